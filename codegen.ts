@@ -1,0 +1,22 @@
+import { type CodegenConfig } from "@graphql-codegen/cli";
+
+/** Typed documents of `schema/operations`, as a frontend would generate them; the tests use them. */
+const config: CodegenConfig = {
+  importExtension: ".ts",
+  schema: "schema/schema.graphql",
+  documents: "schema/operations/*.graphql",
+  generates: {
+    "test/generated/": {
+      preset: "client",
+      presetConfig: { fragmentMasking: false },
+      config: {
+        useTypeImports: true,
+        enumsAsTypes: true,
+        strictScalars: true,
+        scalars: { DateTime: "string", JSON: "unknown", ParameterValue: "string | number | boolean" },
+      },
+    },
+  },
+};
+
+export default config;

@@ -1,0 +1,79 @@
+import { z } from "zod";
+
+const milliseconds = (fallback: number) =>
+  z.coerce.number().int().positive().max(3_600_000).default(fallback);
+const count = (fallback: number) => z.coerce.number().int().positive().default(fallback);
+const onOff = (fallback: boolean) =>
+  z
+    .enum(["on", "off"], { error: "expected on or off" })
+    .default(fallback ? "on" : "off")
+    .transform((value) => value === "on");
+const httpUrl = z
+  .string()
+  .refine(isPlainHttpUrl, "expected an http or https URL without user, query and fragment")
+  .transform((text) => new URL(text));
+
+function isPlainHttpUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  return /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === "";
+}
+
+/** Every setting: its variable, its meaning, its default. The README's table is this list. */
+const Settings = z.object({
+  /** `{base_url}` of the service; a path prefix is kept. Without it the embedded demo service is started. */
+  UPSTREAM_URL: httpUrl.optional(),
+  /** Address to listen on. */
+  HOST: z.string().min(1).default("127.0.0.1"),
+  /** Port to listen on; 0 takes a free one. */
+  PORT: z.coerce.number().int().min(0).max(65_535).default(4000),
+  /** Where callers reach the gateway, for download URLs; without it the address of the request is used. */
+  PUBLIC_URL: httpUrl.optional(),
+  /** The GraphiQL page. */
+  GRAPHIQL: onOff(true),
+  /** Introspection of the schema. */
+  INTROSPECTION: onOff(true),
+  /** How long one GraphQL request may take. */
+  REQUEST_TIMEOUT_MS: milliseconds(30_000),
+  /** How long a connection to the service may take to open. */
+  UPSTREAM_CONNECT_TIMEOUT_MS: milliseconds(2_000),
+  /** How long the service may take to begin an answer. */
+  UPSTREAM_HEADERS_TIMEOUT_MS: milliseconds(10_000),
+  /** How long one exchange with the service may take in all. Streams have no such end. */
+  UPSTREAM_TIMEOUT_MS: milliseconds(15_000),
+  /** How long a log or download may be silent. */
+  UPSTREAM_IDLE_TIMEOUT_MS: milliseconds(30_000),
+  /** How many times a GET is tried again when the service was out of reach. */
+  UPSTREAM_RETRIES: z.coerce.number().int().min(0).max(10).default(2),
+  /** Connections to the service. */
+  UPSTREAM_CONNECTIONS: count(128),
+  /** Exchanges of one GraphQL request at a time. */
+  MAX_UPSTREAM_WIDTH: count(32),
+  /** Exchanges of one GraphQL request in all. */
+  MAX_UPSTREAM_REQUESTS: count(200),
+  /** Longest JSON answer of the service, in bytes after decompression. */
+  MAX_JSON_BYTES: count(10_000_000),
+  /** Longest log window, in bytes. */
+  MAX_LOG_BYTES: z.coerce.number().int().positive().max(1_048_576).default(1_048_576),
+  /** Longest page of a list. */
+  MAX_PAGE_SIZE: z.coerce.number().int().positive().max(500).default(500),
+  /** Deepest nesting of an operation. */
+  MAX_DEPTH: count(15),
+  /** What is logged: trace, debug, info, warn, error, fatal or silent. */
+  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
+});
+
+export type Config = z.output<typeof Settings>;
+
+/** The settings were wrong; the message has one line for each fault, with the variable's name and never its value. */
+export class ConfigError extends Error {}
+
+/** Reads the environment. An empty variable counts as not set. Throws `ConfigError` with all faults at once. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
+  const result = Settings.safeParse(given);
+  if (result.success) return result.data;
+  throw new ConfigError(
+    result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("\n"),
+  );
+}

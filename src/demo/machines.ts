@@ -1,0 +1,102 @@
+import { signedIn } from "./access.ts";
+import { type Answer, type Exchange, json, notFound } from "./exchange.ts";
+import { timestamp, uuid, type Wire } from "./wire.ts";
+
+interface Machine {
+  readonly sequence: number;
+  readonly name: string;
+  readonly role: string;
+  /** In bytes: more than 32 bits hold. */
+  readonly memory: number;
+  /** In cores. */
+  readonly cpu: number;
+  /** What its GPUs are called; empty where it has none. */
+  readonly gpus: readonly string[];
+}
+
+const since = Date.UTC(2026, 1, 2, 7, 30);
+
+/** The cluster, in no order: servers do not sort it. `node-9`, on which a job ran, has left it. */
+const machines: readonly Machine[] = [
+  { sequence: 2, name: "node-2", role: "agent", memory: 67_430_387_712, cpu: 15.89, gpus: [] },
+  {
+    sequence: 3,
+    name: "gpu-node.eu-1",
+    role: "agent",
+    memory: 270_144_200_704,
+    cpu: 63.77,
+    gpus: ["Tesla V100-SXM2-16GB", "Tesla V100-SXM2-16GB"],
+  },
+  { sequence: 1, name: "node-1", role: "master", memory: 33_657_483_264, cpu: 7.91, gpus: [] },
+];
+
+/** Names of the machines, as `node_scheduled` spells them. */
+export const machineNames = ["node-1", "node-2", "gpu-node.eu-1"] as const;
+
+function summary({ sequence, name, role, memory, cpu, gpus }: Machine): Wire {
+  return {
+    uuid: uuid("node", sequence),
+    sequence,
+    name,
+    hostname: `${name}.cluster.local`,
+    role,
+    memory,
+    cpu,
+    n_gpus: gpus.length,
+  };
+}
+
+function gpu(machine: Machine, name: string, index: number): Wire {
+  return {
+    uuid: uuid(`gpu of node ${machine.sequence}`, index),
+    cluster_node: uuid("node", machine.sequence),
+    created_at: timestamp(since),
+    updated_at: timestamp(since),
+    index,
+    serial: `GPU-${machine.sequence}-${index}`,
+    name,
+    memory: 17_071_734_784,
+  };
+}
+
+// Everybody who is signed in may read the cluster and its machines. The demo is kinder here than release
+// 0.4.4, whose node row fails for plain users: a shop window should not show a broken page.
+
+export function cluster(exchange: Exchange): Answer {
+  signedIn(exchange);
+  return json(200, {
+    uuid: uuid("cluster", 1),
+    version_api: {
+      major: "1",
+      minor: "10",
+      go_version: "go1.9.3",
+      platform: "linux/amd64",
+      git_version: "v1.10.3",
+      compiler: "gc",
+      build_date: "2018-05-21T09:05:37Z",
+      git_commit: "2bba0127d85d5a46ab4b778548be28623b32d0b0",
+      git_tree_state: "clean",
+    },
+    created_at: timestamp(since),
+    updated_at: timestamp(since + 86_400_000),
+    nodes: machines.map(summary),
+  });
+}
+
+export function node(exchange: Exchange): Answer {
+  signedIn(exchange);
+  const machine = machines.find(({ sequence }) => String(sequence) === exchange.params["sequence"]);
+  if (!machine) throw notFound();
+  return json(200, {
+    ...summary(machine),
+    gpus: machine.gpus.map((name, index) => gpu(machine, name, index)),
+    docker_version: "17.3.2",
+    kubelet_version: "v1.10.3",
+    os_image: "Ubuntu 16.04.4 LTS",
+    kernel_version: "4.15.0-1013-gcp",
+    schedulable_taints: machine.role === "agent",
+    schedulable_state: true,
+    status: "ready",
+    is_current: true,
+  });
+}

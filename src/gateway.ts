@@ -1,0 +1,133 @@
+import { readFileSync } from "node:fs";
+import { maxDepthPlugin } from "@escape.tech/graphql-armor-max-depth";
+import { useDisableIntrospection } from "@graphql-yoga/plugin-disable-introspection";
+import { renderGraphiQL } from "@graphql-yoga/render-graphiql";
+import { GraphQLError } from "graphql";
+import { createYoga, type Plugin, useExecutionCancellation } from "graphql-yoga";
+import { type Logger } from "pino";
+import { callerOf } from "./caller.ts";
+import { type Config } from "./config.ts";
+import { useDownloads } from "./downloads.ts";
+import { graphiqlOptions } from "./graphiql.ts";
+import { type Context, type GatewayFacts } from "./graphql/context.ts";
+import { publicError, withExtensions } from "./graphql/errors.ts";
+import { schema } from "./graphql/schema.ts";
+import { createClient } from "./rest/client.ts";
+import { openSession } from "./rest/session.ts";
+
+export interface GatewayOptions {
+  readonly config: Config;
+  readonly upstreamUrl: URL;
+  readonly log: Logger;
+  /** A token that GraphiQL offers: only the demo has one to give away. */
+  readonly exampleToken?: string;
+  /** Off only where a test compares. */
+  readonly lookAhead?: boolean;
+}
+
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
+
+/** The gateway as a Yoga server without a port: `handle` serves node:http as well as fetch. */
+export function createGateway({ config, upstreamUrl, log, exampleToken, lookAhead = true }: GatewayOptions) {
+  const told = new Set<string>();
+  const client = createClient({
+    upstreamUrl,
+    connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
+    headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
+    exchangeTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
+    idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
+    connections: config.UPSTREAM_CONNECTIONS,
+    maxJsonBytes: config.MAX_JSON_BYTES,
+    retries: config.UPSTREAM_RETRIES,
+    onFault: (route, place) => {
+      const key = `${route} ${place.replaceAll(/\d+/g, "*")}`;
+      if (told.has(key) || told.size >= MOST_FAULTS_TOLD) return;
+      told.add(key);
+      log.warn(
+        { route, place: place.replaceAll(/\d+/g, "*") },
+        "the service sent a value of another type: it reads as null",
+      );
+    },
+  });
+  const facts: GatewayFacts = {
+    version,
+    capabilities: [],
+    maxDepth: config.MAX_DEPTH,
+    maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
+    maxPageSize: config.MAX_PAGE_SIZE,
+    maxLogBytes: config.MAX_LOG_BYTES,
+  };
+  const toPublic = (thrown: unknown) =>
+    publicError(thrown, (unexpected) => log.error({ err: unexpected }, "unexpected error"));
+  const publicRoot = config.PUBLIC_URL?.href.replace(/\/+$/, "");
+
+  const handle = createYoga({
+    schema,
+    context: ({ request }): Context => ({
+      session: openSession(
+        client,
+        {
+          ...callerOf(request),
+          signal: AbortSignal.any([request.signal, AbortSignal.timeout(config.REQUEST_TIMEOUT_MS)]),
+        },
+        { maxExchanges: config.MAX_UPSTREAM_REQUESTS, width: config.MAX_UPSTREAM_WIDTH },
+      ),
+      gateway: facts,
+      publicUrl: publicRoot ?? new URL(request.url).origin,
+      lookAhead,
+    }),
+    graphqlEndpoint: "/graphql",
+    healthCheckEndpoint: "/healthz",
+    landingPage: false,
+    graphiql: config.GRAPHIQL && graphiqlOptions(exampleToken ?? null),
+    renderGraphiQL,
+    maskedErrors: { maskError: toPublic },
+    multipart: false,
+    cors: false,
+    logging: false,
+    plugins: [
+      useDownloads({ client, publicError: toPublic }),
+      useRequestIds(),
+      useDepthLimit(config.MAX_DEPTH),
+      useExecutionCancellation(),
+      ...(config.INTROSPECTION ? [] : [useDisableIntrospection()]),
+    ],
+  });
+  return { handle, close: () => client.close() };
+}
+
+/** How many different faults of the service's records are logged, each once. */
+const MOST_FAULTS_TOLD = 200;
+
+/** The request id goes into the answer's header and into every error. */
+function useRequestIds(): Plugin {
+  return {
+    onResultProcess({ request, result, setResult }) {
+      if (!("errors" in result) || !result.errors) return;
+      const { requestId } = callerOf(request);
+      const errors = result.errors.map((error) => withExtensions(error, { requestId }));
+      setResult({ ...result, errors });
+    },
+    onResponse({ request, response }) {
+      response.headers.set("x-request-id", callerOf(request).requestId);
+    },
+  };
+}
+
+function useDepthLimit(deepest: number): Plugin {
+  return maxDepthPlugin({
+    n: deepest,
+    flattenFragments: true,
+    propagateOnRejection: false,
+    onReject: [
+      (context) =>
+        context?.reportError(
+          new GraphQLError(`Expected an operation at most ${deepest} fields deep, got a deeper one.`, {
+            extensions: { code: "OPERATION_TOO_DEEP" },
+          }),
+        ),
+    ],
+  });
+}

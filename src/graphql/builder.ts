@@ -1,0 +1,21 @@
+import SchemaBuilder from "@pothos/core";
+import { type Context } from "./context.ts";
+
+/** A value that JSON can hold; a record may also hold what the reader could not name. */
+export type Json = unknown;
+
+interface SchemaTypes {
+  Context: Context;
+  Scalars: {
+    ID: { Input: string; Output: string };
+    DateTime: { Input: string; Output: string };
+    JSON: { Input: Json; Output: Json };
+    ParameterValue: { Input: string | number | boolean; Output: string | number | boolean };
+  };
+}
+
+/** The schema under construction. Fields are nullable unless they say otherwise: `!` is for what the gateway can vouch for. */
+export const builder = new SchemaBuilder<SchemaTypes>({});
+
+/** The builder's types as Pothos completes them, for helpers that take a ref. */
+export type PothosTypes = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer Types> ? Types : never;

@@ -1,0 +1,40 @@
+import { GraphQLError, type GraphQLErrorExtensions } from "graphql";
+import { Cancelled, InputError, UpstreamError } from "../rest/errors.ts";
+
+/**
+ * The one place where an exception becomes what callers see. What is not known by name is masked, the same in every
+ * NODE_ENV, and told to `report`: message, stack and cause of an unknown error can name hosts and paths.
+ */
+export function publicError(thrown: unknown, report: (unexpected: unknown) => void): GraphQLError {
+  const located = thrown instanceof GraphQLError ? thrown : null;
+  const cause = located ? located.originalError : thrown;
+  const told = (message: string, extensions: GraphQLErrorExtensions) => at(located, message, extensions);
+
+  if (cause instanceof UpstreamError) return told(cause.message, { code: cause.code, ...cause.facts });
+  if (cause instanceof InputError) return told(cause.message, { code: "BAD_USER_INPUT" });
+  if (cause instanceof Cancelled) return told("The request was cancelled.", { code: "REQUEST_CANCELLED" });
+  if (located && isOfGraphQL(cause)) {
+    const { code = "BAD_USER_INPUT", http } = located.extensions;
+    return told(located.message, { code, ...(http ? { http } : {}) });
+  }
+  report(cause);
+  return told("Something went wrong in the gateway.", { code: "INTERNAL_SERVER_ERROR" });
+}
+
+/** Errors of the language itself: syntax, validation, coercion of variables and scalars. They quote only the request. */
+function isOfGraphQL(cause: unknown): boolean {
+  return cause == null || (cause instanceof GraphQLError && isOfGraphQL(cause.originalError));
+}
+
+const at = (place: GraphQLError | null, message: string, extensions: GraphQLErrorExtensions): GraphQLError =>
+  new GraphQLError(message, {
+    nodes: place?.nodes ?? null,
+    source: place?.source ?? null,
+    positions: place?.positions ?? null,
+    path: place?.path ?? null,
+    extensions,
+  });
+
+/** The same error with more told of it. */
+export const withExtensions = (error: GraphQLError, extensions: GraphQLErrorExtensions): GraphQLError =>
+  at(error, error.message, { ...error.extensions, ...extensions });

@@ -1,0 +1,35 @@
+import { builder } from "./builder.ts";
+import { fieldsOf } from "./fields.ts";
+import { handle } from "./handle.ts";
+import { lookUp } from "./look-up.ts";
+import { Entity, Experiment, ExperimentJob, Loggable, Node, Trackable } from "./refs.ts";
+
+const { value, link, known } = fieldsOf(ExperimentJob.kind);
+
+/** Source: service document, "Experiment job record". */
+ExperimentJob.implement({
+  description: "One job (replica) of an experiment. Not to be confused with `Job`.",
+  interfaces: [Entity, Trackable, Loggable],
+  fields: (t) => ({
+    role: t.string({
+      description: "Part it plays, such as `master`. The allowed values are not stated by the service.",
+      ...value("role"),
+    }),
+    experiment: t.field({
+      type: Experiment,
+      nullable: false,
+      description: "The experiment it belongs to.",
+      ...known(({ at: { owner, project, experiment: id } }) =>
+        handle(Experiment.kind, { owner, project, id }),
+      ),
+    }),
+    resources: t.field({
+      type: "JSON",
+      description: "Requested resources. The shape is not stated by the service.",
+      ...value("resources"),
+    }),
+    nodeScheduled: t.field({ description: "Machine it was scheduled on.", ...link("node_scheduled", Node) }),
+  }),
+});
+
+builder.queryField("experimentJob", (t) => t.field(lookUp(ExperimentJob, "A job of an experiment.")));

@@ -1,0 +1,70 @@
+import { type GroupRecord } from "../rest/records.ts";
+import { builder } from "./builder.ts";
+import { fieldsOf } from "./fields.ts";
+import { HyperparameterTuning } from "./hptuning.ts";
+import { ExperimentConnection, runList } from "./lists.ts";
+import { lookUp } from "./look-up.ts";
+import { Entity, Group, Run, Trackable } from "./refs.ts";
+
+const COUNTERS = [
+  "num_experiments",
+  "num_pending_experiments",
+  "num_running_experiments",
+  "num_scheduled_experiments",
+  "num_succeeded_experiments",
+  "num_failed_experiments",
+  "num_stopped_experiments",
+] as const satisfies readonly (keyof GroupRecord)[];
+
+const ExperimentCounts = builder
+  .objectRef<Partial<Pick<GroupRecord, (typeof COUNTERS)[number]>>>("ExperimentCounts")
+  .implement({
+    description:
+      "How many experiments of a group are in which state, as the service counts them. The counters can overlap.",
+    fields: (t) => ({
+      total: t.exposeInt("num_experiments", { nullable: true, description: "All experiments." }),
+      pending: t.exposeInt("num_pending_experiments", { nullable: true, description: "Waiting." }),
+      running: t.exposeInt("num_running_experiments", { nullable: true, description: "Running." }),
+      scheduled: t.exposeInt("num_scheduled_experiments", { nullable: true, description: "Scheduled." }),
+      succeeded: t.exposeInt("num_succeeded_experiments", { nullable: true, description: "Ended well." }),
+      failed: t.exposeInt("num_failed_experiments", { nullable: true, description: "Ended with an error." }),
+      stopped: t.exposeInt("num_stopped_experiments", { nullable: true, description: "Stopped." }),
+    }),
+  });
+
+const { value, derived } = fieldsOf(Group.kind);
+
+/** Source: service document, "Experiment group". */
+Group.implement({
+  description: "A hyperparameter search that owns many experiments.",
+  interfaces: [Entity, Trackable, Run],
+  fields: (t) => ({
+    concurrency: t.int({ description: "How many experiments may run at once.", ...value("concurrency") }),
+    searchAlgorithm: t.string({
+      description: "How parameters are chosen, such as `random`. The allowed values are not stated.",
+      ...value("search_algorithm"),
+    }),
+    currentIteration: t.int({
+      description: "Which round of the search is under way.",
+      ...value("current_iteration"),
+    }),
+    content: t.string({ description: "The specification of the group, as text.", ...value("content") }),
+    hptuning: t.field({
+      type: HyperparameterTuning,
+      description: "The search settings.",
+      ...value("hptuning"),
+    }),
+    experimentCounts: t.field({
+      type: ExperimentCounts,
+      description: "Experiments of the group, counted by state.",
+      ...derived(COUNTERS, (record) => record),
+    }),
+    hasTensorboard: t.boolean({
+      description: "Whether a tensorboard is running.",
+      ...value("has_tensorboard"),
+    }),
+    experiments: t.field(runList(ExperimentConnection, "Experiments of the group.")),
+  }),
+});
+
+builder.queryField("group", (t) => t.field(lookUp(Group, "A group.")));

@@ -1,0 +1,87 @@
+import { segment } from "../rest/endpoint.ts";
+import { InputError } from "../rest/errors.ts";
+import { isNumber } from "../rest/reference.ts";
+import { type Address, type Handle, handle, type Kind, refer } from "./handle.ts";
+import { kindsByName } from "./kinds.ts";
+
+/*
+ * Global ids: base64url of `Kind:segment/segment`. They hold the address, because that is what the service needs
+ * and because an id must be known from a reference alone. They give no rights.
+ */
+
+export const encodeId = (name: string, segments: readonly string[]): string =>
+  Buffer.from(`${name}:${segments.join("/")}`).toString("base64url");
+
+export const idOf = ({ kind, at }: Handle): string =>
+  encodeId(
+    kind.name,
+    kind.segments.map((name) => at[name] ?? ""),
+  );
+
+/** Longest id that is looked at. */
+const LONGEST_ID = 1_000;
+
+/** The thing behind a global id of any kind. Throws `InputError`. */
+export function decodeId(argument: string, id: string): Handle {
+  const text = id.length > LONGEST_ID ? "" : Buffer.from(id, "base64url").toString("utf8");
+  const colon = text.indexOf(":");
+  const kind = kindsByName.get(text.slice(0, colon));
+  const values = colon + 1 === text.length ? [] : text.slice(colon + 1).split("/");
+  if (!kind || values.length !== kind.segments.length || Buffer.from(text).toString("base64url") !== id) {
+    throw new InputError(`${argument}: expected a global id, got ${quote(id)}`);
+  }
+  const at = Object.fromEntries(kind.segments.map((name, index) => [name, values[index] ?? ""]));
+  return handle(kind, checked(argument, at));
+}
+
+/** A thing of one kind by its global id or its dotted name. Throws `InputError`, also for an id of another kind. */
+export function identify<R extends object, At extends Address>(
+  kind: Kind<R, At>,
+  argument: string,
+  id: string,
+): Handle<R, At> {
+  if (id.includes(".")) {
+    const thing = id.length > LONGEST_ID ? null : refer(kind, id);
+    if (!thing) {
+      throw new InputError(
+        `${argument}: expected a global id or a name such as ${EXAMPLES[kind.name]}, got ${quote(id)}`,
+      );
+    }
+    checked(argument, thing.at);
+    return thing;
+  }
+  const thing = decodeId(argument, id);
+  if (thing.kind.name !== kind.name) {
+    throw new InputError(
+      `${argument}: expected the id of a ${kind.name}, got the id of a ${thing.kind.name}`,
+    );
+  }
+  // The names are equal, so the kinds are.
+  return thing as Handle<R, At>;
+}
+
+/** A dotted name of each kind that has one, for descriptions and messages. */
+export const EXAMPLES: Readonly<Record<string, string>> = {
+  Experiment: "ada.mnist.42",
+  ExperimentJob: "ada.mnist.42.7.master",
+  Job: "ada.mnist.jobs.3",
+  BuildJob: "ada.mnist.builds.9",
+  Group: "ada.mnist.5",
+};
+
+/** The address, when each of its segments can stand in a path and its numbers are numbers. */
+export function checked<At extends Address>(argument: string, at: At): At {
+  for (const [name, value] of Object.entries(at)) {
+    if (name === "id" || name === "experiment") number(argument, value);
+    else segment(argument, value);
+  }
+  return at;
+}
+
+/** An integer id of the service. Throws `InputError`. */
+export function number(argument: string, value: string): string {
+  if (isNumber(value)) return value;
+  throw new InputError(`${argument}: expected an integer such as 42, got ${quote(value)}`);
+}
+
+const quote = (text: string) => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);

@@ -1,0 +1,40 @@
+import { builder } from "./builder.ts";
+import { fieldsOf } from "./fields.ts";
+import { lookUp } from "./look-up.ts";
+import { downloadUrl } from "./logs.ts";
+import { BuildJob, Cloneable, Entity, Job, Loggable, Node, Run, Trackable } from "./refs.ts";
+import { RunConfig } from "./run-config.ts";
+
+const { value, link, known } = fieldsOf(Job.kind);
+
+/** Source: service document, "Job". */
+Job.implement({
+  description: "A run that is not an experiment.",
+  interfaces: [Entity, Trackable, Run, Cloneable, Loggable],
+  fields: (t) => ({
+    original: t.field({
+      description: "Job this one was restarted, resumed or copied from.",
+      ...link("original", Job),
+    }),
+    buildJob: t.field({ description: "Build that made its image.", ...link("build_job", BuildJob) }),
+    config: t.field({
+      type: RunConfig,
+      description: "What is run and how its image is built.",
+      ...value("config"),
+    }),
+    resources: t.field({
+      type: "JSON",
+      description: "Requested resources. The shape is not stated by the service.",
+      ...value("resources"),
+    }),
+    nodeScheduled: t.field({ description: "Machine it was scheduled on.", ...link("node_scheduled", Node) }),
+    outputsUrl: t.string({
+      nullable: false,
+      description:
+        "URL at this gateway that streams the output files through; send the same Authorization header as for GraphQL. Costs no request.",
+      ...known((thing, _, context) => downloadUrl(thing, "outputs", context)),
+    }),
+  }),
+});
+
+builder.queryField("job", (t) => t.field(lookUp(Job, "A job.")));

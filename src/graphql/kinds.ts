@@ -1,0 +1,154 @@
+import { type Get } from "../rest/endpoint.ts";
+import { build, cluster, experiment, group, job, user } from "../rest/endpoints.ts";
+import { UpstreamError } from "../rest/errors.ts";
+import {
+  type BuildRecord,
+  type ClusterRecord,
+  type ExperimentJobRecord,
+  type ExperimentRecord,
+  type GroupRecord,
+  type JobRecord,
+  type NodeRecord,
+  type RunnableRecord,
+  type UserRecord,
+} from "../rest/records.ts";
+import {
+  type ExperimentJobAddress,
+  type Infix,
+  parseExperimentJob,
+  parseReference,
+  type RunAddress,
+} from "../rest/reference.ts";
+import { type Session } from "../rest/session.ts";
+import { type Address, type Kind } from "./handle.ts";
+
+/*
+ * What shared code must know of each kind: one row a kind, no `if (kind === …)` anywhere else.
+ */
+
+const NO_ROWS = { statuses: null, logs: null, outputs: null };
+
+interface RunRows<R> extends Pick<Kind<object, RunAddress>, "statuses"> {
+  readonly read: Get<RunAddress, R>;
+  readonly logs?: Get<RunAddress, undefined>;
+  readonly outputs?: Get<RunAddress, undefined>;
+}
+
+const run = <R extends RunnableRecord>(name: string, infix: Infix, rows: RunRows<R>): Kind<R, RunAddress> => {
+  const dotted = ({ owner, project, id }: RunAddress) =>
+    [owner, project, ...(infix ? [infix] : []), id].join(".");
+  return {
+    name,
+    segments: ["owner", "project", "id"],
+    parse: (text) => parseReference(text, infix),
+    known: (at, text) => {
+      // Without an infix the address does not tell the name: an experiment may carry its group's number in it.
+      const name = text ?? (infix ? dotted(at) : null);
+      // True for every R: they all have the keys of a runnable record.
+      return (name === null ? {} : { unique_name: name }) as Partial<R>;
+    },
+    nameOf: dotted,
+    complete: ({ at }, session) => session.read(rows.read, at),
+    statuses: rows.statuses,
+    logs: rows.logs ?? null,
+    outputs: rows.outputs ?? null,
+  };
+};
+
+const experimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
+  ...NO_ROWS,
+  name: "ExperimentJob",
+  segments: ["owner", "project", "experiment", "id"],
+  parse: parseExperimentJob,
+  known: (_, text) => (text === null ? {} : { unique_name: text }),
+  nameOf: ({ owner, project, experiment: of, id }) => `${owner}.${project}.${of}.${id}`,
+  complete: ({ at }, session) => session.read(experiment.job, at),
+  statuses: experiment.jobStatuses,
+};
+
+/** Spelled as a type, not an interface: only so it counts as an `Address`. */
+export type ProjectAddress = Pick<RunAddress, "owner" | "project">;
+
+const project: Kind<object, ProjectAddress> = {
+  ...NO_ROWS,
+  name: "Project",
+  segments: ["owner", "project"],
+  parse: (text) => {
+    const [owner, name, ...rest] = text.split(".");
+    return owner && name && rest.length === 0 ? { owner, project: name } : null;
+  },
+  known: () => ({}),
+  nameOf: ({ owner, project: name }) => `${owner}.${name}`,
+  complete: () => Promise.resolve({}),
+};
+
+export interface UserDetails extends UserRecord {
+  readonly is_viewer: boolean;
+}
+
+/** The service tells details of the caller only. Rejects when nobody is signed in: some servers answer 200 then. */
+export async function readViewer(session: Session): Promise<UserDetails & { readonly username: string }> {
+  const me = await session.read(user.me, {});
+  if (!me.username) throw new UpstreamError("UNAUTHENTICATED", "The service says that nobody is signed in.");
+  return { ...me, username: me.username, is_viewer: true };
+}
+
+const person: Kind<UserDetails, { readonly username: string }> = {
+  ...NO_ROWS,
+  name: "User",
+  segments: ["username"],
+  parse: (username) => ({ username }),
+  known: ({ username }) => ({ username }),
+  nameOf: ({ username }) => username,
+  complete: async ({ at }, session) => {
+    const viewer = await readViewer(session);
+    return viewer.username === at.username ? viewer : { email: null, is_superuser: null, is_viewer: false };
+  },
+};
+
+/**
+ * The service addresses a machine by its sequence number but refers to it by name, so a machine takes two steps:
+ * its summary in the cluster document, then its details.
+ */
+const node: Kind<NodeRecord, { readonly name: string }> = {
+  ...NO_ROWS,
+  name: "Node",
+  segments: ["name"],
+  parse: (name) => ({ name }),
+  known: ({ name }) => ({ name }),
+  nameOf: ({ name }) => name,
+  complete: async ({ at, arrived }, session) => {
+    if (arrived.sequence != null) return session.read(cluster.node, { sequence: String(arrived.sequence) });
+    const { nodes } = await session.read(cluster.read, {});
+    const summary = nodes?.find(({ name }) => name === at.name);
+    if (summary) return summary;
+    throw new UpstreamError("NOT_FOUND", "The cluster lists no machine of this name.");
+  },
+};
+
+const wholeCluster: Kind<ClusterRecord, Record<never, string>> = {
+  ...NO_ROWS,
+  name: "Cluster",
+  segments: [],
+  parse: () => null,
+  known: () => ({}),
+  nameOf: () => "cluster",
+  complete: (_, session) => session.read(cluster.read, {}),
+};
+
+export const kinds = {
+  experiment: run<ExperimentRecord>("Experiment", null, experiment),
+  experimentJob,
+  job: run<JobRecord>("Job", "jobs", job),
+  buildJob: run<BuildRecord>("BuildJob", "builds", build),
+  group: run<GroupRecord>("Group", null, group),
+  project,
+  user: person,
+  node,
+  cluster: wholeCluster,
+};
+
+/** Every kind by the name it has in global ids. */
+export const kindsByName: ReadonlyMap<string, Kind<object, Address>> = new Map(
+  Object.values(kinds).map((kind): [string, Kind<object, Address>] => [kind.name, kind]),
+);

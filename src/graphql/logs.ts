@@ -1,0 +1,99 @@
+import { InputError, UpstreamError } from "../rest/errors.ts";
+import { type LogWindow, type WindowRequest } from "../rest/window.ts";
+import { builder } from "./builder.ts";
+import { within } from "./connection.ts";
+import { type Context } from "./context.ts";
+import { advance, type Handle } from "./handle.ts";
+import { idOf } from "./ids.ts";
+
+export const LogChunk = builder.objectRef<LogWindow>("LogChunk").implement({
+  description: "A window of a log. The service does not state a log format: this is text.",
+  fields: (t) => ({
+    text: t.exposeString("text", {
+      nullable: false,
+      description: "The text of the window. Invalid UTF-8 is replaced; a character is never cut.",
+    }),
+    lines: t.stringList({
+      nullable: false,
+      description: "The same text split at line ends.",
+      resolve: ({ text }) => (text === "" ? [] : text.replace(/\r?\n$/, "").split(/\r?\n/)),
+    }),
+    endCursor: t.string({
+      description: "Pass as `after` to read on.",
+      resolve: ({ endByte }) => formatCursor(endByte),
+    }),
+    hasMore: t.exposeBoolean("hasMore", {
+      nullable: false,
+      description: "Whether there was more text at the time of reading.",
+    }),
+    startByte: t.exposeFloat("startByte", {
+      nullable: false,
+      description: "Number of bytes of the log in front of this window.",
+    }),
+    contentType: t.exposeString("contentType", {
+      description: "Content type that the service gave, if any.",
+    }),
+  }),
+});
+
+/** Most lines of a tail. */
+const MOST_LINES = 5_000;
+
+export const logArgs = builder.args((t) => ({
+  after: t.string({
+    description: "Continue behind this cursor (`LogChunk.endCursor`). Not together with `tailLines`.",
+  }),
+  maxBytes: t.int({
+    defaultValue: 65_536,
+    description:
+      "Upper bound of the returned text in bytes (1 to 1048576). A single character is returned whole.",
+  }),
+  tailLines: t.int({ description: "Return the last lines instead of the first bytes (1 to 5000)." }),
+}));
+
+interface LogArgs {
+  readonly after?: string | null | undefined;
+  readonly maxBytes?: number | null | undefined;
+  readonly tailLines?: number | null | undefined;
+}
+
+/** A window of a log. A log that was never written is null; a record that is not there is an error. */
+export async function readLog(thing: Handle, args: LogArgs, context: Context): Promise<LogWindow | null> {
+  const { kind, at } = thing;
+  const wanted = windowRequest(args, context);
+  if (!kind.logs) {
+    throw new UpstreamError("CAPABILITY_UNAVAILABLE", `This server has no log of a single ${kind.name}.`);
+  }
+  try {
+    return await context.session.window(kind.logs, at, wanted);
+  } catch (fault) {
+    if (!(fault instanceof UpstreamError) || fault.code !== "NOT_FOUND") throw fault;
+    // The answer does not tell a missing log from a missing record; reading the record does.
+    await advance(thing, context.session);
+    return null;
+  }
+}
+
+function windowRequest({ after, maxBytes, tailLines }: LogArgs, { gateway }: Context): WindowRequest {
+  const bytes = within("maxBytes", maxBytes ?? 65_536, { from: 1, to: gateway.maxLogBytes });
+  if (tailLines == null) return { fromByte: after == null ? 0 : parseCursor(after), maxBytes: bytes };
+  if (after != null) throw new InputError("after: expected none beside tailLines, got both");
+  return { tailLines: within("tailLines", tailLines, { from: 1, to: MOST_LINES }), maxBytes: bytes };
+}
+
+const formatCursor = (byte: number) => Buffer.from(`byte:${byte}`).toString("base64url");
+
+function parseCursor(cursor: string): number {
+  const text = cursor.length > 60 ? "" : Buffer.from(cursor, "base64url").toString("utf8");
+  const byte = /^byte:(\d{1,15})$/.exec(text)?.[1];
+  if (byte === undefined) {
+    throw new InputError(`after: expected a cursor of this log, got ${JSON.stringify(cursor.slice(0, 60))}`);
+  }
+  return Number(byte);
+}
+
+/** What can be streamed through the gateway. */
+export type Download = "logs" | "outputs";
+
+export const downloadUrl = (thing: Handle, what: Download, { publicUrl }: Context): string =>
+  `${publicUrl}/downloads/${idOf(thing)}/${what}`;

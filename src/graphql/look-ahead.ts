@@ -1,0 +1,122 @@
+import {
+  type FieldNode,
+  getArgumentValues,
+  getDirectiveValues,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  GraphQLIncludeDirective,
+  GraphQLSkipDirective,
+  isObjectType,
+  Kind as Syntax,
+  type SelectionNode,
+  type SelectionSetNode,
+} from "graphql";
+import { UpstreamError } from "../rest/errors.ts";
+import { type Context } from "./context.ts";
+import { type Address, advance, type Handle, has, type Kind, refer } from "./handle.ts";
+
+/** What a field needs of its parent, declared beside its resolver and kept in the field's `extensions`. */
+export interface Needs {
+  /** Keys of the parent's record. None: the parent's address is enough. */
+  readonly keys: readonly PropertyKey[];
+  /** The field's own reads, when they need nothing but the parent's address: they can start before its record is there. */
+  readonly start?: (thing: never, args: never, context: Context) => Promise<unknown>;
+}
+
+/** What a selection needs of the thing it is made on. */
+interface Wish {
+  readonly keys: PropertyKey[];
+  readonly early: ((thing: Handle, context: Context) => Promise<unknown>)[];
+}
+
+/**
+ * Hands a thing to its selection. Only what its address tells is selected: nothing is fetched. Something else is:
+ * the record is awaited here, so that a thing that cannot be had is one null and one error at this place;
+ * what needs only the address starts in the same tick.
+ */
+export async function arrive<R extends object, At extends Address>(
+  thing: Handle<R, At>,
+  context: Context,
+  info: GraphQLResolveInfo,
+): Promise<Handle<R, At>> {
+  if (!context.lookAhead) return thing;
+  const wish = wishOf(info, thing.kind.name);
+  if (has(thing, wish.keys)) return thing;
+  const further = advance(thing, context.session);
+  for (const start of wish.early) {
+    // The field itself asks again, shares the answer, and reports its error in its place.
+    start(thing, context).catch(() => {});
+  }
+  return further;
+}
+
+/** Follows a reference of a record to the thing it names; whatever fails there is told with the reference. */
+export async function follow<R extends object, At extends Address>(
+  kind: Kind<R, At>,
+  text: string,
+  context: Context,
+  info: GraphQLResolveInfo,
+): Promise<Handle<R, At>> {
+  const thing = refer(kind, text);
+  if (!thing) {
+    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's reference cannot be read.", {
+      reference: text,
+    });
+  }
+  try {
+    return await arrive(thing, context, info);
+  } catch (fault) {
+    throw fault instanceof UpstreamError ? fault.of(text) : fault;
+  }
+}
+
+/** Executors keep one array of field nodes for all items of a list: a selection is worked out once for each place. */
+const wishes = new WeakMap<readonly FieldNode[], Map<string, Wish>>();
+
+function wishOf(info: GraphQLResolveInfo, typeName: string): Wish {
+  const byType = wishes.get(info.fieldNodes) ?? new Map<string, Wish>();
+  wishes.set(info.fieldNodes, byType);
+  const known = byType.get(typeName);
+  if (known) return known;
+  const wish: Wish = { keys: [], early: [] };
+  const type = info.schema.getType(typeName);
+  if (isObjectType(type)) {
+    for (const { selectionSet } of info.fieldNodes) if (selectionSet) collect(selectionSet, type, info, wish);
+  }
+  byType.set(typeName, wish);
+  return wish;
+}
+
+function collect(set: SelectionSetNode, type: GraphQLObjectType, info: GraphQLResolveInfo, wish: Wish): void {
+  for (const node of set.selections) {
+    if (isLeftOut(node, info)) continue;
+    if (node.kind === Syntax.FIELD) {
+      addField(node, type, info, wish);
+      continue;
+    }
+    const part = node.kind === Syntax.FRAGMENT_SPREAD ? info.fragments[node.name.value] : node;
+    const on = part?.typeCondition?.name.value;
+    const applies = !on || on === type.name || type.getInterfaces().some(({ name }) => name === on);
+    if (part && applies) collect(part.selectionSet, type, info, wish);
+  }
+}
+
+function isLeftOut(node: SelectionNode, { variableValues }: GraphQLResolveInfo): boolean {
+  return (
+    getDirectiveValues(GraphQLSkipDirective, node, variableValues)?.["if"] === true ||
+    getDirectiveValues(GraphQLIncludeDirective, node, variableValues)?.["if"] === false
+  );
+}
+
+function addField(node: FieldNode, type: GraphQLObjectType, info: GraphQLResolveInfo, wish: Wish): void {
+  const field = type.getFields()[node.name.value];
+  // The one who writes `needs` is `fieldsOf`, below one type.
+  const needs = field?.extensions["needs"] as Needs | undefined;
+  if (!field || !needs) return;
+  wish.keys.push(...needs.keys);
+  const { start } = needs;
+  if (!start) return;
+  // The field was found on the type of the thing, and its arguments were coerced for it.
+  const args = getArgumentValues(field, node, info.variableValues) as never;
+  wish.early.push((thing, context) => start(thing as never, args, context));
+}

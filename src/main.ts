@@ -1,0 +1,77 @@
+import { createServer } from "node:http";
+import { type AddressInfo } from "node:net";
+import pino from "pino";
+import { type Config, ConfigError, readConfig } from "./config.ts";
+import { createGateway } from "./gateway.ts";
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+const complain = (text: string) => process.stderr.write(`${text}\n`);
+
+/** The service behind the gateway: the one that is named, or a demo of our own. */
+async function findUpstream({ UPSTREAM_URL }: Config) {
+  if (UPSTREAM_URL) return { url: UPSTREAM_URL, demo: null };
+  const { startDemo } = await import("./demo/service.ts");
+  const demo = await startDemo();
+  return { url: new URL(demo.url), demo };
+}
+
+async function main(config: Config): Promise<void> {
+  const log = pino({ level: config.LOG_LEVEL });
+  const { url, demo } = await findUpstream(config);
+  const exampleToken = demo?.users[0]?.token;
+  const gateway = createGateway({ config, upstreamUrl: url, log, ...(exampleToken ? { exampleToken } : {}) });
+  const server = createServer(gateway.handle);
+
+  server.once("error", (fault) => {
+    complain(
+      `Cannot listen on HOST ${config.HOST}, PORT ${config.PORT}: ${"code" in fault ? fault.code : "unknown"}`,
+    );
+    process.exit(1);
+  });
+  await new Promise<void>((ready) => server.listen(config.PORT, config.HOST, ready));
+  // A server that listens on TCP has an address of this form.
+  const { port } = server.address() as AddressInfo;
+  const root = `http://${config.HOST.includes(":") ? `[${config.HOST}]` : config.HOST}:${port}`;
+  welcome(`${root}/graphql`, config, demo);
+
+  const stop = () => {
+    server.close(async () => {
+      await Promise.all([gateway.close(), demo?.close()]);
+      process.exit(0);
+    });
+    server.closeIdleConnections();
+  };
+  process.once("SIGTERM", stop);
+  process.once("SIGINT", stop);
+}
+
+interface DemoAccounts {
+  readonly users: readonly { readonly username: string; readonly password: string; readonly token: string }[];
+}
+
+function welcome(graphql: string, config: Config, demo: DemoAccounts | null): void {
+  say(`\nRungraph is ready: ${graphql}${config.GRAPHIQL ? "  (GraphiQL in a browser)" : ""}`);
+  if (!demo) {
+    say(`Every request needs the header  Authorization: token <your token>\n`);
+    return;
+  }
+  const width = Math.max(...demo.users.map(({ username }) => username.length));
+  say("\nThe embedded demo service is behind it. Sign in as");
+  for (const { username, password } of demo.users) say(`  ${username.padEnd(width)}  password ${password}`);
+  say(`\nor paste this header (GraphiQL has it already):\n  Authorization: token ${demo.users[0]?.token}\n`);
+  say("One request to try:");
+  say(
+    `  curl ${graphql} -H 'content-type: application/json' -H 'authorization: token ${demo.users[0]?.token}' \\`,
+  );
+  say(
+    `    -d '{"query":"{ experiment(id: \\"ada.mnist.42\\") { uniqueName status buildJob { uniqueName commit } } }"}'\n`,
+  );
+}
+
+try {
+  await main(readConfig(process.env));
+} catch (fault) {
+  if (!(fault instanceof ConfigError)) throw fault;
+  complain(`The settings cannot be used:\n${fault.message}`);
+  process.exit(2);
+}

@@ -1,0 +1,206 @@
+import { type Readable } from "node:stream";
+import { ExponentialBackoff, fullJitterGenerator, handleWhen, retry } from "cockatiel";
+import { Agent, type Dispatcher, interceptors } from "undici";
+import { type Command, type Get } from "./endpoint.ts";
+import { Cancelled, UpstreamError } from "./errors.ts";
+import { isTransient, noAnswer, refusal, TooLarge } from "./refusal.ts";
+import { parseJson, type Reading } from "./reader.ts";
+
+export interface ClientSettings {
+  /** `{base_url}` of the document; a path prefix is kept. */
+  readonly upstreamUrl: URL;
+  /** How long a connection may take to open, in milliseconds. */
+  readonly connectTimeoutMs: number;
+  /** How long the service may take to begin its answer, in milliseconds. */
+  readonly headersTimeoutMs: number;
+  /** How long one exchange may take in all, in milliseconds. Streams have no such end. */
+  readonly exchangeTimeoutMs: number;
+  /** How long a stream may be silent, in milliseconds. */
+  readonly idleTimeoutMs: number;
+  /** How many connections are kept to the service. */
+  readonly connections: number;
+  /** Longest JSON answer, in bytes after decompression. */
+  readonly maxJsonBytes: number;
+  /** How many times a failed GET is tried again. */
+  readonly retries: number;
+  /** Told of values that read as null because their type was wrong. */
+  readonly onFault?: (route: string, place: string) => void;
+}
+
+/** Whose request this is and how long it may take. */
+export interface Caller {
+  /** What goes behind `Authorization: token`; null only for login. */
+  readonly token: string | null;
+  readonly requestId: string;
+  /** Fires when the caller leaves or the deadline of the whole request is over. */
+  readonly signal: AbortSignal;
+}
+
+export type Row<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
+
+/** One exchange: a row, its filled path with the query, and what goes with it. */
+export interface Exchange<Answer> {
+  readonly row: Row<never, Answer>;
+  readonly path: string;
+  readonly body?: string | null;
+}
+
+/** The service's answer as it streams in, decompressed. */
+export interface Answering {
+  readonly status: number;
+  readonly contentType: string | null;
+  readonly disposition: string | null;
+  readonly stream: Readable;
+}
+
+export interface Client {
+  /** Reads a whole answer. A GET is tried again when the service was out of reach; a command never is. */
+  ask: <Answer>(exchange: Exchange<Answer>, caller: Caller) => Promise<Answer>;
+  /** Opens a log or a download; the one who asked reads the stream or destroys it. */
+  open: (exchange: Exchange<unknown>, caller: Caller) => Promise<Answering>;
+  close: () => Promise<void>;
+}
+
+/** The one place that speaks HTTP to the service. Nothing of one caller is kept for another. */
+export function createClient(settings: ClientSettings): Client {
+  const agent = new Agent({
+    connections: settings.connections,
+    connect: { timeout: settings.connectTimeoutMs },
+    headersTimeout: settings.headersTimeoutMs,
+    bodyTimeout: settings.idleTimeoutMs,
+  }).compose(
+    // Known servers compress unasked. Error bodies are read as well.
+    interceptors.decompress({ skipErrorResponses: false }),
+  );
+  const base = new URL(`${settings.upstreamUrl.pathname.replace(/\/+$/, "")}/api/v1/`, settings.upstreamUrl);
+  const retrying = retry(handleWhen(isTransient), {
+    maxAttempts: settings.retries,
+    backoff: new ExponentialBackoff({ initialDelay: 100, maxDelay: 2_000, generator: fullJitterGenerator }),
+  });
+
+  async function open(
+    exchange: Exchange<unknown>,
+    caller: Caller,
+    signal = caller.signal,
+  ): Promise<Answering> {
+    const { row, path, body = null } = exchange;
+    let response: Dispatcher.ResponseData;
+    try {
+      response = await agent.request({
+        origin: base.origin,
+        path: base.pathname + path,
+        method: row.method,
+        headers: headersOf(caller, body, row.answer.form),
+        body,
+        signal,
+      });
+    } catch (cause) {
+      throw caller.signal.aborted ? left(caller) : noAnswer(row, cause);
+    }
+    const contentType = header(response, "content-type");
+    const stream = response.body;
+    if (response.statusCode >= 300) {
+      const told = await readText(stream, LONGEST_REFUSAL).catch(() => "");
+      throw refusal(row, {
+        status: response.statusCode,
+        contentType,
+        retryAfter: header(response, "retry-after"),
+        text: told,
+        secret: caller.token,
+      });
+    }
+    return {
+      status: response.statusCode,
+      contentType,
+      disposition: header(response, "content-disposition"),
+      stream,
+    };
+  }
+
+  async function once<Answer>(exchange: Exchange<Answer>, caller: Caller): Promise<Answer> {
+    const { row } = exchange;
+    const whole = AbortSignal.any([caller.signal, AbortSignal.timeout(settings.exchangeTimeoutMs)]);
+    const { status, stream } = await open(exchange, caller, whole);
+    if (row.answer.form !== "json") {
+      stream.resume();
+      return row.answer.read().answer;
+    }
+    let text: string;
+    try {
+      text = await readText(stream, settings.maxJsonBytes);
+    } catch (cause) {
+      throw caller.signal.aborted ? left(caller) : noAnswer(row, cause);
+    }
+    const { answer, faults } = decode(exchange, row.answer.read, status, text);
+    for (const place of faults) settings.onFault?.(row.path, place);
+    return answer;
+  }
+
+  return {
+    ask: (exchange, caller) =>
+      exchange.row.method === "GET"
+        ? retrying.execute(() => once(exchange, caller), caller.signal)
+        : once(exchange, caller),
+    open: (exchange, caller) => open(exchange, caller),
+    close: () => agent.close(),
+  };
+}
+
+/** Longest part of a refusal that is read: enough for any message, far less than an HTML page may be. */
+const LONGEST_REFUSAL = 64 * 1024;
+
+function headersOf({ token, requestId }: Caller, body: string | null, form: string) {
+  return {
+    accept: form === "json" ? "application/json" : "*/*",
+    "x-request-id": requestId,
+    ...(token === null ? {} : { authorization: `token ${token}` }),
+    ...(body === null ? {} : { "content-type": "application/json" }),
+  };
+}
+
+function header(response: Dispatcher.ResponseData, name: string): string | null {
+  const value = response.headers[name];
+  return (Array.isArray(value) ? value[0] : value) ?? null;
+}
+
+/** Nobody is there to be told, or the whole request's time is over. */
+function left({ signal }: Caller): Error {
+  return isTimeout(signal.reason)
+    ? new UpstreamError("UPSTREAM_TIMEOUT", "The request's time was over before the service had answered.")
+    : new Cancelled("The caller left.");
+}
+
+const isTimeout = (reason: unknown) => reason instanceof DOMException && reason.name === "TimeoutError";
+
+async function readText(stream: Readable, limit: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limit) throw new TooLarge(`longer than ${limit} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function decode<Answer>(
+  { row }: Exchange<Answer>,
+  read: (body: unknown) => Reading<Answer>,
+  status: number,
+  text: string,
+): Reading<Answer> {
+  const upstream = { method: row.method, route: row.path, status };
+  let body: unknown;
+  try {
+    body = parseJson(text);
+  } catch {
+    // The parser's own message quotes the body.
+    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON.", { upstream });
+  }
+  try {
+    return read(body);
+  } catch (fault) {
+    if (!(fault instanceof UpstreamError)) throw fault;
+    throw new UpstreamError(fault.code, fault.message, { upstream });
+  }
+}

@@ -1,0 +1,165 @@
+import { errors } from "undici";
+import { Cancelled, UpstreamError, type UpstreamCode, type UpstreamFacts } from "./errors.ts";
+import { parseJson } from "./reader.ts";
+
+interface AskedRow {
+  readonly method: string;
+  readonly path: string;
+  readonly anonymous?: boolean;
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly contentType: string | null;
+  readonly retryAfter: string | null;
+  readonly text: string;
+  /** The caller's token: a message that repeats it is not passed on. */
+  readonly secret: string | null;
+}
+
+/** An answer of 300 or more, as the error that callers see. The document describes none; the table is ours. */
+export function refusal(row: AskedRow, answer: Refusal): UpstreamError {
+  const told = isHtml(answer) ? null : complaint(answer);
+  const { code, message } = verdict(row, answer, told);
+  const retryAfterSeconds = secondsOf(answer.retryAfter);
+  return new UpstreamError(code, message, {
+    upstream: { method: row.method, route: row.path, status: answer.status },
+    ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
+    // A 503 is a refusal; the others can come from a server that had begun.
+    ...(row.method !== "GET" && answer.status >= 500 && answer.status !== 503 ? { outcome: "unknown" } : {}),
+  });
+}
+
+interface Verdict {
+  readonly code: UpstreamCode;
+  readonly message: string;
+}
+
+function verdict(row: AskedRow, answer: Refusal, told: string | null): Verdict {
+  const { status } = answer;
+  if (row.anonymous && (status === 400 || status === 401 || status === 403)) {
+    return { code: "BAD_CREDENTIALS", message: told ?? "The service refused the username and password." };
+  }
+  if (status === 401 || (status === 403 && SIGNED_OUT.test(told ?? ""))) {
+    return { code: "UNAUTHENTICATED", message: told ?? "The service asks for a valid token." };
+  }
+  if ((status === 404 && isHtml(answer)) || status === 405) {
+    return {
+      code: "UPSTREAM_UNSUPPORTED",
+      message: `This server does not offer ${row.method} ${row.path}, or failed at it.`,
+    };
+  }
+  if (status < 400) {
+    return { code: "UPSTREAM_BAD_RESPONSE", message: "The service redirected, which is never followed." };
+  }
+  const known = BY_STATUS[status];
+  if (known) return { code: known.code, message: (known.quotes ? told : null) ?? known.message };
+  return { code: "UPSTREAM_ERROR", message: `The service answered ${status}.` };
+}
+
+/** Servers say 403 both for "not signed in" and for "not allowed"; only the words tell. */
+const SIGNED_OUT = /authenticat|credential|token|inactive/i;
+
+const BY_STATUS: Readonly<Record<number, Verdict & { readonly quotes: boolean }>> = {
+  400: { code: "BAD_USER_INPUT", message: "The service refused the input.", quotes: true },
+  403: { code: "FORBIDDEN", message: "The service does not allow this.", quotes: true },
+  404: { code: "NOT_FOUND", message: "Not found.", quotes: true },
+  409: { code: "CONFLICT", message: "The record is in a state that does not allow this.", quotes: true },
+  422: { code: "BAD_USER_INPUT", message: "The service refused the input.", quotes: true },
+  429: { code: "RATE_LIMITED", message: "The service allows no more requests for now.", quotes: false },
+  502: { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach.", quotes: false },
+  503: { code: "UPSTREAM_UNAVAILABLE", message: "The service is not ready.", quotes: false },
+  504: { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach.", quotes: false },
+};
+
+const isHtml = ({ contentType, text }: Refusal) =>
+  (contentType ?? "").startsWith("text/html") || text.trimStart().startsWith("<");
+
+/** Longest message of the service that is passed on, in characters. */
+const LONGEST_QUOTE = 300;
+
+/**
+ * What the service said of the input, in any of its shapes: `{"detail": "…"}`, `{"field": ["…"]}` (also nested),
+ * `{"non_field_errors": […]}`, a list, a bare string. Null when it is long, or could hold markup, a path or the token.
+ */
+function complaint({ text, secret }: Refusal): string | null {
+  let body: unknown;
+  try {
+    body = parseJson(text);
+  } catch {
+    return null;
+  }
+  const said = sentences(body, []).join(" ");
+  const unfit = said === "" || said.length > LONGEST_QUOTE || /[/\\<>\p{Cc}]/u.test(said);
+  return unfit || (secret !== null && said.includes(secret)) ? null : said;
+}
+
+const UNNAMED = new Set(["detail", "non_field_errors"]);
+
+function sentences(body: unknown, path: readonly string[]): string[] {
+  if (typeof body === "string") return [path.length === 0 ? body : `${path.join(".")}: ${body}`];
+  if (Array.isArray(body)) return body.flatMap((item) => sentences(item, path));
+  if (typeof body !== "object" || body === null) return [];
+  return Object.entries(body).flatMap(([key, value]) =>
+    sentences(value, UNNAMED.has(key) ? path : [...path, key]),
+  );
+}
+
+/** `Retry-After` in seconds, from a number or a date; null when it is neither. */
+function secondsOf(retryAfter: string | null): number | null {
+  if (retryAfter === null) return null;
+  if (/^\d{1,9}$/.test(retryAfter.trim())) return Number(retryAfter);
+  const date = Date.parse(retryAfter);
+  return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - Date.now()) / 1000));
+}
+
+/** Codes of failures before anything was sent: the command cannot have happened. */
+const NOT_SENT = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+const TIMEOUTS = new Set([
+  "UND_ERR_CONNECT_TIMEOUT",
+  "UND_ERR_HEADERS_TIMEOUT",
+  "UND_ERR_BODY_TIMEOUT",
+  "ETIMEDOUT",
+]);
+
+/** A failure of the connection or of reading the answer. The cause stays out of the message: it names hosts. */
+export function noAnswer(row: AskedRow, cause: unknown): Error {
+  if (cause instanceof UpstreamError || cause instanceof Cancelled) return cause;
+  const code = codeOf(cause);
+  const facts: UpstreamFacts = {
+    upstream: { method: row.method, route: row.path },
+    ...(row.method !== "GET" && !NOT_SENT.has(code) ? { outcome: "unknown" } : {}),
+  };
+  if (TIMEOUTS.has(code) || (cause instanceof DOMException && cause.name === "TimeoutError")) {
+    return new UpstreamError("UPSTREAM_TIMEOUT", "The service did not answer in time.", facts, cause);
+  }
+  if (cause instanceof TooLarge) {
+    return new UpstreamError("UPSTREAM_BAD_RESPONSE", `The service's answer is ${cause.message}.`, facts);
+  }
+  if (code.startsWith("Z_") || code.startsWith("ERR_") || cause instanceof errors.HTTPParserError) {
+    return new UpstreamError(
+      "UPSTREAM_BAD_RESPONSE",
+      "The service's answer cannot be decoded.",
+      facts,
+      cause,
+    );
+  }
+  return new UpstreamError("UPSTREAM_UNAVAILABLE", "The service is out of reach.", facts, cause);
+}
+
+/** An answer that is longer than the limit. */
+export class TooLarge extends Error {}
+
+const codeOf = (cause: unknown): string =>
+  typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
+
+/** Failures that a second try can mend. */
+export const isTransient = (fault: Error): boolean =>
+  fault instanceof UpstreamError && fault.code === "UPSTREAM_UNAVAILABLE";

@@ -1,0 +1,109 @@
+import { type Readable } from "node:stream";
+
+/** Either what follows a position, or the end of the log. Sizes are bytes of the log. */
+export type WindowRequest =
+  | { readonly fromByte: number; readonly maxBytes: number }
+  | { readonly tailLines: number; readonly maxBytes: number };
+
+export interface LogWindow {
+  /** Invalid UTF-8 is replaced. */
+  readonly text: string;
+  /** Number of bytes of the log in front of the text. */
+  readonly startByte: number;
+  /** Where to read on. */
+  readonly endByte: number;
+  readonly hasMore: boolean;
+  readonly contentType: string | null;
+}
+
+/**
+ * Cuts a window out of a log that streams in. Reads only as far as needed and leaves the rest unread;
+ * holds little more than `maxBytes` at any time. A character is never cut: one that has not wholly arrived
+ * is left for the next window.
+ */
+export async function readWindow(
+  stream: Readable,
+  contentType: string | null,
+  wanted: WindowRequest,
+): Promise<LogWindow> {
+  const window = "tailLines" in wanted ? await readTail(stream, wanted) : await readOn(stream, wanted);
+  return { ...window, contentType };
+}
+
+type Cut = Omit<LogWindow, "contentType">;
+
+/** A character of UTF-8 has at most four bytes. */
+const LONGEST_CHARACTER = 4;
+
+async function readOn(
+  stream: Readable,
+  { fromByte, maxBytes }: { fromByte: number; maxBytes: number },
+): Promise<Cut> {
+  const chunks: Buffer[] = [];
+  let toSkip = fromByte;
+  let held = 0;
+  // Leaving the loop destroys the stream: what is behind the window is not fetched.
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    const rest = chunk.subarray(Math.min(toSkip, chunk.length));
+    toSkip -= chunk.length - rest.length;
+    chunks.push(rest);
+    held += rest.length;
+    if (held >= maxBytes + LONGEST_CHARACTER) break;
+  }
+  const bytes = Buffer.concat(chunks);
+  // A window narrower than its first character still gets on by that character.
+  const end = wholeCharacters(bytes, maxBytes) || wholeCharacters(bytes, LONGEST_CHARACTER);
+  return {
+    text: bytes.toString("utf8", 0, end),
+    startByte: fromByte,
+    endByte: fromByte + end,
+    hasMore: bytes.length > maxBytes || end < wholeCharacters(bytes, bytes.length),
+  };
+}
+
+async function readTail(
+  stream: Readable,
+  { tailLines, maxBytes }: { tailLines: number; maxBytes: number },
+): Promise<Cut> {
+  const chunks: Buffer[] = [];
+  let total = 0;
+  let held = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    total += chunk.length;
+    held += chunk.length;
+    while (held - (chunks[0]?.length ?? 0) >= maxBytes) held -= chunks.shift()?.length ?? 0;
+  }
+  const bytes = Buffer.concat(chunks);
+  const end = wholeCharacters(bytes, bytes.length);
+  let start = Math.max(lineStart(bytes.subarray(0, end), tailLines), end - maxBytes, 0);
+  while (start < end && isContinuation(bytes[start])) start++;
+  return {
+    text: bytes.toString("utf8", start, end),
+    startByte: total - bytes.length + start,
+    endByte: total - bytes.length + end,
+    hasMore: false,
+  };
+}
+
+/** Where the last so many lines begin. A line end at the very end ends the last line and begins none. */
+function lineStart(bytes: Buffer, lines: number): number {
+  let at = bytes.length - 1;
+  for (let line = 0; line < lines && at > 0; line++) at = bytes.lastIndexOf("\n", at - 1);
+  return at < 0 ? 0 : at === 0 && bytes[0] !== NEWLINE ? 0 : at + 1;
+}
+
+const NEWLINE = 0x0a;
+const isContinuation = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80;
+
+/** How many of the first `limit` bytes are whole characters. Bytes that are no UTF-8 count as characters. */
+function wholeCharacters(bytes: Buffer, limit: number): number {
+  const end = Math.min(limit, bytes.length);
+  for (let back = 1; back < LONGEST_CHARACTER && back <= end; back++) {
+    const byte = bytes[end - back] ?? 0;
+    if (isContinuation(byte)) continue;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return length > back && byte < 0xf8 ? end - back : end;
+  }
+  return end;
+}

@@ -1,0 +1,16 @@
+import { type Reporter, type TestModule } from "vitest/node";
+
+/** Closes a run with one plain line that counts its tests: `12 passed, 0 failed`. */
+export default class ClosingLine implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly unknown[]): void {
+    const counts = { passed: 0, failed: unhandled.length, skipped: 0, pending: 0 };
+    for (const module of modules) {
+      if (!module.ok() && [...module.children.allTests()].length === 0) counts.failed++;
+      for (const each of module.children.allTests()) counts[each.result().state]++;
+    }
+    const skipped = counts.skipped + counts.pending;
+    process.stdout.write(
+      `\n${counts.passed} passed, ${counts.failed} failed${skipped ? `, ${skipped} skipped` : ""}\n`,
+    );
+  }
+}
