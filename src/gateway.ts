@@ -3,7 +3,7 @@ import { maxDepthPlugin } from "@escape.tech/graphql-armor-max-depth";
 import { useDisableIntrospection } from "@graphql-yoga/plugin-disable-introspection";
 import { renderGraphiQL } from "@graphql-yoga/render-graphiql";
 import { GraphQLError } from "graphql";
-import { createYoga, type Plugin, useExecutionCancellation } from "graphql-yoga";
+import { createYoga, type Plugin, useExecutionCancellation, type YogaInitialContext } from "graphql-yoga";
 import { type Logger } from "pino";
 import { callerOf } from "./caller.ts";
 import { type Config } from "./config.ts";
@@ -70,7 +70,11 @@ export function createGateway({ config, upstreamUrl, log, exampleToken, lookAhea
         client,
         {
           ...callerOf(request),
-          signal: AbortSignal.any([request.signal, AbortSignal.timeout(config.REQUEST_TIMEOUT_MS)]),
+          signal: AbortSignal.any([
+            request.signal,
+            endOf(request).signal,
+            AbortSignal.timeout(config.REQUEST_TIMEOUT_MS),
+          ]),
         },
         { maxExchanges: config.MAX_UPSTREAM_REQUESTS, width: config.MAX_UPSTREAM_WIDTH },
       ),
@@ -92,6 +96,7 @@ export function createGateway({ config, upstreamUrl, log, exampleToken, lookAhea
       useRequestIds(),
       useDepthLimit(config.MAX_DEPTH),
       useExecutionCancellation(),
+      useEndOfRequest(),
       ...(config.INTROSPECTION ? [] : [useDisableIntrospection()]),
     ],
   });
@@ -100,6 +105,24 @@ export function createGateway({ config, upstreamUrl, log, exampleToken, lookAhea
 
 /** How many different faults of the service's records are logged, each once. */
 const MOST_FAULTS_TOLD = 200;
+
+const ends = new WeakMap<Request, AbortController>();
+
+/** Fires when the answer is complete. */
+function endOf(request: Request): AbortController {
+  const end = ends.get(request) ?? new AbortController();
+  ends.set(request, end);
+  return end;
+}
+
+/** What is still on its way to the service when the answer is complete was asked early and is not needed: it is cancelled. */
+function useEndOfRequest(): Plugin {
+  return {
+    onExecute: ({ args }) => ({
+      onExecuteDone: () => endOf((args.contextValue as YogaInitialContext).request).abort(),
+    }),
+  };
+}
 
 /** The request id goes into the answer's header and into every error. */
 function useRequestIds(): Plugin {

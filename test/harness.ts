@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo } from "node:net";
-import { type TypedDocumentNode } from "@graphql-typed-document-node/core";
+import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
 import { type DocumentNode, type GraphQLFormattedError, print } from "graphql";
 import pino from "pino";
 import { onTestFinished } from "vitest";
@@ -33,6 +33,8 @@ interface GatewayOptions {
   /** Settings by their variables. */
   readonly env?: Record<string, string>;
   readonly lookAhead?: boolean;
+  /** The token that GraphiQL offers. */
+  readonly exampleToken?: string;
 }
 
 /** A gateway on a port of its own, closed when the test ends. */
@@ -40,25 +42,25 @@ export async function startGateway({
   upstream,
   token = "t0ken",
   env = {},
-  lookAhead = true,
+  ...options
 }: GatewayOptions): Promise<Gateway> {
   const lines: string[] = [];
   const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
   const config = readConfig({ UPSTREAM_RETRIES: "0", ...env });
-  const gateway = createGateway({ config, upstreamUrl: new URL(upstream.url), log, lookAhead });
+  const gateway = createGateway({ config, upstreamUrl: new URL(upstream.url), log, ...options });
   const url = await listen(gateway.handle);
   onTestFinished(() => gateway.close());
   return {
     url,
     logged: () => lines.join(""),
-    ask: async (document, variables, options = {}) => {
-      const sent = options.token === undefined ? token : options.token;
+    ask: async (document, variables, sending = {}) => {
+      const sent = sending.token === undefined ? token : sending.token;
       const response = await fetch(`${url}/graphql`, {
         method: "POST",
         headers: {
           "content-type": "application/json",
           ...(sent === null ? {} : { authorization: `token ${sent}` }),
-          ...options.headers,
+          ...sending.headers,
         },
         body: JSON.stringify({ query: typeof document === "string" ? document : print(document), variables }),
       });
@@ -73,7 +75,8 @@ export async function startDemoGateway(
 ) {
   const demo = await startDemo(options);
   onTestFinished(() => demo.close());
-  const gateway = await startGateway({ ...options, upstream: demo, token: tokenOf(demo, "ada") });
+  const token = tokenOf(demo, "ada");
+  const gateway = await startGateway({ ...options, upstream: demo, token, exampleToken: token });
   return { ...gateway, demo, calls: () => callsOf(demo) };
 }
 

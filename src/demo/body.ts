@@ -46,11 +46,16 @@ export function fieldsOf(body: unknown): Fields {
   });
 }
 
+const pythonTypes = new Map<string, string>([
+  ["string", "str"],
+  ["boolean", "bool"],
+]);
+
 /** The type's name in error texts, which come from a service written in Python. */
 export function pythonType(value: unknown): string {
   if (Array.isArray(value)) return "list";
   if (typeof value === "number") return Number.isInteger(value) ? "int" : "float";
-  return { string: "str", boolean: "bool" }[typeof value as string] ?? "NoneType";
+  return pythonTypes.get(typeof value) ?? "NoneType";
 }
 
 /** Takes a value as text: numbers are spelled out, anything else but a string is refused. */

@@ -1,6 +1,6 @@
 import { writable } from "./access.ts";
 import { fieldsOf, isFields, pythonType, textField } from "./body.ts";
-import { record, stop as stopRun } from "./course.ts";
+import { record } from "./course.ts";
 import { type Answer, empty, type Exchange, type Handler, json, Refusal } from "./exchange.ts";
 import { experiments, type Kind } from "./kinds.ts";
 import type { Experiment, Group, Run } from "./model.ts";
@@ -29,7 +29,7 @@ export function remove<R extends Run>(kind: Kind<R>): Handler {
 
 export function stop<R extends Run>(kind: Kind<R>): Handler {
   return (exchange) => {
-    stopRun(exchange.world, writable(exchange, kind));
+    kind.stop(exchange.world, writable(exchange, kind));
     return empty(200);
   };
 }

@@ -64,20 +64,23 @@ export function conclude(world: World, group: Group, at: number): void {
 }
 
 /**
- * Stops a run; a group with all of its experiments that have not ended. A run that has ended well or
- * badly is stopped like any other, as real servers do; one that is stopped already stays as it is.
+ * Stops a run. One that has ended well or badly is stopped like any other, as real servers do; one that is
+ * stopped already stays as it is.
  */
-export function stop(world: World, run: Run): void {
+export function stopRun(world: World, run: Run): void {
   const status = lastStatus(run);
   if (status === "stopping" || status === "stopped") return;
-  if (run.kind === "group") {
-    for (const experiment of experimentsOf(world, run)) {
-      if (!isFinal(lastStatus(experiment))) stop(world, experiment);
-    }
-  }
   cancel(world, run);
   happen(world, run, { at: world.time, status: "stopping" });
   plan(world, run, [{ at: world.time + stopDelay, status: "stopped" }]);
+}
+
+/** Stops a group and those of its experiments that have not ended. */
+export function stopGroup(world: World, group: Group): void {
+  stopRun(world, group);
+  for (const experiment of experimentsOf(world, group)) {
+    if (!isFinal(lastStatus(experiment))) stopRun(world, experiment);
+  }
 }
 
 /** Milliseconds after its creation at which a run that somebody starts reaches each status. */

@@ -1,3 +1,4 @@
+import { stopGroup, stopRun } from "./course.ts";
 import type { Build, Experiment, Group, Job, Run, Status } from "./model.ts";
 import {
   buildRecord,
@@ -20,6 +21,7 @@ export interface Kind<R extends Run> {
   readonly status: (run: R, status: Status) => Wire;
   /** Takes the run out of the world, with all that hangs on it. */
   readonly remove: (world: World, run: R) => void;
+  readonly stop: (world: World, run: R) => void;
 }
 
 export const experiments: Kind<Experiment> = {
@@ -27,6 +29,7 @@ export const experiments: Kind<Experiment> = {
   record: experimentRecord,
   status: experimentStatus,
   remove: removeExperiment,
+  stop: stopRun,
 };
 
 export const jobs: Kind<Job> = {
@@ -34,6 +37,7 @@ export const jobs: Kind<Job> = {
   record: jobRecord,
   status: jobStatus,
   remove: removeJob,
+  stop: stopRun,
 };
 
 export const builds: Kind<Build> = {
@@ -41,6 +45,7 @@ export const builds: Kind<Build> = {
   record: buildRecord,
   status: jobStatus,
   remove: removeBuild,
+  stop: stopRun,
 };
 
 export const groups: Kind<Group> = {
@@ -48,4 +53,5 @@ export const groups: Kind<Group> = {
   record: groupRecord,
   status: groupStatus,
   remove: removeGroup,
+  stop: stopGroup,
 };

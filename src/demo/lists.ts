@@ -1,10 +1,11 @@
 import { mayRead, projectOf, readable, signedIn } from "./access.ts";
 import { revokeSuperuser } from "./accounts.ts";
 import { type Answer, type Exchange, type Handler, notFound, Refusal, type Route } from "./exchange.ts";
-import { experimentKeys, jobKeys, type Keys, lastMetric, readQuery, runKeys } from "./filters.ts";
+import { experimentKeys, jobKeys, type Keys, readQuery, runKeys } from "./filters.ts";
 import { builds, experiments, groups, jobs, type Kind } from "./kinds.ts";
 import { logOf, tellExperiment } from "./logs.ts";
-import { type Experiment, type Project, type Run, span } from "./model.ts";
+import type { Project, Run } from "./model.ts";
+import { comparison, experimentOrder, type Order, runOrder } from "./orders.ts";
 import { experimentFiles, jobFiles, outputs } from "./outputs.ts";
 import { gzipped, metricLimit, page } from "./pages.ts";
 import { replicaOf, viewerName } from "./reads.ts";
@@ -22,24 +23,6 @@ interface Listing<R extends Run> {
   /** Keys of the full record that its rows lack. */
   readonly omitted: readonly string[];
 }
-
-/** The value that a name of an order stands for; null sorts behind everything, undefined is no order. */
-type Order<R> = (name: string) => ((run: R) => number | null) | undefined;
-
-const times = new Map<string, (run: Run) => number | null>([
-  ["created_at", (run) => run.createdAt],
-  ["updated_at", (run) => run.updatedAt],
-  ["started_at", (run) => span(run.statuses).startedAt],
-  ["finished_at", (run) => span(run.statuses).finishedAt],
-]);
-
-const runOrder: Order<Run> = (name) => times.get(name);
-
-const experimentOrder: Order<Experiment> = (name) => {
-  return name.startsWith("metric.")
-    ? (run) => lastMetric(run, name.slice("metric.".length))
-    : times.get(name);
-};
 
 /** Lists the runs of a project. `?group=` and `?independent=true` narrow a list of experiments. */
 function list<R extends Run>({ kind, manager, keys, order, omitted }: Listing<R>): Handler {
@@ -70,22 +53,6 @@ function membership({ world, query }: Exchange, project: Project): (run: Run) =>
   const group = world.groups.get(Number(id));
   if (group?.project !== project) throw notFound();
   return (run) => run.kind === "experiment" && run.group === group;
-}
-
-/** Reads `-finished_at,created_at`. What is no order is passed over; the newest change comes first by default. */
-function comparison<R extends Run>(sort: string, order: Order<R>): (a: R, b: R) => number {
-  const wanted = [...sort.split(","), "-updated_at"].flatMap((term) => {
-    const direction = term.startsWith("-") ? -1 : 1;
-    const valueOf = order(direction < 0 ? term.slice(1) : term);
-    return valueOf ? [{ direction, valueOf }] : [];
-  });
-  return (a, b) => {
-    for (const { direction, valueOf } of wanted) {
-      const [left, right] = [valueOf(a) ?? Infinity, valueOf(b) ?? Infinity];
-      if (left !== right) return left < right ? -direction : direction;
-    }
-    return (wanted[0]?.direction ?? -1) * (a.id - b.id);
-  };
 }
 
 const experimentList = list({

@@ -39,12 +39,12 @@ export interface Recipe {
   readonly cmd: string;
 }
 
-export interface Resource {
+interface Resource {
   readonly requests: number;
   readonly limits: number;
 }
 
-export type Resources = Readonly<Record<"cpu" | "memory" | "gpu", Resource | null>>;
+type Resources = Readonly<Record<"cpu" | "memory" | "gpu", Resource | null>>;
 
 export type Declarations = Readonly<Record<string, string | number | boolean>>;
 

@@ -727,7 +727,7 @@ const ids = (answer: { json: { results: { id: number }[] } }) => answer.json.res
 describe("lists", () => {
   test("pages are linked by addresses made from the Host header", async () => {
     const { demo, ask } = await open();
-    const { json } = await ask(`GET ${M}/experiments?limit=3&offset=2&sort=created_at`);
+    const { json } = await ask(`GET ${M}/experiments?sort=created_at&offset=2&limit=3`);
     expect(json.count).toBe(46);
     expect(json.next).toBe(`${demo.url}/api/v1/${M}/experiments?limit=3&offset=5&sort=created_at`);
     expect(json.previous).toBe(`${demo.url}/api/v1/${M}/experiments?limit=3&sort=created_at`);

@@ -1,0 +1,210 @@
+import { expect, test } from "vitest";
+import { startFake, startGateway, startRecords } from "../harness.ts";
+
+const experiment = { id: 3, unique_name: "ada.mnist.3", last_status: "running" };
+
+/** Code, path and reference of each error. */
+const told = (
+  errors: readonly { path?: readonly unknown[]; extensions: Record<string, unknown> }[] | undefined,
+) =>
+  (errors ?? [])
+    .map(({ path, extensions }) => ({
+      path: path?.join("."),
+      code: extensions["code"],
+      reference: extensions["reference"],
+    }))
+    .toSorted((a, b) => `${a.path}`.localeCompare(`${b.path}`));
+
+test("a dangling, a forbidden and a failing link are one null and one error each, and everything else is there", async () => {
+  const service = await startFake(({ path }) => {
+    if (path.endsWith("experiments/3/")) {
+      return {
+        json: {
+          ...experiment,
+          build_job: "ada.mnist.builds.7",
+          experiment_group: "ada.mnist.2",
+          original: "bob.secret.1",
+        },
+      };
+    }
+    if (path.endsWith("secret/experiments/1/")) {
+      return { json: { detail: "You do not have permission to perform this action." }, status: 403 };
+    }
+    return path.endsWith("groups/2/") ? { text: "<h1>crashed</h1>", status: 500 } : undefined;
+  });
+  const { ask } = await startGateway({ upstream: service });
+  const { data, errors } = await ask<object, object>(/* GraphQL */ `
+    {
+      experiment(id: "ada.mnist.3") {
+        status
+        buildJob {
+          status
+          commit
+          dockerfile
+        }
+        experimentGroup {
+          status
+          concurrency
+        }
+        original {
+          status
+          tags
+        }
+      }
+    }
+  `);
+  expect(data).toEqual({
+    experiment: { status: "RUNNING", buildJob: null, experimentGroup: null, original: null },
+  });
+  expect(told(errors)).toEqual([
+    { path: "experiment.buildJob", code: "NOT_FOUND", reference: "ada.mnist.builds.7" },
+    { path: "experiment.experimentGroup", code: "UPSTREAM_ERROR", reference: "ada.mnist.2" },
+    { path: "experiment.original", code: "FORBIDDEN", reference: "bob.secret.1" },
+  ]);
+});
+
+test("a dangling reference whose name is enough is no error", async () => {
+  const service = await startRecords({
+    "ada/mnist/experiments/3/": { ...experiment, build_job: "ada.mnist.builds.7", original: "ada.mnist.2" },
+  });
+  const { ask } = await startGateway({ upstream: service });
+  const { data, errors } = await ask<object, object>(/* GraphQL */ `
+    {
+      experiment(id: "ada.mnist.3") {
+        status
+        buildJob {
+          __typename
+          id
+          internalId
+          uniqueName
+        }
+        original {
+          uniqueName
+        }
+      }
+    }
+  `);
+  expect(errors).toBeUndefined();
+  expect(data).toMatchObject({
+    experiment: {
+      buildJob: { __typename: "BuildJob", internalId: "7", uniqueName: "ada.mnist.builds.7" },
+      original: { uniqueName: "ada.mnist.2" },
+    },
+  });
+});
+
+test("a reference of a shape never seen is one null and one error", async () => {
+  const service = await startRecords({
+    "ada/mnist/experiments/3/": { ...experiment, build_job: "build #7" },
+  });
+  const { ask } = await startGateway({ upstream: service });
+  const { data, errors } = await ask<object, object>(
+    `{ experiment(id: "ada.mnist.3") { status buildJob { id } } }`,
+  );
+  expect(data).toEqual({ experiment: { status: "RUNNING", buildJob: null } });
+  expect(told(errors)).toEqual([
+    { path: "experiment.buildJob", code: "UPSTREAM_BAD_RESPONSE", reference: "build #7" },
+  ]);
+});
+
+test("a run that is not there is one null and one error at the run, though its lists were asked as well", async () => {
+  // The record is refused once all three were asked: they start together.
+  let asked = 0;
+  let refuse: (told: undefined) => void = () => {};
+  const refused = new Promise<undefined>((resolve) => (refuse = resolve));
+  const service = await startFake(() => {
+    if (++asked === 3) refuse(undefined);
+    return refused;
+  });
+  const { ask } = await startGateway({ upstream: service });
+  const { data, errors } = await ask<object, object>(
+    `{ experiment(id: "ada.mnist.3") { status statuses { totalCount } jobs { totalCount } } }`,
+  );
+  expect(data).toEqual({ experiment: null });
+  expect(told(errors)).toEqual([{ path: "experiment", code: "NOT_FOUND", reference: undefined }]);
+  expect(service.calls()).toEqual([
+    "GET ada/mnist/experiments/3/",
+    "GET ada/mnist/experiments/3/jobs",
+    "GET ada/mnist/experiments/3/statuses",
+  ]);
+});
+
+test("a machine that left the cluster is found by name only", async () => {
+  const service = await startRecords({
+    "ada/mnist/jobs/3/": { id: 3, node_scheduled: "node-9" },
+    "cluster/": { nodes: [{ name: "node-1", sequence: 1 }] },
+  });
+  const { ask } = await startGateway({ upstream: service });
+  const { data, errors } = await ask<object, object>(/* GraphQL */ `
+    {
+      name: job(id: "ada.mnist.jobs.3") {
+        nodeScheduled {
+          name
+        }
+      }
+      more: job(id: "ada.mnist.jobs.3") {
+        nodeScheduled {
+          name
+          memory
+        }
+      }
+    }
+  `);
+  expect(data).toEqual({ name: { nodeScheduled: { name: "node-9" } }, more: { nodeScheduled: null } });
+  expect(told(errors)).toEqual([{ path: "more.nodeScheduled", code: "NOT_FOUND", reference: "node-9" }]);
+});
+
+test("a value of another type reads as null and is logged once; a status never seen is OTHER", async () => {
+  const service = await startRecords({
+    "ada/mnist/experiments/3/": {
+      ...experiment,
+      last_status: "hibernating",
+      num_jobs: "three",
+      tags: ["a", 1, 2],
+      config: { version: "one", run: { cmd: ["python"] } },
+      started_at: 12,
+      surprise: true,
+    },
+  });
+  const { ask, logged } = await startGateway({ upstream: service });
+  const document = /* GraphQL */ `
+    {
+      experiment(id: "ada.mnist.3") {
+        status
+        rawStatus
+        phase
+        jobCount
+        tags
+        startedAt
+        isClone
+        config {
+          version
+          run {
+            cmd
+          }
+          raw
+        }
+      }
+    }
+  `;
+  const { data, errors } = await ask<object, object>(document);
+  await ask(document);
+  expect(errors).toBeUndefined();
+  expect(data).toEqual({
+    experiment: {
+      status: "OTHER",
+      rawStatus: "hibernating",
+      phase: "UNKNOWN",
+      jobCount: null,
+      tags: null,
+      startedAt: null,
+      isClone: null,
+      config: { version: null, run: { cmd: null }, raw: { version: "one", run: { cmd: ["python"] } } },
+    },
+  });
+  const places = logged()
+    .trim()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { place: string }).place);
+  expect(places.toSorted()).toEqual(["num_jobs", "started_at", "tags.*"]);
+});
