@@ -41,10 +41,13 @@ export function lineOf(lines: readonly Line[], name: string): Line {
 export function startReplay(lines: readonly Line[]) {
   const told = new Map(
     // The last one set is the one that stays.
-    lines.toReversed().map((line) => [addressOf({ ...line, token: line.headers["Authorization"] }), toldBy(line)]),
+    lines
+      .toReversed()
+      .map((line) => [addressOf({ ...line, token: line.headers["Authorization"] }), toldBy(line)]),
   );
   return startFake(
-    ({ method, path, headers }) => told.get(addressOf({ method, path, token: headers["authorization"] })) ?? UNKNOWN,
+    ({ method, path, headers }) =>
+      told.get(addressOf({ method, path, token: headers["authorization"] })) ?? UNKNOWN,
   );
 }
 

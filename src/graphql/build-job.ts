@@ -1,8 +1,10 @@
+import { build } from "../rest/endpoints.ts";
 import { builder } from "./builder.ts";
 import { fieldsOf } from "./fields.ts";
 import { lookUp } from "./look-up.ts";
 import { BuildJob, Entity, Loggable, Node, Run, Trackable } from "./refs.ts";
 import { RunConfig } from "./run-config.ts";
+import { act, mutations, remove, update } from "./verbs.ts";
 
 const { value, link } = fieldsOf(BuildJob.kind);
 
@@ -32,3 +34,15 @@ BuildJob.implement({
 });
 
 builder.queryField("buildJob", (t) => t.field(lookUp(BuildJob, "A build job.")));
+
+mutations({
+  updateBuildJob: update(BuildJob, build.update, "Change a build job."),
+  deleteBuildJob: remove(BuildJob, build.delete, "Delete a build job."),
+  stopBuildJob: act(
+    BuildJob,
+    build.stop,
+    "Ask the service to stop a build job. Stopping takes time: the status read afterwards can still be the old one.",
+  ),
+  bookmarkBuildJob: act(BuildJob, build.bookmark, "Bookmark a build job for the caller."),
+  unbookmarkBuildJob: act(BuildJob, build.unbookmark, "Remove the caller's bookmark from a build job."),
+});

@@ -1,6 +1,7 @@
 import { builder } from "./builder.ts";
 import { fieldsOf } from "./fields.ts";
 import { handle } from "./handle.ts";
+import { arrive } from "./look-ahead.ts";
 import { lookUp } from "./look-up.ts";
 import { Entity, Experiment, ExperimentJob, Loggable, Node, Trackable } from "./refs.ts";
 
@@ -17,10 +18,9 @@ ExperimentJob.implement({
     }),
     experiment: t.field({
       type: Experiment,
-      nullable: false,
-      description: "The experiment it belongs to.",
-      ...known(({ at: { owner, project, experiment: id } }) =>
-        handle(Experiment.kind, { owner, project, id }),
+      description: "The experiment it belongs to. Its id costs no request.",
+      ...known(({ at: { owner, project, experiment: id } }, _, context, info) =>
+        arrive(handle(Experiment.kind, { owner, project, id }), context, info),
       ),
     }),
     resources: t.field({

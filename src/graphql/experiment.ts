@@ -32,7 +32,9 @@ import {
   Run,
   Trackable,
 } from "./refs.ts";
+import { recordMetric } from "./record-metric.ts";
 import { RunConfig } from "./run-config.ts";
+import { act, clone, mutations, remove, update } from "./verbs.ts";
 
 const { value, derived, link, below, known } = fieldsOf(Experiment.kind);
 
@@ -144,3 +146,33 @@ Experiment.implement({
 });
 
 builder.queryField("experiment", (t) => t.field(lookUp(Experiment, "An experiment.")));
+
+mutations({
+  updateExperiment: update(Experiment, experiment.update, "Change an experiment."),
+  deleteExperiment: remove(Experiment, experiment.delete, "Delete an experiment."),
+  restartExperiment: clone(Experiment, experiment.restart, "Run an experiment anew, as a new record."),
+  resumeExperiment: clone(Experiment, experiment.resume, "Continue an experiment, as a new record."),
+  copyExperiment: clone(Experiment, experiment.copy, "Copy an experiment, as a new record."),
+  stopExperiment: act(
+    Experiment,
+    experiment.stop,
+    "Ask the service to stop an experiment. Stopping takes time: the status read afterwards can still be the old one.",
+  ),
+  startExperimentTensorboard: act(
+    Experiment,
+    experiment.startTensorboard,
+    "Start the tensorboard of an experiment.",
+  ),
+  stopExperimentTensorboard: act(
+    Experiment,
+    experiment.stopTensorboard,
+    "Stop the tensorboard of an experiment.",
+  ),
+  createExperimentMetric: recordMetric(experiment.createMetric, "Record metric values of an experiment."),
+  bookmarkExperiment: act(Experiment, experiment.bookmark, "Bookmark an experiment for the caller."),
+  unbookmarkExperiment: act(
+    Experiment,
+    experiment.unbookmark,
+    "Remove the caller's bookmark from an experiment.",
+  ),
+});

@@ -40,7 +40,8 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
     value: <const Key extends keyof R & string>(key: Key) => derived([key], (record) => record[key] ?? null),
 
     /** Told by the address: never costs a request. */
-    known: <Out>(work: (thing: From, args: object, context: Context) => Out) => declare({ keys: [] }, work),
+    known: <Out>(work: (thing: From, args: object, context: Context, info: GraphQLResolveInfo) => Out) =>
+      declare({ keys: [] }, work),
 
     /** A thing that a value of the record refers to by name. Selecting only what the name tells costs no request. */
     link: <To extends object, ToAt extends Address>(key: keyof R & string, target: Thing<To, ToAt>) => ({

@@ -1,3 +1,4 @@
+import { group } from "../rest/endpoints.ts";
 import { type GroupRecord } from "../rest/records.ts";
 import { builder } from "./builder.ts";
 import { fieldsOf } from "./fields.ts";
@@ -5,6 +6,7 @@ import { HyperparameterTuning } from "./hptuning.ts";
 import { ExperimentConnection, runList } from "./lists.ts";
 import { lookUp } from "./look-up.ts";
 import { Entity, Group, Run, Trackable } from "./refs.ts";
+import { act, mutations, remove, update } from "./verbs.ts";
 
 const COUNTERS = [
   "num_experiments",
@@ -68,3 +70,17 @@ Group.implement({
 });
 
 builder.queryField("group", (t) => t.field(lookUp(Group, "A group.")));
+
+mutations({
+  updateGroup: update(Group, group.update, "Change a group."),
+  deleteGroup: remove(Group, group.delete, "Delete a group."),
+  stopGroup: act(
+    Group,
+    group.stop,
+    "Ask the service to stop a group. Stopping takes time: the status read afterwards can still be the old one.",
+  ),
+  startGroupTensorboard: act(Group, group.startTensorboard, "Start the tensorboard of a group."),
+  stopGroupTensorboard: act(Group, group.stopTensorboard, "Stop the tensorboard of a group."),
+  bookmarkGroup: act(Group, group.bookmark, "Bookmark a group for the caller."),
+  unbookmarkGroup: act(Group, group.unbookmark, "Remove the caller's bookmark from a group."),
+});

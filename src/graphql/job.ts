@@ -1,9 +1,11 @@
+import { job } from "../rest/endpoints.ts";
 import { builder } from "./builder.ts";
 import { fieldsOf } from "./fields.ts";
 import { lookUp } from "./look-up.ts";
 import { downloadUrl } from "./logs.ts";
 import { BuildJob, Cloneable, Entity, Job, Loggable, Node, Run, Trackable } from "./refs.ts";
 import { RunConfig } from "./run-config.ts";
+import { act, clone, mutations, remove, update } from "./verbs.ts";
 
 const { value, link, known } = fieldsOf(Job.kind);
 
@@ -38,3 +40,18 @@ Job.implement({
 });
 
 builder.queryField("job", (t) => t.field(lookUp(Job, "A job.")));
+
+mutations({
+  updateJob: update(Job, job.update, "Change a job."),
+  deleteJob: remove(Job, job.delete, "Delete a job."),
+  restartJob: clone(Job, job.restart, "Run a job anew, as a new record."),
+  resumeJob: clone(Job, job.resume, "Continue a job, as a new record."),
+  copyJob: clone(Job, job.copy, "Copy a job, as a new record."),
+  stopJob: act(
+    Job,
+    job.stop,
+    "Ask the service to stop a job. Stopping takes time: the status read afterwards can still be the old one.",
+  ),
+  bookmarkJob: act(Job, job.bookmark, "Bookmark a job for the caller."),
+  unbookmarkJob: act(Job, job.unbookmark, "Remove the caller's bookmark from a job."),
+});

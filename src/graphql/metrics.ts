@@ -7,6 +7,7 @@ import { connect, connectionOf, type PageArgs, sliceRequest, within } from "./co
 import { type Context } from "./context.ts";
 import { type Handle } from "./handle.ts";
 import { encodeId } from "./ids.ts";
+import { arrive } from "./look-ahead.ts";
 import { Experiment, MetricRecord } from "./refs.ts";
 import { thin } from "./thin.ts";
 
@@ -87,9 +88,8 @@ MetricRecord.implement({
     }),
     experiment: t.field({
       type: Experiment,
-      nullable: false,
-      description: "The experiment it belongs to.",
-      resolve: ({ of }) => of,
+      description: "The experiment it belongs to. Its id costs no request.",
+      resolve: ({ of }, _, context, info) => arrive(of, context, info),
     }),
   }),
 });

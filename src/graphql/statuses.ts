@@ -4,6 +4,7 @@ import { connect, connectionOf, type PageArgs, sliceRequest } from "./connection
 import { type Context } from "./context.ts";
 import { type Handle } from "./handle.ts";
 import { encodeId } from "./ids.ts";
+import { arrive } from "./look-ahead.ts";
 import { StatusRecord, Trackable } from "./refs.ts";
 import { RunStatusEnum, statusOf } from "./status.ts";
 
@@ -62,9 +63,8 @@ StatusRecord.implement({
     }),
     subject: t.field({
       type: Trackable,
-      nullable: false,
-      description: "What the status belongs to.",
-      resolve: ({ of }) => of,
+      description: "What the status belongs to. Its id costs no request.",
+      resolve: ({ of }, _, context, info) => arrive(of, context, info),
     }),
   }),
 });

@@ -1,9 +1,12 @@
+import { administration, user } from "../rest/endpoints.ts";
+import { type Session } from "../rest/session.ts";
 import { builder } from "./builder.ts";
 import { fieldsOf } from "./fields.ts";
 import { handle } from "./handle.ts";
 import { readViewer } from "./kinds.ts";
 import { projectList } from "./lists.ts";
 import { Entity, User } from "./refs.ts";
+import { administer, mutations, outcomeOf, payloadOf, removeUser, type Verb } from "./verbs.ts";
 
 const { value, known } = fieldsOf(User.kind);
 
@@ -27,9 +30,61 @@ builder.queryField("viewer", (t) =>
   t.field({
     type: User,
     description: "The caller.",
-    resolve: async (_, _args, { session }) => {
-      const viewer = await readViewer(session);
-      return handle(User.kind, { username: viewer.username }, viewer);
-    },
+    resolve: (_, _args, { session }) => viewerOf(session),
   }),
 );
+
+async function viewerOf(session: Session) {
+  const viewer = await readViewer(session);
+  return handle(User.kind, { username: viewer.username }, viewer);
+}
+
+const LoginInput = builder.inputType("LoginInput", {
+  description: "Credentials.",
+  fields: (t) => ({
+    username: t.string({ required: true, description: "Login name." }),
+    password: t.string({ required: true, description: "Password. Never logged, never cached." }),
+  }),
+});
+
+/** Exchanges credentials for a token. The one command that goes without the caller's own. */
+const signIn =
+  (row: typeof user.login, description: string): Verb =>
+  (name) => {
+    const type = payloadOf<{ readonly token: string }>(name).implement({
+      description: outcomeOf(name),
+      fields: (t) => ({
+        token: t.exposeString("token", {
+          nullable: false,
+          description: "Send as `Authorization: token <token>` from now on.",
+        }),
+        user: t.field({
+          type: User,
+          description: "Whom the token belongs to; read with the new token.",
+          resolve: ({ token }, _, { session }) => viewerOf(session.as(token)),
+        }),
+      }),
+    });
+    builder.mutationField(name, (t) =>
+      t.field({
+        type,
+        description,
+        args: { input: t.arg({ type: LoginInput, required: true, description: "Who signs in." }) },
+        resolve: (_, { input }, { session }) => session.send(row, {}, input),
+      }),
+    );
+  };
+
+mutations({
+  login: signIn(
+    user.login,
+    "Exchange username and password for a token. Sends no Authorization header and does not change the token of the other fields of the request.",
+  ),
+  activateUser: administer(administration.activate, "Activate a user."),
+  deleteUser: removeUser(
+    administration.delete,
+    "Delete a user. Some servers delete the projects and runs of the user as well.",
+  ),
+  grantSuperuser: administer(administration.grant, "Give a user the superuser role."),
+  revokeSuperuser: administer(administration.revoke, "Take the superuser role from a user."),
+});

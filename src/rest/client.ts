@@ -3,7 +3,7 @@ import { ExponentialBackoff, fullJitterGenerator, handleWhen, retry } from "cock
 import { Agent, type Dispatcher, interceptors } from "undici";
 import { type Command, type Get } from "./endpoint.ts";
 import { Cancelled, UpstreamError } from "./errors.ts";
-import { isTransient, noAnswer, refusal, TooLarge } from "./refusal.ts";
+import { isTimeout, isTransient, noAnswer, refusal, TooLarge } from "./refusal.ts";
 import { parseJson, type Reading } from "./reader.ts";
 
 export interface ClientSettings {
@@ -95,7 +95,7 @@ export function createClient(settings: ClientSettings): Client {
         signal,
       });
     } catch (cause) {
-      throw caller.signal.aborted ? left(caller) : noAnswer(row, cause);
+      throw caller.signal.aborted ? left(row, caller) : noAnswer(row, cause);
     }
     const contentType = header(response, "content-type");
     const stream = response.body;
@@ -122,14 +122,15 @@ export function createClient(settings: ClientSettings): Client {
     const whole = AbortSignal.any([caller.signal, AbortSignal.timeout(settings.exchangeTimeoutMs)]);
     const { status, stream } = await open(exchange, caller, whole);
     if (row.answer.form !== "json") {
-      stream.resume();
+      // Whatever is in it: the document says only that none is described.
+      stream.on("error", () => {}).resume();
       return row.answer.read().answer;
     }
     let text: string;
     try {
       text = await readText(stream, settings.maxJsonBytes);
     } catch (cause) {
-      throw caller.signal.aborted ? left(caller) : noAnswer(row, cause);
+      throw caller.signal.aborted ? left(row, caller) : noAnswer(row, cause);
     }
     const { answer, faults } = decode(exchange, row.answer.read, status, text);
     for (const place of faults) settings.onFault?.(row.path, place);
@@ -164,13 +165,8 @@ function header(response: Dispatcher.ResponseData, name: string): string | null 
 }
 
 /** Nobody is there to be told, or the whole request's time is over. */
-function left({ signal }: Caller): Error {
-  return isTimeout(signal.reason)
-    ? new UpstreamError("UPSTREAM_TIMEOUT", "The request's time was over before the service had answered.")
-    : new Cancelled("The caller left.");
-}
-
-const isTimeout = (reason: unknown) => reason instanceof DOMException && reason.name === "TimeoutError";
+const left = (row: Row<never, unknown>, { signal }: Caller): Error =>
+  isTimeout(signal.reason) ? noAnswer(row, signal.reason) : new Cancelled("The caller left.");
 
 async function readText(stream: Readable, limit: number): Promise<string> {
   const chunks: Buffer[] = [];

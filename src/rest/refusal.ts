@@ -137,7 +137,7 @@ export function noAnswer(row: AskedRow, cause: unknown): Error {
     upstream: { method: row.method, route: row.path },
     ...(row.method !== "GET" && !NOT_SENT.has(code) ? { outcome: "unknown" } : {}),
   };
-  if (TIMEOUTS.has(code) || (cause instanceof DOMException && cause.name === "TimeoutError")) {
+  if (TIMEOUTS.has(code) || isTimeout(cause)) {
     return new UpstreamError("UPSTREAM_TIMEOUT", "The service did not answer in time.", facts, cause);
   }
   if (cause instanceof TooLarge) {
@@ -153,6 +153,10 @@ export function noAnswer(row: AskedRow, cause: unknown): Error {
   }
   return new UpstreamError("UPSTREAM_UNAVAILABLE", "The service is out of reach.", facts, cause);
 }
+
+/** What `AbortSignal.timeout` aborts with. */
+export const isTimeout = (reason: unknown): boolean =>
+  reason instanceof DOMException && reason.name === "TimeoutError";
 
 /** An answer that is longer than the limit. */
 export class TooLarge extends Error {}

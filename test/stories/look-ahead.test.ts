@@ -87,7 +87,11 @@ function selection(type: GraphQLObjectType, depth: number): fc.Arbitrary<string>
 const operation = fc
   .uniqueArray(fc.constantFrom(...ROOTS), { minLength: 1, maxLength: 3 })
   .chain((roots) =>
-    fc.tuple(...roots.map(([field, type]) => selection(objectType(type), 4).map((set) => `${field} { ... on ${type} ${set} }`))),
+    fc.tuple(
+      ...roots.map(([field, type]) =>
+        selection(objectType(type), 4).map((set) => `${field} { ... on ${type} ${set} }`),
+      ),
+    ),
   )
   .map(
     (roots) =>

@@ -1,0 +1,83 @@
+import { type Command } from "../rest/endpoint.ts";
+import { type NewMetric } from "../rest/endpoints.ts";
+import { InputError } from "../rest/errors.ts";
+import { type MetricRecord as MetricRow } from "../rest/records.ts";
+import { type RunAddress } from "../rest/reference.ts";
+import { builder } from "./builder.ts";
+import { identify } from "./ids.ts";
+import { arrive } from "./look-ahead.ts";
+import { type Below, Experiment, MetricRecord } from "./refs.ts";
+import { outcomeOf, payloadOf, type Verb, withId } from "./verbs.ts";
+
+const MetricValueInput = builder.inputType("MetricValueInput", {
+  description: "A metric and its value.",
+  fields: (t) => ({
+    name: t.string({ required: true, description: "Name of the metric." }),
+    value: t.float({ required: true, description: "Its value: a finite number." }),
+  }),
+});
+
+const CreateExperimentMetricInput = builder.inputType("CreateExperimentMetricInput", {
+  description: "What to record.",
+  fields: (t) => ({
+    values: t.field({
+      type: [MetricValueInput],
+      required: true,
+      description: "The values: at least one, each name once.",
+    }),
+  }),
+});
+
+interface NamedNumber {
+  readonly name: string;
+  readonly value: number;
+}
+
+/** The values by name. Throws `InputError`. */
+function valuesOf(given: readonly NamedNumber[]): NewMetric["values"] {
+  if (given.length === 0) throw new InputError("input.values: expected at least one metric, got none");
+  const seen = new Set<string>();
+  for (const [index, { name }] of given.entries()) {
+    const place = `input.values[${index}].name`;
+    if (name.trim() === "") throw new InputError(`${place}: expected a name, got ${JSON.stringify(name)}`);
+    if (seen.has(name))
+      throw new InputError(`${place}: expected each name once, got ${JSON.stringify(name)} again`);
+    seen.add(name);
+  }
+  return Object.fromEntries(given.map(({ name, value }) => [name, value]));
+}
+
+/** Records metric values of an experiment. */
+export const recordMetric =
+  (row: Command<RunAddress, MetricRow, NewMetric>, description: string): Verb =>
+  (name) => {
+    const type = payloadOf<Below<MetricRow, typeof Experiment.$inferType>>(name).implement({
+      description: outcomeOf(name),
+      fields: (t) => ({
+        metric: t.field({
+          type: MetricRecord,
+          description: "The new metric record.",
+          resolve: (outcome) => outcome,
+        }),
+        experiment: t.field({
+          type: Experiment,
+          description: "The experiment it belongs to.",
+          resolve: ({ of }, _, context, info) => arrive(of, context, info),
+        }),
+      }),
+    });
+    builder.mutationField(name, (t) =>
+      t.field({
+        type,
+        description,
+        args: {
+          ...withId(Experiment),
+          input: t.arg({ type: CreateExperimentMetricInput, required: true, description: "What to record." }),
+        },
+        resolve: async (_, { id, input }, { session }) => {
+          const of = identify(Experiment.kind, "id", id);
+          return { of, row: await session.send(row, of.at, { values: valuesOf(input.values) }) };
+        },
+      }),
+    );
+  };

@@ -1,0 +1,267 @@
+import { type ObjectRef } from "@pothos/core";
+import { type GraphQLResolveInfo } from "graphql";
+import { type Command } from "../rest/endpoint.ts";
+import { type Revision } from "../rest/endpoints.ts";
+import { InputError } from "../rest/errors.ts";
+import { type RunAddress } from "../rest/reference.ts";
+import { builder, type PothosTypes } from "./builder.ts";
+import { type Context } from "./context.ts";
+import { type Thing } from "./fields.ts";
+import { type Handle, handle } from "./handle.ts";
+import { checked, EXAMPLES, identify, idOf } from "./ids.ts";
+import { kinds } from "./kinds.ts";
+import { arrive } from "./look-ahead.ts";
+import { Project, User } from "./refs.ts";
+
+/*
+ * What can be done to a run or a user. A verb gives the mutation field that does it with one row of the service;
+ * a slice gives the field its name, and the payload type is called after it.
+ */
+
+/** Adds one mutation under a name. */
+export type Verb = (name: string) => void;
+
+/** Adds mutations by their names: `mutations({ stopJob: act(Job, job.stop, "…") })`. */
+export function mutations(verbs: Readonly<Record<string, Verb>>): void {
+  for (const [name, verb] of Object.entries(verbs)) verb(name);
+}
+
+/** `StopJobPayload` for `stopJob`. */
+export const payloadOf = <Outcome>(mutation: string) =>
+  builder.objectRef<Outcome>(`${mutation.charAt(0).toUpperCase()}${mutation.slice(1)}Payload`);
+
+export const outcomeOf = (mutation: string) => `Outcome of \`${mutation}\`.`;
+
+/** `experiment`, `buildJob`: how a payload calls its record. */
+const fieldName = (kind: string) => `${kind.charAt(0).toLowerCase()}${kind.slice(1)}`;
+
+export const withId = ({ kind }: { readonly kind: { readonly name: string } }) =>
+  builder.args((t) => ({
+    id: t.id({
+      required: true,
+      description: `Global id, or unique name such as \`${EXAMPLES[kind.name]}\`.`,
+    }),
+  }));
+
+/** Hands the record to its selection: read now, after the command, and only when more than its address is selected. */
+const readAfterwards =
+  <Of, R extends object>(part: (payload: Of) => Handle<R, RunAddress>) =>
+  (payload: Of, _: object, context: Context, info: GraphQLResolveInfo) =>
+    arrive(part(payload), context, info);
+
+interface Outcome<R extends object> {
+  readonly thing: Handle<R, RunAddress>;
+}
+
+/** A payload that holds the record under the name of its kind. */
+function recordPayload<R extends object>(
+  mutation: string,
+  target: Thing<R, RunAddress>,
+  description: string,
+) {
+  return payloadOf<Outcome<R>>(mutation).implement({
+    description: outcomeOf(mutation),
+    fields: (t) => ({
+      [fieldName(target.kind.name)]: t.field({
+        type: target,
+        description,
+        resolve: readAfterwards(({ thing }: Outcome<R>) => thing),
+      }),
+    }),
+  });
+}
+
+/** Changes a record; the service answers the whole of it. */
+export const update =
+  <R extends object>(
+    target: Thing<R, RunAddress>,
+    row: Command<RunAddress, R, Revision>,
+    description: string,
+  ): Verb =>
+  (name) => {
+    const input = builder.inputType(`Update${target.kind.name}Input`, {
+      description: "Fields to change; omitted fields stay as they are. At least one is needed.",
+      fields: (t) => ({ description: t.string({ description: "New description; null clears it." }) }),
+    });
+    const type = recordPayload(name, target, "The record after the change.");
+    builder.mutationField(name, (t) =>
+      t.field({
+        type,
+        description,
+        args: {
+          ...withId(target),
+          input: t.arg({ type: input, required: true, description: "What to change." }),
+        },
+        resolve: async (_, { id, input: { description: text } }, { session }) => {
+          const { at } = identify(target.kind, "id", id);
+          if (text === undefined)
+            throw new InputError("input: expected at least one field to change, got none");
+          const record = await session.send(row, at, { description: text });
+          return { thing: handle(target.kind, at, record) };
+        },
+      }),
+    );
+  };
+
+/** A command on one record that the service answers with nothing of use. */
+const command =
+  <R extends object>(
+    target: Thing<R, RunAddress>,
+    row: Command<RunAddress, undefined>,
+    description: string,
+    payload: (mutation: string) => ObjectRef<PothosTypes, Outcome<R>>,
+  ): Verb =>
+  (name) => {
+    const type = payload(name);
+    builder.mutationField(name, (t) =>
+      t.field({
+        type,
+        description,
+        args: withId(target),
+        resolve: async (_, { id }, { session }) => {
+          const thing = identify(target.kind, "id", id);
+          await session.send(row, thing.at, undefined);
+          return { thing };
+        },
+      }),
+    );
+  };
+
+/** Has the service do something to a record, and reads the record again when it is selected. */
+export const act = <R extends object>(
+  target: Thing<R, RunAddress>,
+  row: Command<RunAddress, undefined>,
+  description: string,
+): Verb =>
+  command(target, row, description, (mutation) =>
+    recordPayload(
+      mutation,
+      target,
+      "The record as it stands afterwards; read again only when more than its address is selected.",
+    ),
+  );
+
+/** Deletes a record. */
+export const remove = <R extends object>(
+  target: Thing<R, RunAddress>,
+  row: Command<RunAddress, undefined>,
+  description: string,
+): Verb =>
+  command(target, row, description, (mutation) =>
+    payloadOf<Outcome<R>>(mutation).implement({
+      description: outcomeOf(mutation),
+      fields: (t) => ({
+        deletedId: t.id({
+          nullable: false,
+          description: "Global id of the deleted record.",
+          resolve: ({ thing }) => idOf(thing),
+        }),
+        project: t.field({
+          type: Project,
+          nullable: false,
+          description: "Project it was in.",
+          resolve: ({ thing: { at } }) => handle(kinds.project, { owner: at.owner, project: at.project }),
+        }),
+      }),
+    }),
+  );
+
+interface CloneOutcome<R extends object> extends Outcome<R> {
+  readonly source: Handle<R, RunAddress>;
+}
+
+/** Makes a new record from an old one. The service answers a reduced record: what it lacks is read when selected. */
+export const clone =
+  <R extends { readonly id: number }>(
+    target: Thing<R, RunAddress>,
+    row: Command<RunAddress, R>,
+    description: string,
+  ): Verb =>
+  (name) => {
+    const type = payloadOf<CloneOutcome<R>>(name).implement({
+      description: outcomeOf(name),
+      fields: (t) => ({
+        [fieldName(target.kind.name)]: t.field({
+          type: target,
+          description: "The new record; its `original` is the source.",
+          resolve: readAfterwards(({ thing }: CloneOutcome<R>) => thing),
+        }),
+        source: t.field({
+          type: target,
+          description: "The record it was made from. Its id costs no request.",
+          resolve: readAfterwards(({ source }: CloneOutcome<R>) => source),
+        }),
+      }),
+    });
+    builder.mutationField(name, (t) =>
+      t.field({
+        type,
+        description,
+        args: withId(target),
+        resolve: async (_, { id }, { session }) => {
+          const source = identify(target.kind, "id", id);
+          const record = await session.send(row, source.at, undefined);
+          return { source, thing: handle(target.kind, { ...source.at, id: `${record.id}` }, record) };
+        },
+      }),
+    );
+  };
+
+type ByName = { readonly username: string };
+
+const commandOnUser =
+  (
+    row: Command<ByName, undefined>,
+    description: string,
+    payload: (mutation: string) => ObjectRef<PothosTypes, ByName>,
+  ): Verb =>
+  (name) => {
+    const type = payload(name);
+    builder.mutationField(name, (t) =>
+      t.field({
+        type,
+        description: `${description} Administration: the service decides who may.`,
+        args: { username: t.arg.string({ required: true, description: "Login name." }) },
+        resolve: async (_, { username }, { session }) => {
+          const at = checked("username", { username });
+          await session.send(row, at, undefined);
+          return at;
+        },
+      }),
+    );
+  };
+
+/** Changes what a user may do. */
+export const administer = (row: Command<ByName, undefined>, description: string): Verb =>
+  commandOnUser(row, description, (mutation) =>
+    payloadOf<ByName>(mutation).implement({
+      description: outcomeOf(mutation),
+      fields: (t) => ({
+        user: t.field({
+          type: User,
+          nullable: false,
+          description: "The user: known by name; details only where it is the caller.",
+          resolve: (at) => handle(kinds.user, at),
+        }),
+      }),
+    }),
+  );
+
+/** Deletes a user. */
+export const removeUser = (row: Command<ByName, undefined>, description: string): Verb =>
+  commandOnUser(row, description, (mutation) =>
+    payloadOf<ByName>(mutation).implement({
+      description: outcomeOf(mutation),
+      fields: (t) => ({
+        deletedId: t.id({
+          nullable: false,
+          description: "Global id of the deleted user.",
+          resolve: (at) => idOf(handle(kinds.user, at)),
+        }),
+        deletedUsername: t.exposeString("username", {
+          nullable: false,
+          description: "Login name of the deleted user.",
+        }),
+      }),
+    }),
+  );

@@ -1,0 +1,447 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Answer, startFake, startGateway } from "../harness.ts";
+
+const idOf = (text: string) => Buffer.from(text).toString("base64url");
+
+/** Texts that can stand in no path. */
+const UNFIT: Readonly<Record<string, string>> = {
+  empty: "",
+  blank: " ",
+  "a blank inside": "a b",
+  "the folder itself": ".",
+  "the folder above": "..",
+  "the folder above, and back": "../api",
+  "the folder above, escaped": "%2e%2e",
+  "the folder above, escaped twice": "%252e%252e",
+  "the folder above, half escaped": ".%2e",
+  "the folder above, behind a backslash": "..\\api",
+  "a slash": "a/b",
+  "a slash at the start": "/a",
+  "an escaped slash": "a%2fb",
+  "a backslash": "a\\b",
+  "an address": "http://other.example/x",
+  "an address without a scheme": "//other.example/x",
+  "a query": "?x",
+  "a query behind a name": "a?x=1",
+  "a fragment": "#f",
+  "a fragment behind a name": "a#f",
+  "a percent sign": "100%",
+  NUL: "a\0b",
+  "an escaped NUL": "a%00b",
+  "a new line": "a\nb",
+  "a header behind a new line": "a\r\nx-injected: 1",
+  "a tabulator": "a\tb",
+  "a delete sign": "a\u007fb",
+  "a blank that does not break": "a\u00a0b",
+  "a sign without width": "a\u200bb",
+  "a change of direction": "a\u202eb",
+  "a byte order mark": "\ufeffa",
+  "a high surrogate alone": "a\ud83db",
+  "a low surrogate alone": "\ude00",
+  "a sign of private use": "a\ue000b",
+  "10,000 characters": "a".repeat(10_000),
+  "201 characters": "a".repeat(201),
+};
+
+/** Texts that are harmless as names and are no ids: neither global ones nor dotted names of any run. */
+const NO_IDS: Readonly<Record<string, string>> = {
+  "a number": "42",
+  "a word": "mnist",
+  "six parts": "a.b.c.d.e.f",
+  "a name without a number": "ada.mnist",
+  "a number with a sign": "ada.mnist.-1",
+  "a number with leading zeros": "ada.mnist.007",
+  "a number with a fraction": "ada.mnist.4.2.",
+  "a number of twenty digits": "ada.mnist.12345678901234567890",
+  "a number in another script": "ada.mnist.٤٢",
+  "a number in hexadecimal": "ada.mnist.0x2a",
+  "empty parts": "..1",
+  "a global id with a climb": idOf("Experiment:../x/1"),
+  "a global id with an escaped climb": idOf("Experiment:%2e%2e/x/1"),
+  "a global id of a folder": idOf("Experiment:./x/1"),
+  "a global id with too many parts": idOf("Experiment:a/b/c/1"),
+  "a global id with too few parts": idOf("Experiment:a/1"),
+  "a global id with an empty part": idOf("Experiment:a//1"),
+  "a global id with nothing behind it": idOf("Experiment:a/b/1/"),
+  "a global id with a leading zero": idOf("Experiment:a/b/01"),
+  "a global id without a number": idOf("Experiment:a/b/c"),
+  "a global id with a new line": idOf("Experiment:a/b/1\n"),
+  "a global id with a query": idOf("Experiment:a/b/1?x=1"),
+  "a global id with NUL": idOf("Experiment:a\0/b/1"),
+  "a global id of a job that climbs": idOf("Job:../../1"),
+  "a global id of a machine that climbs": idOf("Node:.."),
+  "a global id of no kind": idOf("Nope:a/b/1"),
+  "a global id of an empty kind": idOf(":a/b/1"),
+  "a global id of a status": idOf("StatusRecord:Job/a/b/1/7"),
+  "a global id of a built-in name": idOf("__proto__:a/b/1"),
+  "a global id of another case": idOf("experiment:a/b/1"),
+  "a global id without a colon, as long as a kind": idOf("Userx"),
+  "a global id without a colon, as long as another kind": idOf("Nodex"),
+  "a global id of a cluster with a name": idOf("Cluster:x"),
+  "a global id with padding": Buffer.from("Experiment:a/b/12").toString("base64"),
+  "a global id with a tail": `${idOf("Experiment:a/b/1")}A`,
+  "a global id with a blank": `${idOf("Experiment:a/b/1")} `,
+  "a global id that is no UTF-8": Buffer.from([...Buffer.from("User:a"), 0xff]).toString("base64url"),
+};
+
+/** Ids that are right, one of each kind. */
+const IDS: Readonly<Record<string, string>> = {
+  Experiment: idOf("Experiment:ada/mnist/42"),
+  ExperimentJob: idOf("ExperimentJob:ada/mnist/42/7"),
+  Job: idOf("Job:ada/mnist/3"),
+  BuildJob: idOf("BuildJob:ada/mnist/9"),
+  Group: idOf("Group:ada/mnist/5"),
+  Project: idOf("Project:ada/mnist"),
+  User: idOf("User:ada"),
+  Node: idOf("Node:node-1"),
+  Cluster: idOf("Cluster:"),
+};
+const idsBut = (...kinds: readonly string[]) =>
+  Object.fromEntries(
+    Object.entries(IDS)
+      .filter(([kind]) => !kinds.includes(kind))
+      .map(([kind, id]) => [`the id of a ${kind}`, id]),
+  );
+
+const NAMES: Readonly<Record<string, string>> = {
+  "the name of an experiment in a group": "ada.mnist.5.42",
+  "the name of an experiment": "ada.mnist.42",
+  "the name of a job": "ada.mnist.jobs.3",
+  "the name of a build": "ada.mnist.builds.9",
+  "the name of a job of an experiment": "ada.mnist.42.7.master",
+};
+const namesBut = (...left: readonly string[]) =>
+  Object.fromEntries(
+    Object.entries(NAMES)
+      .filter(([, name]) => !left.includes(name))
+      .map(([title, name]) => [title, name]),
+  );
+
+/** Half a character has no UTF-8, so no global id can hold it. */
+const hasBytes = (text: string) => Buffer.from(text).toString() === text;
+
+const UNFIT_IN_ID = Object.fromEntries(
+  Object.entries(UNFIT).flatMap(([title, text]) => [
+    [`${title}, as the owner in a name`, `${text}.mnist.42`],
+    [`${title}, as the project of a job`, `ada.${text}.jobs.3`],
+    ...(hasBytes(text)
+      ? [
+          [`${title}, as the owner in a global id`, idOf(`Experiment:${text}/mnist/42`)],
+          [`${title}, as the project in a global id`, idOf(`Job:ada/${text}/3`)],
+          [`${title}, as the number in a global id`, idOf(`Group:ada/mnist/${text}`)],
+        ]
+      : []),
+  ]),
+) as Readonly<Record<string, string>>;
+
+const NO_NUMBERS: Readonly<Record<string, string>> = {
+  ...UNFIT,
+  "a sign": "-1",
+  "a plus": "+1",
+  "a leading zero": "01",
+  "a fraction": "1.5",
+  "a power": "1e3",
+  hexadecimal: "0x2a",
+  "another script": "٤٢",
+  "twenty digits": "12345678901234567890",
+  "a global id": IDS["Experiment"] ?? "",
+  "a dotted name": "ada.mnist.42",
+};
+
+const NO_CURSORS: Readonly<Record<string, string>> = {
+  ...UNFIT,
+  ...NO_IDS,
+  "a cursor without a place": idOf("offset=20"),
+  "a cursor with a negative place": idOf("#-1"),
+  "a cursor with a place that is no number": idOf("#x"),
+  "a cursor with a place of ten digits": idOf("#1234567890"),
+  "a cursor with another parameter": idOf("query=status:running#0"),
+  "a cursor with a path": idOf("../other?offset=20#0"),
+  "a cursor with two places": idOf("offset=20#1#2"),
+  "a cursor that is not written as we write it": idOf("offset=../x#0"),
+  "a place in a log before its start": idOf("byte:-1"),
+  "a place in a log that is no number": idOf("byte:1e9"),
+};
+
+interface Door {
+  readonly argument: string;
+  /** Takes the text as `$x`. */
+  readonly query: string;
+  readonly texts: Readonly<Record<string, string>>;
+}
+
+const experimentIn = (field: string) => `query ($x: String) { experiment(id: "ada.mnist.42") { ${field} } }`;
+const memberOf = (field: string) =>
+  `query ($x: ID!) { project(owner: "ada", name: "mnist") { ${field}(internalId: $x) { uuid } } }`;
+const anyId = { ...UNFIT, ...NO_IDS, ...UNFIT_IN_ID };
+
+const doors: readonly Door[] = [
+  {
+    argument: "experiment(id:)",
+    query: "query ($x: ID!) { experiment(id: $x) { uuid } }",
+    texts: {
+      ...anyId,
+      ...idsBut("Experiment"),
+      ...namesBut("ada.mnist.42", "ada.mnist.5.42"),
+    },
+  },
+  {
+    argument: "job(id:)",
+    query: "query ($x: ID!) { job(id: $x) { uuid } }",
+    texts: { ...anyId, ...idsBut("Job"), ...namesBut("ada.mnist.jobs.3") },
+  },
+  {
+    argument: "buildJob(id:)",
+    query: "query ($x: ID!) { buildJob(id: $x) { uuid } }",
+    texts: { ...anyId, ...idsBut("BuildJob"), ...namesBut("ada.mnist.builds.9") },
+  },
+  {
+    argument: "group(id:)",
+    query: "query ($x: ID!) { group(id: $x) { uuid } }",
+    texts: { ...anyId, ...idsBut("Group"), ...namesBut("ada.mnist.42") },
+  },
+  {
+    argument: "experimentJob(id:)",
+    query: "query ($x: ID!) { experimentJob(id: $x) { uuid } }",
+    texts: { ...anyId, ...idsBut("ExperimentJob"), ...namesBut("ada.mnist.42.7.master") },
+  },
+  {
+    argument: "run(id:)",
+    query: "query ($x: ID!) { run(id: $x) { uuid } }",
+    texts: { ...anyId, ...idsBut("Experiment", "Job", "BuildJob", "Group"), ...NAMES },
+  },
+  {
+    argument: "entity(id:)",
+    query: "query ($x: ID!) { entity(id: $x) { id ... on Trackable { uuid } } }",
+    texts: { ...anyId, ...NAMES },
+  },
+  {
+    argument: "entities(ids:)",
+    query: "query ($x: ID!) { entities(ids: [$x]) { id ... on Trackable { uuid } } }",
+    texts: { ...anyId, ...NAMES },
+  },
+  {
+    argument: "project(owner:)",
+    query: `query ($x: String!) { project(owner: $x, name: "mnist") { experiment(internalId: 42) { uuid } } }`,
+    texts: UNFIT,
+  },
+  {
+    argument: "project(name:)",
+    query: `query ($x: String!) { project(owner: "ada", name: $x) { experiment(internalId: 42) { uuid } } }`,
+    texts: UNFIT,
+  },
+  { argument: "Project.experiment(internalId:)", query: memberOf("experiment"), texts: NO_NUMBERS },
+  { argument: "Project.job(internalId:)", query: memberOf("job"), texts: NO_NUMBERS },
+  { argument: "Project.buildJob(internalId:)", query: memberOf("buildJob"), texts: NO_NUMBERS },
+  { argument: "Project.group(internalId:)", query: memberOf("group"), texts: NO_NUMBERS },
+  {
+    argument: "Experiment.job(internalId:)",
+    query: `query ($x: ID!) { experiment(id: "ada.mnist.42") { job(internalId: $x) { uuid } } }`,
+    texts: NO_NUMBERS,
+  },
+  { argument: "node(name:)", query: "query ($x: String) { node(name: $x) { uuid } }", texts: UNFIT },
+  {
+    argument: "Experiment.statuses(after:)",
+    query: experimentIn("statuses(after: $x) { totalCount }"),
+    texts: NO_CURSORS,
+  },
+  {
+    argument: "Experiment.metrics(after:)",
+    query: experimentIn("metrics(after: $x) { totalCount }"),
+    texts: NO_CURSORS,
+  },
+  {
+    argument: "Experiment.jobs(after:)",
+    query: experimentIn("jobs(after: $x) { totalCount }"),
+    texts: NO_CURSORS,
+  },
+  {
+    argument: "Experiment.logs(after:)",
+    query: experimentIn("logs(after: $x) { text }"),
+    texts: { ...NO_CURSORS, "a cursor of a list": idOf("offset=20#0") },
+  },
+  {
+    argument: "ExperimentJob.statuses(after:)",
+    query: `query ($x: String) { experimentJob(id: "ada.mnist.42.7.master") { statuses(after: $x) { totalCount } } }`,
+    texts: { ...NO_CURSORS, "a cursor of a log": idOf("byte:20") },
+  },
+];
+
+/** A gateway before a service that knows everything, and a question that tells only the errors' codes. */
+async function open() {
+  const service = await startFake(() => ({ json: { id: 1, name: "node-1", results: [] } }));
+  const { ask } = await startGateway({ upstream: service });
+  const codes = async (query: string, x: unknown) => {
+    const { errors } = (await ask(query, { x })) as Answer<unknown>;
+    return errors?.map(({ extensions }) => extensions["code"]) ?? [];
+  };
+  return { service, codes };
+}
+
+describe("a text that cannot name anything is refused before anything is sent", () => {
+  test.each(doors)("in $argument", async ({ query, texts }) => {
+    const { service, codes } = await open();
+    const told: Record<string, unknown> = {};
+    for (const [title, text] of Object.entries(texts)) told[title] = await codes(query, text);
+    expect(told).toEqual(Object.fromEntries(Object.keys(texts).map((title) => [title, ["BAD_USER_INPUT"]])));
+    expect(service.calls()).toEqual([]);
+  });
+});
+
+const beyond = [-2_147_483_649, -1, 0, 2_147_483_648, 1.5, Number.MAX_SAFE_INTEGER, "1", true, [], {}];
+const bounded = (field: string) => `query ($x: Int) { experiment(id: "ada.mnist.42") { ${field} } }`;
+
+describe("a number outside its bounds is refused before anything is sent", () => {
+  test.each([
+    ["statuses(first:)", bounded("statuses(first: $x) { totalCount }"), [...beyond, 501]],
+    ["metrics(first:)", bounded("metrics(first: $x) { totalCount }"), [...beyond, 501]],
+    ["jobs(first:)", bounded("jobs(first: $x) { totalCount }"), [...beyond, 501]],
+    ["logs(maxBytes:)", bounded("logs(maxBytes: $x) { text }"), [...beyond, 1_048_577]],
+    ["logs(tailLines:)", bounded("logs(tailLines: $x) { text }"), [...beyond, 5_001]],
+    ["metricSeries(maxPoints:)", bounded("metricSeries(maxPoints: $x) { name }"), [...beyond, 1, 5_001]],
+    [
+      "node(sequence:)",
+      "query ($x: Int) { node(sequence: $x) { uuid } }",
+      beyond.filter((number) => number !== 0),
+    ],
+  ])("in %s", async (_, query, numbers) => {
+    const { service, codes } = await open();
+    const told: unknown[] = [];
+    for (const number of numbers) told.push([number, await codes(query, number)]);
+    expect(told).toEqual(numbers.map((number) => [number, ["BAD_USER_INPUT"]]));
+    expect(service.calls()).toEqual([]);
+  });
+
+  test.each([
+    ["statuses(first:)", bounded("statuses(first: $x) { totalCount }"), [1, 500]],
+    ["logs(maxBytes:)", bounded("logs(maxBytes: $x) { text }"), [1, 1_048_576]],
+    ["logs(tailLines:)", bounded("logs(tailLines: $x) { text }"), [1, 5_000]],
+    ["metricSeries(maxPoints:)", bounded("metricSeries(maxPoints: $x) { name }"), [2, 5_000]],
+  ])("and one at its bounds is taken in %s", async (_, query, numbers) => {
+    const { service, codes } = await open();
+    for (const number of numbers) expect(await codes(query, number)).toEqual([]);
+    expect(service.calls()).toHaveLength(numbers.length);
+  });
+});
+
+test("more ids than 100 are refused before anything is sent", async () => {
+  const { service, codes } = await open();
+  const query = "query ($x: [ID!]!) { entities(ids: $x) { id ... on Trackable { uuid } } }";
+  expect(
+    await codes(
+      query,
+      Array.from({ length: 101 }, () => IDS["Experiment"]),
+    ),
+  ).toEqual(["BAD_USER_INPUT"]);
+  expect(service.calls()).toEqual([]);
+});
+
+test("one hostile id among others is one null, and the others are there", async () => {
+  const service = await startFake(() => ({ json: { id: 1, uuid: "u" } }));
+  const { ask } = await startGateway({ upstream: service });
+  const ids = [IDS["Experiment"], idOf("Experiment:../x/1"), IDS["Job"]];
+  expect(
+    await ask(
+      "query ($ids: [ID!]!) { entities(ids: $ids) { ... on Trackable { uuid } } }",
+      { ids },
+      { headers: { "x-request-id": "story-1" } },
+    ),
+  ).toEqual({
+    data: { entities: [{ uuid: "u" }, null, { uuid: "u" }] },
+    errors: [
+      {
+        message: `ids[1]: expected a name without blanks, control characters and / \\ ? # %, got ".."`,
+        locations: [{ line: 1, column: 24 }],
+        path: ["entities", 1],
+        extensions: { code: "BAD_USER_INPUT", requestId: "story-1" },
+      },
+    ],
+  });
+  expect(service.calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/jobs/3/"]);
+});
+
+test.each([
+  ["neither", "{ node { uuid } }"],
+  ["both", `{ node(name: "node-1", sequence: 1) { uuid } }`],
+])("a machine is named by its name or its number: %s is refused", async (_, query) => {
+  const { service, codes } = await open();
+  expect(await codes(query, null)).toEqual(["BAD_USER_INPUT"]);
+  expect(service.calls()).toEqual([]);
+});
+
+test("a refusal quotes no more than the beginning of what came, and no control character", async () => {
+  const service = await startFake(() => undefined);
+  const { ask } = await startGateway({ upstream: service });
+  const answer = (await ask("query ($x: ID!) { experiment(id: $x) { uuid } }", {
+    x: `\n\u001b[31m${"a".repeat(10_000)}`,
+  })) as Answer<unknown>;
+  expect(answer.errors?.[0]?.message).toMatch(/^\P{Cc}{1,200}$/u);
+});
+
+const BELOW_A_PROJECT = /^\/api\/v1\/([^/?#]+)\/([^/?#]+)\/experiments\/\d+\/$/;
+
+describe("whatever is given as an id, a request stays below its project", () => {
+  const anything = fc.string({ unit: "binary", maxLength: 30 });
+  const part = fc.oneof(
+    anything,
+    fc.stringMatching(/^[\w-]{1,8}$/),
+    fc.constantFrom("..", ".", "%2e%2e", "%2f", "a/b", "\\", "", "\0", "?", "#"),
+  );
+  const number = fc.oneof(fc.nat().map(String), part);
+  const id = fc.oneof(
+    anything,
+    fc.tuple(part, part, number).map((parts) => parts.join(".")),
+    fc.tuple(part, part, number).map((parts) => idOf(`Experiment:${parts.join("/")}`)),
+    fc.array(part, { maxLength: 6 }).map((parts) => idOf(`Experiment:${parts.join("/")}`)),
+    fc.tuple(fc.constantFrom("Experiment:", "Job:", ":", ""), anything).map((parts) => idOf(parts.join(""))),
+  );
+
+  test("as a global id and as a dotted name", async () => {
+    const service = await startFake(() => ({ json: { id: 1, uuid: "u" } }));
+    const { ask } = await startGateway({ upstream: service });
+    await fc.assert(
+      fc.asyncProperty(id, async (x) => {
+        const before = service.seen().length;
+        const answer = (await ask("query ($x: ID!) { experiment(id: $x) { uuid } }", { x })) as Answer<{
+          experiment: { uuid: string } | null;
+        }>;
+        const paths = service
+          .seen()
+          .slice(before)
+          .map(({ path }) => path);
+        if (paths.length === 0) {
+          expect(answer.errors?.map(({ extensions }) => extensions["code"])).toEqual(["BAD_USER_INPUT"]);
+          return;
+        }
+        const [path = ""] = paths;
+        expect(paths).toEqual([path]);
+        expect(path).toMatch(BELOW_A_PROJECT);
+        expect(new URL(path, "http://service").pathname).toBe(path);
+      }),
+      { numRuns: 500 },
+    );
+    // Without one request that went through nothing would be proved.
+    expect(service.seen().length).toBeGreaterThan(0);
+  });
+
+  test("as the owner and the name of a project", async () => {
+    const service = await startFake(() => ({ json: { id: 1, uuid: "u" } }));
+    const { ask } = await startGateway({ upstream: service });
+    const query = `query ($owner: String!, $name: String!, $id: ID!) {
+      project(owner: $owner, name: $name) { experiment(internalId: $id) { uuid } }
+    }`;
+    await fc.assert(
+      fc.asyncProperty(part, part, number, async (owner, name, internalId) => {
+        const before = service.seen().length;
+        await ask(query, { owner, name, id: internalId });
+        for (const { path } of service.seen().slice(before)) {
+          expect(BELOW_A_PROJECT.exec(path)?.slice(1).map(decodeURIComponent)).toEqual([owner, name]);
+          expect(new URL(path, "http://service").pathname).toBe(path);
+        }
+      }),
+      { numRuns: 300 },
+    );
+    expect(service.seen().length).toBeGreaterThan(0);
+  });
+});
