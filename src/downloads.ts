@@ -1,13 +1,14 @@
-import { Readable } from "node:stream";
-import { type Plugin } from "graphql-yoga";
+import { type IncomingMessage, type ServerResponse } from "node:http";
+import { pipeline } from "node:stream";
 import { type GraphQLError } from "graphql";
-import { callerOf } from "./caller.ts";
+import { identify } from "./caller.ts";
+import { withExtensions } from "./graphql/errors.ts";
 import { decodeId } from "./graphql/ids.ts";
 import { type Download } from "./graphql/logs.ts";
 import { type Answering, type Client } from "./rest/client.ts";
 import { InputError, UpstreamError } from "./rest/errors.ts";
 
-const ROUTE = /^\/downloads\/([^/]+)\/(logs|outputs)$/;
+const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs)(?:\?|$)/;
 
 interface Settings {
   readonly client: Client;
@@ -16,34 +17,47 @@ interface Settings {
 
 /**
  * The routes behind `logsUrl` and `outputsUrl`: `GET /downloads/{global id}/logs` and `…/outputs`. They stream what the
- * service sends with the caller's token, as fast as the caller takes it, and hold nothing.
+ * service sends with the caller's token, as fast as the caller takes it, and hold nothing. Gives false for other paths.
  */
-export function useDownloads({ client, publicError }: Settings): Plugin {
-  const download = async (request: Request, id: string, what: Download): Promise<Response> => {
+export function createDownloads({ client, publicError }: Settings) {
+  const open = async (id: string, what: Download, request: IncomingMessage, signal: AbortSignal) => {
+    const caller = { ...identify(request.headers.authorization, request.headers["x-request-id"]), signal };
     const { kind, at } = decodeId("id", id);
     const row = kind[what];
     if (!row) throw new InputError(`id: expected something with ${what}, got the id of a ${kind.name}`);
-    // A download takes as long as it takes: only its caller's leaving ends it.
-    const caller = { ...callerOf(request), signal: request.signal };
     if (caller.token === null) {
       throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
     }
     const answer = await client.open({ row, path: row.fill(at) }, caller);
-    // The two kinds of web stream are one at run time; Node and the DOM describe it apart.
-    const body = Readable.toWeb(answer.stream) as ReadableStream<Uint8Array>;
-    return new Response(body, { headers: { ...NEVER_A_PAGE, ...HEADERS[what](answer, kind.nameOf(at)) } });
+    return { answer, headers: HEADERS[what](answer, kind.nameOf(at)) };
   };
 
-  return {
-    async onRequest({ request, url, endResponse }) {
-      const [, id, what] = ROUTE.exec(url.pathname) ?? [];
-      if (!id || !what || request.method !== "GET") return;
-      try {
-        endResponse(await download(request, id, what as Download));
-      } catch (fault) {
-        endResponse(refuse(publicError(fault)));
-      }
-    },
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    const [, id, what] = ROUTE.exec(request.url ?? "") ?? [];
+    if (!id || !what) return false;
+    const { requestId } = identify(null, request.headers["x-request-id"]);
+    response.setHeaders(new Map(Object.entries({ ...NEVER_A_PAGE, "x-request-id": requestId })));
+    if (request.method !== "GET") {
+      response.writeHead(405, { allow: "GET" }).end();
+      return true;
+    }
+    // A download takes as long as it takes: only its caller's leaving ends it.
+    const leaving = new AbortController();
+    response.once("close", () => leaving.abort());
+    // The route has no other words than the two.
+    open(id, what as Download, request, leaving.signal).then(
+      ({ answer, headers }) => {
+        response.writeHead(200, headers);
+        // Breaks off for the caller where it breaks off at the service: a cut file must not look whole.
+        pipeline(answer.stream, response, () => {});
+      },
+      (fault: unknown) => {
+        const error = withExtensions(publicError(fault), { requestId });
+        response.writeHead(STATUSES[String(error.extensions["code"])] ?? 502, JSON_TYPE);
+        response.end(JSON.stringify({ errors: [error] }));
+      },
+    );
+    return true;
   };
 }
 
@@ -53,6 +67,8 @@ const NEVER_A_PAGE = {
   "content-security-policy": "sandbox",
   "cache-control": "private, no-store",
 };
+
+const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 
 const HEADERS: Record<Download, (answer: Answering, name: string) => Record<string, string>> = {
   // Known servers send logs as text/html.
@@ -69,9 +85,7 @@ const STATUSES: Readonly<Record<string, number>> = {
   FORBIDDEN: 403,
   NOT_FOUND: 404,
   RATE_LIMITED: 429,
+  INTERNAL_SERVER_ERROR: 500,
   UPSTREAM_UNAVAILABLE: 503,
   UPSTREAM_TIMEOUT: 504,
 };
-
-const refuse = (error: GraphQLError): Response =>
-  Response.json({ errors: [error] }, { status: STATUSES[String(error.extensions["code"])] ?? 502 });

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { type IncomingMessage, type ServerResponse } from "node:http";
 import { maxDepthPlugin } from "@escape.tech/graphql-armor-max-depth";
 import { useDisableIntrospection } from "@graphql-yoga/plugin-disable-introspection";
 import { renderGraphiQL } from "@graphql-yoga/render-graphiql";
@@ -7,7 +8,7 @@ import { createYoga, type Plugin, useExecutionCancellation, type YogaInitialCont
 import { type Logger } from "pino";
 import { callerOf } from "./caller.ts";
 import { type Config } from "./config.ts";
-import { useDownloads } from "./downloads.ts";
+import { createDownloads } from "./downloads.ts";
 import { graphiqlOptions } from "./graphiql.ts";
 import { type Context, type GatewayFacts } from "./graphql/context.ts";
 import { publicError, withExtensions } from "./graphql/errors.ts";
@@ -29,7 +30,7 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
   version: string;
 };
 
-/** The gateway as a Yoga server without a port: `handle` serves node:http as well as fetch. */
+/** The gateway without a port: `handle` is a listener for node:http. */
 export function createGateway({ config, upstreamUrl, log, exampleToken, lookAhead = true }: GatewayOptions) {
   const told = new Set<string>();
   const client = createClient({
@@ -63,7 +64,7 @@ export function createGateway({ config, upstreamUrl, log, exampleToken, lookAhea
     publicError(thrown, (unexpected) => log.error({ err: unexpected }, "unexpected error"));
   const publicRoot = config.PUBLIC_URL?.href.replace(/\/+$/, "");
 
-  const handle = createYoga({
+  const graphql = createYoga({
     schema,
     context: ({ request }): Context => ({
       session: openSession(
@@ -92,7 +93,6 @@ export function createGateway({ config, upstreamUrl, log, exampleToken, lookAhea
     cors: false,
     logging: false,
     plugins: [
-      useDownloads({ client, publicError: toPublic }),
       useRequestIds(),
       useDepthLimit(config.MAX_DEPTH),
       useExecutionCancellation(),
@@ -100,7 +100,13 @@ export function createGateway({ config, upstreamUrl, log, exampleToken, lookAhea
       ...(config.INTROSPECTION ? [] : [useDisableIntrospection()]),
     ],
   });
-  return { handle, close: () => client.close() };
+  const download = createDownloads({ client, publicError: toPublic });
+  return {
+    handle: (request: IncomingMessage, response: ServerResponse): void => {
+      if (!download(request, response)) void graphql(request, response);
+    },
+    close: () => client.close(),
+  };
 }
 
 /** How many different faults of the service's records are logged, each once. */

@@ -1,15 +1,12 @@
 import SchemaBuilder from "@pothos/core";
 import { type Context } from "./context.ts";
 
-/** A value that JSON can hold; a record may also hold what the reader could not name. */
-export type Json = unknown;
-
 interface SchemaTypes {
   Context: Context;
   Scalars: {
     ID: { Input: string; Output: string };
     DateTime: { Input: string; Output: string };
-    JSON: { Input: Json; Output: Json };
+    JSON: { Input: unknown; Output: unknown };
     ParameterValue: { Input: string | number | boolean; Output: string | number | boolean };
   };
 }

@@ -1,7 +1,6 @@
 import { type Session } from "../rest/session.ts";
 
-export const CAPABILITIES = ["LISTS", "EXPERIMENT_JOB_LOGS"] as const;
-export type Capability = (typeof CAPABILITIES)[number];
+type Capability = "LISTS" | "EXPERIMENT_JOB_LOGS";
 
 /** What the gateway tells of itself, and holds requests to. */
 export interface GatewayFacts {

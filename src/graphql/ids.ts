@@ -24,13 +24,13 @@ const LONGEST_ID = 1_000;
 /** The thing behind a global id of any kind. Throws `InputError`. */
 export function decodeId(argument: string, id: string): Handle {
   const text = id.length > LONGEST_ID ? "" : Buffer.from(id, "base64url").toString("utf8");
-  const colon = text.indexOf(":");
-  const kind = kindsByName.get(text.slice(0, colon));
-  const values = colon + 1 === text.length ? [] : text.slice(colon + 1).split("/");
+  const [, name = "", segments = ""] = /^(\w+):(.*)$/s.exec(text) ?? [];
+  const kind = kindsByName.get(name);
+  const values = segments === "" ? [] : segments.split("/");
   if (!kind || values.length !== kind.segments.length || Buffer.from(text).toString("base64url") !== id) {
     throw new InputError(`${argument}: expected a global id, got ${quote(id)}`);
   }
-  const at = Object.fromEntries(kind.segments.map((name, index) => [name, values[index] ?? ""]));
+  const at = Object.fromEntries(kind.segments.map((each, index) => [each, values[index] ?? ""]));
   return handle(kind, checked(argument, at));
 }
 

@@ -13,11 +13,15 @@ import {
   type UserRecord,
 } from "../rest/records.ts";
 import {
+  BUILD,
+  EXPERIMENT,
   type ExperimentJobAddress,
-  type Infix,
+  GROUP,
+  JOB,
   parseExperimentJob,
   parseReference,
   type RunAddress,
+  type Spelling,
 } from "../rest/reference.ts";
 import { type Session } from "../rest/session.ts";
 import { type Address, type Kind } from "./handle.ts";
@@ -34,13 +38,18 @@ interface RunRows<R> extends Pick<Kind<object, RunAddress>, "statuses"> {
   readonly outputs?: Get<RunAddress, undefined>;
 }
 
-const run = <R extends RunnableRecord>(name: string, infix: Infix, rows: RunRows<R>): Kind<R, RunAddress> => {
+const run = <R extends RunnableRecord>(
+  name: string,
+  spelling: Spelling,
+  rows: RunRows<R>,
+): Kind<R, RunAddress> => {
+  const { infix } = spelling;
   const dotted = ({ owner, project, id }: RunAddress) =>
     [owner, project, ...(infix ? [infix] : []), id].join(".");
   return {
     name,
     segments: ["owner", "project", "id"],
-    parse: (text) => parseReference(text, infix),
+    parse: (text) => parseReference(text, spelling),
     known: (at, text) => {
       // Without an infix the address does not tell the name: an experiment may carry its group's number in it.
       const name = text ?? (infix ? dotted(at) : null);
@@ -137,11 +146,11 @@ const wholeCluster: Kind<ClusterRecord, Record<never, string>> = {
 };
 
 export const kinds = {
-  experiment: run<ExperimentRecord>("Experiment", null, experiment),
+  experiment: run<ExperimentRecord>("Experiment", EXPERIMENT, experiment),
   experimentJob,
-  job: run<JobRecord>("Job", "jobs", job),
-  buildJob: run<BuildRecord>("BuildJob", "builds", build),
-  group: run<GroupRecord>("Group", null, group),
+  job: run<JobRecord>("Job", JOB, job),
+  buildJob: run<BuildRecord>("BuildJob", BUILD, build),
+  group: run<GroupRecord>("Group", GROUP, group),
   project,
   user: person,
   node,

@@ -27,8 +27,8 @@ export function mutations(verbs: Readonly<Record<string, Verb>>): void {
 }
 
 /** `StopJobPayload` for `stopJob`. */
-export const payloadOf = <Outcome>(mutation: string) =>
-  builder.objectRef<Outcome>(`${mutation.charAt(0).toUpperCase()}${mutation.slice(1)}Payload`);
+export const payloadOf = <Shape>(mutation: string) =>
+  builder.objectRef<Shape>(`${mutation.charAt(0).toUpperCase()}${mutation.slice(1)}Payload`);
 
 export const outcomeOf = (mutation: string) => `Outcome of \`${mutation}\`.`;
 

@@ -1,9 +1,9 @@
 import { type Readable } from "node:stream";
-import { ExponentialBackoff, fullJitterGenerator, handleWhen, retry } from "cockatiel";
+import { DelegateBackoff, handleWhen, type IRetryBackoffContext, retry } from "cockatiel";
 import { Agent, type Dispatcher, interceptors } from "undici";
 import { type Command, type Get } from "./endpoint.ts";
 import { Cancelled, UpstreamError } from "./errors.ts";
-import { isTimeout, isTransient, noAnswer, refusal, TooLarge } from "./refusal.ts";
+import { isTimeout, isTransient, noAnswer, pauseBefore, refusal, TooLarge } from "./refusal.ts";
 import { parseJson, type Reading } from "./reader.ts";
 
 export interface ClientSettings {
@@ -39,7 +39,7 @@ export interface Caller {
 export type Row<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
 
 /** One exchange: a row, its filled path with the query, and what goes with it. */
-export interface Exchange<Answer> {
+interface Exchange<Answer> {
   readonly row: Row<never, Answer>;
   readonly path: string;
   readonly body?: string | null;
@@ -56,7 +56,13 @@ export interface Answering {
 export interface Client {
   /** Reads a whole answer. A GET is tried again when the service was out of reach; a command never is. */
   ask: <Answer>(exchange: Exchange<Answer>, caller: Caller) => Promise<Answer>;
-  /** Opens a log or a download; the one who asked reads the stream or destroys it. */
+  /** Takes what it needs of a log; the rest is not fetched. */
+  take: <Part>(
+    exchange: Exchange<unknown>,
+    caller: Caller,
+    part: (answering: Answering) => Promise<Part>,
+  ) => Promise<Part>;
+  /** Opens a download; the one who asked reads the stream or destroys it. */
   open: (exchange: Exchange<unknown>, caller: Caller) => Promise<Answering>;
   close: () => Promise<void>;
 }
@@ -75,7 +81,9 @@ export function createClient(settings: ClientSettings): Client {
   const base = new URL(`${settings.upstreamUrl.pathname.replace(/\/+$/, "")}/api/v1/`, settings.upstreamUrl);
   const retrying = retry(handleWhen(isTransient), {
     maxAttempts: settings.retries,
-    backoff: new ExponentialBackoff({ initialDelay: 100, maxDelay: 2_000, generator: fullJitterGenerator }),
+    backoff: new DelegateBackoff(({ attempt, result }: IRetryBackoffContext<unknown>) =>
+      pauseBefore(attempt, "error" in result ? result.error : null),
+    ),
   });
 
   async function open(
@@ -117,34 +125,50 @@ export function createClient(settings: ClientSettings): Client {
     };
   }
 
-  async function once<Answer>(exchange: Exchange<Answer>, caller: Caller): Promise<Answer> {
-    const { row } = exchange;
-    const whole = AbortSignal.any([caller.signal, AbortSignal.timeout(settings.exchangeTimeoutMs)]);
-    const { status, stream } = await open(exchange, caller, whole);
-    if (row.answer.form !== "json") {
-      // Whatever is in it: the document says only that none is described.
-      stream.on("error", () => {}).resume();
-      return row.answer.read().answer;
-    }
-    let text: string;
+  async function once<Part>(
+    exchange: Exchange<unknown>,
+    caller: Caller,
+    part: (answering: Answering) => Promise<Part>,
+    signal?: AbortSignal,
+  ): Promise<Part> {
+    const answering = await open(exchange, caller, signal);
     try {
-      text = await readText(stream, settings.maxJsonBytes);
+      return await part(answering);
     } catch (cause) {
-      throw caller.signal.aborted ? left(row, caller) : noAnswer(row, cause);
+      throw caller.signal.aborted ? left(exchange.row, caller) : noAnswer(exchange.row, cause);
     }
-    const { answer, faults } = decode(exchange, row.answer.read, status, text);
-    for (const place of faults) settings.onFault?.(row.path, place);
-    return answer;
   }
+
+  /** Tries a GET again; whatever else is sent is sent once. */
+  const persist = <Part>({ row }: Exchange<unknown>, caller: Caller, attempt: () => Promise<Part>) =>
+    row.method === "GET" ? retrying.execute(attempt, caller.signal) : attempt();
 
   return {
     ask: (exchange, caller) =>
-      exchange.row.method === "GET"
-        ? retrying.execute(() => once(exchange, caller), caller.signal)
-        : once(exchange, caller),
+      persist(exchange, caller, () => {
+        const whole = AbortSignal.any([caller.signal, AbortSignal.timeout(settings.exchangeTimeoutMs)]);
+        return once(exchange, caller, (answering) => readWhole(exchange, answering, settings), whole);
+      }),
+    take: (exchange, caller, part) => persist(exchange, caller, () => once(exchange, caller, part)),
     open: (exchange, caller) => open(exchange, caller),
     close: () => agent.close(),
   };
+}
+
+async function readWhole<Answer>(
+  exchange: Exchange<Answer>,
+  { stream, status }: Answering,
+  { maxJsonBytes, onFault }: ClientSettings,
+): Promise<Answer> {
+  const { path, answer: reader } = exchange.row;
+  if (reader.form !== "json") {
+    // Whatever is in it: the document says only that none is described.
+    stream.on("error", () => {}).resume();
+    return reader.read().answer;
+  }
+  const { answer, faults } = decode(exchange, reader.read, status, await readText(stream, maxJsonBytes));
+  for (const place of faults) onFault?.(path, place);
+  return answer;
 }
 
 /** Longest part of a refusal that is read: enough for any message, far less than an HTML page may be. */

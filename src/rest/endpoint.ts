@@ -30,8 +30,6 @@ export interface Command<At, out Answer, in Body = undefined> extends Row<At, An
   readonly encode: (body: Body) => string | null;
 }
 
-export type Endpoint = Pick<Row<never, unknown>, "path"> & { readonly method: string };
-
 export function get<Path extends string, Answer>(
   path: Path,
   answer: Reader<Answer>,

@@ -10,7 +10,8 @@ import { json, readTolerantly } from "./reader.ts";
 
 const id = z.int();
 const text = z.string().nullish();
-const integer = z.int().nullish();
+/** What GraphQL calls an Int. */
+const integer = z.int32().nullish();
 const number = z.number().nullish();
 const flag = z.boolean().nullish();
 /** ISO 8601 as the service wrote it: microseconds and offset would not survive a Date. */
@@ -54,7 +55,8 @@ const renamedByLaterReleases = (record: unknown): unknown => {
 function parseConfig(content: unknown): unknown {
   if (typeof content !== "string") return content;
   try {
-    return parseYaml(content);
+    // A warning would quote the text on the process's stderr.
+    return parseYaml(content, { logLevel: "error" });
   } catch {
     // Text that is no YAML tells nothing about the configuration.
     return null;

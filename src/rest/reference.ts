@@ -1,5 +1,10 @@
-/** The word that stands before the id in a dotted name; null for experiments and groups, which have none. */
-export type Infix = "jobs" | "builds" | null;
+/** How a kind of run is named in dotted names. */
+export interface Spelling {
+  /** The word before the id; null for experiments and groups, which have none. */
+  readonly infix: "jobs" | "builds" | null;
+  /** Whether a group's number may stand before the id, as in `ada.mnist.2.3` for experiment 3. */
+  readonly inGroup: boolean;
+}
 
 /** A type, not an interface, so that it can stand where any record of strings can. */
 export type RunAddress = {
@@ -15,17 +20,17 @@ const NUMBER = /^(?:0|[1-9]\d{0,17})$/;
 export const isNumber = (text: string | undefined): text is string => text !== undefined && NUMBER.test(text);
 
 /**
- * Reads a reference: `ada.mnist.builds.7` with infix `builds`, `ada.mnist.3` or (inside group 2) `ada.mnist.2.3`
- * with infix null. The caller names the infix because the text alone is ambiguous: experiments and groups are
- * spelled alike. Gives null when the text is no such reference.
+ * Reads a reference: `ada.mnist.builds.7` with infix `builds`, `ada.mnist.3` without. The caller names the spelling
+ * because the text alone is ambiguous: experiments and groups are spelled alike. Gives null when the text is no
+ * such reference.
  */
-export function parseReference(text: string, infix: Infix): RunAddress | null {
+export function parseReference(text: string, { infix, inGroup }: Spelling): RunAddress | null {
   const parts = text.split(".");
   const id = parts.at(-1);
   if (!isNumber(id)) return null;
   if (infix === null) {
     const [owner, project, group] = parts;
-    const shape = parts.length === 3 || (parts.length === 4 && isNumber(group));
+    const shape = parts.length === 3 || (inGroup && parts.length === 4 && isNumber(group));
     return shape && owner && project ? { owner, project, id } : null;
   }
   // Only here can an owner's name hold dots: the infix marks where the project ends.
@@ -33,6 +38,11 @@ export function parseReference(text: string, infix: Infix): RunAddress | null {
   const owner = parts.slice(0, -3).join(".");
   return parts.at(-2) === infix && owner && project ? { owner, project, id } : null;
 }
+
+export const EXPERIMENT: Spelling = { infix: null, inGroup: true };
+export const GROUP: Spelling = { infix: null, inGroup: false };
+export const JOB: Spelling = { infix: "jobs", inGroup: false };
+export const BUILD: Spelling = { infix: "builds", inGroup: false };
 
 export type ExperimentJobAddress = {
   readonly owner: string;
@@ -45,7 +55,7 @@ export type ExperimentJobAddress = {
 export function parseExperimentJob(text: string): ExperimentJobAddress | null {
   const parts = text.split(".");
   const id = parts.at(-2);
-  const experiment = parseReference(parts.slice(0, -2).join("."), null);
+  const experiment = parseReference(parts.slice(0, -2).join("."), EXPERIMENT);
   if (!experiment || !isNumber(id) || !parts.at(-1)) return null;
   return { owner: experiment.owner, project: experiment.project, experiment: experiment.id, id };
 }

@@ -19,8 +19,7 @@ interface Refusal {
 
 /** An answer of 300 or more, as the error that callers see. The document describes none; the table is ours. */
 export function refusal(row: AskedRow, answer: Refusal): UpstreamError {
-  const told = isHtml(answer) ? null : complaint(answer);
-  const { code, message } = verdict(row, answer, told);
+  const { code, message } = verdict(row, answer);
   const retryAfterSeconds = secondsOf(answer.retryAfter);
   return new UpstreamError(code, message, {
     upstream: { method: row.method, route: row.path, status: answer.status },
@@ -35,12 +34,14 @@ interface Verdict {
   readonly message: string;
 }
 
-function verdict(row: AskedRow, answer: Refusal, told: string | null): Verdict {
+function verdict(row: AskedRow, answer: Refusal): Verdict {
   const { status } = answer;
+  const words = complaint(answer);
+  const told = isFitToQuote(words, answer.secret) ? words : null;
   if (row.anonymous && (status === 400 || status === 401 || status === 403)) {
     return { code: "BAD_CREDENTIALS", message: told ?? "The service refused the username and password." };
   }
-  if (status === 401 || (status === 403 && SIGNED_OUT.test(told ?? ""))) {
+  if (status === 401 || (status === 403 && SIGNED_OUT.test(words))) {
     return { code: "UNAUTHENTICATED", message: told ?? "The service asks for a valid token." };
   }
   if ((status === 404 && isHtml(answer)) || status === 405) {
@@ -79,20 +80,24 @@ const isHtml = ({ contentType, text }: Refusal) =>
 const LONGEST_QUOTE = 300;
 
 /**
- * What the service said of the input, in any of its shapes: `{"detail": "…"}`, `{"field": ["…"]}` (also nested),
- * `{"non_field_errors": […]}`, a list, a bare string. Null when it is long, or could hold markup, a path or the token.
+ * What the service said, in any of its shapes: `{"detail": "…"}`, `{"field": ["…"]}` (also nested),
+ * `{"non_field_errors": […]}`, a list, a bare string. Empty when it said nothing in JSON.
  */
-function complaint({ text, secret }: Refusal): string | null {
-  let body: unknown;
+function complaint(answer: Refusal): string {
+  if (isHtml(answer)) return "";
   try {
-    body = parseJson(text);
+    return sentences(parseJson(answer.text), []).join(" ");
   } catch {
-    return null;
+    return "";
   }
-  const said = sentences(body, []).join(" ");
-  const unfit = said === "" || said.length > LONGEST_QUOTE || /[/\\<>\p{Cc}]/u.test(said);
-  return unfit || (secret !== null && said.includes(secret)) ? null : said;
 }
+
+/** Words are passed on when they are short and cannot hold markup, a path or the token. */
+const isFitToQuote = (words: string, secret: string | null): boolean =>
+  words !== "" &&
+  words.length <= LONGEST_QUOTE &&
+  !/[/\\<>\p{Cc}]/u.test(words) &&
+  (secret === null || !words.includes(secret));
 
 const UNNAMED = new Set(["detail", "non_field_errors"]);
 
@@ -105,11 +110,13 @@ function sentences(body: unknown, path: readonly string[]): string[] {
   );
 }
 
-/** `Retry-After` in seconds, from a number or a date; null when it is neither. */
+/** `Retry-After` in seconds, from a number or an HTTP date; null when it is neither. */
 function secondsOf(retryAfter: string | null): number | null {
-  if (retryAfter === null) return null;
-  if (/^\d{1,9}$/.test(retryAfter.trim())) return Number(retryAfter);
-  const date = Date.parse(retryAfter);
+  const given = retryAfter?.trim() ?? "";
+  if (/^\d{1,9}$/.test(given)) return Number(given);
+  const date = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(given)
+    ? Date.parse(given)
+    : NaN;
   return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - Date.now()) / 1000));
 }
 
@@ -129,7 +136,10 @@ const TIMEOUTS = new Set([
   "ETIMEDOUT",
 ]);
 
-/** A failure of the connection or of reading the answer. The cause stays out of the message: it names hosts. */
+/**
+ * A failure of the connection or of reading the answer. The cause stays out of the message: it names hosts.
+ * A slip of our own is handed back as it is.
+ */
 export function noAnswer(row: AskedRow, cause: unknown): Error {
   if (cause instanceof UpstreamError || cause instanceof Cancelled) return cause;
   const code = codeOf(cause);
@@ -143,7 +153,7 @@ export function noAnswer(row: AskedRow, cause: unknown): Error {
   if (cause instanceof TooLarge) {
     return new UpstreamError("UPSTREAM_BAD_RESPONSE", `The service's answer is ${cause.message}.`, facts);
   }
-  if (code.startsWith("Z_") || code.startsWith("ERR_") || cause instanceof errors.HTTPParserError) {
+  if (DECODING.test(code) || cause instanceof errors.HTTPParserError) {
     return new UpstreamError(
       "UPSTREAM_BAD_RESPONSE",
       "The service's answer cannot be decoded.",
@@ -151,8 +161,17 @@ export function noAnswer(row: AskedRow, cause: unknown): Error {
       cause,
     );
   }
-  return new UpstreamError("UPSTREAM_UNAVAILABLE", "The service is out of reach.", facts, cause);
+  if (CONNECTION.test(code)) {
+    return new UpstreamError("UPSTREAM_UNAVAILABLE", "The service is out of reach.", facts, cause);
+  }
+  return cause instanceof Error ? cause : new TypeError("something other than an error was thrown");
 }
+
+/** Codes of zlib and brotli. */
+const DECODING = /^(?:Z_|ERR__)/;
+/** Codes of the operating system, of undici, and of a stream that ends before its time. */
+const CONNECTION =
+  /^(?:E[A-Z]+$|EAI_|UND_ERR_|ERR_STREAM_|ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
 /** What `AbortSignal.timeout` aborts with. */
 export const isTimeout = (reason: unknown): boolean =>
@@ -164,6 +183,18 @@ export class TooLarge extends Error {}
 const codeOf = (cause: unknown): string =>
   typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
 
+/** Longest pause before a second try, in milliseconds. A service that asks for more is told of, not waited for. */
+const LONGEST_PAUSE = 2_000;
+
 /** Failures that a second try can mend. */
 export const isTransient = (fault: Error): boolean =>
-  fault instanceof UpstreamError && fault.code === "UPSTREAM_UNAVAILABLE";
+  fault instanceof UpstreamError &&
+  fault.code === "UPSTREAM_UNAVAILABLE" &&
+  pauseAskedBy(fault) <= LONGEST_PAUSE;
+
+/** How long to pause before a try, in milliseconds: full jitter, and at least as long as the service asks for. */
+export const pauseBefore = (attempt: number, fault: unknown): number =>
+  Math.max(pauseAskedBy(fault), Math.random() * Math.min(LONGEST_PAUSE, 100 * 2 ** (attempt - 1)));
+
+const pauseAskedBy = (fault: unknown): number =>
+  fault instanceof UpstreamError ? (fault.facts.retryAfterSeconds ?? 0) * 1000 : 0;

@@ -98,10 +98,11 @@ export function openSession(client: Client, caller: Caller, settings: SessionSet
       window: async (row, at, wanted) => {
         const path = row.fill(at);
         const start = () =>
-          exchange(row, async () => {
-            const { stream, contentType } = await client.open({ row, path }, who);
-            return readWindow(stream, contentType, wanted);
-          });
+          exchange(row, () =>
+            client.take({ row, path }, who, ({ stream, contentType }) =>
+              readWindow(stream, contentType, wanted),
+            ),
+          );
         return (await share(row, { address: `${path} ${JSON.stringify(wanted)}`, start })) as LogWindow;
       },
       send: async (row, at, body) => {

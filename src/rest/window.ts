@@ -52,12 +52,12 @@ async function readOn(
   }
   const bytes = Buffer.concat(chunks);
   // A window narrower than its first character still gets on by that character.
-  const end = wholeCharacters(bytes, maxBytes) || wholeCharacters(bytes, LONGEST_CHARACTER);
+  const end = wholeCharacters(bytes, maxBytes) || firstCharacter(bytes);
   return {
     text: bytes.toString("utf8", 0, end),
     startByte: fromByte,
     endByte: fromByte + end,
-    hasMore: bytes.length > maxBytes || end < wholeCharacters(bytes, bytes.length),
+    hasMore: end < wholeCharacters(bytes, bytes.length),
   };
 }
 
@@ -76,8 +76,8 @@ async function readTail(
   }
   const bytes = Buffer.concat(chunks);
   const end = wholeCharacters(bytes, bytes.length);
-  let start = Math.max(lineStart(bytes.subarray(0, end), tailLines), end - maxBytes, 0);
-  while (start < end && isContinuation(bytes[start])) start++;
+  const line = lineStart(bytes.subarray(0, end), tailLines);
+  const start = end - line <= maxBytes ? line : nextCharacter(bytes, end - maxBytes);
   return {
     text: bytes.toString("utf8", start, end),
     startByte: total - bytes.length + start,
@@ -88,22 +88,39 @@ async function readTail(
 
 /** Where the last so many lines begin. A line end at the very end ends the last line and begins none. */
 function lineStart(bytes: Buffer, lines: number): number {
-  let at = bytes.length - 1;
-  for (let line = 0; line < lines && at > 0; line++) at = bytes.lastIndexOf("\n", at - 1);
-  return at < 0 ? 0 : at === 0 && bytes[0] !== NEWLINE ? 0 : at + 1;
+  let lineEnd = bytes.length - 1;
+  for (let line = 0; line < lines; line++) {
+    lineEnd = lineEnd > 0 ? bytes.lastIndexOf("\n", lineEnd - 1) : -1;
+    if (lineEnd < 0) return 0;
+  }
+  return lineEnd + 1;
 }
 
-const NEWLINE = 0x0a;
 const isContinuation = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80;
 
-/** How many of the first `limit` bytes are whole characters. Bytes that are no UTF-8 count as characters. */
+/** The first place from here on where a character begins. */
+function nextCharacter(bytes: Buffer, from: number): number {
+  let at = from;
+  while (isContinuation(bytes[at]) && at < from + LONGEST_CHARACTER) at++;
+  return at;
+}
+
+/** How many bytes the character has that begins with this one. Bytes that are no UTF-8 count as characters. */
+const lengthFrom = (byte: number) =>
+  byte < 0xc0 || byte >= 0xf8 ? 1 : byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+
+/** How many bytes the first character has; 0 when it has not wholly arrived. */
+function firstCharacter(bytes: Buffer): number {
+  const length = lengthFrom(bytes[0] ?? 0);
+  return length <= bytes.length ? length : 0;
+}
+
+/** How many of the first `limit` bytes are whole characters. */
 function wholeCharacters(bytes: Buffer, limit: number): number {
   const end = Math.min(limit, bytes.length);
   for (let back = 1; back < LONGEST_CHARACTER && back <= end; back++) {
     const byte = bytes[end - back] ?? 0;
-    if (isContinuation(byte)) continue;
-    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
-    return length > back && byte < 0xf8 ? end - back : end;
+    if (!isContinuation(byte)) return lengthFrom(byte) > back ? end - back : end;
   }
   return end;
 }

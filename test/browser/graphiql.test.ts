@@ -3,6 +3,8 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { startDemoGateway } from "../harness.ts";
 
+const PATIENCE = { timeout: 30_000 };
+
 const PLACES = [
   process.env["CHROMIUM"],
   "/usr/bin/chromium",
@@ -41,7 +43,13 @@ test.runIf(executablePath)(
     const { url, calls, demo } = await startDemoGateway();
     const { page, elsewhere } = await open(`${url}/graphql`);
 
-    await page.getByTitle("ExperimentPage").press("Enter");
+    const tab = page.getByRole("tab").filter({ hasText: "ExperimentPage" });
+    await expect
+      .poll(async () => {
+        await tab.getByTitle("ExperimentPage").press("Enter");
+        return tab.getAttribute("aria-selected");
+      }, PATIENCE)
+      .toBe("true");
     await page.getByRole("button", { name: /execute query/i }).click();
     const answer = page.locator(".graphiql-response");
     await answer.getByText("ada.mnist.42").first().waitFor();

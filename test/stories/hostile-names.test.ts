@@ -261,11 +261,16 @@ const doors: readonly Door[] = [
     query: experimentIn("logs(after: $x) { text }"),
     texts: { ...NO_CURSORS, "a cursor of a list": idOf("offset=20#0") },
   },
-  {
-    argument: "ExperimentJob.statuses(after:)",
-    query: `query ($x: String) { experimentJob(id: "ada.mnist.42.7.master") { statuses(after: $x) { totalCount } } }`,
+  ...[
+    ["ExperimentJob", `experimentJob(id: "ada.mnist.42.7.master")`],
+    ["Job", `job(id: "ada.mnist.jobs.3")`],
+    ["BuildJob", `buildJob(id: "ada.mnist.builds.9")`],
+    ["Group", `group(id: "ada.mnist.5")`],
+  ].map(([kind = "", field = ""]) => ({
+    argument: `${kind}.statuses(after:)`,
+    query: `query ($x: String) { ${field} { statuses(after: $x) { totalCount } } }`,
     texts: { ...NO_CURSORS, "a cursor of a log": idOf("byte:20") },
-  },
+  })),
 ];
 
 /** A gateway before a service that knows everything, and a question that tells only the errors' codes. */

@@ -1,0 +1,271 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { type AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { createServer } from "node:http";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { ConfigError, readConfig } from "../../src/config.ts";
+import { type Answer, listen, startFake } from "../harness.ts";
+
+/** For each variable texts that it does not take. */
+const WRONG: Readonly<Record<string, readonly string[]>> = {
+  UPSTREAM_URL: [
+    "canary",
+    "ftp://canary.example",
+    "//canary.example",
+    "http://canary:canary@service.example",
+    "http://canary@service.example",
+    "http://service.example/?token=canary",
+    "http://service.example/#canary",
+  ],
+  PUBLIC_URL: ["canary", "javascript:canary", "https://service.example/?canary"],
+  PORT: ["canary", "-1", "65536", "80.5"],
+  GRAPHIQL: ["canary", "true", "1", "ON"],
+  INTROSPECTION: ["canary", "false", "0"],
+  REQUEST_TIMEOUT_MS: ["canary", "0", "-7777", "30s", "1.25", "3600001"],
+  UPSTREAM_CONNECT_TIMEOUT_MS: ["canary", "0", "3600001"],
+  UPSTREAM_HEADERS_TIMEOUT_MS: ["canary", "0", "3600001"],
+  UPSTREAM_TIMEOUT_MS: ["canary", "0", "3600001"],
+  UPSTREAM_IDLE_TIMEOUT_MS: ["canary", "0", "3600001"],
+  UPSTREAM_RETRIES: ["canary", "-7777", "11", "1.25"],
+  UPSTREAM_CONNECTIONS: ["canary", "0"],
+  MAX_UPSTREAM_WIDTH: ["canary", "0"],
+  MAX_UPSTREAM_REQUESTS: ["canary", "0"],
+  MAX_JSON_BYTES: ["canary", "0", "10MB"],
+  MAX_LOG_BYTES: ["canary", "0", "1048577"],
+  MAX_PAGE_SIZE: ["canary", "0", "501"],
+  MAX_DEPTH: ["canary", "0"],
+  LOG_LEVEL: ["canary", "INFO", "verbose"],
+};
+const ALL_WRONG = Object.fromEntries(Object.entries(WRONG).map(([name, [text = ""]]) => [name, text]));
+
+/** The lines of complaint about these settings. */
+function faultsOf(environment: Record<string, string>): string[] {
+  try {
+    readConfig(environment);
+  } catch (fault) {
+    if (fault instanceof ConfigError) return fault.message.split("\n");
+    throw fault;
+  }
+  return [];
+}
+
+describe("settings", () => {
+  test("have the documented defaults", () => {
+    expect(readConfig({})).toMatchObject({
+      HOST: "127.0.0.1",
+      PORT: 4000,
+      GRAPHIQL: true,
+      INTROSPECTION: true,
+      REQUEST_TIMEOUT_MS: 30_000,
+      UPSTREAM_CONNECT_TIMEOUT_MS: 2_000,
+      UPSTREAM_HEADERS_TIMEOUT_MS: 10_000,
+      UPSTREAM_TIMEOUT_MS: 15_000,
+      UPSTREAM_IDLE_TIMEOUT_MS: 30_000,
+      UPSTREAM_RETRIES: 2,
+      UPSTREAM_CONNECTIONS: 128,
+      MAX_UPSTREAM_WIDTH: 32,
+      MAX_UPSTREAM_REQUESTS: 200,
+      MAX_JSON_BYTES: 10_000_000,
+      MAX_LOG_BYTES: 1_048_576,
+      MAX_PAGE_SIZE: 500,
+      MAX_DEPTH: 15,
+      LOG_LEVEL: "info",
+    });
+    expect(readConfig({})).not.toHaveProperty("UPSTREAM_URL");
+    expect(readConfig({})).not.toHaveProperty("PUBLIC_URL");
+  });
+
+  test("that are empty count as not set", () => {
+    const empty = Object.fromEntries(Object.keys(WRONG).map((name) => [name, ""]));
+    expect(readConfig({ ...empty, HOST: "" })).toEqual(readConfig({}));
+  });
+
+  test("that nobody knows are passed over", () => {
+    expect(readConfig({ PATH: "/bin", CANARY: "canary" })).toEqual(readConfig({}));
+  });
+
+  test("are read from text", () => {
+    expect(
+      readConfig({
+        UPSTREAM_URL: "https://service.example:8443/prefix/",
+        HOST: "::1",
+        PORT: "0",
+        GRAPHIQL: "off",
+        UPSTREAM_RETRIES: "0",
+        LOG_LEVEL: "silent",
+      }),
+    ).toMatchObject({
+      UPSTREAM_URL: new URL("https://service.example:8443/prefix/"),
+      HOST: "::1",
+      PORT: 0,
+      GRAPHIQL: false,
+      INTROSPECTION: true,
+      UPSTREAM_RETRIES: 0,
+      LOG_LEVEL: "silent",
+    });
+  });
+
+  const wrong = Object.entries(WRONG).flatMap(([name, texts]) => texts.map((text) => [name, text] as const));
+
+  test.each(wrong)("%s cannot be %j: one line names it, and no line its value", (name, text) => {
+    const faults = faultsOf({ [name]: text });
+    expect(faults).toEqual([expect.stringMatching(new RegExp(`^${name}: \\S`))]);
+    if (text.length > 3) expect(faults.join("")).not.toContain(text);
+    expect(faults.join("")).not.toContain("canary");
+  });
+
+  test("are complained about all at once", () => {
+    const names = faultsOf(ALL_WRONG).map((line) => line.split(":")[0]);
+    expect(names.toSorted()).toEqual(Object.keys(WRONG).toSorted());
+  });
+});
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** The gateway as a process of its own, with these variables and no others; it ends with the test at the latest. */
+function start(environment: Record<string, string>) {
+  const child: ChildProcess = spawn(process.execPath, ["--import", "tsx", "src/main.ts"], {
+    cwd: ROOT,
+    env: { PATH: process.env["PATH"], ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const said = { out: "", err: "" };
+  const ended = once(child, "close").then(([code]) => code as number | null);
+  const told: (() => void)[] = [];
+  child.stdout?.on("data", (chunk: Buffer) => {
+    said.out += chunk.toString();
+    for (const tell of told) tell();
+  });
+  child.stderr?.on("data", (chunk: Buffer) => (said.err += chunk.toString()));
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  return {
+    ended,
+    out: () => said.out,
+    err: () => said.err,
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    /** What it printed, once that matches. */
+    printed: (expected: RegExp) =>
+      Promise.race([
+        new Promise<RegExpExecArray>((found) => {
+          const look = () => {
+            const match = expected.exec(said.out);
+            if (match) found(match);
+          };
+          told.push(look);
+          look();
+        }),
+        ended.then((code): never => {
+          throw new Error(`it ended with ${code} before it had printed ${expected}: ${said.err}`);
+        }),
+      ]),
+  };
+}
+
+/** A port that is taken until the test ends. */
+async function takenPort(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  onTestFinished(() => void server.close());
+  return String((server.address() as AddressInfo).port);
+}
+
+async function ask(url: string, token: string, query: string): Promise<Answer<unknown>> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `token ${token}` },
+    body: JSON.stringify({ query }),
+  });
+  return (await response.json()) as Answer<unknown>;
+}
+
+const READY = /Rungraph is ready: (http:\/\/\S+\/graphql)/;
+
+describe("the gateway as a process", () => {
+  test("with wrong settings names all of them, no value, and ends with code 2", async () => {
+    const { ended, out, err } = start(ALL_WRONG);
+    expect(await ended).toBe(2);
+    expect(out()).toBe("");
+    for (const name of Object.keys(WRONG)) expect(err()).toMatch(new RegExp(`^${name}: `, "m"));
+    expect(err()).not.toContain("canary");
+    expect(err()).not.toMatch(/^ {4}at /m);
+  });
+
+  test("without a service starts a demo, says how to get in, answers, and ends with code 0 on SIGTERM", async () => {
+    const { printed, kill, ended } = start({ PORT: "0" });
+    const [, url = ""] = await printed(READY);
+    await printed(/^ {2}ada +password \S+$/m);
+    const [, token = ""] = await printed(/^ {2}Authorization: token (\S+)$/m);
+    expect(await ask(url, token, "{ viewer { username } }")).toEqual({
+      data: { viewer: { username: "ada" } },
+    });
+    expect(await ask(url, token, `{ experiment(id: "ada.mnist.42") { uniqueName } }`)).toEqual({
+      data: { experiment: { uniqueName: "ada.mnist.42" } },
+    });
+    kill("SIGTERM");
+    expect(await ended).toBe(0);
+  });
+
+  test.each(["/prefix", "/prefix/", "/two/parts"])(
+    "with a service below %s keeps that prefix, and ends with code 0 on SIGINT",
+    async (prefix) => {
+      const service = await startFake(() => ({ json: { id: 42, last_status: "running" } }));
+      const { printed, kill, ended, out } = start({ PORT: "0", UPSTREAM_URL: service.url + prefix });
+      const [, url = ""] = await printed(READY);
+      expect(await ask(url, "t0ken", `{ experiment(id: "ada.mnist.42") { status } }`)).toEqual({
+        data: { experiment: { status: "RUNNING" } },
+      });
+      expect(service.seen().map(({ path }) => path)).toEqual([
+        `${prefix.replace(/\/$/, "")}/api/v1/ada/mnist/experiments/42/`,
+      ]);
+      expect(out()).not.toMatch(/password|t0ken/);
+      kill("SIGINT");
+      expect(await ended).toBe(0);
+    },
+  );
+
+  test("on a port that is taken says so and ends with code 1", async () => {
+    const port = await takenPort();
+    const { ended, err, out } = start({ PORT: port, UPSTREAM_URL: "http://127.0.0.1:1" });
+    expect(await ended).toBe(1);
+    expect(err()).toContain(`Cannot listen on HOST 127.0.0.1, PORT ${port}: EADDRINUSE`);
+    expect(out()).not.toContain("ready");
+  });
+
+  test("outlives callers who leave, and a service that breaks off, in the middle of an answer", async () => {
+    let breakOff = (): void => {};
+    const service = await listen((_, response) => {
+      response.writeHead(200, { "content-length": 5_000 });
+      response.write("line 1\n");
+      breakOff = () => response.destroy();
+    });
+    const gateway = start({ PORT: "0", UPSTREAM_URL: service });
+    const [, url = ""] = await gateway.printed(READY);
+    const id = Buffer.from("Experiment:ada/mnist/42").toString("base64url");
+    /** Opens a download and gives its reader, which has read the first bytes. */
+    const openLog = async (signal: AbortSignal) => {
+      const response = await fetch(new URL(`/downloads/${id}/logs`, url), {
+        headers: { authorization: "token t0ken" },
+        signal,
+      });
+      const reader = response.body?.getReader();
+      await reader?.read();
+      return reader;
+    };
+    const leaving = new AbortController();
+    await openLog(leaving.signal);
+    leaving.abort();
+    const reader = await openLog(new AbortController().signal);
+    breakOff();
+    await expect(reader?.read()).rejects.toThrow("terminated");
+    expect(await ask(url, "t0ken", "{ gateway { upstreamApiVersion } }")).toEqual({
+      data: { gateway: { upstreamApiVersion: "v1" } },
+    });
+    gateway.kill("SIGTERM");
+    expect(await gateway.ended).toBe(0);
+    expect(gateway.err()).not.toMatch(/^ {4}at |unexpected/im);
+  });
+});
