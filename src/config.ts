@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { PROFILE_NAMES, ROW_NAMES } from "./rest/profile.ts";
 
 const milliseconds = (fallback: number) =>
   z.coerce.number().int().positive().max(3_600_000).default(fallback);
@@ -19,10 +20,43 @@ function isPlainHttpUrl(text: string): boolean {
   return /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === "";
 }
 
+/** `{"administration.revoke": "POST superusers/revoke/{username}/", "job.resume": null}` */
+function parseRows(text: string, context: z.RefinementCtx): Record<string, string | null> {
+  const rows = RowSpellings.safeParse(parseOr(text, null));
+  if (rows.success) return rows.data;
+  const faults = rows.error.issues.map(({ path, message }) => [...path.map(String), message].join(": "));
+  context.addIssue({ code: "custom", message: faults.join("; ") });
+  return z.NEVER;
+}
+
+function parseOr<Otherwise>(text: string, otherwise: Otherwise): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return otherwise;
+  }
+}
+
+const RowSpellings = z.record(
+  z.string().refine((name) => ROW_NAMES.has(name), "expected a row of the table, such as job.resume"),
+  z
+    .string()
+    .regex(
+      /^(?:GET|POST|PATCH|DELETE) [\w{}/-]+$/,
+      "expected a method and a path, such as POST jobs/{id}/stop",
+    )
+    .nullable(),
+  "expected a JSON object of row names and spellings",
+);
+
 /** Every setting: its variable, its meaning, its default. The README's table is this list. */
 const Settings = z.object({
   /** `{base_url}` of the service; a path prefix is kept. Without it the embedded demo service is started. */
   UPSTREAM_URL: httpUrl.optional(),
+  /** What the server does differently from the document. */
+  UPSTREAM_PROFILE: z.enum(PROFILE_NAMES).optional(),
+  /** Single rows of a server that no profile describes: a JSON object of row names and spellings. */
+  UPSTREAM_ROWS: z.string().default("{}").transform(parseRows),
   /** Address to listen on. */
   HOST: z.string().min(1).default("127.0.0.1"),
   /** Port to listen on; 0 takes a free one. */

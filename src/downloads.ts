@@ -5,13 +5,16 @@ import { identify } from "./caller.ts";
 import { withExtensions } from "./graphql/errors.ts";
 import { decodeId } from "./graphql/ids.ts";
 import { type Download } from "./graphql/logs.ts";
-import { type Answering, type Client } from "./rest/client.ts";
+import { type Answering, type Caller, type Client } from "./rest/client.ts";
 import { InputError, UpstreamError } from "./rest/errors.ts";
+import { offered } from "./rest/exchanges.ts";
+import { type Server } from "./rest/profile.ts";
 
 const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs)(?:\?|$)/;
 
 interface Settings {
   readonly client: Client;
+  readonly server: Server;
   readonly publicError: (thrown: unknown) => GraphQLError;
 }
 
@@ -19,15 +22,16 @@ interface Settings {
  * The routes behind `logsUrl` and `outputsUrl`: `GET /downloads/{global id}/logs` and `…/outputs`. They stream what the
  * service sends with the caller's token, as fast as the caller takes it, and hold nothing. Gives false for other paths.
  */
-export function createDownloads({ client, publicError }: Settings) {
-  const open = async (id: string, what: Download, request: IncomingMessage, signal: AbortSignal) => {
-    const caller = { ...identify(request.headers.authorization, request.headers["x-request-id"]), signal };
+export function createDownloads({ client, server, publicError }: Settings) {
+  const open = async (id: string, what: Download, caller: Caller) => {
     const { kind, at } = decodeId("id", id);
-    const row = kind[what];
-    if (!row) throw new InputError(`id: expected something with ${what}, got the id of a ${kind.name}`);
+    const documented = kind[what];
+    if (!documented)
+      throw new InputError(`id: expected something with ${what}, got the id of a ${kind.name}`);
     if (caller.token === null) {
       throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
     }
+    const row = offered(server, documented);
     const answer = await client.open({ row, path: row.fill(at) }, caller);
     return { answer, headers: HEADERS[what](answer, kind.nameOf(at)) };
   };
@@ -35,7 +39,8 @@ export function createDownloads({ client, publicError }: Settings) {
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const [, id, what] = ROUTE.exec(request.url ?? "") ?? [];
     if (!id || !what) return false;
-    const { requestId } = identify(null, request.headers["x-request-id"]);
+    const identity = identify(request.headers.authorization, request.headers["x-request-id"]);
+    const { requestId } = identity;
     response.setHeaders(new Map(Object.entries({ ...NEVER_A_PAGE, "x-request-id": requestId })));
     if (request.method !== "GET") {
       response.writeHead(405, { allow: "GET" }).end();
@@ -45,7 +50,11 @@ export function createDownloads({ client, publicError }: Settings) {
     const leaving = new AbortController();
     response.once("close", () => leaving.abort());
     // The route has no other words than the two.
-    open(id, what as Download, request, leaving.signal).then(
+    open(id, what as Download, {
+      ...identity,
+      deadline: Number.POSITIVE_INFINITY,
+      signal: leaving.signal,
+    }).then(
       ({ answer, headers }) => {
         response.writeHead(200, headers);
         // Breaks off for the caller where it breaks off at the service: a cut file must not look whole.
@@ -85,6 +94,7 @@ const STATUSES: Readonly<Record<string, number>> = {
   FORBIDDEN: 403,
   NOT_FOUND: 404,
   RATE_LIMITED: 429,
+  CAPABILITY_UNAVAILABLE: 404,
   INTERNAL_SERVER_ERROR: 500,
   UPSTREAM_UNAVAILABLE: 503,
   UPSTREAM_TIMEOUT: 504,

@@ -13,7 +13,9 @@ import { graphiqlOptions } from "./graphiql.ts";
 import { type Context, type GatewayFacts } from "./graphql/context.ts";
 import { publicError, withExtensions } from "./graphql/errors.ts";
 import { schema } from "./graphql/schema.ts";
+import { type Batch } from "./rest/batches.ts";
 import { createClient } from "./rest/client.ts";
+import { describeServer, type ProfileName } from "./rest/profile.ts";
 import { openSession } from "./rest/session.ts";
 
 export interface GatewayOptions {
@@ -22,6 +24,8 @@ export interface GatewayOptions {
   readonly log: Logger;
   /** A token that GraphiQL offers: only the demo has one to give away. */
   readonly exampleToken?: string;
+  /** The profile of a server that nobody needs to name: the demo's. */
+  readonly profile?: ProfileName;
   /** Off only where a test compares. */
   readonly lookAhead?: boolean;
 }
@@ -31,7 +35,16 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 };
 
 /** The gateway without a port: `handle` is a listener for node:http. */
-export function createGateway({ config, upstreamUrl, log, exampleToken, lookAhead = true }: GatewayOptions) {
+export function createGateway({
+  config,
+  upstreamUrl,
+  log,
+  exampleToken,
+  lookAhead = true,
+  profile,
+}: GatewayOptions) {
+  const server = describeServer(profile ?? config.UPSTREAM_PROFILE ?? "document", config.UPSTREAM_ROWS);
+  const refused = new Set<Batch>();
   const told = new Set<string>();
   const client = createClient({
     upstreamUrl,
@@ -54,7 +67,10 @@ export function createGateway({ config, upstreamUrl, log, exampleToken, lookAhea
   });
   const facts: GatewayFacts = {
     version,
-    capabilities: [],
+    capabilities: [
+      ...(server.hasLists ? (["LISTS"] as const) : []),
+      ...(server.hasExperimentJobLogs ? (["EXPERIMENT_JOB_LOGS"] as const) : []),
+    ],
     maxDepth: config.MAX_DEPTH,
     maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
     maxPageSize: config.MAX_PAGE_SIZE,
@@ -71,13 +87,14 @@ export function createGateway({ config, upstreamUrl, log, exampleToken, lookAhea
         client,
         {
           ...callerOf(request),
+          deadline: Date.now() + config.REQUEST_TIMEOUT_MS,
           signal: AbortSignal.any([
             request.signal,
             endOf(request).signal,
             AbortSignal.timeout(config.REQUEST_TIMEOUT_MS),
           ]),
         },
-        { maxExchanges: config.MAX_UPSTREAM_REQUESTS, width: config.MAX_UPSTREAM_WIDTH },
+        { server, refused, maxExchanges: config.MAX_UPSTREAM_REQUESTS, width: config.MAX_UPSTREAM_WIDTH },
       ),
       gateway: facts,
       publicUrl: publicRoot ?? new URL(request.url).origin,
@@ -100,7 +117,7 @@ export function createGateway({ config, upstreamUrl, log, exampleToken, lookAhea
       ...(config.INTROSPECTION ? [] : [useDisableIntrospection()]),
     ],
   });
-  const download = createDownloads({ client, publicError: toPublic });
+  const download = createDownloads({ client, server, publicError: toPublic });
   return {
     handle: (request: IncomingMessage, response: ServerResponse): void => {
       if (!download(request, response)) void graphql(request, response);

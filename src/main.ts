@@ -19,7 +19,13 @@ async function main(config: Config): Promise<void> {
   const log = pino({ level: config.LOG_LEVEL });
   const { url, demo } = await findUpstream(config);
   const exampleToken = demo?.users[0]?.token;
-  const gateway = createGateway({ config, upstreamUrl: url, log, ...(exampleToken ? { exampleToken } : {}) });
+  const gateway = createGateway({
+    config,
+    upstreamUrl: url,
+    log,
+    ...(exampleToken ? { exampleToken } : {}),
+    ...(demo && !config.UPSTREAM_PROFILE ? { profile: "polyaxon-0.4" } : {}),
+  });
   const server = createServer(gateway.handle);
 
   server.once("error", (fault) => {

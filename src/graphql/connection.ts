@@ -44,7 +44,12 @@ const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
 });
 
 /** The connection and edge types of a list: `StatusRecordConnection` and `StatusRecordEdge` for `StatusRecord`. */
-export function connectionOf<Node>(name: string, node: ObjectRef<PothosTypes, Node>, description: string) {
+export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
+  name: string,
+  node: Ref,
+  description: string,
+) {
+  type Node = Ref["$inferType"];
   const EdgeType = builder.objectRef<Edge<Node>>(`${name}Edge`);
   EdgeType.implement({
     description: "An item with its cursor.",
@@ -54,6 +59,7 @@ export function connectionOf<Node>(name: string, node: ObjectRef<PothosTypes, No
         type: node,
         nullable: false,
         description: "Item.",
+        // Of the ref's own type, which Pothos does not see through a type parameter; so below.
         resolve: (edge) => edge.node as never,
       }),
     }),

@@ -1,11 +1,13 @@
 import { group } from "../rest/endpoints.ts";
+import { lists } from "../rest/lists.ts";
 import { type GroupRecord } from "../rest/records.ts";
+import { type RunAddress } from "../rest/reference.ts";
 import { builder } from "./builder.ts";
 import { fieldsOf } from "./fields.ts";
 import { HyperparameterTuning } from "./hptuning.ts";
 import { ExperimentConnection, runList } from "./lists.ts";
 import { lookUp } from "./look-up.ts";
-import { Entity, Group, Run, Trackable } from "./refs.ts";
+import { Entity, Experiment, Group, Run, Trackable } from "./refs.ts";
 import { act, mutations, remove, update } from "./verbs.ts";
 
 const COUNTERS = [
@@ -65,7 +67,15 @@ Group.implement({
       description: "Whether a tensorboard is running.",
       ...value("has_tensorboard"),
     }),
-    experiments: t.field(runList(ExperimentConnection, "Experiments of the group.")),
+    experiments: t.field(
+      runList(
+        ExperimentConnection,
+        Experiment,
+        lists.experiments,
+        "Experiments of the group.",
+        ({ id }: RunAddress) => ({ group: id }),
+      ),
+    ),
   }),
 });
 

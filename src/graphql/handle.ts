@@ -19,8 +19,11 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   known(at: At, text: string | null): Partial<R>;
   /** A dotted name that can be shown when no record tells the service's own. */
   nameOf(at: At): string;
-  /** Reads one step further than what has arrived: most kinds have one step, the whole record. */
-  complete(handle: Handle<R, At>, session: Session): Promise<Partial<R>>;
+  /**
+   * Reads one step further than what has arrived, towards these keys. Most kinds have one step, the whole record;
+   * a step may bring less than was asked for, then the next one brings the rest.
+   */
+  complete(handle: Handle<R, At>, keys: readonly PropertyKey[], session: Session): Promise<Partial<R>>;
   /** The status history; null for things that do not run. */
   readonly statuses: Get<At, Page<StatusRecord>> | null;
   /** The log; null where the service has none. */
@@ -57,12 +60,13 @@ export function refer<R extends object, At extends Address>(
 export const has = ({ arrived }: { readonly arrived: object }, keys: readonly PropertyKey[]): boolean =>
   keys.every((key) => key in arrived);
 
-/** The handle with one more step of its record; what had arrived before stays as it was. */
+/** The handle with one more step of its record, towards these keys; what had arrived before stays as it was. */
 export async function advance<R extends object, At extends Address>(
   thing: Handle<R, At>,
+  keys: readonly PropertyKey[],
   session: Session,
 ): Promise<Handle<R, At>> {
-  const more = await thing.kind.complete(thing, session);
+  const more = await thing.kind.complete(thing, keys, session);
   return { ...thing, arrived: { ...more, ...thing.arrived } };
 }
 
@@ -80,7 +84,7 @@ async function load<R extends object, At extends Address>(
   keys: readonly (keyof R)[],
   session: Session,
 ): Promise<Partial<R>> {
-  const further = await advance(thing, session);
+  const further = await advance(thing, keys, session);
   const gained = Object.keys(further.arrived).length > Object.keys(thing.arrived).length;
   return gained && !has(further, keys) ? load(further, keys, session) : further.arrived;
 }

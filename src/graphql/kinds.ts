@@ -1,6 +1,7 @@
 import { type Get } from "../rest/endpoint.ts";
 import { build, cluster, experiment, group, job, user } from "../rest/endpoints.ts";
 import { UpstreamError } from "../rest/errors.ts";
+import { lists } from "../rest/lists.ts";
 import {
   type BuildRecord,
   type ClusterRecord,
@@ -57,7 +58,9 @@ const run = <R extends RunnableRecord>(
       return (name === null ? {} : { unique_name: name }) as Partial<R>;
     },
     nameOf: dotted,
-    complete: ({ at }, session) => session.read(rows.read, at),
+    // A row of a list that lacks a key will lack it again: only the whole record helps then.
+    complete: ({ at, arrived }, keys, session) =>
+      session.read(rows.read, at, "id" in arrived ? {} : { part: { at, keys } }),
     statuses: rows.statuses,
     logs: rows.logs ?? null,
     outputs: rows.outputs ?? null,
@@ -71,8 +74,9 @@ const experimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
   parse: parseExperimentJob,
   known: (_, text) => (text === null ? {} : { unique_name: text }),
   nameOf: ({ owner, project, experiment: of, id }) => `${owner}.${project}.${of}.${id}`,
-  complete: ({ at }, session) => session.read(experiment.job, at),
+  complete: ({ at }, _, session) => session.read(experiment.job, at),
   statuses: experiment.jobStatuses,
+  logs: lists.experimentJobLogs,
 };
 
 /** Spelled as a type, not an interface: only so it counts as an `Address`. */
@@ -102,14 +106,17 @@ export async function readViewer(session: Session): Promise<UserDetails & { read
   return { ...me, username: me.username, is_viewer: true };
 }
 
-const person: Kind<UserDetails, { readonly username: string }> = {
+/** A type, not an interface: only so it counts as an `Address`. */
+export type ByName = { readonly username: string };
+
+const person: Kind<UserDetails, ByName> = {
   ...NO_ROWS,
   name: "User",
   segments: ["username"],
   parse: (username) => ({ username }),
   known: ({ username }) => ({ username }),
   nameOf: ({ username }) => username,
-  complete: async ({ at }, session) => {
+  complete: async ({ at }, _, session) => {
     const viewer = await readViewer(session);
     return viewer.username === at.username ? viewer : { email: null, is_superuser: null, is_viewer: false };
   },
@@ -126,7 +133,7 @@ const node: Kind<NodeRecord, { readonly name: string }> = {
   parse: (name) => ({ name }),
   known: ({ name }) => ({ name }),
   nameOf: ({ name }) => name,
-  complete: async ({ at, arrived }, session) => {
+  complete: async ({ at, arrived }, _, session) => {
     if (arrived.sequence != null) return session.read(cluster.node, { sequence: String(arrived.sequence) });
     const { nodes } = await session.read(cluster.read, {});
     const summary = nodes?.find(({ name }) => name === at.name);
@@ -142,7 +149,7 @@ const wholeCluster: Kind<ClusterRecord, Record<never, string>> = {
   parse: () => null,
   known: () => ({}),
   nameOf: () => "cluster",
-  complete: (_, session) => session.read(cluster.read, {}),
+  complete: (_, _keys, session) => session.read(cluster.read, {}),
 };
 
 export const kinds = {

@@ -1,7 +1,23 @@
 import { type ObjectRef } from "@pothos/core";
-import { UpstreamError } from "../rest/errors.ts";
+import { type Query } from "../rest/batches.ts";
+import { type Get } from "../rest/endpoint.ts";
+import { InputError } from "../rest/errors.ts";
+import { lists } from "../rest/lists.ts";
+import { slice } from "../rest/pages.ts";
+import { type Page } from "../rest/records.ts";
+import { type RunAddress } from "../rest/reference.ts";
 import { builder, type PothosTypes } from "./builder.ts";
-import { type Connection, connectionOf, pageArgs } from "./connection.ts";
+import {
+  connect,
+  type Connection,
+  connectionOf,
+  type PageArgs,
+  pageArgs,
+  sliceRequest,
+} from "./connection.ts";
+import { fieldsOf, type Thing } from "./fields.ts";
+import { type Address, type Handle, handle } from "./handle.ts";
+import { type ByName } from "./kinds.ts";
 import { BuildJob, Experiment, Group, Job, Project } from "./refs.ts";
 
 /*
@@ -18,21 +34,53 @@ const RunOrder = builder.enumType("RunOrder", {
   },
 });
 
+const SORTS = {
+  UPDATED_DESC: "-updated_at",
+  CREATED_DESC: "-created_at",
+  CREATED_ASC: "created_at",
+};
+
 export const ExperimentConnection = connectionOf("Experiment", Experiment, "A page of experiments.");
 export const JobConnection = connectionOf("Job", Job, "A page of jobs.");
 export const BuildJobConnection = connectionOf("BuildJob", BuildJob, "A page of build jobs.");
 export const GroupConnection = connectionOf("Group", Group, "A page of groups.");
 const ProjectConnection = connectionOf("Project", Project, "A page of projects.");
 
-const unavailable = (): never => {
-  throw new UpstreamError(
-    "CAPABILITY_UNAVAILABLE",
-    "This server's document shows no lists: expected a field that needs no capability. `gateway.capabilities` tells which there are.",
-  );
+type RunListArgs = PageArgs & {
+  readonly orderBy?: keyof typeof SORTS | null | undefined;
+  readonly query?: string | null | undefined;
 };
 
-/** A list of runs: `experiments: t.field(runList(ExperimentConnection, "Experiments of the project."))`. */
-export const runList = <Node>(type: ObjectRef<PothosTypes, Connection<Node>>, description: string) => ({
+/** Longest filter that is passed on, in characters. */
+const LONGEST_FILTER = 2_000;
+
+/** Order and filter in the words of the server. Throws `InputError`. */
+function baseOf({ orderBy, query }: RunListArgs): Query {
+  if (query && query.length > LONGEST_FILTER) {
+    throw new InputError(`query: expected at most ${LONGEST_FILTER} characters, got ${query.length}`);
+  }
+  return { ...(orderBy ? { sort: SORTS[orderBy] } : {}), ...(query ? { query } : {}) };
+}
+
+interface InProject {
+  readonly owner: string;
+  readonly project: string;
+}
+
+/**
+ * A list of runs below a project, or below something else in it that `filter` names:
+ * `jobs: t.field(runList(JobConnection, Job, lists.jobs, "Jobs of the project."))`. Its rows are partial records.
+ */
+export const runList = <
+  R extends { readonly id: number },
+  Of extends InProject & Address = InProject & Address,
+>(
+  type: ObjectRef<PothosTypes, Connection<Handle<R, RunAddress>>>,
+  target: Thing<R, RunAddress>,
+  row: Get<InProject, Page<R>>,
+  description: string,
+  filter: (at: Of) => Query = () => ({}),
+) => ({
   type,
   description: `${description} Needs the capability \`LISTS\`.`,
   args: builder.args((t) => ({
@@ -42,13 +90,22 @@ export const runList = <Node>(type: ObjectRef<PothosTypes, Connection<Node>>, de
       description: "Filter in the server's own language, such as `status:running`. Passed on as it is.",
     }),
   })),
-  resolve: unavailable,
+  ...fieldsOf<object, Of>().below(async ({ at }, args: RunListArgs, context) => {
+    const list = { row, at, base: { ...filter(at), ...baseOf(args) } };
+    const page = await slice(context.session, list, sliceRequest(args, context));
+    const { owner, project } = at;
+    return connect(page, (record) => handle(target.kind, { owner, project, id: `${record.id}` }, record));
+  }),
 });
 
-/** A list of projects. */
+/** A list of the projects of an owner. */
 export const projectList = (description: string) => ({
   type: ProjectConnection,
   description: `${description} Needs the capability \`LISTS\`.`,
   args: pageArgs,
-  resolve: unavailable,
+  ...fieldsOf<object, ByName>().below(async ({ at: { username } }, args: PageArgs, context) => {
+    const list = { row: lists.projects, at: { owner: username } };
+    const page = await slice(context.session, list, sliceRequest(args, context));
+    return connect(page, ({ name }) => handle(Project.kind, { owner: username, project: name }));
+  }),
 });

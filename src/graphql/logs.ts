@@ -69,7 +69,7 @@ export async function readLog(thing: Handle, args: LogArgs, context: Context): P
   } catch (fault) {
     if (!(fault instanceof UpstreamError) || fault.code !== "NOT_FOUND") throw fault;
     // The answer does not tell a missing log from a missing record; reading the record does.
-    await advance(thing, context.session);
+    await advance(thing, [], context.session);
     return null;
   }
 }

@@ -42,7 +42,7 @@ export async function arrive<R extends object, At extends Address>(
   if (!context.lookAhead) return thing;
   const wish = wishOf(info, thing.kind.name);
   if (has(thing, wish.keys)) return thing;
-  const further = advance(thing, context.session);
+  const further = advance(thing, wish.keys, context.session);
   for (const start of wish.early) {
     // The field itself asks again, shares the answer, and reports its error in its place.
     start(thing, context).catch(() => {});

@@ -1,11 +1,10 @@
 import { experiment } from "../rest/endpoints.ts";
 import { slice } from "../rest/pages.ts";
 import { type MetricRecord as MetricRow } from "../rest/records.ts";
-import { type RunAddress } from "../rest/reference.ts";
+import { GROUP, parseReference } from "../rest/reference.ts";
 import { builder } from "./builder.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest, within } from "./connection.ts";
 import { type Context } from "./context.ts";
-import { type Handle } from "./handle.ts";
 import { encodeId } from "./ids.ts";
 import { arrive } from "./look-ahead.ts";
 import { Experiment, MetricRecord } from "./refs.ts";
@@ -98,9 +97,14 @@ export const MetricRecordConnection = connectionOf("MetricRecord", MetricRecord,
 
 type Run = typeof Experiment.$inferType;
 
+/** The list of an experiment's metrics; known to be in a group, it may be read with those of the whole group. */
+function metricsOf({ at, arrived: { experiment_group } }: Run) {
+  const group = experiment_group ? parseReference(experiment_group, GROUP) : null;
+  return { row: experiment.metrics, at, part: { at, group } };
+}
+
 export async function readMetrics(thing: Run, args: PageArgs, context: Context) {
-  const list = { row: experiment.metrics, at: thing.at };
-  const page = await slice(context.session, list, sliceRequest(args, context));
+  const page = await slice(context.session, metricsOf(thing), sliceRequest(args, context));
   return connect(page, (row) => ({ row, of: thing }));
 }
 
@@ -149,13 +153,12 @@ interface SeriesArgs {
 
 /** All records of an experiment, as one column a metric. */
 export async function readSeries(
-  thing: Handle<object, RunAddress>,
+  thing: Run,
   { names, maxPoints }: SeriesArgs,
   { session }: Context,
 ): Promise<Series[]> {
   const most = within("maxPoints", maxPoints ?? 500, { from: 2, to: 5_000 });
-  const all = { first: Number.MAX_SAFE_INTEGER, after: null };
-  const { items } = await slice(session, { row: experiment.metrics, at: thing.at }, all);
+  const { items } = await slice(session, metricsOf(thing), { first: Number.POSITIVE_INFINITY, after: null });
   return columns(
     items.map(({ item }) => item),
     names,

@@ -1,3 +1,4 @@
+import { lists } from "../rest/lists.ts";
 import { builder } from "./builder.ts";
 import { fieldsOf } from "./fields.ts";
 import { handle } from "./handle.ts";
@@ -39,10 +40,12 @@ Project.implement({
     job: t.field(memberOf(Job, "A job of the project.")),
     buildJob: t.field(memberOf(BuildJob, "A build job of the project.")),
     group: t.field(memberOf(Group, "A group of the project.")),
-    experiments: t.field(runList(ExperimentConnection, "Experiments of the project.")),
-    jobs: t.field(runList(JobConnection, "Jobs of the project.")),
-    buildJobs: t.field(runList(BuildJobConnection, "Build jobs of the project.")),
-    groups: t.field(runList(GroupConnection, "Groups of the project.")),
+    experiments: t.field(
+      runList(ExperimentConnection, Experiment, lists.experiments, "Experiments of the project."),
+    ),
+    jobs: t.field(runList(JobConnection, Job, lists.jobs, "Jobs of the project.")),
+    buildJobs: t.field(runList(BuildJobConnection, BuildJob, lists.builds, "Build jobs of the project.")),
+    groups: t.field(runList(GroupConnection, Group, lists.groups, "Groups of the project.")),
   }),
 });
 

@@ -37,11 +37,14 @@ interface NamedNumber {
 function valuesOf(given: readonly NamedNumber[]): NewMetric["values"] {
   if (given.length === 0) throw new InputError("input.values: expected at least one metric, got none");
   const seen = new Set<string>();
-  for (const [index, { name }] of given.entries()) {
+  for (const [index, { name, value }] of given.entries()) {
     const place = `input.values[${index}].name`;
     if (name.trim() === "") throw new InputError(`${place}: expected a name, got ${JSON.stringify(name)}`);
     if (seen.has(name))
       throw new InputError(`${place}: expected each name once, got ${JSON.stringify(name)} again`);
+    if (!Number.isFinite(value)) {
+      throw new InputError(`input.values[${index}].value: expected a finite number, got ${value}`);
+    }
     seen.add(name);
   }
   return Object.fromEntries(given.map(({ name, value }) => [name, value]));

@@ -9,7 +9,7 @@ import { type Context } from "./context.ts";
 import { type Thing } from "./fields.ts";
 import { type Handle, handle } from "./handle.ts";
 import { checked, EXAMPLES, identify, idOf } from "./ids.ts";
-import { kinds } from "./kinds.ts";
+import { type ByName, kinds } from "./kinds.ts";
 import { arrive } from "./look-ahead.ts";
 import { Project, User } from "./refs.ts";
 
@@ -206,8 +206,6 @@ export const clone =
       }),
     );
   };
-
-type ByName = { readonly username: string };
 
 const commandOnUser =
   (

@@ -1,9 +1,19 @@
 import { type Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { DelegateBackoff, handleWhen, type IRetryBackoffContext, retry } from "cockatiel";
 import { Agent, type Dispatcher, interceptors } from "undici";
 import { type Command, type Get } from "./endpoint.ts";
-import { Cancelled, UpstreamError } from "./errors.ts";
-import { isTimeout, isTransient, noAnswer, pauseBefore, refusal, TooLarge } from "./refusal.ts";
+import { Cancelled, UpstreamError, type UpstreamFacts } from "./errors.ts";
+import {
+  isThrottled,
+  isTimeout,
+  isTransient,
+  noAnswer,
+  pauseAskedBy,
+  pauseBefore,
+  refusal,
+  TooLarge,
+} from "./refusal.ts";
 import { parseJson, type Reading } from "./reader.ts";
 
 export interface ClientSettings {
@@ -32,7 +42,9 @@ export interface Caller {
   /** What goes behind `Authorization: token`; null only for login. */
   readonly token: string | null;
   readonly requestId: string;
-  /** Fires when the caller leaves or the deadline of the whole request is over. */
+  /** When the time of the whole request is over, in milliseconds since 1970. */
+  readonly deadline: number;
+  /** Fires then, and when the caller leaves. */
   readonly signal: AbortSignal;
 }
 
@@ -92,6 +104,7 @@ export function createClient(settings: ClientSettings): Client {
     signal = caller.signal,
   ): Promise<Answering> {
     const { row, path, body = null } = exchange;
+    if (caller.signal.aborted) throw tooLate(row, caller);
     let response: Dispatcher.ResponseData;
     try {
       response = await agent.request({
@@ -139,9 +152,21 @@ export function createClient(settings: ClientSettings): Client {
     }
   }
 
-  /** Tries a GET again; whatever else is sent is sent once. */
-  const persist = <Part>({ row }: Exchange<unknown>, caller: Caller, attempt: () => Promise<Part>) =>
-    row.method === "GET" ? retrying.execute(attempt, caller.signal) : attempt();
+  /** Tries a GET again where that can help; whatever else is sent is sent once. */
+  const persist = async <Part>({ row }: Exchange<unknown>, caller: Caller, attempt: () => Promise<Part>) => {
+    if (row.method !== "GET") return attempt();
+    try {
+      return await retrying.execute(attempt, caller.signal);
+    } catch (fault) {
+      // Throttling is these servers' way of life: what they ask for is waited for, once, when there is time.
+      const pause = pauseAskedBy(fault);
+      if (!isThrottled(fault) || Date.now() + pause >= caller.deadline) throw fault;
+      await sleep(pause, undefined, { signal: caller.signal }).catch(() => {
+        throw tooLate(row, caller);
+      });
+      return attempt();
+    }
+  };
 
   return {
     ask: (exchange, caller) =>
@@ -188,6 +213,18 @@ function header(response: Dispatcher.ResponseData, name: string): string | null 
   return (Array.isArray(value) ? value[0] : value) ?? null;
 }
 
+/** The same before anything was sent: then a command cannot have happened. */
+const tooLate = (row: Row<never, unknown>, { signal }: Caller): Error =>
+  isTimeout(signal.reason)
+    ? new UpstreamError(
+        "UPSTREAM_TIMEOUT",
+        "The request's time was over before the service could be asked.",
+        {
+          upstream: { method: row.method, route: row.path },
+        },
+      )
+    : new Cancelled("The caller left.");
+
 /** Nobody is there to be told, or the whole request's time is over. */
 const left = (row: Row<never, unknown>, { signal }: Caller): Error =>
   isTimeout(signal.reason) ? noAnswer(row, signal.reason) : new Cancelled("The caller left.");
@@ -209,18 +246,22 @@ function decode<Answer>(
   status: number,
   text: string,
 ): Reading<Answer> {
-  const upstream = { method: row.method, route: row.path, status };
+  const facts: UpstreamFacts = {
+    upstream: { method: row.method, route: row.path, status },
+    // The command was taken; only what came of it cannot be told.
+    ...(row.method === "GET" ? {} : { outcome: "unknown" }),
+  };
   let body: unknown;
   try {
     body = parseJson(text);
   } catch {
     // The parser's own message quotes the body.
-    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON.", { upstream });
+    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON.", facts);
   }
   try {
     return read(body);
   } catch (fault) {
     if (!(fault instanceof UpstreamError)) throw fault;
-    throw new UpstreamError(fault.code, fault.message, { upstream });
+    throw new UpstreamError(fault.code, fault.message, facts);
   }
 }

@@ -59,6 +59,12 @@ export const del = command("DELETE");
 /** The body of a command, sent as JSON: `post(path, Reader, json<{ values: … }>())`. */
 export const json = <Body>() => ({ body: (body: Body) => JSON.stringify(body) });
 
+/** The same row under another method and path, such as `POST superusers/revoke/{username}/`. */
+export function respell<Row extends { readonly path: string }>(row: Row, spelling: string): Row {
+  const [method, path = ""] = spelling.split(" ");
+  return { ...row, method, path, fill: filler(path) };
+}
+
 const HOLE = /\{(\w+)\}/g;
 
 function filler<Path extends string>(path: Path) {

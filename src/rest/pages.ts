@@ -1,7 +1,8 @@
 import { type Get } from "./endpoint.ts";
 import { InputError, UpstreamError } from "./errors.ts";
 import { type Page } from "./records.ts";
-import { type Query, type Session } from "./session.ts";
+import { type Query } from "./batches.ts";
+import { type Session, type Wants } from "./session.ts";
 
 export interface Slice<Item> {
   readonly items: readonly { readonly cursor: string; readonly item: Item }[];
@@ -32,42 +33,106 @@ const PAGE_PARAMETERS = ["limit", "offset", "page", "page_size", "cursor"];
 /** Most pages that one field walks. */
 const MOST_PAGES = 100;
 
-/** Walks the pages of a list until it has `first` items. `base` are parameters of our own on every page. */
+interface List<At, Item> {
+  readonly row: Get<At, Page<Item>>;
+  readonly at: At;
+  /** Parameters of our own on every page: an order, a filter. */
+  readonly base?: Query;
+  /** What is needed, when lists of others may be read with this one. */
+  readonly part?: NonNullable<Wants["part"]>;
+}
+
+/** One page as it is walked: what it holds behind our place in it, and where its items lie. */
+interface Step<Item> {
+  readonly page: Page<Item>;
+  readonly rest: readonly Item[];
+  /** The place behind the item of this index of the rest. */
+  readonly behind: (index: number) => Position;
+  readonly next: Position | null;
+}
+
+/** Walks the pages of a list until it has `first` items, which may be infinite; null: the first page as it comes. */
 export async function slice<At, Item>(
   session: Session,
-  list: { readonly row: Get<At, Page<Item>>; readonly at: At; readonly base?: Query },
+  list: List<At, Item>,
   { first, after }: SliceRequest,
 ): Promise<Slice<Item>> {
   const start = after === null ? START : parseCursor(after);
   const wanted = first ?? Number.POSITIVE_INFINITY;
   const items: { cursor: string; item: Item }[] = [];
-  const seen = new Set<string>();
-  let position: Position | null = start;
-  let count: number | null = null;
-  let hasPrevious = start.skip > 0;
+  let beginning: Page<Item> | null = null;
   let hasNext = false;
 
-  while (position !== null) {
-    const { query, skip }: Position = position;
-    seen.add(serialize(query));
-    const page = await session.read(list.row, list.at, { ...list.base, ...query });
-    const next = nextOf(page, list.row.path);
-    if (items.length === 0) {
-      count ??= page.count ?? null;
-      hasPrevious ||= position === start && page.previous != null;
-    }
-    const taken = page.results.slice(skip, skip + wanted - items.length);
-    for (const [index, item] of taken.entries()) {
-      const behind = skip + index + 1;
-      const atEnd = behind === page.results.length && next !== null;
-      items.push({ cursor: formatCursor(atEnd ? { query: next, skip: 0 } : { query, skip: behind }), item });
-    }
-    hasNext = skip + taken.length < page.results.length || next !== null;
-    position = next !== null && first !== null && items.length < wanted ? { query: next, skip: 0 } : null;
-    if (position !== null) refuseEndlessWalk(seen, position.query, list.row.path);
+  for await (const { page, rest, behind, next } of walk(session, list, start, () => wanted - items.length)) {
+    beginning ??= page;
+    const taken = rest.slice(0, wanted - items.length);
+    for (const [index, item] of taken.entries()) items.push({ cursor: formatCursor(behind(index)), item });
+    hasNext = taken.length < rest.length || next !== null;
+    if (first === null || items.length >= wanted) break;
   }
-  return { items, hasNext, hasPrevious, count };
+  // A cursor lies behind an item, so whoever gives one has something in front.
+  return { items, hasNext, hasPrevious: after !== null, count: beginning?.count ?? null };
 }
+
+async function* walk<At, Item>(
+  session: Session,
+  list: List<At, Item>,
+  start: Position,
+  wanted: () => number,
+): AsyncGenerator<Step<Item>> {
+  const stepFrom = session.paging ? stepByOffset : stepByLink;
+  const seen = new Set<string>();
+  for (let place: Position | null = start; place !== null;) {
+    refuseEndlessWalk(seen, place.query, list.row.path);
+    seen.add(serialize(place.query));
+    const step: Step<Item> = await stepFrom(session, list, place, wanted());
+    yield step;
+    place = step.next;
+  }
+}
+
+/** On a server that takes no parameters its page links are all there is. */
+async function stepByLink<At, Item>(
+  session: Session,
+  { row, at, base, part }: List<At, Item>,
+  { query, skip }: Position,
+): Promise<Step<Item>> {
+  const page = await session.read(row, at, { query: { ...base, ...query }, ...(part ? { part } : {}) });
+  const link = nextOf(page, row.path);
+  const next = link && { query: link, skip: 0 };
+  const last = page.results.length - 1;
+  return {
+    page,
+    rest: page.results.slice(skip),
+    // Behind the last item of a page the next one begins: reading on does not ask for this page again.
+    behind: (index) => (skip + index === last && next ? next : { query, skip: skip + index + 1 }),
+    next,
+  };
+}
+
+/** On a server that takes `limit` and `offset` a place is a number, and what is wanted is asked for at once. */
+async function stepByOffset<At, Item>(
+  session: Session,
+  { row, at, base, part }: List<At, Item>,
+  place: Position,
+  wanted: number,
+): Promise<Step<Item>> {
+  const offset = offsetOf(place);
+  const limit: Query = Number.isFinite(wanted) ? { limit: `${wanted}` } : {};
+  const query = { ...base, ...limit, ...(offset > 0 ? { offset: `${offset}` } : {}) };
+  const page = await session.read(row, at, { query, ...(part ? { part } : {}) });
+  const end = offset + page.results.length;
+  const hasMore = page.results.length > 0 && (page.count == null ? page.next != null : end < page.count);
+  return {
+    page,
+    rest: page.results,
+    behind: (index) => positionAt(offset + index + 1),
+    next: hasMore ? positionAt(end) : null,
+  };
+}
+
+const offsetOf = ({ query, skip }: Position) => (Number(query["offset"]) || 0) + skip;
+const positionAt = (offset: number): Position => ({ query: { offset: `${offset}` }, skip: 0 });
 
 function refuseEndlessWalk(seen: ReadonlySet<string>, next: Query, route: string): void {
   if (seen.has(serialize(next))) {

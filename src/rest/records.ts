@@ -252,4 +252,10 @@ export const Group = json(GroupSchema);
 export const Cluster = json(ClusterSchema);
 export const Node = json(NodeSchema);
 export const User = json(UserSchema);
+/** A project, as lists of projects tell of it. */
+export const Projects = pageOf(z.object({ name: z.string() }));
+export const Experiments = pageOf(ExperimentSchema);
+export const Jobs = pageOf(JobSchema);
+export const Builds = pageOf(BuildSchema);
+export const Groups = pageOf(GroupSchema);
 export const Token = json(z.object({ token: z.string().min(1) }));

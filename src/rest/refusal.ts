@@ -1,5 +1,5 @@
 import { errors } from "undici";
-import { Cancelled, UpstreamError, type UpstreamCode, type UpstreamFacts } from "./errors.ts";
+import { Cancelled, UpstreamError, type UpstreamCode } from "./errors.ts";
 import { parseJson } from "./reader.ts";
 
 interface AskedRow {
@@ -121,20 +121,13 @@ function secondsOf(retryAfter: string | null): number | null {
 }
 
 /** Codes of failures before anything was sent: the command cannot have happened. */
-const NOT_SENT = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
-]);
-const TIMEOUTS = new Set([
-  "UND_ERR_CONNECT_TIMEOUT",
-  "UND_ERR_HEADERS_TIMEOUT",
-  "UND_ERR_BODY_TIMEOUT",
-  "ETIMEDOUT",
-]);
+const NOT_SENT =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|EPROTO|ERR_(?:SSL|TLS)_\w+|CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+)$/;
+const TIMEOUT = /^(?:UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
+/** Codes of zlib and brotli. */
+const DECODING = /^(?:Z_|ERR__)/;
+/** Codes of the operating system, of undici, and of a stream that ends before its time. */
+const CONNECTION = /^(?:E[A-Z]+$|UND_ERR_|ERR_STREAM_)/;
 
 /**
  * A failure of the connection or of reading the answer. The cause stays out of the message: it names hosts.
@@ -143,35 +136,32 @@ const TIMEOUTS = new Set([
 export function noAnswer(row: AskedRow, cause: unknown): Error {
   if (cause instanceof UpstreamError || cause instanceof Cancelled) return cause;
   const code = codeOf(cause);
-  const facts: UpstreamFacts = {
-    upstream: { method: row.method, route: row.path },
-    ...(row.method !== "GET" && !NOT_SENT.has(code) ? { outcome: "unknown" } : {}),
-  };
-  if (TIMEOUTS.has(code) || isTimeout(cause)) {
-    return new UpstreamError("UPSTREAM_TIMEOUT", "The service did not answer in time.", facts, cause);
-  }
-  if (cause instanceof TooLarge) {
-    return new UpstreamError("UPSTREAM_BAD_RESPONSE", `The service's answer is ${cause.message}.`, facts);
-  }
-  if (DECODING.test(code) || cause instanceof errors.HTTPParserError) {
-    return new UpstreamError(
-      "UPSTREAM_BAD_RESPONSE",
-      "The service's answer cannot be decoded.",
-      facts,
+  const told = (kind: UpstreamCode, message: string) =>
+    new UpstreamError(
+      kind,
+      message,
+      {
+        upstream: { method: row.method, route: row.path },
+        ...(row.method !== "GET" && !NOT_SENT.test(code) ? { outcome: "unknown" } : {}),
+      },
       cause,
     );
+  if (TIMEOUT.test(code) || isTimeout(cause))
+    return told("UPSTREAM_TIMEOUT", "The service did not answer in time.");
+  if (cause instanceof TooLarge)
+    return told("UPSTREAM_BAD_RESPONSE", `The service's answer is ${cause.message}.`);
+  if (DECODING.test(code) || cause instanceof errors.HTTPParserError || isTooManyEncodings(cause)) {
+    return told("UPSTREAM_BAD_RESPONSE", "The service's answer cannot be decoded.");
   }
-  if (CONNECTION.test(code)) {
-    return new UpstreamError("UPSTREAM_UNAVAILABLE", "The service is out of reach.", facts, cause);
+  if (NOT_SENT.test(code) || CONNECTION.test(code)) {
+    return told("UPSTREAM_UNAVAILABLE", "The service is out of reach.");
   }
   return cause instanceof Error ? cause : new TypeError("something other than an error was thrown");
 }
 
-/** Codes of zlib and brotli. */
-const DECODING = /^(?:Z_|ERR__)/;
-/** Codes of the operating system, of undici, and of a stream that ends before its time. */
-const CONNECTION =
-  /^(?:E[A-Z]+$|EAI_|UND_ERR_|ERR_STREAM_|ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+/** The one failure of undici's that has no code. */
+const isTooManyEncodings = (cause: unknown): boolean =>
+  cause instanceof Error && cause.message.startsWith("too many content-encodings");
 
 /** What `AbortSignal.timeout` aborts with. */
 export const isTimeout = (reason: unknown): boolean =>
@@ -196,5 +186,12 @@ export const isTransient = (fault: Error): boolean =>
 export const pauseBefore = (attempt: number, fault: unknown): number =>
   Math.max(pauseAskedBy(fault), Math.random() * Math.min(LONGEST_PAUSE, 100 * 2 ** (attempt - 1)));
 
-const pauseAskedBy = (fault: unknown): number =>
+/** How long the service asks to be left alone, in milliseconds. */
+export const pauseAskedBy = (fault: unknown): number =>
   fault instanceof UpstreamError ? (fault.facts.retryAfterSeconds ?? 0) * 1000 : 0;
+
+/** Whether the service says that it was asked too often, and when to come again. */
+export const isThrottled = (fault: unknown): boolean =>
+  fault instanceof UpstreamError &&
+  fault.code === "RATE_LIMITED" &&
+  fault.facts.retryAfterSeconds !== undefined;

@@ -41,6 +41,7 @@ async function readOn(
 ): Promise<Cut> {
   const chunks: Buffer[] = [];
   let toSkip = fromByte;
+  let brokenOff = false;
   let held = 0;
   // Leaving the loop destroys the stream: what is behind the window is not fetched.
   for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -48,16 +49,17 @@ async function readOn(
     toSkip -= chunk.length - rest.length;
     chunks.push(rest);
     held += rest.length;
-    if (held >= maxBytes + LONGEST_CHARACTER) break;
+    brokenOff = held >= maxBytes + LONGEST_CHARACTER;
+    if (brokenOff) break;
   }
   const bytes = Buffer.concat(chunks);
   // A window narrower than its first character still gets on by that character.
-  const end = wholeCharacters(bytes, maxBytes) || firstCharacter(bytes);
+  const end = wholeCharacters(bytes, maxBytes) || (characterEnd(bytes, 0) ?? 0);
   return {
     text: bytes.toString("utf8", 0, end),
     startByte: fromByte,
     endByte: fromByte + end,
-    hasMore: end < wholeCharacters(bytes, bytes.length),
+    hasMore: brokenOff || end < wholeCharacters(bytes, bytes.length),
   };
 }
 
@@ -77,7 +79,8 @@ async function readTail(
   const bytes = Buffer.concat(chunks);
   const end = wholeCharacters(bytes, bytes.length);
   const line = lineStart(bytes.subarray(0, end), tailLines);
-  const start = end - line <= maxBytes ? line : nextCharacter(bytes, end - maxBytes);
+  const isWhole = end - line <= maxBytes && (line > 0 || bytes.length === total);
+  const start = isWhole ? line : nextCharacter(bytes, Math.max(line, end - maxBytes));
   return {
     text: bytes.toString("utf8", start, end),
     startByte: total - bytes.length + start,
@@ -109,18 +112,21 @@ function nextCharacter(bytes: Buffer, from: number): number {
 const lengthFrom = (byte: number) =>
   byte < 0xc0 || byte >= 0xf8 ? 1 : byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
 
-/** How many bytes the first character has; 0 when it has not wholly arrived. */
-function firstCharacter(bytes: Buffer): number {
-  const length = lengthFrom(bytes[0] ?? 0);
-  return length <= bytes.length ? length : 0;
+/** Where the character ends that begins here; null when it has not wholly arrived. A broken one ends where it breaks. */
+function characterEnd(bytes: Buffer, start: number): number | null {
+  const whole = start + lengthFrom(bytes[start] ?? 0);
+  let end = start + 1;
+  while (end < whole && isContinuation(bytes[end])) end++;
+  return end < whole && end >= bytes.length ? null : end;
 }
 
 /** How many of the first `limit` bytes are whole characters. */
 function wholeCharacters(bytes: Buffer, limit: number): number {
   const end = Math.min(limit, bytes.length);
-  for (let back = 1; back < LONGEST_CHARACTER && back <= end; back++) {
-    const byte = bytes[end - back] ?? 0;
-    if (!isContinuation(byte)) return lengthFrom(byte) > back ? end - back : end;
+  for (let start = end - 1; start >= 0 && start >= end - LONGEST_CHARACTER; start--) {
+    if (isContinuation(bytes[start])) continue;
+    const behind = characterEnd(bytes, start);
+    return behind === null || behind > end ? start : end;
   }
   return end;
 }

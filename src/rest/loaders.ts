@@ -1,0 +1,116 @@
+import DataLoader from "dataloader";
+import { type Batch, type RunRead } from "./batches.ts";
+import { UpstreamError, type UpstreamCode } from "./errors.ts";
+import { type Exchanges } from "./exchanges.ts";
+import { type AnyRow } from "./profile.ts";
+
+export interface Asked {
+  /** Filled path, query and, for a log, the window: what makes two reads the same. */
+  readonly address: string;
+  /** Asks for this alone. */
+  readonly start: () => Promise<unknown>;
+  /** Set when others of its kind may be answered with it: then the answer may hold no more than is needed. */
+  readonly read: RunRead | null;
+}
+
+/** A read on its way: DataLoader hands it out at once, so that no key waits for the slowest of its batch. */
+interface Started {
+  readonly answer: Promise<unknown>;
+}
+
+export interface LoaderSettings {
+  readonly batchOf: (row: AnyRow) => Batch | null;
+  /** Called when the server refuses what a batch asks: it is not asked so again. */
+  readonly refuse: (batch: Batch) => void;
+}
+
+/**
+ * The reads of one GraphQL request since its last command: a DataLoader for each row. The service's document has no
+ * batch endpoint, so a batch is a set of GETs side by side, unless the server's profile knows better.
+ */
+export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderSettings) {
+  const loaders = new Map<AnyRow, DataLoader<Asked, Started, string>>();
+
+  const loaderOf = (row: AnyRow) => {
+    const known = loaders.get(row);
+    if (known) return known;
+    const alone = new Map<string, Promise<unknown>>();
+    const startAlone = ({ address, start }: Asked): Promise<unknown> => {
+      const answer = alone.get(address) ?? start();
+      alone.set(address, answer);
+      return answer;
+    };
+    const loader = new DataLoader<Asked, Started, string>(
+      (asked) => {
+        const batch = batchOf(row);
+        const whole = new Map(asked.flatMap((each) => (each.read ? [] : [[each, startAlone(each)]])));
+        // What is on its way as a whole answers whoever needs a part of it.
+        const parts = asked.filter(({ read, address }) => read && !alone.has(address));
+        const together = batch ? startTogether(batch, parts) : new Map<Asked, Promise<unknown>>();
+        return Promise.resolve(
+          asked.map((each) => ({ answer: whole.get(each) ?? together.get(each) ?? startAlone(each) })),
+        );
+      },
+      { cacheKeyFn: ({ address, read }) => (read ? `${address} in part` : address) },
+    );
+    loaders.set(row, loader);
+    return loader;
+  };
+
+  const startTogether = (batch: Batch, asked: readonly Asked[]): Map<Asked, Promise<unknown>> =>
+    new Map(
+      companies(batch, asked).flatMap((company) => {
+        const [first, ...others] = company;
+        const list = batch.ask(exchanges.ask, [first.read, ...others.map(({ read }) => read)]);
+        return company.map((each): [Asked, Promise<unknown>] => [each.asked, pick(batch, list, each)]);
+      }),
+    );
+
+  const pick = async (
+    batch: Batch,
+    list: Promise<(read: RunRead) => unknown>,
+    { asked, read }: Member,
+  ): Promise<unknown> => {
+    try {
+      // What did not come back is asked alone, so that its error is the true one.
+      return (await list)(read) ?? asked.start();
+    } catch (fault) {
+      if (!(fault instanceof UpstreamError) || !MENDABLE.has(fault.code)) throw fault;
+      if (REFUSALS.has(fault.code)) refuse(batch);
+      return asked.start();
+    }
+  };
+
+  /** The answer, shared with whoever asked for the same. */
+  return async (row: AnyRow, asked: Asked): Promise<unknown> => (await loaderOf(row).load(asked)).answer;
+}
+
+interface Member {
+  readonly asked: Asked;
+  readonly read: RunRead;
+}
+
+/** Reads that one request can answer: two or more, for one is answered as well by its own row. */
+function companies(batch: Batch, asked: readonly Asked[]): [Member, ...Member[]][] {
+  const byCommon = new Map<string, Member[]>();
+  for (const each of asked) {
+    const common = each.read && batch.common(each.read);
+    if (!each.read || !common) continue;
+    const members = byCommon.get(common) ?? [];
+    members.push({ asked: each, read: each.read });
+    byCommon.set(common, members);
+  }
+  return [...byCommon.values()].flatMap((members) => {
+    const cuts: [Member, ...Member[]][] = [];
+    for (let from = 0; from < members.length; from += batch.most) {
+      const [first, ...others] = members.slice(from, from + batch.most);
+      if (first && others.length > 0) cuts.push([first, ...others]);
+    }
+    return cuts;
+  });
+}
+
+/** The server does not take the question at all. */
+const REFUSALS: ReadonlySet<UpstreamCode> = new Set(["BAD_USER_INPUT", "UPSTREAM_UNSUPPORTED"]);
+/** The list failed, the single records may not. */
+const MENDABLE: ReadonlySet<UpstreamCode> = new Set([...REFUSALS, "UPSTREAM_ERROR", "UPSTREAM_BAD_RESPONSE"]);
