@@ -1,9 +1,17 @@
 import { z } from "zod";
 import { PROFILE_NAMES, ROW_NAMES } from "./rest/profile.ts";
 
-const milliseconds = (fallback: number) =>
-  z.coerce.number().int().positive().max(3_600_000).default(fallback);
-const count = (fallback: number) => z.coerce.number().int().positive().default(fallback);
+function whole(bounds: { readonly from: number; readonly to: number; readonly fallback: number }) {
+  const error = `expected a whole number from ${bounds.from} to ${bounds.to}`;
+  return z.coerce
+    .number({ error })
+    .int({ error })
+    .min(bounds.from, { error })
+    .max(bounds.to, { error })
+    .default(bounds.fallback);
+}
+const milliseconds = (fallback: number) => whole({ from: 1, to: 3_600_000, fallback });
+const count = (fallback: number) => whole({ from: 1, to: 1_000_000_000, fallback });
 const onOff = (fallback: boolean) =>
   z
     .enum(["on", "off"], { error: "expected on or off" })
@@ -54,13 +62,13 @@ const Settings = z.object({
   /** `{base_url}` of the service; a path prefix is kept. Without it the embedded demo service is started. */
   UPSTREAM_URL: httpUrl.optional(),
   /** What the server does differently from the document. */
-  UPSTREAM_PROFILE: z.enum(PROFILE_NAMES).optional(),
+  UPSTREAM_PROFILE: z.enum(PROFILE_NAMES, { error: `expected ${PROFILE_NAMES.join(", ")}` }).optional(),
   /** Single rows of a server that no profile describes: a JSON object of row names and spellings. */
   UPSTREAM_ROWS: z.string().default("{}").transform(parseRows),
   /** Address to listen on. */
   HOST: z.string().min(1).default("127.0.0.1"),
   /** Port to listen on; 0 takes a free one. */
-  PORT: z.coerce.number().int().min(0).max(65_535).default(4000),
+  PORT: whole({ from: 0, to: 65_535, fallback: 4000 }),
   /** Where callers reach the gateway, for download URLs; without it the address of the request is used. */
   PUBLIC_URL: httpUrl.optional(),
   /** The GraphiQL page. */
@@ -78,7 +86,7 @@ const Settings = z.object({
   /** How long a log or download may be silent. */
   UPSTREAM_IDLE_TIMEOUT_MS: milliseconds(30_000),
   /** How many times a GET is tried again when the service was out of reach. */
-  UPSTREAM_RETRIES: z.coerce.number().int().min(0).max(10).default(2),
+  UPSTREAM_RETRIES: whole({ from: 0, to: 10, fallback: 2 }),
   /** Connections to the service. */
   UPSTREAM_CONNECTIONS: count(128),
   /** Exchanges of one GraphQL request at a time. */
@@ -88,14 +96,17 @@ const Settings = z.object({
   /** Longest JSON answer of the service, in bytes after decompression. */
   MAX_JSON_BYTES: count(10_000_000),
   /** Longest log window, in bytes. */
-  MAX_LOG_BYTES: z.coerce.number().int().positive().max(1_048_576).default(1_048_576),
+  MAX_LOG_BYTES: whole({ from: 1, to: 1_048_576, fallback: 1_048_576 }),
   /** Longest page of a list. */
-  MAX_PAGE_SIZE: z.coerce.number().int().positive().max(500).default(500),
+  MAX_PAGE_SIZE: whole({ from: 1, to: 500, fallback: 500 }),
   /** Deepest nesting of an operation. */
   MAX_DEPTH: count(15),
   /** What is logged: trace, debug, info, warn, error, fatal or silent. */
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
 });
+
+/** The names of all variables. */
+export const SETTINGS: readonly string[] = Object.keys(Settings.shape);
 
 export type Config = z.output<typeof Settings>;
 

@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { type AddressInfo } from "node:net";
 import pino from "pino";
 import { type Config, ConfigError, readConfig } from "./config.ts";
+import { type Demo } from "./demo/service.ts";
 import { createGateway } from "./gateway.ts";
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
@@ -51,9 +52,7 @@ async function main(config: Config): Promise<void> {
   process.once("SIGINT", stop);
 }
 
-interface DemoAccounts {
-  readonly users: readonly { readonly username: string; readonly password: string; readonly token: string }[];
-}
+type DemoAccounts = Pick<Demo, "users">;
 
 function welcome(graphql: string, config: Config, demo: DemoAccounts | null): void {
   say(`\nRungraph is ready: ${graphql}${config.GRAPHIQL ? "  (GraphiQL in a browser)" : ""}`);
@@ -63,7 +62,10 @@ function welcome(graphql: string, config: Config, demo: DemoAccounts | null): vo
   }
   const width = Math.max(...demo.users.map(({ username }) => username.length));
   say("\nThe embedded demo service is behind it. Sign in as");
-  for (const { username, password } of demo.users) say(`  ${username.padEnd(width)}  password ${password}`);
+  for (const { username, password, isSuperuser, isActive } of demo.users) {
+    const note = isSuperuser ? "  (superuser)" : isActive ? "" : "  (waits to be activated by ada)";
+    say(`  ${username.padEnd(width)}  password ${password}${note}`);
+  }
   say(`\nor paste this header (GraphiQL has it already):\n  Authorization: token ${demo.users[0]?.token}\n`);
   say("One request to try:");
   say(

@@ -18,7 +18,7 @@ export interface Demo {
   /** Where it listens, without `/api/v1`. */
   readonly url: string;
   /** Everybody it knew at the start, with the passwords and tokens that let them in; the last one is not active yet. */
-  readonly users: readonly Pick<User, "username" | "password" | "token" | "isSuperuser">[];
+  readonly users: readonly Pick<User, "username" | "password" | "token" | "isSuperuser" | "isActive">[];
   /** What was asked of it, such as `GET /api/v1/ada/mnist/jobs/1/`, in the order of arrival. */
   calls(): string[];
   /** Empties the list of calls. */
@@ -39,8 +39,8 @@ export interface DemoOptions {
 export async function startDemo({ port = 0, now = Date.now, lists = true }: DemoOptions = {}): Promise<Demo> {
   const world = openWorld(now);
   seed(world);
-  const users = [...world.users.values()].map(({ username, password, token, isSuperuser }) => {
-    return { username, password, token, isSuperuser };
+  const users = [...world.users.values()].map(({ username, password, token, isSuperuser, isActive }) => {
+    return { username, password, token, isSuperuser, isActive };
   });
   const dispatch = createDispatch(lists ? [...routes, ...listRoutes] : routes);
   let calls: string[] = [];

@@ -328,6 +328,13 @@ test("an answer in an encoding that nobody knows is no JSON", async () => {
   );
 });
 
+test("an answer in more encodings than anybody means cannot be decoded", async () => {
+  const { answer } = await askOf(asJson(record, Array.from({ length: 20 }, () => "gzip").join(", ")));
+  expect(answer).toEqual(
+    failure("UPSTREAM_BAD_RESPONSE", "The service's answer cannot be decoded.", { upstream: UPSTREAM }),
+  );
+});
+
 test("a refusal that cannot be decoded keeps its code", async () => {
   const { answer } = await askOf({ ...asJson(PAGE, "gzip"), status: 409 });
   expect(answer).toEqual(
@@ -517,6 +524,14 @@ describe("a read is tried again", () => {
       }),
     );
     expect(service.calls()).toEqual([CALL]);
+  });
+
+  test("when the service asks for a short patience", async () => {
+    const soon = { status: 503, json: {}, headers: { "retry-after": "1" } };
+    const service = await startSequence(soon, { json: EXPERIMENT });
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_RETRIES: "2" } });
+    expect(await ask(ASK)).toEqual(RUNNING);
+    expect(service.calls()).toEqual([CALL, CALL]);
   });
 
   const whole = gzipSync(recordOf(5_000));

@@ -384,6 +384,9 @@ test("a refusal quotes no more than the beginning of what came, and no control c
   expect(answer.errors?.[0]?.message).toMatch(/^\P{Cc}{1,200}$/u);
 });
 
+/** Whether a server that tidies up paths would take it for another one. */
+const isRewritten = (path: string) => new URL(path, "http://service").pathname !== path;
+
 const BELOW_A_PROJECT = /^\/api\/v1\/([^/?#]+)\/([^/?#]+)\/experiments\/\d+\/$/;
 
 describe("whatever is given as an id, a request stays below its project", () => {
@@ -415,14 +418,11 @@ describe("whatever is given as an id, a request stays below its project", () => 
           .seen()
           .slice(before)
           .map(({ path }) => path);
-        if (paths.length === 0) {
-          expect(answer.errors?.map(({ extensions }) => extensions["code"])).toEqual(["BAD_USER_INPUT"]);
-          return;
-        }
-        const [path = ""] = paths;
-        expect(paths).toEqual([path]);
-        expect(path).toMatch(BELOW_A_PROJECT);
-        expect(new URL(path, "http://service").pathname).toBe(path);
+        expect(answer.errors?.map(({ extensions }) => extensions["code"])).toEqual(
+          paths.length === 0 ? ["BAD_USER_INPUT"] : undefined,
+        );
+        expect(paths.length).toBeLessThan(2);
+        expect(paths.filter((path) => !BELOW_A_PROJECT.test(path) || isRewritten(path))).toEqual([]);
       }),
       { numRuns: 500 },
     );
@@ -442,7 +442,7 @@ describe("whatever is given as an id, a request stays below its project", () => 
         await ask(query, { owner, name, id: internalId });
         for (const { path } of service.seen().slice(before)) {
           expect(BELOW_A_PROJECT.exec(path)?.slice(1).map(decodeURIComponent)).toEqual([owner, name]);
-          expect(new URL(path, "http://service").pathname).toBe(path);
+          expect(isRewritten(path)).toBe(false);
         }
       }),
       { numRuns: 300 },

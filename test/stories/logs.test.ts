@@ -3,6 +3,7 @@ import { pipeline } from "node:stream/promises";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { readWindow } from "../../src/rest/window.ts";
 import { type Answer, type Gateway, listen, startFake, startGateway, startRecords } from "../harness.ts";
 
 interface Window {
@@ -233,6 +234,26 @@ describe("window after window", () => {
       expect(windows.at(-1)?.hasMore).toBe(false);
     },
   );
+
+  test("a log of any bytes comes to its end, in windows of any size", async () => {
+    const log = await startLog();
+    // Beginnings and middles of characters, in orders that no text has.
+    const byte = fc.constantFrom(0x61, 0x0a, 0x80, 0xbf, 0xc3, 0xe2, 0xf0, 0xf7, 0xff);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(byte, { maxLength: 12 }).map((bytes) => Buffer.from(bytes)),
+        fc.integer({ min: 1, max: 6 }),
+        async (bytes, maxBytes) => {
+          log.write(bytes);
+          const windows = await walk(log, maxBytes, bytes.length + 1);
+          expect(windows.at(-1)?.hasMore).toBe(false);
+          const places = windows.map(({ startByte }) => startByte);
+          expect(places).toEqual([...new Set(places)].toSorted((a, b) => a - b));
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
 });
 
 /** The last lines of a text, as anybody would count them. */
@@ -302,6 +323,69 @@ describe("the tail of a log", () => {
     const tail = await read(log, { tailLines: 3 });
     expect(tail.lines).toEqual(["line 99997", "line 99998", "line 99999"]);
     expect(tail.startByte).toBe(numbers.join("").length - tail.text.length);
+  });
+});
+
+/** A log in pieces, as a network may cut it. */
+const pieces = fc
+  .tuple(logText, fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 4 }))
+  .map(([text, sizes]) => {
+    const bytes = Buffer.from(text);
+    const parts: Buffer[] = [];
+    for (let at = 0; at < bytes.length; at += sizes[(parts.length - 1) % sizes.length] ?? 1) {
+      parts.push(bytes.subarray(at, at + (sizes[parts.length % sizes.length] ?? 1)));
+    }
+    return { bytes, parts };
+  });
+
+/** The first place from here on where a character begins. */
+const characterFrom = (bytes: Buffer, from: number): number =>
+  ((bytes[from] ?? 0) & 0xc0) === 0x80 ? characterFrom(bytes, from + 1) : from;
+
+// Not through the door: over a network nobody can say where a log is cut.
+describe("however the network cuts a log", () => {
+  test("its tail is the same", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        pieces,
+        fc.integer({ min: 1, max: 6 }),
+        fc.integer({ min: 4, max: 40 }),
+        async ({ bytes, parts }, tailLines, maxBytes) => {
+          const lines = Buffer.byteLength(lastLines(bytes.toString(), tailLines));
+          const start = characterFrom(bytes, bytes.length - Math.min(lines, maxBytes));
+          expect(await readWindow(Readable.from(parts), null, { tailLines, maxBytes })).toEqual({
+            text: bytes.toString("utf8", start),
+            startByte: start,
+            endByte: bytes.length,
+            hasMore: false,
+            contentType: null,
+          });
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("its windows are the same", async () => {
+    await fc.assert(
+      fc.asyncProperty(pieces, fc.integer({ min: 1, max: 12 }), async ({ bytes, parts }, maxBytes) => {
+        for (let fromByte = 0; fromByte < bytes.length;) {
+          const next = characterFrom(bytes, fromByte + 1);
+          let end = Math.min(fromByte + maxBytes, bytes.length);
+          while (characterFrom(bytes, end) !== end) end--;
+          end = Math.max(end, next);
+          expect(await readWindow(Readable.from(parts), null, { fromByte, maxBytes })).toEqual({
+            text: bytes.toString("utf8", fromByte, end),
+            startByte: fromByte,
+            endByte: end,
+            hasMore: end < bytes.length,
+            contentType: null,
+          });
+          fromByte = end;
+        }
+      }),
+      { numRuns: 500 },
+    );
   });
 });
 
@@ -418,6 +502,18 @@ describe("a log that cannot be had", () => {
       [code, expect.objectContaining({ method: "GET", route: ROUTE })],
     ]);
     expect(logged()).not.toContain("unexpected");
+  });
+
+  test("at first, because the connection breaks, is read again", async () => {
+    let asked = 0;
+    const url = await listen((_, response) => {
+      if (++asked > 1) return void response.end("line 1\nline 2\n");
+      response.writeHead(200, { "content-length": 14 });
+      response.write("line 1\n", () => response.destroy());
+    });
+    const gateway = await startGateway({ upstream: { url }, env: { UPSTREAM_RETRIES: "2" } });
+    expect(await read(gateway)).toMatchObject({ lines: ["line 1", "line 2"], startByte: 0, hasMore: false });
+    expect(asked).toBe(2);
   });
 
   test("because the connection breaks in the middle is UPSTREAM_UNAVAILABLE", async () => {
@@ -564,6 +660,17 @@ describe("a download", () => {
     });
   });
 
+  test("that its caller gave no request id has one id, at the service and in the answer", async () => {
+    const service = await startFake(() => ({ text: "one\n" }));
+    const { url } = await startGateway({ upstream: service });
+    const response = await fetch(`${url}/downloads/${idOf("Job:ada/mnist/3")}/logs`, {
+      headers: { authorization: "token t0ken" },
+    });
+    await response.text();
+    expect(response.headers.get("x-request-id")).toMatch(/^[\da-f-]{36}$/);
+    expect(service.seen()[0]?.headers["x-request-id"]).toBe(response.headers.get("x-request-id"));
+  });
+
   test("of nothing is empty", async () => {
     const service = await startFake(() => ({ text: "" }));
     const { url } = await startGateway({ upstream: service });
@@ -691,7 +798,7 @@ describe("a download", () => {
       method,
       headers: HEADERS,
     });
-    expect(response.ok).toBe(false);
+    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET"]);
     expect(service.calls()).toEqual([]);
   });
 });

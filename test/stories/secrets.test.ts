@@ -1,0 +1,414 @@
+import { spawn } from "node:child_process";
+import { type AddressInfo, createServer } from "node:net";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import {
+  type GraphQLField,
+  type GraphQLObjectType,
+  getNamedType,
+  isLeafType,
+  isObjectType,
+  isRequiredArgument,
+} from "graphql";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { schema } from "../../src/graphql/schema.ts";
+import { listen, type Seen, startFake, startGateway, type Told } from "../harness.ts";
+
+/** What must never be repeated. None has a character that is refused anyway, and each is written differently in a URL. */
+const TOKEN = "c4nary.Token+t0=";
+const PASSWORD = "c4nary pässword&=";
+/** What login gives. */
+const NEW_TOKEN = "c4nary.New+t0ken=";
+
+/** A text in base64, wherever in a longer text it may stand: what of it is the same for all neighbours. */
+function inBase64(secret: string): string[] {
+  return [0, 1, 2].flatMap((before) => {
+    const whole = Buffer.from(" ".repeat(before) + secret).toString("base64");
+    const core = whole.slice(
+      [0, 2, 3][before],
+      [undefined, -3, -2][(before + Buffer.byteLength(secret)) % 3],
+    );
+    return [core, core.replaceAll("+", "-").replaceAll("/", "_")];
+  });
+}
+
+/** Everything that would give a secret away. */
+const formsOf = (secret: string) => [
+  secret,
+  encodeURIComponent(secret),
+  new URLSearchParams({ secret }).toString().slice("secret=".length),
+  JSON.stringify(secret).slice(1, -1),
+  ...inBase64(secret),
+];
+
+const FORMS = [...new Set([TOKEN, PASSWORD, NEW_TOKEN].flatMap(formsOf))];
+
+/** The forms of the secrets that a text holds. */
+const hits = (words: string) => FORMS.filter((form) => words.includes(form));
+
+test("the search finds each secret in each form", () => {
+  for (const secret of [TOKEN, PASSWORD, NEW_TOKEN]) {
+    for (const around of ["", "a", "ab", "abc", "abcd"]) {
+      const said = `${around}${secret}${around}`;
+      for (const written of [
+        said,
+        encodeURIComponent(said),
+        new URLSearchParams({ said }).toString(),
+        Buffer.from(said).toString("base64"),
+        Buffer.from(said).toString("base64url"),
+      ]) {
+        expect(hits(written)).not.toEqual([]);
+      }
+    }
+  }
+  expect(hits("c4nary Token New p4ssword")).toEqual([]);
+});
+
+const ARGUMENTS: Readonly<Record<string, string>> = {
+  Experiment: `id: "ada.mnist.3"`,
+  BuildJob: `id: "ada.mnist.builds.7"`,
+  Job: `id: "ada.mnist.jobs.5"`,
+  Group: `id: "ada.mnist.2"`,
+};
+const INPUTS: Readonly<Record<string, string>> = {
+  login: `input: { username: "ada", password: "${PASSWORD}" }`,
+  createExperimentMetric: `input: { values: [{ name: "loss", value: 0.5 }] }`,
+};
+
+/** All that can be selected without arguments, so many objects deep; not the log, which is passed on as it is. */
+function selectionOf(type: GraphQLObjectType, depth: number): string {
+  const fields = Object.values(type.getFields()).flatMap((field) => {
+    const named = getNamedType(field.type);
+    if (field.name === "logs" || field.args.some(isRequiredArgument)) return [];
+    if (isLeafType(named)) return [field.name];
+    return isObjectType(named) && depth > 1 ? [`${field.name} ${selectionOf(named, depth - 1)}`] : [];
+  });
+  return `{ __typename ${fields.join(" ")} }`;
+}
+
+function operationOf({ name, args, type }: GraphQLField<unknown, unknown>): string {
+  const kind = Object.keys(ARGUMENTS).find((each) => name.includes(each)) ?? "";
+  const given = args.map((arg) => {
+    if (arg.name === "username") return `username: "linus"`;
+    return arg.name === "id" ? ARGUMENTS[kind] : (INPUTS[name] ?? `input: { description: "Best" }`);
+  });
+  const payload = getNamedType(type);
+  return `mutation { ${name}(${given.join(", ")}) ${isObjectType(payload) ? selectionOf(payload, 3) : ""} }`;
+}
+
+/** Every mutation of the schema with all that it can tell. */
+const operations = Object.values(schema.getMutationType()?.getFields() ?? {}).map(operationOf);
+
+test("there are 36 mutations", () => {
+  expect(operations).toHaveLength(36);
+});
+
+/** Sends all mutations at once as one caller, and gives everything that comes back, headers included. */
+async function sayAll(url: string, these: readonly string[] = operations): Promise<string> {
+  const said = await Promise.all(
+    these.map(async (query) => {
+      const response = await fetch(`${url}/graphql`, {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `token ${TOKEN}` },
+        body: JSON.stringify({ query }),
+      });
+      return `${JSON.stringify([...response.headers])} ${await response.text()}`;
+    }),
+  );
+  return said.join("\n");
+}
+
+/** The one place where the new token belongs. */
+const withoutNewToken = (said: string) => said.replace(`"token":"${NEW_TOKEN}"`, "");
+
+/** What the service was told of secrets. */
+const heard = ({ headers, body }: Seen) => `${headers["authorization"] ?? ""} ${body}`.trim();
+const parsed = (body: string): object => (body === "" ? {} : (JSON.parse(body) as object));
+const escaped = (words: string) => words.replaceAll("&", "&amp;");
+
+/** How a service can repeat what it was told. */
+const ECHOES: readonly (readonly [string, (seen: Seen) => Told])[] = [
+  ["in a detail", (seen) => ({ json: { detail: `Not with ${heard(seen)}` } })],
+  ["in a detail of nothing else", (seen) => ({ json: { detail: heard(seen) } })],
+  ["in the messages of no field", (seen) => ({ json: { non_field_errors: [`${heard(seen)} is wrong.`] } })],
+  [
+    "in the messages of the fields",
+    ({ headers, body }) => ({
+      json: Object.fromEntries(
+        Object.entries({ authorization: headers["authorization"], ...parsed(body) }).map(([name, value]) => [
+          name,
+          [`"${String(value)}" is no valid choice.`],
+        ]),
+      ),
+    }),
+  ],
+  ["as the fields themselves", ({ headers, body }) => ({ json: { headers, body: parsed(body) } })],
+  [
+    "as names of fields",
+    (seen) => ({
+      json: Object.fromEntries(
+        heard(seen)
+          .split(/["{}:,]+/)
+          .map((word) => [word, ["Unknown."]]),
+      ),
+    }),
+  ],
+  ["in a list", (seen) => ({ json: [heard(seen), "Sorry."] })],
+  ["in a bare string", (seen) => ({ json: heard(seen) })],
+  ["in text", (seen) => ({ text: heard(seen) })],
+  [
+    "in half of a JSON answer",
+    (seen) => ({ text: `{"detail": "${heard(seen)}`, headers: { "content-type": "application/json" } }),
+  ],
+  [
+    "in a page",
+    (seen) => ({
+      text: `<html><body><pre>${escaped(heard(seen))} ${heard(seen)}</pre></body></html>`,
+      headers: { "content-type": "text/html" },
+    }),
+  ],
+  [
+    "in headers",
+    ({ headers }) => ({
+      json: {},
+      headers: {
+        "www-authenticate": `token realm="${headers["authorization"]}"`,
+        "retry-after": `${headers["authorization"]}`,
+        location: `/login?token=${headers["authorization"]}`,
+        "set-cookie": `session=${headers["authorization"]}`,
+        "x-request-id": `${headers["authorization"]}`,
+        "content-type": `application/json; charset="${headers["authorization"]}"`,
+      },
+    }),
+  ],
+];
+
+const STATUSES = [302, 400, 401, 403, 404, 429, 500];
+
+/** What a service answers that does what it is asked. */
+const willing: Told = { status: 201, json: { id: 77, token: NEW_TOKEN } };
+
+describe("a service that repeats what it was told in its refusals is not passed on", () => {
+  test.each(ECHOES)("%s", async (_, echo) => {
+    let status = 0;
+    const refusing = await startFake((seen) => ({ ...echo(seen), status }));
+    const failing = await startFake((seen) => (seen.method === "GET" ? { ...echo(seen), status } : willing));
+    const env = { LOG_LEVEL: "debug" };
+    const first = await startGateway({ upstream: refusing, env });
+    const second = await startGateway({ upstream: failing, env });
+    const repeated: Record<string, readonly string[]> = {};
+    for (status of STATUSES) {
+      repeated[`${status} to all`] = hits(await sayAll(first.url));
+      const said = await sayAll(second.url);
+      repeated[`${status} to reads`] = hits(withoutNewToken(said));
+      expect(said.split(NEW_TOKEN)).toHaveLength(2);
+    }
+    expect(Object.entries(repeated).filter(([, found]) => found.length > 0)).toEqual([]);
+    expect(hits(first.logged() + second.logged())).toEqual([]);
+    const told = [...refusing.seen(), ...failing.seen()].map(heard).join("\n");
+    for (const secret of [TOKEN, PASSWORD, NEW_TOKEN]) expect(told).toContain(secret);
+  });
+});
+
+describe("an answer of success that cannot be used is not quoted", () => {
+  test.each<[string, (seen: Seen) => Told]>([
+    ["text", (seen) => ({ text: heard(seen) })],
+    ["half of a JSON answer", (seen) => ({ text: `{"id": "${heard(seen)}` })],
+    ["a string", (seen) => ({ json: heard(seen) })],
+    ["a list", (seen) => ({ json: [heard(seen)] })],
+    ["a record whose id is text", (seen) => ({ json: { id: heard(seen), token: [heard(seen)] } })],
+    [
+      "a record whose values are of other types",
+      (seen) => ({
+        json: {
+          id: 3,
+          name: { [heard(seen)]: 1 },
+          tags: heard(seen),
+          config: [heard(seen)],
+          count: heard(seen),
+        },
+      }),
+    ],
+    [
+      "what says gzip and is none",
+      (seen) => ({ text: heard(seen), headers: { "content-encoding": "gzip" } }),
+    ],
+  ])("%s", async (_, answer) => {
+    const service = await startFake(answer);
+    const { url, logged } = await startGateway({ upstream: service, env: { LOG_LEVEL: "debug" } });
+    expect(hits(await sayAll(url))).toEqual([]);
+    expect(hits(logged())).toEqual([]);
+  });
+});
+
+describe("no answer at all gives nothing away", () => {
+  const env = { LOG_LEVEL: "debug", UPSTREAM_HEADERS_TIMEOUT_MS: "50" };
+
+  test.each([
+    ["a service that never answers", async () => listen(() => {})],
+    ["one that hangs up", async () => listen((_, response) => void response.destroy())],
+    [
+      "one that hangs up in the middle of repeating it",
+      async () =>
+        listen((request, response) => {
+          response.writeHead(200, { "content-length": 5_000 });
+          response.write(`{"id": "${request.headers.authorization}`, () => response.destroy());
+        }),
+    ],
+    ["one that nobody can connect to", async () => "http://127.0.0.1:1"],
+  ])("%s", async (_, start) => {
+    const { url, logged } = await startGateway({ upstream: { url: await start() }, env });
+    expect(hits(await sayAll(url))).toEqual([]);
+    expect(hits(logged())).toEqual([]);
+  });
+
+  test.each([
+    ["as no HTTP", (request: string) => request],
+    [
+      "in the words behind the status",
+      (request: string) => `HTTP/1.1 400 ${request.replaceAll(/\s/g, " ")}\r\n\r\n`,
+    ],
+    [
+      "in a header that is none",
+      (request: string) => `HTTP/1.1 200 OK\r\n${request.replaceAll(":", " ")}\r\n\r\n`,
+    ],
+  ])("one that repeats the request %s", async (_, answer) => {
+    const server = createServer((socket) => {
+      socket.on("error", () => {}).on("data", (request) => socket.end(answer(request.toString())));
+    });
+    await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const { url, logged } = await startGateway({ upstream: { url: `http://127.0.0.1:${port}` }, env });
+    expect(hits(await sayAll(url))).toEqual([]);
+    expect(hits(logged())).toEqual([]);
+  });
+});
+
+describe("what the caller got wrong is not repeated", () => {
+  const login = "mutation ($input: LoginInput!) { login(input: $input) { token } }";
+  const byParts =
+    'mutation ($password: String!) { login(input: { username: "ada", password: $password }) { token } }';
+
+  /** Everything that comes back and is logged when a body is sent with some headers. */
+  async function replyTo(body: string, headers: Record<string, string> = {}) {
+    const service = await startFake(() => willing);
+    const { url, logged } = await startGateway({ upstream: service, env: { LOG_LEVEL: "debug" } });
+    const response = await fetch(`${url}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body,
+    });
+    const said = `${JSON.stringify([...response.headers])} ${await response.text()} ${logged()}`;
+    return { said, seen: service.seen() };
+  }
+
+  test.each([
+    ["without a username", login, { input: { password: PASSWORD } }],
+    ["with a field too many", login, { input: { username: "ada", password: PASSWORD, remember: true } }],
+    ["with a misspelt field", login, { input: { username: "ada", pasword: PASSWORD } }],
+    ["as a list", login, { input: { username: "ada", password: [PASSWORD] } }],
+    ["as an object", login, { input: { username: "ada", password: { value: PASSWORD } } }],
+    ["with no name for a username", login, { input: { username: 7, password: PASSWORD } }],
+    ["in place of the input", login, { input: PASSWORD }],
+    ["as a list, by itself", byParts, { password: [PASSWORD] }],
+  ])("a password %s", async (_, query, variables) => {
+    const { said, seen } = await replyTo(JSON.stringify({ query, variables }));
+    expect(said).toContain("errors");
+    expect(hits(said)).toEqual([]);
+    expect(seen).toEqual([]);
+  });
+
+  test.each([
+    ["half of a request", `{"query": "${login}", "variables": {"input": {"password": "${PASSWORD}"`, {}],
+    [
+      "a form",
+      new URLSearchParams({ query: login, password: PASSWORD }).toString(),
+      { "content-type": "application/x-www-form-urlencoded" },
+    ],
+    [
+      "a batch",
+      JSON.stringify([{ query: login, variables: { input: { username: "ada", password: PASSWORD } } }]),
+      {},
+    ],
+  ])("a password in %s", async (_, body, headers) => {
+    const { said, seen } = await replyTo(body, headers);
+    expect(hits(said)).toEqual([]);
+    expect(seen).toEqual([]);
+  });
+
+  test.each([
+    ["of two words", `token ${TOKEN} ${TOKEN}`],
+    ["of no scheme", TOKEN],
+    ["of another scheme", `Basic ${Buffer.from(`ada:${PASSWORD}`).toString("base64")}`],
+    ["in quotes", `token "${TOKEN}"`],
+  ])("an Authorization header %s", async (_, authorization) => {
+    const query = `mutation { stopExperiment(id: "ada.mnist.3") { experiment { status } } }`;
+    const { said, seen } = await replyTo(JSON.stringify({ query }), { authorization });
+    expect(said).toContain("UNAUTHENTICATED");
+    expect(hits(said)).toEqual([]);
+    expect(seen).toEqual([]);
+  });
+});
+
+test("the token of a login is in its answer and nowhere else", async () => {
+  const service = await startFake(({ method }) =>
+    method === "GET" ? { json: { username: "ada", email: "ada@example.com", is_superuser: true } } : willing,
+  );
+  const { url, logged } = await startGateway({ upstream: service, env: { LOG_LEVEL: "debug" } });
+  const said = await sayAll(url, [
+    `mutation { login(input: { username: "ada", password: "${PASSWORD}" }) { token user { id username email isSuperuser } } }`,
+  ]);
+  expect(said).toContain(
+    `{"data":{"login":{"token":"${NEW_TOKEN}","user":{"id":"VXNlcjphZGE","username":"ada"`,
+  );
+  expect(hits(withoutNewToken(said))).toEqual([]);
+  expect(hits(logged())).toEqual([]);
+});
+
+/** The gateway as a process of its own, with what it writes. It ends when it is told to, and with the test. */
+async function startProcess(environment: Record<string, string>) {
+  const { PATH = "", HOME = "" } = process.env;
+  const running = spawn(process.execPath, ["--import", "tsx", "src/main.ts"], {
+    cwd: fileURLToPath(new URL("../..", import.meta.url)),
+    env: { PATH, HOME, PORT: "0", LOG_LEVEL: "debug", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  onTestFinished(() => void running.kill("SIGKILL"));
+  const errors = text(running.stderr);
+  const lines: string[] = [];
+  const written = createInterface(running.stdout);
+  const url = await new Promise<string>((ready, failed) => {
+    written.on("line", (line) => {
+      lines.push(line);
+      const found = /ready: (\S+)\/graphql/.exec(line)?.[1];
+      if (found) ready(found);
+    });
+    running.once("exit", (code) => failed(new Error(`the gateway ended with ${code}: ${lines.join("\n")}`)));
+  });
+  return {
+    url,
+    end: async () => {
+      const ended = new Promise((resolve) => running.once("exit", resolve));
+      running.kill("SIGTERM");
+      await ended;
+      return `${lines.join("\n")}\n${await errors}`;
+    },
+  };
+}
+
+test("a started gateway writes no secret, whatever fails", async () => {
+  let turn = 0;
+  const service = await startFake((seen) => {
+    const [, echo] = ECHOES[turn % ECHOES.length] ?? [];
+    const status = STATUSES[turn++ % STATUSES.length] ?? 500;
+    return echo && (seen.method === "GET" || turn % 3 > 0) ? { ...echo(seen), status } : willing;
+  });
+  const { url, end } = await startProcess({ UPSTREAM_URL: service.url, UPSTREAM_RETRIES: "0" });
+  for (const _ of STATUSES) await sayAll(url);
+  const written = await end();
+  expect(written).toContain("Rungraph is ready");
+  expect(hits(written)).toEqual([]);
+  expect(service.seen().length).toBeGreaterThan(36 * STATUSES.length);
+}, 60_000);
