@@ -37,6 +37,20 @@ function parseRows(text: string, context: z.RefinementCtx): Record<string, strin
   return z.NEVER;
 }
 
+/** Exact origins, as browsers send them. */
+function parseOrigins(text: string, context: z.RefinementCtx): string[] {
+  const origins = text
+    .split(",")
+    .map((origin) => origin.trim())
+    .filter((origin) => origin !== "");
+  if (origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin)) return origins;
+  context.addIssue({
+    code: "custom",
+    message: "expected origins such as https://app.example.com, separated by commas",
+  });
+  return z.NEVER;
+}
+
 function parseOr<Otherwise>(text: string, otherwise: Otherwise): unknown {
   try {
     return JSON.parse(text);
@@ -89,6 +103,8 @@ const Settings = z.object({
   UPSTREAM_RETRIES: whole({ from: 0, to: 10, fallback: 2 }),
   /** Connections to the service. */
   UPSTREAM_CONNECTIONS: count(128),
+  /** Exchanges that may wait for a connection; beyond them the gateway is overloaded. */
+  UPSTREAM_QUEUE: count(500),
   /** Exchanges of one GraphQL request at a time. */
   MAX_UPSTREAM_WIDTH: count(32),
   /** Exchanges of one GraphQL request in all. */
@@ -101,6 +117,20 @@ const Settings = z.object({
   MAX_PAGE_SIZE: whole({ from: 1, to: 500, fallback: 500 }),
   /** Deepest nesting of an operation. */
   MAX_DEPTH: count(15),
+  /** Longest document, in tokens. */
+  MAX_TOKENS: count(4_000),
+  /** Most aliases of a document. */
+  MAX_ALIASES: count(100),
+  /** Most fields at the root of a query; of a mutation it is half of that. */
+  MAX_ROOT_FIELDS: count(20),
+  /** Longest body of a request, in bytes. */
+  MAX_BODY_BYTES: count(256_000),
+  /** Origins whose pages may ask, separated by commas, such as `https://app.example.com`. No credentials are taken. */
+  CORS_ORIGINS: z.string().default("").transform(parseOrigins),
+  /** `/metrics` for Prometheus. */
+  METRICS: onOff(true),
+  /** How long requests under way may take when the gateway is asked to stop. */
+  DRAIN_TIMEOUT_MS: milliseconds(25_000),
   /** What is logged: trace, debug, info, warn, error, fatal or silent. */
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
 });

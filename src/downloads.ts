@@ -1,7 +1,7 @@
 import { type IncomingMessage, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
 import { type GraphQLError } from "graphql";
-import { identify } from "./caller.ts";
+import { identifyNode } from "./caller.ts";
 import { withExtensions } from "./graphql/errors.ts";
 import { decodeId } from "./graphql/ids.ts";
 import { type Download } from "./graphql/logs.ts";
@@ -39,7 +39,7 @@ export function createDownloads({ client, server, publicError }: Settings) {
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const [, id, what] = ROUTE.exec(request.url ?? "") ?? [];
     if (!id || !what) return false;
-    const identity = identify(request.headers.authorization, request.headers["x-request-id"]);
+    const identity = identifyNode(request.headers);
     const { requestId } = identity;
     response.setHeaders(new Map(Object.entries({ ...NEVER_A_PAGE, "x-request-id": requestId })));
     if (request.method !== "GET") {

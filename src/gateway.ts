@@ -1,22 +1,25 @@
 import { readFileSync } from "node:fs";
-import { type IncomingMessage, type ServerResponse } from "node:http";
-import { maxDepthPlugin } from "@escape.tech/graphql-armor-max-depth";
+import { blockFieldSuggestionsPlugin } from "@escape.tech/graphql-armor-block-field-suggestions";
 import { useDisableIntrospection } from "@graphql-yoga/plugin-disable-introspection";
 import { renderGraphiQL } from "@graphql-yoga/render-graphiql";
-import { GraphQLError } from "graphql";
-import { createYoga, type Plugin, useExecutionCancellation, type YogaInitialContext } from "graphql-yoga";
+import { createYoga, useExecutionCancellation } from "graphql-yoga";
 import { type Logger } from "pino";
 import { callerOf } from "./caller.ts";
 import { type Config } from "./config.ts";
 import { createDownloads } from "./downloads.ts";
 import { graphiqlOptions } from "./graphiql.ts";
 import { type Context, type GatewayFacts } from "./graphql/context.ts";
-import { publicError, withExtensions } from "./graphql/errors.ts";
+import { publicError } from "./graphql/errors.ts";
 import { schema } from "./graphql/schema.ts";
+import { createDoor } from "./http.ts";
+import { useOperationLimits } from "./limits.ts";
+import { endOf, useEndOfRequest, useReports, useRequestIds } from "./plugins.ts";
 import { type Batch } from "./rest/batches.ts";
 import { createClient } from "./rest/client.ts";
-import { describeServer, type ProfileName } from "./rest/profile.ts";
+import { describeServer, type ProfileName, type Server } from "./rest/profile.ts";
 import { openSession } from "./rest/session.ts";
+import { createTelemetry } from "./telemetry.ts";
+import { inSpan } from "./tracing.ts";
 
 export interface GatewayOptions {
   readonly config: Config;
@@ -40,12 +43,11 @@ export function createGateway({
   upstreamUrl,
   log,
   exampleToken,
-  lookAhead = true,
   profile,
+  lookAhead = true,
 }: GatewayOptions) {
   const server = describeServer(profile ?? config.UPSTREAM_PROFILE ?? "document", config.UPSTREAM_ROWS);
-  const refused = new Set<Batch>();
-  const told = new Set<string>();
+  const telemetry = createTelemetry(log, () => client.pressure());
   const client = createClient({
     upstreamUrl,
     connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
@@ -53,127 +55,108 @@ export function createGateway({
     exchangeTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
     idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
     connections: config.UPSTREAM_CONNECTIONS,
+    queue: config.UPSTREAM_QUEUE,
     maxJsonBytes: config.MAX_JSON_BYTES,
     retries: config.UPSTREAM_RETRIES,
-    onFault: (route, place) => {
-      const key = `${route} ${place.replaceAll(/\d+/g, "*")}`;
-      if (told.has(key) || told.size >= MOST_FAULTS_TOLD) return;
-      told.add(key);
-      log.warn(
-        { route, place: place.replaceAll(/\d+/g, "*") },
-        "the service sent a value of another type: it reads as null",
-      );
-    },
+    onFault: tellFaultsOnce(log),
+    onExchange: telemetry.exchange,
+    trace: (name, run) => inSpan(name, { "http.route": name }, run),
   });
-  const facts: GatewayFacts = {
-    version,
-    capabilities: [
-      ...(server.hasLists ? (["LISTS"] as const) : []),
-      ...(server.hasExperimentJobLogs ? (["EXPERIMENT_JOB_LOGS"] as const) : []),
-    ],
-    maxDepth: config.MAX_DEPTH,
-    maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
-    maxPageSize: config.MAX_PAGE_SIZE,
-    maxLogBytes: config.MAX_LOG_BYTES,
-  };
+  const gateway = factsOf(config, server);
+  const refused = new Set<Batch>();
   const toPublic = (thrown: unknown) =>
     publicError(thrown, (unexpected) => log.error({ err: unexpected }, "unexpected error"));
   const publicRoot = config.PUBLIC_URL?.href.replace(/\/+$/, "");
 
-  const graphql = createYoga({
-    schema,
-    context: ({ request }): Context => ({
-      session: openSession(
-        client,
-        {
-          ...callerOf(request),
-          deadline: Date.now() + config.REQUEST_TIMEOUT_MS,
-          signal: AbortSignal.any([
-            request.signal,
-            endOf(request).signal,
-            AbortSignal.timeout(config.REQUEST_TIMEOUT_MS),
-          ]),
-        },
-        { server, refused, maxExchanges: config.MAX_UPSTREAM_REQUESTS, width: config.MAX_UPSTREAM_WIDTH },
-      ),
-      gateway: facts,
+  const contextOf = (request: Request): Context => {
+    const caller = {
+      ...callerOf(request),
+      deadline: Date.now() + config.REQUEST_TIMEOUT_MS,
+      signal: AbortSignal.any([
+        request.signal,
+        endOf(request),
+        AbortSignal.timeout(config.REQUEST_TIMEOUT_MS),
+      ]),
+    };
+    const limits = { maxExchanges: config.MAX_UPSTREAM_REQUESTS, width: config.MAX_UPSTREAM_WIDTH };
+    return {
+      session: openSession(client, caller, { server, refused, ...limits }),
+      gateway,
       publicUrl: publicRoot ?? new URL(request.url).origin,
       lookAhead,
-    }),
+    };
+  };
+
+  const graphql = createYoga({
+    schema,
+    context: ({ request }) => contextOf(request),
     graphqlEndpoint: "/graphql",
-    healthCheckEndpoint: "/healthz",
     landingPage: false,
     graphiql: config.GRAPHIQL && graphiqlOptions(exampleToken ?? null),
     renderGraphiQL,
     maskedErrors: { maskError: toPublic },
+    // The door has done it, at a fraction of the cost.
+    maxRequestBodySize: false,
     multipart: false,
+    batching: false,
     cors: false,
     logging: false,
     plugins: [
       useRequestIds(),
-      useDepthLimit(config.MAX_DEPTH),
+      useReports(telemetry.operation),
+      ...useOperationLimits({
+        depth: config.MAX_DEPTH,
+        tokens: config.MAX_TOKENS,
+        aliases: config.MAX_ALIASES,
+        queryFields: config.MAX_ROOT_FIELDS,
+        mutationFields: Math.ceil(config.MAX_ROOT_FIELDS / 2),
+      }),
       useExecutionCancellation(),
       useEndOfRequest(),
-      ...(config.INTROSPECTION ? [] : [useDisableIntrospection()]),
+      ...(config.INTROSPECTION ? [] : [useDisableIntrospection(), blockFieldSuggestionsPlugin()]),
     ],
   });
-  const download = createDownloads({ client, server, publicError: toPublic });
+
+  let draining = false;
   return {
-    handle: (request: IncomingMessage, response: ServerResponse): void => {
-      if (!download(request, response)) void graphql(request, response);
+    handle: createDoor({
+      graphql: (request, response) => void graphql(request, response),
+      download: createDownloads({ client, server, publicError: toPublic }),
+      telemetry: config.METRICS ? telemetry : null,
+      origins: config.CORS_ORIGINS,
+      maxBodyBytes: config.MAX_BODY_BYTES,
+      isDraining: () => draining,
+    }),
+    /** From now on not ready: a balancer sends no more requests here. */
+    drain: () => {
+      draining = true;
     },
     close: () => client.close(),
   };
 }
 
+const factsOf = (config: Config, server: Server): GatewayFacts => ({
+  version,
+  capabilities: [
+    ...(server.hasLists ? (["LISTS"] as const) : []),
+    ...(server.hasExperimentJobLogs ? (["EXPERIMENT_JOB_LOGS"] as const) : []),
+  ],
+  maxDepth: config.MAX_DEPTH,
+  maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
+  maxPageSize: config.MAX_PAGE_SIZE,
+  maxLogBytes: config.MAX_LOG_BYTES,
+});
+
 /** How many different faults of the service's records are logged, each once. */
 const MOST_FAULTS_TOLD = 200;
 
-const ends = new WeakMap<Request, AbortController>();
-
-/** Fires when the answer is complete. */
-function endOf(request: Request): AbortController {
-  const end = ends.get(request) ?? new AbortController();
-  ends.set(request, end);
-  return end;
-}
-
-/** What is still on its way to the service when the answer is complete was asked early and is not needed: it is cancelled. */
-function useEndOfRequest(): Plugin {
-  return {
-    onExecute: ({ args }) => ({
-      onExecuteDone: () => endOf((args.contextValue as YogaInitialContext).request).abort(),
-    }),
+function tellFaultsOnce(log: Logger) {
+  const told = new Set<string>();
+  return (route: string, at: string): void => {
+    const place = at.replaceAll(/\d+/g, "*");
+    const key = `${route} ${place}`;
+    if (told.has(key) || told.size >= MOST_FAULTS_TOLD) return;
+    told.add(key);
+    log.warn({ route, place }, "the service sent a value of another type: it reads as null");
   };
-}
-
-/** The request id goes into the answer's header and into every error. */
-function useRequestIds(): Plugin {
-  return {
-    onResultProcess({ request, result, setResult }) {
-      if (!("errors" in result) || !result.errors) return;
-      const { requestId } = callerOf(request);
-      const errors = result.errors.map((error) => withExtensions(error, { requestId }));
-      setResult({ ...result, errors });
-    },
-    onResponse({ request, response }) {
-      response.headers.set("x-request-id", callerOf(request).requestId);
-    },
-  };
-}
-
-function useDepthLimit(deepest: number): Plugin {
-  return maxDepthPlugin({
-    n: deepest,
-    flattenFragments: true,
-    propagateOnRejection: false,
-    onReject: [
-      (context) =>
-        context?.reportError(
-          new GraphQLError(`Expected an operation at most ${deepest} fields deep, got a deeper one.`, {
-            extensions: { code: "OPERATION_TOO_DEEP" },
-          }),
-        ),
-    ],
-  });
 }

@@ -16,6 +16,9 @@ async function findUpstream({ UPSTREAM_URL }: Config) {
   return { url: new URL(demo.url), demo };
 }
 
+/** A caller that dawdles is let go. */
+const SOCKET_LIMITS = { headersTimeout: 10_000, requestTimeout: 30_000, maxHeaderSize: 16_384 };
+
 async function main(config: Config): Promise<void> {
   const log = pino({ level: config.LOG_LEVEL });
   const { url, demo } = await findUpstream(config);
@@ -27,7 +30,7 @@ async function main(config: Config): Promise<void> {
     ...(exampleToken ? { exampleToken } : {}),
     ...(demo && !config.UPSTREAM_PROFILE ? { profile: "polyaxon-0.4" } : {}),
   });
-  const server = createServer(gateway.handle);
+  const server = createServer(SOCKET_LIMITS, gateway.handle);
 
   server.once("error", (fault) => {
     complain(
@@ -42,6 +45,11 @@ async function main(config: Config): Promise<void> {
   welcome(`${root}/graphql`, config, demo);
 
   const stop = () => {
+    // A second signal ends it at once.
+    for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => process.exit(1));
+    log.info("draining");
+    gateway.drain();
+    setTimeout(() => server.closeAllConnections(), config.DRAIN_TIMEOUT_MS).unref();
     server.close(async () => {
       await Promise.all([gateway.close(), demo?.close()]);
       process.exit(0);

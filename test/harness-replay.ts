@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
 import { startFake, type Told } from "./harness.ts";
 
 /** One recorded exchange; `test/recordings/README.md` explains the keys. */
@@ -33,9 +34,9 @@ export function lineOf(lines: readonly Line[], name: string): Line {
 }
 
 /**
- * A service that repeats its recordings, over real HTTP. A request is known by its method, its path with the query and
- * its Authorization header, all as recorded, except that a slash at the end of the path may be there or not, as on the
- * recorded server. Of several equal requests the first recorded one answers, every time: so this serves reads in any
+ * A service that repeats its recordings, over real HTTP. A request is known by its method, its path, the parameters of
+ * its query in any order and encoding, and its Authorization header, all as recorded, except that a slash at the end
+ * of the path may be there or not, as on the recorded server. Of several equal requests the first recorded one answers, every time: so this serves reads in any
  * order, and is no place for commands. What was not recorded is answered with 599.
  */
 export function startReplay(lines: readonly Line[]) {
@@ -54,11 +55,22 @@ export function startReplay(lines: readonly Line[]) {
 const UNKNOWN: Told = { status: 599, text: "This request was not recorded." };
 
 const addressOf = ({ method, path, token }: { method: string; path: string; token: unknown }): string =>
-  JSON.stringify([method, path.replace(/^([^?]*)\/(?=\?|$)/, "$1"), token]);
+  JSON.stringify([method, ...plain(path), token]);
+
+/** A path without the slash at its end, and the parameters of its query in the order of the alphabet. */
+export function plain(address: string): readonly [path: string, parameters: readonly string[]] {
+  const [path = "", query] = address.split("?", 2);
+  const parameters = [...new URLSearchParams(query)].map(([name, value]) => `${name}=${value}`);
+  return [path.replace(/\/$/, ""), parameters.toSorted()];
+}
 
 function toldBy({ status, responseHeaders, text, ...line }: Line): Told {
   const type = responseHeaders["content-type"];
   const headers = type === undefined ? {} : { "content-type": type };
+  if ("json" in line && responseHeaders["content-encoding"] === "gzip") {
+    const body = gzipSync(JSON.stringify(line.json));
+    return { text: body, status, headers: { ...headers, "content-encoding": "gzip" } };
+  }
   if ("json" in line) return { json: line.json, status, headers };
   const body = line.body_base64 === undefined ? (text ?? "") : Buffer.from(line.body_base64, "base64");
   return { text: body, status, headers };

@@ -15,11 +15,20 @@ export function publicError(thrown: unknown, report: (unexpected: unknown) => vo
   if (cause instanceof Cancelled) return told("The request was cancelled.", { code: "REQUEST_CANCELLED" });
   if (located && isOfGraphQL(cause)) {
     const { code = "BAD_USER_INPUT", http } = located.extensions;
-    return told(located.message, { code, ...(http ? { http } : {}) });
+    return told(withoutValues(located.message), { code, ...(http ? { http } : {}) });
   }
   report(cause);
   return told("Something went wrong in the gateway.", { code: "INTERNAL_SERVER_ERROR" });
 }
+
+/**
+ * GraphQL's own messages repeat texts and whole objects that could not be used, a password among them. Kept are the
+ * place and what was expected; numbers stay.
+ */
+const withoutValues = (message: string): string =>
+  message
+    .replace(/(got invalid value) ["{[].*?(?= at "|; |$)/s, "$1")
+    .replace(/((?:cannot represent|Expected|expected) [^:{["]*): *["{[].*$/s, "$1");
 
 /** Errors of the language itself: syntax, validation, coercion of variables and scalars. They quote only the request. */
 function isOfGraphQL(cause: unknown): boolean {

@@ -1,22 +1,22 @@
 import { type Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { DelegateBackoff, handleWhen, type IRetryBackoffContext, retry } from "cockatiel";
 import { Agent, type Dispatcher, interceptors } from "undici";
+import { readText, readWhole } from "./answer.ts";
 import { type Command, type Get } from "./endpoint.ts";
-import { Cancelled, UpstreamError, type UpstreamFacts } from "./errors.ts";
-import {
-  isThrottled,
-  isTimeout,
-  isTransient,
-  noAnswer,
-  pauseAskedBy,
-  pauseBefore,
-  refusal,
-  TooLarge,
-} from "./refusal.ts";
-import { parseJson, type Reading } from "./reader.ts";
+import { Cancelled, UpstreamError } from "./errors.ts";
+import { isThrottled, isTimeout, noAnswer, pauseAskedBy, refusal } from "./refusal.ts";
+import { createResilience, type Pressure, type ResilienceSettings } from "./resilience.ts";
 
-export interface ClientSettings {
+/** What came of one exchange, told by its template. */
+export interface ExchangeReport {
+  readonly requestId: string;
+  readonly method: string;
+  readonly route: string;
+  readonly outcome: string;
+  readonly ms: number;
+}
+
+export interface ClientSettings extends ResilienceSettings {
   /** `{base_url}` of the document; a path prefix is kept. */
   readonly upstreamUrl: URL;
   /** How long a connection may take to open, in milliseconds. */
@@ -27,14 +27,13 @@ export interface ClientSettings {
   readonly exchangeTimeoutMs: number;
   /** How long a stream may be silent, in milliseconds. */
   readonly idleTimeoutMs: number;
-  /** How many connections are kept to the service. */
-  readonly connections: number;
   /** Longest JSON answer, in bytes after decompression. */
   readonly maxJsonBytes: number;
-  /** How many times a failed GET is tried again. */
-  readonly retries: number;
   /** Told of values that read as null because their type was wrong. */
   readonly onFault?: (route: string, place: string) => void;
+  readonly onExchange?: (report: ExchangeReport) => void;
+  /** Runs an exchange as a span of the caller's trace. */
+  readonly trace: <Answer>(name: string, run: () => Promise<Answer>) => Promise<Answer>;
 }
 
 /** Whose request this is and how long it may take. */
@@ -42,6 +41,8 @@ export interface Caller {
   /** What goes behind `Authorization: token`; null only for login. */
   readonly token: string | null;
   readonly requestId: string;
+  /** The trace that an exchange belongs to now, as a `traceparent`; null when there is none. */
+  readonly traceparent: () => string | null;
   /** When the time of the whole request is over, in milliseconds since 1970. */
   readonly deadline: number;
   /** Fires then, and when the caller leaves. */
@@ -51,10 +52,12 @@ export interface Caller {
 export type Row<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
 
 /** One exchange: a row, its filled path with the query, and what goes with it. */
-interface Exchange<Answer> {
+export interface Exchange<Answer> {
   readonly row: Row<never, Answer>;
   readonly path: string;
   readonly body?: string | null;
+  /** What no message may repeat, beside the caller's token. */
+  readonly secret?: string | null;
 }
 
 /** The service's answer as it streams in, decompressed. */
@@ -76,6 +79,8 @@ export interface Client {
   ) => Promise<Part>;
   /** Opens a download; the one who asked reads the stream or destroys it. */
   open: (exchange: Exchange<unknown>, caller: Caller) => Promise<Answering>;
+  /** How busy the gateway is with the service, and how the service is. */
+  pressure: () => Pressure;
   close: () => Promise<void>;
 }
 
@@ -91,12 +96,7 @@ export function createClient(settings: ClientSettings): Client {
     interceptors.decompress({ skipErrorResponses: false }),
   );
   const base = new URL(`${settings.upstreamUrl.pathname.replace(/\/+$/, "")}/api/v1/`, settings.upstreamUrl);
-  const retrying = retry(handleWhen(isTransient), {
-    maxAttempts: settings.retries,
-    backoff: new DelegateBackoff(({ attempt, result }: IRetryBackoffContext<unknown>) =>
-      pauseBefore(attempt, "error" in result ? result.error : null),
-    ),
-  });
+  const resilience = createResilience(settings);
 
   async function open(
     exchange: Exchange<unknown>,
@@ -127,7 +127,7 @@ export function createClient(settings: ClientSettings): Client {
         contentType,
         retryAfter: header(response, "retry-after"),
         text: told,
-        secret: caller.token,
+        secrets: [caller.token, exchange.secret],
       });
     }
     return {
@@ -138,6 +138,7 @@ export function createClient(settings: ClientSettings): Client {
     };
   }
 
+  /** One exchange to its end. */
   async function once<Part>(
     exchange: Exchange<unknown>,
     caller: Caller,
@@ -152,11 +153,38 @@ export function createClient(settings: ClientSettings): Client {
     }
   }
 
-  /** Tries a GET again where that can help; whatever else is sent is sent once. */
-  const persist = async <Part>({ row }: Exchange<unknown>, caller: Caller, attempt: () => Promise<Part>) => {
-    if (row.method !== "GET") return attempt();
+  /** Reports what came of an exchange, with how long it took. */
+  const observed = async <Part>(
+    { row }: Exchange<unknown>,
+    { requestId }: Caller,
+    run: () => Promise<Part>,
+  ): Promise<Part> => {
+    const began = performance.now();
+    const tell = (outcome: string) =>
+      settings.onExchange?.({
+        requestId,
+        method: row.method,
+        route: row.path,
+        outcome,
+        ms: performance.now() - began,
+      });
     try {
-      return await retrying.execute(attempt, caller.signal);
+      const answer = await settings.trace(`${row.method} ${row.path}`, run);
+      tell("2xx");
+      return answer;
+    } catch (fault) {
+      tell(outcomeOf(fault));
+      throw fault;
+    }
+  };
+
+  /** Tries a GET again where that can help; whatever else is sent is sent once. */
+  const persist = async <Part>(exchange: Exchange<unknown>, caller: Caller, attempt: () => Promise<Part>) => {
+    const { row } = exchange;
+    const watched = () => observed(exchange, caller, attempt);
+    if (row.method !== "GET") return resilience.once(watched);
+    try {
+      return await resilience.again(watched, caller.signal);
     } catch (fault) {
       // Throttling is these servers' way of life: what they ask for is waited for, once, when there is time.
       const pause = pauseAskedBy(fault);
@@ -164,7 +192,7 @@ export function createClient(settings: ClientSettings): Client {
       await sleep(pause, undefined, { signal: caller.signal }).catch(() => {
         throw tooLate(row, caller);
       });
-      return attempt();
+      return resilience.once(watched);
     }
   };
 
@@ -175,34 +203,31 @@ export function createClient(settings: ClientSettings): Client {
         return once(exchange, caller, (answering) => readWhole(exchange, answering, settings), whole);
       }),
     take: (exchange, caller, part) => persist(exchange, caller, () => once(exchange, caller, part)),
-    open: (exchange, caller) => open(exchange, caller),
+    open: (exchange, caller) =>
+      resilience.once(() => observed(exchange, caller, () => open(exchange, caller))),
+    pressure: resilience.pressure,
     close: () => agent.close(),
   };
 }
 
-async function readWhole<Answer>(
-  exchange: Exchange<Answer>,
-  { stream, status }: Answering,
-  { maxJsonBytes, onFault }: ClientSettings,
-): Promise<Answer> {
-  const { path, answer: reader } = exchange.row;
-  if (reader.form !== "json") {
-    // Whatever is in it: the document says only that none is described.
-    stream.on("error", () => {}).resume();
-    return reader.read().answer;
-  }
-  const { answer, faults } = decode(exchange, reader.read, status, await readText(stream, maxJsonBytes));
-  for (const place of faults) onFault?.(path, place);
-  return answer;
-}
+/** HTTP status, or the code of a failure without one. */
+const outcomeOf = (fault: unknown): string =>
+  fault instanceof UpstreamError
+    ? `${fault.facts.upstream?.status ?? fault.code}`
+    : fault instanceof Cancelled
+      ? "CANCELLED"
+      : "INTERNAL_SERVER_ERROR";
 
 /** Longest part of a refusal that is read: enough for any message, far less than an HTML page may be. */
 const LONGEST_REFUSAL = 64 * 1024;
 
-function headersOf({ token, requestId }: Caller, body: string | null, form: string) {
+function headersOf(caller: Caller, body: string | null, form: string) {
+  const { token, requestId } = caller;
+  const traceparent = caller.traceparent();
   return {
     accept: form === "json" ? "application/json" : "*/*",
     "x-request-id": requestId,
+    ...(traceparent === null ? {} : { traceparent }),
     ...(token === null ? {} : { authorization: `token ${token}` }),
     ...(body === null ? {} : { "content-type": "application/json" }),
   };
@@ -228,40 +253,3 @@ const tooLate = (row: Row<never, unknown>, { signal }: Caller): Error =>
 /** Nobody is there to be told, or the whole request's time is over. */
 const left = (row: Row<never, unknown>, { signal }: Caller): Error =>
   isTimeout(signal.reason) ? noAnswer(row, signal.reason) : new Cancelled("The caller left.");
-
-async function readText(stream: Readable, limit: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > limit) throw new TooLarge(`longer than ${limit} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-function decode<Answer>(
-  { row }: Exchange<Answer>,
-  read: (body: unknown) => Reading<Answer>,
-  status: number,
-  text: string,
-): Reading<Answer> {
-  const facts: UpstreamFacts = {
-    upstream: { method: row.method, route: row.path, status },
-    // The command was taken; only what came of it cannot be told.
-    ...(row.method === "GET" ? {} : { outcome: "unknown" }),
-  };
-  let body: unknown;
-  try {
-    body = parseJson(text);
-  } catch {
-    // The parser's own message quotes the body.
-    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON.", facts);
-  }
-  try {
-    return read(body);
-  } catch (fault) {
-    if (!(fault instanceof UpstreamError)) throw fault;
-    throw new UpstreamError(fault.code, fault.message, facts);
-  }
-}

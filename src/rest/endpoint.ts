@@ -28,6 +28,8 @@ export interface Command<At, out Answer, in Body = undefined> extends Row<At, An
   /** Login is the one row that goes without the caller's token. */
   readonly anonymous: boolean;
   readonly encode: (body: Body) => string | null;
+  /** The part of the body that no message may repeat. */
+  readonly secretOf: (body: Body) => string | null;
 }
 
 export function get<Path extends string, Answer>(
@@ -42,13 +44,18 @@ const command =
   <Path extends string, Answer, Body = undefined>(
     path: Path,
     answer: Reader<Answer>,
-    options: { readonly body?: (body: Body) => string; readonly anonymous?: boolean } = {},
+    options: {
+      readonly body?: (body: Body) => string;
+      readonly anonymous?: boolean;
+      readonly secretOf?: (body: Body) => string;
+    } = {},
   ): Command<Params<Path>, Answer, Body> => ({
     method,
     path,
     answer,
     fill: filler(path),
     encode: options.body ?? (() => null),
+    secretOf: options.secretOf ?? (() => null),
     anonymous: options.anonymous ?? false,
   });
 

@@ -36,7 +36,11 @@ export interface NewMetric {
 
 /** Auth and current user */
 export const user = {
-  login: post("users/token/", Token, { ...json<Credentials>(), anonymous: true }),
+  login: post("users/token/", Token, {
+    ...json<Credentials>(),
+    anonymous: true,
+    secretOf: ({ password }) => password,
+  }),
   me: get("users/", User),
 };
 

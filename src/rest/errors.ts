@@ -17,7 +17,8 @@ export type UpstreamCode =
   | "UPSTREAM_UNSUPPORTED"
   | "CAPABILITY_UNAVAILABLE"
   | "REQUEST_LIMIT_EXCEEDED"
-  | "PAGE_LIMIT_REACHED";
+  | "PAGE_LIMIT_REACHED"
+  | "SERVICE_OVERLOADED";
 
 export interface UpstreamFacts {
   /** Which row was asked; `route` is the template, never the filled path. `status` is absent without an answer. */

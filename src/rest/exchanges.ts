@@ -63,7 +63,12 @@ export function openExchanges(client: Client, caller: Caller, settings: Exchange
     send: (row, at, body) =>
       spend(row, who, (spelled) =>
         client.ask(
-          { row: spelled, path: spelled.fill(at), body: spelled.encode(body) },
+          {
+            row: spelled,
+            path: spelled.fill(at),
+            body: spelled.encode(body),
+            secret: spelled.secretOf(body),
+          },
           row.anonymous ? { ...who, token: null } : who,
         ),
       ),

@@ -13,8 +13,8 @@ interface Refusal {
   readonly contentType: string | null;
   readonly retryAfter: string | null;
   readonly text: string;
-  /** The caller's token: a message that repeats it is not passed on. */
-  readonly secret: string | null;
+  /** The caller's token, a password: a message that repeats one is not passed on. */
+  readonly secrets: readonly (string | null | undefined)[];
 }
 
 /** An answer of 300 or more, as the error that callers see. The document describes none; the table is ours. */
@@ -37,7 +37,7 @@ interface Verdict {
 function verdict(row: AskedRow, answer: Refusal): Verdict {
   const { status } = answer;
   const words = complaint(answer);
-  const told = isFitToQuote(words, answer.secret) ? words : null;
+  const told = isFitToQuote(words, answer.secrets) ? words : null;
   if (row.anonymous && (status === 400 || status === 401 || status === 403)) {
     return { code: "BAD_CREDENTIALS", message: told ?? "The service refused the username and password." };
   }
@@ -92,12 +92,12 @@ function complaint(answer: Refusal): string {
   }
 }
 
-/** Words are passed on when they are short and cannot hold markup, a path or the token. */
-const isFitToQuote = (words: string, secret: string | null): boolean =>
+/** Words are passed on when they are short and cannot hold markup, a path or a secret. */
+const isFitToQuote = (words: string, secrets: Refusal["secrets"]): boolean =>
   words !== "" &&
   words.length <= LONGEST_QUOTE &&
   !/[/\\<>\p{Cc}]/u.test(words) &&
-  (secret === null || !words.includes(secret));
+  !secrets.some((secret) => secret && words.includes(secret));
 
 const UNNAMED = new Set(["detail", "non_field_errors"]);
 
@@ -175,6 +175,11 @@ const codeOf = (cause: unknown): string =>
 
 /** Longest pause before a second try, in milliseconds. A service that asks for more is told of, not waited for. */
 const LONGEST_PAUSE = 2_000;
+
+/** Failures that speak against the service: out of reach, not ready, or silent. Not a refusal, nor a caller that left. */
+export const isOutage = (fault: Error): boolean =>
+  fault instanceof UpstreamError &&
+  (fault.code === "UPSTREAM_UNAVAILABLE" || fault.code === "UPSTREAM_TIMEOUT");
 
 /** Failures that a second try can mend. */
 export const isTransient = (fault: Error): boolean =>

@@ -185,11 +185,11 @@ describe("Retry-After is told in seconds", () => {
   };
 
   test("from a number", async () => {
-    expect(await throttled("17")).toEqual({
+    expect(await throttled("3600")).toEqual({
       code: "RATE_LIMITED",
       requestId: "story-1",
       upstream: { ...UPSTREAM, status: 429 },
-      retryAfterSeconds: 17,
+      retryAfterSeconds: 3600,
     });
   });
 
@@ -319,6 +319,16 @@ test.each([
     failure("UPSTREAM_BAD_RESPONSE", "The service's answer cannot be decoded.", { upstream: UPSTREAM }),
   );
   expect(calls).toEqual([CALL]);
+});
+
+test("a refusal that arrives compressed is read too", async () => {
+  const { answer } = await askOf({
+    ...asJson(gzipSync(JSON.stringify({ detail: "Unknown key." })), "gzip"),
+    status: 400,
+  });
+  expect(answer).toEqual(
+    failure("BAD_USER_INPUT", "Unknown key.", { upstream: { ...UPSTREAM, status: 400 } }),
+  );
 });
 
 test("an answer in an encoding that nobody knows is no JSON", async () => {
@@ -534,6 +544,26 @@ describe("a read is tried again", () => {
     expect(service.calls()).toEqual([CALL, CALL]);
   });
 
+  test("once, after the time that a throttling service asks for", async () => {
+    const throttled = { status: 429, json: {}, headers: { "retry-after": "1" } };
+    const service = await startSequence(throttled, { json: EXPERIMENT });
+    const { ask } = await startGateway({ upstream: service });
+    expect(await ask(ASK)).toEqual(RUNNING);
+    expect(service.calls()).toEqual([CALL, CALL]);
+  });
+
+  test("but no second time when the service throttles again", async () => {
+    const service = await startSequence({ status: 429, json: {}, headers: { "retry-after": "1" } });
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_RETRIES: "2" } });
+    expect(await ask(ASK, {}, { headers: { "x-request-id": "story-1" } })).toEqual(
+      failure("RATE_LIMITED", "The service allows no more requests for now.", {
+        upstream: { ...UPSTREAM, status: 429 },
+        retryAfterSeconds: 1,
+      }),
+    );
+    expect(service.calls()).toEqual([CALL, CALL]);
+  });
+
   const whole = gzipSync(recordOf(5_000));
   test.each([
     ["before its answer", null, {}],
@@ -634,7 +664,14 @@ test("when the caller leaves, the running request is given up and no further one
   });
   const gateway = await startGateway({
     upstream: { url },
-    env: { MAX_UPSTREAM_WIDTH: "1", UPSTREAM_RETRIES: "2" },
+    env: {
+      MAX_UPSTREAM_WIDTH: "1",
+      UPSTREAM_RETRIES: "2",
+      // No time-out may do what the caller's leaving must.
+      UPSTREAM_HEADERS_TIMEOUT_MS: "600000",
+      UPSTREAM_TIMEOUT_MS: "600000",
+      REQUEST_TIMEOUT_MS: "600000",
+    },
   });
   const leaving = new AbortController();
   const asked = fetch(`${gateway.url}/graphql`, {
@@ -687,11 +724,16 @@ test("an operation that needs more requests than one may cause gets what its bud
 describe("the depth of an operation", () => {
   const env = { MAX_DEPTH: "3" };
 
-  test("may be the limit", async () => {
+  test.each([
+    ["plain", `{ experiment(id: "ada.mnist.42") { project { name } } }`],
+    ["by an inline fragment", `{ experiment(id: "ada.mnist.42") { ... on Run { project { name } } } }`],
+    [
+      "by a named fragment",
+      `{ experiment(id: "ada.mnist.42") { ...P } } fragment P on Experiment { project { name } }`,
+    ],
+  ])("may be the limit: %s", async (_, query) => {
     const { ask } = await startGateway({ upstream: await startRecords({}), env });
-    expect(await ask(`{ experiment(id: "ada.mnist.42") { project { name } } }`)).toEqual({
-      data: { experiment: { project: { name: "mnist" } } },
-    });
+    expect(await ask(query)).toEqual({ data: { experiment: { project: { name: "mnist" } } } });
   });
 
   test.each([

@@ -221,6 +221,11 @@ const doors: readonly Door[] = [
     query: "query ($x: ID!) { entities(ids: [$x]) { id ... on Trackable { uuid } } }",
     texts: { ...anyId, ...NAMES },
   },
+  ...["experiment", "job", "buildJob", "group", "experimentJob", "run"].map((field) => ({
+    argument: `${field}(id:), of which nothing is asked that costs a request`,
+    query: `query ($x: ID!) { ${field}(id: $x) { id } }`,
+    texts: { ...UNFIT, ...NO_IDS, ...UNFIT_IN_ID },
+  })),
   {
     argument: "project(owner:)",
     query: `query ($x: String!) { project(owner: $x, name: "mnist") { experiment(internalId: 42) { uuid } } }`,
@@ -229,6 +234,16 @@ const doors: readonly Door[] = [
   {
     argument: "project(name:)",
     query: `query ($x: String!) { project(owner: "ada", name: $x) { experiment(internalId: 42) { uuid } } }`,
+    texts: UNFIT,
+  },
+  {
+    argument: "project(owner:), of which nothing is asked that costs a request",
+    query: `query ($x: String!) { project(owner: $x, name: "mnist") { uniqueName } }`,
+    texts: UNFIT,
+  },
+  {
+    argument: "project(name:), of which nothing is asked that costs a request",
+    query: `query ($x: String!) { project(owner: "ada", name: $x) { uniqueName } }`,
     texts: UNFIT,
   },
   { argument: "Project.experiment(internalId:)", query: memberOf("experiment"), texts: NO_NUMBERS },

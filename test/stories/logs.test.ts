@@ -474,7 +474,8 @@ describe("a log that cannot be had", () => {
       data: { experimentJob: { logs: null } },
       errors: [
         {
-          message: "This server has no log of a single ExperimentJob.",
+          message:
+            "The server behind this gateway does not offer this. `gateway.capabilities` tells what there is.",
           locations: [{ line: 1, column: 48 }],
           path: ["experimentJob", "logs"],
           extensions: { code: "CAPABILITY_UNAVAILABLE", requestId: "story-1" },
@@ -711,7 +712,7 @@ describe("a download", () => {
     ["of a machine", idOf("Node:node-1"), "logs"],
     ["of a group, which has no log", idOf("Group:ada/mnist/5"), "logs"],
     ["of a build, which has no outputs", idOf("BuildJob:ada/mnist/9"), "outputs"],
-    ["of a job of an experiment, which has no log of its own", idOf("ExperimentJob:ada/mnist/42/7"), "logs"],
+    ["of a job of an experiment, which has no outputs", idOf("ExperimentJob:ada/mnist/42/7"), "outputs"],
   ])("by an id %s is 400, and nothing is sent", async (_, id, what) => {
     const service = await startRecords({});
     const { url } = await startGateway({ upstream: service });
@@ -722,6 +723,27 @@ describe("a download", () => {
         {
           message: expect.stringMatching(/^id: expected .{1,150}$/),
           extensions: expect.objectContaining({ code: "BAD_USER_INPUT" }),
+        },
+      ],
+    });
+    expect(service.calls()).toEqual([]);
+  });
+
+  test("that the server does not offer is 404, and nothing is sent", async () => {
+    const service = await startRecords({});
+    const { ask, url } = await startGateway({ upstream: service });
+    const { data } = (await ask(`{ experimentJob(id: "ada.mnist.42.7.master") { logsUrl } }`)) as Answer<{
+      experimentJob: { logsUrl: string };
+    }>;
+    expect(data.experimentJob.logsUrl).toBe(`${url}/downloads/${idOf("ExperimentJob:ada/mnist/42/7")}/logs`);
+    const response = await fetch(data.experimentJob.logsUrl, { headers: HEADERS });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({
+      errors: [
+        {
+          message:
+            "The server behind this gateway does not offer this. `gateway.capabilities` tells what there is.",
+          extensions: { code: "CAPABILITY_UNAVAILABLE", requestId: "story-1" },
         },
       ],
     });
@@ -789,6 +811,26 @@ describe("a download", () => {
     expect(Buffer.from(value ?? []).toString()).toMatch(/^line 1\n/);
     leaving.abort();
     await service.gone;
+  });
+
+  test("that its caller leaves before it begins is given up at the service", async () => {
+    const arrived = gate();
+    const gone = gate();
+    const url = await listen((_, response) => {
+      response.on("close", gone.open);
+      arrived.open();
+    });
+    // No time-out may do what the caller's leaving must.
+    const gateway = await startGateway({ upstream: { url }, env: { UPSTREAM_HEADERS_TIMEOUT_MS: "600000" } });
+    const leaving = new AbortController();
+    const asked = fetch(`${gateway.url}/downloads/${idOf("Experiment:ada/mnist/42")}/logs`, {
+      headers: HEADERS,
+      signal: leaving.signal,
+    });
+    await arrived.opened;
+    leaving.abort();
+    await expect(asked).rejects.toThrow("aborted");
+    await gone.opened;
   });
 
   test.each(["POST", "PUT", "DELETE"])("is not made by %s", async (method) => {

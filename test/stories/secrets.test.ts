@@ -202,7 +202,7 @@ describe("a service that repeats what it was told in its refusals is not passed 
       repeated[`${status} to all`] = hits(await sayAll(first.url));
       const said = await sayAll(second.url);
       repeated[`${status} to reads`] = hits(withoutNewToken(said));
-      expect(said.split(NEW_TOKEN)).toHaveLength(2);
+      expect(said).toContain(`"token":"${NEW_TOKEN}"`);
     }
     expect(Object.entries(repeated).filter(([, found]) => found.length > 0)).toEqual([]);
     expect(hits(first.logged() + second.logged())).toEqual([]);

@@ -1,0 +1,113 @@
+import { type IncomingMessage, type ServerResponse } from "node:http";
+import cors from "cors";
+import { type Telemetry } from "./telemetry.ts";
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+
+export interface DoorSettings {
+  readonly graphql: Listener;
+  /** Gives false when the path is no download. */
+  readonly download: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** Null when `/metrics` is off. */
+  readonly telemetry: Telemetry | null;
+  readonly origins: readonly string[];
+  readonly maxBodyBytes: number;
+  readonly isDraining: () => boolean;
+}
+
+/** The front of the house: probes, metrics, CORS and the rules for bodies; behind it downloads and GraphQL. */
+export function createDoor(settings: DoorSettings): Listener {
+  const { graphql, download, telemetry, maxBodyBytes } = settings;
+  // Exact origins, never `*`, and no credentials: tokens travel in a header that only the page's own code can set.
+  const allow = cors({
+    origin: [...settings.origins],
+    methods: ["GET", "POST"],
+    allowedHeaders: ["authorization", "content-type", "x-request-id", "traceparent"],
+    exposedHeaders: ["x-request-id", "content-disposition"],
+    maxAge: 600,
+  });
+
+  const route: Listener = (request, response) => {
+    const [path] = (request.url ?? "").split("?", 1);
+    if (path === "/healthz") return answer(response, 200, "alive\n");
+    if (path === "/readyz")
+      return settings.isDraining() ? answer(response, 503, "draining\n") : answer(response, 200, "ready\n");
+    if (path === "/metrics" && telemetry) return void answerMetrics(response, telemetry);
+    if (download(request, response)) return;
+    if (path !== "/graphql") return answer(response, 404, "not found\n");
+    if (request.method !== "POST") return graphql(request, response);
+    void takeBody(request, response, maxBodyBytes).then((taken) => {
+      if (taken) graphql(request, response);
+    });
+  };
+
+  return (request, response) =>
+    settings.origins.length === 0
+      ? route(request, response)
+      : allow(request, response, () => route(request, response));
+}
+
+function answer(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  contentType = "text/plain; charset=utf-8",
+): void {
+  response.writeHead(status, { "content-type": contentType, "cache-control": "no-store" }).end(text);
+}
+
+async function answerMetrics(response: ServerResponse, { metrics, contentType }: Telemetry): Promise<void> {
+  answer(response, 200, await metrics(), contentType);
+}
+
+const JSON_TYPE = /^application\/(?:json|graphql\+json)\b/i;
+
+/**
+ * Refuses what is no JSON (415: a page of another site can send forms and text, but no JSON, without being asked)
+ * and what is too long (413). Gives whether the request may go on.
+ */
+async function takeBody(request: IncomingMessage, response: ServerResponse, most: number): Promise<boolean> {
+  if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) {
+    refuse(request, response, 415, "Expected a body of application/json.");
+    return false;
+  }
+  const length = request.headers["content-length"];
+  if (length !== undefined) {
+    if (Number(length) <= most) return true;
+    refuse(request, response, 413, `Expected a body of at most ${most} bytes.`);
+    return false;
+  }
+  // No length: the body is counted while it comes, and handed on whole.
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > most) {
+        refuse(request, response, 413, `Expected a body of at most ${most} bytes.`);
+        return false;
+      }
+      chunks.push(chunk);
+    }
+  } catch {
+    // The caller broke off: nobody waits for an answer.
+    return false;
+  }
+  // Where the adapter below finds a body that was read before it.
+  Object.assign(request, { body: Buffer.concat(chunks) });
+  return true;
+}
+
+function refuse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: 413 | 415,
+  message: string,
+): void {
+  const code = status === 413 ? "OPERATION_TOO_LARGE" : "BAD_USER_INPUT";
+  const body = JSON.stringify({ errors: [{ message, extensions: { code } }] });
+  response
+    .writeHead(status, { "content-type": "application/json; charset=utf-8", connection: "close" })
+    .end(body);
+  request.resume();
+}

@@ -1,0 +1,87 @@
+import { type Logger } from "pino";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { type ExchangeReport } from "./rest/client.ts";
+import { type Pressure } from "./rest/resilience.ts";
+
+export interface OperationReport {
+  readonly requestId: string;
+  readonly type: "query" | "mutation" | "subscription" | "invalid";
+  readonly name: string | null;
+  /** Codes of its errors, each once. */
+  readonly codes: readonly string[];
+  readonly ms: number;
+}
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** Log lines and metrics. Labels are bounded: templates, statuses and codes, never a name of a caller's choice. */
+export function createTelemetry(log: Logger, pressure: () => Pressure) {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const operations = new Counter({
+    name: "rungraph_operations_total",
+    help: "GraphQL operations by type and code; an operation with several codes counts for each.",
+    labelNames: ["type", "code"],
+    registers,
+  });
+  const operationSeconds = new Histogram({
+    name: "rungraph_operation_seconds",
+    help: "How long GraphQL operations took.",
+    labelNames: ["type"],
+    buckets: SECONDS,
+    registers,
+  });
+  const exchanges = new Counter({
+    name: "rungraph_exchanges_total",
+    help: "Exchanges with the service by route template and outcome (HTTP status, or code without one).",
+    labelNames: ["method", "route", "outcome"],
+    registers,
+  });
+  const exchangeSeconds = new Histogram({
+    name: "rungraph_exchange_seconds",
+    help: "How long exchanges with the service took.",
+    labelNames: ["method", "route"],
+    buckets: SECONDS,
+    registers,
+  });
+  gauge("rungraph_circuit_open", "1 while the service is not asked because it failed again and again.", () =>
+    pressure().circuit === "open" ? 1 : 0,
+  );
+  gauge("rungraph_exchanges_running", "Exchanges under way.", () => pressure().running);
+  gauge("rungraph_exchanges_waiting", "Exchanges waiting for their turn.", () => pressure().waiting);
+  gauge(
+    "rungraph_exchanges_shed",
+    "Exchanges refused since the start because too many waited.",
+    () => pressure().shed,
+  );
+
+  function gauge(name: string, help: string, read: () => number): void {
+    // The registry keeps it and asks it when it is scraped.
+    void new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+
+  return {
+    exchange: ({ requestId, method, route, outcome, ms }: ExchangeReport): void => {
+      exchanges.inc({ method, route, outcome });
+      exchangeSeconds.observe({ method, route }, ms / 1000);
+      log.debug({ requestId, method, route, outcome, ms: Math.round(ms) }, "exchange");
+    },
+    operation: ({ requestId, type, name, codes, ms }: OperationReport): void => {
+      for (const code of codes.length > 0 ? codes : ["OK"]) operations.inc({ type, code });
+      operationSeconds.observe({ type }, ms / 1000);
+      log.info({ requestId, type, name, codes, ms: Math.round(ms) }, "operation");
+    },
+    metrics: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}
+
+export type Telemetry = ReturnType<typeof createTelemetry>;
