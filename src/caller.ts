@@ -12,7 +12,7 @@ type Identity = Pick<Caller, "token" | "requestId" | "traceparent">;
  * Who asks: the token to forward (`token` and `Bearer` are both taken; null when there is none that can be), the id
  * that the answer, errors and logs carry, and the trace.
  */
-export function identify(header: (name: string) => unknown): Identity {
+function identify(header: (name: string) => unknown): Identity {
   const authorization = header("authorization");
   const requestId = header("x-request-id");
   return {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { spellingFault } from "./rest/endpoint.ts";
 import { PROFILE_NAMES, ROW_NAMES } from "./rest/profile.ts";
 
 function whole(bounds: { readonly from: number; readonly to: number; readonly fallback: number }) {
@@ -30,9 +31,19 @@ function isPlainHttpUrl(text: string): boolean {
 
 /** `{"administration.revoke": "POST superusers/revoke/{username}/", "job.resume": null}` */
 function parseRows(text: string, context: z.RefinementCtx): Record<string, string | null> {
-  const rows = RowSpellings.safeParse(parseOr(text, null));
-  if (rows.success) return rows.data;
-  const faults = rows.error.issues.map(({ path, message }) => [...path.map(String), message].join(": "));
+  const rows = z.record(z.string(), z.string().nullable()).safeParse(parseOr(text, null));
+  const faults = rows.success
+    ? Object.entries(rows.data).flatMap(([name, spelling]) => {
+        const row = ROW_NAMES.get(name);
+        const fault = row
+          ? spelling !== null && spellingFault(row, spelling)
+          : "expected a row of the table, such as job.resume";
+        return fault ? [`${name}: ${fault}`] : [];
+      })
+    : rows.error.issues.map(({ path }) =>
+        [...path.map(String), "expected a JSON object of row names and spellings or null"].join(": "),
+      );
+  if (rows.success && faults.length === 0) return rows.data;
   context.addIssue({ code: "custom", message: faults.join("; ") });
   return z.NEVER;
 }
@@ -58,18 +69,6 @@ function parseOr<Otherwise>(text: string, otherwise: Otherwise): unknown {
     return otherwise;
   }
 }
-
-const RowSpellings = z.record(
-  z.string().refine((name) => ROW_NAMES.has(name), "expected a row of the table, such as job.resume"),
-  z
-    .string()
-    .regex(
-      /^(?:GET|POST|PATCH|DELETE) [\w{}/-]+$/,
-      "expected a method and a path, such as POST jobs/{id}/stop",
-    )
-    .nullable(),
-  "expected a JSON object of row names and spellings",
-);
 
 /** Every setting: its variable, its meaning, its default. The README's table is this list. */
 const Settings = z.object({

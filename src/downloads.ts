@@ -36,36 +36,32 @@ export function createDownloads({ client, server, publicError }: Settings) {
     return { answer, headers: HEADERS[what](answer, kind.nameOf(at)) };
   };
 
-  return (request: IncomingMessage, response: ServerResponse): boolean => {
-    const [, id, what] = ROUTE.exec(request.url ?? "") ?? [];
-    if (!id || !what) return false;
+  const serve = async (request: IncomingMessage, response: ServerResponse, id: string, what: Download) => {
     const identity = identifyNode(request.headers);
     const { requestId } = identity;
     response.setHeaders(new Map(Object.entries({ ...NEVER_A_PAGE, "x-request-id": requestId })));
-    if (request.method !== "GET") {
-      response.writeHead(405, { allow: "GET" }).end();
-      return true;
-    }
     // A download takes as long as it takes: only its caller's leaving ends it.
     const leaving = new AbortController();
     response.once("close", () => leaving.abort());
+    try {
+      const caller = { ...identity, deadline: Number.POSITIVE_INFINITY, signal: leaving.signal };
+      const { answer, headers } = await open(id, what, caller);
+      response.writeHead(200, headers);
+      // Breaks off for the caller where it breaks off at the service: a cut file must not look whole.
+      pipeline(answer.stream, response, () => {});
+    } catch (fault) {
+      const error = withExtensions(publicError(fault), { requestId });
+      response.writeHead(STATUSES[String(error.extensions["code"])] ?? 502, JSON_TYPE);
+      response.end(JSON.stringify({ errors: [error] }));
+    }
+  };
+
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    const [, id, what] = ROUTE.exec(request.url ?? "") ?? [];
+    if (!id || !what) return false;
     // The route has no other words than the two.
-    open(id, what as Download, {
-      ...identity,
-      deadline: Number.POSITIVE_INFINITY,
-      signal: leaving.signal,
-    }).then(
-      ({ answer, headers }) => {
-        response.writeHead(200, headers);
-        // Breaks off for the caller where it breaks off at the service: a cut file must not look whole.
-        pipeline(answer.stream, response, () => {});
-      },
-      (fault: unknown) => {
-        const error = withExtensions(publicError(fault), { requestId });
-        response.writeHead(STATUSES[String(error.extensions["code"])] ?? 502, JSON_TYPE);
-        response.end(JSON.stringify({ errors: [error] }));
-      },
-    );
+    if (request.method === "GET") void serve(request, response, id, what as Download);
+    else response.writeHead(405, { allow: "GET" }).end();
     return true;
   };
 }

@@ -27,6 +27,10 @@ export function createDoor(settings: DoorSettings): Listener {
     maxAge: 600,
   });
 
+  const post = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (await takeBody(request, response, maxBodyBytes)) graphql(request, response);
+  };
+
   const route: Listener = (request, response) => {
     const [path] = (request.url ?? "").split("?", 1);
     if (path === "/healthz") return answer(response, 200, "alive\n");
@@ -36,9 +40,7 @@ export function createDoor(settings: DoorSettings): Listener {
     if (download(request, response)) return;
     if (path !== "/graphql") return answer(response, 404, "not found\n");
     if (request.method !== "POST") return graphql(request, response);
-    void takeBody(request, response, maxBodyBytes).then((taken) => {
-      if (taken) graphql(request, response);
-    });
+    void post(request, response);
   };
 
   return (request, response) =>

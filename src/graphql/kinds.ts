@@ -40,7 +40,7 @@ interface RunRows<R> extends Pick<Kind<object, RunAddress>, "statuses"> {
 }
 
 const run = <R extends RunnableRecord>(
-  name: string,
+  kind: string,
   spelling: Spelling,
   rows: RunRows<R>,
 ): Kind<R, RunAddress> => {
@@ -48,14 +48,14 @@ const run = <R extends RunnableRecord>(
   const dotted = ({ owner, project, id }: RunAddress) =>
     [owner, project, ...(infix ? [infix] : []), id].join(".");
   return {
-    name,
+    name: kind,
     segments: ["owner", "project", "id"],
     parse: (text) => parseReference(text, spelling),
     known: (at, text) => {
       // Without an infix the address does not tell the name: an experiment may carry its group's number in it.
-      const name = text ?? (infix ? dotted(at) : null);
+      const told = text ?? (infix ? dotted(at) : null);
       // True for every R: they all have the keys of a runnable record.
-      return (name === null ? {} : { unique_name: name }) as Partial<R>;
+      return (told === null ? {} : { unique_name: told }) as Partial<R>;
     },
     nameOf: dotted,
     // A row of a list that lacks a key will lack it again: only the whole record helps then.

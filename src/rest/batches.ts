@@ -73,8 +73,9 @@ export function ofGroup(
     common: ({ group, query }) => (group && !query?.["offset"] ? Object.values(group).join("/") : null),
     ask: async (ask, [{ at, group }]) => {
       const { results, next } = await ask(list, group ?? at, {});
-      // A list with a next page does not tell that an experiment has no more.
-      return next ? () => undefined : pagesOf(results);
+      // A list with a next page does not tell that an experiment has no more; a record of nobody could be anybody's.
+      const tellsAll = !next && results.every(({ experiment }) => experiment != null);
+      return tellsAll ? pagesOf(results) : () => undefined;
     },
     most: Number.POSITIVE_INFINITY,
   };

@@ -49,7 +49,7 @@ export interface Caller {
   readonly signal: AbortSignal;
 }
 
-export type Row<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
+type Row<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
 
 /** One exchange: a row, its filled path with the query, and what goes with it. */
 export interface Exchange<Answer> {

@@ -67,9 +67,20 @@ export const del = command("DELETE");
 export const json = <Body>() => ({ body: (body: Body) => JSON.stringify(body) });
 
 /** The same row under another method and path, such as `POST superusers/revoke/{username}/`. */
-export function respell<Row extends { readonly path: string }>(row: Row, spelling: string): Row {
+export function respell<Same extends { readonly path: string }>(row: Same, spelling: string): Same {
   const [method, path = ""] = spelling.split(" ");
   return { ...row, method, path, fill: filler(path) };
+}
+
+const SPELLING = /^(?:GET|POST|PATCH|DELETE) (?:(?:\w[\w.-]*|\{\w+\})(?:\/|$))+$/;
+
+/** What is wrong with another spelling of a row; null when it can be used. */
+export function spellingFault({ path }: { readonly path: string }, spelling: string): string | null {
+  if (!SPELLING.test(spelling))
+    return "expected a method and a path, such as POST superusers/revoke/{username}/";
+  const holes: readonly string[] = path.match(HOLE) ?? [];
+  const stranger = spelling.match(HOLE)?.find((hole) => !holes.includes(hole));
+  return stranger ? `expected only the parameters ${holes.join(" ")}, got ${stranger}` : null;
 }
 
 const HOLE = /\{(\w+)\}/g;

@@ -46,7 +46,7 @@ export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderS
         const whole = new Map(asked.flatMap((each) => (each.read ? [] : [[each, startAlone(each)]])));
         // What is on its way as a whole answers whoever needs a part of it.
         const parts = asked.filter(({ read, address }) => read && !alone.has(address));
-        const together = batch ? startTogether(batch, parts) : new Map<Asked, Promise<unknown>>();
+        const together = batch ? startTogether(batch, parts, startAlone) : new Map<Asked, Promise<unknown>>();
         return Promise.resolve(
           asked.map((each) => ({ answer: whole.get(each) ?? together.get(each) ?? startAlone(each) })),
         );
@@ -57,12 +57,16 @@ export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderS
     return loader;
   };
 
-  const startTogether = (batch: Batch, asked: readonly Asked[]): Map<Asked, Promise<unknown>> =>
+  const startTogether = (
+    batch: Batch,
+    asked: readonly Asked[],
+    alone: (asked: Asked) => Promise<unknown>,
+  ): Map<Asked, Promise<unknown>> =>
     new Map(
       companies(batch, asked).flatMap((company) => {
         const [first, ...others] = company;
         const list = batch.ask(exchanges.ask, [first.read, ...others.map(({ read }) => read)]);
-        return company.map((each): [Asked, Promise<unknown>] => [each.asked, pick(batch, list, each)]);
+        return company.map((each): [Asked, Promise<unknown>] => [each.asked, pick(batch, list, each, alone)]);
       }),
     );
 
@@ -70,14 +74,15 @@ export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderS
     batch: Batch,
     list: Promise<(read: RunRead) => unknown>,
     { asked, read }: Member,
+    alone: (asked: Asked) => Promise<unknown>,
   ): Promise<unknown> => {
     try {
       // What did not come back is asked alone, so that its error is the true one.
-      return (await list)(read) ?? asked.start();
+      return (await list)(read) ?? alone(asked);
     } catch (fault) {
       if (!(fault instanceof UpstreamError) || !MENDABLE.has(fault.code)) throw fault;
       if (REFUSALS.has(fault.code)) refuse(batch);
-      return asked.start();
+      return alone(asked);
     }
   };
 

@@ -99,6 +99,7 @@ async function stepByLink<At, Item>(
 ): Promise<Step<Item>> {
   const page = await session.read(row, at, { query: { ...base, ...query }, ...(part ? { part } : {}) });
   const link = nextOf(page, row.path);
+  if (link && serialize(link) === serialize(query)) throw circle(row.path);
   const next = link && { query: link, skip: 0 };
   const last = page.results.length - 1;
   return {
@@ -134,12 +135,13 @@ async function stepByOffset<At, Item>(
 const offsetOf = ({ query, skip }: Position) => (Number(query["offset"]) || 0) + skip;
 const positionAt = (offset: number): Position => ({ query: { offset: `${offset}` }, skip: 0 });
 
+const circle = (route: string) =>
+  new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's page links lead in a circle.", {
+    upstream: { method: "GET", route },
+  });
+
 function refuseEndlessWalk(seen: ReadonlySet<string>, next: Query, route: string): void {
-  if (seen.has(serialize(next))) {
-    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's page links lead in a circle.", {
-      upstream: { method: "GET", route },
-    });
-  }
+  if (seen.has(serialize(next))) throw circle(route);
   if (seen.size >= MOST_PAGES) {
     throw new UpstreamError(
       "PAGE_LIMIT_REACHED",

@@ -123,9 +123,9 @@ function secondsOf(retryAfter: string | null): number | null {
 /** Codes of failures before anything was sent: the command cannot have happened. */
 const NOT_SENT =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|EPROTO|ERR_(?:SSL|TLS)_\w+|CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+)$/;
-const TIMEOUT = /^(?:UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
+const TIMEOUT = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
 /** Codes of zlib and brotli. */
-const DECODING = /^(?:Z_|ERR__)/;
+const DECODING = /^(?:Z_|ERR_(?:_|BROTLI|ZLIB))/;
 /** Codes of the operating system, of undici, and of a stream that ends before its time. */
 const CONNECTION = /^(?:E[A-Z]+$|UND_ERR_|ERR_STREAM_)/;
 
