@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { type ServerResponse } from "node:http";
 import { blockFieldSuggestionsPlugin } from "@escape.tech/graphql-armor-block-field-suggestions";
 import { useDisableIntrospection } from "@graphql-yoga/plugin-disable-introspection";
 import { renderGraphiQL } from "@graphql-yoga/render-graphiql";
@@ -68,15 +69,11 @@ export function createGateway({
     publicError(thrown, (unexpected) => log.error({ err: unexpected }, "unexpected error"));
   const publicRoot = config.PUBLIC_URL?.href.replace(/\/+$/, "");
 
-  const contextOf = (request: Request): Context => {
+  const contextOf = (request: Request, response: ServerResponse): Context => {
     const caller = {
       ...callerOf(request),
       deadline: Date.now() + config.REQUEST_TIMEOUT_MS,
-      signal: AbortSignal.any([
-        request.signal,
-        endOf(request),
-        AbortSignal.timeout(config.REQUEST_TIMEOUT_MS),
-      ]),
+      signal: AbortSignal.any([endOf(request, response), AbortSignal.timeout(config.REQUEST_TIMEOUT_MS)]),
     };
     const limits = { maxExchanges: config.MAX_UPSTREAM_REQUESTS, width: config.MAX_UPSTREAM_WIDTH };
     return {
@@ -87,9 +84,9 @@ export function createGateway({
     };
   };
 
-  const graphql = createYoga({
+  const graphql = createYoga<{ readonly res: ServerResponse }>({
     schema,
-    context: ({ request }) => contextOf(request),
+    context: ({ request, res }) => contextOf(request, res),
     graphqlEndpoint: "/graphql",
     landingPage: false,
     graphiql: config.GRAPHIQL && graphiqlOptions(exampleToken ?? null),

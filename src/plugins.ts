@@ -1,3 +1,4 @@
+import { type ServerResponse } from "node:http";
 import { type ExecutionArgs, type ExecutionResult, getOperationAST, type GraphQLError } from "graphql";
 import { type Plugin, type YogaInitialContext } from "graphql-yoga";
 import { callerOf } from "./caller.ts";
@@ -28,8 +29,15 @@ function courseOf(request: Request): Course {
   return course;
 }
 
-/** Fires when the answer is complete. */
-export const endOf = (request: Request): AbortSignal => courseOf(request).over.signal;
+/**
+ * Fires when the answer is complete, and when the caller leaves before. Told by node's own response: the adapter's
+ * `request.signal` is an imitation that `AbortSignal.any` does not follow on every Node.
+ */
+export function endOf(request: Request, response: ServerResponse): AbortSignal {
+  const { over } = courseOf(request);
+  response.once("close", () => over.abort());
+  return over.signal;
+}
 
 const requestOf = (context: unknown): Request => (context as YogaInitialContext).request;
 

@@ -1,6 +1,6 @@
 import { group } from "../rest/endpoints.ts";
 import { lists } from "../rest/lists.ts";
-import { type GroupRecord } from "../rest/records.ts";
+import { GROUP_COUNTERS, type GroupRecord } from "../rest/records.ts";
 import { type RunAddress } from "../rest/reference.ts";
 import { builder } from "./builder.ts";
 import { fieldsOf } from "./fields.ts";
@@ -10,18 +10,8 @@ import { lookUp } from "./look-up.ts";
 import { Entity, Experiment, Group, Run, Trackable } from "./refs.ts";
 import { act, mutations, remove, update } from "./verbs.ts";
 
-const COUNTERS = [
-  "num_experiments",
-  "num_pending_experiments",
-  "num_running_experiments",
-  "num_scheduled_experiments",
-  "num_succeeded_experiments",
-  "num_failed_experiments",
-  "num_stopped_experiments",
-] as const satisfies readonly (keyof GroupRecord)[];
-
 const ExperimentCounts = builder
-  .objectRef<Partial<Pick<GroupRecord, (typeof COUNTERS)[number]>>>("ExperimentCounts")
+  .objectRef<Partial<Pick<GroupRecord, (typeof GROUP_COUNTERS)[number]>>>("ExperimentCounts")
   .implement({
     description:
       "How many experiments of a group are in which state, as the service counts them. The counters can overlap.",
@@ -61,7 +51,7 @@ Group.implement({
     experimentCounts: t.field({
       type: ExperimentCounts,
       description: "Experiments of the group, counted by state.",
-      ...derived(COUNTERS, (record) => record),
+      ...derived(GROUP_COUNTERS, (record) => record),
     }),
     hasTensorboard: t.boolean({
       description: "Whether a tensorboard is running.",

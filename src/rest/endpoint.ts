@@ -72,7 +72,7 @@ export function respell<Same extends { readonly path: string }>(row: Same, spell
   return { ...row, method, path, fill: filler(path) };
 }
 
-const SPELLING = /^(?:GET|POST|PATCH|DELETE) (?:(?:\w[\w.-]*|\{\w+\})(?:\/|$))+$/;
+const SPELLING = /^(?:GET|POST|PATCH|DELETE) (?:(?:\w|\{\w+\})(?:[\w.-]|\{\w+\})*(?:\/|$))+$/;
 
 /** What is wrong with another spelling of a row; null when it can be used. */
 export function spellingFault({ path }: { readonly path: string }, spelling: string): string | null {

@@ -2,6 +2,7 @@ import { type Batch, byIds, ofGroup } from "./batches.ts";
 import { type Command, type Get, respell } from "./endpoint.ts";
 import { build, endpoints, experiment, group, job } from "./endpoints.ts";
 import { lists } from "./lists.ts";
+import { GROUP_COUNTERS } from "./records.ts";
 
 export type AnyRow = Get<never, unknown> | Command<never, unknown, never>;
 
@@ -31,19 +32,7 @@ const LACKS = {
   experiments: ["config", "resources", "num_jobs", "is_clone", "has_tensorboard"],
   jobs: ["config", "is_clone", "resources", "node_scheduled"],
   builds: ["config", "resources", "node_scheduled", "num_jobs", "num_experiments", "dockerfile", "commit"],
-  groups: [
-    "content",
-    "hptuning",
-    "current_iteration",
-    "has_tensorboard",
-    "num_experiments",
-    "num_pending_experiments",
-    "num_running_experiments",
-    "num_scheduled_experiments",
-    "num_succeeded_experiments",
-    "num_failed_experiments",
-    "num_stopped_experiments",
-  ],
+  groups: ["content", "hptuning", "current_iteration", "has_tensorboard", ...GROUP_COUNTERS],
 };
 
 const PROFILES = {

@@ -178,6 +178,16 @@ const GroupSchema = z.object({
   num_stopped_experiments: integer,
 });
 export type GroupRecord = z.output<typeof GroupSchema>;
+/** The experiments of a group by state; rows of lists lack them. */
+export const GROUP_COUNTERS = [
+  "num_experiments",
+  "num_pending_experiments",
+  "num_running_experiments",
+  "num_scheduled_experiments",
+  "num_succeeded_experiments",
+  "num_failed_experiments",
+  "num_stopped_experiments",
+] as const satisfies readonly (keyof GroupRecord)[];
 
 /** A machine is known by its name: without one it cannot be shown. */
 const Summary = {

@@ -398,7 +398,7 @@ async function startProcess(environment: Record<string, string>) {
   };
 }
 
-test("a started gateway writes no secret, whatever fails", async () => {
+test("a started gateway writes no secret and counts none, whatever fails", async () => {
   let turn = 0;
   const service = await startFake((seen) => {
     const [, echo] = ECHOES[turn % ECHOES.length] ?? [];
@@ -407,8 +407,12 @@ test("a started gateway writes no secret, whatever fails", async () => {
   });
   const { url, end } = await startProcess({ UPSTREAM_URL: service.url, UPSTREAM_RETRIES: "0" });
   for (const _ of STATUSES) await sayAll(url);
+  const counted = await (await fetch(`${url}/metrics`)).text();
   const written = await end();
-  expect(written).toContain("Rungraph is ready");
-  expect(hits(written)).toEqual([]);
+  // Both speak of the login, by its row.
+  for (const words of [counted, written]) {
+    expect(words).toContain("users/token/");
+    expect(hits(words)).toEqual([]);
+  }
   expect(service.seen().length).toBeGreaterThan(36 * STATUSES.length);
 }, 60_000);
