@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { type ServerResponse } from "node:http";
-import { blockFieldSuggestionsPlugin } from "@escape.tech/graphql-armor-block-field-suggestions";
 import { useDisableIntrospection } from "@graphql-yoga/plugin-disable-introspection";
 import { renderGraphiQL } from "@graphql-yoga/render-graphiql";
 import { createYoga, useExecutionCancellation } from "graphql-yoga";
@@ -14,7 +13,7 @@ import { publicError } from "./graphql/errors.ts";
 import { schema } from "./graphql/schema.ts";
 import { createDoor } from "./http.ts";
 import { useOperationLimits } from "./limits.ts";
-import { endOf, useEndOfRequest, useReports, useRequestIds } from "./plugins.ts";
+import { endOf, useEndOfRequest, useLastWords, useReports } from "./plugins.ts";
 import { type Batch } from "./rest/batches.ts";
 import { createClient } from "./rest/client.ts";
 import { describeServer, type ProfileName, type Server } from "./rest/profile.ts";
@@ -99,7 +98,7 @@ export function createGateway({
     cors: false,
     logging: false,
     plugins: [
-      useRequestIds(),
+      useLastWords({ suggestions: config.INTROSPECTION }),
       useReports(telemetry.operation),
       ...useOperationLimits({
         depth: config.MAX_DEPTH,
@@ -110,26 +109,18 @@ export function createGateway({
       }),
       useExecutionCancellation(),
       useEndOfRequest(),
-      ...(config.INTROSPECTION ? [] : [useDisableIntrospection(), blockFieldSuggestionsPlugin()]),
+      ...(config.INTROSPECTION ? [] : [useDisableIntrospection()]),
     ],
   });
 
-  let draining = false;
-  return {
-    handle: createDoor({
-      graphql: (request, response) => void graphql(request, response),
-      download: createDownloads({ client, server, publicError: toPublic }),
-      telemetry: config.METRICS ? telemetry : null,
-      origins: config.CORS_ORIGINS,
-      maxBodyBytes: config.MAX_BODY_BYTES,
-      isDraining: () => draining,
-    }),
-    /** From now on not ready: a balancer sends no more requests here. */
-    drain: () => {
-      draining = true;
-    },
-    close: () => client.close(),
-  };
+  const door = createDoor({
+    graphql: (request, response) => void graphql(request, response),
+    download: createDownloads({ client, server, publicError: toPublic }),
+    telemetry: config.METRICS ? telemetry : null,
+    origins: config.CORS_ORIGINS,
+    maxBodyBytes: config.MAX_BODY_BYTES,
+  });
+  return { handle: door.listen, drain: door.drain, close: () => client.close() };
 }
 
 const factsOf = (config: Config, server: Server): GatewayFacts => ({

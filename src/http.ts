@@ -1,5 +1,6 @@
 import { type IncomingMessage, type ServerResponse } from "node:http";
 import cors from "cors";
+import { identifyNode } from "./caller.ts";
 import { type Telemetry } from "./telemetry.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
@@ -12,12 +13,19 @@ export interface DoorSettings {
   readonly telemetry: Telemetry | null;
   readonly origins: readonly string[];
   readonly maxBodyBytes: number;
-  readonly isDraining: () => boolean;
+}
+
+export interface Door {
+  readonly listen: Listener;
+  /** From now on not ready, and every answer closes its connection: a balancer sends its requests elsewhere. */
+  readonly drain: () => void;
 }
 
 /** The front of the house: probes, metrics, CORS and the rules for bodies; behind it downloads and GraphQL. */
-export function createDoor(settings: DoorSettings): Listener {
+export function createDoor(settings: DoorSettings): Door {
   const { graphql, download, telemetry, maxBodyBytes } = settings;
+  const open = new Set<ServerResponse>();
+  let draining = false;
   // Exact origins, never `*`, and no credentials: tokens travel in a header that only the page's own code can set.
   const allow = cors({
     origin: [...settings.origins],
@@ -35,7 +43,7 @@ export function createDoor(settings: DoorSettings): Listener {
     const [path] = (request.url ?? "").split("?", 1);
     if (path === "/healthz") return answer(response, 200, "alive\n");
     if (path === "/readyz")
-      return settings.isDraining() ? answer(response, 503, "draining\n") : answer(response, 200, "ready\n");
+      return draining ? answer(response, 503, "draining\n") : answer(response, 200, "ready\n");
     if (path === "/metrics" && telemetry) return void answerMetrics(response, telemetry);
     if (download(request, response)) return;
     if (path !== "/graphql") return answer(response, 404, "not found\n");
@@ -43,10 +51,27 @@ export function createDoor(settings: DoorSettings): Listener {
     void post(request, response);
   };
 
-  return (request, response) =>
-    settings.origins.length === 0
-      ? route(request, response)
-      : allow(request, response, () => route(request, response));
+  const enter: Listener = (request, response) => {
+    if (draining) closeBehind(response);
+    open.add(response);
+    response.once("close", () => open.delete(response));
+    if (settings.origins.length === 0) route(request, response);
+    else allow(request, response, () => route(request, response));
+  };
+
+  return {
+    listen: enter,
+    drain: () => {
+      draining = true;
+      for (const response of open) closeBehind(response);
+    },
+  };
+}
+
+/** Node's server does the rest when it is closed; a kept-alive connection it would leave open. */
+function closeBehind(response: ServerResponse): void {
+  if (response.headersSent) response.once("close", () => response.req.socket.destroySoon());
+  else response.setHeader("connection", "close");
 }
 
 function answer(
@@ -62,14 +87,17 @@ async function answerMetrics(response: ServerResponse, { metrics, contentType }:
   answer(response, 200, await metrics(), contentType);
 }
 
-const JSON_TYPE = /^application\/(?:json|graphql\+json)\b/i;
+const JSON_TYPE = /^application\/(?:json|graphql\+json)\b/;
 
 /**
  * Refuses what is no JSON (415: a page of another site can send forms and text, but no JSON, without being asked)
  * and what is too long (413). Gives whether the request may go on.
  */
 async function takeBody(request: IncomingMessage, response: ServerResponse, most: number): Promise<boolean> {
-  if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) {
+  const type = request.headers["content-type"]?.toLowerCase() ?? "";
+  // Yoga reads it by its small letters.
+  request.headers["content-type"] = type;
+  if (!JSON_TYPE.test(type)) {
     refuse(request, response, 415, "Expected a body of application/json.");
     return false;
   }
@@ -107,9 +135,13 @@ function refuse(
   message: string,
 ): void {
   const code = status === 413 ? "OPERATION_TOO_LARGE" : "BAD_USER_INPUT";
-  const body = JSON.stringify({ errors: [{ message, extensions: { code } }] });
-  response
-    .writeHead(status, { "content-type": "application/json; charset=utf-8", connection: "close" })
-    .end(body);
+  const { requestId } = identifyNode(request.headers);
+  const headers = {
+    "content-type": "application/json; charset=utf-8",
+    "x-request-id": requestId,
+    connection: "close",
+  };
+  response.writeHead(status, headers);
+  response.end(JSON.stringify({ errors: [{ message, extensions: { code, requestId } }] }));
   request.resume();
 }

@@ -2,7 +2,7 @@ import { type ServerResponse } from "node:http";
 import { type ExecutionArgs, type ExecutionResult, getOperationAST, type GraphQLError } from "graphql";
 import { type Plugin, type YogaInitialContext } from "graphql-yoga";
 import { callerOf } from "./caller.ts";
-import { withExtensions } from "./graphql/errors.ts";
+import { withExtensions, withoutSuggestions } from "./graphql/errors.ts";
 import { type OperationReport } from "./telemetry.ts";
 import { inSpan } from "./tracing.ts";
 
@@ -81,13 +81,18 @@ export function useReports(tell: (report: OperationReport) => void): Plugin {
   };
 }
 
-/** The request id goes into the answer's header and into every error. */
-export function useRequestIds(): Plugin {
+/**
+ * What is said last of every answer: the request id, in its header and in each error. Without introspection errors
+ * lose their "did you mean": no message may tell names of the schema then.
+ */
+export function useLastWords({ suggestions }: { readonly suggestions: boolean }): Plugin {
   return {
     onResultProcess({ request, result, setResult }) {
       if (!("errors" in result) || !result.errors) return;
       const { requestId } = callerOf(request);
-      const errors = result.errors.map((error: GraphQLError) => withExtensions(error, { requestId }));
+      const errors = result.errors.map((error: GraphQLError) =>
+        withExtensions(suggestions ? error : withoutSuggestions(error), { requestId }),
+      );
       setResult({ ...result, errors });
     },
     onResponse({ request, response }) {

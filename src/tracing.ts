@@ -22,7 +22,7 @@ export function inSpan<Answer>(
   });
 }
 
-const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
+const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
 /** The trace that an exchange belongs to: the active span's, or else the caller's own header when it is valid. */
 export function traceparentFor(given: unknown): string | null {

@@ -15,7 +15,9 @@ export function publicError(thrown: unknown, report: (unexpected: unknown) => vo
   if (cause instanceof Cancelled) return told("The request was cancelled.", { code: "REQUEST_CANCELLED" });
   if (located && isOfGraphQL(cause)) {
     const { code = "BAD_USER_INPUT", http } = located.extensions;
-    return told(withoutValues(located.message), { code, ...(http ? { http } : {}) });
+    // A body that is no request at all is no GraphQL answer: Yoga would call it one, with status 200.
+    const status = code === "BAD_REQUEST" && http ? { ...http, spec: false } : http;
+    return told(withoutValues(located.message), { code, ...(status ? { http: status } : {}) });
   }
   report(cause);
   return told("Something went wrong in the gateway.", { code: "INTERNAL_SERVER_ERROR" });
@@ -29,6 +31,10 @@ const withoutValues = (message: string): string =>
   message
     .replace(/(got invalid value) ["{[].*?(?= at "|; |$)/s, "$1")
     .replace(/((?:cannot represent|Expected|expected) [^:{["]*): *["{[].*$/s, "$1");
+
+/** The same error without the names that GraphQL suggests. */
+export const withoutSuggestions = (error: GraphQLError): GraphQLError =>
+  at(error, error.message.replaceAll(/\s*Did you mean .*?\?/g, ""), error.extensions);
 
 /** Errors of the language itself: syntax, validation, coercion of variables and scalars. They quote only the request. */
 function isOfGraphQL(cause: unknown): boolean {

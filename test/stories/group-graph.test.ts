@@ -184,9 +184,7 @@ async function startThrottled(allowed: number, profile: Profile = "polyaxon-0.4"
     if (passed >= allowed) {
       refused++;
       response.writeHead(429, { "content-type": "application/json", "retry-after": "42" });
-      response.end(
-        JSON.stringify({ detail: "Request was throttled. Expected available in 42 seconds." }),
-      );
+      response.end(JSON.stringify({ detail: "Request was throttled. Expected available in 42 seconds." }));
       return;
     }
     passed++;
@@ -283,9 +281,13 @@ describe("on a server that allows 20 requests a minute", () => {
     const { ask, counts } = await startThrottled(0);
     const answer = await ask(GroupGraphDocument, WIDE);
     expect(answer.data).toEqual({ group: null });
-    expect(answer.errors?.map(({ path, extensions }) => [path, extensions["code"], extensions["retryAfterSeconds"]])).toEqual([
-      [["group"], "RATE_LIMITED", 42],
-    ]);
+    expect(
+      answer.errors?.map(({ path, extensions }) => [
+        path,
+        extensions["code"],
+        extensions["retryAfterSeconds"],
+      ]),
+    ).toEqual([[["group"], "RATE_LIMITED", 42]]);
     expect(counts()).toEqual({ passed: 0, refused: 2 });
   });
 });
@@ -370,7 +372,9 @@ describe("a service that asks for patience", () => {
     const { ask, calls } = await startImpatient("0", 2);
     const { data, errors } = await ask(LOOK_UP);
     expect(data).toEqual({ job: null });
-    expect(errors).toMatchObject([{ path: ["job"], extensions: { code: "RATE_LIMITED", retryAfterSeconds: 0 } }]);
+    expect(errors).toMatchObject([
+      { path: ["job"], extensions: { code: "RATE_LIMITED", retryAfterSeconds: 0 } },
+    ]);
     expect(calls()).toEqual([CALL, CALL]);
   });
 
@@ -379,7 +383,9 @@ describe("a service that asks for patience", () => {
     const { ask, calls } = await startImpatient("3", 1, { REQUEST_TIMEOUT_MS: "2000" });
     const { data, errors } = await ask(LOOK_UP);
     expect(data).toEqual({ job: null });
-    expect(errors).toMatchObject([{ path: ["job"], extensions: { code: "RATE_LIMITED", retryAfterSeconds: 3 } }]);
+    expect(errors).toMatchObject([
+      { path: ["job"], extensions: { code: "RATE_LIMITED", retryAfterSeconds: 3 } },
+    ]);
     expect(calls()).toEqual([CALL]);
   });
 

@@ -27,6 +27,7 @@ const LEFT_OUT = new Set([
   "durationSeconds",
   "Group.experiments",
   "User.projects",
+  "ExperimentJob.logs",
   ...["experiments", "jobs", "buildJobs", "groups"].map((list) => `Project.${list}`),
   "Experiment.job",
 ]);

@@ -1,0 +1,220 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test, vi } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** A service that answers nobody before the test says so. */
+async function startSlow() {
+  const asked: ServerResponse[] = [];
+  const server = createServer((_, response) => void asked.push(response));
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    /** What it was asked, once that is so many requests. */
+    asked: (count: number) =>
+      vi.waitFor(
+        () => {
+          expect(asked).toHaveLength(count);
+          return asked;
+        },
+        { timeout: 10_000, interval: 5 },
+      ),
+  };
+}
+
+/** The gateway as a process of its own, in front of this service. */
+async function startProcess(upstreamUrl: string, environment: Record<string, string> = {}) {
+  const child: ChildProcess = spawn(process.execPath, ["--import", "tsx", "src/main.ts"], {
+    cwd: ROOT,
+    env: { PATH: process.env["PATH"], PORT: "0", UPSTREAM_URL: upstreamUrl, ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const said = { out: "", err: "" };
+  child.stdout?.on("data", (chunk: Buffer) => (said.out += chunk.toString()));
+  child.stderr?.on("data", (chunk: Buffer) => (said.err += chunk.toString()));
+  const ended = once(child, "close").then(([code]) => code as number | null);
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  const printed = (expected: RegExp): Promise<RegExpExecArray> =>
+    vi.waitFor(
+      () => {
+        const match = expected.exec(said.out);
+        if (!match) throw new Error(`not printed yet: ${expected}; ${said.err}`);
+        return match;
+      },
+      { timeout: 15_000, interval: 5 },
+    );
+  const [, url = ""] = await printed(/Rungraph is ready: (http:\/\/\S+)\/graphql/);
+  return {
+    url,
+    port: Number(new URL(url).port),
+    ended,
+    err: () => said.err,
+    terminate: () => child.kill("SIGTERM"),
+    /** Asks it to stop, and waits until it does not listen any more. */
+    stop: async () => {
+      child.kill("SIGTERM");
+      await printed(/"msg":"draining"/);
+      await vi.waitFor(() => expect(connects(Number(new URL(url).port))).resolves.toBe("ECONNREFUSED"), {
+        timeout: 5_000,
+        interval: 5,
+      });
+    },
+  };
+}
+
+/** What comes of a new connection to this port: null, or why there is none. */
+async function connects(port: number): Promise<string | null> {
+  const socket = connect(port, "127.0.0.1");
+  const outcome = await new Promise<string | null>((done) => {
+    socket.once("connect", () => done(null));
+    socket.once("error", (fault: NodeJS.ErrnoException) => done(fault.code ?? "unknown"));
+  });
+  socket.destroy();
+  return outcome;
+}
+
+/** A connection that the test writes itself. */
+async function openSocket(port: number) {
+  const socket: Socket = connect(port, "127.0.0.1");
+  socket.on("error", () => {});
+  let read = "";
+  socket.on("data", (chunk: Buffer) => (read += chunk.toString()));
+  const closed = once(socket, "close");
+  await once(socket, "connect");
+  onTestFinished(() => void socket.destroy());
+  return {
+    write: (text: string) => new Promise<void>((done) => socket.write(text, () => done())),
+    read: () => read,
+    closed,
+  };
+}
+
+const QUERY = JSON.stringify({ query: `{ experiment(id: "ada.mnist.42") { status } }` });
+
+const askExperiment = (url: string) =>
+  fetch(`${url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: "token t0ken" },
+    body: QUERY,
+  });
+
+const answer = (response: ServerResponse | undefined) =>
+  response
+    ?.writeHead(200, { "content-type": "application/json" })
+    .end(JSON.stringify({ id: 42, last_status: "running" }));
+
+test("asked to stop, it answers what is under way, takes nothing new, says so, and ends with code 0", async () => {
+  const service = await startSlow();
+  const gateway = await startProcess(service.url);
+  // A connection in the middle of its request is no idle one: it is still answered.
+  const probe = await openSocket(gateway.port);
+  await probe.write("GET /readyz HTTP/1.1\r\nHost: gateway\r\n");
+  const underWay = askExperiment(gateway.url);
+  const [waiting] = await service.asked(1);
+
+  await gateway.stop();
+  await probe.write("\r\n");
+  await vi.waitFor(() => expect(probe.read()).toMatch(/^HTTP\/1\.1 503 [^]*draining\n/), 5_000);
+  answer(waiting);
+  expect(await (await underWay).json()).toEqual({ data: { experiment: { status: "RUNNING" } } });
+  expect(await gateway.ended).toBe(0);
+  expect(gateway.err()).not.toMatch(/^ {4}at /m);
+});
+
+test("what it answers while it stops tells callers to let go of the connection, so that it ends soon", async () => {
+  const service = await startSlow();
+  const gateway = await startProcess(service.url);
+  const before = await openSocket(gateway.port);
+  await before.write(
+    [
+      "POST /graphql HTTP/1.1",
+      "Host: gateway",
+      "Content-Type: application/json",
+      "Authorization: token t0ken",
+      `Content-Length: ${QUERY.length}`,
+      "",
+      QUERY,
+    ].join("\r\n"),
+  );
+  const during = await openSocket(gateway.port);
+  await during.write("GET /readyz HTTP/1.1\r\nHost: gateway\r\n");
+  const [waiting] = await service.asked(1);
+
+  await gateway.stop();
+  await during.write("\r\n");
+  answer(waiting);
+  await vi.waitFor(() => expect(before.read()).toContain("RUNNING"), 5_000);
+  await vi.waitFor(() => expect(during.read()).toContain("draining\n"), 5_000);
+  expect(before.read()).toMatch(/^connection: close\r$/im);
+  expect(during.read()).toMatch(/^connection: close\r$/im);
+  await Promise.all([before.closed, during.closed]);
+  expect(await gateway.ended).toBe(0);
+});
+
+const LOG = "/downloads/Sm9iOmFkYS9tbmlzdC8y/logs";
+
+/** So many logs that are being streamed, each after its first line: the service's ends of them, and what comes of them. */
+async function openLogs(gateway: { url: string }, service: Awaited<ReturnType<typeof startSlow>>, count: number) {
+  const opening = Array.from({ length: count }, () =>
+    fetch(gateway.url + LOG, { headers: { authorization: "token t0ken" } }),
+  );
+  const ends = await service.asked(count);
+  for (const end of ends) end.writeHead(200, { "content-type": "text/plain" }).write("first\n");
+  const responses = await Promise.all(opening);
+  // Watched from now on: some of them are to break off before anybody looks.
+  const outcomes = Promise.allSettled(responses.map((response) => response.text()));
+  return { outcomes, ends };
+}
+
+test("logs that are being streamed come to their own end", async () => {
+  const service = await startSlow();
+  const gateway = await startProcess(service.url);
+  const { outcomes, ends } = await openLogs(gateway, service, 5);
+  await gateway.stop();
+  const began = performance.now();
+  for (const end of ends) end.end("last\n");
+  expect(await outcomes).toEqual(
+    Array.from({ length: 5 }, () => ({ status: "fulfilled", value: "first\nlast\n" })),
+  );
+  expect(await gateway.ended).toBe(0);
+  // Connections that nobody uses any more are not waited for.
+  expect(performance.now() - began).toBeLessThan(3_500);
+});
+
+test("logs that do not end are cut off when DRAIN_TIMEOUT_MS is over, here and at the service", async () => {
+  const service = await startSlow();
+  const gateway = await startProcess(service.url, { DRAIN_TIMEOUT_MS: "300" });
+  const { outcomes, ends } = await openLogs(gateway, service, 5);
+  const cut = ends.map((end) => once(end, "close"));
+  const began = performance.now();
+  gateway.terminate();
+  // A cut log must not look whole.
+  expect((await outcomes).map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => "rejected"));
+  await Promise.all(cut);
+  expect(await gateway.ended).toBe(0);
+  expect(performance.now() - began).toBeLessThan(5_000);
+  expect(gateway.err()).not.toMatch(/^ {4}at /m);
+});
+
+test("asked a second time, it ends at once with code 1", async () => {
+  const service = await startSlow();
+  const gateway = await startProcess(service.url);
+  const underWay = expect(askExperiment(gateway.url)).rejects.toThrow("fetch failed");
+  await service.asked(1);
+  await gateway.stop();
+  gateway.terminate();
+  expect(await gateway.ended).toBe(1);
+  await underWay;
+});
