@@ -55,7 +55,8 @@ export function createDoor(settings: DoorSettings): Door {
     if (draining) closeBehind(response);
     open.add(response);
     response.once("close", () => open.delete(response));
-    if (settings.origins.length === 0) route(request, response);
+    if (!isAddressed(request)) answer(response, 400, "bad request\n");
+    else if (settings.origins.length === 0) route(request, response);
     else allow(request, response, () => route(request, response));
   };
 
@@ -66,6 +67,18 @@ export function createDoor(settings: DoorSettings): Door {
       for (const response of open) closeBehind(response);
     },
   };
+}
+
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
+
+/** Whether target and Host make a URL: the adapter below answers with a stack where they do not. */
+function isAddressed({ url = "", headers: { host = "localhost" } }: IncomingMessage): boolean {
+  return (
+    HOST.test(host) &&
+    url.startsWith("/") &&
+    URL.canParse(`http://${host}${url}`) &&
+    URL.canParse(url, `http://${host}`)
+  );
 }
 
 /** Node's server does the rest when it is closed; a kept-alive connection it would leave open. */

@@ -64,7 +64,6 @@ export interface Exchange<Answer> {
 export interface Answering {
   readonly status: number;
   readonly contentType: string | null;
-  readonly disposition: string | null;
   readonly stream: Readable;
 }
 
@@ -86,28 +85,22 @@ export interface Client {
 
 /** The one place that speaks HTTP to the service. Nothing of one caller is kept for another. */
 export function createClient(settings: ClientSettings): Client {
-  const agent = new Agent({
-    connections: settings.connections,
-    connect: { timeout: settings.connectTimeoutMs },
-    headersTimeout: settings.headersTimeoutMs,
-    bodyTimeout: settings.idleTimeoutMs,
-  }).compose(
-    // Known servers compress unasked. Error bodies are read as well.
-    interceptors.decompress({ skipErrorResponses: false }),
-  );
+  const agent = agentOf(settings, settings.connections);
+  // Callers take downloads as slowly as they like: they must not hold the connections that everybody waits for.
+  const downloads = agentOf(settings, null);
   const base = new URL(`${settings.upstreamUrl.pathname.replace(/\/+$/, "")}/api/v1/`, settings.upstreamUrl);
   const resilience = createResilience(settings);
 
   async function open(
     exchange: Exchange<unknown>,
     caller: Caller,
-    signal = caller.signal,
+    { signal = caller.signal, dispatcher = agent }: { signal?: AbortSignal; dispatcher?: Dispatcher } = {},
   ): Promise<Answering> {
     const { row, path, body = null } = exchange;
     if (caller.signal.aborted) throw tooLate(row, caller);
     let response: Dispatcher.ResponseData;
     try {
-      response = await agent.request({
+      response = await dispatcher.request({
         origin: base.origin,
         path: base.pathname + path,
         method: row.method,
@@ -133,7 +126,6 @@ export function createClient(settings: ClientSettings): Client {
     return {
       status: response.statusCode,
       contentType,
-      disposition: header(response, "content-disposition"),
       stream,
     };
   }
@@ -143,9 +135,9 @@ export function createClient(settings: ClientSettings): Client {
     exchange: Exchange<unknown>,
     caller: Caller,
     part: (answering: Answering) => Promise<Part>,
-    signal?: AbortSignal,
+    signal = caller.signal,
   ): Promise<Part> {
-    const answering = await open(exchange, caller, signal);
+    const answering = await open(exchange, caller, { signal });
     try {
       return await part(answering);
     } catch (cause) {
@@ -204,11 +196,24 @@ export function createClient(settings: ClientSettings): Client {
       }),
     take: (exchange, caller, part) => persist(exchange, caller, () => once(exchange, caller, part)),
     open: (exchange, caller) =>
-      resilience.once(() => observed(exchange, caller, () => open(exchange, caller))),
+      resilience.once(() =>
+        observed(exchange, caller, () => open(exchange, caller, { dispatcher: downloads })),
+      ),
     pressure: resilience.pressure,
-    close: () => agent.close(),
+    close: async () => void (await Promise.all([agent.close(), downloads.close()])),
   };
 }
+
+const agentOf = (settings: ClientSettings, connections: number | null): Dispatcher =>
+  new Agent({
+    connections,
+    connect: { timeout: settings.connectTimeoutMs },
+    headersTimeout: settings.headersTimeoutMs,
+    bodyTimeout: settings.idleTimeoutMs,
+  }).compose(
+    // Known servers compress unasked. Error bodies are read as well.
+    interceptors.decompress({ skipErrorResponses: false }),
+  );
 
 /** HTTP status, or the code of a failure without one. */
 const outcomeOf = (fault: unknown): string =>

@@ -47,11 +47,10 @@ async function startProcess(upstreamUrl: string, environment: Record<string, str
     await ended;
   });
   const printed = (expected: RegExp): Promise<RegExpExecArray> =>
-    vi.waitFor(
+    vi.waitUntil(
       () => {
-        const match = expected.exec(said.out);
-        if (!match) throw new Error(`not printed yet: ${expected}; ${said.err}`);
-        return match;
+        if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${said.err}`);
+        return expected.exec(said.out);
       },
       { timeout: 15_000, interval: 5 },
     );
