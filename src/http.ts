@@ -100,20 +100,19 @@ async function answerMetrics(response: ServerResponse, { metrics, contentType }:
   answer(response, 200, await metrics(), contentType);
 }
 
-const JSON_TYPE = /^application\/(?:json|graphql\+json)\b/;
+const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 
 /**
  * Refuses what is no JSON (415: a page of another site can send forms and text, but no JSON, without being asked)
  * and what is too long (413). Gives whether the request may go on.
  */
 async function takeBody(request: IncomingMessage, response: ServerResponse, most: number): Promise<boolean> {
-  const type = request.headers["content-type"]?.toLowerCase() ?? "";
-  // Yoga reads it by its small letters.
-  request.headers["content-type"] = type;
-  if (!JSON_TYPE.test(type)) {
+  if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) {
     refuse(request, response, 415, "Expected a body of application/json.");
     return false;
   }
+  // Yoga knows it by small letters only.
+  request.headers["content-type"] = "application/json";
   const length = request.headers["content-length"];
   if (length !== undefined) {
     if (Number(length) <= most) return true;

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createSocketServer, type Socket } from "node:net";
 import { once } from "node:events";
+import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import { onTestFinished } from "vitest";
 import { type Seen, type Told } from "./harness.ts";
@@ -169,12 +170,13 @@ export const trickle: Fault = ({ response, right }) => {
 /** The same chunk over and over, as fast as it is taken: so many times, or without end. */
 export const flood =
   ({ chunk, times = Number.POSITIVE_INFINITY }: { chunk: string | Buffer; times?: number }): Fault =>
-  async ({ response, right }) => {
+  ({ response, right }) => {
     response.writeHead(200, headersOf(right));
-    for (let sent = 0; sent < times && !response.destroyed; sent++) {
-      if (!response.write(chunk)) await Promise.race([once(response, "drain"), once(response, "close")]);
+    function* chunks() {
+      for (let sent = 0; sent < times; sent++) yield chunk;
     }
-    response.end();
+    // Who has had enough breaks off: that is no error here.
+    pipeline(Readable.from(chunks()), response, () => {});
   };
 
 /** A few bytes that inflate to as many megabytes of blanks. */
@@ -192,6 +194,7 @@ export async function bombOf(megabytes: number): Promise<Buffer> {
 }
 
 /** Sends on to another address. */
-export const redirect = (status: number, location: (request: IncomingMessage) => string): Fault =>
+export const redirect =
+  (status: number, location: (request: IncomingMessage) => string): Fault =>
   ({ request, response }) =>
     tell(response, { status, text: "", headers: { location: location(request) } });

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, type Dispatcher, interceptors } from "undici";
 import { readText, readWhole } from "./answer.ts";
 import { type Command, type Get } from "./endpoint.ts";
-import { Cancelled, UpstreamError } from "./errors.ts";
+import { Cancelled, DeadlineError, UpstreamError } from "./errors.ts";
 import { isThrottled, isTimeout, noAnswer, pauseAskedBy, refusal } from "./refusal.ts";
 import { createResilience, type Pressure, type ResilienceSettings } from "./resilience.ts";
 
@@ -97,7 +97,7 @@ export function createClient(settings: ClientSettings): Client {
     { signal = caller.signal, dispatcher = agent }: { signal?: AbortSignal; dispatcher?: Dispatcher } = {},
   ): Promise<Answering> {
     const { row, path, body = null } = exchange;
-    if (caller.signal.aborted) throw tooLate(row, caller);
+    if (caller.signal.aborted) throw left(row, caller, false);
     let response: Dispatcher.ResponseData;
     try {
       response = await dispatcher.request({
@@ -109,7 +109,7 @@ export function createClient(settings: ClientSettings): Client {
         signal,
       });
     } catch (cause) {
-      throw caller.signal.aborted ? left(row, caller) : noAnswer(row, cause);
+      throw caller.signal.aborted ? left(row, caller, true) : noAnswer(row, cause);
     }
     const contentType = header(response, "content-type");
     const stream = response.body;
@@ -141,7 +141,7 @@ export function createClient(settings: ClientSettings): Client {
     try {
       return await part(answering);
     } catch (cause) {
-      throw caller.signal.aborted ? left(exchange.row, caller) : noAnswer(exchange.row, cause);
+      throw caller.signal.aborted ? left(exchange.row, caller, true) : noAnswer(exchange.row, cause);
     }
   }
 
@@ -182,7 +182,7 @@ export function createClient(settings: ClientSettings): Client {
       const pause = pauseAskedBy(fault);
       if (!isThrottled(fault) || Date.now() + pause >= caller.deadline) throw fault;
       await sleep(pause, undefined, { signal: caller.signal }).catch(() => {
-        throw tooLate(row, caller);
+        throw left(row, caller, false);
       });
       return resilience.once(watched);
     }
@@ -243,18 +243,14 @@ function header(response: Dispatcher.ResponseData, name: string): string | null 
   return (Array.isArray(value) ? value[0] : value) ?? null;
 }
 
-/** The same before anything was sent: then a command cannot have happened. */
-const tooLate = (row: Row<never, unknown>, { signal }: Caller): Error =>
-  isTimeout(signal.reason)
-    ? new UpstreamError(
-        "UPSTREAM_TIMEOUT",
-        "The request's time was over before the service could be asked.",
-        {
-          upstream: { method: row.method, route: row.path },
-        },
-      )
-    : new Cancelled("The caller left.");
-
-/** Nobody is there to be told, or the whole request's time is over. */
-const left = (row: Row<never, unknown>, { signal }: Caller): Error =>
-  isTimeout(signal.reason) ? noAnswer(row, signal.reason) : new Cancelled("The caller left.");
+/** Nobody is there to be told any more, or the whole request's time is over; if nothing was sent, nothing can have happened. */
+function left({ method, path }: Row<never, unknown>, { signal }: Caller, sent: boolean): Error {
+  if (!isTimeout(signal.reason)) return new Cancelled("The caller left.");
+  const message = sent
+    ? "The service did not answer in time."
+    : "The request's time was over before the service could be asked.";
+  return new DeadlineError("UPSTREAM_TIMEOUT", message, {
+    upstream: { method, route: path },
+    ...(sent && method !== "GET" ? { outcome: "unknown" } : {}),
+  });
+}

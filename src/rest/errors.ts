@@ -47,5 +47,8 @@ export class UpstreamError extends Error {
   }
 }
 
+/** The time of the caller's whole request was over. It says nothing of the service. */
+export class DeadlineError extends UpstreamError {}
+
 /** The caller left before the answer: nobody is there to be told. */
 export class Cancelled extends Error {}

@@ -1,5 +1,5 @@
 import { errors } from "undici";
-import { Cancelled, UpstreamError, type UpstreamCode } from "./errors.ts";
+import { Cancelled, DeadlineError, UpstreamError, type UpstreamCode } from "./errors.ts";
 import { parseJson } from "./reader.ts";
 
 interface AskedRow {
@@ -179,6 +179,7 @@ const LONGEST_PAUSE = 2_000;
 /** Failures that speak against the service: out of reach, not ready, or silent. Not a refusal, nor a caller that left. */
 export const isOutage = (fault: Error): boolean =>
   fault instanceof UpstreamError &&
+  !(fault instanceof DeadlineError) &&
   (fault.code === "UPSTREAM_UNAVAILABLE" || fault.code === "UPSTREAM_TIMEOUT");
 
 /** Failures that a second try can mend. */

@@ -8,9 +8,9 @@ import {
   handleWhen,
   type IRetryBackoffContext,
   retry,
-  SamplingBreaker,
   wrap,
 } from "cockatiel";
+import { createBreaker } from "./breaker.ts";
 import { UpstreamError } from "./errors.ts";
 import { isOutage, isTransient, pauseBefore } from "./refusal.ts";
 
@@ -32,7 +32,7 @@ export interface Pressure {
 }
 
 /** Opens at half of at least 20 exchanges in 10 seconds, and lets one through after 5. */
-const CIRCUIT = { threshold: 0.5, duration: 10_000, minimumRps: 2 };
+const CIRCUIT = { seconds: 10, least: 20, share: 0.5 };
 const HALF_OPEN_AFTER_MS = 5_000;
 
 /** At most a tenth of the exchanges of the last 10 seconds may be second tries; a quiet gateway may make ten. */
@@ -44,7 +44,7 @@ const RETRY_WINDOW_MS = 10_000;
 export function createResilience({ retries, connections, queue }: ResilienceSettings) {
   const breaker = circuitBreaker(handleWhen(isOutage), {
     halfOpenAfter: HALF_OPEN_AFTER_MS,
-    breaker: new SamplingBreaker(CIRCUIT),
+    breaker: createBreaker(CIRCUIT),
   });
   const lanes = bulkhead(connections, queue);
   const budget = createBudget();

@@ -1,5 +1,5 @@
 import { request } from "node:http";
-import { getIntrospectionQuery } from "graphql";
+import { buildClientSchema, getIntrospectionQuery, type IntrospectionQuery } from "graphql";
 import pino from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../../src/config.ts";
@@ -64,7 +64,10 @@ describe("bodies", () => {
     ["a form", { body: new URLSearchParams({ query: STOP }) }],
     ["a multipart form", { body: form }],
     ["plain text", { body: asJson(STOP), headers: { "content-type": "text/plain" } }],
-    ["plain text that names JSON", { body: asJson(STOP), headers: { "content-type": "text/plain; application/json" } }],
+    [
+      "plain text that names JSON",
+      { body: asJson(STOP), headers: { "content-type": "text/plain; application/json" } },
+    ],
     ["a bare document", { body: STOP, headers: { "content-type": "application/graphql" } }],
     ["something without a type", { body: asJson(STOP), headers: { "content-type": "" } }],
   ])("of %s are refused, and nothing is run", async (_, sending) => {
@@ -151,15 +154,20 @@ describe("methods and paths", () => {
     expect([status, headers.get("allow")]).toEqual([405, "GET, POST"]);
   });
 
-  test.each(["/", "/graphql/", "/graphqlx", "/api/v1/ada/mnist", "/healthz/", "/downloads/x", "/favicon.ico"])(
-    "there is nothing at %s",
-    async (path) => {
-      const { url, calls } = await startDemoGateway();
-      const { status, text } = await send(url + path, { method: "GET" });
-      expect([status, text]).toEqual([404, "not found\n"]);
-      expect(calls()).toEqual([]);
-    },
-  );
+  test.each([
+    "/",
+    "/graphql/",
+    "/graphqlx",
+    "/api/v1/ada/mnist",
+    "/healthz/",
+    "/downloads/x",
+    "/favicon.ico",
+  ])("there is nothing at %s", async (path) => {
+    const { url, calls } = await startDemoGateway();
+    const { status, text } = await send(url + path, { method: "GET" });
+    expect([status, text]).toEqual([404, "not found\n"]);
+    expect(calls()).toEqual([]);
+  });
 });
 
 describe("pages of other origins", () => {
@@ -187,7 +195,13 @@ describe("pages of other origins", () => {
       expect(headers.get("access-control-allow-origin")).toBe(origin);
       expect(headers.get("vary")).toContain("Origin");
     }
-    for (const origin of ["https://evil.example", `${APP}.evil.example`, "http://app.example", `${APP}:8443`, "null"]) {
+    for (const origin of [
+      "https://evil.example",
+      `${APP}.evil.example`,
+      "http://app.example",
+      `${APP}:8443`,
+      "null",
+    ]) {
       const { headers } = await asking(url, path, origin);
       expect(headers.has("access-control-allow-origin")).toBe(false);
     }
@@ -208,7 +222,9 @@ describe("pages of other origins", () => {
     expect([status, text]).toEqual([204, ""]);
     expect(headers.get("access-control-allow-origin")).toBe(APP);
     expect(headers.get("access-control-allow-methods")).toBe("GET,POST");
-    expect(headers.get("access-control-allow-headers")).toBe("authorization,content-type,x-request-id,traceparent");
+    expect(headers.get("access-control-allow-headers")).toBe(
+      "authorization,content-type,x-request-id,traceparent",
+    );
     expect(headers.has("access-control-allow-credentials")).toBe(false);
     expect((await preflight("https://evil.example")).headers.has("access-control-allow-origin")).toBe(false);
     expect(calls()).toEqual([]);
@@ -224,9 +240,9 @@ describe("pages of other origins", () => {
 describe("the schema", () => {
   test("can be asked for, however shallow operations must be", async () => {
     const { ask } = await startDemoGateway({ env: { ...AS_IT_COMES, MAX_DEPTH: "1" } });
-    const { data, errors } = await ask<{ __schema: { types: object[] } }, object>(getIntrospectionQuery());
+    const { data, errors } = await ask<IntrospectionQuery, object>(getIntrospectionQuery());
     expect(errors).toBeUndefined();
-    expect(data.__schema.types.length).toBeGreaterThan(50);
+    expect(buildClientSchema(data).getType("Experiment")).toBeDefined();
   });
 
   test("cannot be asked for in circles", async () => {
@@ -247,7 +263,10 @@ describe("the schema", () => {
     [`{ entity(id: "x") { username } }`],
     [`{ group(id: "x") { experiments(orderBy: CREATED_ASD) { totalCount } } }`],
     [`mutation { login(input: { username: "a", password: "b", usernme: "a" }) { token } }`],
-    [`query G($o: RunOrder) { group(id: "x") { experiments(orderBy: $o) { totalCount } } }`, { o: "CREATED_ASD" }],
+    [
+      `query G($o: RunOrder) { group(id: "x") { experiments(orderBy: $o) { totalCount } } }`,
+      { o: "CREATED_ASD" },
+    ],
     [
       `mutation L($i: LoginInput!) { login(input: $i) { token } }`,
       { i: { usernme: "a", username: "b", password: "c" } },
@@ -333,7 +352,9 @@ describe("limits of an operation", () => {
   ])("one of %s is run", async (_, query) => {
     const { ask } = await startDemoGateway({ env: AS_IT_COMES });
     const { errors = [] } = await ask<unknown, object>(query);
-    expect(errors.filter(({ extensions }) => /^OPERATION_/.test(String(extensions["code"])))).toEqual([]);
+    expect(errors.filter(({ extensions }) => String(extensions["code"]).startsWith("OPERATION_"))).toEqual(
+      [],
+    );
   });
 
   test("fragments that double at every step are counted in no time", async () => {
@@ -375,7 +396,9 @@ describe("metrics", () => {
     await ask("{ canary ");
     const { status, headers, text } = await send(`${url}/metrics`, { method: "GET" });
     expect([status, headers.get("content-type")]).toEqual([200, expect.stringMatching(/^text\/plain/)]);
-    const lines = text.split("\n").filter((line) => /^rungraph_\w+(?:total|circuit|running|waiting|shed|open)\b/.test(line));
+    const lines = text
+      .split("\n")
+      .filter((line) => /^rungraph_\w+(?:total|circuit|running|waiting|shed|open)\b/.test(line));
     expect(lines.toSorted()).toEqual([
       "rungraph_circuit_open 0",
       `rungraph_exchanges_running 0`,
@@ -486,7 +509,12 @@ describe("the log", () => {
     const told = lines.map(({ msg, level, type, name, codes, method, route, outcome }) =>
       msg === "operation" ? { level, type, name, codes } : { level, method, route, outcome },
     );
-    const NOT_FOUND = { level: 20, method: "GET", route: "{owner}/{project}/experiments/{id}/", outcome: "404" };
+    const NOT_FOUND = {
+      level: 20,
+      method: "GET",
+      route: "{owner}/{project}/experiments/{id}/",
+      outcome: "404",
+    };
     expect(told).toEqual([
       NOT_FOUND,
       { level: 30, type: "query", name: "Page", codes: ["NOT_FOUND"] },
@@ -496,7 +524,21 @@ describe("the log", () => {
       { level: 30, type: "query", name: null, codes: ["BAD_USER_INPUT"] },
       { level: 30, type: "invalid", name: null, codes: ["GRAPHQL_VALIDATION_FAILED"] },
     ]);
-    const KEYS = ["codes", "hostname", "level", "method", "ms", "msg", "name", "outcome", "pid", "requestId", "route", "time", "type"];
+    const KEYS = [
+      "codes",
+      "hostname",
+      "level",
+      "method",
+      "ms",
+      "msg",
+      "name",
+      "outcome",
+      "pid",
+      "requestId",
+      "route",
+      "time",
+      "type",
+    ];
     for (const line of lines) expect(KEYS).toEqual(expect.arrayContaining(Object.keys(line)));
     for (const { ms } of lines) expect(Number.isInteger(ms)).toBe(true);
     expect(logged()).not.toMatch(/canary|4711|authorization/i);

@@ -258,6 +258,24 @@ describe("page links are computed, never followed", () => {
     ]);
   });
 
+  test("a cursor from before the profile was set goes on where it ended", async () => {
+    const { ask, calls, demo } = await startProfile("document");
+    const statuses = `query ($after: String) { thing: experiment(id: "ada.mnist.42") {
+      page: statuses(first: 2, after: $after) { nodes { key: rawStatus } totalCount pageInfo { hasNextPage endCursor } }
+    } }`;
+    const first = pageIn(await ask(statuses, {}));
+    expect(first).toMatchObject({ keys: ["created", "building"], hasNextPage: true });
+    calls();
+    const later = await startGateway({
+      upstream: demo,
+      token: tokenOf(demo, "ada"),
+      env: { UPSTREAM_PROFILE: "polyaxon-0.4" },
+    });
+    const second = pageIn(await later.ask(statuses, { after: first.endCursor }));
+    expect(second).toMatchObject({ keys: ["scheduled", "starting"], hasNextPage: true });
+    expect(calls()).toEqual(["GET ada/mnist/experiments/42/statuses?limit=2&offset=2"]);
+  });
+
   test("a walk gives every item once and in order, in steps of any size, however little the server gives", async () => {
     const { ask, list } = await startLongList();
     await fc.assert(

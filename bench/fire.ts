@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Dispatcher, Pool } from "undici";
+
+export interface Target {
+  readonly url: string;
+  readonly token: string;
+  /** The whole body of the GraphQL request. */
+  readonly body: string;
+}
+
+/** What came of one request: data without errors, an answer with errors, a refused connection, no whole answer. */
+type Outcome = "good" | "errors" | "refused" | "failed";
+
+export interface Fired {
+  /** Milliseconds of the good ones, in order of size. */
+  readonly times: readonly number[];
+  readonly counts: Readonly<Record<Outcome, number>>;
+  readonly seconds: number;
+}
+
+const codeOf = (fault: unknown): string =>
+  fault instanceof Error && "code" in fault ? String(fault.code) : "unknown";
+
+async function fireOne(pool: Dispatcher, { token, body }: Target): Promise<Outcome> {
+  try {
+    const response = await pool.request({
+      method: "POST",
+      path: "/graphql",
+      headers: { "content-type": "application/json", authorization: `token ${token}` },
+      body,
+    });
+    return (await response.body.text()).includes(`"errors":[`) ? "errors" : "good";
+  } catch (fault) {
+    return codeOf(fault) === "ECONNREFUSED" ? "refused" : "failed";
+  }
+}
+
+function createTally() {
+  const times: number[] = [];
+  const counts = { good: 0, errors: 0, refused: 0, failed: 0 };
+  const began = performance.now();
+  return {
+    add: (outcome: Outcome, ms: number) => {
+      counts[outcome]++;
+      if (outcome === "good") times.push(ms);
+    },
+    sum: (): Fired => ({
+      times: times.toSorted((one, other) => one - other),
+      counts: { ...counts },
+      seconds: (performance.now() - began) / 1_000,
+    }),
+  };
+}
+
+/** So many callers, each of which asks again as soon as it has its answer, until `until` is fulfilled. */
+export async function fireAtWidth(target: Target, width: number, until: Promise<unknown>): Promise<Fired> {
+  const pool = new Pool(target.url, { connections: width });
+  const tally = createTally();
+  const over = new AbortController();
+  const ending = until.then(() => over.abort());
+  const callers = Array.from({ length: width }, async () => {
+    while (!over.signal.aborted) {
+      const began = performance.now();
+      const outcome = await fireOne(pool, target);
+      tally.add(outcome, performance.now() - began);
+      // Nobody is there any more: not asked again in a hurry.
+      if (outcome !== "good") await sleep(20);
+    }
+  });
+  await Promise.all([ending, ...callers]);
+  const fired = tally.sum();
+  await pool.destroy();
+  return fired;
+}
+
+export interface Overload {
+  /** What came within the time of the overload. */
+  readonly within: Fired;
+  /** Requests that were begun a second. */
+  readonly offered: number;
+}
+
+/** Requests that fall in whether or not earlier ones were answered, for some seconds. */
+export async function fireAtRate(target: Target, perSecond: number, seconds: number): Promise<Overload> {
+  const pool = new Pool(target.url, { connections: 4_000, headersTimeout: 35_000 });
+  const tally = createTally();
+  const began = performance.now();
+  const running = new Set<Promise<void>>();
+  const observe = async () => {
+    const at = performance.now();
+    tally.add(await fireOne(pool, target), performance.now() - at);
+  };
+  let begun = 0;
+  while (performance.now() - began < seconds * 1_000) {
+    const due = ((performance.now() - began) / 1_000) * perSecond;
+    for (; begun < due; begun++) {
+      const one: Promise<void> = observe().finally(() => running.delete(one));
+      running.add(one);
+    }
+    await sleep(1);
+  }
+  const within = tally.sum();
+  // The callers of an overloaded service give up.
+  await pool.destroy();
+  await Promise.all(running);
+  return { within, offered: begun / within.seconds };
+}
+
+/** One request at a time until one takes less than `ms`: how long that took, in milliseconds. */
+export async function recover(target: Target, ms: number): Promise<number> {
+  const pool = new Pool(target.url, { connections: 1 });
+  const began = performance.now();
+  for (;;) {
+    const at = performance.now();
+    const outcome = await fireOne(pool, target);
+    if (outcome === "good" && performance.now() - at < ms) break;
+    if (performance.now() - began > 60_000) break;
+    await sleep(20);
+  }
+  const took = performance.now() - began;
+  await pool.destroy();
+  return took;
+}
+
+export const percentile = ({ times }: Fired, share: number): number =>
+  times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
+
+export const goodPerSecond = ({ counts, seconds }: Fired): number => counts.good / seconds;

@@ -1,0 +1,65 @@
+import { type ChildProcess, fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+export interface Service {
+  readonly url: string;
+  readonly token: string;
+  readonly stop: () => void;
+}
+
+export async function startService(): Promise<Service> {
+  const child = fork(new URL("./service.ts", import.meta.url), { execArgv: ["--import", "tsx"] });
+  const [told] = (await once(child, "message")) as [{ url: string; token: string }];
+  return { ...told, stop: () => child.kill() };
+}
+
+export interface Running {
+  readonly url: string;
+  /** From its start to the first `/readyz` that is 200, in milliseconds. */
+  readonly readyMs: number;
+  readonly child: ChildProcess;
+  readonly ended: Promise<number | null>;
+}
+
+/** The built gateway as a process of its own, as it comes, in front of the service. */
+export async function startGateway(service: Service): Promise<Running> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const began = performance.now();
+  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", "dist/main.js"], {
+    cwd: fileURLToPath(new URL("..", import.meta.url)),
+    env: {
+      PATH: process.env["PATH"],
+      PORT: String(port),
+      UPSTREAM_URL: service.url,
+      UPSTREAM_PROFILE: "polyaxon-0.4",
+    },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const ended = once(child, "exit").then(([code]) => code as number | null);
+  while (!(await isReady(url))) await sleep(5);
+  return { url, readyMs: performance.now() - began, child, ended };
+}
+
+export async function stopGateway({ child, ended }: Running): Promise<void> {
+  child.kill("SIGTERM");
+  await ended;
+}
+
+const isReady = (url: string): Promise<boolean> =>
+  fetch(`${url}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return port;
+}
