@@ -132,6 +132,13 @@ async function measureStart(service: Service): Promise<string[]> {
   ];
 }
 
+/** `SERVICE_OVERLOADED: 12`, for each code that operations had so far. */
+async function codesOf({ url }: Running): Promise<string> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const counted = [...text.matchAll(/^rungraph_operations_total\{type="query",code="(\w+)"\} (\d+)$/gm)];
+  return counted.map(([, code, count]) => `${code}: ${count}`).join(", ");
+}
+
 async function memoryOf({ url }: Running): Promise<{ resident: number; heap: number }> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const read = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
@@ -169,12 +176,15 @@ async function measureMemory(service: Service): Promise<string[]> {
   return rows;
 }
 
-const load = loadavg();
+const loadNow = () => loadavg()[0]?.toFixed(1);
+
+const before = loadNow();
 const service = await startService();
 const start = await measureStart(service);
 say(start.join("\n"));
 const gateway = await startGateway(service);
 const operations = await measureOperations(gateway, service);
+const codes = await codesOf(gateway);
 const overload = await measureOverload(gateway, service);
 say(overload.join("\n"));
 await stopGateway(gateway);
@@ -182,6 +192,7 @@ const drain = await measureDrain(service);
 say(drain.join("\n"));
 const memory = await measureMemory(service);
 service.stop();
+const after = loadNow();
 
 const [processor] = cpus();
 writeFileSync(
@@ -189,8 +200,9 @@ writeFileSync(
   `# Measured by \`npm run bench\`
 
 ${new Date().toISOString().slice(0, 10)}, ${process.platform} ${release()}, Node ${process.version}, ${cpus().length} cores (${processor?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB.
-Load generator, gateway (one process, at its default settings) and service share these cores; load average at the start
-${load[0]?.toFixed(1)}. Where that is more than a few tenths, other work ran beside and the figures are too low. The service answers from memory.
+Load generator, gateway (one process, at its default settings) and service share these cores. Load average: ${before} before,
+${after} after. Other processes shared the machine where the first is not near 0: then the figures are too low, and differ from run to
+run by a factor of two. The service answers from memory.
 
 ## Operations
 
@@ -199,6 +211,8 @@ ${SECONDS} s each, after a warm-up; every connection asks again as soon as it ha
 | Operation | Connections | Requests a second | p50 | p99 | Not good |
 |---|---|---|---|---|---|
 ${operations.join("\n")}
+
+Codes of these operations: ${codes}. An operation of many exchanges is refused where more of them wait than UPSTREAM_QUEUE.
 
 ## Five times too much
 

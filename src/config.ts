@@ -122,6 +122,8 @@ const Settings = z.object({
   MAX_ALIASES: count(100),
   /** Most fields at the root of a query; of a mutation it is half of that. */
   MAX_ROOT_FIELDS: count(20),
+  /** GraphQL requests at a time; beyond them one is refused at once. */
+  MAX_OPERATIONS: count(256),
   /** Longest body of a request, in bytes. */
   MAX_BODY_BYTES: count(256_000),
   /** Origins whose pages may ask, separated by commas, such as `https://app.example.com`. No credentials are taken. */

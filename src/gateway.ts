@@ -119,6 +119,7 @@ export function createGateway({
     telemetry: config.METRICS ? telemetry : null,
     origins: config.CORS_ORIGINS,
     maxBodyBytes: config.MAX_BODY_BYTES,
+    maxOperations: config.MAX_OPERATIONS,
   });
   return { handle: door.listen, drain: door.drain, close: () => client.close() };
 }

@@ -13,6 +13,8 @@ export interface DoorSettings {
   readonly telemetry: Telemetry | null;
   readonly origins: readonly string[];
   readonly maxBodyBytes: number;
+  /** Most GraphQL requests at a time. */
+  readonly maxOperations: number;
 }
 
 export interface Door {
@@ -23,9 +25,10 @@ export interface Door {
 
 /** The front of the house: probes, metrics, CORS and the rules for bodies; behind it downloads and GraphQL. */
 export function createDoor(settings: DoorSettings): Door {
-  const { graphql, download, telemetry, maxBodyBytes } = settings;
+  const { graphql, download, telemetry, maxBodyBytes, maxOperations } = settings;
   const open = new Set<ServerResponse>();
   let draining = false;
+  let operations = 0;
   // Exact origins, never `*`, and no credentials: tokens travel in a header that only the page's own code can set.
   const allow = cors({
     origin: [...settings.origins],
@@ -36,6 +39,11 @@ export function createDoor(settings: DoorSettings): Door {
   });
 
   const post = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    // Refused before anything is done for it: work on answers that come too late is lost.
+    if (operations >= maxOperations)
+      return refuse(request, response, 503, "The gateway has more to do than it can.");
+    operations++;
+    response.once("close", () => operations--);
     if (await takeBody(request, response, maxBodyBytes)) graphql(request, response);
   };
 
@@ -81,9 +89,14 @@ function isAddressed({ url = "", headers: { host = "localhost" } }: IncomingMess
   );
 }
 
-/** Node's server does the rest when it is closed; a kept-alive connection it would leave open. */
+/**
+ * Ends the connection behind an answer. A stream is not announced so: some clients take the end of such a connection
+ * for the end of the body, and a cut log would look whole.
+ */
 function closeBehind(response: ServerResponse): void {
-  if (response.headersSent) response.once("close", () => response.req.socket.destroySoon());
+  const { url = "", socket } = response.req;
+  if (response.headersSent || url.startsWith("/downloads/"))
+    response.once("close", () => socket.destroySoon());
   else response.setHeader("connection", "close");
 }
 
@@ -140,13 +153,15 @@ async function takeBody(request: IncomingMessage, response: ServerResponse, most
   return true;
 }
 
+const REFUSALS = { 413: "OPERATION_TOO_LARGE", 415: "BAD_USER_INPUT", 503: "SERVICE_OVERLOADED" };
+
 function refuse(
   request: IncomingMessage,
   response: ServerResponse,
-  status: 413 | 415,
+  status: keyof typeof REFUSALS,
   message: string,
 ): void {
-  const code = status === 413 ? "OPERATION_TOO_LARGE" : "BAD_USER_INPUT";
+  const code = REFUSALS[status];
   const { requestId } = identifyNode(request.headers);
   const headers = {
     "content-type": "application/json; charset=utf-8",

@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { type AddressInfo } from "node:net";
+import { type AddressInfo, Server as NetServer } from "node:net";
 import pino from "pino";
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import { type Demo } from "./demo/service.ts";
@@ -15,6 +15,9 @@ async function findUpstream({ UPSTREAM_URL }: Config) {
   const demo = await startDemo();
   return { url: new URL(demo.url), demo };
 }
+
+/** How long a request may be on its way in a connection that looks idle, in milliseconds. */
+const GRACE_MS = 1_000;
 
 /** A caller that dawdles is let go. */
 const SOCKET_LIMITS = { headersTimeout: 10_000, requestTimeout: 30_000, maxHeaderSize: 16_384 };
@@ -50,11 +53,13 @@ async function main(config: Config): Promise<void> {
     log.info("draining");
     gateway.drain();
     setTimeout(() => server.closeAllConnections(), config.DRAIN_TIMEOUT_MS).unref();
-    server.close(async () => {
+    // Only the listening ends: `http.Server.close` would also cut connections that look idle while a request is on
+    // its way in them. Those get their answer, and are idle for good a moment later.
+    NetServer.prototype.close.call(server, async () => {
       await Promise.all([gateway.close(), demo?.close()]);
       process.exit(0);
     });
-    server.closeIdleConnections();
+    setTimeout(() => setInterval(() => server.closeIdleConnections(), 100).unref(), GRACE_MS).unref();
   };
   process.once("SIGTERM", stop);
   process.once("SIGINT", stop);

@@ -81,23 +81,37 @@ function wishOf(info: GraphQLResolveInfo, typeName: string): Wish {
   const wish: Wish = { keys: [], early: [] };
   const type = info.schema.getType(typeName);
   if (isObjectType(type)) {
-    for (const { selectionSet } of info.fieldNodes) if (selectionSet) collect(selectionSet, type, info, wish);
+    const seen = new Set<string>();
+    for (const { selectionSet } of info.fieldNodes) {
+      if (selectionSet) collect(selectionSet, type, info, wish, seen);
+    }
   }
   byType.set(typeName, wish);
   return wish;
 }
 
-function collect(set: SelectionSetNode, type: GraphQLObjectType, info: GraphQLResolveInfo, wish: Wish): void {
+/** Each fragment is walked once, as the executor does it: spreads that double at every step must cost no time. */
+function collect(
+  set: SelectionSetNode,
+  type: GraphQLObjectType,
+  info: GraphQLResolveInfo,
+  wish: Wish,
+  seen: Set<string>,
+): void {
   for (const node of set.selections) {
     if (isLeftOut(node, info)) continue;
     if (node.kind === Syntax.FIELD) {
       addField(node, type, info, wish);
       continue;
     }
+    if (node.kind === Syntax.FRAGMENT_SPREAD) {
+      if (seen.has(node.name.value)) continue;
+      seen.add(node.name.value);
+    }
     const part = node.kind === Syntax.FRAGMENT_SPREAD ? info.fragments[node.name.value] : node;
     const on = part?.typeCondition?.name.value;
     const applies = !on || on === type.name || type.getInterfaces().some(({ name }) => name === on);
-    if (part && applies) collect(part.selectionSet, type, info, wish);
+    if (part && applies) collect(part.selectionSet, type, info, wish, seen);
   }
 }
 

@@ -41,6 +41,9 @@ export function readTolerantly<Schema extends z.ZodType>(
   const first = schema.safeParse(body);
   if (first.success) return { answer: first.data, faults: [] };
 
+  // So many wrong values are no slips of a server that answers what it should.
+  if (first.error.issues.length > MOST_FAULTS)
+    throw outsideTheDocument(nameOf(first.error.issues[0]?.path ?? []));
   const mended: unknown = structuredClone(body);
   const faults = new Set<string>();
   const nulled = new Set<string>();
@@ -62,6 +65,9 @@ export function readTolerantly<Schema extends z.ZodType>(
   }
 }
 
+/** Most values of one answer that are read as null because of their type. */
+const MOST_FAULTS = 1_000;
+
 const nameOf = (path: readonly PropertyKey[]) => path.map(String).join(".");
 
 /** `a`, `a.b`, `a.b.c` for the path a, b, c. */
@@ -82,19 +88,44 @@ function put(root: unknown, path: readonly PropertyKey[]): void {
   if (last !== undefined && typeof parent === "object" && parent !== null) Reflect.set(parent, last, null);
 }
 
+/** Deepest nesting of an answer: the documented ones have six levels. Deeper ones break what walks them. */
+const DEEPEST = 200;
+
 /**
  * Parses JSON text. Python's encoder writes `NaN` and `Infinity`, which are no JSON: they read as null.
  * Throws `SyntaxError`.
  */
 export function parseJson(text: string): unknown {
   const bare = text.startsWith("\uFEFF") ? text.slice(1) : text;
+  if (isTooDeep(bare)) throw new SyntaxError(`nested more than ${DEEPEST} levels deep`);
   try {
     return JSON.parse(bare);
-  } catch {
-    return JSON.parse(
-      bare.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, (token) =>
-        token.startsWith('"') ? token : "null",
-      ),
+  } catch (fault) {
+    if (!/NaN|Infinity/.test(bare)) throw fault;
+    // A string that never closes matches to the end: without that, each of its quotes would be tried anew.
+    const mended = bare.replace(/"(?:[^"\\]|\\.)*(?:"|$)|-?\b(?:NaN|Infinity)\b/gs, (token) =>
+      token.startsWith('"') ? token : "null",
     );
+    return JSON.parse(mended);
   }
+}
+
+const [QUOTE, BACKSLASH] = ['"', "\\"].map((character) => character.charCodeAt(0));
+const [OPEN_LIST, OPEN_OBJECT] = ["[", "{"].map((character) => character.charCodeAt(0));
+const [CLOSE_LIST, CLOSE_OBJECT] = ["]", "}"].map((character) => character.charCodeAt(0));
+
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (inString) {
+      if (code === BACKSLASH) index++;
+      else if (code === QUOTE) inString = false;
+    } else if (code === QUOTE) inString = true;
+    else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+      if (++depth > DEEPEST) return true;
+    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
+  }
+  return false;
 }

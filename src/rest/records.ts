@@ -240,8 +240,22 @@ export type ClusterRecord = z.output<typeof ClusterSchema>;
 const UserSchema = z.object({ username: text, email: text, is_superuser: flag });
 export type UserRecord = z.output<typeof UserSchema>;
 
+/** Longest page that is looked at: what the bytes of an answer could hold at most, if its records were real. */
+const LONGEST_PAGE = 100_000;
+
+/** Looked at as a whole first: a list of a million things that are no records is one fault, not a million. */
+const listOfObjects = (list: unknown): unknown =>
+  Array.isArray(list) && list.length <= LONGEST_PAGE && list.every(isObject) ? list : null;
+
 const pageOf = <Item extends z.ZodType>(item: Item) =>
-  json(z.object({ count: integer, next: text, previous: text, results: z.array(item) }));
+  json(
+    z.object({
+      count: integer,
+      next: text,
+      previous: text,
+      results: z.preprocess(listOfObjects, z.array(item)),
+    }),
+  );
 /** The envelope of every list: one page, and where the next one is. */
 export interface Page<Item> {
   readonly count?: number | null | undefined;

@@ -215,3 +215,320 @@ describe("an answer of the service cannot bring the gateway down", () => {
     },
   );
 });
+
+describe("poison in recorded answers", () => {
+  const POISON: readonly unknown[] = [
+    null,
+    true,
+    -1,
+    1e308,
+    0.5,
+    "",
+    "\u0000\uD800",
+    "x".repeat(5_000),
+    "../../admin",
+    "http://[",
+    "2020-99-99T99:99:99Z",
+    [],
+    [[]],
+    {},
+    { id: "x" },
+    { length: -1 },
+    [null, 7, "x", { id: 1 }],
+  ];
+  const bodies = RECORDINGS.flatMap((name) => readRecording(name))
+    .filter(
+      ({ method, status, ...line }) => method === "GET" && status === 200 && typeof line.json === "object",
+    )
+    .map((line) => line.json);
+
+  interface Poisoning {
+    readonly body: number;
+    readonly spots: readonly { readonly at: number; readonly how: number; readonly gone: boolean }[];
+  }
+  const poisonings: fc.Arbitrary<Poisoning> = fc.record({
+    body: fc.nat(bodies.length - 1),
+    spots: fc.array(fc.record({ at: fc.nat(), how: fc.nat(POISON.length - 1), gone: fc.boolean() }), {
+      minLength: 1,
+      maxLength: 4,
+    }),
+  });
+
+  /** Every place in a body: what holds it and under which key. */
+  const placesOf = (node: unknown): (readonly [object, string])[] =>
+    typeof node !== "object" || node === null
+      ? []
+      : Object.entries(node).flatMap(([key, value]) => [[node, key] as const, ...placesOf(value)]);
+
+  function poisoned({ body, spots }: Poisoning): unknown {
+    const copy: unknown = structuredClone(bodies[body]);
+    for (const { at, how, gone } of spots) {
+      const places = placesOf(copy);
+      const [node, key] = places[at % places.length] ?? [];
+      if (!node || key === undefined) continue;
+      if (gone) Reflect.deleteProperty(node, key);
+      else Reflect.set(node, key, POISON[how]);
+    }
+    return copy;
+  }
+
+  const RUN = `id uniqueName name description status phase tags createdAt startedAt finishedAt durationSeconds user { username }
+    statuses(first: 3) { nodes { status message createdAt details } }`;
+  const QUERY = `{
+    experiment(id: "ada.mnist.1") { ${RUN} isClone declarations resources config { raw } jobCount hasTensorboard lastMetric { name value raw }
+      original { id } buildJob { id } experimentGroup { id }
+      metrics(first: 3) { nodes { createdAt values { name value } } }
+      jobs(first: 3) { nodes { id role status nodeScheduled { name } } } }
+    job(id: "ada.mnist.jobs.1") { ${RUN} resources config { raw } nodeScheduled { name } }
+    buildJob(id: "ada.mnist.builds.1") { ${RUN} resources dockerfile commit jobCount experimentCount }
+    group(id: "ada.mnist.1") { ${RUN} content concurrency searchAlgorithm hptuning { raw } }
+    cluster { versionApi { major } nodes { name cpu memory } }
+    node(sequence: 1) { name gpus memory status }
+    viewer { username email }
+  }`;
+
+  test("makes no slip of ours: 2,000 mutants, whatever is asked of them", { timeout: 60_000 }, async () => {
+    let mutants: readonly unknown[] = [];
+    let asked = 0;
+    const service = await startFake(() => ({ json: mutants[asked++ % mutants.length] }));
+    const { ask, logged } = await startGateway({
+      upstream: service,
+      env: { LOG_LEVEL: "error", MAX_DEPTH: "20" },
+    });
+    const twenty = fc.array(poisonings, { minLength: 20, maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(twenty, async (given) => {
+        mutants = given.map(poisoned);
+        const answer = (await ask(QUERY)) as Answer<object>;
+        expect(codesOf(answer).filter((code) => !String(code).startsWith("UPSTREAM_BAD"))).toEqual([]);
+        expect(answer.data).toHaveProperty("experiment");
+      }),
+      { numRuns: 100, seed: 20_260_101, endOnFailure: true },
+    );
+    expect(logged()).not.toContain("unexpected");
+  });
+});
+
+describe("a request cannot bring the gateway down", () => {
+  test.each([
+    ["lists in lists", nested(100_000)],
+    ["a query of brackets", JSON.stringify({ query: nested(100_000, ["{a", "}"]) })],
+    ["a query of brackets never closed", JSON.stringify({ query: "{a".repeat(100_000) })],
+    [
+      "a query of lists as an argument",
+      JSON.stringify({ query: `{ experiment(id: ${nested(50_000)}) { id } }` }),
+    ],
+    [
+      "deep variables",
+      `{"query": "query ($id: ID!) { experiment(id: $id) { id } }", "variables": {"id": ${nested(100_000)}}}`,
+    ],
+    [
+      "deep extensions",
+      `{"query": "{ gateway { version } }", "extensions": ${'{"a":'.repeat(40_000)}1${"}".repeat(40_000)}}`,
+    ],
+  ])("by the depth of its JSON: %s", async (_, body) => {
+    const { url, ask } = await startGateway({ upstream: await startRecords(RECORDS) });
+    const { status, text } = await post(url, body);
+    expect(status).toBeLessThan(500);
+    expect(text).not.toMatch(/INTERNAL_SERVER_ERROR| {4}at |node_modules/);
+    expect(await ask(ASK)).toEqual(RUNNING);
+  });
+
+  test(
+    "by fragments that double at every step: they are refused before anything is sent",
+    { timeout: 5_000 },
+    async () => {
+      const service = await startRecords(RECORDS);
+      const { ask } = await startGateway({ upstream: service, env: { MAX_ROOT_FIELDS: "20" } });
+      const steps = Array.from(
+        { length: 60 },
+        (_, step) => `fragment F${step} on Query { ...F${step + 1} ...F${step + 1} }`,
+      );
+      const query = `{ ...F0 } ${steps.join(" ")} fragment F60 on Query { experiment(id: "ada.mnist.42") { status } }`;
+      const answer = (await ask(query)) as Answer<unknown>;
+      expect(codesOf(answer).length).toBeGreaterThan(0);
+      for (const code of codesOf(answer)) expect(code).toMatch(/^OPERATION_TOO_/);
+      expect(service.calls()).toEqual([]);
+    },
+  );
+
+  test("by fragments that double below a field", { timeout: 5_000 }, async () => {
+    const service = await startRecords(RECORDS);
+    const { ask } = await startGateway({ upstream: service });
+    const steps = Array.from(
+      { length: 60 },
+      (_, step) => `fragment F${step} on Experiment { ...F${step + 1} ...F${step + 1} }`,
+    );
+    const query = `{ experiment(id: "ada.mnist.42") { ...F0 } } ${steps.join(" ")} fragment F60 on Experiment { status }`;
+    const answer = (await ask(query)) as Answer<unknown>;
+    expect(codesOf(answer)).not.toContain("INTERNAL_SERVER_ERROR");
+    expect(service.calls().length).toBeLessThanOrEqual(1);
+  });
+
+  test("by a small document that needs many requests: it gets what one operation may have", async () => {
+    const service = await startFake(({ path }) =>
+      /jobs$/.test(path)
+        ? {
+            json: {
+              count: 150,
+              next: null,
+              results: Array.from({ length: 150 }, (_, id) => ({ id: id + 1 })),
+            },
+          }
+        : { json: { count: 1, next: null, results: [{ id: 1, status: "running" }] } },
+    );
+    const { ask } = await startGateway({ upstream: service });
+    const jobs = (id: number) =>
+      `e${id}: experiment(id: "ada.mnist.${id}") { jobs { nodes { statuses { nodes { status } } } } }`;
+    const answer = (await ask(`{ ${[1, 2, 3, 4].map(jobs).join(" ")} }`)) as Answer<Record<string, Jobs>>;
+    expect(service.calls()).toHaveLength(200);
+    expect(new Set(codesOf(answer))).toEqual(new Set(["REQUEST_LIMIT_EXCEEDED"]));
+    const statuses = Object.values(answer.data).flatMap(({ jobs: { nodes } }) => nodes);
+    expect(statuses.filter((node) => node.statuses !== null)).toHaveLength(196);
+    expect(codesOf(answer)).toHaveLength(600 - 196);
+  });
+  interface Jobs {
+    readonly jobs: { readonly nodes: readonly { readonly statuses: unknown }[] };
+  }
+
+  test("by 5,000 different documents", { timeout: 30_000 }, async () => {
+    const service = await startRecords(RECORDS);
+    const { url, ask } = await startGateway({ upstream: service });
+    for (let turn = 0; turn < 5_000; turn += 50) {
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, step) =>
+          post(url, JSON.stringify({ query: `query Q${turn + step} { a${turn + step}: __typename }` })),
+        ),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200));
+    }
+    expect(await ask(ASK)).toEqual(RUNNING);
+    expect(service.calls()).toHaveLength(1);
+  });
+});
+
+describe("passwords cannot be guessed many at a time", () => {
+  const login = (name: string, password: string) =>
+    `${name}: login(input: { username: "ada", password: "${password}" }) { token }`;
+  const many = Array.from({ length: 5 }, (_, turn) => login(`l${turn}`, `guess-${turn}`)).join(" ");
+
+  test.each([
+    ["aliases", `mutation { ${many} }`],
+    ["inline fragments", `mutation { ${login("a", "1")} ... on Mutation { ${login("b", "2")} } }`],
+    [
+      "fragments",
+      `mutation { ...A ...B } fragment A on Mutation { ${login("a", "1")} } fragment B on Mutation { ${login("b", "2")} }`,
+    ],
+    [
+      "fragments in fragments",
+      `mutation { ${login("a", "1")} ...A } fragment A on Mutation { ...B } fragment B on Mutation { ${login("b", "2")} }`,
+    ],
+    ["directives", `mutation { ${login("a", "1")} @include(if: true) ${login("b", "2")} @skip(if: false) }`],
+  ])("by %s", async (_, query) => {
+    const service = await startFake(() => ({ json: { token: "n3w" } }));
+    const { ask } = await startGateway({ upstream: service });
+    const answer = (await ask(query, {}, { token: null })) as Answer<unknown>;
+    expect(answer.data ?? null).toBeNull();
+    expect(codesOf(answer)).toContain("OPERATION_TOO_LARGE");
+    expect(service.calls()).toEqual([]);
+  });
+
+  test("by a batch, or by several operations of one document", async () => {
+    const service = await startFake(() => ({ json: { token: "n3w" } }));
+    const { url } = await startGateway({ upstream: service });
+    const one = { query: `mutation { ${login("a", "1")} }` };
+    expect((await post(url, JSON.stringify([one, one]))).status).toBe(400);
+    expect(service.calls()).toEqual([]);
+    const two = `mutation A { ${login("a", "1")} } mutation B { ${login("b", "2")} }`;
+    await post(url, JSON.stringify({ query: two, operationName: "A" }));
+    expect(service.calls()).toEqual(["POST users/token/"]);
+  });
+});
+
+/** Sends bytes as they are, and gives what comes back. */
+const raw = (url: string, bytes: string): Promise<string> =>
+  new Promise((resolve) => {
+    const { hostname, port } = new URL(url);
+    let answer = "";
+    const socket = connect(Number(port), hostname, () => socket.end(bytes));
+    socket.on("data", (chunk) => (answer += chunk.toString()));
+    socket.on("error", () => {}).on("close", () => resolve(answer));
+  });
+
+describe("a caller cannot put headers of its own on the way to the service", () => {
+  const body = JSON.stringify({ query: ASK });
+  const ENDS = ["\r\n", "\n", "\r", "\r\n ", "\u0085", "%0d%0a", "\\r\\n", "\u0000"];
+  const NAMES = ["authorization", "x-request-id", "traceparent"];
+  const WORDS: Readonly<Record<string, string>> = {
+    authorization: "token t0ken",
+    "x-request-id": "story-1",
+    traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+  };
+
+  test.each(NAMES.flatMap((name) => ENDS.map((end) => [name, JSON.stringify(end), end] as const)))(
+    "in %s behind %s",
+    async (name, _, end) => {
+      const service = await startRecords(RECORDS);
+      const { url } = await startGateway({ upstream: service });
+      const given = { ...WORDS, [name]: `${WORDS[name]}${end}x-smuggled: canary` };
+      const lines = Object.entries(given).map(([key, value]) => `${key}: ${value}`);
+      const head = [
+        "POST /graphql HTTP/1.1",
+        "host: a",
+        "connection: close",
+        "content-type: application/json",
+      ];
+      const sent = [...head, ...lines, `content-length: ${body.length}`, "", body].join("\r\n");
+      expect(await raw(url, sent)).toMatch(/^HTTP\/1\.1 (?:200|400)/);
+      for (const { headers } of service.seen()) {
+        expect(Object.keys(headers).filter((key) => !ALLOWED.has(key))).toEqual([]);
+        expect(JSON.stringify(headers)).not.toContain("canary");
+      }
+    },
+  );
+  const ALLOWED = new Set(["accept", "authorization", "x-request-id", "traceparent", "host", "connection"]);
+
+  test.each([
+    ["two lengths", "content-length: 5\r\ncontent-length: 60"],
+    ["a length and chunks", "content-length: 60\r\ntransfer-encoding: chunked"],
+    ["chunks that are none", "transfer-encoding: xchunked"],
+  ])("by %s in one request", async (_, lines) => {
+    const service = await startRecords(RECORDS);
+    const { url } = await startGateway({ upstream: service });
+    const head = `POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\nauthorization: token t0ken`;
+    expect(await raw(url, `${head}\r\n${lines}\r\n\r\n${body}`)).toMatch(/^HTTP\/1\.1 400/);
+    expect(service.calls()).toEqual([]);
+  });
+});
+
+test.each(["production", "development", "test", "", "nonsense"])(
+  "with NODE_ENV %j no error tells a stack, a host or a path",
+  async (environment) => {
+    vi.stubEnv("NODE_ENV", environment);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const broken = await listen((_, response) => void response.destroy());
+    const { url } = await startGateway({ upstream: { url: broken } });
+    const said = await Promise.all(
+      [
+        JSON.stringify({ query: ASK }),
+        JSON.stringify({ query: "{ experiment(" }),
+        JSON.stringify({ query: "{ nothing }" }),
+        JSON.stringify({ query: `{ experiment(id: 7.5) { status } }` }),
+        JSON.stringify({ query: "query ($id: ID!) { experiment(id: $id) { id } }", variables: { id: {} } }),
+        JSON.stringify({ query: 7 }),
+        JSON.stringify({}),
+        "null",
+        "[]",
+        "{",
+        "",
+      ].map((body) => post(url, body)),
+    );
+    for (const { text } of said) {
+      expect(text).toContain('"errors"');
+      expect(text).not.toMatch(
+        / {4}at |\.[jt]s:|node_modules|"stack"|originalError|127\.0\.0\.1|ECONN|ada\/mnist/,
+      );
+      expect(text).not.toContain(new URL(broken).port);
+    }
+  },
+);

@@ -48,6 +48,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   MAX_TOKENS: ["canary", "0"],
   MAX_ALIASES: ["canary", "0"],
   MAX_ROOT_FIELDS: ["canary", "0"],
+  MAX_OPERATIONS: ["canary", "0", "-1", "2.5"],
   MAX_BODY_BYTES: ["canary", "0", "256kB"],
   CORS_ORIGINS: [
     "canary",
@@ -100,6 +101,7 @@ describe("settings", () => {
       MAX_TOKENS: 4_000,
       MAX_ALIASES: 100,
       MAX_ROOT_FIELDS: 20,
+      MAX_OPERATIONS: 256,
       MAX_BODY_BYTES: 256_000,
       CORS_ORIGINS: [],
       METRICS: true,
