@@ -47,6 +47,9 @@ export function useOperationLimits({
           try {
             return parse(source, { ...options, maxTokens: tokens });
           } catch (fault) {
+            // The parser calls itself for each bracket.
+            if (fault instanceof RangeError)
+              throw tooLarge("Expected a document that is nested less deeply.", "OPERATION_TOO_DEEP");
             if (!(fault instanceof GraphQLError) || !fault.message.includes("Parsing aborted")) throw fault;
             throw tooLarge(`Expected a document of at most ${tokens} tokens, got a longer one.`);
           }

@@ -75,10 +75,20 @@ export function respell<Same extends { readonly path: string }>(row: Same, spell
 const SPELLING = /^(?:GET|POST|PATCH|DELETE) (?:(?:\w|\{\w+\})(?:[\w.-]|\{\w+\})*(?:\/|$))+$/;
 
 /** What is wrong with another spelling of a row; null when it can be used. */
-export function spellingFault({ path }: { readonly path: string }, spelling: string): string | null {
-  if (!SPELLING.test(spelling))
+export function spellingFault(
+  row: { readonly method: string; readonly path: string },
+  spelling: string,
+): string | null {
+  if (!SPELLING.test(spelling)) {
     return "expected a method and a path, such as POST superusers/revoke/{username}/";
-  const holes: readonly string[] = path.match(HOLE) ?? [];
+  }
+  // What writes must never be tried again as a read would be.
+  if (spelling.startsWith("GET ") !== (row.method === "GET")) {
+    return row.method === "GET"
+      ? "expected GET, for it reads"
+      : "expected POST, PATCH or DELETE, for it writes";
+  }
+  const holes: readonly string[] = row.path.match(HOLE) ?? [];
   const stranger = spelling.match(HOLE)?.find((hole) => !holes.includes(hole));
   return stranger ? `expected only the parameters ${holes.join(" ")}, got ${stranger}` : null;
 }

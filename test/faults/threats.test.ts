@@ -174,22 +174,21 @@ describe("an answer of the service cannot bring the gateway down", () => {
     expect(await ask(ASK)).toEqual(RUNNING);
   });
 
-  test(
-    "by text that is slow to read: quotes that are escaped and never closed",
-    { timeout: 5_000 },
-    async () => {
-      const text = `{"id": 42, "name": "${'\\"'.repeat(30_000)}`;
-      const service = await startFake(() => ({ text, headers: { "content-type": "application/json" } }));
-      const { ask } = await startGateway({
-        upstream: service,
-        env: { UPSTREAM_TIMEOUT_MS: "60000", REQUEST_TIMEOUT_MS: "60000" },
-      });
-      expect(codesOf((await ask(ASK)) as Answer<unknown>)).toEqual(["UPSTREAM_BAD_RESPONSE"]);
-    },
-  );
+  const QUOTES = '\\"'.repeat(120_000);
+  test.each([
+    ["never closed", `{"id": 42, "name": "${QUOTES}`],
+    ["never closed, behind a NaN", `{"id": NaN, "name": "${QUOTES}`],
+    // RED until the second look of `parseJson` takes this in one go.
+    ["never closed, and a lone backslash at the end", `{"id": NaN, "name": "${QUOTES}\\`],
+  ])("by text that is slow to read: quotes that are escaped and %s", { timeout: 5_000 }, async (_, text) => {
+    const service = await startFake(() => ({ text, headers: { "content-type": "application/json" } }));
+    const env = { UPSTREAM_TIMEOUT_MS: "60000", REQUEST_TIMEOUT_MS: "60000" };
+    const { ask } = await startGateway({ upstream: service, env });
+    expect(codesOf((await ask(ASK)) as Answer<unknown>)).toEqual(["UPSTREAM_BAD_RESPONSE"]);
+  });
 
-  test("by a long list of things that are no records", { timeout: 10_000 }, async () => {
-    const text = `{"results": [${"7,".repeat(200_000)}7]}`;
+  test("by a long list of things that are no records", { timeout: 5_000 }, async () => {
+    const text = `{"results": [${"7,".repeat(500_000)}7]}`;
     const service = await startFake(() => ({ text, headers: { "content-type": "application/json" } }));
     const { ask } = await startGateway({ upstream: service });
     const query = `{ experiment(id: "ada.mnist.42") { statuses { nodes { status } } } }`;
@@ -275,14 +274,14 @@ describe("poison in recorded answers", () => {
   const RUN = `id uniqueName name description status phase tags createdAt startedAt finishedAt durationSeconds user { username }
     statuses(first: 3) { nodes { status message createdAt details } }`;
   const QUERY = `{
-    experiment(id: "ada.mnist.1") { ${RUN} isClone declarations resources config { raw } jobCount hasTensorboard lastMetric { name value raw }
+    experiment(id: "ada.mnist.1") { ${RUN} isClone declarations resources config { __typename } jobCount hasTensorboard lastMetric { name value raw }
       original { id } buildJob { id } experimentGroup { id }
       metrics(first: 3) { nodes { createdAt values { name value } } }
       jobs(first: 3) { nodes { id role status nodeScheduled { name } } } }
-    job(id: "ada.mnist.jobs.1") { ${RUN} resources config { raw } nodeScheduled { name } }
-    buildJob(id: "ada.mnist.builds.1") { ${RUN} resources dockerfile commit jobCount experimentCount }
-    group(id: "ada.mnist.1") { ${RUN} content concurrency searchAlgorithm hptuning { raw } }
-    cluster { versionApi { major } nodes { name cpu memory } }
+    job(id: "ada.mnist.jobs.1") { ${RUN} resources config { __typename } nodeScheduled { name } }
+    buildJob(id: "ada.mnist.builds.1") { ${RUN} resources dockerfile commit jobCount }
+    group(id: "ada.mnist.1") { ${RUN} content concurrency searchAlgorithm hptuning { __typename } }
+    cluster { platformVersion { __typename } nodes { name cpu memory } }
     node(sequence: 1) { name gpus memory status }
     viewer { username email }
   }`;
@@ -300,7 +299,10 @@ describe("poison in recorded answers", () => {
       fc.asyncProperty(twenty, async (given) => {
         mutants = given.map(poisoned);
         const answer = (await ask(QUERY)) as Answer<object>;
-        expect(codesOf(answer).filter((code) => !String(code).startsWith("UPSTREAM_BAD"))).toEqual([]);
+        // An account without a name is nobody, and a machine can be missing from its cluster.
+        const expected = new Set(["UPSTREAM_BAD_RESPONSE", "UNAUTHENTICATED", "NOT_FOUND"]);
+        const slips = codesOf(answer).filter((code) => !expected.has(String(code)));
+        expect(slips).toEqual([]);
         expect(answer.data).toHaveProperty("experiment");
       }),
       { numRuns: 100, seed: 20_260_101, endOnFailure: true },
@@ -367,7 +369,7 @@ describe("a request cannot bring the gateway down", () => {
 
   test("by a small document that needs many requests: it gets what one operation may have", async () => {
     const service = await startFake(({ path }) =>
-      /jobs$/.test(path)
+      path.endsWith("jobs")
         ? {
             json: {
               count: 150,
@@ -423,7 +425,10 @@ describe("passwords cannot be guessed many at a time", () => {
       "fragments in fragments",
       `mutation { ${login("a", "1")} ...A } fragment A on Mutation { ...B } fragment B on Mutation { ${login("b", "2")} }`,
     ],
-    ["directives", `mutation { ${login("a", "1")} @include(if: true) ${login("b", "2")} @skip(if: false) }`],
+    [
+      "directives",
+      `mutation { ${login("a", "1").replace("{ token }", "@include(if: true) { token }")} ${login("b", "2").replace("{ token }", "@skip(if: false) { token }")} }`,
+    ],
   ])("by %s", async (_, query) => {
     const service = await startFake(() => ({ json: { token: "n3w" } }));
     const { ask } = await startGateway({ upstream: service });
@@ -450,7 +455,7 @@ const raw = (url: string, bytes: string): Promise<string> =>
   new Promise((resolve) => {
     const { hostname, port } = new URL(url);
     let answer = "";
-    const socket = connect(Number(port), hostname, () => socket.end(bytes));
+    const socket = connect(Number(port), hostname, () => socket.write(bytes));
     socket.on("data", (chunk) => (answer += chunk.toString()));
     socket.on("error", () => {}).on("close", () => resolve(answer));
   });

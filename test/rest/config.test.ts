@@ -26,6 +26,8 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
     '{"job.resume": 7}',
     '{"job.resume": "canary"}',
     '{"job.resume": "GET ../x"}',
+    '{"job.resume": "GET canary/{id}"}',
+    '{"job.read": "POST canary/{id}"}',
   ],
   PUBLIC_URL: ["canary", "javascript:canary", "https://service.example/?canary"],
   PORT: ["canary", "-1", "65536", "80.5"],
