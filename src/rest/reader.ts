@@ -103,7 +103,7 @@ export function parseJson(text: string): unknown {
   } catch (fault) {
     if (!/NaN|Infinity/.test(bare)) throw fault;
     // A string that never closes matches to the end: without that, each of its quotes would be tried anew.
-    const mended = bare.replace(/"(?:[^"\\]|\\.)*(?:"|$)|-?\b(?:NaN|Infinity)\b/gs, (token) =>
+    const mended = bare.replace(/"(?:[^"\\]|\\.)*(?:"|\\?$)|-?\b(?:NaN|Infinity)\b/gs, (token) =>
       token.startsWith('"') ? token : "null",
     );
     return JSON.parse(mended);
