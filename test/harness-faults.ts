@@ -7,7 +7,7 @@ import { onTestFinished } from "vitest";
 import { type Seen, type Told } from "./harness.ts";
 
 /** One exchange that is to go wrong, and what the service would have answered. */
-export interface Trouble {
+interface Trouble {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly right: Told;
@@ -100,7 +100,7 @@ export async function startCounter() {
   return { port, url: `http://127.0.0.1:${port}`, connections: () => connections };
 }
 
-export const bodyOf = (told: Told): Buffer =>
+const bodyOf = (told: Told): Buffer =>
   Buffer.from("json" in told ? JSON.stringify(told.json) : told.text);
 
 const headersOf = (told: Told) => ({

@@ -1,18 +1,17 @@
-import { request } from "node:http";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { startGateway, startRecords } from "../harness.ts";
 
 /** Sends what fetch would not. */
-const send = async (url: string, path: string, host: string) =>
-  new Promise<{ status: number | undefined; body: string }>((done, failed) => {
-    const headers = { host, "content-type": "application/json" };
-    request(url, { method: "POST", path, headers }, (response) => {
-      text(response).then((body) => done({ status: response.statusCode, body }), failed);
-    })
-      .on("error", failed)
-      .end(`{"query":"{ gateway { upstreamApiVersion } }"}`);
-  });
+async function send(url: string, path: string, host: string) {
+  const headers = { host, "content-type": "application/json" };
+  const sent = request(url, { method: "POST", path, headers });
+  sent.end(`{"query":"{ gateway { upstreamApiVersion } }"}`);
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  return { status: response.statusCode, body: await text(response) };
+}
 
 test.each(["a b", "[", "x:99999", "%", "a\\b@[", "http://x"])(
   "a Host that is none, %j, is 400 without a stack",
