@@ -100,8 +100,7 @@ export async function startCounter() {
   return { port, url: `http://127.0.0.1:${port}`, connections: () => connections };
 }
 
-const bodyOf = (told: Told): Buffer =>
-  Buffer.from("json" in told ? JSON.stringify(told.json) : told.text);
+const bodyOf = (told: Told): Buffer => Buffer.from("json" in told ? JSON.stringify(told.json) : told.text);
 
 const headersOf = (told: Told) => ({
   "content-type": "json" in told ? "application/json" : "text/plain",
