@@ -1,4 +1,4 @@
-import { type CodegenConfig } from "@graphql-codegen/cli";
+import type { CodegenConfig } from "@graphql-codegen/cli";
 
 /** Typed documents of `schema/operations`, as a frontend would generate them; the tests use them. */
 const config: CodegenConfig = {

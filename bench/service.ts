@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { setInterval } from "node:timers/promises";
 import { startDemo } from "../src/demo/service.ts";
 

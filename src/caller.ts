@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { type IncomingHttpHeaders } from "node:http";
-import { type Caller } from "./rest/client.ts";
+import type { IncomingHttpHeaders } from "node:http";
+import type { Caller } from "./rest/client.ts";
 import { traceparentFor } from "./tracing.ts";
 
 const TOKEN = /^(?:token|bearer) +([A-Za-z0-9._~+/=-]{1,4096})$/i;

@@ -1,14 +1,14 @@
-import { type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
-import { type GraphQLError } from "graphql";
+import type { GraphQLError } from "graphql";
 import { identifyNode } from "./caller.ts";
 import { withExtensions } from "./graphql/errors.ts";
 import { decodeId } from "./graphql/ids.ts";
-import { type Download } from "./graphql/logs.ts";
-import { type Answering, type Caller, type Client } from "./rest/client.ts";
+import type { Download } from "./graphql/logs.ts";
+import type { Answering, Caller, Client } from "./rest/client.ts";
 import { InputError, UpstreamError } from "./rest/errors.ts";
 import { offered } from "./rest/exchanges.ts";
-import { type Server } from "./rest/profile.ts";
+import type { Server } from "./rest/profile.ts";
 
 const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs)(?:\?|$)/;
 

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { type GraphiQLOptions } from "graphql-yoga";
+import type { GraphiQLOptions } from "graphql-yoga";
 
 /** Our own operations, beside the sources as beside the build. */
 const OPERATIONS = new URL("../schema/operations/", import.meta.url);

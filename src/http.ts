@@ -1,7 +1,7 @@
-import { type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import cors from "cors";
 import { identifyNode } from "./caller.ts";
-import { type Telemetry } from "./telemetry.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 

@@ -8,7 +8,7 @@ import {
   type ValidationContext,
   type ValidationRule,
 } from "graphql";
-import { type Plugin } from "graphql-yoga";
+import type { Plugin } from "graphql-yoga";
 
 export interface OperationLimits {
   /** Deepest nesting; introspection is exempt. */

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, Server as NetServer } from "node:net";
 import pino from "pino";
 import { type Config, ConfigError, readConfig } from "./config.ts";
-import { type Demo } from "./demo/service.ts";
+import type { Demo } from "./demo/service.ts";
 import { createGateway } from "./gateway.ts";
 
 const say = (text: string) => process.stdout.write(`${text}\n`);

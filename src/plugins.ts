@@ -1,9 +1,9 @@
-import { type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { type ExecutionArgs, type ExecutionResult, getOperationAST, type GraphQLError } from "graphql";
-import { type Plugin, type YogaInitialContext } from "graphql-yoga";
+import type { Plugin, YogaInitialContext } from "graphql-yoga";
 import { callerOf } from "./caller.ts";
 import { withExtensions, withoutSuggestions } from "./graphql/errors.ts";
-import { type OperationReport } from "./telemetry.ts";
+import type { OperationReport } from "./telemetry.ts";
 import { inSpan } from "./tracing.ts";
 
 /** What is known of a request from its beginning to its end. */

@@ -1,7 +1,7 @@
-import { type Logger } from "pino";
+import type { Logger } from "pino";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import { type ExchangeReport } from "./rest/client.ts";
-import { type Pressure } from "./rest/resilience.ts";
+import type { ExchangeReport } from "./rest/client.ts";
+import type { Pressure } from "./rest/resilience.ts";
 
 export interface OperationReport {
   readonly requestId: string;

@@ -1,4 +1,4 @@
-import { type Attributes } from "@opentelemetry/api";
+import type { Attributes } from "@opentelemetry/api";
 
 /** OpenTelemetry where its API is installed, and nothing where it is not: whoever wants spans brings an SDK. */
 const otel = await import("@opentelemetry/api").catch(() => null);

@@ -1,4 +1,4 @@
-import { type Reporter, type TestModule } from "vitest/node";
+import type { Reporter, TestModule } from "vitest/node";
 
 /** Closes a run with one plain line that counts its tests: `12 passed, 0 failed`. */
 export default class ClosingLine implements Reporter {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import { onTestFinished } from "vitest";
-import { type Seen, type Told } from "./harness.ts";
+import type { Seen, Told } from "./harness.ts";
 
 /** One exchange that is to go wrong, and what the service would have answered. */
 interface Trouble {

@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server } from "node:http";
-import { type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
 import { type DocumentNode, type GraphQLFormattedError, print } from "graphql";
 import pino from "pino";

@@ -1,5 +1,5 @@
 import SchemaBuilder from "@pothos/core";
-import { type Context } from "./context.ts";
+import type { Context } from "./context.ts";
 
 interface SchemaTypes {
   Context: Context;

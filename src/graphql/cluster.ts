@@ -1,6 +1,6 @@
 import { cluster } from "../rest/endpoints.ts";
 import { InputError } from "../rest/errors.ts";
-import { type ClusterRecord } from "../rest/records.ts";
+import type { ClusterRecord } from "../rest/records.ts";
 import { builder } from "./builder.ts";
 import { fieldsOf } from "./fields.ts";
 import { handle } from "./handle.ts";

@@ -1,8 +1,8 @@
-import { type ObjectRef } from "@pothos/core";
+import type { ObjectRef } from "@pothos/core";
 import { InputError } from "../rest/errors.ts";
-import { type Slice } from "../rest/pages.ts";
+import type { Slice } from "../rest/pages.ts";
 import { builder, type PothosTypes } from "./builder.ts";
-import { type Context } from "./context.ts";
+import type { Context } from "./context.ts";
 
 /*
  * Relay connections, forward only. Own code and not Pothos' Relay plugin: that one brings its own `Node` and its own

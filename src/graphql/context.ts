@@ -1,4 +1,4 @@
-import { type Session } from "../rest/session.ts";
+import type { Session } from "../rest/session.ts";
 
 type Capability = "LISTS" | "EXPERIMENT_JOB_LOGS";
 

@@ -1,11 +1,11 @@
 import { InputError } from "../rest/errors.ts";
 import { builder } from "./builder.ts";
 import { within } from "./connection.ts";
-import { type Handle } from "./handle.ts";
+import type { Handle } from "./handle.ts";
 import { decodeId } from "./ids.ts";
 import { arrive } from "./look-ahead.ts";
 import { Entity, Run } from "./refs.ts";
-import { type RunnableRecord } from "../rest/records.ts";
+import type { RunnableRecord } from "../rest/records.ts";
 
 /** Most ids of one `entities` field. */
 const MOST_IDS = 100;

@@ -2,7 +2,7 @@ import { experiment } from "../rest/endpoints.ts";
 import { slice } from "../rest/pages.ts";
 import { builder } from "./builder.ts";
 import { connect, connectionOf, type PageArgs, pageArgs, sliceRequest } from "./connection.ts";
-import { type Context } from "./context.ts";
+import type { Context } from "./context.ts";
 import { fieldsOf } from "./fields.ts";
 import { handle } from "./handle.ts";
 import { number } from "./ids.ts";

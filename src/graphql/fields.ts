@@ -1,7 +1,7 @@
-import { type ObjectRef } from "@pothos/core";
-import { type GraphQLResolveInfo } from "graphql";
-import { type PothosTypes } from "./builder.ts";
-import { type Context } from "./context.ts";
+import type { ObjectRef } from "@pothos/core";
+import type { GraphQLResolveInfo } from "graphql";
+import type { PothosTypes } from "./builder.ts";
+import type { Context } from "./context.ts";
 import { type Address, type Handle, type Kind, need } from "./handle.ts";
 import { follow, type Needs } from "./look-ahead.ts";
 

@@ -1,5 +1,5 @@
 import { builder } from "./builder.ts";
-import { type GatewayFacts } from "./context.ts";
+import type { GatewayFacts } from "./context.ts";
 
 const Capability = builder.enumType("Capability", {
   description:

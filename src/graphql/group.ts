@@ -1,7 +1,7 @@
 import { group } from "../rest/endpoints.ts";
 import { lists } from "../rest/lists.ts";
 import { GROUP_COUNTERS, type GroupRecord } from "../rest/records.ts";
-import { type RunAddress } from "../rest/reference.ts";
+import type { RunAddress } from "../rest/reference.ts";
 import { builder } from "./builder.ts";
 import { fieldsOf } from "./fields.ts";
 import { HyperparameterTuning } from "./hptuning.ts";

@@ -1,6 +1,6 @@
-import { type Get } from "../rest/endpoint.ts";
-import { type Page, type StatusRecord } from "../rest/records.ts";
-import { type Session } from "../rest/session.ts";
+import type { Get } from "../rest/endpoint.ts";
+import type { Page, StatusRecord } from "../rest/records.ts";
+import type { Session } from "../rest/session.ts";
 
 /** What names a thing towards the service: the segments of its path. */
 export type Address = Readonly<Record<string, string>>;

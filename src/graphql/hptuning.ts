@@ -1,4 +1,4 @@
-import { type HptuningRecord } from "../rest/records.ts";
+import type { HptuningRecord } from "../rest/records.ts";
 import { builder } from "./builder.ts";
 
 type Scalar = string | number | boolean;

@@ -1,17 +1,17 @@
-import { type Get } from "../rest/endpoint.ts";
+import type { Get } from "../rest/endpoint.ts";
 import { build, cluster, experiment, group, job, user } from "../rest/endpoints.ts";
 import { UpstreamError } from "../rest/errors.ts";
 import { lists } from "../rest/lists.ts";
-import {
-  type BuildRecord,
-  type ClusterRecord,
-  type ExperimentJobRecord,
-  type ExperimentRecord,
-  type GroupRecord,
-  type JobRecord,
-  type NodeRecord,
-  type RunnableRecord,
-  type UserRecord,
+import type {
+  BuildRecord,
+  ClusterRecord,
+  ExperimentJobRecord,
+  ExperimentRecord,
+  GroupRecord,
+  JobRecord,
+  NodeRecord,
+  RunnableRecord,
+  UserRecord,
 } from "../rest/records.ts";
 import {
   BUILD,
@@ -24,8 +24,8 @@ import {
   type RunAddress,
   type Spelling,
 } from "../rest/reference.ts";
-import { type Session } from "../rest/session.ts";
-import { type Address, type Kind } from "./handle.ts";
+import type { Session } from "../rest/session.ts";
+import type { Address, Kind } from "./handle.ts";
 
 /*
  * What shared code must know of each kind: one row a kind, no `if (kind === …)` anywhere else.

@@ -1,11 +1,11 @@
-import { type ObjectRef } from "@pothos/core";
-import { type Query } from "../rest/batches.ts";
-import { type Get } from "../rest/endpoint.ts";
+import type { ObjectRef } from "@pothos/core";
+import type { Query } from "../rest/batches.ts";
+import type { Get } from "../rest/endpoint.ts";
 import { InputError } from "../rest/errors.ts";
 import { lists } from "../rest/lists.ts";
 import { slice } from "../rest/pages.ts";
-import { type Page } from "../rest/records.ts";
-import { type RunAddress } from "../rest/reference.ts";
+import type { Page } from "../rest/records.ts";
+import type { RunAddress } from "../rest/reference.ts";
 import { builder, type PothosTypes } from "./builder.ts";
 import {
   connect,
@@ -17,7 +17,7 @@ import {
 } from "./connection.ts";
 import { fieldsOf, type Thing } from "./fields.ts";
 import { type Address, type Handle, handle } from "./handle.ts";
-import { type ByName } from "./kinds.ts";
+import type { ByName } from "./kinds.ts";
 import { BuildJob, Experiment, Group, Job, Project } from "./refs.ts";
 
 /*

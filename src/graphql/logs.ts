@@ -1,8 +1,8 @@
 import { InputError, UpstreamError } from "../rest/errors.ts";
-import { type LogWindow, type WindowRequest } from "../rest/window.ts";
+import type { LogWindow, WindowRequest } from "../rest/window.ts";
 import { builder } from "./builder.ts";
 import { within } from "./connection.ts";
-import { type Context } from "./context.ts";
+import type { Context } from "./context.ts";
 import { advance, type Handle } from "./handle.ts";
 import { idOf } from "./ids.ts";
 

@@ -12,7 +12,7 @@ import {
   type SelectionSetNode,
 } from "graphql";
 import { UpstreamError } from "../rest/errors.ts";
-import { type Context } from "./context.ts";
+import type { Context } from "./context.ts";
 import { type Address, advance, type Handle, has, type Kind, refer } from "./handle.ts";
 
 /** What a field needs of its parent, declared beside its resolver and kept in the field's `extensions`. */

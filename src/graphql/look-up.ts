@@ -1,12 +1,12 @@
 import { builder } from "./builder.ts";
-import { type Context } from "./context.ts";
-import { type Thing } from "./fields.ts";
+import type { Context } from "./context.ts";
+import type { Thing } from "./fields.ts";
 import { type Address, type Handle, handle } from "./handle.ts";
 import { EXAMPLES, identify, number } from "./ids.ts";
 import { arrive } from "./look-ahead.ts";
-import { type GraphQLResolveInfo } from "graphql";
-import { type ProjectAddress } from "./kinds.ts";
-import { type RunAddress } from "../rest/reference.ts";
+import type { GraphQLResolveInfo } from "graphql";
+import type { ProjectAddress } from "./kinds.ts";
+import type { RunAddress } from "../rest/reference.ts";
 
 /** A root field that finds a thing by its id: `experiment: t.field(lookUp(Experiment, "An experiment."))`. */
 export const lookUp = <R extends object, At extends Address>(target: Thing<R, At>, description: string) => ({

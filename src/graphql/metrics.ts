@@ -1,10 +1,10 @@
 import { experiment } from "../rest/endpoints.ts";
 import { slice } from "../rest/pages.ts";
-import { type MetricRecord as MetricRow } from "../rest/records.ts";
+import type { MetricRecord as MetricRow } from "../rest/records.ts";
 import { GROUP, parseReference } from "../rest/reference.ts";
 import { builder } from "./builder.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest, within } from "./connection.ts";
-import { type Context } from "./context.ts";
+import type { Context } from "./context.ts";
 import { encodeId } from "./ids.ts";
 import { arrive } from "./look-ahead.ts";
 import { Experiment, MetricRecord } from "./refs.ts";

@@ -1,8 +1,8 @@
-import { type Command } from "../rest/endpoint.ts";
-import { type NewMetric } from "../rest/endpoints.ts";
+import type { Command } from "../rest/endpoint.ts";
+import type { NewMetric } from "../rest/endpoints.ts";
 import { InputError } from "../rest/errors.ts";
-import { type MetricRecord as MetricRow } from "../rest/records.ts";
-import { type RunAddress } from "../rest/reference.ts";
+import type { MetricRecord as MetricRow } from "../rest/records.ts";
+import type { RunAddress } from "../rest/reference.ts";
 import { builder } from "./builder.ts";
 import { identify } from "./ids.ts";
 import { arrive } from "./look-ahead.ts";

@@ -1,11 +1,11 @@
-import {
-  type MetricRecord as MetricRow,
-  type StatusRecord as StatusRow,
-  type TrackedRecord,
-  type RunnableRecord,
+import type {
+  MetricRecord as MetricRow,
+  StatusRecord as StatusRow,
+  TrackedRecord,
+  RunnableRecord,
 } from "../rest/records.ts";
 import { builder } from "./builder.ts";
-import { type Address, type Handle, type Kind } from "./handle.ts";
+import type { Address, Handle, Kind } from "./handle.ts";
 import { kinds } from "./kinds.ts";
 
 /*

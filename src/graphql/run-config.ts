@@ -1,4 +1,4 @@
-import { type ConfigRecord } from "../rest/records.ts";
+import type { ConfigRecord } from "../rest/records.ts";
 import { builder } from "./builder.ts";
 
 type Known = ConfigRecord["known"];

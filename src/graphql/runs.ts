@@ -1,4 +1,4 @@
-import { type RunnableRecord, type TrackedRecord } from "../rest/records.ts";
+import type { RunnableRecord, TrackedRecord } from "../rest/records.ts";
 import { pageArgs } from "./connection.ts";
 import { fieldsOf } from "./fields.ts";
 import { type Handle, handle } from "./handle.ts";

@@ -1,4 +1,4 @@
-import { type TrackedRecord } from "../rest/records.ts";
+import type { TrackedRecord } from "../rest/records.ts";
 import { builder } from "./builder.ts";
 
 /** Every status that was seen, and where it stands in the life of a run. */

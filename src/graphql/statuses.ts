@@ -1,8 +1,8 @@
 import { slice } from "../rest/pages.ts";
-import { type TrackedRecord } from "../rest/records.ts";
+import type { TrackedRecord } from "../rest/records.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest } from "./connection.ts";
-import { type Context } from "./context.ts";
-import { type Handle } from "./handle.ts";
+import type { Context } from "./context.ts";
+import type { Handle } from "./handle.ts";
 import { encodeId } from "./ids.ts";
 import { arrive } from "./look-ahead.ts";
 import { StatusRecord, Trackable } from "./refs.ts";

@@ -1,5 +1,5 @@
 import { administration, user } from "../rest/endpoints.ts";
-import { type Session } from "../rest/session.ts";
+import type { Session } from "../rest/session.ts";
 import { builder } from "./builder.ts";
 import { fieldsOf } from "./fields.ts";
 import { handle } from "./handle.ts";

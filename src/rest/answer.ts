@@ -1,5 +1,5 @@
-import { type Readable } from "node:stream";
-import { type Answering, type ClientSettings, type Exchange } from "./client.ts";
+import type { Readable } from "node:stream";
+import type { Answering, ClientSettings, Exchange } from "./client.ts";
 import { UpstreamError, type UpstreamFacts } from "./errors.ts";
 import { parseJson, type Reading } from "./reader.ts";
 import { TooLarge } from "./refusal.ts";

@@ -1,6 +1,6 @@
-import { type Get } from "./endpoint.ts";
-import { type MetricRecord, type Page } from "./records.ts";
-import { type RunAddress } from "./reference.ts";
+import type { Get } from "./endpoint.ts";
+import type { MetricRecord, Page } from "./records.ts";
+import type { RunAddress } from "./reference.ts";
 
 /** Parameters behind the `?` of a list. */
 export type Query = Readonly<Record<string, string>>;

@@ -1,8 +1,8 @@
-import { type Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, type Dispatcher, interceptors } from "undici";
 import { readText, readWhole } from "./answer.ts";
-import { type Command, type Get } from "./endpoint.ts";
+import type { Command, Get } from "./endpoint.ts";
 import { Cancelled, DeadlineError, UpstreamError } from "./errors.ts";
 import { isThrottled, isTimeout, noAnswer, pauseAskedBy, refusal } from "./refusal.ts";
 import { createResilience, type Pressure, type ResilienceSettings } from "./resilience.ts";

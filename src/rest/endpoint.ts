@@ -1,5 +1,5 @@
 import { InputError } from "./errors.ts";
-import { type Reader } from "./reader.ts";
+import type { Reader } from "./reader.ts";
 
 /** The names between braces in a path: `{owner}/{project}/jobs/{id}/` has `owner`, `project` and `id`. */
 type Holes<Path extends string> = Path extends `${string}{${infer Hole}}${infer Rest}`

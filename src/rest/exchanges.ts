@@ -1,9 +1,9 @@
 import pLimit from "p-limit";
-import { type Query } from "./batches.ts";
-import { type Answering, type Caller, type Client } from "./client.ts";
-import { type Command, type Get } from "./endpoint.ts";
+import type { Query } from "./batches.ts";
+import type { Answering, Caller, Client } from "./client.ts";
+import type { Command, Get } from "./endpoint.ts";
 import { UpstreamError } from "./errors.ts";
-import { type AnyRow, type Server } from "./profile.ts";
+import type { AnyRow, Server } from "./profile.ts";
 
 export interface ExchangeSettings {
   readonly server: Server;

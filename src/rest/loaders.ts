@@ -1,8 +1,8 @@
 import DataLoader from "dataloader";
-import { type Batch, type RunRead } from "./batches.ts";
+import type { Batch, RunRead } from "./batches.ts";
 import { UpstreamError, type UpstreamCode } from "./errors.ts";
-import { type Exchanges } from "./exchanges.ts";
-import { type AnyRow } from "./profile.ts";
+import type { Exchanges } from "./exchanges.ts";
+import type { AnyRow } from "./profile.ts";
 
 export interface Asked {
   /** Filled path, query and, for a log, the window: what makes two reads the same. */

@@ -1,8 +1,8 @@
-import { type Get } from "./endpoint.ts";
+import type { Get } from "./endpoint.ts";
 import { InputError, UpstreamError } from "./errors.ts";
-import { type Page } from "./records.ts";
-import { type Query } from "./batches.ts";
-import { type Session, type Wants } from "./session.ts";
+import type { Page } from "./records.ts";
+import type { Query } from "./batches.ts";
+import type { Session, Wants } from "./session.ts";
 
 export interface Slice<Item> {
   readonly items: readonly { readonly cursor: string; readonly item: Item }[];

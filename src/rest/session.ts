@@ -1,9 +1,9 @@
-import { type Batch, type Query, type RunRead } from "./batches.ts";
-import { type Caller, type Client } from "./client.ts";
-import { type Command, type Get } from "./endpoint.ts";
+import type { Batch, Query, RunRead } from "./batches.ts";
+import type { Caller, Client } from "./client.ts";
+import type { Command, Get } from "./endpoint.ts";
 import { type Exchanges, type ExchangeSettings, openExchanges, searchOf } from "./exchanges.ts";
 import { createLoaders } from "./loaders.ts";
-import { type AnyRow } from "./profile.ts";
+import type { AnyRow } from "./profile.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./window.ts";
 
 export interface SessionSettings extends ExchangeSettings {

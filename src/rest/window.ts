@@ -1,4 +1,4 @@
-import { type Readable } from "node:stream";
+import type { Readable } from "node:stream";
 
 /** Either what follows a position, or the end of the log. Sizes are bytes of the log. */
 export type WindowRequest =

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import pino from "pino";
 import { expect, test } from "vitest";

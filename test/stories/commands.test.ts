@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
