@@ -8,16 +8,20 @@ import type { GraphQLResolveInfo } from "graphql";
 import type { ProjectAddress } from "./kinds.ts";
 import type { RunAddress } from "../rest/reference.ts";
 
+/** The `id` argument of whatever finds or changes a thing of one kind. */
+export const withId = ({ kind }: { readonly kind: { readonly name: string } }) =>
+  builder.args((t) => ({
+    id: t.id({
+      required: true,
+      description: `Global id, or unique name such as \`${EXAMPLES[kind.name]}\`.`,
+    }),
+  }));
+
 /** A root field that finds a thing by its id: `experiment: t.field(lookUp(Experiment, "An experiment."))`. */
 export const lookUp = <R extends object, At extends Address>(target: Thing<R, At>, description: string) => ({
   type: target,
   description,
-  args: builder.args((t) => ({
-    id: t.id({
-      required: true,
-      description: `Global id, or unique name such as \`${EXAMPLES[target.kind.name]}\`.`,
-    }),
-  })),
+  args: withId(target),
   resolve: (
     _: object,
     { id }: { id: string },

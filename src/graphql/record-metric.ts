@@ -6,8 +6,9 @@ import type { RunAddress } from "../rest/reference.ts";
 import { builder } from "./builder.ts";
 import { identify } from "./ids.ts";
 import { arrive } from "./look-ahead.ts";
+import { withId } from "./look-up.ts";
 import { type Below, Experiment, MetricRecord } from "./refs.ts";
-import { outcomeOf, payloadOf, type Verb, withId } from "./verbs.ts";
+import { outcomeOf, payloadOf, type Verb } from "./verbs.ts";
 
 const MetricValueInput = builder.inputType("MetricValueInput", {
   description: "A metric and its value.",

@@ -8,9 +8,10 @@ import { builder, type PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
 import type { Thing } from "./fields.ts";
 import { type Handle, handle } from "./handle.ts";
-import { checked, EXAMPLES, identify, idOf } from "./ids.ts";
+import { checked, identify, idOf } from "./ids.ts";
 import { type ByName, kinds } from "./kinds.ts";
 import { arrive } from "./look-ahead.ts";
+import { withId } from "./look-up.ts";
 import { Project, User } from "./refs.ts";
 
 /*
@@ -35,14 +36,6 @@ export const outcomeOf = (mutation: string) => `Outcome of \`${mutation}\`.`;
 /** `experiment`, `buildJob`: how a payload calls its record. */
 const fieldName = (kind: string) => `${kind.charAt(0).toLowerCase()}${kind.slice(1)}`;
 
-export const withId = ({ kind }: { readonly kind: { readonly name: string } }) =>
-  builder.args((t) => ({
-    id: t.id({
-      required: true,
-      description: `Global id, or unique name such as \`${EXAMPLES[kind.name]}\`.`,
-    }),
-  }));
-
 /** Hands the record to its selection: read now, after the command, and only when more than its address is selected. */
 const readAfterwards =
   <Of, R extends object>(part: (payload: Of) => Handle<R, RunAddress>) =>
@@ -50,6 +43,9 @@ const readAfterwards =
     arrive(part(payload), context, info);
 
 interface Outcome<R extends object> {
+  /** What the command was sent to. */
+  readonly source: Handle<R, RunAddress>;
+  /** The record that came of it: the same one, or a clone. */
   readonly thing: Handle<R, RunAddress>;
 }
 
@@ -93,23 +89,24 @@ export const update =
           input: t.arg({ type: input, required: true, description: "What to change." }),
         },
         resolve: async (_, { id, input: { description: text } }, { session }) => {
-          const { at } = identify(target.kind, "id", id);
+          const source = identify(target.kind, "id", id);
           if (text === undefined)
             throw new InputError("input: expected at least one field to change, got none");
-          const record = await session.send(row, at, { description: text });
-          return { thing: handle(target.kind, at, record) };
+          const record = await session.send(row, source.at, { description: text });
+          return { source, thing: handle(target.kind, source.at, record) };
         },
       }),
     );
   };
 
-/** A command on one record that the service answers with nothing of use. */
+/** A command without input on one record; `thingOf` tells what came of it, where that is not the record itself. */
 const command =
-  <R extends object>(
+  <R extends object, Answer>(
     target: Thing<R, RunAddress>,
-    row: Command<RunAddress, undefined>,
+    row: Command<RunAddress, Answer>,
     description: string,
     payload: (mutation: string) => ObjectRef<PothosTypes, Outcome<R>>,
+    thingOf: (source: Handle<R, RunAddress>, answer: Answer) => Handle<R, RunAddress> = (source) => source,
   ): Verb =>
   (name) => {
     const type = payload(name);
@@ -119,9 +116,8 @@ const command =
         description,
         args: withId(target),
         resolve: async (_, { id }, { session }) => {
-          const thing = identify(target.kind, "id", id);
-          await session.send(row, thing.at, undefined);
-          return { thing };
+          const source = identify(target.kind, "id", id);
+          return { source, thing: thingOf(source, await session.send(row, source.at, undefined)) };
         },
       }),
     );
@@ -166,46 +162,34 @@ export const remove = <R extends object>(
     }),
   );
 
-interface CloneOutcome<R extends object> extends Outcome<R> {
-  readonly source: Handle<R, RunAddress>;
-}
-
 /** Makes a new record from an old one. The service answers a reduced record: what it lacks is read when selected. */
-export const clone =
-  <R extends { readonly id: number }>(
-    target: Thing<R, RunAddress>,
-    row: Command<RunAddress, R>,
-    description: string,
-  ): Verb =>
-  (name) => {
-    const type = payloadOf<CloneOutcome<R>>(name).implement({
-      description: outcomeOf(name),
-      fields: (t) => ({
-        [fieldName(target.kind.name)]: t.field({
-          type: target,
-          description: "The new record; its `original` is the source.",
-          resolve: readAfterwards(({ thing }: CloneOutcome<R>) => thing),
-        }),
-        source: t.field({
-          type: target,
-          description: "The record it was made from. Its id costs no request.",
-          resolve: readAfterwards(({ source }: CloneOutcome<R>) => source),
+export const clone = <R extends { readonly id: number }>(
+  target: Thing<R, RunAddress>,
+  row: Command<RunAddress, R>,
+  description: string,
+): Verb =>
+  command(
+    target,
+    row,
+    description,
+    (mutation) =>
+      payloadOf<Outcome<R>>(mutation).implement({
+        description: outcomeOf(mutation),
+        fields: (t) => ({
+          [fieldName(target.kind.name)]: t.field({
+            type: target,
+            description: "The new record; its `original` is the source.",
+            resolve: readAfterwards(({ thing }: Outcome<R>) => thing),
+          }),
+          source: t.field({
+            type: target,
+            description: "The record it was made from. Its id costs no request.",
+            resolve: readAfterwards(({ source }: Outcome<R>) => source),
+          }),
         }),
       }),
-    });
-    builder.mutationField(name, (t) =>
-      t.field({
-        type,
-        description,
-        args: withId(target),
-        resolve: async (_, { id }, { session }) => {
-          const source = identify(target.kind, "id", id);
-          const record = await session.send(row, source.at, undefined);
-          return { source, thing: handle(target.kind, { ...source.at, id: `${record.id}` }, record) };
-        },
-      }),
-    );
-  };
+    ({ at }, record) => handle(target.kind, { ...at, id: `${record.id}` }, record),
+  );
 
 const commandOnUser =
   (
