@@ -8,7 +8,11 @@ const config: CodegenConfig = {
   generates: {
     "test/generated/": {
       preset: "client",
-      presetConfig: { fragmentMasking: false },
+      presetConfig: {
+        fragmentMasking: false,
+        // Writes `persisted-documents.json`: what `TRUSTED_DOCUMENTS` reads.
+        persistedDocuments: { hashAlgorithm: "sha256" },
+      },
       config: {
         useTypeImports: true,
         enumsAsTypes: true,

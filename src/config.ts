@@ -1,5 +1,9 @@
+import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { parseManifest, type TrustedDocuments } from "./documents.ts";
 import { spellingFault } from "./rest/endpoint.ts";
+import { faultsOf } from "./graphql/rename.ts";
+import { schema } from "./graphql/schema.ts";
 import { PROFILE_NAMES, ROW_NAMES } from "./rest/profile.ts";
 
 function whole(bounds: { readonly from: number; readonly to: number; readonly fallback: number }) {
@@ -48,12 +52,38 @@ function parseRows(text: string, context: z.RefinementCtx): Record<string, strin
   return z.NEVER;
 }
 
+const listOf = (text: string): string[] =>
+  text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+
+/** `Node=ClusterNode,Entity=Node` */
+function parseTypeNames(text: string, context: z.RefinementCtx): Record<string, string> {
+  const pairs = listOf(text).map((pair) => /^([A-Z]\w*)=([A-Z][A-Za-z\d]*)$/.exec(pair)?.slice(1) ?? []);
+  const renames = Object.fromEntries(pairs) as Record<string, string>;
+  const faults = pairs.every(({ length }) => length === 2)
+    ? faultsOf(renames, schema)
+    : ["expected pairs such as Node=ClusterNode, separated by commas"];
+  if (faults.length === 0) return renames;
+  context.addIssue({ code: "custom", message: faults.join("; ") });
+  return z.NEVER;
+}
+
+function readManifest(path: string, context: z.RefinementCtx): TrustedDocuments {
+  try {
+    const documents = parseManifest(readFileSync(path, "utf8"));
+    if (documents) return documents;
+    context.addIssue({ code: "custom", message: "expected a JSON object of hashes and documents" });
+  } catch {
+    context.addIssue({ code: "custom", message: "expected the path of a file that can be read" });
+  }
+  return z.NEVER;
+}
+
 /** Exact origins, as browsers send them. */
 function parseOrigins(text: string, context: z.RefinementCtx): string[] {
-  const origins = text
-    .split(",")
-    .map((origin) => origin.trim())
-    .filter((origin) => origin !== "");
+  const origins = listOf(text);
   if (origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin)) return origins;
   context.addIssue({
     code: "custom",
@@ -78,6 +108,8 @@ const Settings = z.object({
   UPSTREAM_PROFILE: z.enum(PROFILE_NAMES, { error: `expected ${PROFILE_NAMES.join(", ")}` }).optional(),
   /** Single rows of a server that no profile describes: a JSON object of row names and spellings. */
   UPSTREAM_ROWS: z.string().default("{}").transform(parseRows),
+  /** What types are called towards callers, where it is not our name: `Node=ClusterNode,Entity=Node`. */
+  TYPE_NAMES: z.string().default("").transform(parseTypeNames),
   /** Address to listen on. */
   HOST: z.string().min(1).default("127.0.0.1"),
   /** Port to listen on; 0 takes a free one. */
@@ -88,6 +120,10 @@ const Settings = z.object({
   GRAPHIQL: onOff(true),
   /** Introspection of the schema. */
   INTROSPECTION: onOff(true),
+  /** A manifest of documents; no other is run then. */
+  TRUSTED_DOCUMENTS: z.string().transform(readManifest).optional(),
+  /** Automatic persisted queries. */
+  APQ: onOff(true),
   /** How long one GraphQL request may take. */
   REQUEST_TIMEOUT_MS: milliseconds(30_000),
   /** How long a connection to the service may take to open. */
@@ -144,9 +180,9 @@ export type Config = z.output<typeof Settings>;
 /** The settings were wrong; the message has one line for each fault, with the variable's name and never its value. */
 export class ConfigError extends Error {}
 
-/** Reads the environment. An empty variable counts as not set. Throws `ConfigError` with all faults at once. */
+/** Reads the environment. A blank variable counts as not set. Throws `ConfigError` with all faults at once. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ""));
   const result = Settings.safeParse(given);
   if (result.success) return result.data;
   throw new ConfigError(

@@ -5,6 +5,7 @@ import { identifyNode } from "./caller.ts";
 import { withExtensions } from "./graphql/errors.ts";
 import { decodeId } from "./graphql/ids.ts";
 import type { Download } from "./graphql/logs.ts";
+import type { TypeNames } from "./graphql/type-names.ts";
 import type { Answering, Caller, Client } from "./rest/client.ts";
 import { InputError, UpstreamError } from "./rest/errors.ts";
 import { offered } from "./rest/exchanges.ts";
@@ -15,6 +16,7 @@ const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs)(?:\?|$)/;
 interface Settings {
   readonly client: Client;
   readonly server: Server;
+  readonly names: TypeNames;
   readonly publicError: (thrown: unknown) => GraphQLError;
 }
 
@@ -22,12 +24,12 @@ interface Settings {
  * The routes behind `logsUrl` and `outputsUrl`: `GET /downloads/{global id}/logs` and `…/outputs`. They stream what the
  * service sends with the caller's token, as fast as the caller takes it, and hold nothing. Gives false for other paths.
  */
-export function createDownloads({ client, server, publicError }: Settings) {
+export function createDownloads({ client, server, names, publicError }: Settings) {
   const open = async (id: string, what: Download, caller: Caller) => {
-    const { kind, at } = decodeId("id", id);
+    const { kind, at } = decodeId("id", id, names);
     const documented = kind[what];
     if (!documented)
-      throw new InputError(`id: expected something with ${what}, got the id of a ${kind.name}`);
+      throw new InputError(`id: expected something with ${what}, got the id of a ${names.served(kind.name)}`);
     if (caller.token === null) {
       throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
     }

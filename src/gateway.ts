@@ -2,15 +2,17 @@ import { readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { useDisableIntrospection } from "@graphql-yoga/plugin-disable-introspection";
 import { renderGraphiQL } from "@graphql-yoga/render-graphiql";
-import { createYoga, useExecutionCancellation } from "graphql-yoga";
+import { createYoga, type Plugin, useExecutionCancellation } from "graphql-yoga";
 import type { Logger } from "pino";
 import { callerOf } from "./caller.ts";
 import type { Config } from "./config.ts";
+import { DOCUMENT_ID, useAutomaticPersistedQueries, useTrustedDocuments } from "./documents.ts";
 import { createDownloads } from "./downloads.ts";
 import { graphiqlOptions } from "./graphiql.ts";
 import type { Context, GatewayFacts } from "./graphql/context.ts";
 import { publicError } from "./graphql/errors.ts";
-import { schema } from "./graphql/schema.ts";
+import { schemaFor } from "./graphql/schema.ts";
+import { createTypeNames } from "./graphql/type-names.ts";
 import { createDoor } from "./http.ts";
 import { useOperationLimits } from "./limits.ts";
 import { endOf, useEndOfRequest, useLastWords, useReports } from "./plugins.ts";
@@ -63,6 +65,7 @@ export function createGateway({
     trace: (name, run) => inSpan(name, { "http.route": name }, run),
   });
   const gateway = factsOf(config, server);
+  const names = createTypeNames(config.TYPE_NAMES);
   const refused = new Set<Batch>();
   const toPublic = (thrown: unknown) =>
     publicError(thrown, (unexpected) => log.error({ err: unexpected }, "unexpected error"));
@@ -78,17 +81,19 @@ export function createGateway({
     return {
       session: openSession(client, caller, { server, refused, ...limits }),
       gateway,
+      names,
       publicUrl: publicRoot ?? new URL(request.url).origin,
       lookAhead,
     };
   };
 
   const graphql = createYoga<{ readonly res: ServerResponse }>({
-    schema,
+    schema: schemaFor(names),
     context: ({ request, res }) => contextOf(request, res),
     graphqlEndpoint: "/graphql",
     landingPage: false,
-    graphiql: config.GRAPHIQL && graphiqlOptions(exampleToken ?? null),
+    // Its documents are nobody's trusted ones.
+    graphiql: config.GRAPHIQL && !config.TRUSTED_DOCUMENTS && graphiqlOptions(exampleToken ?? null, names),
     renderGraphiQL,
     maskedErrors: { maskError: toPublic },
     // The door has done it, at a fraction of the cost.
@@ -97,9 +102,11 @@ export function createGateway({
     batching: false,
     cors: false,
     logging: false,
+    extraParamNames: [DOCUMENT_ID],
     plugins: [
       useLastWords({ suggestions: config.INTROSPECTION }),
       useReports(telemetry.operation),
+      ...documentsOf(config),
       ...useOperationLimits({
         depth: config.MAX_DEPTH,
         tokens: config.MAX_TOKENS,
@@ -115,13 +122,18 @@ export function createGateway({
 
   const door = createDoor({
     graphql: (request, response) => void graphql(request, response),
-    download: createDownloads({ client, server, publicError: toPublic }),
+    download: createDownloads({ client, server, names, publicError: toPublic }),
     telemetry: config.METRICS ? telemetry : null,
     origins: config.CORS_ORIGINS,
     maxBodyBytes: config.MAX_BODY_BYTES,
     maxOperations: config.MAX_OPERATIONS,
   });
   return { handle: door.listen, drain: door.drain, close: () => client.close() };
+}
+
+function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ }: Config): Plugin[] {
+  if (trusted) return [useTrustedDocuments(trusted)];
+  return APQ ? [useAutomaticPersistedQueries()] : [];
 }
 
 const factsOf = (config: Config, server: Server): GatewayFacts => ({

@@ -82,7 +82,7 @@ export function useReports(tell: (report: OperationReport) => void): Plugin {
 }
 
 /**
- * What is said last of every answer: the request id, in its header and in each error. Without introspection errors
+ * What is said last of every answer: that nobody may keep it, and the request id, in its header and in each error. Without introspection errors
  * lose their "did you mean": no message may tell names of the schema then.
  */
 export function useLastWords({ suggestions }: { readonly suggestions: boolean }): Plugin {
@@ -97,6 +97,8 @@ export function useLastWords({ suggestions }: { readonly suggestions: boolean })
     },
     onResponse({ request, response }) {
       response.headers.set("x-request-id", callerOf(request).requestId);
+      // Queries come by GET, too, and their answers are the caller's own.
+      response.headers.set("cache-control", "private, no-store");
     },
   };
 }

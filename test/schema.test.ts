@@ -12,7 +12,7 @@ import {
 import { expect, test } from "vitest";
 import { schema } from "../src/graphql/schema.ts";
 
-test("the committed schema is the one that is served", async () => {
+test("the committed schema is ours", async () => {
   await expect(`${printSchema(lexicographicSortSchema(schema))}\n`).toMatchFileSnapshot(
     "../schema/schema.graphql",
   );

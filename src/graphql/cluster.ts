@@ -72,7 +72,7 @@ const { value, known } = fieldsOf(Node.kind);
 
 /** Source: service document, "Node summary" and "Node detail". */
 Node.implement({
-  description: "A machine of the cluster. (Relay's `Node` interface is called `Entity` here.)",
+  description: "A machine of the cluster.",
   interfaces: [Entity],
   fields: (t) => ({
     name: t.string({ nullable: false, description: "Name of the machine.", ...known(({ at }) => at.name) }),

@@ -23,6 +23,8 @@ export interface Connection<Node> {
 
 const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
   description: "Where a page lies in its list.",
+  // Every subgraph with Relay connections has it.
+  shareable: true,
   fields: (t) => ({
     hasNextPage: t.exposeBoolean("hasNext", {
       nullable: false,

@@ -1,4 +1,5 @@
 import type { Session } from "../rest/session.ts";
+import type { TypeNames } from "./type-names.ts";
 
 type Capability = "LISTS" | "EXPERIMENT_JOB_LOGS";
 
@@ -16,6 +17,8 @@ export interface GatewayFacts {
 export interface Context {
   readonly session: Session;
   readonly gateway: GatewayFacts;
+  /** What types are called towards callers. */
+  readonly names: TypeNames;
   /** Where callers reach this gateway: the root of the download URLs, without a slash at its end. */
   readonly publicUrl: string;
   /** Off only where a test compares: then nothing is loaded before a field asks for it. */

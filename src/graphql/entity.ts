@@ -1,25 +1,18 @@
-import { InputError } from "../rest/errors.ts";
 import { builder } from "./builder.ts";
 import { within } from "./connection.ts";
-import type { Handle } from "./handle.ts";
-import { decodeId } from "./ids.ts";
+import { decodeId, identifyRun } from "./ids.ts";
 import { arrive } from "./look-ahead.ts";
 import { Entity, Run } from "./refs.ts";
-import type { RunnableRecord } from "../rest/records.ts";
 
 /** Most ids of one `entities` field. */
 const MOST_IDS = 100;
-
-const RUNS = new Set(["Experiment", "Job", "BuildJob", "Group"]);
-
-const isRun = (thing: Handle): thing is Handle<RunnableRecord> => RUNS.has(thing.kind.name);
 
 builder.queryFields((t) => ({
   entity: t.field({
     type: Entity,
     description: "Anything by its global id.",
     args: { id: t.arg.id({ required: true, description: "Global id." }) },
-    resolve: (_, { id }, context, info) => arrive(decodeId("id", id), context, info),
+    resolve: (_, { id }, context, info) => arrive(decodeId("id", id, context.names), context, info),
   }),
   entities: t.field({
     type: [Entity],
@@ -28,17 +21,15 @@ builder.queryFields((t) => ({
     args: { ids: t.arg.idList({ required: true, description: "Global ids, at most 100." }) },
     resolve: (_, { ids }, context, info) => {
       within("ids", ids.length, { from: 0, to: MOST_IDS });
-      return ids.map(async (id, index) => arrive(decodeId(`ids[${index}]`, id), context, info));
+      return ids.map(async (id, index) =>
+        arrive(decodeId(`ids[${index}]`, id, context.names), context, info),
+      );
     },
   }),
   run: t.field({
     type: Run,
     description: "Any run by its global id.",
     args: { id: t.arg.id({ required: true, description: "Global id." }) },
-    resolve: (_, { id }, context, info) => {
-      const thing = decodeId("id", id);
-      if (isRun(thing)) return arrive(thing, context, info);
-      throw new InputError(`id: expected the id of a run, got the id of a ${thing.kind.name}`);
-    },
+    resolve: (_, { id }, context, info) => arrive(identifyRun("id", id, context.names), context, info),
   }),
 }));

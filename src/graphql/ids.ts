@@ -1,8 +1,10 @@
 import { segment } from "../rest/endpoint.ts";
 import { InputError } from "../rest/errors.ts";
+import type { RunnableRecord } from "../rest/records.ts";
 import { isNumber } from "../rest/reference.ts";
 import { type Address, type Handle, handle, type Kind, refer } from "./handle.ts";
 import { kindsByName } from "./kinds.ts";
+import type { TypeNames } from "./type-names.ts";
 
 /*
  * Global ids: base64url of `Kind:segment/segment`. They hold the address, because that is what the service needs
@@ -12,9 +14,9 @@ import { kindsByName } from "./kinds.ts";
 export const encodeId = (name: string, segments: readonly string[]): string =>
   Buffer.from(`${name}:${segments.join("/")}`).toString("base64url");
 
-export const idOf = ({ kind, at }: Handle): string =>
+export const idOf = ({ kind, at }: Handle, names: TypeNames): string =>
   encodeId(
-    kind.name,
+    names.served(kind.name),
     kind.segments.map((name) => at[name] ?? ""),
   );
 
@@ -22,10 +24,10 @@ export const idOf = ({ kind, at }: Handle): string =>
 const LONGEST_ID = 1_000;
 
 /** The thing behind a global id of any kind. Throws `InputError`. */
-export function decodeId(argument: string, id: string): Handle {
+export function decodeId(argument: string, id: string, names: TypeNames): Handle {
   const text = id.length > LONGEST_ID ? "" : Buffer.from(id, "base64url").toString("utf8");
   const [, name = "", segments = ""] = /^(\w+):(.*)$/s.exec(text) ?? [];
-  const kind = kindsByName.get(name);
+  const kind = kindsByName.get(names.ours(name) ?? "");
   const values = segments === "" ? [] : segments.split("/");
   if (!kind || values.length !== kind.segments.length || Buffer.from(text).toString("base64url") !== id) {
     throw new InputError(`${argument}: expected a global id, got ${quote(id)}`);
@@ -39,26 +41,44 @@ export function identify<R extends object, At extends Address>(
   kind: Kind<R, At>,
   argument: string,
   id: string,
+  names: TypeNames,
 ): Handle<R, At> {
-  if (id.includes(".")) {
-    const thing = id.length > LONGEST_ID ? null : refer(kind, id);
-    if (!thing) {
-      throw new InputError(
-        `${argument}: expected a global id or a name such as ${EXAMPLES[kind.name]}, got ${quote(id)}`,
-      );
-    }
+  if (id.includes(".")) return named(kind, argument, id);
+  const thing = decodeId(argument, id, names);
+  // The names are equal, so the kinds are.
+  if (thing.kind.name === kind.name) return thing as Handle<R, At>;
+  throw ofAnotherKind(argument, names.served(kind.name), thing, names);
+}
+
+/** A thing of one kind by the name that the service gives it. Throws `InputError`. */
+export function named<R extends object, At extends Address>(
+  kind: Kind<R, At>,
+  argument: string,
+  name: string,
+): Handle<R, At> {
+  const thing = name.length > LONGEST_ID ? null : refer(kind, name);
+  if (thing) {
     checked(argument, thing.at);
     return thing;
   }
-  const thing = decodeId(argument, id);
-  if (thing.kind.name !== kind.name) {
-    throw new InputError(
-      `${argument}: expected the id of a ${kind.name}, got the id of a ${thing.kind.name}`,
-    );
-  }
-  // The names are equal, so the kinds are.
-  return thing as Handle<R, At>;
+  throw new InputError(
+    `${argument}: expected a global id or a name such as ${EXAMPLES[kind.name]}, got ${quote(name)}`,
+  );
 }
+
+const RUNS = new Set(["Experiment", "Job", "BuildJob", "Group"]);
+
+const isRun = (thing: Handle): thing is Handle<RunnableRecord> => RUNS.has(thing.kind.name);
+
+/** A run of any kind by its global id. Throws `InputError`. */
+export function identifyRun(argument: string, id: string, names: TypeNames): Handle<RunnableRecord> {
+  const thing = decodeId(argument, id, names);
+  if (isRun(thing)) return thing;
+  throw ofAnotherKind(argument, "run", thing, names);
+}
+
+const ofAnotherKind = (argument: string, expected: string, { kind }: Handle, names: TypeNames) =>
+  new InputError(`${argument}: expected the id of a ${expected}, got the id of a ${names.served(kind.name)}`);
 
 /** A dotted name of each kind that has one, for descriptions and messages. */
 export const EXAMPLES: Readonly<Record<string, string>> = {
@@ -67,6 +87,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   Job: "ada.mnist.jobs.3",
   BuildJob: "ada.mnist.builds.9",
   Group: "ada.mnist.5",
+  Project: "ada.mnist",
 };
 
 /** The address, when each of its segments can stand in a path and its numbers are numbers. */

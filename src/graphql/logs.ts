@@ -94,5 +94,5 @@ function parseCursor(cursor: string): number {
 /** What can be streamed through the gateway. */
 export type Download = "logs" | "outputs";
 
-export const downloadUrl = (thing: Handle, what: Download, { publicUrl }: Context): string =>
-  `${publicUrl}/downloads/${idOf(thing)}/${what}`;
+export const downloadUrl = (thing: Handle, what: Download, { publicUrl, names }: Context): string =>
+  `${publicUrl}/downloads/${idOf(thing, names)}/${what}`;

@@ -40,7 +40,7 @@ export async function arrive<R extends object, At extends Address>(
   info: GraphQLResolveInfo,
 ): Promise<Handle<R, At>> {
   if (!context.lookAhead) return thing;
-  const wish = wishOf(info, thing.kind.name);
+  const wish = wishOf(info, context.names.served(thing.kind.name));
   if (has(thing, wish.keys)) return thing;
   const further = advance(thing, wish.keys, context.session);
   for (const start of wish.early) {

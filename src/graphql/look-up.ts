@@ -27,7 +27,7 @@ export const lookUp = <R extends object, At extends Address>(target: Thing<R, At
     { id }: { id: string },
     context: Context,
     info: GraphQLResolveInfo,
-  ): Promise<Handle<R, At>> => arrive(identify(target.kind, "id", id), context, info),
+  ): Promise<Handle<R, At>> => arrive(identify(target.kind, "id", id, context.names), context, info),
 });
 
 /** A field of a project that finds a run in it by number. */

@@ -61,7 +61,8 @@ MetricRecord.implement({
     id: t.id({
       nullable: false,
       description: "Global id, for client caches. Metric records cannot be fetched one by one.",
-      resolve: ({ row, of: { at } }) => encodeId("MetricRecord", [at.owner, at.project, at.id, `${row.id}`]),
+      resolve: ({ row, of: { at } }, _, { names }) =>
+        encodeId(names.served("MetricRecord"), [at.owner, at.project, at.id, `${row.id}`]),
     }),
     internalId: t.id({
       nullable: false,

@@ -78,8 +78,8 @@ export const recordMetric =
           ...withId(Experiment),
           input: t.arg({ type: CreateExperimentMetricInput, required: true, description: "What to record." }),
         },
-        resolve: async (_, { id, input }, { session }) => {
-          const of = identify(Experiment.kind, "id", id);
+        resolve: async (_, { id, input }, { session, names }) => {
+          const of = identify(Experiment.kind, "id", id, names);
           return { of, row: await session.send(row, of.at, { values: valuesOf(input.values) }) };
         },
       }),

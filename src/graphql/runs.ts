@@ -19,14 +19,14 @@ const entity = fieldsOf();
 
 Entity.implement({
   description:
-    'Anything with a global id. This is the Relay "global object identification" contract under another name: in this graph `Node` is a machine of the cluster.',
+    "Anything with a global id: the contract of Relay's global object identification. (Relay's own name for it is that of a machine here; see `TYPE_NAMES`.)",
   resolveType,
   fields: (t) => ({
     id: t.id({
       nullable: false,
       description:
         "Globally unique, opaque, stable across requests. Safe as a cache key, as the argument of `entity(id:)` and as a federation key.",
-      ...entity.known(idOf),
+      ...entity.known((thing, _, { names }) => idOf(thing, names)),
     }),
   }),
 });

@@ -1,9 +1,11 @@
+import type { GraphQLSchema } from "graphql";
 import { builder } from "./builder.ts";
 import "./build-job.ts";
 import "./cluster.ts";
 import "./entity.ts";
 import "./experiment-job.ts";
 import "./experiment.ts";
+import { serveSubgraph, toSubgraphSchema } from "./federation.ts";
 import "./gateway-info.ts";
 import "./group.ts";
 import "./job.ts";
@@ -11,6 +13,8 @@ import "./project.ts";
 import "./runs.ts";
 import "./scalars.ts";
 import "./user.ts";
+import { rename } from "./rename.ts";
+import type { TypeNames } from "./type-names.ts";
 
 builder.queryType({ description: "Reading." });
 builder.mutationType({
@@ -18,5 +22,11 @@ builder.mutationType({
     "Changing. The fields of one request run one after the other, each reading fresh data afterwards. A field is null with an error (`extensions.code`) when the service refused or did not answer; writes are never sent twice.",
 });
 
-/** The whole schema; every slice has added its types and fields by being imported. */
+/** What clients write their operations against, under our own names. Every slice has added its part by being imported. */
 export const schema = builder.toSchema();
+
+const subgraph = serveSubgraph(toSubgraphSchema());
+
+/** The whole schema as it is served: a subgraph, its types and root fields under the names that callers know. */
+export const schemaFor = (names: TypeNames): GraphQLSchema =>
+  names.areOurs ? subgraph : serveSubgraph(rename(toSubgraphSchema(), names));

@@ -27,9 +27,9 @@ StatusRecord.implement({
     id: t.id({
       nullable: false,
       description: "Global id, for client caches. Status records cannot be fetched one by one.",
-      resolve: ({ row, of }) =>
-        encodeId("StatusRecord", [
-          of.kind.name,
+      resolve: ({ row, of }, _, { names }) =>
+        encodeId(names.served("StatusRecord"), [
+          names.served(of.kind.name),
           ...of.kind.segments.map((name) => of.at[name] ?? ""),
           `${row.id}`,
         ]),

@@ -88,8 +88,8 @@ export const update =
           ...withId(target),
           input: t.arg({ type: input, required: true, description: "What to change." }),
         },
-        resolve: async (_, { id, input: { description: text } }, { session }) => {
-          const source = identify(target.kind, "id", id);
+        resolve: async (_, { id, input: { description: text } }, { session, names }) => {
+          const source = identify(target.kind, "id", id, names);
           if (text === undefined)
             throw new InputError("input: expected at least one field to change, got none");
           const record = await session.send(row, source.at, { description: text });
@@ -115,8 +115,8 @@ const command =
         type,
         description,
         args: withId(target),
-        resolve: async (_, { id }, { session }) => {
-          const source = identify(target.kind, "id", id);
+        resolve: async (_, { id }, { session, names }) => {
+          const source = identify(target.kind, "id", id, names);
           return { source, thing: thingOf(source, await session.send(row, source.at, undefined)) };
         },
       }),
@@ -150,7 +150,7 @@ export const remove = <R extends object>(
         deletedId: t.id({
           nullable: false,
           description: "Global id of the deleted record.",
-          resolve: ({ thing }) => idOf(thing),
+          resolve: ({ thing }, _, { names }) => idOf(thing, names),
         }),
         project: t.field({
           type: Project,
@@ -238,7 +238,7 @@ export const removeUser = (row: Command<ByName, undefined>, description: string)
         deletedId: t.id({
           nullable: false,
           description: "Global id of the deleted user.",
-          resolve: (at) => idOf(handle(kinds.user, at)),
+          resolve: (at, _, { names }) => idOf(handle(kinds.user, at), names),
         }),
         deletedUsername: t.exposeString("username", {
           nullable: false,

@@ -29,10 +29,24 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
     '{"job.resume": "GET canary/{id}"}',
     '{"job.read": "POST canary/{id}"}',
   ],
+  TYPE_NAMES: [
+    "canary",
+    "Group",
+    "Group=",
+    "Node=canary",
+    "Node=Canary-canary",
+    "Canary=Machine",
+    "Query=Canary",
+    "Node=Canary,Entity=Canary",
+    "Node=Entity",
+    "Group=Gateway",
+  ],
   PUBLIC_URL: ["canary", "javascript:canary", "https://service.example/?canary"],
   PORT: ["canary", "-1", "65536", "80.5"],
   GRAPHIQL: ["canary", "true", "1", "ON"],
   INTROSPECTION: ["canary", "false", "0"],
+  TRUSTED_DOCUMENTS: ["/canary", "package-lock.json", "README.md", "src"],
+  APQ: ["canary", "true"],
   REQUEST_TIMEOUT_MS: ["canary", "0", "-7777", "30s", "1.25", "3600001"],
   UPSTREAM_CONNECT_TIMEOUT_MS: ["canary", "0", "3600001"],
   UPSTREAM_HEADERS_TIMEOUT_MS: ["canary", "0", "3600001"],
@@ -86,6 +100,8 @@ describe("settings", () => {
       PORT: 4000,
       GRAPHIQL: true,
       INTROSPECTION: true,
+      TYPE_NAMES: {},
+      APQ: true,
       REQUEST_TIMEOUT_MS: 30_000,
       UPSTREAM_CONNECT_TIMEOUT_MS: 2_000,
       UPSTREAM_HEADERS_TIMEOUT_MS: 10_000,
@@ -112,11 +128,12 @@ describe("settings", () => {
     });
     expect(readConfig({})).not.toHaveProperty("UPSTREAM_URL");
     expect(readConfig({})).not.toHaveProperty("PUBLIC_URL");
+    expect(readConfig({})).not.toHaveProperty("TRUSTED_DOCUMENTS");
   });
 
   test("that are empty count as not set", () => {
     const empty = Object.fromEntries(Object.keys(WRONG).map((name) => [name, ""]));
-    expect(readConfig({ ...empty, HOST: "" })).toEqual(readConfig({}));
+    expect(readConfig({ ...empty, HOST: "", PORT: " " })).toEqual(readConfig({}));
   });
 
   test("that nobody knows are passed over", () => {
@@ -127,6 +144,7 @@ describe("settings", () => {
     expect(
       readConfig({
         UPSTREAM_URL: "https://service.example:8443/prefix/",
+        TYPE_NAMES: "Node=ClusterNode, Entity=Node",
         HOST: "::1",
         PORT: "0",
         GRAPHIQL: "off",
@@ -136,6 +154,7 @@ describe("settings", () => {
       }),
     ).toMatchObject({
       UPSTREAM_URL: new URL("https://service.example:8443/prefix/"),
+      TYPE_NAMES: { Node: "ClusterNode", Entity: "Node" },
       HOST: "::1",
       PORT: 0,
       GRAPHIQL: false,

@@ -1,0 +1,132 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { type Change, CriticalityLevel, diff } from "@graphql-inspector/core";
+import {
+  buildASTSchema,
+  type GraphQLSchema,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isObjectType,
+  parse,
+} from "graphql";
+
+/*
+ * Looks after those who have written operations against the schema: compares the committed one with that of the last
+ * release tag, and holds deprecations to their rule. `npm run check:schema`
+ */
+
+/** The schema of the subgraph: all that clients see, and the keys on which other subgraphs rely. */
+const SCHEMA = "schema/subgraph.graphql";
+
+/** Least time between a deprecation and the removal, in days. */
+const NOTICE_DAYS = 90;
+
+/** "Use `buildJob`. Removed after 2027-06-30." */
+const REASON = /^\S.*\. Removed after (\d{4}-\d{2}-\d{2})\.$/s;
+
+const git = (...args: string[]): string | null => {
+  try {
+    return execFileSync("git", args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+  } catch {
+    return null;
+  }
+};
+
+const schemaOf = (text: string): GraphQLSchema => buildASTSchema(parse(text), { assumeValidSDL: true });
+
+/** What is deprecated, with its reason, by its coordinate: `Experiment.isClone`, `RunStatus.OTHER`, `Run.logs.after`. */
+function deprecations(schema: GraphQLSchema): Map<string, string> {
+  const found = new Map<string, string>();
+  const look = (
+    coordinate: string,
+    { deprecationReason: reason }: { deprecationReason?: string | null | undefined },
+  ) => {
+    if (reason != null) found.set(coordinate, reason);
+  };
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (isEnumType(type)) for (const value of type.getValues()) look(`${type.name}.${value.name}`, value);
+    if (isInputObjectType(type)) {
+      for (const field of Object.values(type.getFields())) look(`${type.name}.${field.name}`, field);
+    }
+    if (!isObjectType(type) && !isInterfaceType(type)) continue;
+    for (const field of Object.values(type.getFields())) {
+      look(`${type.name}.${field.name}`, field);
+      for (const arg of field.args) look(`${type.name}.${field.name}.${arg.name}`, arg);
+    }
+  }
+  return found;
+}
+
+/** The day from which on a deprecated thing may be gone; null when its reason does not say so. */
+const dayOf = (reason: string): string | null => {
+  const day = REASON.exec(reason)?.[1];
+  return day !== undefined && !Number.isNaN(Date.parse(day)) ? day : null;
+};
+
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+
+/** Faults of the deprecations: a reason without its day, or a day that comes too soon for those who read of it today. */
+function faultsOf(now: Map<string, string>, before: Map<string, string>): string[] {
+  return [...now].flatMap(([coordinate, reason]) => {
+    const day = dayOf(reason);
+    if (day === null) {
+      return [
+        `${coordinate}: expected a reason such as "Use \`x\`. Removed after 2027-06-30.", got ${JSON.stringify(reason)}`,
+      ];
+    }
+    if (!before.has(coordinate) && day < inDays(NOTICE_DAYS)) {
+      return [`${coordinate}: expected at least ${NOTICE_DAYS} days of notice, got a removal after ${day}`];
+    }
+    return [];
+  });
+}
+
+type Verdict = "breaking" | "dangerous" | "announced";
+
+/** What a change means for clients and for other subgraphs; null: nothing. */
+function verdictOn({ criticality, type, path }: Change, announced: Map<string, string>): Verdict | null {
+  // A key that is gone breaks the subgraphs that refer by it.
+  if (type.startsWith("DIRECTIVE_USAGE") && type.endsWith("REMOVED") && path?.endsWith("@key"))
+    return "breaking";
+  if (criticality.level === CriticalityLevel.Dangerous) return "dangerous";
+  if (criticality.level !== CriticalityLevel.Breaking) return null;
+  const day = dayOf(announced.get(path ?? "") ?? "");
+  return type.endsWith("REMOVED") && day !== null && day < inDays(0) ? "announced" : "breaking";
+}
+
+/** What a breaking change must raise: the major version, before the first the minor one. `1`, `0.4` */
+const generation = (version: string): string => /^v?(0\.\d+|\d+)/.exec(version)?.[1] ?? "";
+
+async function main(): Promise<readonly string[]> {
+  const now = schemaOf(readFileSync(SCHEMA, "utf8"));
+  const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+  const tag = git("describe", "--tags", "--abbrev=0", "--match", "v[0-9]*");
+  const released = tag && git("show", `${tag}:${SCHEMA}`);
+  if (!released) {
+    say("No release to compare the schema with.");
+    return faultsOf(deprecations(now), new Map());
+  }
+  const before = schemaOf(released);
+  const announced = deprecations(before);
+  const verdicts = (await diff(before, now)).flatMap((change) => {
+    const verdict = verdictOn(change, announced);
+    return verdict ? [{ verdict, change }] : [];
+  });
+  say(`Since ${tag}: ${verdicts.length || "nothing"} that could break a client`);
+  for (const { verdict, change } of verdicts) say(`  ${verdict}  ${change.path}: ${change.message}`);
+  const broken = verdicts.some(({ verdict }) => verdict === "breaking");
+  const raised = generation(version) !== generation(tag);
+  return [
+    ...faultsOf(deprecations(now), announced),
+    ...(broken && !raised
+      ? [`Breaking changes need the next version after ${generation(tag)}, package.json says ${version}`]
+      : []),
+  ];
+}
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+const faults = await main();
+for (const fault of faults) process.stderr.write(`${fault}\n`);
+process.exitCode = faults.length > 0 ? 1 : 0;

@@ -1,0 +1,176 @@
+import { createHash } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type Answer, startDemoGateway } from "../harness.ts";
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+const persisted = (text: string) => ({ persistedQuery: { version: 1, sha256Hash: sha256(text) } });
+
+/** A gateway in front of the demo, and a way to send a body as it is. */
+async function start(env: Record<string, string> = {}) {
+  const { url, calls, demo } = await startDemoGateway({ env });
+  const headers = { "content-type": "application/json", authorization: `token ${demo.users[0]?.token}` };
+  return {
+    url,
+    calls,
+    headers,
+    post: async (body: object) => {
+      const response = await fetch(`${url}/graphql`, {
+        method: "POST",
+        headers,
+        body: JSON.stringify(body),
+      });
+      return { status: response.status, ...((await response.json()) as Answer<unknown>) };
+    },
+  };
+}
+
+const QUERY = `{ job(id: "ada.mnist.jobs.2") { rawStatus } }`;
+const DATA = { job: { rawStatus: "running" } };
+
+const refusal = (code: string, message: string) => [
+  { message, extensions: { code, requestId: expect.any(String) } },
+];
+
+describe("automatic persisted queries", () => {
+  test("a hash is asked for its document once, and then stands for it", async () => {
+    const { post, calls } = await start();
+    const extensions = persisted(QUERY);
+    expect(await post({ extensions })).toEqual({
+      status: 200,
+      errors: refusal("PERSISTED_QUERY_NOT_FOUND", "PersistedQueryNotFound"),
+    });
+    expect(calls()).toEqual([]);
+    expect(await post({ query: QUERY, extensions })).toEqual({ status: 200, data: DATA });
+    expect(await post({ extensions })).toEqual({ status: 200, data: DATA });
+    expect(calls()).toEqual(["GET ada/mnist/jobs/2/", "GET ada/mnist/jobs/2/"]);
+  });
+
+  test("by GET, too", async () => {
+    const { url, post, headers } = await start();
+    await post({ query: QUERY, extensions: persisted(QUERY) });
+    const search = new URLSearchParams({ extensions: JSON.stringify(persisted(QUERY)) });
+    const response = await fetch(`${url}/graphql?${search}`, { headers });
+    expect(await response.json()).toEqual({ data: DATA });
+  });
+
+  test("a hash of another document is refused, and stands for nothing afterwards", async () => {
+    const { post, calls } = await start();
+    const extensions = persisted("{ viewer { id } }");
+    const mismatch = await post({ query: QUERY, extensions });
+    expect(mismatch.errors).toEqual(refusal("PERSISTED_QUERY_MISMATCH", "PersistedQueryMismatch"));
+    const unknown = await post({ extensions });
+    expect(unknown.errors).toEqual(refusal("PERSISTED_QUERY_NOT_FOUND", "PersistedQueryNotFound"));
+    expect(calls()).toEqual([]);
+  });
+
+  test("a document that is kept is held to every limit again", async () => {
+    const { post } = await start({ MAX_DEPTH: "2" });
+    const deep = `{ job(id: "ada.mnist.jobs.2") { buildJob { project { name } } } }`;
+    const extensions = persisted(deep);
+    for (const body of [{ query: deep, extensions }, { extensions }]) {
+      const { errors } = await post(body);
+      expect(errors?.map((each) => each.extensions["code"])).toEqual(["OPERATION_TOO_DEEP"]);
+    }
+  });
+
+  test("memory is bounded: the documents unused for longest are asked for again", async () => {
+    const { post } = await start();
+    // Each 250,000 characters, and room for 10,000,000.
+    const documents = Array.from(
+      { length: 41 },
+      (_, index) => `# ${index}${" ".repeat(249_990)}\n{ __typename }`,
+    );
+    for (const query of documents) await post({ query, extensions: persisted(query) });
+    const [first = "", , third = ""] = documents;
+    expect(await post({ extensions: persisted(first) })).toMatchObject({
+      errors: [{ extensions: { code: "PERSISTED_QUERY_NOT_FOUND" } }],
+    });
+    expect(await post({ extensions: persisted(third) })).toMatchObject({ data: { __typename: "Query" } });
+  });
+
+  test("off, a hash alone is no request", async () => {
+    const { post } = await start({ APQ: "off" });
+    expect(await post({ query: QUERY, extensions: persisted(QUERY) })).toMatchObject({ data: DATA });
+    expect(await post({ extensions: persisted(QUERY) })).toMatchObject({ status: 400 });
+  });
+});
+
+/** A file with this content, as long as the test runs. */
+function manifest(content: object): string {
+  const folder = mkdtempSync(join(tmpdir(), "rungraph-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "documents.json");
+  writeFileSync(path, JSON.stringify(content));
+  return path;
+}
+
+const OURS = fileURLToPath(new URL("../../schema/persisted-documents.json", import.meta.url));
+const generated = new URL("../generated/persisted-documents.json", import.meta.url);
+
+describe("trusted documents", () => {
+  test("the manifest of our own operations is the generated one", async () => {
+    await expect(readFileSync(generated, "utf8")).toMatchFileSnapshot(OURS);
+  });
+
+  test("run by their hash, and no other does", async () => {
+    const { post, calls } = await start({ TRUSTED_DOCUMENTS: OURS });
+    const documents = JSON.parse(readFileSync(OURS, "utf8")) as Record<string, string>;
+    const [hash = ""] = Object.entries(documents).find(([, text]) => text.includes("query StartPage")) ?? [];
+    const data = { viewer: { username: "ada" }, gateway: { version: expect.any(String) } };
+    expect(hash).toMatch(/^sha256:[\da-f]{64}$/);
+    expect(await post({ documentId: hash })).toMatchObject({ status: 200, data });
+    expect(await post({ documentId: hash.replace("sha256:", "") })).toMatchObject({ status: 200, data });
+    expect(await post({ extensions: { persistedQuery: { version: 1, sha256Hash: hash } } })).toMatchObject({
+      status: 200,
+      data,
+    });
+    expect(calls()).toEqual(["GET users/", "GET users/", "GET users/"]);
+
+    expect(await post({ query: QUERY })).toEqual({
+      status: 400,
+      errors: refusal(
+        "PERSISTED_QUERY_ID_REQUIRED",
+        "Expected the hash of a trusted document, got a document.",
+      ),
+    });
+    expect(await post({ query: QUERY, extensions: persisted(QUERY) })).toMatchObject({ status: 400 });
+    expect(await post({ extensions: persisted(QUERY) })).toEqual({
+      status: 400,
+      errors: refusal("PERSISTED_QUERY_NOT_IN_LIST", "Expected the hash of a trusted document, got another."),
+    });
+    expect(await post({ variables: {} })).toEqual({
+      status: 400,
+      errors: refusal("PERSISTED_QUERY_ID_REQUIRED", "Expected the hash of a trusted document, got none."),
+    });
+    expect(calls()).toEqual([]);
+  });
+
+  test.each([
+    ["graphql-codegen and relay-compiler", { abc: QUERY }],
+    [
+      "Apollo",
+      { format: "apollo-persisted-query-manifest", version: 1, operations: [{ id: "abc", body: QUERY }] },
+    ],
+  ])("are read from what %s writes", async (_, content) => {
+    const { post } = await start({ TRUSTED_DOCUMENTS: manifest(content) });
+    expect(await post({ documentId: "abc" })).toEqual({ status: 200, data: DATA });
+  });
+
+  test.each(["__proto__", "constructor", "toString"])("a hash %s is none", async (hash) => {
+    const { post } = await start({ TRUSTED_DOCUMENTS: manifest({ abc: QUERY }) });
+    expect(await post({ documentId: hash })).toMatchObject({
+      errors: [{ extensions: { code: "PERSISTED_QUERY_NOT_IN_LIST" } }],
+    });
+  });
+
+  test("there is no GraphiQL then: it could ask nothing", async () => {
+    const { url } = await start({ TRUSTED_DOCUMENTS: OURS });
+    const page = await fetch(`${url}/graphql`, { headers: { accept: "text/html" } });
+    expect(await page.text()).not.toContain("<html");
+  });
+});

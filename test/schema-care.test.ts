@@ -1,0 +1,125 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const committed = readFileSync(join(ROOT, "schema/subgraph.graphql"), "utf8");
+
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+
+/** The schema with one more field on `PageInfo`. */
+const withField = (field: string) =>
+  committed.replace("  hasNextPage: Boolean!\n", `  hasNextPage: Boolean!\n\n  ${field}\n`);
+
+/** What the check says in a repository that released one schema and now has another. */
+function check({ released, now, version = "1.0.1" }: { released?: string; now: string; version?: string }) {
+  const folder = mkdtempSync(join(tmpdir(), "rungraph-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=x", "-c", "user.email=x@example.com", ...args], {
+      cwd: folder,
+      stdio: "ignore",
+    });
+  const write = (sdl: string) => {
+    mkdirSync(join(folder, "schema"), { recursive: true });
+    writeFileSync(join(folder, "schema/subgraph.graphql"), sdl);
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ version }));
+  };
+  if (released !== undefined) {
+    git("init");
+    write(released);
+    git("add", ".");
+    git("commit", "-m", "released");
+    git("tag", "v1.0.0");
+  }
+  write(now);
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--import", join(ROOT, "node_modules/tsx/dist/loader.mjs"), join(ROOT, "schema/care.ts")],
+    { cwd: folder, encoding: "utf8" },
+  );
+  return {
+    passes: status === 0,
+    said: stdout.trim().split("\n"),
+    faults: stderr.trim().split("\n").filter(Boolean),
+  };
+}
+
+test("without a release there is nothing to compare with", () => {
+  expect(check({ now: committed })).toEqual({
+    passes: true,
+    said: ["No release to compare the schema with."],
+    faults: [],
+  });
+});
+
+test("what only adds breaks nobody", () => {
+  expect(check({ released: committed, now: withField("pageNumber: Int") })).toEqual({
+    passes: true,
+    said: ["Since v1.0.0: nothing that could break a client"],
+    faults: [],
+  });
+});
+
+test("a field, a key and an input that were narrowed or removed are named", () => {
+  const now = committed
+    .replace("  hasNextPage: Boolean!", "  hasNextPage: Boolean")
+    .replace('  @key(fields: "username")\n', "")
+    .replace(/ {2}"""Login name."""\n {2}username: String!\n/, "");
+  const { passes, said, faults } = check({ released: committed, now });
+  expect(passes).toBe(false);
+  expect(said).toEqual([
+    "Since v1.0.0: 3 that could break a client",
+    expect.stringMatching(/^ {2}breaking {2}LoginInput\.username: /),
+    expect.stringMatching(/^ {2}breaking {2}PageInfo\.hasNextPage: /),
+    expect.stringMatching(/^ {2}breaking {2}User\.@key: /),
+  ]);
+  expect(faults).toEqual(["Breaking changes need the next version after 1, package.json says 1.0.1"]);
+  expect(check({ released: committed, now, version: "2.0.0" })).toMatchObject({ passes: true, faults: [] });
+});
+
+test("a new value of an enum is dangerous: it is named, and passes", () => {
+  const { passes, said } = check({
+    released: committed,
+    now: committed.replace("  OTHER\n", "  OTHER\n  PAUSED\n"),
+  });
+  expect(passes).toBe(true);
+  expect(said).toEqual([
+    "Since v1.0.0: 1 that could break a client",
+    expect.stringMatching(/^ {2}dangerous {2}RunStatus\.PAUSED: /),
+  ]);
+});
+
+test("a deprecation says what to use, and from which day on it may be gone", () => {
+  const deprecated = (reason: string) =>
+    check({ now: withField(`page: Int @deprecated(reason: "${reason}")`) });
+  expect(deprecated(`Use \`pageNumber\`. Removed after ${inDays(120)}.`)).toMatchObject({ passes: true });
+  expect(deprecated("Use `pageNumber`.").faults).toEqual([
+    'PageInfo.page: expected a reason such as "Use `x`. Removed after 2027-06-30.", got "Use `pageNumber`."',
+  ]);
+  expect(deprecated("Use `pageNumber`. Removed after 2027-02-31-1.").passes).toBe(false);
+  expect(deprecated(`Use \`pageNumber\`. Removed after ${inDays(80)}.`).faults).toEqual([
+    `PageInfo.page: expected at least 90 days of notice, got a removal after ${inDays(80)}`,
+  ]);
+});
+
+test("what was deprecated may go after its day, and not before", () => {
+  const released = (day: string) =>
+    withField(`page: Int @deprecated(reason: "Use \`pageNumber\`. Removed after ${day}.")`);
+  expect(check({ released: released(inDays(-1)), now: committed })).toEqual({
+    passes: true,
+    said: [
+      "Since v1.0.0: 1 that could break a client",
+      expect.stringMatching(/^ {2}announced {2}PageInfo\.page: /),
+    ],
+    faults: [],
+  });
+  expect(check({ released: released(inDays(10)), now: committed })).toMatchObject({ passes: false });
+  // It was told long ago: the notice is not counted anew.
+  expect(check({ released: released(inDays(10)), now: released(inDays(10)) })).toMatchObject({
+    passes: true,
+  });
+});

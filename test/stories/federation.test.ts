@@ -1,0 +1,286 @@
+import { readFileSync } from "node:fs";
+import { MapperKind, mapSchema } from "@graphql-tools/utils";
+import {
+  buildClientSchema,
+  getIntrospectionQuery,
+  type IntrospectionQuery,
+  lexicographicSortSchema,
+  printSchema,
+} from "graphql";
+import { describe, expect, test } from "vitest";
+import { startDemoGateway, startFake, startGateway } from "../harness.ts";
+
+const idOf = (kind: string, ...segments: string[]) =>
+  Buffer.from(`${kind}:${segments.join("/")}`).toString("base64url");
+
+/** Asks for entities as a router does. */
+const entities = (selection: string) =>
+  `query Router($representations: [_Any!]!) { _entities(representations: $representations) { __typename ${selection} } }`;
+
+interface Entities {
+  readonly _entities: readonly (Record<string, unknown> | null)[];
+}
+
+describe("the subgraph", () => {
+  test("tells its schema without a token and without introspection", async () => {
+    const { ask, calls } = await startDemoGateway({ env: { INTROSPECTION: "off" } });
+    const { data } = await ask<{ _service: { sdl: string } }, object>(
+      "{ _service { sdl } }",
+      {},
+      { token: null },
+    );
+    await expect(data._service.sdl).toMatchFileSnapshot("../../schema/subgraph.graphql");
+    expect(calls()).toEqual([]);
+  });
+
+  test("is the committed schema, with nothing but federation added", async () => {
+    const { ask } = await startDemoGateway();
+    const { data } = await ask<IntrospectionQuery, object>(getIntrospectionQuery());
+    const isAdded = (name: string) => /^_[^_]/.test(name);
+    const served = buildClientSchema(data);
+    const own = mapSchema(served, {
+      [MapperKind.TYPE]: (type) => (isAdded(type.name) ? null : undefined),
+      [MapperKind.QUERY_ROOT_FIELD]: (_, name) => (isAdded(name) ? null : undefined),
+    });
+    const committed = readFileSync(new URL("../../schema/schema.graphql", import.meta.url), "utf8");
+    expect(`${printSchema(lexicographicSortSchema(own))}\n`).toBe(committed);
+    expect(Object.keys(served.getQueryType()?.getFields() ?? {}).filter(isAdded)).toEqual([
+      "_entities",
+      "_service",
+    ]);
+  });
+});
+
+describe("representations", () => {
+  test("are found by the global id and by the name that others have stored", async () => {
+    const { ask, calls } = await startDemoGateway();
+    const selection = `
+      ... on Run { id uniqueName }
+      ... on ExperimentJob { id uniqueName }
+      ... on Project { id uniqueName }
+      ... on User { id username }
+      ... on Node { id name }
+      ... on Cluster { id }`;
+    const pairs: [kind: string, key: string, name: string, id: string][] = [
+      ["Experiment", "uniqueName", "ada.mnist.42", idOf("Experiment", "ada", "mnist", "42")],
+      [
+        "ExperimentJob",
+        "uniqueName",
+        "ada.mnist.42.7.master",
+        idOf("ExperimentJob", "ada", "mnist", "42", "7"),
+      ],
+      ["Job", "uniqueName", "ada.mnist.jobs.2", idOf("Job", "ada", "mnist", "2")],
+      ["BuildJob", "uniqueName", "ada.mnist.builds.1", idOf("BuildJob", "ada", "mnist", "1")],
+      ["Group", "uniqueName", "ada.mnist.1", idOf("Group", "ada", "mnist", "1")],
+      ["Project", "uniqueName", "ada.mnist", idOf("Project", "ada", "mnist")],
+      ["User", "username", "ada", idOf("User", "ada")],
+      ["Node", "name", "node-1", idOf("Node", "node-1")],
+    ];
+    const byName = await ask<Entities, object>(entities(selection), {
+      representations: pairs.map(([__typename, key, name]) => ({ __typename, [key]: name })),
+    });
+    expect(byName).toEqual({
+      data: { _entities: pairs.map(([__typename, key, name, id]) => ({ __typename, id, [key]: name })) },
+    });
+    // What a key tells costs nothing.
+    expect(calls()).toEqual([]);
+
+    const byId = await ask<Entities, object>(entities("... on Entity { id }"), {
+      representations: [
+        ...pairs.map(([__typename, , , id]) => ({ __typename, id })),
+        { __typename: "Cluster", id: idOf("Cluster", "") },
+      ],
+    });
+    expect(byId.data._entities.map((each) => each?.["id"])).toEqual([
+      ...pairs.map(([, , , id]) => id),
+      idOf("Cluster", ""),
+    ]);
+    expect(calls()).toEqual([]);
+  });
+
+  test("of a run of unknown kind tell which kind it is: that is what `@interfaceObject` asks", async () => {
+    const { ask, calls } = await startDemoGateway();
+    const representations = [
+      idOf("Experiment", "ada", "mnist", "42"),
+      idOf("Job", "ada", "mnist", "2"),
+      idOf("BuildJob", "ada", "mnist", "1"),
+      idOf("Group", "ada", "mnist", "1"),
+    ].map((id) => ({ __typename: "Run", id }));
+    expect(await ask<Entities, object>(entities("... on Run { status }"), { representations })).toEqual({
+      data: {
+        _entities: [
+          { __typename: "Experiment", status: "SUCCEEDED" },
+          { __typename: "Job", status: "RUNNING" },
+          { __typename: "BuildJob", status: "SUCCEEDED" },
+          { __typename: "Group", status: "RUNNING" },
+        ],
+      },
+    });
+    expect(calls()).toEqual([
+      "GET ada/mnist/builds/1/",
+      "GET ada/mnist/experiments/42/",
+      "GET ada/mnist/groups/1/",
+      "GET ada/mnist/jobs/2/",
+    ]);
+  });
+
+  test("a hundred of one kind are one request for each address", async () => {
+    const service = await startFake(({ path }) => {
+      const id = /experiments\/(\d+)\//.exec(path)?.[1];
+      return { json: { id: Number(id), last_status: "running" } };
+    });
+    const { ask } = await startGateway({ upstream: service });
+    // Fifty experiments, each named once by its id and once by its name.
+    const representations = Array.from({ length: 50 }, (_, index) => [
+      { __typename: "Experiment", id: idOf("Experiment", "ada", "mnist", `${index + 1}`) },
+      { __typename: "Experiment", uniqueName: `ada.mnist.${index + 1}` },
+    ]).flat();
+    const { data } = await ask<Entities, object>(entities("... on Experiment { status }"), {
+      representations,
+    });
+    expect(data._entities).toEqual(
+      Array.from({ length: 100 }, () => ({ __typename: "Experiment", status: "RUNNING" })),
+    );
+    expect(service.calls()).toEqual(
+      Array.from({ length: 50 }, (_, index) => `GET ada/mnist/experiments/${index + 1}/`).toSorted(),
+    );
+  });
+
+  test("a hundred of one kind are one request where the server takes many ids at once", async () => {
+    const ids = Array.from({ length: 100 }, (_, index) => index + 1);
+    const service = await startFake(() => ({
+      json: { count: 100, next: null, results: ids.map((id) => ({ id, last_status: "running" })) },
+    }));
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const representations = ids.map((id) => ({ __typename: "Experiment", uniqueName: `ada.mnist.${id}` }));
+    const { data, errors } = await ask<Entities, object>(entities("... on Experiment { status }"), {
+      representations,
+    });
+    expect(errors).toBeUndefined();
+    expect(data._entities).toHaveLength(100);
+    expect(service.calls()).toEqual([
+      `GET ada/mnist/experiments?query=${encodeURIComponent(`id:${ids.join("|")}`)}&limit=100`,
+    ]);
+  });
+
+  test("one that cannot be had is null with an error, and the others are there", async () => {
+    const { ask, calls } = await startDemoGateway();
+    const { data, errors } = await ask<Entities, object>(entities("... on Experiment { status }"), {
+      representations: [
+        { __typename: "Experiment", uniqueName: "ada.mnist.42" },
+        { __typename: "Experiment", uniqueName: "ada.mnist.4242" },
+        { __typename: "Experiment", id: idOf("Experiment", "ada", "mnist", "41") },
+      ],
+    });
+    expect(data._entities).toEqual([
+      { __typename: "Experiment", status: "SUCCEEDED" },
+      null,
+      expect.objectContaining({ __typename: "Experiment" }),
+    ]);
+    expect(errors).toMatchObject([{ path: ["_entities", 1], extensions: { code: "NOT_FOUND" } }]);
+    expect(calls()).toEqual([
+      "GET ada/mnist/experiments/41/",
+      "GET ada/mnist/experiments/42/",
+      "GET ada/mnist/experiments/4242/",
+    ]);
+  });
+
+  const HOSTILE: [title: string, representation: unknown, message: string | RegExp][] = [
+    ["a text", "Experiment", "expected the __typename of an entity"],
+    ["a list", [], "expected the __typename of an entity"],
+    ["a type that nobody knows", { __typename: "Nope", id: "1" }, "expected the __typename of an entity"],
+    ["a type that is none of ours", { __typename: "Query" }, "expected the __typename of an entity"],
+    [
+      "a type that is no entity",
+      { __typename: "PageInfo", startCursor: null },
+      "expected the __typename of an entity",
+    ],
+    ["the name of a prototype", { __typename: "__proto__", id: "1" }, "expected the __typename of an entity"],
+    ["no key", { __typename: "Job" }, "expected a text in id or uniqueName, got none"],
+    [
+      "a key of another type",
+      { __typename: "Job", id: { toString: "x" } },
+      "expected a text in id or uniqueName, got none",
+    ],
+    ["an id that is none", { __typename: "Job", id: "bm9uZQ" }, 'id: expected a global id, got "bm9uZQ"'],
+    [
+      "an id of another kind",
+      { __typename: "Job", id: idOf("Group", "ada", "mnist", "1") },
+      "id: expected the id of a Job, got the id of a Group",
+    ],
+    [
+      "an id that is no run's",
+      { __typename: "Run", id: idOf("User", "ada") },
+      "id: expected the id of a run, got the id of a User",
+    ],
+    [
+      "a key of Run that it has not",
+      { __typename: "Run", uniqueName: "ada.mnist.42" },
+      "expected a text in id, got none",
+    ],
+    ["an id that climbs out of its path", { __typename: "Job", id: idOf("Job", "..", "..", "1") }, /^id: /],
+    ["a name that climbs out of its path", { __typename: "Job", uniqueName: "../..jobs.1" }, /^uniqueName: /],
+    ["a machine whose name climbs", { __typename: "Node", name: ".." }, /^name: /],
+    ["a user whose name is a path", { __typename: "User", username: "a/b" }, /^username: /],
+    ["a name of a million letters", { __typename: "User", username: "x".repeat(100_000) }, /^username: /],
+  ];
+
+  test.each(HOSTILE)(
+    "%s is refused and costs nothing, and leaves the others alone",
+    async (_, hostile, message) => {
+      const { ask, calls } = await startDemoGateway();
+      const { data, errors } = await ask<Entities, object>(
+        entities("... on Run { status } ... on User { email } ... on Node { memory }"),
+        {
+          representations: [hostile, { __typename: "Job", uniqueName: "ada.mnist.jobs.2" }],
+        },
+      );
+      expect(data._entities).toEqual([null, { __typename: "Job", status: "RUNNING" }]);
+      expect(errors).toMatchObject([{ path: ["_entities", 0], extensions: { code: "BAD_USER_INPUT" } }]);
+      const [told] = errors ?? [];
+      expect(told?.message).toEqual(
+        typeof message === "string" ? expect.stringContaining(message) : expect.stringMatching(message),
+      );
+      expect(calls()).toEqual(["GET ada/mnist/jobs/2/"]);
+    },
+  );
+
+  test("more than a thousand at once are refused", async () => {
+    const { ask, calls } = await startDemoGateway();
+    const representations = Array.from({ length: 1_001 }, () => ({ __typename: "User", username: "ada" }));
+    const { data, errors } = await ask<Entities | null, object>(entities(""), { representations });
+    expect(data).toBeNull();
+    expect(errors).toMatchObject([
+      { message: "representations: expected 0 to 1000, got 1001", extensions: { code: "BAD_USER_INPUT" } },
+    ]);
+    expect(calls()).toEqual([]);
+  });
+
+  test("are held to the budget of one operation: what was had is returned", async () => {
+    const { ask, calls } = await startDemoGateway({
+      env: { UPSTREAM_PROFILE: "document", MAX_UPSTREAM_REQUESTS: "2" },
+    });
+    const representations = [41, 42, 43].map((id) => ({
+      __typename: "Experiment",
+      uniqueName: `ada.mnist.${id}`,
+    }));
+    const { data, errors } = await ask<Entities, object>(entities("... on Experiment { status }"), {
+      representations,
+    });
+    expect(data._entities.filter(Boolean)).toHaveLength(2);
+    expect(errors).toMatchObject([{ extensions: { code: "REQUEST_LIMIT_EXCEEDED" } }]);
+    expect(calls()).toHaveLength(2);
+  });
+
+  test("are read with the caller's token, and without one not at all", async () => {
+    const { ask, calls } = await startDemoGateway();
+    const { data, errors } = await ask<Entities, object>(
+      entities("... on Experiment { status }"),
+      { representations: [{ __typename: "Experiment", uniqueName: "ada.mnist.42" }] },
+      { token: null },
+    );
+    expect(data._entities).toEqual([null]);
+    expect(errors).toMatchObject([{ extensions: { code: "UNAUTHENTICATED" } }]);
+    expect(calls()).toEqual([]);
+  });
+});

@@ -1,0 +1,177 @@
+import { parse, validate } from "graphql";
+import { expect, test } from "vitest";
+import { graphiqlOptions } from "../../src/graphiql.ts";
+import { schema, schemaFor } from "../../src/graphql/schema.ts";
+import { createTypeNames, type Renames } from "../../src/graphql/type-names.ts";
+import { startDemoGateway } from "../harness.ts";
+
+const RELAY = { Node: "ClusterNode", Entity: "Node" };
+const env = { TYPE_NAMES: "Node=ClusterNode, Entity=Node" };
+
+const idOf = (kind: string, ...segments: string[]) =>
+  Buffer.from(`${kind}:${segments.join("/")}`).toString("base64url");
+
+test("a machine is a ClusterNode and everything with an id a Node, from the schema to the ids", async () => {
+  const { ask, calls } = await startDemoGateway({ env });
+  const id = idOf("ClusterNode", "node-1");
+  const machine = { __typename: "ClusterNode", id, name: "node-1", memory: 33657483264 };
+  expect(
+    await ask<unknown, object>(
+      /* GraphQL */ `
+        query ($id: ID!, $job: ID!) {
+          node(id: $id) {
+            __typename
+            id
+            ... on ClusterNode {
+              name
+              memory
+            }
+          }
+          nodes(ids: [$job]) {
+            __typename
+            ... on Run {
+              rawStatus
+            }
+          }
+          clusterNode(name: "node-1") {
+            __typename
+            id
+            name
+            memory
+          }
+          job(id: "ada.mnist.jobs.2") {
+            nodeScheduled {
+              __typename
+              id
+            }
+          }
+          __type(name: "Node") {
+            kind
+            description
+            fields {
+              name
+            }
+          }
+        }
+      `,
+      { id, job: idOf("Job", "ada", "mnist", "2") },
+    ),
+  ).toEqual({
+    data: {
+      node: machine,
+      nodes: [{ __typename: "Job", rawStatus: "running" }],
+      clusterNode: machine,
+      job: { nodeScheduled: { __typename: "ClusterNode", id: expect.any(String) } },
+      __type: {
+        kind: "INTERFACE",
+        description: expect.stringContaining("global object identification"),
+        fields: [{ name: "id" }],
+      },
+    },
+  });
+  expect(calls()).toEqual(["GET ada/mnist/jobs/2/", "GET cluster/"]);
+});
+
+test("an id of a gateway that calls its types otherwise is refused", async () => {
+  const { ask, calls } = await startDemoGateway({ env });
+  const { errors } = await ask<unknown, object>(`{ node(id: "${idOf("Node", "node-1")}") { id } }`);
+  expect(errors).toMatchObject([
+    { message: expect.stringContaining("expected a global id"), extensions: { code: "BAD_USER_INPUT" } },
+  ]);
+  expect(calls()).toEqual([]);
+});
+
+test("mutations, inputs, payloads, connections and messages follow the type they are called after", async () => {
+  const { ask, calls } = await startDemoGateway({
+    env: { TYPE_NAMES: "Job=TrainingJob", UPSTREAM_PROFILE: "polyaxon-0.4" },
+  });
+  const id = idOf("TrainingJob", "ada", "mnist", "2");
+  expect(
+    await ask<unknown, object>(
+      /* GraphQL */ `
+        mutation ($id: ID!, $input: UpdateTrainingJobInput!) {
+          updateTrainingJob(id: $id, input: $input) {
+            __typename
+            job {
+              __typename
+              description
+              project {
+                jobs(first: 1) {
+                  __typename
+                }
+              }
+            }
+          }
+          bookmarkBuildJob(id: "ada.mnist.builds.1") {
+            __typename
+          }
+          stopTrainingJob(id: "${idOf("Group", "ada", "mnist", "1")}") {
+            __typename
+          }
+        }
+      `,
+      { id, input: { description: "renamed" } },
+    ),
+  ).toMatchObject({
+    data: {
+      updateTrainingJob: {
+        __typename: "UpdateTrainingJobPayload",
+        job: {
+          __typename: "TrainingJob",
+          description: "renamed",
+          project: { jobs: { __typename: "TrainingJobConnection" } },
+        },
+      },
+      bookmarkBuildJob: { __typename: "BookmarkBuildJobPayload" },
+      stopTrainingJob: null,
+    },
+    errors: [{ message: "id: expected the id of a TrainingJob, got the id of a Group" }],
+  });
+  expect(calls()).toContain("PATCH ada/mnist/jobs/2/");
+});
+
+test("downloads take the ids of this gateway", async () => {
+  const { ask, demo } = await startDemoGateway({ env: { TYPE_NAMES: "Job=TrainingJob" } });
+  const { data } = await ask<{ trainingJob: { logsUrl: string } }, object>(
+    `{ trainingJob(id: "ada.mnist.jobs.2") { logsUrl } }`,
+  );
+  expect(data.trainingJob.logsUrl).toContain(idOf("TrainingJob", "ada", "mnist", "2"));
+  const headers = { authorization: `token ${demo.users[0]?.token}` };
+  expect((await fetch(data.trainingJob.logsUrl, { headers })).status).toBe(200);
+});
+
+const NAMES: readonly Renames[] = [RELAY, { Job: "TrainingJob", User: "Person", Experiment: "Trial" }];
+
+test.each(NAMES)("with %j the subgraph and GraphiQL's tabs are in these names", async (renames) => {
+  const names = createTypeNames(renames);
+  const served = schemaFor(names);
+  expect(
+    (graphiqlOptions(null, names).defaultTabs ?? []).flatMap(({ query = "" }) =>
+      validate(served, parse(query ?? "")),
+    ),
+  ).toEqual([]);
+
+  const TYPE_NAMES = Object.entries(renames)
+    .map((pair) => pair.join("="))
+    .join(",");
+  const { ask } = await startDemoGateway({ env: { TYPE_NAMES } });
+  const { data } = await ask<{ _service: { sdl: string } }, object>("{ _service { sdl } }");
+  for (const [ours, theirs] of Object.entries(renames)) {
+    expect(data._service.sdl).toMatch(new RegExp(`^(?:type|interface) ${theirs}\\b`, "m"));
+    if (Object.values(renames).includes(ours)) continue;
+    // In English the word may stand: "Experiment this one was restarted from".
+    const code = data._service.sdl.replaceAll(/"""[^`]*?"""/g, "");
+    expect(code).not.toMatch(new RegExp(`(?:[:&[] *|type |implements |\`)${ours}\\b`));
+  }
+});
+
+test("every type can have another name", () => {
+  const types = Object.keys(schema.getTypeMap()).filter(
+    (name) => !/^__|^(?:Query|Mutation|ID|String|Int|Float|Boolean)$/.test(name),
+  );
+  const names = createTypeNames(Object.fromEntries(types.map((name) => [name, `X${name}`])));
+  const served = schemaFor(names);
+  const left = types.filter((name) => served.getType(name));
+  expect(left).toEqual([]);
+  expect(types.filter((name) => !served.getType(`X${name}`))).toEqual([]);
+});
