@@ -1,4 +1,14 @@
+import { existsSync } from "node:fs";
 import { defineConfig } from "vitest/config";
+
+/** Rooms with an install of their own: their tests run once `npm ci` was run there. */
+const ROOMS = ["ecosystem", "examples/runs"];
+
+const installed = ROOMS.filter((room) => existsSync(new URL(`${room}/node_modules`, import.meta.url)));
+for (const room of ROOMS) {
+  if (installed.includes(room)) continue;
+  process.stdout.write(`The tests of ${room}/ do not run: npm ci --prefix ${room}\n`);
+}
 
 export default defineConfig({
   resolve: {
@@ -7,7 +17,7 @@ export default defineConfig({
     alias: [{ find: /^graphql$/, replacement: "graphql/index.js" }],
   },
   test: {
-    include: ["test/**/*.test.ts"],
+    include: ["test/**/*.test.ts", ...installed.map((room) => `${room}/test/**/*.test.ts`)],
     reporters: ["default", "./test/closing-line.ts"],
     testTimeout: 20_000,
   },

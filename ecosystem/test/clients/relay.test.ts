@@ -1,0 +1,169 @@
+import { commitMutation } from "relay-runtime";
+import { expect, test } from "vitest";
+import { startRelay } from "./relay-frontend.ts";
+
+const EXPERIMENT = "RXhwZXJpbWVudDphZGEvbW5pc3QvNDI";
+/** What Relay expects of a schema: `interface Node` and `node(id:)`. */
+const RELAY_NAMES = { TYPE_NAMES: "Node=ClusterNode,Entity=Node" };
+
+const STATUSES = ["CREATED", "BUILDING", "SCHEDULED", "STARTING", "RUNNING", "SUCCEEDED"];
+
+/** The statuses that a timeline shows, and what it needs to go on. */
+function statusesIn(shown: unknown) {
+  // What these stories show is a run with its statuses.
+  const { statuses } = (shown as { run: { statuses: Timeline } }).run;
+  return { statuses: statuses.edges.map(({ node }) => node.status), ...statuses.pageInfo };
+}
+
+interface Timeline {
+  readonly edges: readonly { readonly node: { readonly status: string } }[];
+  readonly pageInfo: { readonly endCursor: string | null; readonly hasNextPage: boolean };
+}
+
+const Header = `fragment Header_run on Run {
+  uniqueName
+  status
+  project { name }
+  ... on Experiment { isClone }
+}`;
+
+test("a fragment on an interface shows its part of the store, for any kind of run", async () => {
+  const { load, read, calls } = await startRelay({
+    Header,
+    Page: `query PageQuery($id: ID!) { run(id: $id) { ...Header_run } }`,
+  });
+  const experiment = await load("PageQuery", { id: EXPERIMENT });
+  expect(experiment["run"]).not.toHaveProperty("status");
+  expect(await read("Header_run", experiment["run"])).toEqual({
+    uniqueName: "ada.mnist.42",
+    status: "SUCCEEDED",
+    project: { name: "mnist" },
+    isClone: true,
+  });
+  const job = await load("PageQuery", { id: "Sm9iOmFkYS9tbmlzdC8y" });
+  expect(await read("Header_run", job["run"])).toEqual({
+    uniqueName: "ada.mnist.jobs.2",
+    status: "RUNNING",
+    project: { name: "mnist" },
+  });
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/jobs/2/"]);
+});
+
+test("the second page of a connection is appended to the first one in the store", async () => {
+  const { load, look, calls } = await startRelay({
+    Timeline: `query TimelineQuery($after: String) {
+      run(id: "${EXPERIMENT}") {
+        statuses(first: 4, after: $after) @connection(key: "Timeline_statuses") {
+          edges { node { status } }
+          pageInfo { endCursor hasNextPage }
+        }
+      }
+    }`,
+  });
+  const first = statusesIn(await load("TimelineQuery", {}));
+  expect(first).toMatchObject({ statuses: STATUSES.slice(0, 4), hasNextPage: true });
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/statuses?limit=4"]);
+
+  await load("TimelineQuery", { after: first.endCursor });
+  const shown = statusesIn(await look("TimelineQuery", {}));
+  expect(shown).toMatchObject({ statuses: STATUSES, hasNextPage: false });
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/statuses?limit=4&offset=4"]);
+});
+
+test("what a command answers changes what is shown of its record", async () => {
+  const { environment, artifact, load, look, calls } = await startRelay({
+    Job: `query JobQuery { job(id: "ada.mnist.jobs.2") { status } }`,
+    Stop: `mutation StopMutation { stopJob(id: "ada.mnist.jobs.2") { job { status } } }`,
+  });
+  expect(await load("JobQuery", {})).toEqual({ job: { status: "RUNNING" } });
+  expect(calls()).toEqual(["GET ada/mnist/jobs/2/"]);
+
+  const mutation = await artifact("StopMutation");
+  await new Promise<void>((onCompleted, onError) => {
+    commitMutation(environment, { mutation, variables: {}, onCompleted: () => onCompleted(), onError });
+  });
+  expect(await look("JobQuery", {})).toEqual({ job: { status: "STOPPING" } });
+  expect(calls()).toEqual(["GET ada/mnist/jobs/2/", "POST ada/mnist/jobs/2/stop"]);
+});
+
+test("a failed field is caught where it is shown, with its code, and the others are there", async () => {
+  const { load, calls } = await startRelay({
+    Partly: `query PartlyQuery {
+      there: experiment(id: "ada.mnist.42") { uniqueName }
+      gone: experiment(id: "ada.mnist.999") @catch(to: RESULT) { status }
+    }`,
+  });
+  expect(await load("PartlyQuery", {})).toMatchObject({
+    there: { uniqueName: "ada.mnist.42" },
+    gone: { ok: false, errors: [{ extensions: { code: "NOT_FOUND" } }] },
+  });
+  expect(calls()).toEqual(["GET ada/mnist/experiments/999/"]);
+});
+
+const Card = `fragment Card_experiment on Experiment @refetchable(queryName: "CardRefetchQuery") { description }`;
+const Page = `query PageQuery { experiment(id: "ada.mnist.42") { ...Card_experiment } }`;
+
+test("with the default names the compiler refuses to refetch a record, for want of `interface Node`", async () => {
+  await expect(startRelay({ Card, Page })).rejects.toThrow(
+    /Invalid use of @refetchable on fragment 'Card_experiment'.* the Node interface/s,
+  );
+});
+
+test("with Relay's names a record is refetched by its id", async () => {
+  const { load, read, ask, calls } = await startRelay({ Card, Page }, RELAY_NAMES);
+  const { experiment } = await load("PageQuery", {});
+  expect(await read("Card_experiment", experiment)).toEqual({
+    id: EXPERIMENT,
+    description: "Wider kernels and a calmer learning rate, trained on three machines",
+  });
+  // Somebody else, behind the store's back.
+  await ask(
+    `mutation { updateExperiment(id: "ada.mnist.42", input: { description: "The best" }) { __typename } }`,
+  );
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "PATCH ada/mnist/experiments/42/"]);
+
+  await load("CardRefetchQuery", { id: EXPERIMENT });
+  expect(await read("Card_experiment", experiment)).toEqual({ id: EXPERIMENT, description: "The best" });
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/"]);
+});
+
+test("with Relay's names a list inside of a record is paged by the record's id", async () => {
+  const documents = {
+    Log: `fragment Log_run on Run
+      @argumentDefinitions(count: { type: "Int", defaultValue: 4 }, cursor: { type: "String" })
+      @refetchable(queryName: "LogPaginationQuery") {
+        statuses(first: $count, after: $cursor) @connection(key: "Log_statuses") {
+          edges { node { status } }
+          pageInfo { endCursor hasNextPage }
+        }
+      }`,
+    Page: `query PageQuery { run(id: "${EXPERIMENT}") { ...Log_run } }`,
+  };
+  const { load, read, calls } = await startRelay(documents, RELAY_NAMES);
+  const { run: reference } = await load("PageQuery", {});
+  const first = statusesIn({ run: await read("Log_run", reference) });
+  expect(first).toMatchObject({ statuses: STATUSES.slice(0, 4), hasNextPage: true });
+
+  await load("LogPaginationQuery", { id: EXPERIMENT, count: 4, cursor: first.endCursor });
+  const shown = statusesIn({ run: await read("Log_run", reference) });
+  expect(shown).toMatchObject({ statuses: STATUSES, hasNextPage: false });
+  expect(calls()).toEqual([
+    "GET ada/mnist/experiments/42/statuses?limit=4",
+    "GET ada/mnist/experiments/42/statuses?limit=4&offset=4",
+  ]);
+});
+
+test("with Relay's names a machine is a `ClusterNode`, and refetched like everything else", async () => {
+  const documents = {
+    Machine: `fragment Machine_node on ClusterNode @refetchable(queryName: "MachineRefetchQuery") { name memory }`,
+    Page: `query PageQuery { clusterNode(name: "node-1") { ...Machine_node } }`,
+  };
+  const { load, read, calls } = await startRelay(documents, RELAY_NAMES);
+  const { clusterNode } = await load("PageQuery", {});
+  // Relay adds the id to what can be refetched.
+  const machine = (await read("Machine_node", clusterNode)) as { readonly id: string };
+  expect(machine).toMatchObject({ name: "node-1", memory: 33657483264 });
+  const { node } = await load("MachineRefetchQuery", { id: machine.id });
+  expect(await read("Machine_node", node)).toEqual(machine);
+  expect(calls()).toEqual(["GET cluster/", "GET cluster/"]);
+});
