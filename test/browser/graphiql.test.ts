@@ -65,8 +65,8 @@ test.runIf(executablePath)(
     );
     for (const { token } of demo.users) expect(stored).not.toContain(token);
 
-    const picture = process.env["PICTURE"];
-    if (picture) await page.screenshot({ path: picture });
+    const directory = process.env["PICTURE"];
+    if (directory) await page.screenshot({ path: `${directory}/graphiql.png` });
   },
   60_000,
 );

@@ -35,6 +35,22 @@ test("it names every setting and no other", () => {
   expect(rowsBelow("Settings").toSorted()).toEqual([...SETTINGS].toSorted());
 });
 
+test("it tells the versions of clients and routers that are tried", () => {
+  const told = [...readme.matchAll(/^\| `([^`]+)` \| (\d[\d.]+) \|/gm)].map(([, name, version]) => [
+    name,
+    version,
+  ]);
+  const file = readFileSync(new URL("../../ecosystem/package.json", import.meta.url), "utf8");
+  const { dependencies } = JSON.parse(file) as { dependencies: Record<string, string> };
+  // The others are what these stand on.
+  const base = new Set(["@apollo/server", "@apollo/subgraph", "graphql", "rxjs"]);
+  expect(told.toSorted()).toEqual(
+    Object.entries(dependencies)
+      .filter(([name]) => !base.has(name))
+      .toSorted(),
+  );
+});
+
 test("it explains every error code that the sources can give", () => {
   const told = readFileSync(new URL("../../src/rest/errors.ts", import.meta.url), "utf8");
   const codes = [...told.matchAll(/^ {2}\| "(\w+)"/gm)].map(([, code]) => code);
