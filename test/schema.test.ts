@@ -1,5 +1,10 @@
+import { MapperKind, mapSchema } from "@graphql-tools/utils";
 import {
+  buildClientSchema,
+  getIntrospectionQuery,
   type GraphQLNamedType,
+  type GraphQLSchema,
+  type IntrospectionQuery,
   isInputObjectType,
   isEnumType,
   isInterfaceType,
@@ -11,11 +16,38 @@ import {
 } from "graphql";
 import { expect, test } from "vitest";
 import { schema } from "../src/graphql/schema.ts";
+import { startDemoGateway } from "./harness.ts";
 
-test("the committed schema is ours", async () => {
-  await expect(`${printSchema(lexicographicSortSchema(schema))}\n`).toMatchFileSnapshot(
+const isFederations = (name: string) => /^_[^_]/.test(name);
+
+const withoutFederation = (whole: GraphQLSchema): GraphQLSchema =>
+  mapSchema(whole, {
+    [MapperKind.TYPE]: (type) => (isFederations(type.name) ? null : undefined),
+    [MapperKind.QUERY_ROOT_FIELD]: (_, name) => (isFederations(name) ? null : undefined),
+  });
+
+test("the committed schema is the one that is served, but for what federation adds", async () => {
+  const { ask } = await startDemoGateway();
+  const { data } = await ask<IntrospectionQuery, object>(getIntrospectionQuery());
+  const served = buildClientSchema(data);
+  await expect(`${printSchema(lexicographicSortSchema(withoutFederation(served)))}\n`).toMatchFileSnapshot(
     "../schema/schema.graphql",
   );
+  expect(Object.keys(served.getQueryType()?.getFields() ?? {}).filter(isFederations)).toEqual([
+    "_entities",
+    "_service",
+  ]);
+});
+
+test("the committed subgraph is what `_service` tells, without a token and without introspection", async () => {
+  const { ask, calls } = await startDemoGateway({ env: { INTROSPECTION: "off" } });
+  const { data } = await ask<{ _service: { sdl: string } }, object>(
+    "{ _service { sdl } }",
+    {},
+    { token: null },
+  );
+  await expect(data._service.sdl).toMatchFileSnapshot("../schema/subgraph.graphql");
+  expect(calls()).toEqual([]);
 });
 
 /** Every coordinate of a type that must be described. */
@@ -44,7 +76,7 @@ function coordinates(type: GraphQLNamedType): [string, string | null | undefined
 }
 
 test("every type, field, argument and enum value is described", () => {
-  const bare = Object.values(schema.getTypeMap())
+  const bare = Object.values(withoutFederation(schema).getTypeMap())
     .filter((type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type))
     .flatMap(coordinates)
     .flatMap(([coordinate, description]) => (description?.trim() ? [] : [coordinate]));

@@ -22,11 +22,9 @@ builder.mutationType({
     "Changing. The fields of one request run one after the other, each reading fresh data afterwards. A field is null with an error (`extensions.code`) when the service refused or did not answer; writes are never sent twice.",
 });
 
-/** What clients write their operations against, under our own names. Every slice has added its part by being imported. */
-export const schema = builder.toSchema();
+/** The whole schema under our own names; every slice has added its part by being imported. */
+export const schema = serveSubgraph(toSubgraphSchema());
 
-const subgraph = serveSubgraph(toSubgraphSchema());
-
-/** The whole schema as it is served: a subgraph, its types and root fields under the names that callers know. */
+/** The schema under the names that callers know. */
 export const schemaFor = (names: TypeNames): GraphQLSchema =>
-  names.areOurs ? subgraph : serveSubgraph(rename(toSubgraphSchema(), names));
+  names.areOurs ? schema : serveSubgraph(rename(toSubgraphSchema(), names));

@@ -1,12 +1,3 @@
-import { readFileSync } from "node:fs";
-import { MapperKind, mapSchema } from "@graphql-tools/utils";
-import {
-  buildClientSchema,
-  getIntrospectionQuery,
-  type IntrospectionQuery,
-  lexicographicSortSchema,
-  printSchema,
-} from "graphql";
 import { describe, expect, test } from "vitest";
 import { startDemoGateway, startFake, startGateway } from "../harness.ts";
 
@@ -20,36 +11,6 @@ const entities = (selection: string) =>
 interface Entities {
   readonly _entities: readonly (Record<string, unknown> | null)[];
 }
-
-describe("the subgraph", () => {
-  test("tells its schema without a token and without introspection", async () => {
-    const { ask, calls } = await startDemoGateway({ env: { INTROSPECTION: "off" } });
-    const { data } = await ask<{ _service: { sdl: string } }, object>(
-      "{ _service { sdl } }",
-      {},
-      { token: null },
-    );
-    await expect(data._service.sdl).toMatchFileSnapshot("../../schema/subgraph.graphql");
-    expect(calls()).toEqual([]);
-  });
-
-  test("is the committed schema, with nothing but federation added", async () => {
-    const { ask } = await startDemoGateway();
-    const { data } = await ask<IntrospectionQuery, object>(getIntrospectionQuery());
-    const isAdded = (name: string) => /^_[^_]/.test(name);
-    const served = buildClientSchema(data);
-    const own = mapSchema(served, {
-      [MapperKind.TYPE]: (type) => (isAdded(type.name) ? null : undefined),
-      [MapperKind.QUERY_ROOT_FIELD]: (_, name) => (isAdded(name) ? null : undefined),
-    });
-    const committed = readFileSync(new URL("../../schema/schema.graphql", import.meta.url), "utf8");
-    expect(`${printSchema(lexicographicSortSchema(own))}\n`).toBe(committed);
-    expect(Object.keys(served.getQueryType()?.getFields() ?? {}).filter(isAdded)).toEqual([
-      "_entities",
-      "_service",
-    ]);
-  });
-});
 
 describe("representations", () => {
   test("are found by the global id and by the name that others have stored", async () => {
