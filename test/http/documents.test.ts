@@ -56,6 +56,8 @@ describe("automatic persisted queries", () => {
     const search = new URLSearchParams({ extensions: JSON.stringify(persisted(QUERY)) });
     const response = await fetch(`${url}/graphql?${search}`, { headers });
     expect(await response.json()).toEqual({ data: DATA });
+    // The address is the whole request, and the answer the caller's own.
+    expect(response.headers.get("cache-control")).toBe("private, no-store");
   });
 
   test("a hash of another document is refused, and stands for nothing afterwards", async () => {
