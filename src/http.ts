@@ -1,4 +1,5 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import cors from "cors";
 import { identifyNode } from "./caller.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -15,6 +16,31 @@ export interface DoorSettings {
   readonly maxBodyBytes: number;
   /** Most GraphQL requests at a time. */
   readonly maxOperations: number;
+}
+
+/** What a caller may cost a connection. Times are in milliseconds. */
+export const SOCKET_LIMITS = {
+  /** For the head of a request, and for the whole: who dawdles is told 408. */
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  maxHeaderSize: 16_384,
+  // Unless told, Node looks for those that dawdle every 30 s only.
+  connectionsCheckingInterval: 1_000,
+  /** Without taking a byte of what is answered. */
+  timeout: 30_000,
+};
+
+/** A server that lets go of callers that dawdle. */
+export function createHttpServer(listener: Listener, limits = SOCKET_LIMITS): Server {
+  const server = createServer(limits);
+  server.timeout = limits.timeout;
+  server.on("request", (_, response) => {
+    // Where nothing waits to be taken, it is the caller who waits.
+    response.on("timeout", (socket: Socket) => {
+      if (socket.writableLength > 0) socket.destroy();
+    });
+  });
+  return server.on("request", listener);
 }
 
 export interface Door {
@@ -38,13 +64,24 @@ export function createDoor(settings: DoorSettings): Door {
     maxAge: 600,
   });
 
-  const post = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    // Refused before anything is done for it: work on answers that come too late is lost.
-    if (operations >= maxOperations)
-      return refuse(request, response, 503, "The gateway has more to do than it can.");
+  /** Refused before anything is done for it: work on answers that come too late is lost. */
+  const isBusy = (request: IncomingMessage, response: ServerResponse): boolean => {
+    if (operations < maxOperations) return false;
+    refuse(request, response, 503, "The gateway has more to do than it can.");
+    return true;
+  };
+
+  const run: Listener = (request, response) => {
     operations++;
     response.once("close", () => operations--);
-    if (await takeBody(request, response, maxBodyBytes)) graphql(request, response);
+    graphql(request, response);
+  };
+
+  const post = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (isBusy(request, response)) return;
+    // Who dawdles with its body has no place yet: others may have taken the last ones meanwhile.
+    if ((await takeBody(request, response, maxBodyBytes)) && !isBusy(request, response))
+      run(request, response);
   };
 
   const route: Listener = (request, response) => {
@@ -55,8 +92,8 @@ export function createDoor(settings: DoorSettings): Door {
     if (path === "/metrics" && telemetry) return void answerMetrics(response, telemetry);
     if (download(request, response)) return;
     if (path !== "/graphql") return answer(response, 404, "not found\n");
-    if (request.method !== "POST") return graphql(request, response);
-    void post(request, response);
+    if (request.method === "POST") void post(request, response);
+    else if (!isBusy(request, response)) run(request, response);
   };
 
   const enter: Listener = (request, response) => {
@@ -126,32 +163,45 @@ async function takeBody(request: IncomingMessage, response: ServerResponse, most
   }
   // Yoga knows it by small letters only.
   request.headers["content-type"] = "application/json";
-  const length = request.headers["content-length"];
-  if (length !== undefined) {
-    if (Number(length) <= most) return true;
+  const body =
+    Number(request.headers["content-length"] ?? 0) > most ? "too long" : await readBody(request, most);
+  if (body === "broken off") return false;
+  if (body === "too long") {
     refuse(request, response, 413, `Expected a body of at most ${most} bytes.`);
     return false;
   }
-  // No length: the body is counted while it comes, and handed on whole.
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > most) {
-        refuse(request, response, 413, `Expected a body of at most ${most} bytes.`);
-        return false;
-      }
-      chunks.push(chunk);
-    }
-  } catch {
-    // The caller broke off: nobody waits for an answer.
-    return false;
-  }
-  // Where the adapter below finds a body that was read before it.
-  Object.assign(request, { body: Buffer.concat(chunks) });
+  // Where the adapter below finds a body that was read before it. It lists the keys of what it finds: of a Buffer that
+  // would be one for each byte.
+  Object.assign(request, {
+    body: {
+      pieces: body,
+      async *[Symbol.asyncIterator]() {
+        yield* body;
+      },
+    },
+  });
   return true;
 }
+
+/** The pieces of a body, unless it is longer than `most` bytes or its caller leaves before its end. */
+const readBody = (
+  request: IncomingMessage,
+  most: number,
+): Promise<readonly Buffer[] | "too long" | "broken off"> =>
+  new Promise((resolve) => {
+    const pieces: Buffer[] = [];
+    let size = 0;
+    request.on("data", (piece: Buffer) => {
+      size += piece.length;
+      if (size <= most) pieces.push(piece);
+      else resolve("too long");
+    });
+    request.once("end", () => resolve(pieces));
+    request.once("close", () => resolve("broken off"));
+    request.on("error", () => {});
+  });
+
+const GRAPHQL_TYPE = /application\/graphql-response\+json/;
 
 const REFUSALS = { 413: "OPERATION_TOO_LARGE", 415: "BAD_USER_INPUT", 503: "SERVICE_OVERLOADED" };
 
@@ -164,7 +214,8 @@ function refuse(
   const code = REFUSALS[status];
   const { requestId } = identifyNode(request.headers);
   const headers = {
-    "content-type": "application/json; charset=utf-8",
+    // Who accepts the newer type reads an error of the older one as no answer of GraphQL at all.
+    "content-type": `${GRAPHQL_TYPE.exec(request.headers.accept ?? "")?.[0] ?? "application/json"}; charset=utf-8`,
     "x-request-id": requestId,
     connection: "close",
   };

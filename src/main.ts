@@ -1,9 +1,9 @@
-import { createServer } from "node:http";
 import { type AddressInfo, Server as NetServer } from "node:net";
 import pino from "pino";
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import type { Demo } from "./demo/service.ts";
 import { createGateway } from "./gateway.ts";
+import { createHttpServer } from "./http.ts";
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const complain = (text: string) => process.stderr.write(`${text}\n`);
@@ -19,9 +19,6 @@ async function findUpstream({ UPSTREAM_URL }: Config) {
 /** How long a request may be on its way in a connection that looks idle, in milliseconds. */
 const GRACE_MS = 1_000;
 
-/** A caller that dawdles is let go. */
-const SOCKET_LIMITS = { headersTimeout: 10_000, requestTimeout: 30_000, maxHeaderSize: 16_384 };
-
 async function main(config: Config): Promise<void> {
   const log = pino({ level: config.LOG_LEVEL });
   const { url, demo } = await findUpstream(config);
@@ -33,7 +30,7 @@ async function main(config: Config): Promise<void> {
     ...(exampleToken ? { exampleToken } : {}),
     ...(demo && !config.UPSTREAM_PROFILE ? { profile: "polyaxon-0.4" } : {}),
   });
-  const server = createServer(SOCKET_LIMITS, gateway.handle);
+  const server = createHttpServer(gateway.handle);
 
   server.once("error", (fault) => {
     complain(
@@ -68,7 +65,8 @@ async function main(config: Config): Promise<void> {
 type DemoAccounts = Pick<Demo, "users">;
 
 function welcome(graphql: string, config: Config, demo: DemoAccounts | null): void {
-  say(`\nRungraph is ready: ${graphql}${config.GRAPHIQL ? "  (GraphiQL in a browser)" : ""}`);
+  const hasPage = config.GRAPHIQL && !config.TRUSTED_DOCUMENTS;
+  say(`\nRungraph is ready: ${graphql}${hasPage ? "  (GraphiQL in a browser)" : ""}`);
   if (!demo) {
     say(`Every request needs the header  Authorization: token <your token>\n`);
     return;

@@ -1,13 +1,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type AddressInfo, createServer as createSocketServer, type Socket } from "node:net";
 import { once } from "node:events";
+import { type AddressInfo, connect, createServer as createSocketServer, type Socket } from "node:net";
 import { pipeline, Readable } from "node:stream";
+import { Worker } from "node:worker_threads";
 import { createGzip } from "node:zlib";
 import { onTestFinished } from "vitest";
 import type { Seen, Told } from "./harness.ts";
 
 /** One exchange that is to go wrong, and what the service would have answered. */
-interface Trouble {
+export interface Trouble {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly right: Told;
@@ -22,6 +23,29 @@ interface Order {
   /** Which calls of the route, counted from 1, go wrong. */
   readonly isMeant: (call: number) => boolean;
   calls: number;
+}
+
+/** Numbers from 0 to 1 as Math.random gives them, the same ones for the same seed (mulberry32). */
+export function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Which calls go wrong: each with this probability, in every run the same ones. */
+export function withProbability(share: number, seed = 1): Order["isMeant"] {
+  const next = seeded(seed);
+  return () => next() < share;
+}
+
+/** Goes wrong in one of these ways, by turns that are the same in every run. */
+export function oneOf(...faults: readonly [Fault, ...Fault[]]): Fault {
+  const next = seeded(faults.length);
+  return (trouble) => (faults[Math.floor(next() * faults.length)] ?? faults[0])(trouble);
 }
 
 /** A service over real HTTP that answers rightly, until it is told how to fail and where. */
@@ -98,6 +122,34 @@ export async function startCounter() {
   });
   const { port } = server.address() as AddressInfo;
   return { port, url: `http://127.0.0.1:${port}`, connections: () => connections };
+}
+
+/** Listens in a thread that blocks at once: what connects waits in the queue of the system, which holds two. */
+const LISTEN_AND_BLOCK = `
+  const { parentPort } = require("node:worker_threads");
+  const server = require("node:net").createServer();
+  server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
+    parentPort.postMessage(server.address().port);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  });
+`;
+
+/** A port that answers no SYN any more, as behind a firewall that drops them: its queue is full. */
+export async function startDeaf() {
+  const worker = new Worker(LISTEN_AND_BLOCK, { eval: true });
+  onTestFinished(() => void worker.terminate());
+  const [port] = (await once(worker, "message")) as [number];
+  const sockets = await Promise.all(
+    [1, 2].map(async () => {
+      const socket = connect(port, "127.0.0.1").on("error", () => {});
+      await once(socket, "connect");
+      return socket;
+    }),
+  );
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  return { url: `http://127.0.0.1:${port}` };
 }
 
 const bodyOf = (told: Told): Buffer => Buffer.from("json" in told ? JSON.stringify(told.json) : told.text);

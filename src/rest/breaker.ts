@@ -1,25 +1,48 @@
-import { CircuitState, type IBreaker } from "cockatiel";
-
-interface Second {
-  /** Which second since 1970. */
-  at: number;
-  failures: number;
-  total: number;
-}
-
 /** How many seconds are looked at, how many exchanges they must hold, and which share of them must have failed. */
 export interface BreakerSettings {
   readonly seconds: number;
   readonly least: number;
   readonly share: number;
+  /** How long nobody is let through, before one exchange may try. */
+  readonly pauseMs: number;
+  /** What an error says of the service: that it is out, that it is there, or nothing. */
+  readonly judge: (fault: unknown) => "out" | "there" | "nothing";
+}
+
+export interface Breaker {
+  /** Runs an exchange, or throws `CircuitOpen`. */
+  readonly run: <Answer>(exchange: () => Promise<Answer>) => Promise<Answer>;
+  /** Half-open while one exchange tries. */
+  readonly circuit: () => "closed" | "half-open" | "open";
+}
+
+/** The service is known to be out: nothing was sent. */
+export class CircuitOpen extends Error {}
+
+interface Second {
+  /** Which second since 1970. */
+  readonly at: number;
+  failures: number;
+  total: number;
 }
 
 /**
- * Opens when of the exchanges of the last seconds a share or more failed. Own code: cockatiel's SamplingBreaker keeps
- * windows of any age while nothing happens, and opens only above its threshold.
+ * Opens when of the exchanges of the last seconds a share or more failed, and closes when one that tries is answered.
+ * Own code: cockatiel's breaker takes a caller that leaves for an answer, and lets all others wait for the one that
+ * tries; its sampling keeps windows of any age while nothing happens.
  */
-export function createBreaker({ seconds, least, share }: BreakerSettings): IBreaker {
+export function createBreaker({ seconds, least, share, pauseMs, judge }: BreakerSettings): Breaker {
   let recent: Second[] = [];
+  let openedAt: number | null = null;
+  let isTrying = false;
+  /** Changes whenever the circuit opens or closes: what was sent before says nothing of what is now. */
+  let era = 0;
+
+  const turn = (at: number | null): void => {
+    openedAt = at;
+    recent = [];
+    era++;
+  };
 
   const note = (failures: 0 | 1): void => {
     const at = Math.floor(Date.now() / 1000);
@@ -29,20 +52,40 @@ export function createBreaker({ seconds, least, share }: BreakerSettings): IBrea
     if (now !== known) recent.push(now);
     now.failures += failures;
     now.total++;
+    const total = recent.reduce((sum, second) => sum + second.total, 0);
+    const failed = recent.reduce((sum, second) => sum + second.failures, 0);
+    if (failures === 1 && total >= least && failed >= total * share) turn(Date.now());
+  };
+
+  const learn = (verdict: ReturnType<BreakerSettings["judge"]>, begun: number): void => {
+    if (verdict === "nothing" || begun !== era) return;
+    if (openedAt === null) note(verdict === "out" ? 1 : 0);
+    else turn(verdict === "out" ? Date.now() : null);
+  };
+
+  const observed = async <Answer>(exchange: () => Promise<Answer>): Promise<Answer> => {
+    const begun = era;
+    try {
+      const answer = await exchange();
+      learn("there", begun);
+      return answer;
+    } catch (fault) {
+      learn(judge(fault), begun);
+      throw fault;
+    }
   };
 
   return {
-    state: null,
-    success: (circuit) => {
-      if (circuit === CircuitState.HalfOpen) recent = [];
-      note(0);
+    run: async (exchange) => {
+      if (openedAt === null) return observed(exchange);
+      if (isTrying || Date.now() - openedAt < pauseMs) throw new CircuitOpen();
+      isTrying = true;
+      try {
+        return await observed(exchange);
+      } finally {
+        isTrying = false;
+      }
     },
-    failure: (circuit) => {
-      note(1);
-      if (circuit !== CircuitState.Closed) return true;
-      const total = recent.reduce((sum, second) => sum + second.total, 0);
-      const failures = recent.reduce((sum, second) => sum + second.failures, 0);
-      return total >= least && failures >= total * share;
-    },
+    circuit: () => (openedAt === null ? "closed" : isTrying ? "half-open" : "open"),
   };
 }

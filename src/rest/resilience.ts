@@ -1,17 +1,13 @@
 import {
-  BrokenCircuitError,
   bulkhead,
   BulkheadRejectedError,
-  circuitBreaker,
-  CircuitState,
   DelegateBackoff,
   handleWhen,
   type IRetryBackoffContext,
   retry,
-  wrap,
 } from "cockatiel";
-import { createBreaker } from "./breaker.ts";
-import { UpstreamError } from "./errors.ts";
+import { type Breaker, CircuitOpen, createBreaker } from "./breaker.ts";
+import { DeadlineError, UpstreamError } from "./errors.ts";
 import { isOutage, isTransient, pauseBefore } from "./refusal.ts";
 
 export interface ResilienceSettings {
@@ -25,15 +21,14 @@ export interface ResilienceSettings {
 
 /** What the service's state looks like from here. */
 export interface Pressure {
-  readonly circuit: "closed" | "half-open" | "open";
+  readonly circuit: ReturnType<Breaker["circuit"]>;
   readonly running: number;
   readonly waiting: number;
   readonly shed: number;
 }
 
 /** Opens at half of at least 20 exchanges in 10 seconds, and lets one through after 5. */
-const CIRCUIT = { seconds: 10, least: 20, share: 0.5 };
-const HALF_OPEN_AFTER_MS = 5_000;
+const CIRCUIT = { seconds: 10, least: 20, share: 0.5, pauseMs: 5_000 };
 
 /** At most a tenth of the exchanges of the last 10 seconds may be second tries; a quiet gateway may make ten. */
 const RETRY_SHARE = 0.1;
@@ -42,10 +37,7 @@ const RETRY_WINDOW_MS = 10_000;
 
 /** Keeps a slow or broken service from taking the gateway with it. One for each service. */
 export function createResilience({ retries, connections, queue }: ResilienceSettings) {
-  const breaker = circuitBreaker(handleWhen(isOutage), {
-    halfOpenAfter: HALF_OPEN_AFTER_MS,
-    breaker: createBreaker(CIRCUIT),
-  });
+  const breaker = createBreaker({ ...CIRCUIT, judge });
   const lanes = bulkhead(connections, queue);
   const budget = createBudget();
   const retrying = retry(
@@ -57,26 +49,19 @@ export function createResilience({ retries, connections, queue }: ResilienceSett
       ),
     },
   );
-  const guarded = wrap(lanes, breaker);
   let shed = 0;
 
   /** One exchange in its lane, unless the service is known to be out or the lanes are full. */
   const once = async <Answer>(attempt: () => Promise<Answer>): Promise<Answer> => {
-    budget.spend();
     try {
-      // An answer that refuses is an answer: only an outage counts against the service.
-      const outcome = await guarded.execute(async () => {
-        try {
-          return { answer: await attempt() };
-        } catch (fault) {
-          if (fault instanceof Error && !isOutage(fault)) return { fault };
-          throw fault;
-        }
-      });
-      if ("fault" in outcome) throw outcome.fault;
-      return outcome.answer;
+      return await lanes.execute(() =>
+        breaker.run(() => {
+          budget.spend();
+          return attempt();
+        }),
+      );
     } catch (fault) {
-      if (fault instanceof BrokenCircuitError) throw circuitIsOpen();
+      if (fault instanceof CircuitOpen) throw circuitIsOpen();
       if (!(fault instanceof BulkheadRejectedError)) throw fault;
       shed++;
       throw new UpstreamError(
@@ -92,7 +77,7 @@ export function createResilience({ retries, connections, queue }: ResilienceSett
     again: <Answer>(attempt: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> =>
       retrying.execute(() => once(attempt), signal),
     pressure: (): Pressure => ({
-      circuit: CIRCUITS[breaker.state],
+      circuit: breaker.circuit(),
       running: connections - lanes.executionSlots,
       waiting: queue - lanes.queueSlots,
       shed,
@@ -100,19 +85,18 @@ export function createResilience({ retries, connections, queue }: ResilienceSett
   };
 }
 
-const CIRCUITS: Record<CircuitState, Pressure["circuit"]> = {
-  [CircuitState.Closed]: "closed",
-  [CircuitState.HalfOpen]: "half-open",
-  [CircuitState.Open]: "open",
-  [CircuitState.Isolated]: "open",
-};
+/** An answer that refuses is an answer. A caller that left, or whose time was over, had none. */
+function judge(fault: unknown): "out" | "there" | "nothing" {
+  if (!(fault instanceof UpstreamError) || fault instanceof DeadlineError) return "nothing";
+  return isOutage(fault) ? "out" : "there";
+}
 
 const circuitIsOpen = () =>
   new UpstreamError(
     "UPSTREAM_UNAVAILABLE",
     "The service failed again and again and is not asked for a moment.",
     {
-      retryAfterSeconds: HALF_OPEN_AFTER_MS / 1000,
+      retryAfterSeconds: CIRCUIT.pauseMs / 1000,
     },
   );
 

@@ -1,6 +1,16 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Answer, type Seen, startGateway, type Told } from "../harness.ts";
-import { type Fault, hang, reset, say, startFaultServer } from "../harness-faults.ts";
+import {
+  type Fault,
+  hang,
+  oneOf,
+  reset,
+  say,
+  startDeaf,
+  startFaultServer,
+  type Trouble,
+  withProbability,
+} from "../harness-faults.ts";
 
 const record = ({ path, method }: Seen): Told | undefined => {
   const id = /\/(?:experiments|jobs|builds)\/(\d+)\//.exec(path)?.[1];
@@ -25,6 +35,21 @@ async function start(env: Record<string, string> = {}) {
   const many = (count: number): Promise<string[]> => Promise.all(Array.from({ length: count }, () => one()));
   return { service, gateway, one, many };
 }
+
+/** Asks for an experiment of its own until the signal, and gives what came of it. */
+const askAndLeave = (
+  { url }: { readonly url: string },
+  { id, signal }: { readonly id: number; readonly signal: AbortSignal },
+): Promise<string> =>
+  fetch(`${url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: "token t0ken" },
+    body: JSON.stringify({ query: `{ experiment(id: "ada.mnist.${id}") { status } }` }),
+    signal,
+  }).then(
+    () => "answered",
+    () => "left",
+  );
 
 /** `ok`, or the code of the first error, with how long to wait. */
 function verdictOf({ errors }: Answer<unknown>): string {
@@ -177,15 +202,7 @@ describe("a service that fails again and again", () => {
     );
     const leaving = new AbortController();
     const left = Array.from({ length: 25 }, (_, id) =>
-      fetch(`${gateway.url}/graphql`, {
-        method: "POST",
-        headers: { "content-type": "application/json", authorization: "token t0ken" },
-        body: JSON.stringify({ query: `{ experiment(id: "ada.mnist.${id + 100}") { status } }` }),
-        signal: leaving.signal,
-      }).then(
-        () => "answered",
-        () => "left",
-      ),
+      askAndLeave(gateway, { id: id + 100, signal: leaving.signal }),
     );
     await here;
     leaving.abort();
@@ -209,6 +226,94 @@ describe("a service that fails again and again", () => {
       UPSTREAM_TIMEOUT: 25,
     });
     expect(service.calls()).toHaveLength(1);
+    expect(await one()).toBe("ok");
+  });
+
+  /** The circuit is open for 5 seconds, and the next exchange is the one that tries. */
+  async function startOpen(env: Record<string, string> = {}) {
+    const clock = holdClock();
+    const scene = await start(env);
+    scene.service.fail(/./, reset);
+    expect(counted(await times(20, scene.one))).toEqual({ UPSTREAM_UNAVAILABLE: 20 });
+    expect(await scene.one()).toBe(BREAKER);
+    clock.pass(5_100);
+    return { ...scene, clock };
+  }
+
+  test("is asked by nobody else while one request tries it", async () => {
+    const { service, one, many, gateway } = await startOpen();
+    const hold = holdAll();
+    service.fail(/./, hold.fault);
+    const trying = one();
+    await hold.arrived(1);
+    expect(counted(await many(10))).toEqual({ [BREAKER]: 10 });
+    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+    expect(metrics).toMatch(/^rungraph_exchanges_running 1$/m);
+    service.heal();
+    hold.release();
+    expect(await trying).toBe("ok");
+    expect(counted(await many(10))).toEqual({ ok: 10 });
+  });
+
+  test.each(["leaves", "has no time left"])(
+    "is tried by the next request when the caller of the one that tries %s",
+    async (how) => {
+      const { service, one, gateway } = await startOpen({
+        REQUEST_TIMEOUT_MS: how === "leaves" ? "30000" : "300",
+      });
+      const hold = holdAll();
+      service.fail(/./, (trouble) => (hold.count() === 0 ? hold.fault : reset)(trouble));
+      const leaving = new AbortController();
+      const trying = askAndLeave(gateway, { id: 100, signal: leaving.signal });
+      await hold.arrived(1);
+      if (how === "leaves") leaving.abort();
+      expect(await trying).toBe(how === "leaves" ? "left" : "answered");
+      // It told nothing: the circuit is not closed, and nobody is kept waiting for 5 seconds either.
+      await vi.waitUntil(async () => (await one()) === "UPSTREAM_UNAVAILABLE", {
+        timeout: 5_000,
+        interval: 5,
+      });
+      expect(await one()).toBe(BREAKER);
+      expect(service.calls()).toHaveLength(22);
+    },
+  );
+
+  test("is left alone however many callers left before it failed", async () => {
+    holdClock();
+    const { service, gateway, one } = await start();
+    const hold = holdAll();
+    service.fail(/./, hold.fault);
+    const leaving = new AbortController();
+    const left = Array.from({ length: 25 }, (_, id) =>
+      askAndLeave(gateway, { id: id + 100, signal: leaving.signal }),
+    );
+    await hold.arrived(25);
+    leaving.abort();
+    await Promise.all(left);
+    service.fail(/./, reset);
+    expect(counted(await times(20, one))).toEqual({ UPSTREAM_UNAVAILABLE: 20 });
+    expect(await one()).toBe(BREAKER);
+  });
+
+  test("is asked on when it is back, whatever becomes of what was sent before", async () => {
+    const clock = holdClock();
+    const { service, one, many } = await start();
+    const before: Trouble[] = [];
+    service.fail(
+      /./,
+      (trouble) => void before.push(trouble),
+      (call) => call <= 25,
+    );
+    const late = many(25);
+    await vi.waitUntil(() => before.length === 25, { timeout: 5_000, interval: 5 });
+    service.fail(/./, reset);
+    await times(40, one);
+    expect(await one()).toBe(BREAKER);
+    clock.pass(5_100);
+    service.heal();
+    expect(await one()).toBe("ok");
+    for (const trouble of before) reset(trouble);
+    expect(counted(await late)).toEqual({ UPSTREAM_UNAVAILABLE: 25 });
     expect(await one()).toBe("ok");
   });
 
@@ -347,6 +452,22 @@ describe("second tries", () => {
     expect(more).toBeLessThanOrEqual(45);
   });
 
+  test("are not earned by requests that were never sent", async () => {
+    const clock = holdClock();
+    atOnce();
+    const { service, many, one } = await start(env);
+    service.fail(/./, reset);
+    await many(20);
+    expect(counted(await many(500))).toEqual({ [BREAKER]: 500 });
+    clock.pass(5_100);
+    service.heal();
+    expect(await one()).toBe("ok");
+    const before = service.calls().length;
+    service.fail(/./, reset, (call) => call <= 25);
+    await many(60);
+    expect(service.calls().length - before).toBeLessThanOrEqual(60 + 10);
+  });
+
   test("are allowed anew after 10 seconds", async () => {
     const clock = holdClock();
     atOnce();
@@ -385,6 +506,145 @@ describe("second tries", () => {
   });
 });
 
+describe("a service that fails at three requests of ten", () => {
+  const clock = () => {
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    onTestFinished(() => void vi.restoreAllMocks());
+    return holdClock();
+  };
+
+  /** The gateway before such a service, and whether each call of an experiment, in their order, went wrong. */
+  async function startUnsteady(route: RegExp, seed: number) {
+    const { service, gateway, one } = await start({ UPSTREAM_RETRIES: "2" });
+    const wrong = new Set<number>();
+    const fault = oneOf(reset, say({ status: 503, text: "" }));
+    service.fail(
+      route,
+      (trouble) => {
+        wrong.add(service.seen().length);
+        return fault(trouble);
+      },
+      withProbability(0.3, seed),
+    );
+    const triesOf = (id: number) =>
+      service.seen().flatMap(({ path }, at) => (path.includes(`/${id}/`) ? [!wrong.has(at + 1)] : []));
+    return { service, gateway, one, triesOf };
+  }
+
+  test("is asked up to three times, and then nothing is missing", async () => {
+    const { pass } = clock();
+    const { one, triesOf, service } = await startUnsteady(/^GET/, 1);
+    const verdicts: string[] = [];
+    for (let turn = 0; turn < 200; turn++) {
+      // Second tries are never short.
+      if (turn % 8 === 0) pass(11_000);
+      verdicts.push(await one());
+    }
+    for (const [turn, verdict] of verdicts.entries()) {
+      const tries = triesOf(turn + 1);
+      const isLost = tries.length === 3 && !tries.includes(true);
+      expect([verdict, ...tries]).toEqual(
+        isLost
+          ? ["UPSTREAM_UNAVAILABLE", false, false, false]
+          : ["ok", ...tries.slice(1).map(() => false), true],
+      );
+    }
+    expect(service.calls().length).toBeGreaterThan(270);
+    expect(counted(verdicts)["ok"]).toBeGreaterThan(185);
+  });
+
+  test("is not asked more than a tenth oftener for it", async () => {
+    clock();
+    const { one, triesOf, service } = await startUnsteady(/^GET/, 1);
+    const verdicts = await times(500, one);
+    const more = service.calls().length - 500;
+    expect(more).toBeGreaterThan(45);
+    expect(more).toBeLessThanOrEqual(service.calls().length * 0.1 + 1);
+    // Who got no second try is told so, and who got an answer has it whole.
+    for (const [turn, verdict] of verdicts.entries())
+      expect(verdict).toBe(triesOf(turn + 1).at(-1) ? "ok" : "UPSTREAM_UNAVAILABLE");
+    expect(counted(verdicts)["UPSTREAM_UNAVAILABLE"]).toBeGreaterThan(50);
+  });
+
+  test("gets every command once, and who sent one that went wrong is told whether it may have happened", async () => {
+    const { pass } = clock();
+    const { gateway, service } = await startUnsteady(/./, 1);
+    const outcomes: string[] = [];
+    for (let id = 1; id <= 100; id++) {
+      if (id % 10 === 0) pass(11_000);
+      const command = `mutation { stopExperiment(id: "ada.mnist.${id}") { experiment { status } } }`;
+      const { errors } = (await gateway.ask(command)) as Answer<unknown>;
+      const failed = errors?.find(({ path }) => path?.length === 1);
+      outcomes.push(failed ? `${String(failed.extensions["outcome"])}` : "ok");
+    }
+    expect(service.calls(/^POST/)).toEqual(
+      Array.from({ length: 100 }, (_, id) => `POST ada/mnist/experiments/${id + 1}/stop`),
+    );
+    // A reset says nothing; a 503 says that it was not taken.
+    expect(Object.keys(counted(outcomes))).toEqual(["ok", "undefined", "unknown"]);
+    expect(counted(outcomes)["ok"]).toBeGreaterThan(55);
+    expect(service.calls(/^GET/).length).toBeGreaterThan(counted(outcomes)["ok"] ?? 0);
+  });
+});
+
+describe("a command that is refused", () => {
+  const COMMANDS: readonly (readonly [RegExp, string])[] = [
+    [/^POST .*stop/, `mutation { stopExperiment(id: "ada.mnist.1") { experiment { id } } }`],
+    [
+      /^PATCH/,
+      `mutation { updateExperiment(id: "ada.mnist.1", input: { description: "x" }) { experiment { id } } }`,
+    ],
+    [/^DELETE/, `mutation { deleteExperiment(id: "ada.mnist.1") { __typename } }`],
+    [/^POST .*token/, `mutation { login(input: { username: "ada", password: "x" }) { token } }`],
+  ];
+  const html = (status: number): Told => ({
+    status,
+    text: "<html></html>",
+    headers: { "content-type": "text/html", location: "/elsewhere" },
+  });
+  const json = (status: number): Told => ({ status, json: { detail: 'Method "POST" not allowed.' } });
+
+  /** What each command comes to when it is answered so, once. */
+  async function refuseAll(told: Told) {
+    const { service, gateway } = await start({ UPSTREAM_RETRIES: "2" });
+    service.fail(/^(?!GET)/, say(told));
+    const outcomes = await Promise.all(
+      COMMANDS.map(async ([route, command]) => {
+        const { errors = [] } = (await gateway.ask(command)) as Answer<unknown>;
+        expect(service.calls(route)).toHaveLength(1);
+        return errors.map(({ extensions: { code, outcome } }) => `${code} ${outcome ?? "refused"}`);
+      }),
+    );
+    expect(service.calls()).toHaveLength(COMMANDS.length);
+    return new Set(outcomes.flat());
+  }
+
+  test.each<[string, Told, string]>([
+    ["by a redirect to another address", html(301), "UPSTREAM_BAD_RESPONSE"],
+    ["by a temporary one", html(307), "UPSTREAM_BAD_RESPONSE"],
+    ["by a permanent one", html(308), "UPSTREAM_BAD_RESPONSE"],
+    ["by a 404 that is a page", html(404), "UPSTREAM_UNSUPPORTED"],
+    ["by a 405 that says so", json(405), "UPSTREAM_UNSUPPORTED"],
+    ["by a 429", json(429), "RATE_LIMITED"],
+    ["by a 503", json(503), "UPSTREAM_UNAVAILABLE"],
+  ])("%s has not happened", async (_, told, code) => {
+    expect(await refuseAll(told)).toEqual(new Set([`${code} refused`]));
+  });
+
+  test.each<[string, Told, string]>([
+    ["a redirect to what came of it", html(303), "UPSTREAM_BAD_RESPONSE"],
+    ["a redirect that is often meant so", html(302), "UPSTREAM_BAD_RESPONSE"],
+    ["a redirect that makes no sense", html(304), "UPSTREAM_BAD_RESPONSE"],
+    // What the recorded server answers when it crashes in a command.
+    ["a 405 that is a page", html(405), "UPSTREAM_UNSUPPORTED"],
+    ["a 405 of nothing", { status: 405, text: "" }, "UPSTREAM_UNSUPPORTED"],
+    ["a 500", html(500), "UPSTREAM_ERROR"],
+    ["a 504", html(504), "UPSTREAM_UNAVAILABLE"],
+  ])("by %s may have happened", async (_, told, code) => {
+    expect(await refuseAll(told)).toEqual(new Set([`${code} unknown`]));
+  });
+});
+
 test("while one of three routes is dead the others answer", async () => {
   const { service, gateway } = await start({ UPSTREAM_HEADERS_TIMEOUT_MS: "200" });
   service.fail(/jobs/, hang);
@@ -410,4 +670,21 @@ test("a service that restarts on its port is found again, although its connectio
   expect(await one()).toBe("UPSTREAM_UNAVAILABLE");
   await service.restart();
   expect(counted(await many(8))).toEqual({ ok: 8 });
+});
+
+test("a service that lets nobody connect is out of reach after UPSTREAM_CONNECT_TIMEOUT_MS, and no command can have happened", async () => {
+  // None of the other limits would end it.
+  const gateway = await startGateway({
+    upstream: await startDeaf(),
+    env: { UPSTREAM_CONNECT_TIMEOUT_MS: "100" },
+  });
+  const facts = { code: "UPSTREAM_UNAVAILABLE", requestId: expect.any(String) as string };
+  const read = `{ experiment(id: "ada.mnist.1") { status } }`;
+  expect((await gateway.ask(read)).errors?.map(({ extensions }) => extensions)).toEqual([
+    { ...facts, upstream: { method: "GET", route: "{owner}/{project}/experiments/{id}/" } },
+  ]);
+  const command = `mutation { stopExperiment(id: "ada.mnist.1") { experiment { id } } }`;
+  expect((await gateway.ask(command)).errors?.map(({ extensions }) => extensions)).toEqual([
+    { ...facts, upstream: { method: "POST", route: "{owner}/{project}/experiments/{id}/stop" } },
+  ]);
 });

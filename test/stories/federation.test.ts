@@ -146,7 +146,7 @@ describe("representations", () => {
     ]);
   });
 
-  const HOSTILE: [title: string, representation: unknown, message: string | RegExp][] = [
+  const HOSTILE: [title: string, representation: unknown, message: string][] = [
     ["a text", "Experiment", "expected the __typename of an entity"],
     ["a list", [], "expected the __typename of an entity"],
     ["a type that nobody knows", { __typename: "Nope", id: "1" }, "expected the __typename of an entity"],
@@ -179,11 +179,11 @@ describe("representations", () => {
       { __typename: "Run", uniqueName: "ada.mnist.42" },
       "expected a text in id, got none",
     ],
-    ["an id that climbs out of its path", { __typename: "Job", id: idOf("Job", "..", "..", "1") }, /^id: /],
-    ["a name that climbs out of its path", { __typename: "Job", uniqueName: "../..jobs.1" }, /^uniqueName: /],
-    ["a machine whose name climbs", { __typename: "Node", name: ".." }, /^name: /],
-    ["a user whose name is a path", { __typename: "User", username: "a/b" }, /^username: /],
-    ["a name of a million letters", { __typename: "User", username: "x".repeat(100_000) }, /^username: /],
+    ["an id that climbs out of its path", { __typename: "Job", id: idOf("Job", "..", "..", "1") }, "id: "],
+    ["a name that climbs out of its path", { __typename: "Job", uniqueName: "../..jobs.1" }, "uniqueName: "],
+    ["a machine whose name climbs", { __typename: "Node", name: ".." }, "name: "],
+    ["a user whose name is a path", { __typename: "User", username: "a/b" }, "username: "],
+    ["a name of a million letters", { __typename: "User", username: "x".repeat(100_000) }, "username: "],
   ];
 
   test.each(HOSTILE)(
@@ -199,9 +199,7 @@ describe("representations", () => {
       expect(data._entities).toEqual([null, { __typename: "Job", status: "RUNNING" }]);
       expect(errors).toMatchObject([{ path: ["_entities", 0], extensions: { code: "BAD_USER_INPUT" } }]);
       const [told] = errors ?? [];
-      expect(told?.message).toEqual(
-        typeof message === "string" ? expect.stringContaining(message) : expect.stringMatching(message),
-      );
+      expect(told?.message).toContain(message);
       expect(calls()).toEqual(["GET ada/mnist/jobs/2/"]);
     },
   );

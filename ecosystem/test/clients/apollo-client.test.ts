@@ -247,3 +247,13 @@ test("a refused login is no sign-out, and a granted one gives the token for what
   });
   expect(calls()).toEqual(["GET users/"]);
 });
+
+test("a document that is too large is refused with a code that the client can read", async () => {
+  const { client, calls } = await startSignedIn({ MAX_BODY_BYTES: "1100" });
+  const large = gql(`query Large { viewer { ${"username ".repeat(400)} } }`);
+  const { error } = await client.query({ query: large, errorPolicy: "all" });
+  expect(
+    CombinedGraphQLErrors.is(error) && error.errors.map(({ extensions }) => extensions?.["code"]),
+  ).toEqual(["OPERATION_TOO_LARGE"]);
+  expect(calls()).toEqual([]);
+});

@@ -1,0 +1,97 @@
+import { composeServices } from "@apollo/composition";
+import { composeServices as composeWithGuild } from "@theguild/federation-composition";
+import { federateSubgraphs, LATEST_ROUTER_COMPATIBILITY_VERSION } from "@wundergraph/composition";
+import { type DocumentNode, Kind, parse, print } from "graphql";
+import type { Subgraph } from "./subgraphs.ts";
+
+/** A wider graph, or what speaks against it. */
+interface Composed {
+  /** Errors, hints and warnings. */
+  readonly faults: readonly string[];
+  readonly schema: DocumentNode;
+  /** The subgraphs that a field comes from. */
+  readonly sources: (type: string, field: string) => string[];
+}
+
+export type Compose = (subgraphs: readonly Subgraph[]) => Composed;
+
+const parsed = ({ name, url, sdl }: Subgraph) => ({ name, url, typeDefs: parse(sdl) });
+
+/** Throws what speaks against the supergraph. */
+export function toSupergraph(subgraphs: readonly Subgraph[]): string {
+  const { supergraphSdl, errors } = composeServices(subgraphs.map(parsed));
+  if (!supergraphSdl) throw new TypeError(errors?.join("\n"));
+  return supergraphSdl;
+}
+
+export const withApollo: Compose = (subgraphs) => {
+  const { supergraphSdl, errors = [], hints = [] } = composeServices(subgraphs.map(parsed));
+  return ofSupergraph(subgraphs, supergraphSdl, [...errors, ...hints].map(String));
+};
+
+export const withGuild: Compose = (subgraphs) => {
+  const { supergraphSdl, errors = [] } = composeWithGuild(subgraphs.map(parsed));
+  return ofSupergraph(subgraphs, supergraphSdl, errors.map(String));
+};
+
+/** The composition behind the Cosmo router: in place of a supergraph it gives the router's settings. */
+export const withWundergraph: Compose = (subgraphs) => {
+  const federated = federateSubgraphs({
+    subgraphs: subgraphs.map(({ name, url, sdl }) => ({ name, url, definitions: parse(sdl) })),
+    version: LATEST_ROUTER_COMPATIBILITY_VERSION,
+  });
+  const warnings = federated.warnings.map(String);
+  if (!federated.success) return none([...federated.errors.map(String), ...warnings]);
+  return {
+    faults: warnings,
+    schema: federated.federatedGraphAST,
+    sources: (type, field) =>
+      [...federated.subgraphConfigBySubgraphName]
+        .filter(([, { configurationDataByTypeName: types }]) => types.get(type)?.fieldNames.has(field))
+        .map(([name]) => name),
+  };
+};
+
+const none = (faults: readonly string[]): Composed => ({
+  faults,
+  schema: { kind: Kind.DOCUMENT, definitions: [] },
+  sources: () => [],
+});
+
+/** Reads where fields come from as routers do: `@join__field(graph: …)`, where one says so. */
+function ofSupergraph(
+  subgraphs: readonly Subgraph[],
+  supergraph: string | undefined,
+  faults: readonly string[],
+): Composed {
+  if (supergraph === undefined) return none(faults);
+  const schema = parse(supergraph);
+  return {
+    faults,
+    schema,
+    sources: (type, field) => {
+      const directives = fieldsOf(schema, type).get(field) ?? [];
+      return subgraphs
+        .map(({ name }) => name)
+        .filter((name) => directives.some((each) => each.includes(`graph: ${toGraph(name)}`)));
+    },
+  };
+}
+
+const toGraph = (name: string) => name.toUpperCase().replaceAll("-", "_");
+
+/** The directives of each field of a type, by its name. */
+export function fieldsOf(
+  { definitions }: DocumentNode,
+  type: string,
+): ReadonlyMap<string, readonly string[]> {
+  const fields = definitions.flatMap((node) =>
+    (node.kind === Kind.OBJECT_TYPE_DEFINITION || node.kind === Kind.INTERFACE_TYPE_DEFINITION) &&
+    node.name.value === type
+      ? (node.fields ?? [])
+      : [],
+  );
+  return new Map(
+    fields.map(({ name, directives = [] }) => [name.value, directives.map((each) => print(each))]),
+  );
+}

@@ -1,0 +1,247 @@
+import {
+  getNamedType,
+  type GraphQLNamedType,
+  isInterfaceType,
+  isLeafType,
+  isObjectType,
+  isRequiredArgument,
+  isUnionType,
+} from "graphql";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { schema } from "../../src/graphql/schema.ts";
+import { type Answer, startFake, startGateway } from "../harness.ts";
+import { seeded } from "../harness-faults.ts";
+import { RECORDINGS, readRecording } from "../harness-replay.ts";
+
+const OF_NO_OWNER = new Set(["users", "cluster", "nodes"]);
+
+/** What an address asks for, whoever owns it: `jobs/1/statuses`. */
+function shapeOf(path: string): string {
+  const words = (path.split("?")[0] ?? "").split("/").slice(3).filter(Boolean);
+  const own = OF_NO_OWNER.has(words[0] ?? "") ? words : words.slice(2);
+  return words.length === 1 && own.length === 0
+    ? "projects"
+    : own.map((word) => (/^\d+$/.test(word) ? "1" : word)).join("/");
+}
+
+/** Recorded answers to reads, by what they were asked for. */
+const RECORDED = new Map<string, unknown[]>();
+for (const { method, status, json, path } of RECORDINGS.flatMap((name) => readRecording(name))) {
+  if (method !== "GET" || status !== 200 || typeof json !== "object") continue;
+  const shape = shapeOf(path);
+  RECORDED.set(shape, [...(RECORDED.get(shape) ?? []), json]);
+}
+
+const nested = (wrap: (inner: unknown) => unknown): unknown => {
+  let value: unknown = 1;
+  for (let depth = 0; depth < 50; depth++) value = wrap(value);
+  return value;
+};
+
+/** What takes the place of a value. */
+const VALUES: readonly unknown[] = [
+  null,
+  true,
+  -1,
+  0.5,
+  1e308,
+  -1e308,
+  2 ** 53,
+  "",
+  " ",
+  "\u0000\uD800",
+  "x".repeat(20_000),
+  "../../admin",
+  "http://[",
+  "2020-99-99T99:99:99Z",
+  [],
+  [[]],
+  {},
+  { id: "x" },
+  { length: -1 },
+  [null, 7, "x", { id: 1 }],
+  nested((inner) => [inner]),
+  nested((inner) => ({ id: 1, results: inner })),
+];
+const CHANGES: readonly ((value: unknown) => unknown)[] = [
+  ...VALUES.map((other) => () => other),
+  (value) => [value],
+  (value) => ({ value }),
+  (value) => JSON.stringify(value),
+  (value) => (Array.isArray(value) ? { ...value } : Object.values(Object(value))),
+  (value) => (Array.isArray(value) ? [...value, null, ...value] : Number(value)),
+];
+const NAMES = [
+  "__proto__",
+  "constructor",
+  "toString",
+  "hasOwnProperty",
+  "length",
+  "then",
+  "toJSON",
+  "",
+  "a.b",
+  "extra",
+];
+
+/** Every place in a body: what holds it and under which key. */
+const placesOf = (node: unknown): (readonly [object, string])[] =>
+  typeof node !== "object" || node === null
+    ? []
+    : Object.entries(node).flatMap(([key, value]) => [[node, key] as const, ...placesOf(value)]);
+
+/** What a record is known by: without it nothing else of it is looked at. */
+const IDENTITY = new Set(["id", "results", "sequence", "username", "name"]);
+
+/** A body with one to four places made over; most keep what they are known by. */
+function poisoned(body: unknown, draw: () => number): unknown {
+  const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(draw() * items.length)] as Item;
+  const copy: unknown = structuredClone(body);
+  const mayBeAnything = draw() < 0.15;
+  for (let spots = 1 + Math.floor(draw() * 4); spots > 0; spots--) {
+    const places = placesOf(copy).filter(([, key]) => mayBeAnything || !IDENTITY.has(key));
+    if (places.length === 0) continue;
+    const [node, key] = pick(places);
+    const value: unknown = Reflect.get(node, key);
+    const kind = draw();
+    if (kind < 0.12) Reflect.deleteProperty(node, key);
+    else if (kind < 0.3 && !Array.isArray(node)) {
+      // Assigning would set the prototype, not a key of this name.
+      Object.defineProperty(node, pick(NAMES), {
+        value: pick([value, { polluted: true }, null]),
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
+    } else Reflect.set(node, key, pick(CHANGES)(value));
+  }
+  return copy;
+}
+
+/** Fields that lead where another root leads already. */
+const LEFT_OUT = new Set([
+  "edges",
+  "original",
+  "project",
+  "owner",
+  "subject",
+  "experiment",
+  "user",
+  "experimentGroup",
+]);
+const ARGUMENTS: Readonly<Record<string, string>> = { first: "(first: 3)", name: '(name: "loss")' };
+
+/** Everything that can be selected of a type. */
+function everything(type: GraphQLNamedType, depth: number): string {
+  if (isUnionType(type)) {
+    const members = type.getTypes().map((member) => `... on ${member.name} ${everything(member, depth)}`);
+    return `{ __typename ${members.join(" ")} }`;
+  }
+  if (!isObjectType(type) && !isInterfaceType(type)) return "";
+  const selected = Object.values(type.getFields()).map(({ name, args, type: wrapped }) => {
+    const given = args.map((each) => ARGUMENTS[each.name] ?? "").join("");
+    if (given === "" && args.some(isRequiredArgument)) return "";
+    const named = getNamedType(wrapped);
+    if (isLeafType(named)) return name + given;
+    return depth === 0 || LEFT_OUT.has(name) ? "" : name + given + everything(named, depth - 1);
+  });
+  return `{ __typename ${selected.join(" ")} }`;
+}
+
+function all(name: string): string {
+  const type = schema.getType(name);
+  if (!type) throw new TypeError(`the schema has no type ${name}`);
+  return everything(type, 3);
+}
+
+/** What they ask the service for. */
+const SHAPES = [
+  "builds",
+  "builds/1",
+  "builds/1/statuses",
+  "cluster",
+  "experiments",
+  "experiments/1",
+  "experiments/1/jobs",
+  "experiments/1/jobs/1",
+  "experiments/1/jobs/1/statuses",
+  "experiments/1/metrics",
+  "experiments/1/statuses",
+  "groups",
+  "groups/1",
+  "groups/1/metrics",
+  "groups/1/statuses",
+  "jobs",
+  "jobs/1",
+  "jobs/1/statuses",
+  "nodes/1",
+  "projects",
+  "users",
+];
+
+const QUERIES = [
+  `{ experiment(id: "alice.mnist.1") ${all("Experiment")} }`,
+  `{ job(id: "alice.mnist.jobs.1") ${all("Job")} buildJob(id: "alice.mnist.builds.1") ${all("BuildJob")} }`,
+  `{ group(id: "alice.mnist.1") ${all("Group")} }`,
+  `{ project(owner: "alice", name: "mnist") ${all("Project")} }`,
+  `{ viewer ${all("User")} cluster ${all("Cluster")} node(sequence: 1) ${all("Node")} experimentJob(id: "alice.mnist.1.1.master") ${all("ExperimentJob")} }`,
+];
+
+/**
+ * An account without a name is nobody, and a machine can be missing from its cluster. Below the viewer are names of the
+ * service's choice, of an owner or a project: with some of them nothing can be asked for.
+ */
+const BLAMES = ["UPSTREAM_BAD_RESPONSE", "UNAUTHENTICATED", "NOT_FOUND"];
+
+/** What the errors may say, which stand for the nulls of an answer: that the service is to blame, in few words. */
+function expectToBlameTheService({ data, errors = [] }: Answer<unknown>): void {
+  expect(data).toBeTypeOf("object");
+  for (const { message, path = [], extensions } of errors) {
+    expect(message.length).toBeLessThan(400);
+    expect([...BLAMES, ...(path[0] === "viewer" ? ["BAD_USER_INPUT"] : [])]).toContain(extensions["code"]);
+    let value = data;
+    for (const step of path) if (value !== null) value = Reflect.get(Object(value), step);
+    expect([path, value]).toEqual([path, null]);
+  }
+}
+
+const hashOf = (text: string): number =>
+  Array.from(text).reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) | 0, 7);
+
+test("poison in 5,000 recorded answers makes no slip of ours", { timeout: 60_000 }, async () => {
+  // Runs that are not over last until now.
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  /** What is poisoned differently each time; 0 is no poison. */
+  let round = 0;
+  const served = new Map<string, number>();
+  const service = await startFake(({ path }) => {
+    const shape = shapeOf(path);
+    const bodies = RECORDED.get(shape);
+    if (!bodies || round === 0) return bodies && { json: bodies[0] };
+    served.set(shape, (served.get(shape) ?? 0) + 1);
+    const draw = seeded(hashOf(`${round} ${path}`));
+    return { json: poisoned(bodies[Math.floor(draw() * bodies.length)], draw) };
+  });
+  const env = {
+    MAX_DEPTH: "20",
+    MAX_TOKENS: "100000",
+    MAX_ALIASES: "1000",
+    UPSTREAM_PROFILE: "polyaxon-0.4",
+  };
+  const { ask, logged } = await startGateway({ upstream: service, env });
+  const askAll = () => Promise.all(QUERIES.map((query) => ask<unknown, unknown>(query)));
+
+  const sound = await askAll();
+  for (const { errors } of sound) expect(errors).toBeUndefined();
+  while ([...served.values()].reduce((sum, count) => sum + count, 0) < 5_000) {
+    round++;
+    for (const answer of await askAll()) expectToBlameTheService(answer);
+  }
+  expect([...served.keys()].toSorted()).toEqual(SHAPES);
+  expect(Math.min(...served.values())).toBeGreaterThan(40);
+  expect(logged()).not.toContain("unexpected");
+  expect(Reflect.get({}, "polluted")).toBeUndefined();
+  round = 0;
+  expect(await askAll()).toEqual(sound);
+});

@@ -1,0 +1,196 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import pino from "pino";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { readConfig } from "../../src/config.ts";
+import { createGateway } from "../../src/gateway.ts";
+import { createHttpServer, SOCKET_LIMITS } from "../../src/http.ts";
+import { listen, startRecords } from "../harness.ts";
+
+const QUERY = `{ experiment(id: "ada.mnist.42") { status } }`;
+const RUNNING = { data: { experiment: { status: "RUNNING" } } };
+/** No connection is used twice. */
+const HEADERS = { authorization: "token t0ken", connection: "close" };
+const postOf = (query: string) => ({
+  method: "POST",
+  headers: { ...HEADERS, "content-type": "application/json" },
+  body: JSON.stringify({ query }),
+});
+
+/** A gateway whose callers may dawdle for a moment only. */
+async function start(
+  env: Record<string, string> = {},
+  { service, timeout = 2_000 }: { service?: { readonly url: string }; timeout?: number } = {},
+) {
+  const upstream =
+    service ?? (await startRecords({ "ada/mnist/experiments/42/": { last_status: "running", id: 42 } }));
+  const gateway = createGateway({
+    config: readConfig(env),
+    upstreamUrl: new URL(upstream.url),
+    log: pino({ level: "silent" }),
+  });
+  const server = createHttpServer(gateway.handle, {
+    ...SOCKET_LIMITS,
+    headersTimeout: 1_000,
+    requestTimeout: 1_500,
+    connectionsCheckingInterval: 20,
+    timeout,
+  });
+  // Kept weakly: they tell whether anything else keeps them.
+  const responses: WeakRef<ServerResponse>[] = [];
+  let connections = 0;
+  let silences = 0;
+  server.on("connection", () => connections++).on("timeout", () => silences++);
+  server.on("request", (_, response) => responses.push(new WeakRef(response)));
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((closed) => server.close(closed));
+    await gateway.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    responses,
+    /** How often a connection was silent for too long. */
+    silences: () => silences,
+    connections: () => connections,
+    open: () =>
+      new Promise<number>((resolve, reject) =>
+        server.getConnections((fault, count) => (fault ? reject(fault) : resolve(count))),
+      ),
+    ask: (query = QUERY) => fetch(`http://127.0.0.1:${port}/graphql`, postOf(query)),
+    askByUrl: (query = QUERY) =>
+      fetch(`http://127.0.0.1:${port}/graphql?${new URLSearchParams({ query }).toString()}`, {
+        headers: HEADERS,
+      }),
+  };
+}
+
+interface Dawdler {
+  /** What is sent at once. */
+  readonly first: string;
+  /** What is sent then, a byte now and then, without end. */
+  readonly more?: string;
+}
+
+/** Opens a connection, dawdles, and gives what was answered when the gateway closes it. */
+async function dawdle(port: number, { first, more }: Dawdler): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  let told = "";
+  socket.on("error", () => {}).on("data", (chunk: Buffer) => (told += chunk.toString()));
+  onTestFinished(() => void socket.destroy());
+  await once(socket, "connect");
+  socket.write(first);
+  const trickle = more === undefined ? undefined : setInterval(() => socket.write(more), 50);
+  await once(socket, "close");
+  clearInterval(trickle);
+  return told;
+}
+
+const HEAD = [
+  "POST /graphql HTTP/1.1",
+  "Host: gateway",
+  "Content-Type: application/json",
+  "Authorization: token t0ken",
+  "",
+].join("\r\n");
+
+const DAWDLERS: readonly Dawdler[] = [
+  { first: "" },
+  { first: HEAD },
+  { first: `${HEAD}X-Slow: `, more: "a" },
+  { first: `${HEAD}Content-Length: 500\r\n\r\n` },
+  { first: `${HEAD}Content-Length: 500\r\n\r\n{`, more: " " },
+  { first: `${HEAD}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`, more: "1\r\n \r\n" },
+  { first: "GET /graphql?query={__typename} HTTP/1.1\r\nHost: gateway\r\n" },
+  { first: "GET /downloads/Sm9iOmFkYS9tbmlzdC8y/logs HTTP/1.1\r\n" },
+  { first: "PUT /graphql HTTP/1.1\r\nHost: gateway\r\nContent-Length: 5" },
+  { first: "POST /nowhere HTTP/1.1\r\nHost: gateway\r\nContent-Type", more: "x" },
+];
+
+test("500 callers that dawdle are let go with 408, and meanwhile all others are answered", async () => {
+  // Far fewer than dawdle with their bodies.
+  const gateway = await start({ MAX_OPERATIONS: "8" });
+  expect(await (await gateway.ask()).json()).toEqual(RUNNING);
+  const dawdling = Promise.all(
+    Array.from({ length: 500 }, (_, turn) =>
+      dawdle(gateway.port, DAWDLERS[turn % DAWDLERS.length] as Dawdler),
+    ),
+  );
+  const gone = new AbortController();
+  const told = dawdling.finally(() => gone.abort());
+  await vi.waitUntil(() => gateway.connections() > 500, { timeout: 10_000, interval: 5 });
+  let asked = 0;
+  while (!gone.signal.aborted) {
+    expect(await (await gateway.ask()).json()).toEqual(RUNNING);
+    asked++;
+  }
+  expect(asked).toBeGreaterThan(10);
+  expect(new Set((await told).map((words) => words.split("\r\n", 1)[0]))).toEqual(
+    new Set(["HTTP/1.1 408 Request Timeout"]),
+  );
+  await vi.waitUntil(async () => (await gateway.open()) === 0, { timeout: 10_000, interval: 5 });
+  // Nothing of them is kept.
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  await vi.waitFor(
+    () => {
+      collect();
+      expect(gateway.responses.filter((response) => response.deref() !== undefined)).toEqual([]);
+    },
+    { timeout: 5_000, interval: 50 },
+  );
+  expect(gateway.responses.length).toBeGreaterThan(150 + asked);
+  expect(await (await gateway.ask()).json()).toEqual(RUNNING);
+});
+
+test("a caller that takes nothing of its answer is let go, and its place with it", async () => {
+  const megabytes = "x".repeat(9_000_000);
+  const service = await startRecords({
+    "ada/mnist/experiments/42/": { id: 42, last_status: "running", description: megabytes },
+  });
+  const gateway = await start({ MAX_OPERATIONS: "1" }, { service });
+  // Longer than what the system keeps for a connection that nobody reads.
+  const fields = Array.from({ length: 8 }, (_, turn) => `d${turn}: description`).join(" ");
+  const { body } = postOf(QUERY.replace("status", fields));
+  const socket = connect(gateway.port, "127.0.0.1");
+  socket.on("error", () => {}).pause();
+  onTestFinished(() => void socket.destroy());
+  socket.write(`${HEAD}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  await vi.waitUntil(() => service.calls().length > 0, { timeout: 10_000, interval: 5 });
+  expect((await gateway.ask()).status).toBe(503);
+  await vi.waitUntil(async () => (await gateway.ask()).status === 200, { timeout: 10_000, interval: 20 });
+  await vi.waitUntil(async () => (await gateway.open()) === 0, { timeout: 10_000, interval: 20 });
+});
+
+test("beyond MAX_OPERATIONS a request is refused at once, however it is sent", async () => {
+  const held: ServerResponse[] = [];
+  const url = await listen((_, response) => void held.push(response));
+  const gateway = await start({ MAX_OPERATIONS: "2" }, { service: { url } });
+  const underWay = [gateway.ask(), gateway.askByUrl(QUERY.replace("42", "43"))];
+  await vi.waitUntil(() => held.length === 2, { timeout: 10_000, interval: 5 });
+  for (const refused of [await gateway.ask(), await gateway.askByUrl()]) {
+    expect(refused.status).toBe(503);
+    expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: "SERVICE_OVERLOADED" } }] });
+  }
+  for (const response of held) response.end(JSON.stringify({ id: 42, last_status: "running" }));
+  for (const response of await Promise.all(underWay)) expect(await response.json()).toEqual(RUNNING);
+});
+
+test("a caller that waits long for its answer gets it", async () => {
+  const held: ServerResponse[] = [];
+  const url = await listen((_, response) => void held.push(response));
+  const gateway = await start({}, { service: { url }, timeout: 50 });
+  const waiting = gateway.ask();
+  const log = fetch(`http://127.0.0.1:${gateway.port}/downloads/Sm9iOmFkYS9tbmlzdC8y/logs`, {
+    headers: HEADERS,
+  });
+  await vi.waitUntil(() => held.length === 2 && gateway.silences() >= 2, { timeout: 10_000, interval: 5 });
+  for (const response of held) response.end(JSON.stringify({ id: 42, last_status: "running" }));
+  expect(await (await waiting).json()).toEqual(RUNNING);
+  expect(await (await log).json()).toEqual({ id: 42, last_status: "running" });
+});
