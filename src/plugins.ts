@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { type ExecutionArgs, type ExecutionResult, getOperationAST, type GraphQLError } from "graphql";
 import type { Plugin, YogaInitialContext } from "graphql-yoga";
 import { callerOf } from "./caller.ts";
-import { withExtensions, withoutSuggestions } from "./graphql/errors.ts";
+import { withExtensions, withoutLiterals, withoutSuggestions } from "./graphql/errors.ts";
 import type { OperationReport } from "./telemetry.ts";
 import { inSpan } from "./tracing.ts";
 
@@ -90,9 +90,11 @@ export function useLastWords({ suggestions }: { readonly suggestions: boolean })
     onResultProcess({ request, result, setResult }) {
       if (!("errors" in result) || !result.errors) return;
       const { requestId } = callerOf(request);
-      const errors = result.errors.map((error: GraphQLError) =>
-        withExtensions(suggestions ? error : withoutSuggestions(error), { requestId }),
-      );
+      const errors = result.errors
+        .map(withoutLiterals)
+        .map((error: GraphQLError) =>
+          withExtensions(suggestions ? error : withoutSuggestions(error), { requestId }),
+        );
       setResult({ ...result, errors });
     },
     onResponse({ request, response }) {

@@ -94,6 +94,7 @@ Node.implement({
     gpuCount: t.int({ description: "Number of GPUs.", ...value("n_gpus") }),
     gpus: t.field({
       type: ["JSON"],
+      nullable: { list: true, items: true },
       description: "The GPUs. The shape is not stated by the service.",
       ...value("gpus"),
     }),

@@ -24,13 +24,28 @@ export function publicError(thrown: unknown, report: (unexpected: unknown) => vo
 }
 
 /**
- * GraphQL's own messages repeat texts and whole objects that could not be used, a password among them. Kept are the
- * place and what was expected; numbers stay.
+ * GraphQL's own messages repeat what could not be used, a password among it. Kept are the place and what was expected,
+ * and a number where a number was expected.
  */
 const withoutValues = (message: string): string =>
   message
-    .replace(/(got invalid value) ["{[].*?(?= at "|; |$)/s, "$1")
-    .replace(/((?:cannot represent|Expected|expected) [^:{["]*): *["{[].*$/s, "$1");
+    // The last reason is GraphQL's; whatever looks like one before it is part of the value.
+    .replace(/(got invalid value) (.*)(; [A-Z].*)$/s, (_, words: string, value: string, reason: string) => {
+      const number = /^-?[\d.]+(?= at "|$)/.exec(value)?.[0];
+      const place = / at "[\w.[\]]+"$/.exec(value)?.[0] ?? "";
+      const kept = number && /^; (?:Int|Float) cannot/.test(reason) ? ` ${number}` : "";
+      return `${words}${kept}${place}${reason}`;
+    })
+    .replace(/(String cannot represent a non string value): .*$/s, "$1")
+    .replace(/((?:cannot represent|Expected|expected) [^:{["]*): *["{[].*$/s, "$1")
+    .replace(/(Expected value of type "[^"]+"), found .*$/s, "$1")
+    .replace(/(found|Unexpected) (String|BlockString|Int|Float) ".*$/s, "$1 $2");
+
+/** An error of validation, which nobody masks, without the values that its message repeats; any other as it is. */
+export const withoutLiterals = (error: GraphQLError): GraphQLError =>
+  error.extensions["code"] === "GRAPHQL_VALIDATION_FAILED"
+    ? at(error, withoutValues(error.message), error.extensions)
+    : error;
 
 /** The same error without the names that GraphQL suggests. */
 export const withoutSuggestions = (error: GraphQLError): GraphQLError =>

@@ -24,9 +24,19 @@ export function refusal(row: AskedRow, answer: Refusal): UpstreamError {
   return new UpstreamError(code, message, {
     upstream: { method: row.method, route: row.path, status: answer.status },
     ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
-    // A 503 is a refusal; the others can come from a server that had begun.
-    ...(row.method !== "GET" && answer.status >= 500 && answer.status !== 503 ? { outcome: "unknown" } : {}),
+    ...(row.method !== "GET" && mayHaveHappened(answer) ? { outcome: "unknown" } : {}),
   });
+}
+
+/**
+ * Whether a command can have happened although its answer is an error. A 503 is a refusal; the others of 500 and more
+ * can come from a server that had begun, 302 and 303 lead to what came of it, and a known server says 405 without a
+ * word when it crashes.
+ */
+function mayHaveHappened(answer: Refusal): boolean {
+  const { status } = answer;
+  if (status === 405) return complaint(answer) === "";
+  return (status >= 500 && status !== 503) || status === 302 || status === 303 || status === 304;
 }
 
 interface Verdict {
