@@ -30,14 +30,10 @@ export function refusal(row: AskedRow, answer: Refusal): UpstreamError {
 
 /**
  * Whether a command can have happened although its answer is an error. A 503 is a refusal; the others of 500 and more
- * can come from a server that had begun, 302 and 303 lead to what came of it, and a known server says 405 without a
- * word when it crashes.
+ * can come from a server that had begun, and 302 and 303 lead to what came of it.
  */
-function mayHaveHappened(answer: Refusal): boolean {
-  const { status } = answer;
-  if (status === 405) return complaint(answer) === "";
-  return (status >= 500 && status !== 503) || status === 302 || status === 303 || status === 304;
-}
+const mayHaveHappened = ({ status }: Refusal): boolean =>
+  (status >= 500 && status !== 503) || status === 302 || status === 303 || status === 304;
 
 interface Verdict {
   readonly code: UpstreamCode;

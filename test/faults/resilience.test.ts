@@ -635,9 +635,6 @@ describe("a command that is refused", () => {
     ["a redirect to what came of it", html(303), "UPSTREAM_BAD_RESPONSE"],
     ["a redirect that is often meant so", html(302), "UPSTREAM_BAD_RESPONSE"],
     ["a redirect that makes no sense", html(304), "UPSTREAM_BAD_RESPONSE"],
-    // What the recorded server answers when it crashes in a command.
-    ["a 405 that is a page", html(405), "UPSTREAM_UNSUPPORTED"],
-    ["a 405 of nothing", { status: 405, text: "" }, "UPSTREAM_UNSUPPORTED"],
     ["a 500", html(500), "UPSTREAM_ERROR"],
     ["a 504", html(504), "UPSTREAM_UNAVAILABLE"],
   ])("by %s may have happened", async (_, told, code) => {
