@@ -41,8 +41,7 @@ const MatrixOther = builder.objectRef<Other>("MatrixOther").implement({
   fields: (t) => ({
     raw: t.field({
       type: "JSON",
-      nullable: false,
-      description: "The definition as received.",
+      description: "The definition as received: null where the service holds null.",
       resolve: ({ raw }) => raw,
     }),
   }),

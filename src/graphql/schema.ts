@@ -9,6 +9,7 @@ import { serveSubgraph, toSubgraphSchema } from "./federation.ts";
 import "./gateway-info.ts";
 import "./group.ts";
 import "./job.ts";
+import { sealJson } from "./json.ts";
 import "./project.ts";
 import "./runs.ts";
 import "./scalars.ts";
@@ -22,9 +23,12 @@ builder.mutationType({
     "Changing. The fields of one request run one after the other, each reading fresh data afterwards. A field is null with an error (`extensions.code`) when the service refused or did not answer; writes are never sent twice.",
 });
 
-/** The whole schema under our own names; every slice has added its part by being imported. */
-export const schema = serveSubgraph(toSubgraphSchema());
+/** Every slice has added its part by being imported. */
+const build = () => sealJson(toSubgraphSchema());
+
+/** The whole schema under our own names. */
+export const schema = serveSubgraph(build());
 
 /** The schema under the names that callers know. */
 export const schemaFor = (names: TypeNames): GraphQLSchema =>
-  names.areOurs ? schema : serveSubgraph(rename(toSubgraphSchema(), names));
+  names.areOurs ? schema : serveSubgraph(rename(build(), names));

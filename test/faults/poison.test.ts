@@ -64,12 +64,12 @@ const VALUES: readonly unknown[] = [
   nested((inner) => ({ id: 1, results: inner })),
 ];
 const CHANGES: readonly ((value: unknown) => unknown)[] = [
-  ...VALUES.map((other) => () => other),
+  ...VALUES.map((other) => () => structuredClone(other)),
   (value) => [value],
   (value) => ({ value }),
   (value) => JSON.stringify(value),
   (value) => (Array.isArray(value) ? { ...value } : Object.values(Object(value))),
-  (value) => (Array.isArray(value) ? [...value, null, ...value] : Number(value)),
+  (value) => (Array.isArray(value) ? [...value, null, ...value] : 7),
 ];
 const NAMES = [
   "__proto__",
@@ -208,9 +208,7 @@ function expectToBlameTheService({ data, errors = [] }: Answer<unknown>): void {
 const hashOf = (text: string): number =>
   Array.from(text).reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) | 0, 7);
 
-// Fails as of now, for two known reasons: a JSON value with a key `then` passes for a promise in the executor, and another
-// slip that is not found yet. Each costs one field, masked; what is around it is answered.
-test.fails("poison in 5,000 recorded answers makes no slip of ours", { timeout: 60_000 }, async () => {
+test("poison in 5,000 recorded answers makes no slip of ours", { timeout: 60_000 }, async () => {
   // Runs that are not over last until now.
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());
@@ -246,4 +244,24 @@ test.fails("poison in 5,000 recorded answers makes no slip of ours", { timeout: 
   expect(Reflect.get({}, "polluted")).toBeUndefined();
   round = 0;
   expect(await askAll()).toEqual(sound);
+});
+
+test("a JSON value may have any key: `then` makes no promise of it", async () => {
+  const odd = { then: "that", toJSON: 1 };
+  const service = await startFake(({ path }) =>
+    path.startsWith("/api/v1/nodes/")
+      ? { json: { id: 3, sequence: 1, name: "n1", gpus: [odd, null, [odd]] } }
+      : { json: { id: 5, unique_name: "alice.mnist.5", declarations: odd, config: odd } },
+  );
+  const { ask } = await startGateway({ upstream: service });
+  expect(
+    await ask(
+      `{ experiment(id: "alice.mnist.5") { declarations config { raw } } node(sequence: 1) { gpus } }`,
+    ),
+  ).toEqual({
+    data: {
+      experiment: { declarations: odd, config: { raw: odd } },
+      node: { gpus: [odd, null, [odd]] },
+    },
+  });
 });
