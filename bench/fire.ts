@@ -16,6 +16,8 @@ export interface Fired {
   readonly times: readonly number[];
   readonly counts: Readonly<Record<Outcome, number>>;
   readonly seconds: number;
+  /** The good ones of each second. */
+  readonly bySecond: readonly number[];
 }
 
 const codeOf = (fault: unknown): string =>
@@ -38,16 +40,21 @@ async function fireOne(pool: Dispatcher, { token, body }: Target): Promise<Outco
 function createTally() {
   const times: number[] = [];
   const counts = { good: 0, errors: 0, refused: 0, failed: 0 };
+  const bySecond: number[] = [];
   const began = performance.now();
   return {
     add: (outcome: Outcome, ms: number) => {
       counts[outcome]++;
-      if (outcome === "good") times.push(ms);
+      if (outcome !== "good") return;
+      times.push(ms);
+      const second = Math.floor((performance.now() - began) / 1_000);
+      bySecond[second] = (bySecond[second] ?? 0) + 1;
     },
     sum: (): Fired => ({
       times: times.toSorted((one, other) => one - other),
       counts: { ...counts },
       seconds: (performance.now() - began) / 1_000,
+      bySecond: Array.from(bySecond, (count = 0) => count),
     }),
   };
 }
@@ -104,22 +111,6 @@ export async function fireAtRate(target: Target, perSecond: number, seconds: num
   await pool.destroy();
   await Promise.all(running);
   return { within, offered: begun / within.seconds };
-}
-
-/** One request at a time until one takes less than `ms`: how long that took, in milliseconds. */
-export async function recover(target: Target, ms: number): Promise<number> {
-  const pool = new Pool(target.url, { connections: 1 });
-  const began = performance.now();
-  for (;;) {
-    const at = performance.now();
-    const outcome = await fireOne(pool, target);
-    if (outcome === "good" && performance.now() - at < ms) break;
-    if (performance.now() - began > 60_000) break;
-    await sleep(20);
-  }
-  const took = performance.now() - began;
-  await pool.destroy();
-  return took;
 }
 
 export const percentile = ({ times }: Fired, share: number): number =>

@@ -1,37 +1,13 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem } from "node:os";
-import { setTimeout as sleep } from "node:timers/promises";
-import { fireAtRate, fireAtWidth, goodPerSecond, percentile, recover, type Target } from "./fire.ts";
+import { fireAtWidth, goodPerSecond, percentile } from "./fire.ts";
+import { measureMemory } from "./memory.ts";
+import { measureOverload } from "./overload.ts";
 import { type Running, type Service, startGateway, startService, stopGateway } from "./processes.ts";
+import { FILES, round, row, say, seconds, targetOf } from "./sheet.ts";
 
-const OPERATIONS = new URL("../schema/operations/", import.meta.url);
-const VARIABLES = JSON.parse(readFileSync(new URL("demo-variables.json", OPERATIONS), "utf8")) as Record<
-  string,
-  object
->;
-const FILES = {
-  "start page": "02-start-page.graphql",
-  "experiment page": "03-experiment-page.graphql",
-  "nested run graph": "04-nested-run-graph.graphql",
-  "group with 24 runs": "16-group-graph.graphql",
-};
 const WIDTHS = [1, 32, 128];
 const SECONDS = 3;
-
-const round = (value: number) => (value < 10 ? value.toFixed(1) : String(Math.round(value)));
-const megabytes = (bytes: number) => String(Math.round(bytes / 1_000_000));
-const row = (...cells: readonly (string | number)[]) => `| ${cells.join(" | ")} |`;
-const seconds = (count: number) => sleep(count * 1_000);
-const say = (text: string) => process.stderr.write(`${text}\n`);
-
-const targetOf = ({ url }: Running, { token }: Service, file: string): Target => ({
-  url,
-  token,
-  body: JSON.stringify({
-    query: readFileSync(new URL(file, OPERATIONS), "utf8"),
-    variables: VARIABLES[file] ?? {},
-  }),
-});
 
 /** Requests a second and times, operation by operation. */
 async function measureOperations(gateway: Running, service: Service): Promise<string[]> {
@@ -56,30 +32,6 @@ async function measureOperations(gateway: Running, service: Service): Promise<st
     }
   }
   return rows;
-}
-
-/** Five times what it can do, and how it is afterwards. */
-async function measureOverload(gateway: Running, service: Service): Promise<string[]> {
-  const target = targetOf(gateway, service, FILES["experiment page"]);
-  const normal = await fireAtWidth(target, 32, seconds(SECONDS));
-  const alone = await fireAtWidth(target, 1, seconds(1));
-  const capacity = goodPerSecond(normal);
-  const { within, offered } = await fireAtRate(target, capacity * 5, 6);
-  const recoveredMs = await recover(target, percentile(alone, 0.99) * 2);
-  const after = await fireAtWidth(target, 32, seconds(SECONDS));
-  const goodput = goodPerSecond(within);
-  return [
-    row("capacity (experiment page, 32 connections)", `${round(capacity)} a second`),
-    row("offered for 6 s", `${round(offered)} a second`),
-    row(
-      "goodput meanwhile",
-      `${round(goodput)} a second, ${round((goodput / capacity) * 100)} % of capacity`,
-    ),
-    row("refused with an error meanwhile", `${round(within.counts.errors / within.seconds)} a second`),
-    row("answers broken off meanwhile", within.counts.failed),
-    row("until one request took less than twice its usual p99 again", `${round(recoveredMs)} ms`),
-    row("capacity afterwards", `${round(goodPerSecond(after))} a second`),
-  ];
 }
 
 /** Whether a log that is streamed comes to its end. */
@@ -139,43 +91,6 @@ async function codesOf({ url }: Running): Promise<string> {
   return counted.map(([, code, count]) => `${code}: ${count}`).join(", ");
 }
 
-async function memoryOf({ url }: Running): Promise<{ resident: number; heap: number }> {
-  const text = await (await fetch(`${url}/metrics`)).text();
-  const read = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
-  return { resident: read("process_resident_memory_bytes"), heap: read("nodejs_heap_size_used_bytes") };
-}
-
-/** Documents that are all different, sent one after the other by 16 callers. */
-async function measureMemory(service: Service): Promise<string[]> {
-  const gateway = await startGateway(service);
-  const rows: string[] = [];
-  const note = async (sent: number) => {
-    const { resident, heap } = await memoryOf(gateway);
-    rows.push(row(sent, megabytes(resident), megabytes(heap)));
-    say(rows.at(-1) ?? "");
-  };
-  const ask = async (number: number) => {
-    const query = `query Q${number} { gateway { v${number}: version capabilities } __typename }`;
-    const response = await fetch(`${gateway.url}/graphql`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ query }),
-    });
-    await response.text();
-  };
-  await note(0);
-  for (let sent = 0; sent < 20_000; sent += 4_000) {
-    await Promise.all(
-      Array.from({ length: 16 }, async (_, caller) => {
-        for (let number = sent + caller; number < sent + 4_000; number += 16) await ask(number);
-      }),
-    );
-    await note(sent + 4_000);
-  }
-  await stopGateway(gateway);
-  return rows;
-}
-
 const loadNow = () => loadavg()[0]?.toFixed(1);
 
 const before = loadNow();
@@ -219,6 +134,8 @@ Codes of these operations: ${codes}. An operation of many exchanges is refused w
 | | |
 |---|---|
 ${overload.join("\n")}
+
+What is not answered waits to be accepted, until its caller gives up; then it costs the service nothing.
 
 ## SIGTERM under load
 

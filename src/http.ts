@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import cors from "cors";
 import { identifyNode } from "./caller.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -71,17 +72,21 @@ export function createDoor(settings: DoorSettings): Door {
     return true;
   };
 
-  const run: Listener = (request, response) => {
+  /**
+   * Starts an operation, unless its caller has left: under an overload many gave up before they were even accepted. Of a
+   * socket Node reads once in a turn of its loop, so what came behind a request, an end as well, is known two turns later.
+   */
+  const run = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    await turnOfTheLoop();
+    await turnOfTheLoop();
+    if (!request.socket.readable || isBusy(request, response)) return;
     operations++;
     response.once("close", () => operations--);
     graphql(request, response);
   };
 
   const post = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (isBusy(request, response)) return;
-    // Who dawdles with its body has no place yet: others may have taken the last ones meanwhile.
-    if ((await takeBody(request, response, maxBodyBytes)) && !isBusy(request, response))
-      run(request, response);
+    if (await takeBody(request, response, maxBodyBytes)) await run(request, response);
   };
 
   const route: Listener = (request, response) => {
@@ -92,8 +97,7 @@ export function createDoor(settings: DoorSettings): Door {
     if (path === "/metrics" && telemetry) return void answerMetrics(response, telemetry);
     if (download(request, response)) return;
     if (path !== "/graphql") return answer(response, 404, "not found\n");
-    if (request.method === "POST") void post(request, response);
-    else if (!isBusy(request, response)) run(request, response);
+    if (!isBusy(request, response)) void (request.method === "POST" ? post : run)(request, response);
   };
 
   const enter: Listener = (request, response) => {

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
@@ -193,4 +194,33 @@ test("a caller that waits long for its answer gets it", async () => {
   for (const response of held) response.end(JSON.stringify({ id: 42, last_status: "running" }));
   expect(await (await waiting).json()).toEqual(RUNNING);
   expect(await (await log).json()).toEqual({ id: 42, last_status: "running" });
+});
+
+/** Sends requests and leaves without waiting for what is answered. */
+const LEAVE = `
+  const { connect } = require("node:net");
+  const [port, ...requests] = process.argv.slice(1);
+  const sent = requests.map((request) => new Promise((done) => connect(port, "127.0.0.1").end(request, done)));
+  Promise.all(sent).then(() => process.exit());
+`;
+
+test("who left before its turn came costs the service nothing", async () => {
+  const service = await startRecords({ "ada/mnist/experiments/42/": { id: 42, last_status: "running" } });
+  const gateway = await start({}, { service });
+  expect(await (await gateway.ask()).json()).toEqual(RUNNING);
+  const { body } = postOf(QUERY);
+  const posted = `${HEAD}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  const got = `GET /graphql?${new URLSearchParams({ query: QUERY }).toString()} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t0ken\r\n\r\n`;
+  // The gateway's thread stands still meanwhile: they wait to be accepted, as under an overload.
+  execFileSync(process.execPath, [
+    "-e",
+    LEAVE,
+    String(gateway.port),
+    ...Array<string[]>(20).fill([posted, got]).flat(),
+  ]);
+  await vi.waitUntil(() => gateway.responses.length === 41, { timeout: 10_000, interval: 5 });
+  await vi.waitUntil(async () => (await gateway.open()) === 0, { timeout: 10_000, interval: 5 });
+  expect(service.calls()).toHaveLength(1);
+  expect(await (await gateway.ask()).json()).toEqual(RUNNING);
+  expect(service.calls()).toHaveLength(2);
 });

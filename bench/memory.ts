@@ -1,0 +1,48 @@
+import { Pool } from "undici";
+import { type Running, type Service, startGateway, stopGateway } from "./processes.ts";
+import { megabytes, row, say } from "./sheet.ts";
+
+async function memoryOf({ url }: Running): Promise<{ resident: number; heap: number }> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const read = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+  return { resident: read("process_resident_memory_bytes"), heap: read("nodejs_heap_size_used_bytes") };
+}
+
+const CALLERS = 16;
+const DOCUMENTS = 200_000;
+/** After how many documents the memory is looked at. */
+const STEP = 25_000;
+
+/** Documents that are all different, with the gateway's memory now and then. */
+export async function measureMemory(service: Service): Promise<string[]> {
+  const gateway = await startGateway(service);
+  const pool = new Pool(gateway.url, { connections: CALLERS });
+  const rows: string[] = [];
+  const note = async (sent: number) => {
+    const { resident, heap } = await memoryOf(gateway);
+    rows.push(row(sent, megabytes(resident), megabytes(heap)));
+    say(rows.at(-1) ?? "");
+  };
+  const ask = async (number: number) => {
+    const query = `query Q${number} { gateway { v${number}: version capabilities } __typename }`;
+    const { body } = await pool.request({
+      method: "POST",
+      path: "/graphql",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ query }),
+    });
+    if (!(await body.text()).includes(`"v${number}"`)) throw new Error(`no answer to document ${number}`);
+  };
+  await note(0);
+  for (let sent = 0; sent < DOCUMENTS; sent += STEP) {
+    await Promise.all(
+      Array.from({ length: CALLERS }, async (_, caller) => {
+        for (let number = sent + caller; number < sent + STEP; number += CALLERS) await ask(number);
+      }),
+    );
+    await note(sent + STEP);
+  }
+  await pool.destroy();
+  await stopGateway(gateway);
+  return rows;
+}
