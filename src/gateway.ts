@@ -67,8 +67,7 @@ export function createGateway({
   const gateway = factsOf(config, server);
   const names = createTypeNames(config.TYPE_NAMES);
   const refused = new Set<Batch>();
-  const toPublic = (thrown: unknown) =>
-    publicError(thrown, (unexpected) => log.error({ err: unexpected }, "unexpected error"));
+  const toPublic = (thrown: unknown) => publicError(thrown, (slip) => log.error(slip, "unexpected error"));
   const publicRoot = config.PUBLIC_URL?.href.replace(/\/+$/, "");
 
   const contextOf = (request: Request, response: ServerResponse): Context => {

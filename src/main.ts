@@ -20,7 +20,8 @@ async function findUpstream({ UPSTREAM_URL }: Config) {
 const GRACE_MS = 1_000;
 
 async function main(config: Config): Promise<void> {
-  const log = pino({ level: config.LOG_LEVEL });
+  // Whoever collects the lines knows which process wrote them.
+  const log = pino({ level: config.LOG_LEVEL, base: null });
   const { url, demo } = await findUpstream(config);
   const exampleToken = demo?.users[0]?.token;
   const gateway = createGateway({

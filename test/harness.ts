@@ -45,7 +45,7 @@ export async function startGateway({
   ...options
 }: GatewayOptions): Promise<Gateway> {
   const lines: string[] = [];
-  const log = pino({ level: "debug" }, { write: (line: string) => void lines.push(line) });
+  const log = pino({ level: "debug", base: null }, { write: (line: string) => void lines.push(line) });
   // Stories ask for more at once than a caller may; the stories of limits set their own.
   const config = readConfig({ UPSTREAM_RETRIES: "0", MAX_ROOT_FIELDS: "100", MAX_ALIASES: "200", ...env });
   const gateway = createGateway({ config, upstreamUrl: new URL(upstream.url), log, ...options });

@@ -1,11 +1,12 @@
 import { GraphQLError, type GraphQLErrorExtensions } from "graphql";
 import { Cancelled, InputError, UpstreamError } from "../rest/errors.ts";
+import { type Slip, slipOf } from "../slip.ts";
 
 /**
  * The one place where an exception becomes what callers see. What is not known by name is masked, the same in every
  * NODE_ENV, and told to `report`: message, stack and cause of an unknown error can name hosts and paths.
  */
-export function publicError(thrown: unknown, report: (unexpected: unknown) => void): GraphQLError {
+export function publicError(thrown: unknown, report: (slip: Slip) => void): GraphQLError {
   const located = thrown instanceof GraphQLError ? thrown : null;
   const cause = located ? located.originalError : thrown;
   const told = (message: string, extensions: GraphQLErrorExtensions) => at(located, message, extensions);
@@ -19,7 +20,7 @@ export function publicError(thrown: unknown, report: (unexpected: unknown) => vo
     const status = code === "BAD_REQUEST" && http ? { ...http, spec: false } : http;
     return told(withoutValues(located.message), { code, ...(status ? { http: status } : {}) });
   }
-  report(cause);
+  report(slipOf(cause, located?.path));
   return told("Something went wrong in the gateway.", { code: "INTERNAL_SERVER_ERROR" });
 }
 

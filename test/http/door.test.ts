@@ -526,14 +526,12 @@ describe("the log", () => {
     ]);
     const KEYS = [
       "codes",
-      "hostname",
       "level",
       "method",
       "ms",
       "msg",
       "name",
       "outcome",
-      "pid",
       "requestId",
       "route",
       "time",
