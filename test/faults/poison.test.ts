@@ -247,7 +247,7 @@ test("poison in 5,000 recorded answers makes no slip of ours", { timeout: 60_000
 });
 
 test("a JSON value may have any key: `then` makes no promise of it", async () => {
-  const odd = { then: "that", toJSON: 1 };
+  const odd: unknown = JSON.parse(`{ "then": "that", "toJSON": 1 }`);
   const service = await startFake(({ path }) =>
     path.startsWith("/api/v1/nodes/")
       ? { json: { id: 3, sequence: 1, name: "n1", gpus: [odd, null, [odd]] } }

@@ -216,7 +216,7 @@ test("who left before its turn came costs the service nothing", async () => {
     "-e",
     LEAVE,
     String(gateway.port),
-    ...Array<string[]>(20).fill([posted, got]).flat(),
+    ...Array.from({ length: 20 }, () => [posted, got]).flat(),
   ]);
   await vi.waitUntil(() => gateway.responses.length === 41, { timeout: 10_000, interval: 5 });
   await vi.waitUntil(async () => (await gateway.open()) === 0, { timeout: 10_000, interval: 5 });

@@ -802,7 +802,7 @@ describe("an exception that nobody foresaw is masked and logged", () => {
     expect(await response.json()).toEqual(
       failure("INTERNAL_SERVER_ERROR", "Something went wrong in the gateway."),
     );
-    const [line] = lines.filter((each) => each.includes("unexpected error"));
+    const line = lines.find((each) => each.includes("unexpected error"));
     expect(JSON.parse(line ?? "")).toEqual({
       level: 50,
       time: expect.any(Number),

@@ -1,0 +1,48 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { createClient } from "graphql-sse";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { listen, startDemoGateway, startGateway, tokenOf } from "../../../test/harness.ts";
+
+/** A frontend whose transport is event streams, each with one operation. */
+function clientOf(url: string, token: string) {
+  const client = createClient({
+    url: `${url}/graphql`,
+    headers: { authorization: `token ${token}` },
+    retryAttempts: 0,
+  });
+  onTestFinished(() => client.dispose());
+  return client;
+}
+
+test("an operation as an event stream gets its one result, with what went wrong in it", async () => {
+  const { url, calls, demo } = await startDemoGateway();
+  const results = clientOf(url, tokenOf(demo, "ada")).iterate({
+    query: `{ there: experiment(id: "ada.mnist.42") { status } gone: job(id: "ada.mnist.jobs.999") { status } }`,
+  });
+  const told = [];
+  for await (const result of results) told.push(result);
+  expect(told).toMatchObject([
+    {
+      data: { there: { status: "SUCCEEDED" }, gone: null },
+      errors: [{ path: ["gone"], extensions: { code: "NOT_FOUND" } }],
+    },
+  ]);
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/jobs/999/"]);
+});
+
+test("who ends its event stream ends the requests behind it", async () => {
+  const held: ServerResponse[] = [];
+  const service = await listen((_, response) => void held.push(response));
+  const { url } = await startGateway({ upstream: { url: service } });
+  const results = clientOf(url, "t0ken").iterate({ query: `{ experiment(id: "ada.mnist.42") { status } }` });
+  const asked = results.next();
+  await vi.waitUntil(() => held.length === 1, { timeout: 10_000, interval: 5 });
+  const [response] = held;
+  if (!response) throw new TypeError("nobody asked the service");
+  const gone = once(response, "close");
+  await results.return?.();
+  await gone;
+  expect(response.writableFinished).toBe(false);
+  expect(await asked).toEqual({ done: true, value: undefined });
+});
