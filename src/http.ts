@@ -65,10 +65,15 @@ export function createDoor(settings: DoorSettings): Door {
     maxAge: 600,
   });
 
+  const turnAway: TurnAway = (request, response, status, message) => {
+    telemetry?.refused(REFUSALS[status]);
+    refuse(request, response, status, message);
+  };
+
   /** Refused before anything is done for it: work on answers that come too late is lost. */
   const isBusy = (request: IncomingMessage, response: ServerResponse): boolean => {
     if (operations < maxOperations) return false;
-    refuse(request, response, 503, "The gateway has more to do than it can.");
+    turnAway(request, response, 503, "The gateway has more to do than it can.");
     return true;
   };
 
@@ -86,7 +91,7 @@ export function createDoor(settings: DoorSettings): Door {
   };
 
   const post = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (await takeBody(request, response, maxBodyBytes)) await run(request, response);
+    if (await takeBody(request, response, maxBodyBytes, turnAway)) await run(request, response);
   };
 
   const route: Listener = (request, response) => {
@@ -160,9 +165,14 @@ const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
  * Refuses what is no JSON (415: a page of another site can send forms and text, but no JSON, without being asked)
  * and what is too long (413). Gives whether the request may go on.
  */
-async function takeBody(request: IncomingMessage, response: ServerResponse, most: number): Promise<boolean> {
+async function takeBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  most: number,
+  turnAway: TurnAway,
+): Promise<boolean> {
   if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) {
-    refuse(request, response, 415, "Expected a body of application/json.");
+    turnAway(request, response, 415, "Expected a body of application/json.");
     return false;
   }
   // Yoga knows it by small letters only.
@@ -171,7 +181,7 @@ async function takeBody(request: IncomingMessage, response: ServerResponse, most
     Number(request.headers["content-length"] ?? 0) > most ? "too long" : await readBody(request, most);
   if (body === "broken off") return false;
   if (body === "too long") {
-    refuse(request, response, 413, `Expected a body of at most ${most} bytes.`);
+    turnAway(request, response, 413, `Expected a body of at most ${most} bytes.`);
     return false;
   }
   // Where the adapter below finds a body that was read before it. It lists the keys of what it finds: of a Buffer that
@@ -209,12 +219,14 @@ const GRAPHQL_TYPE = /application\/graphql-response\+json/;
 
 const REFUSALS = { 413: "OPERATION_TOO_LARGE", 415: "BAD_USER_INPUT", 503: "SERVICE_OVERLOADED" };
 
-function refuse(
+type TurnAway = (
   request: IncomingMessage,
   response: ServerResponse,
   status: keyof typeof REFUSALS,
   message: string,
-): void {
+) => void;
+
+const refuse: TurnAway = (request, response, status, message) => {
   const code = REFUSALS[status];
   const { requestId } = identifyNode(request.headers);
   const headers = {
@@ -226,4 +238,4 @@ function refuse(
   response.writeHead(status, headers);
   response.end(JSON.stringify({ errors: [{ message, extensions: { code, requestId } }] }));
   request.resume();
-}
+};

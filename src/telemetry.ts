@@ -79,6 +79,8 @@ export function createTelemetry(log: Logger, pressure: () => Pressure) {
       operationSeconds.observe({ type }, ms / 1000);
       log.info({ requestId, type, name, codes, ms: Math.round(ms) }, "operation");
     },
+    /** Turned away before its document was read. */
+    refused: (code: string): void => operations.inc({ type: "unread", code }),
     metrics: () => registry.metrics(),
     contentType: registry.contentType,
   };

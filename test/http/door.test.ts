@@ -394,6 +394,7 @@ describe("metrics", () => {
     await ask(`query Canary { job(id: "ada.mnist.jobs.2") { status } }`);
     await ask("{ canary }");
     await ask("{ canary ");
+    await send(`${url}/graphql`, { body: "canary=1", headers: { "content-type": "text/plain" } });
     const { status, headers, text } = await send(`${url}/metrics`, { method: "GET" });
     expect([status, headers.get("content-type")]).toEqual([200, expect.stringMatching(/^text\/plain/)]);
     const lines = text
@@ -411,6 +412,7 @@ describe("metrics", () => {
       `rungraph_operations_total{type="invalid",code="GRAPHQL_VALIDATION_FAILED"} 1`,
       `rungraph_operations_total{type="query",code="NOT_FOUND"} 1`,
       `rungraph_operations_total{type="query",code="OK"} 2`,
+      `rungraph_operations_total{type="unread",code="BAD_USER_INPUT"} 1`,
     ]);
     expect(text).toContain(`rungraph_operation_seconds_count{type="query"} 3`);
     expect(text).toContain(

@@ -178,6 +178,8 @@ test("beyond MAX_OPERATIONS a request is refused at once, however it is sent", a
     expect(refused.status).toBe(503);
     expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: "SERVICE_OVERLOADED" } }] });
   }
+  const metrics = await (await fetch(`http://127.0.0.1:${gateway.port}/metrics`)).text();
+  expect(metrics).toContain(`rungraph_operations_total{type="unread",code="SERVICE_OVERLOADED"} 2\n`);
   for (const response of held) response.end(JSON.stringify({ id: 42, last_status: "running" }));
   for (const response of await Promise.all(underWay)) expect(await response.json()).toEqual(RUNNING);
 });
