@@ -87,7 +87,8 @@ async function dawdle(port: number, { first, more }: Dawdler): Promise<string> {
   await once(socket, "connect");
   socket.write(first);
   const trickle = more === undefined ? undefined : setInterval(() => socket.write(more), 50);
-  await once(socket, "close");
+  // A reset is an end as well, and `events.once` would reject with it.
+  await new Promise((closed) => socket.once("close", closed));
   clearInterval(trickle);
   return told;
 }
