@@ -20,5 +20,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts", ...installed.map((room) => `${room}/test/**/*.test.ts`)],
     reporters: ["default", "./test/closing-line.ts"],
     testTimeout: 20_000,
+    // Unless told, Vitest leaves one core idle: of two that is half of them.
+    maxWorkers: "100%",
   },
 });
