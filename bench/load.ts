@@ -3,7 +3,14 @@ import { cpus, loadavg, release, totalmem } from "node:os";
 import { fireAtWidth, goodPerSecond, percentile } from "./fire.ts";
 import { measureMemory } from "./memory.ts";
 import { measureOverload } from "./overload.ts";
-import { type Running, type Service, startGateway, startService, stopGateway } from "./processes.ts";
+import {
+  metricsOf,
+  type Running,
+  type Service,
+  startGateway,
+  startService,
+  stopGateway,
+} from "./processes.ts";
 import { FILES, round, row, say, seconds, targetOf } from "./sheet.ts";
 
 const WIDTHS = [1, 32, 128];
@@ -85,8 +92,8 @@ async function measureStart(service: Service): Promise<string[]> {
 }
 
 /** `SERVICE_OVERLOADED: 12`, for each code that operations had so far. */
-async function codesOf({ url }: Running): Promise<string> {
-  const text = await (await fetch(`${url}/metrics`)).text();
+async function codesOf(gateway: Running): Promise<string> {
+  const text = await metricsOf(gateway);
   const counted = [...text.matchAll(/^rungraph_operations_total\{type="query",code="(\w+)"\} (\d+)$/gm)];
   return counted.map(([, code, count]) => `${code}: ${count}`).join(", ");
 }

@@ -1,9 +1,9 @@
 import { Pool } from "undici";
-import { type Running, type Service, startGateway, stopGateway } from "./processes.ts";
+import { metricsOf, type Running, type Service, startGateway, stopGateway } from "./processes.ts";
 import { megabytes, row, say } from "./sheet.ts";
 
-async function memoryOf({ url }: Running): Promise<{ resident: number; heap: number }> {
-  const text = await (await fetch(`${url}/metrics`)).text();
+async function memoryOf(gateway: Running): Promise<{ resident: number; heap: number }> {
+  const text = await metricsOf(gateway);
   const read = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
   return { resident: read("process_resident_memory_bytes"), heap: read("nodejs_heap_size_used_bytes") };
 }

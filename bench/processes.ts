@@ -50,6 +50,9 @@ export async function stopGateway({ child, ended }: Running): Promise<void> {
   await ended;
 }
 
+/** What the gateway tells at `/metrics`. */
+export const metricsOf = async ({ url }: Running): Promise<string> => (await fetch(`${url}/metrics`)).text();
+
 const isReady = (url: string): Promise<boolean> =>
   fetch(`${url}/readyz`).then(
     ({ ok }) => ok,

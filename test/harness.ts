@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
 import { type DocumentNode, type GraphQLFormattedError, print } from "graphql";
@@ -108,6 +108,13 @@ export interface Seen {
 export type Told =
   | { readonly json: unknown; readonly status?: number; readonly headers?: Record<string, string> }
   | { readonly text: string | Buffer; readonly status?: number; readonly headers?: Record<string, string> };
+
+/** A service that holds what it is asked until the test answers it. */
+export async function startHolding() {
+  const held: ServerResponse[] = [];
+  const url = await listen((_, response) => void held.push(response));
+  return { url, held };
+}
 
 /** A service that answers as told, over real HTTP. What it is not told of is a JSON 404. */
 export async function startFake(answer: (seen: Seen) => Told | undefined | Promise<Told | undefined>) {

@@ -1,4 +1,11 @@
-import { type GraphQLSchema, getNamedType, isObjectType, type ValueNode, valueFromASTUntyped } from "graphql";
+import {
+  defaultFieldResolver,
+  type GraphQLSchema,
+  getNamedType,
+  isObjectType,
+  type ValueNode,
+  valueFromASTUntyped,
+} from "graphql";
 import { builder } from "./builder.ts";
 
 const JSON_TYPE = "JSON";
@@ -27,9 +34,9 @@ export function sealJson(schema: GraphQLSchema): GraphQLSchema {
     .flatMap((type) => Object.values(type.getFields()))
     .filter(({ type }) => getNamedType(type).name === JSON_TYPE);
   for (const field of fields) {
-    const { resolve } = field;
+    const { resolve = defaultFieldResolver } = field;
     field.resolve = (...given) => {
-      const value: unknown = resolve?.(...given);
+      const value: unknown = resolve(...given);
       return value instanceof Promise ? value.then(sealEach) : sealEach(value);
     };
   }

@@ -52,9 +52,10 @@ export function createBreaker({ seconds, least, share, pauseMs, judge }: Breaker
     if (now !== known) recent.push(now);
     now.failures += failures;
     now.total++;
+    if (failures === 0) return;
     const total = recent.reduce((sum, second) => sum + second.total, 0);
     const failed = recent.reduce((sum, second) => sum + second.failures, 0);
-    if (failures === 1 && total >= least && failed >= total * share) turn(Date.now());
+    if (total >= least && failed >= total * share) turn(Date.now());
   };
 
   const learn = (verdict: ReturnType<BreakerSettings["judge"]>, begun: number): void => {

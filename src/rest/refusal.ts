@@ -30,7 +30,7 @@ export function refusal(row: AskedRow, answer: Refusal): UpstreamError {
 
 /**
  * Whether a command can have happened although its answer is an error. A 503 is a refusal; the others of 500 and more
- * can come from a server that had begun, and 302 and 303 lead to what came of it.
+ * can come from a server that had begun, 302 and 303 lead to what came of it, and a 304 says nothing.
  */
 const mayHaveHappened = ({ status }: Refusal): boolean =>
   (status >= 500 && status !== 503) || status === 302 || status === 303 || status === 304;

@@ -51,6 +51,19 @@ const askAndLeave = (
     () => "left",
   );
 
+/** 25 callers that leave once the service has all their requests, and what came of each. */
+async function leaveAll({ service, gateway }: Awaited<ReturnType<typeof start>>): Promise<string[]> {
+  const hold = holdAll();
+  service.fail(/./, hold.fault, (call) => call <= 25);
+  const leaving = new AbortController();
+  const left = Array.from({ length: 25 }, (_, id) =>
+    askAndLeave(gateway, { id: id + 100, signal: leaving.signal }),
+  );
+  await hold.arrived(25);
+  leaving.abort();
+  return Promise.all(left);
+}
+
 /** `ok`, or the code of the first error, with how long to wait. */
 function verdictOf({ errors }: Answer<unknown>): string {
   if (!errors) return "ok";
@@ -189,25 +202,9 @@ describe("a service that fails again and again", () => {
 
   test("is another than one whose callers leave", async () => {
     holdClock();
-    const { service, gateway, one } = await start();
-    let arrived = 0;
-    let all = (): void => {};
-    const here = new Promise<void>((resolve) => {
-      all = resolve;
-    });
-    service.fail(
-      /./,
-      () => void (++arrived === 25 && all()),
-      (call) => call <= 25,
-    );
-    const leaving = new AbortController();
-    const left = Array.from({ length: 25 }, (_, id) =>
-      askAndLeave(gateway, { id: id + 100, signal: leaving.signal }),
-    );
-    await here;
-    leaving.abort();
-    expect(counted(await Promise.all(left))).toEqual({ left: 25 });
-    expect(await one()).toBe("ok");
+    const scene = await start();
+    expect(counted(await leaveAll(scene))).toEqual({ left: 25 });
+    expect(await scene.one()).toBe("ok");
   });
 
   test("is another than one that nobody came to ask before their time was over", async () => {
@@ -280,16 +277,9 @@ describe("a service that fails again and again", () => {
 
   test("is left alone however many callers left before it failed", async () => {
     holdClock();
-    const { service, gateway, one } = await start();
-    const hold = holdAll();
-    service.fail(/./, hold.fault);
-    const leaving = new AbortController();
-    const left = Array.from({ length: 25 }, (_, id) =>
-      askAndLeave(gateway, { id: id + 100, signal: leaving.signal }),
-    );
-    await hold.arrived(25);
-    leaving.abort();
-    await Promise.all(left);
+    const scene = await start();
+    const { service, one } = scene;
+    await leaveAll(scene);
     service.fail(/./, reset);
     expect(counted(await times(20, one))).toEqual({ UPSTREAM_UNAVAILABLE: 20 });
     expect(await one()).toBe(BREAKER);

@@ -9,7 +9,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { createGateway } from "../../src/gateway.ts";
 import { createHttpServer, SOCKET_LIMITS } from "../../src/http.ts";
-import { listen, startRecords } from "../harness.ts";
+import { startHolding, startRecords } from "../harness.ts";
 
 const QUERY = `{ experiment(id: "ada.mnist.42") { status } }`;
 const RUNNING = { data: { experiment: { status: "RUNNING" } } };
@@ -20,6 +20,8 @@ const postOf = (query: string) => ({
   headers: { ...HEADERS, "content-type": "application/json" },
   body: JSON.stringify({ query }),
 });
+
+const targetOf = (query: string) => `/graphql?${new URLSearchParams({ query }).toString()}`;
 
 /** A gateway whose callers may dawdle for a moment only. */
 async function start(
@@ -65,7 +67,7 @@ async function start(
       ),
     ask: (query = QUERY) => fetch(`http://127.0.0.1:${port}/graphql`, postOf(query)),
     askByUrl: (query = QUERY) =>
-      fetch(`http://127.0.0.1:${port}/graphql?${new URLSearchParams({ query }).toString()}`, {
+      fetch(`http://127.0.0.1:${port}${targetOf(query)}`, {
         headers: HEADERS,
       }),
   };
@@ -100,6 +102,12 @@ const HEAD = [
   "Authorization: token t0ken",
   "",
 ].join("\r\n");
+
+/** The same request as it is on the wire. */
+function rawPostOf(query: string): string {
+  const { body } = postOf(query);
+  return `${HEAD}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
 
 const DAWDLERS: readonly Dawdler[] = [
   { first: "" },
@@ -158,11 +166,10 @@ test("a caller that takes nothing of its answer is let go, and its place with it
   const gateway = await start({ MAX_OPERATIONS: "1" }, { service });
   // Longer than what the system keeps for a connection that nobody reads.
   const fields = Array.from({ length: 8 }, (_, turn) => `d${turn}: description`).join(" ");
-  const { body } = postOf(QUERY.replace("status", fields));
   const socket = connect(gateway.port, "127.0.0.1");
   socket.on("error", () => {}).pause();
   onTestFinished(() => void socket.destroy());
-  socket.write(`${HEAD}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  socket.write(rawPostOf(QUERY.replace("status", fields)));
   await vi.waitUntil(() => service.calls().length > 0, { timeout: 10_000, interval: 5 });
   expect((await gateway.ask()).status).toBe(503);
   await vi.waitUntil(async () => (await gateway.ask()).status === 200, { timeout: 10_000, interval: 20 });
@@ -170,9 +177,9 @@ test("a caller that takes nothing of its answer is let go, and its place with it
 });
 
 test("beyond MAX_OPERATIONS a request is refused at once, however it is sent", async () => {
-  const held: ServerResponse[] = [];
-  const url = await listen((_, response) => void held.push(response));
-  const gateway = await start({ MAX_OPERATIONS: "2" }, { service: { url } });
+  const service = await startHolding();
+  const { held } = service;
+  const gateway = await start({ MAX_OPERATIONS: "2" }, { service });
   const underWay = [gateway.ask(), gateway.askByUrl(QUERY.replace("42", "43"))];
   await vi.waitUntil(() => held.length === 2, { timeout: 10_000, interval: 5 });
   for (const refused of [await gateway.ask(), await gateway.askByUrl()]) {
@@ -186,9 +193,9 @@ test("beyond MAX_OPERATIONS a request is refused at once, however it is sent", a
 });
 
 test("a caller that waits long for its answer gets it", async () => {
-  const held: ServerResponse[] = [];
-  const url = await listen((_, response) => void held.push(response));
-  const gateway = await start({}, { service: { url }, timeout: 50 });
+  const service = await startHolding();
+  const { held } = service;
+  const gateway = await start({}, { service, timeout: 50 });
   const waiting = gateway.ask();
   const log = fetch(`http://127.0.0.1:${gateway.port}/downloads/Sm9iOmFkYS9tbmlzdC8y/logs`, {
     headers: HEADERS,
@@ -211,9 +218,8 @@ test("who left before its turn came costs the service nothing", async () => {
   const service = await startRecords({ "ada/mnist/experiments/42/": { id: 42, last_status: "running" } });
   const gateway = await start({}, { service });
   expect(await (await gateway.ask()).json()).toEqual(RUNNING);
-  const { body } = postOf(QUERY);
-  const posted = `${HEAD}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
-  const got = `GET /graphql?${new URLSearchParams({ query: QUERY }).toString()} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t0ken\r\n\r\n`;
+  const posted = rawPostOf(QUERY);
+  const got = `GET ${targetOf(QUERY)} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t0ken\r\n\r\n`;
   // The gateway's thread stands still meanwhile: they wait to be accepted, as under an overload.
   execFileSync(process.execPath, [
     "-e",

@@ -213,7 +213,7 @@ function inputOf(taken: Step): object {
   return taken.act === "record" ? { input: { values: taken.values } } : {};
 }
 
-/** A demo with a clock of its own and a gateway in front of it, to be closed by the run that opened it: 100 come and go. */
+/** A demo with a clock of its own and a gateway in front of it, to be closed by the run that opened it: 300 come and go. */
 async function openWorld() {
   let now = Date.parse("2026-06-01T12:00:00Z");
   const demo = await startDemo({ now: () => now });
@@ -293,6 +293,6 @@ test("whatever is done in whatever order, the gateway shows what a small model s
         await world.close();
       }
     }),
-    { numRuns: 100 },
+    { numRuns: 300 },
   );
 }, 60_000);

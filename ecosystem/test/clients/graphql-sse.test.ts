@@ -1,8 +1,7 @@
 import { once } from "node:events";
-import type { ServerResponse } from "node:http";
 import { createClient } from "graphql-sse";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { listen, startDemoGateway, startGateway, tokenOf } from "../../../test/harness.ts";
+import { startDemoGateway, startGateway, startHolding, tokenOf } from "../../../test/harness.ts";
 
 /** A frontend whose transport is event streams, each with one operation. */
 function clientOf(url: string, token: string) {
@@ -32,9 +31,9 @@ test("an operation as an event stream gets its one result, with what went wrong 
 });
 
 test("who ends its event stream ends the requests behind it", async () => {
-  const held: ServerResponse[] = [];
-  const service = await listen((_, response) => void held.push(response));
-  const { url } = await startGateway({ upstream: { url: service } });
+  const service = await startHolding();
+  const { held } = service;
+  const { url } = await startGateway({ upstream: service });
   const results = clientOf(url, "t0ken").iterate({ query: `{ experiment(id: "ada.mnist.42") { status } }` });
   const asked = results.next();
   await vi.waitUntil(() => held.length === 1, { timeout: 10_000, interval: 5 });

@@ -2,14 +2,11 @@ import { ApolloGateway, RemoteGraphQLDataSource } from "@apollo/gateway";
 import { ApolloServer } from "@apollo/server";
 import { startStandaloneServer } from "@apollo/server/standalone";
 import { onTestFinished, vi } from "vitest";
-import type { StartRouter } from "./graph.ts";
+import { FORWARDED, type StartRouter } from "./graph.ts";
 import { tellStories } from "./stories.ts";
 
 // Unless told, it looks for the cloud that it runs in and sends figures of the machine to its maker.
 vi.stubEnv("APOLLO_TELEMETRY_DISABLED", "true");
-
-/** What of a request's headers goes on to the subgraphs. */
-const FORWARDED = ["authorization", "x-request-id", "traceparent"] as const;
 
 interface Context {
   readonly forwarded?: ReadonlyMap<string, string>;

@@ -34,12 +34,15 @@ export const withGuild: Compose = (subgraphs) => {
   return ofSupergraph(subgraphs, supergraphSdl, errors.map(String));
 };
 
-/** The composition behind the Cosmo router: in place of a supergraph it gives the router's settings. */
-export const withWundergraph: Compose = (subgraphs) => {
-  const federated = federateSubgraphs({
+/** The composition behind the Cosmo router, in its own words: in place of a supergraph it gives the router's settings. */
+export const federate = (subgraphs: readonly Subgraph[]) =>
+  federateSubgraphs({
     subgraphs: subgraphs.map(({ name, url, sdl }) => ({ name, url, definitions: parse(sdl) })),
     version: LATEST_ROUTER_COMPATIBILITY_VERSION,
   });
+
+export const withWundergraph: Compose = (subgraphs) => {
+  const federated = federate(subgraphs);
   const warnings = federated.warnings.map(String);
   if (!federated.success) return none([...federated.errors.map(String), ...warnings]);
   return {

@@ -1,7 +1,5 @@
-import { federateSubgraphs } from "@wundergraph/composition";
-import { parse } from "graphql";
 import { describe, expect, test } from "vitest";
-import { fieldsOf, withApollo, withGuild, withWundergraph } from "./composers.ts";
+import { federate, fieldsOf, withApollo, withGuild, withWundergraph } from "./composers.ts";
 import { DATASETS, JOB_BOARD, MODEL_REGISTRY, NOTES, startRungraph } from "./subgraphs.ts";
 
 const registry = { name: "model-registry", url: "http://models.test", sdl: MODEL_REGISTRY };
@@ -100,10 +98,7 @@ describe.each([
 });
 
 test("Cosmo's router is told both keys of each kind, the entity interface and the types behind it", async () => {
-  const subgraphs = [await startRungraph(), registry, notes];
-  const federated = federateSubgraphs({
-    subgraphs: subgraphs.map(({ name, url, sdl }) => ({ name, url, definitions: parse(sdl) })),
-  });
+  const federated = federate([await startRungraph(), registry, notes]);
   if (!federated.success) throw new TypeError(federated.errors.join("\n"));
   const settingsOf = (subgraph: string, type: string) => {
     const settings = federated.subgraphConfigBySubgraphName

@@ -2,6 +2,9 @@ import { type Answer, callsOf, tokenOf } from "../../../test/harness.ts";
 import { toSupergraph } from "./composers.ts";
 import { type ModelRow, startModelRegistry, startNotes, startRungraph, type Subgraph } from "./subgraphs.ts";
 
+/** What of a request's headers a router sends on to the subgraphs. */
+export const FORWARDED = ["authorization", "x-request-id", "traceparent"] as const;
+
 /** Starts a router for a supergraph, until the test ends, and gives the address that it answers at. */
 export type StartRouter = (supergraph: string) => Promise<string>;
 

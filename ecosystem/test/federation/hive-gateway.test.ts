@@ -2,11 +2,8 @@ import { createGatewayRuntime, type GatewayConfigSupergraph } from "@graphql-hiv
 import { unifiedGraphHandler } from "@graphql-hive/router-runtime";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listen } from "../../../test/harness.ts";
-import { type StartRouter, startGraph } from "./graph.ts";
+import { FORWARDED, type StartRouter, startGraph } from "./graph.ts";
 import { codesOf, tellStories } from "./stories.ts";
-
-/** What of a request's headers goes on to the subgraphs. */
-const FORWARDED = ["authorization", "x-request-id", "traceparent"];
 
 const startHive =
   (engine: Pick<GatewayConfigSupergraph, "unifiedGraphHandler">): StartRouter =>
