@@ -138,6 +138,8 @@ const Settings = z.object({
   UPSTREAM_RETRIES: whole({ from: 0, to: 10, fallback: 2 }),
   /** Connections to the service. */
   UPSTREAM_CONNECTIONS: count(128),
+  /** Connections to the service that one token may use at a time. */
+  UPSTREAM_CONNECTIONS_PER_TOKEN: count(32),
   /** Exchanges that may wait for a connection; beyond them the gateway is overloaded. */
   UPSTREAM_QUEUE: count(500),
   /** Exchanges of one GraphQL request at a time. */
@@ -160,6 +162,14 @@ const Settings = z.object({
   MAX_ROOT_FIELDS: count(20),
   /** GraphQL requests at a time; beyond them one is refused at once. */
   MAX_OPERATIONS: count(256),
+  /** GraphQL requests of one token at a time; beyond them one is refused at once. */
+  MAX_OPERATIONS_PER_TOKEN: count(64),
+  /** Downloads at a time. */
+  MAX_DOWNLOADS: count(64),
+  /** Downloads of one token at a time. */
+  MAX_DOWNLOADS_PER_TOKEN: count(16),
+  /** Bytes of answers that may wait for slow readers, over all; beyond them those who took longest are let go. */
+  MAX_WAITING_BYTES: count(64_000_000),
   /** Longest body of a request, in bytes. */
   MAX_BODY_BYTES: count(256_000),
   /** Origins whose pages may ask, separated by commas, such as `https://app.example.com`. No credentials are taken. */

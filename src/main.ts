@@ -3,7 +3,7 @@ import pino from "pino";
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import type { Demo } from "./demo/service.ts";
 import { createGateway } from "./gateway.ts";
-import { createHttpServer } from "./http.ts";
+import { createHttpServer } from "./http/server.ts";
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const complain = (text: string) => process.stderr.write(`${text}\n`);

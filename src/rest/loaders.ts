@@ -20,7 +20,7 @@ interface Started {
 
 export interface LoaderSettings {
   readonly batchOf: (row: AnyRow) => Batch | null;
-  /** Called when the server refuses what a batch asks: it is not asked so again. */
+  /** Called when the server refuses what a batch asks and answers the single reads. */
   readonly refuse: (batch: Batch) => void;
 }
 
@@ -81,8 +81,10 @@ export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderS
       return (await list)(read) ?? alone(asked);
     } catch (fault) {
       if (!(fault instanceof UpstreamError) || !MENDABLE.has(fault.code)) throw fault;
+      const answer = await alone(asked);
+      // The record can be read although the list cannot: it is the question that the server does not take.
       if (REFUSALS.has(fault.code)) refuse(batch);
-      return alone(asked);
+      return answer;
     }
   };
 

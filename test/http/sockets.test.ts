@@ -8,7 +8,7 @@ import pino from "pino";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { createGateway } from "../../src/gateway.ts";
-import { createHttpServer, SOCKET_LIMITS } from "../../src/http.ts";
+import { createHttpServer, SOCKET_LIMITS } from "../../src/http/server.ts";
 import { startHolding, startRecords } from "../harness.ts";
 
 const QUERY = `{ experiment(id: "ada.mnist.42") { status } }`;

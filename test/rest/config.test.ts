@@ -54,6 +54,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   UPSTREAM_IDLE_TIMEOUT_MS: ["canary", "0", "3600001"],
   UPSTREAM_RETRIES: ["canary", "-7777", "11", "1.25"],
   UPSTREAM_CONNECTIONS: ["canary", "0"],
+  UPSTREAM_CONNECTIONS_PER_TOKEN: ["canary", "0"],
   UPSTREAM_QUEUE: ["canary", "0"],
   MAX_UPSTREAM_WIDTH: ["canary", "0"],
   MAX_UPSTREAM_REQUESTS: ["canary", "0"],
@@ -65,6 +66,10 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   MAX_ALIASES: ["canary", "0"],
   MAX_ROOT_FIELDS: ["canary", "0"],
   MAX_OPERATIONS: ["canary", "0", "-1", "2.5"],
+  MAX_OPERATIONS_PER_TOKEN: ["canary", "0"],
+  MAX_DOWNLOADS: ["canary", "0"],
+  MAX_DOWNLOADS_PER_TOKEN: ["canary", "0"],
+  MAX_WAITING_BYTES: ["canary", "0", "64MB"],
   MAX_BODY_BYTES: ["canary", "0", "256kB"],
   CORS_ORIGINS: [
     "canary",

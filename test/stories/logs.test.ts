@@ -657,7 +657,7 @@ describe("a download", () => {
       authorization: "token t0ken",
       "x-request-id": "story-1",
       host: new URL(service.url).host,
-      connection: "keep-alive",
+      connection: "close",
     });
   });
 
