@@ -130,9 +130,14 @@ export function createGateway({
   const delivery = createDelivery({ maxWaitingBytes: config.MAX_WAITING_BYTES });
   const router = createRouter({
     graphql: async (response, state, onResult) => {
-      const answer = await yoga.handleNodeRequestAndResponse(response.req, response, { state });
-      onResult();
-      await delivery.send(response, answer);
+      try {
+        const answer = await yoga.handleNodeRequestAndResponse(response.req, response, { state });
+        onResult();
+        await delivery.send(response, answer);
+      } catch (fault) {
+        log.error(slipOf(fault), "unexpected error");
+        response.req.socket.destroy();
+      }
     },
     download: createDownloads({
       client,

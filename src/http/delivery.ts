@@ -69,7 +69,8 @@ export function createDelivery({ maxWaitingBytes }: DeliverySettings): Delivery 
     send: async (response, answer) => {
       const isStream = STREAMED.test(answer.headers.get("content-type") ?? "");
       const body = isStream ? null : Buffer.from(await answer.text());
-      if (isOver(response)) return answer.body?.cancel();
+      // A stream that nobody reads has not begun.
+      if (isOver(response)) return;
       response.setHeaders(answer.headers);
       if (body) response.setHeader("content-length", body.length);
       response.writeHead(answer.status, answer.statusText);

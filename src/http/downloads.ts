@@ -58,7 +58,9 @@ export function createDownloads({ client, server, names, publicError, places }: 
       pipeline(stream, response, () => scope.end("done"));
     } catch (fault) {
       const error = withExtensions(publicError(fault), { requestId });
-      response.writeHead(STATUSES[String(error.extensions["code"])] ?? 502, JSON_TYPE);
+      const { code, retryAfterSeconds } = error.extensions;
+      if (retryAfterSeconds !== undefined) response.setHeader("retry-after", String(retryAfterSeconds));
+      response.writeHead(STATUSES[String(code)] ?? 502, JSON_TYPE);
       response.end(JSON.stringify({ errors: [error] }));
     }
   };
