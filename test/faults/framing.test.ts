@@ -1,0 +1,312 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { coveringRows, productOf } from "../harness-covering.ts";
+import {
+  CONNECTIONS,
+  CUTS,
+  encode,
+  ENCODINGS,
+  FRAMINGS,
+  jsonWire,
+  type RawService,
+  type Shape,
+  startRawService,
+  type Wire,
+  wireOf,
+} from "../harness-framing.ts";
+import { type GatewayProcess, startGatewayProcess } from "../harness-process.ts";
+import { begin, readFast, READERS, readSlowly, type Received, type Wish } from "../harness-readers.ts";
+
+/** The default run covers each pair of values; this one all their combinations. */
+const isFull = process.env["FULL"] !== undefined && process.env["FULL"] !== "";
+
+const SIZES = { "1 kB": 1_000, "100 kB": 100_000, "5 MB": 5_000_000 } as const;
+type Size = keyof typeof SIZES;
+
+const WINDOW = 1_048_576;
+const BEGINNING = 10_000;
+const RECORD = 42;
+
+/** What is asked for, and what of a body of the service must arrive. */
+interface Operation {
+  readonly wish: Wish;
+  /** The body of the service, made of so many random characters. */
+  readonly bodyOf: (text: string) => string;
+  /** What the caller gets of it. */
+  readonly expected: (text: string) => string;
+  /** Where that is in the answer; undefined where the answer is an error. */
+  readonly found: (received: Received) => unknown;
+}
+
+const graphql = (query: string): Wish => ({ path: "/graphql", graphql: query });
+const idOf = (text: string) => Buffer.from(text).toString("base64url");
+const parsed = ({ body }: Received) =>
+  JSON.parse(body.toString()) as {
+    readonly data?: { readonly it: Record<string, unknown> | null } | null;
+    readonly errors?: readonly { readonly extensions: { readonly code: string } }[];
+  };
+const asIs = (text: string) => text;
+/** Lines, as a log has them. */
+const linesOf = (text: string) => text.replaceAll(/.{1,127}/g, "$&\n");
+const inLog = (received: Received) => (parsed(received).data?.it?.["logs"] as { text?: string } | null)?.text;
+
+const OPERATIONS = {
+  record: {
+    wish: graphql(`{ it: experiment(id: "ada.mnist.${RECORD}") { description } }`),
+    bodyOf: (text) => JSON.stringify({ id: RECORD, last_status: "running", description: text }),
+    expected: asIs,
+    found: (received) => parsed(received).data?.it?.["description"],
+  },
+  "end of a log": {
+    wish: graphql(
+      `{ it: experiment(id: "ada.mnist.${RECORD}") { logs(tailLines: 5000, maxBytes: ${WINDOW}) { text } } }`,
+    ),
+    bodyOf: linesOf,
+    expected: (text) => linesOf(text).split("\n").slice(-5_001).join("\n").slice(-WINDOW),
+    found: inLog,
+  },
+  "beginning of a log": {
+    wish: graphql(`{ it: experiment(id: "ada.mnist.${RECORD}") { logs(maxBytes: ${BEGINNING}) { text } } }`),
+    bodyOf: linesOf,
+    expected: (text) => linesOf(text).slice(0, BEGINNING),
+    found: inLog,
+  },
+  "log download": {
+    wish: { path: `/downloads/${idOf(`Experiment:ada/mnist/${RECORD}`)}/logs` },
+    bodyOf: linesOf,
+    expected: linesOf,
+    found: ({ body }) => body.toString(),
+  },
+  "outputs download": {
+    wish: { path: `/downloads/${idOf(`Experiment:ada/mnist/${RECORD}`)}/outputs` },
+    bodyOf: asIs,
+    expected: asIs,
+    found: ({ body }) => body.toString(),
+  },
+} as const satisfies Record<string, Operation>;
+type OperationName = keyof typeof OPERATIONS;
+
+/** Random hexadecimal digits: no encoding makes less than half of them. The same ones for one size. */
+const texts = new Map<Size, string>();
+function textOf(size: Size): string {
+  const text = texts.get(size) ?? randomBytes(SIZES[size] / 2).toString("hex");
+  texts.set(size, text);
+  return text;
+}
+
+interface Body {
+  readonly operation: OperationName;
+  readonly size: Size;
+  readonly encoding: Shape["encoding"];
+}
+
+const bodies = new Map<string, Promise<Buffer>>();
+function encodedBody({ operation, size, encoding }: Body): Promise<Buffer> {
+  const key = [operation, size, encoding].join();
+  const body = bodies.get(key) ?? encode(Buffer.from(OPERATIONS[operation].bodyOf(textOf(size))), encoding);
+  bodies.set(key, body);
+  return body;
+}
+
+const SHAPE = { framing: FRAMINGS, encoding: ENCODINGS, connection: CONNECTIONS } as const;
+const hasAnEnd = ({ framing, connection }: Pick<Shape, "framing" | "connection">) =>
+  framing !== "until close" || connection === "closed";
+
+/** One caller at a time: a place that does not come back is missed by the next request. */
+const ONE_OF_EACH = {
+  UPSTREAM_CONNECTIONS: "1",
+  UPSTREAM_QUEUE: "1",
+  UPSTREAM_CONNECTIONS_PER_TOKEN: "1",
+  MAX_OPERATIONS: "1",
+  MAX_OPERATIONS_PER_TOKEN: "1",
+  MAX_DOWNLOADS: "1",
+  MAX_DOWNLOADS_PER_TOKEN: "1",
+};
+
+const SMALL = jsonWire({ id: RECORD, last_status: "running", description: "small" });
+const SMALL_RECORD = OPERATIONS.record;
+
+let service: RawService;
+let running: GatewayProcess | null = null;
+/** What the service answers now. */
+let wire: Wire = SMALL;
+
+beforeAll(async () => {
+  service = await startRawService(({ send }) => send(wire));
+});
+afterAll(async () => {
+  await running?.kill();
+  await service.close();
+});
+
+/** The gateway: a new one where the last one ended, or where the last test failed. */
+let gateway: GatewayProcess;
+beforeEach(async () => {
+  running ??= await startGatewayProcess(service.url, ONE_OF_EACH);
+  gateway = running;
+});
+afterEach(async ({ task }) => {
+  if (task.result?.state !== "fail") return;
+  running = null;
+  await gateway.kill();
+});
+
+/** Lets the gateway take so many turns of its loop, as far as it lives. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) {
+    await fetch(`${gateway.url}/healthz`).then(
+      (response) => response.text(),
+      () => "",
+    );
+  }
+}
+
+/** Resolves when the service has written all, or can write no more until the caller takes something. */
+async function isAtRest(): Promise<void> {
+  for (let before = -1; before !== service.bytes();) {
+    before = service.bytes();
+    await turns(5);
+  }
+}
+
+async function expectAllIsWell(): Promise<void> {
+  await gateway.expectAlive();
+  // A connection that is closed behind its answer is let go of by both sides.
+  await vi.waitUntil(() => service.busy() === 0, { timeout: 10_000, interval: 2 });
+  wire = SMALL;
+  // Two good ones for each bad one: the circuit stays closed.
+  for (let time = 0; time < 2; time++) {
+    await vi.waitUntil(
+      async () => {
+        const received = await readFast(gateway.url, SMALL_RECORD.wish);
+        if (!received) await gateway.expectAlive();
+        // The place of the last one is free when its answer is written, which the caller may know before the gateway.
+        return received?.status === 200 && SMALL_RECORD.found(received) === "small";
+      },
+      { timeout: 10_000, interval: 2 },
+    );
+  }
+  const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+  expect(metrics).toMatch(/^rungraph_exchanges_running 0$/m);
+  expect(metrics).toMatch(/^rungraph_exchanges_waiting 0$/m);
+  await gateway.expectAlive();
+}
+
+const read = (wish: Wish, reader: "fast" | "slow"): Promise<Received | null> =>
+  reader === "fast" ? readFast(gateway.url, wish) : readSlowly(gateway.url, wish, isAtRest);
+
+test("long compressed answers, each with its connection closed behind it, do not end the process", async () => {
+  const text = randomBytes(500_000).toString("hex");
+  const body = await encode(Buffer.from(SMALL_RECORD.bodyOf(text)), "gzip");
+  wire = wireOf({ framing: "content-length", encoding: "gzip", connection: "closed" }, body);
+  for (let time = 0; time < 15; time++) {
+    const received = await readFast(gateway.url, SMALL_RECORD.wish);
+    await gateway.expectAlive();
+    expect(received && SMALL_RECORD.found(received) === text).toBe(true);
+  }
+  await expectAllIsWell();
+});
+
+const WHOLE = productOf(
+  {
+    operation: Object.keys(OPERATIONS) as OperationName[],
+    ...SHAPE,
+    size: Object.keys(SIZES) as Size[],
+    reader: READERS,
+  },
+  (row) =>
+    hasAnEnd(row) &&
+    // Half of a long log is all that the answer needs: nobody can leave before it is there.
+    !(row.operation === "beginning of a log" && row.reader === "leaving" && row.size !== "1 kB"),
+);
+
+/** The rows that are run, each behind its title. */
+function chosen<R extends Shape & Body>(all: readonly R[]): [string, R][] {
+  // What ends a connection matters to each operation in its own way.
+  const rows = isFull
+    ? all
+    : coveringRows(all, ({ operation, connection }) => ({ end: `${operation}, ${connection}` }));
+  return rows.map((row) => {
+    const { operation, ...others } = row;
+    const words = Object.entries(others).map(([name, value]) => `${name} ${value}`);
+    return [`${operation}: ${words.join(", ")}`, row];
+  });
+}
+
+/** Asks for what the service answers now, and leaves before it is whole. */
+async function leave({ wish }: Operation): Promise<string> {
+  const before = service.seen().length;
+  const sent = begin(gateway.url, wish);
+  await vi.waitUntil(() => service.seen().length > before, { timeout: 10_000, interval: 2 });
+  await isAtRest();
+  const isTooLate = service.busy() === 0;
+  sent.destroy();
+  return isTooLate ? "answered before" : "left";
+}
+
+/** `whole`, or in what the caller's answer differs from the service's. */
+async function verdictOf(
+  { expected, found }: Operation,
+  { received, size }: { readonly received: Received | null; readonly size: Size },
+): Promise<string> {
+  await gateway.expectAlive();
+  if (!received?.isWhole) return "breaks off";
+  if (received.status !== 200) return `status ${received.status}`;
+  return found(received) === expected(textOf(size)) ? "whole" : "has another content";
+}
+
+describe("an answer arrives whole, or its connection is closed when its caller leaves", () => {
+  test.each(chosen(WHOLE))("%s", async (_, { operation, size, reader, ...shape }) => {
+    const asked = OPERATIONS[operation];
+    const body = await encodedBody({ operation, size, encoding: shape.encoding });
+    wire = wireOf(shape, body, reader === "leaving" ? "held" : null);
+    const verdict =
+      reader === "leaving"
+        ? await leave(asked)
+        : await verdictOf(asked, { received: await read(asked.wish, reader), size });
+    expect(verdict).toBe(reader === "leaving" ? "left" : "whole");
+    await expectAllIsWell();
+  });
+});
+
+const CUT = productOf(
+  {
+    operation: (Object.keys(OPERATIONS) as OperationName[]).filter((name) => name !== "beginning of a log"),
+    cut: CUTS,
+    ...SHAPE,
+    size: Object.keys(SIZES) as Size[],
+    reader: ["fast", "slow"],
+  },
+  (row) =>
+    hasAnEnd(row) &&
+    // What nobody promised is not missed.
+    !(row.cut === "framing" && row.framing === "until close") &&
+    !(row.cut === "encoding" && row.encoding === "none") &&
+    // libuv reads a reset that comes together with the last bytes as their end.
+    !(row.cut === "reset" && row.framing === "until close" && row.encoding === "none"),
+);
+
+/** What came of an answer that broke off: `breaks off`, or the code of the one error in place of what was asked for. */
+function outcomeOf(received: Received | null): string {
+  if (!received?.isWhole) return "breaks off";
+  if (!received.body.toString("latin1", 0, 1).startsWith("{")) return "looks whole";
+  const { data, errors = [] } = parsed(received);
+  const left = data?.it?.["logs"] ?? data?.it?.["description"] ?? null;
+  return left === null && errors.length === 1 ? `${errors[0]?.extensions.code}` : "looks whole";
+}
+
+const BROKEN_OFF = {
+  download: /^(?:breaks off|UPSTREAM_UNAVAILABLE|UPSTREAM_BAD_RESPONSE)$/,
+  graphql: /^(?:UPSTREAM_UNAVAILABLE|UPSTREAM_BAD_RESPONSE)$/,
+};
+
+describe("an answer that breaks off is an error and never looks whole", () => {
+  test.each(chosen(CUT))("%s", async (_, { operation, cut, size, reader, ...shape }) => {
+    const body = await encodedBody({ operation, size, encoding: shape.encoding });
+    wire = wireOf(shape, body, cut);
+    const received = await read(OPERATIONS[operation].wish, reader);
+    await gateway.expectAlive();
+    expect(outcomeOf(received)).toMatch(BROKEN_OFF[operation.endsWith("download") ? "download" : "graphql"]);
+    await expectAllIsWell();
+  });
+});

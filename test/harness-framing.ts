@@ -1,0 +1,196 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { promisify } from "node:util";
+import { brotliCompress, constants, deflate, gzip } from "node:zlib";
+
+/*
+ * A service over plain sockets: node:http chooses framing itself and hides where a body ends. A request is taken apart
+ * as far as the tests need it.
+ */
+
+/** How the end of a body is told. */
+export const FRAMINGS = ["content-length", "chunked", "until close"] as const;
+export const ENCODINGS = ["none", "gzip", "deflate", "br"] as const;
+/** What becomes of the connection behind an answer. */
+export const CONNECTIONS = ["kept", "closed"] as const;
+
+export interface Shape {
+  readonly framing: (typeof FRAMINGS)[number];
+  readonly encoding: (typeof ENCODINGS)[number];
+  readonly connection: (typeof CONNECTIONS)[number];
+}
+
+/**
+ * Where a body breaks off. `framing`: fewer bytes than were promised; `encoding`: the compressed stream is incomplete,
+ * its framing is right; `reset`: half of it, then a reset.
+ */
+export const CUTS = ["framing", "encoding", "reset"] as const;
+export type Cut = (typeof CUTS)[number];
+
+const ENCODERS: Readonly<Record<Shape["encoding"], (body: Buffer) => Promise<Buffer>>> = {
+  none: async (body) => body,
+  gzip: (body) => promisify(gzip)(body, { level: 1 }),
+  deflate: (body) => promisify(deflate)(body, { level: 1 }),
+  br: (body) => promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
+};
+
+/** The bytes of an answer. */
+export interface Wire {
+  readonly head: string;
+  /** The framed body, in pieces as they are written. */
+  readonly pieces: readonly Buffer[];
+  readonly afterwards: "keep" | "close" | "reset" | "hold";
+}
+
+const PIECE = 65_536;
+
+function inPieces(body: Buffer): Buffer[] {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < body.length; at += PIECE) pieces.push(body.subarray(at, at + PIECE));
+  return pieces;
+}
+
+const asChunk = (piece: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from("\r\n")]);
+
+const LAST_CHUNK = Buffer.from("0\r\n\r\n");
+
+export async function encode(body: Buffer, encoding: Shape["encoding"]): Promise<Buffer> {
+  return ENCODERS[encoding](body);
+}
+
+/** The bytes of an answer in this shape. `body` is encoded already; `held` sends half of it and keeps silent. */
+export function wireOf(shape: Shape, body: Buffer, cut: Cut | "held" | null = null): Wire {
+  const { framing, encoding, connection } = shape;
+  const half = Math.ceil(body.length / 2);
+  const sent = cut === null ? body : body.subarray(0, half);
+  const promised = cut === "encoding" ? half : body.length;
+  const headers = [
+    "HTTP/1.1 200 OK",
+    "Content-Type: application/json",
+    ...(encoding === "none" ? [] : [`Content-Encoding: ${encoding}`]),
+    ...(framing === "content-length" ? [`Content-Length: ${promised}`] : []),
+    ...(framing === "chunked" ? ["Transfer-Encoding: chunked"] : []),
+    ...(connection === "closed" ? ["Connection: close"] : []),
+  ];
+  const isWhole = cut === null || cut === "encoding";
+  const pieces = inPieces(sent);
+  return {
+    head: `${headers.join("\r\n")}\r\n\r\n`,
+    pieces: framing === "chunked" ? [...pieces.map(asChunk), ...(isWhole ? [LAST_CHUNK] : [])] : pieces,
+    afterwards:
+      cut === "held"
+        ? "hold"
+        : cut === "reset"
+          ? "reset"
+          : cut === "framing" || connection === "closed"
+            ? "close"
+            : "keep",
+  };
+}
+
+/** A request as it came, and what its answer is written to. */
+export interface RawExchange {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+  readonly socket: Socket;
+  /** Writes an answer as fast as it is taken. */
+  readonly send: (wire: Wire) => Promise<void>;
+  /** Writes bytes as they are. */
+  readonly write: (text: string) => void;
+}
+
+const CONTENT_LENGTH = /^content-length: *(\d+)/im;
+
+/** The first whole request of what came so far, with what is behind it. */
+function takeRequest(received: Buffer) {
+  const end = received.indexOf("\r\n\r\n");
+  if (end < 0) return null;
+  const head = received.toString("latin1", 0, end);
+  const begin = end + 4;
+  const length = Number(CONTENT_LENGTH.exec(head)?.[1] ?? 0);
+  if (received.length < begin + length) return null;
+  const [method = "", path = ""] = head.split(" ", 2);
+  return {
+    asked: { method, path, body: received.toString("utf8", begin, begin + length) },
+    rest: received.subarray(begin + length),
+  };
+}
+
+/** Listens on a free port. `answer` decides what is written, and what becomes of the connection. */
+export async function startRawService(answer: (exchange: RawExchange) => unknown) {
+  const sockets = new Set<Socket>();
+  /** Connections of which an answer is not over. */
+  const busy = new Set<Socket>();
+  const seen: string[] = [];
+  let connections = 0;
+  let bytes = 0;
+
+  const server = createServer((socket) => {
+    connections++;
+    sockets.add(socket);
+    let received: Buffer = Buffer.alloc(0);
+    socket
+      .on("error", () => {})
+      .on("close", () => {
+        sockets.delete(socket);
+        busy.delete(socket);
+      });
+    const send = async ({ head, pieces, afterwards }: Wire): Promise<void> => {
+      for (const piece of [Buffer.from(head), ...pieces]) {
+        if (socket.destroyed) return;
+        await new Promise<void>((taken) => {
+          const done = () => {
+            socket.off("close", done);
+            taken();
+          };
+          socket.once("close", done);
+          socket.write(piece, done);
+        });
+        bytes += piece.length;
+      }
+      if (afterwards === "keep") busy.delete(socket);
+      if (afterwards === "close") socket.end();
+      if (afterwards === "reset") socket.resetAndDestroy();
+    };
+    socket.on("data", (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      for (let next = takeRequest(received); next; next = takeRequest(received)) {
+        received = next.rest;
+        busy.add(socket);
+        seen.push(`${next.asked.method} ${next.asked.path.replace("/api/v1/", "")}`);
+        void answer({ ...next.asked, socket, send, write: (text) => void socket.write(text) });
+      }
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    /** `GET ada/mnist/jobs/3/` in the order of arrival. */
+    seen: () => seen,
+    connections: () => connections,
+    open: () => sockets.size,
+    /** Connections that are open and whose answer is not over. One that is closed behind its answer is busy until it is closed. */
+    busy: () => busy.size,
+    /** How many bytes the system took so far. */
+    bytes: () => bytes,
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+export type RawService = Awaited<ReturnType<typeof startRawService>>;
+
+/** An answer of JSON with its length. */
+export function jsonWire(json: unknown, shape: Partial<Shape> = {}): Wire {
+  return wireOf(
+    { framing: "content-length", encoding: "none", connection: "kept", ...shape },
+    Buffer.from(JSON.stringify(json)),
+  );
+}

@@ -1,0 +1,79 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { setImmediate as turnOfTheLoop } from "node:timers/promises";
+
+/** How a caller takes what the gateway answers. */
+export const READERS = ["fast", "slow", "leaving"] as const;
+export type Reader = (typeof READERS)[number];
+
+export interface Received {
+  readonly status: number;
+  readonly body: Buffer;
+  /** Whether the answer came to the end that it announced. */
+  readonly isWhole: boolean;
+}
+
+export interface Wish {
+  readonly path: string;
+  /** Sent as the body of a POST. */
+  readonly graphql?: string;
+  readonly token?: string;
+}
+
+/** Asks over a connection of its own and gives the request; nothing of the answer is read. */
+export function begin(gatewayUrl: string, { path, graphql, token = "t0ken" }: Wish) {
+  const sent = request(`${gatewayUrl}${path}`, {
+    method: graphql === undefined ? "GET" : "POST",
+    agent: false,
+    headers: {
+      authorization: `token ${token}`,
+      ...(graphql === undefined ? {} : { "content-type": "application/json" }),
+    },
+  });
+  sent.on("error", () => {});
+  sent.end(graphql === undefined ? undefined : JSON.stringify({ query: graphql }));
+  return sent;
+}
+
+async function readOn(response: IncomingMessage, pause: () => Promise<void>): Promise<Received> {
+  const pieces: Buffer[] = [];
+  try {
+    for await (const piece of response as AsyncIterable<Buffer>) {
+      pieces.push(piece);
+      await pause();
+    }
+  } catch {
+    // The answer broke off: `complete` tells.
+  }
+  return { status: response.statusCode ?? 0, body: Buffer.concat(pieces), isWhole: response.complete };
+}
+
+/** Takes the answer as fast as it comes; null when the connection ends before an answer begins. */
+export async function readFast(gatewayUrl: string, wish: Wish): Promise<Received | null> {
+  const sent = begin(gatewayUrl, wish);
+  const response = await answerTo(sent);
+  return response && readOn(response, async () => {});
+}
+
+/**
+ * Takes nothing until `isAtRest` resolves, then a piece in each turn of the loop, and nothing for another while when
+ * the first piece is there.
+ */
+export async function readSlowly(
+  gatewayUrl: string,
+  wish: Wish,
+  isAtRest: () => Promise<void>,
+): Promise<Received | null> {
+  const sent = begin(gatewayUrl, wish);
+  const response = await answerTo(sent);
+  if (!response) return null;
+  await isAtRest();
+  let pieces = 0;
+  return readOn(response, () => (++pieces === 1 ? isAtRest() : turnOfTheLoop()));
+}
+
+const answerTo = (sent: ReturnType<typeof request>): Promise<IncomingMessage | null> =>
+  once(sent, "response").then(
+    ([response]) => response as IncomingMessage,
+    () => null,
+  );
