@@ -438,7 +438,7 @@ describe("what one caller asks for changes nothing for another", () => {
   const entitiesOf = (...names: readonly string[]) =>
     `{ entities(ids: ${JSON.stringify(names.map(id))}) { ... on Run { rawStatus } } }`;
   const KINDS = { Experiment: "experiments", Job: "jobs", BuildJob: "builds", Group: "groups" };
-  const LONG_ID = "99999999999999999999999999";
+  const LONG_ID = "999999999999999999";
 
   /** A service like 0.4: names with dots fit none of its routes, numbers that are too long none of its columns. */
   async function startLists() {
@@ -473,7 +473,7 @@ describe("what one caller asks for changes nothing for another", () => {
     };
     const before = await asked();
     await ask(gateway, entitiesOf(...names.map((name) => `${kind}:${name}`)), token);
-    service.seen().splice(0);
+    expect(service.seen().splice(0).length).toBeGreaterThan(0);
     expect(before).toEqual([`ada/mnist/${list}?query=id:1|2&limit=100`]);
     return { before, after: await asked() };
   }
