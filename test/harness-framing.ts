@@ -20,6 +20,8 @@ export interface Shape {
   readonly connection: (typeof CONNECTIONS)[number];
 }
 
+type NamedShape = Omit<Shape, "encoding"> & { readonly encoding: string };
+
 /**
  * Where a body breaks off. `framing`: fewer bytes than were promised; `encoding`: the compressed stream is incomplete,
  * its framing is right; `reset`: half of it, then a reset.
@@ -59,8 +61,8 @@ export async function encode(body: Buffer, encoding: Shape["encoding"]): Promise
   return ENCODERS[encoding](body);
 }
 
-/** The bytes of an answer in this shape. `body` is encoded already; `held` sends half of it and keeps silent. */
-export function wireOf(shape: Shape, body: Buffer, cut: Cut | "held" | null = null): Wire {
+/** The bytes of an answer in this shape. `body` is encoded already, in whatever is named; `held` sends half of it and keeps silent. */
+export function wireOf(shape: NamedShape, body: Buffer, cut: Cut | "held" | null = null): Wire {
   const { framing, encoding, connection } = shape;
   const half = Math.ceil(body.length / 2);
   const sent = cut === null ? body : body.subarray(0, half);

@@ -7,6 +7,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 export interface GatewayProcess {
   readonly url: string;
+  readonly pid: number;
   /** What it wrote before it ended; null while it runs. */
   readonly lastWords: () => string | null;
   /** Throws what it wrote before it ended, unless it lives. */
@@ -49,6 +50,8 @@ export async function startGatewayProcess(
   );
   return {
     url,
+    // A process that printed its address has been started.
+    pid: child.pid ?? 0,
     lastWords,
     expectAlive: async () => {
       const lives = await fetch(`${url}/healthz`).then(

@@ -35,7 +35,11 @@ export function begin(gatewayUrl: string, { path, graphql, token = "t0ken" }: Wi
   return sent;
 }
 
-async function readOn(response: IncomingMessage, pause: () => Promise<void>): Promise<Received> {
+/** Reads an answer to its end, with a pause behind each piece. */
+export async function readOn(
+  response: IncomingMessage,
+  pause: () => Promise<void> = async () => {},
+): Promise<Received> {
   const pieces: Buffer[] = [];
   try {
     for await (const piece of response as AsyncIterable<Buffer>) {
@@ -52,7 +56,7 @@ async function readOn(response: IncomingMessage, pause: () => Promise<void>): Pr
 export async function readFast(gatewayUrl: string, wish: Wish): Promise<Received | null> {
   const sent = begin(gatewayUrl, wish);
   const response = await answerTo(sent);
-  return response && readOn(response, async () => {});
+  return response && readOn(response);
 }
 
 /**
