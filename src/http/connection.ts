@@ -40,3 +40,19 @@ function watch(socket: Socket): Set<() => void> {
   });
   return callbacks;
 }
+
+/** Most requests of one connection that may wait for their answers: those who pipeline at all send a few. */
+const MAX_UNANSWERED = 32;
+const unanswered = new WeakMap<Socket, number>();
+
+/**
+ * Counts a request, and tells whether its connection has too many without an answer. Node stops reading from a
+ * connection whose answers pile up, and so would not see its end.
+ */
+export function hasTooManyRequests(response: ServerResponse): boolean {
+  const { socket } = response.req;
+  const change = (by: 1 | -1) => unanswered.set(socket, (unanswered.get(socket) ?? 0) + by);
+  change(1);
+  onceOver(response, () => change(-1));
+  return (unanswered.get(socket) ?? 0) > MAX_UNANSWERED;
+}

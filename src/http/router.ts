@@ -5,7 +5,7 @@ import type { Identity } from "../rest/scope.ts";
 import type { Telemetry } from "../telemetry.ts";
 import { type BodySettings, createBodyReader } from "./body.ts";
 import { identify } from "./caller.ts";
-import { onceOver } from "./connection.ts";
+import { hasTooManyRequests, onceOver } from "./connection.ts";
 import type { NoPlace, Places } from "./places.ts";
 import { reject, type Rejection } from "./rejection.ts";
 import { openRequest, type RequestState } from "./request.ts";
@@ -98,6 +98,7 @@ export function createRouter(settings: RouterSettings): Router {
   };
 
   const enter: Listener = (request, response) => {
+    if (hasTooManyRequests(response)) return void request.socket.destroy();
     if (draining) closeBehind(response);
     open.add(response);
     onceOver(response, () => open.delete(response));

@@ -19,8 +19,8 @@ export class TooLarge extends Error {
   }
 }
 
-/** A `Content-Encoding` that is not known, or too many of them. */
-export class UnknownEncoding extends Error {}
+/** A response that HTTP does not know: an encoding, a status, a change of protocol. */
+export class NotUnderstood extends Error {}
 
 type Encoding = "gzip" | "deflate" | "br";
 
@@ -36,11 +36,11 @@ const ENCODINGS: ReadonlyMap<string, readonly Encoding[]> = new Map([
 /** Each encoding can multiply a body by a thousand: real servers use one. */
 const MAX_ENCODINGS = 2;
 
-/** How a body is compressed, in the order in which it is decoded. Throws `UnknownEncoding`. */
+/** How a body is compressed, in the order in which it is decoded. Throws `NotUnderstood`. */
 export function encodingsOf(header: string | null): readonly Encoding[] {
   const names = (header ?? "").split(",", MAX_ENCODINGS + 1);
   const encodings = names.map((name) => ENCODINGS.get(name.trim().toLowerCase()));
-  if (encodings.length > MAX_ENCODINGS || encodings.includes(undefined)) throw new UnknownEncoding();
+  if (encodings.length > MAX_ENCODINGS || encodings.includes(undefined)) throw new NotUnderstood();
   return encodings.flatMap((encoding) => encoding ?? []).toReversed();
 }
 

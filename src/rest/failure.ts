@@ -1,5 +1,5 @@
 import { errors } from "undici";
-import { TooLarge, UnknownEncoding } from "./body.ts";
+import { TooLarge, NotUnderstood } from "./body.ts";
 import { Cancelled, DeadlineError, UpstreamError } from "./errors.ts";
 import type { AskedRow, Verdict } from "./refusal.ts";
 import { TimedOut, TransportError } from "./transport.ts";
@@ -29,7 +29,7 @@ function classify(cause: unknown, wasSent: boolean): Verdict | null {
   if (cause instanceof TooLarge)
     return { code: "UPSTREAM_BAD_RESPONSE", message: `The service's answer is ${cause.message}.` };
   // The parser's errors have no code in every release of undici.
-  if (DECODING.test(code) || cause instanceof UnknownEncoding || cause instanceof errors.HTTPParserError)
+  if (DECODING.test(code) || cause instanceof NotUnderstood || cause instanceof errors.HTTPParserError)
     return { code: "UPSTREAM_BAD_RESPONSE", message: "The service's answer cannot be decoded." };
   return isOutOfReach ? { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach." } : null;
 }

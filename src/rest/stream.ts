@@ -1,7 +1,7 @@
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { urlToHttpOptions } from "node:url";
-import { decodeStream, encodingsOf } from "./body.ts";
+import { decodeStream, encodingsOf, NotUnderstood } from "./body.ts";
 import type { RequestScope } from "./scope.ts";
 import {
   headOf,
@@ -51,6 +51,12 @@ export function openStream(
     });
     request.on("error", fail);
     request.once("close", forget);
+    request.once("upgrade", (_response, socket) => {
+      // Nobody else listens to it any more.
+      socket.on("error", () => {});
+      underWay = socket;
+      fail(new NotUnderstood());
+    });
     request.once("response", (response) => {
       clearTimeout(timer);
       underWay = response;
@@ -61,10 +67,12 @@ export function openStream(
         const value = response.headers[name];
         return (Array.isArray(value) ? value[0] : value) ?? null;
       };
-      const open = async (): Promise<StreamedResponse> => ({
-        ...headOf(response.statusCode ?? 0, header),
-        stream: await decodeStream(response, encodingsOf(header("content-encoding"))),
-      });
+      const open = async (): Promise<StreamedResponse> => {
+        const { statusCode: status = 0 } = response;
+        if (status < 200) throw new NotUnderstood();
+        const stream = await decodeStream(response, encodingsOf(header("content-encoding")));
+        return { ...headOf(status, header), stream };
+      };
       open().then(resolve, fail);
     });
     request.end();
