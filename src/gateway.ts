@@ -15,7 +15,8 @@ import { schemaFor } from "./graphql/schema.ts";
 import { createTypeNames } from "./graphql/type-names.ts";
 import { createDoor } from "./http.ts";
 import { useOperationLimits } from "./limits.ts";
-import { endOf, useEndOfRequest, useLastWords, useReports } from "./plugins.ts";
+import { endOf, useEndOfRequest, useLastWords, useReports, useResponseNames } from "./plugins.ts";
+import { useRequestParams } from "./request-params.ts";
 import type { Batch } from "./rest/batches.ts";
 import { createClient } from "./rest/client.ts";
 import { describeServer, type ProfileName, type Server } from "./rest/profile.ts";
@@ -103,6 +104,8 @@ export function createGateway({
     logging: false,
     extraParamNames: [DOCUMENT_ID],
     plugins: [
+      useRequestParams(),
+      useResponseNames(),
       useLastWords({ suggestions: config.INTROSPECTION }),
       useReports(telemetry.operation),
       ...documentsOf(config),

@@ -1,5 +1,11 @@
 import type { ServerResponse } from "node:http";
-import { type ExecutionArgs, type ExecutionResult, getOperationAST, type GraphQLError } from "graphql";
+import {
+  type ExecutionArgs,
+  type ExecutionResult,
+  getOperationAST,
+  GraphQLError,
+  type ValidationRule,
+} from "graphql";
 import type { Plugin, YogaInitialContext } from "graphql-yoga";
 import { callerOf } from "./caller.ts";
 import { withExtensions, withoutLiterals, withoutSuggestions } from "./graphql/errors.ts";
@@ -48,6 +54,19 @@ export function useEndOfRequest(): Plugin {
       onExecuteDone: () => courseOf(requestOf(args.contextValue)).over.abort(),
     }),
   };
+}
+
+/** Refuses the response name `then`: the executor takes an object with such a key for a promise. */
+const noThen: ValidationRule = (context) => ({
+  Field(node) {
+    const name = node.alias ?? node.name;
+    if (name.value === "then")
+      context.reportError(new GraphQLError("Expected an alias other than `then`.", { nodes: name }));
+  },
+});
+
+export function useResponseNames(): Plugin {
+  return { onValidate: ({ addValidationRule }) => addValidationRule(noThen) };
 }
 
 /** Names are the caller's choice: in a log they are words of GraphQL and not long. */
