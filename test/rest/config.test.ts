@@ -210,8 +210,8 @@ describe("settings", () => {
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The gateway as a process of its own, with these variables and no others; it ends with the test at the latest. */
-function start(environment: Record<string, string>) {
-  const child: ChildProcess = spawn(process.execPath, ["--import", "tsx", "src/main.ts"], {
+function start(environment: Record<string, string>, ...options: readonly string[]) {
+  const child: ChildProcess = spawn(process.execPath, [...options, "--import", "tsx", "src/main.ts"], {
     cwd: ROOT,
     env: { PATH: process.env["PATH"], ...environment },
     stdio: ["ignore", "pipe", "pipe"],
@@ -319,6 +319,35 @@ describe("the gateway as a process", () => {
     expect(await ended).toBe(1);
     expect(err()).toContain(`Cannot listen on HOST 127.0.0.1, PORT ${port}: EADDRINUSE`);
     expect(out()).not.toContain("ready");
+  });
+
+  /** Hands the server an error of accept(2) at each SIGUSR2, as libuv does: `-24` is EMFILE. */
+  const FAILING_ACCEPT = `data:text/javascript,
+    import { Server } from "node:net";
+    const { listen } = Server.prototype;
+    Server.prototype.listen = function (...given) {
+      process.on("SIGUSR2", () => this._handle.onconnection(-24));
+      return listen.apply(this, given);
+    };`;
+
+  test("outlives connections that cannot be accepted, and logs their code only", async () => {
+    const service = await startFake(() => ({ json: { username: "ada" } }));
+    const { printed, err, kill, ended } = start(
+      { PORT: "0", UPSTREAM_URL: service.url },
+      "--import",
+      FAILING_ACCEPT.replaceAll(/\s+/g, " "),
+    );
+    const [, url = ""] = await printed(READY);
+    for (const times of [1, 2]) {
+      kill("SIGUSR2");
+      await printed(new RegExp(`(?:"code":"EMFILE","msg":"a connection was not accepted"[^]*){${times}}`));
+      expect(await ask(url, "t0ken", "{ viewer { username } }")).toEqual({
+        data: { viewer: { username: "ada" } },
+      });
+    }
+    expect(err()).not.toContain("Cannot listen");
+    kill("SIGTERM");
+    expect(await ended).toBe(0);
   });
 
   test("outlives callers who leave, and a service that breaks off, in the middle of an answer", async () => {
