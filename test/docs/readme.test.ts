@@ -65,8 +65,17 @@ const wordsIn = (folders: readonly string[], names: RegExp, find: RegExp): strin
 
 /** Words in capitals that our sources hold for another reason. */
 const NO_CODES = new Set([
-  ...["GET", "POST", "PATCH", "DELETE", "SIGTERM", "SIGINT", "ID", "JSON"],
-  ...["OK", "UNKNOWN", "CANCELLED"], // in metrics and logs only
+  "GET",
+  "POST",
+  "PATCH",
+  "DELETE",
+  "SIGTERM",
+  "SIGINT",
+  "ID",
+  "JSON",
+  "OK",
+  "UNKNOWN",
+  "CANCELLED", // in metrics and logs only
   ...Object.values(schema.getTypeMap())
     .filter(isEnumType)
     .flatMap((type) => type.getValues().map(({ name }) => name)),
@@ -74,11 +83,22 @@ const NO_CODES = new Set([
 
 /** Packages whose errors reach callers with the code that they have there. */
 const PACKAGES = [
-  ...["graphql-yoga", "@envelop/core", "@graphql-tools/executor", "@graphql-tools/utils", "@apollo/subgraph"],
-  ...["@graphql-yoga/plugin-apq", "@graphql-yoga/plugin-persisted-operations"],
-  ...["@graphql-yoga/plugin-disable-introspection", "@escape.tech/graphql-armor-max-aliases"],
-  ...["@escape.tech/graphql-armor-max-depth", "@pothos/core", "@pothos/plugin-federation"],
-  ...["graphql/execution", "graphql/language", "graphql/validation", "graphql/utilities"],
+  "graphql-yoga",
+  "@envelop/core",
+  "@graphql-tools/executor",
+  "@graphql-tools/utils",
+  "@apollo/subgraph",
+  "@graphql-yoga/plugin-apq",
+  "@graphql-yoga/plugin-persisted-operations",
+  "@graphql-yoga/plugin-disable-introspection",
+  "@escape.tech/graphql-armor-max-aliases",
+  "@escape.tech/graphql-armor-max-depth",
+  "@pothos/core",
+  "@pothos/plugin-federation",
+  "graphql/execution",
+  "graphql/language",
+  "graphql/validation",
+  "graphql/utilities",
 ].map((name) => `node_modules/${name}/`);
 
 /** Codes of features that are off or are called otherwise here, and of a warning of the process. */
