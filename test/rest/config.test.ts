@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ConfigError, readConfig, SETTINGS } from "../../src/config.ts";
-import { type Answer, listen, startFake } from "../harness.ts";
+import { type Answer, listen, startFake, startGateway } from "../harness.ts";
 
 /** For each variable texts that it does not take. */
 const WRONG: Readonly<Record<string, readonly string[]>> = {
@@ -207,6 +207,18 @@ describe("settings", () => {
   });
 });
 
+test.each(["", "/", "/prefix", "/prefix/", "/two/parts"])(
+  "below a service at %j are its paths",
+  async (prefix) => {
+    const service = await startFake(() => ({ json: { id: 42, last_status: "running" } }));
+    const gateway = await startGateway({ upstream: { url: service.url + prefix } });
+    await gateway.ask(`{ experiment(id: "ada.mnist.42") { status } }`);
+    expect(service.seen().map(({ path }) => path)).toEqual([
+      `${prefix.replace(/\/$/, "")}/api/v1/ada/mnist/experiments/42/`,
+    ]);
+  },
+);
+
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The gateway as a process of its own, with these variables and no others; it ends with the test at the latest. */
@@ -295,23 +307,18 @@ describe("the gateway as a process", () => {
     expect(await ended).toBe(0);
   });
 
-  test.each(["/prefix", "/prefix/", "/two/parts"])(
-    "with a service below %s keeps that prefix, and ends with code 0 on SIGINT",
-    async (prefix) => {
-      const service = await startFake(() => ({ json: { id: 42, last_status: "running" } }));
-      const { printed, kill, ended, out } = start({ PORT: "0", UPSTREAM_URL: service.url + prefix });
-      const [, url = ""] = await printed(READY);
-      expect(await ask(url, "t0ken", `{ experiment(id: "ada.mnist.42") { status } }`)).toEqual({
-        data: { experiment: { status: "RUNNING" } },
-      });
-      expect(service.seen().map(({ path }) => path)).toEqual([
-        `${prefix.replace(/\/$/, "")}/api/v1/ada/mnist/experiments/42/`,
-      ]);
-      expect(out()).not.toMatch(/password|t0ken/);
-      kill("SIGINT");
-      expect(await ended).toBe(0);
-    },
-  );
+  test("with a service keeps the prefix of its address, and ends with code 0 on SIGINT", async () => {
+    const service = await startFake(() => ({ json: { id: 42, last_status: "running" } }));
+    const { printed, kill, ended, out } = start({ PORT: "0", UPSTREAM_URL: `${service.url}/prefix/` });
+    const [, url = ""] = await printed(READY);
+    expect(await ask(url, "t0ken", `{ experiment(id: "ada.mnist.42") { status } }`)).toEqual({
+      data: { experiment: { status: "RUNNING" } },
+    });
+    expect(service.seen().map(({ path }) => path)).toEqual(["/prefix/api/v1/ada/mnist/experiments/42/"]);
+    expect(out()).not.toMatch(/password|t0ken/);
+    kill("SIGINT");
+    expect(await ended).toBe(0);
+  });
 
   test("on a port that is taken says so and ends with code 1", async () => {
     const port = await takenPort();
