@@ -35,9 +35,11 @@ function isPlainHttpUrl(text: string): boolean {
 
 /** `{"administration.revoke": "POST superusers/revoke/{username}/", "job.resume": null}` */
 function parseRows(text: string, context: z.RefinementCtx): Record<string, string | null> {
-  const rows = z.record(z.string(), z.string().nullable()).safeParse(parseOr(text, null));
+  const given = parseOr(text, null);
+  const rows = z.record(z.string(), z.string().nullable()).safeParse(given);
   const faults = rows.success
-    ? Object.entries(rows.data).flatMap(([name, spelling]) => {
+    ? // Of what was given and not of what was read: zod drops a key `__proto__`.
+      Object.entries(given as Record<string, string | null>).flatMap(([name, spelling]) => {
         const row = ROW_NAMES.get(name);
         const fault = row
           ? spelling !== null && spellingFault(row, spelling)
@@ -62,8 +64,9 @@ const listOf = (text: string): string[] =>
 function parseTypeNames(text: string, context: z.RefinementCtx): Record<string, string> {
   const pairs = listOf(text).map((pair) => /^([A-Z]\w*)=([A-Z][A-Za-z\d]*)$/.exec(pair)?.slice(1) ?? []);
   const renames = Object.fromEntries(pairs) as Record<string, string>;
+  const isTwice = pairs.length > Object.keys(renames).length;
   const faults = pairs.every(({ length }) => length === 2)
-    ? faultsOf(renames, schema)
+    ? [...(isTwice ? ["expected each type at most once, got one twice"] : []), ...faultsOf(renames, schema)]
     : ["expected pairs such as Node=ClusterNode, separated by commas"];
   if (faults.length === 0) return renames;
   context.addIssue({ code: "custom", message: faults.join("; ") });

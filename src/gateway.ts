@@ -17,7 +17,14 @@ import { createPlaces } from "./http/places.ts";
 import type { RequestState } from "./http/request.ts";
 import { createRouter } from "./http/router.ts";
 import { useOperationLimits } from "./limits.ts";
-import { type ServerContext, useEndOfRequest, useLastWords, useReports } from "./plugins.ts";
+import {
+  type ServerContext,
+  useEndOfRequest,
+  useLastWords,
+  useReports,
+  useResponseNames,
+} from "./plugins.ts";
+import { useRequestParams } from "./request-params.ts";
 import { createClient } from "./rest/client.ts";
 import { describeServer, type ProfileName, type Server } from "./rest/profile.ts";
 import { codeOf } from "./rest/failure.ts";
@@ -111,6 +118,8 @@ export function createGateway({
     logging: false,
     extraParamNames: [DOCUMENT_ID],
     plugins: [
+      useRequestParams(),
+      useResponseNames(),
       useLastWords({ suggestions: config.INTROSPECTION }),
       useReports(telemetry.operation),
       ...documentsOf(config),

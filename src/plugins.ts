@@ -1,4 +1,10 @@
-import { type ExecutionArgs, type ExecutionResult, getOperationAST, type GraphQLError } from "graphql";
+import {
+  type ExecutionArgs,
+  type ExecutionResult,
+  getOperationAST,
+  GraphQLError,
+  type ValidationRule,
+} from "graphql";
 import type { Plugin } from "graphql-yoga";
 import { withExtensions, withoutLiterals, withoutSuggestions } from "./graphql/errors.ts";
 import type { RequestState } from "./http/request.ts";
@@ -20,6 +26,19 @@ export function useEndOfRequest(): Plugin<object, ServerContext> {
       onExecuteDone: ({ args }) => stateOf(args.contextValue).scope.end("done"),
     }),
   };
+}
+
+/** Refuses the response name `then`: the executor takes an object with such a key for a promise. */
+const noThen: ValidationRule = (context) => ({
+  Field(node) {
+    const name = node.alias ?? node.name;
+    if (name.value === "then")
+      context.reportError(new GraphQLError("Expected an alias other than `then`.", { nodes: name }));
+  },
+});
+
+export function useResponseNames(): Plugin {
+  return { onValidate: ({ addValidationRule }) => addValidationRule(noThen) };
 }
 
 /** Names are the caller's choice: in a log they are words of GraphQL and not long. */
