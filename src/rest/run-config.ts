@@ -1,0 +1,71 @@
+import { parse as parseYaml } from "yaml";
+import { z } from "zod";
+import { UpstreamError } from "./errors.ts";
+import { DEEPEST, isObject } from "./reader.ts";
+import { integer, object, openRaw, text, texts, withRaw, type WithRaw } from "./values.ts";
+
+const Known = z.object({
+  build: z.object({ image: text, build_steps: texts }).nullish(),
+  version: integer,
+  kind: text,
+  run: z.object({ cmd: text }).nullish(),
+});
+export type RunConfigRecord = WithRaw<z.output<typeof Known>>;
+
+/** The configuration of a run. */
+export const Config = withRaw(Known);
+
+/** The same as newer servers write it, under `content`: text of YAML or JSON, or an object. */
+export const Content = z.union([z.string(), object]).nullish();
+
+/** A configuration that arrived as text. It is parsed when a field asks for it, and once. */
+export interface WrittenConfig {
+  /** Null when the text is no YAML of an object. Throws `UpstreamError` when it is too long to be parsed. */
+  readonly open: () => RunConfigRecord | null;
+}
+
+export function configOf(content: z.output<typeof Content>): RunConfigRecord | WrittenConfig | null {
+  if (typeof content !== "string") return content ? openRaw(Known, content) : null;
+  let opened: { readonly config: RunConfigRecord | null } | null = null;
+  return { open: () => (opened ??= { config: parse(content) }).config };
+}
+
+/** Longest text of a configuration, in characters. The longest known ones have 10,000; a parse costs 1 to 5 ms for each 1,000. */
+const LONGEST_TEXT = 16_384;
+
+function parse(content: string): RunConfigRecord | null {
+  if (content.length > LONGEST_TEXT) {
+    throw new UpstreamError(
+      "UPSTREAM_BAD_RESPONSE",
+      `config: expected at most ${LONGEST_TEXT} characters of YAML from the service, got ${content.length}.`,
+    );
+  }
+  const raw = parseText(content);
+  return isObject(raw) && !isDeeper(raw, DEEPEST) ? openRaw(Known, raw) : null;
+}
+
+function parseText(content: string): unknown {
+  try {
+    return parseYaml(content, {
+      // Comparing each key with all the others is quadratic. Of two equal keys the last one counts, as in JSON.
+      uniqueKeys: false,
+      // What JSON can say, whatever version or type the text declares: no dates, bytes, sets or merged keys.
+      schema: "core",
+      resolveKnownTags: false,
+      merge: false,
+      // Positions are worked out for messages that nobody reads.
+      prettyErrors: false,
+      // A warning would quote the text on the process's stderr.
+      logLevel: "error",
+    });
+  } catch {
+    // Text that is no YAML, or expands without bound, tells nothing about the configuration.
+    return null;
+  }
+}
+
+/** Whether a value is nested more deeply: what writes the answer would run out of stack. */
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
