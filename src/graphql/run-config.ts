@@ -1,4 +1,4 @@
-import type { RunConfigRecord, WrittenConfig } from "../rest/run-config.ts";
+import { openConfig, type RunConfig as RunConfigValue, type RunConfigRecord } from "../rest/run-config.ts";
 import { builder } from "./builder.ts";
 import { fieldsOf } from "./fields.ts";
 
@@ -55,11 +55,11 @@ const RunConfig = builder.objectRef<RunConfigRecord>("RunConfig").implement({
   }),
 });
 
-const { derived } = fieldsOf<{ readonly config?: RunConfigRecord | WrittenConfig | null | undefined }>();
+const { derived } = fieldsOf<{ readonly config?: RunConfigValue | null | undefined }>();
 
 /** The field `config` of a run. What arrived as text is parsed here: only when it is asked for. */
 export const runConfig = (description: string) => ({
   type: RunConfig,
   description,
-  ...derived(["config"], ({ config }) => (config && "open" in config ? config.open() : (config ?? null))),
+  ...derived(["config"], ({ config }) => openConfig(config)),
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type AnswerOf, isObject, json, jsonWithRows } from "./reader.ts";
-import { Config, configOf, Content, type RunConfigRecord, type WrittenConfig } from "./run-config.ts";
+import { Config, configOf, Content, type RunConfig } from "./run-config.ts";
 import {
   byName,
   flag,
@@ -52,20 +52,26 @@ const Runnable = {
 export type TrackedRecord = z.output<z.ZodObject<typeof Tracked>>;
 export type RunnableRecord = z.output<z.ZodObject<typeof Runnable>>;
 
-/*
+interface LaterNames {
+  readonly config?: RunConfig | null | undefined;
+  readonly content?: z.output<typeof Content>;
+  readonly declarations?: unknown;
+  readonly params?: unknown;
+}
+
+/**
  * Newer servers write `config` as text in `content`, and `declarations` as `params`. A record with both is read by the
  * old key; a key that arrived under neither name stays absent.
  */
-const configIn = (
-  record: { readonly config?: unknown },
-  content: z.output<typeof Content>,
-): { config?: RunConfigRecord | WrittenConfig | null } =>
-  "config" in record || content === undefined ? {} : { config: configOf(content) };
-const declarationsIn = (
-  record: { readonly declarations?: unknown },
-  params: unknown,
-): { declarations?: unknown } =>
-  "declarations" in record || params === undefined ? {} : { declarations: params };
+function underOldNames<Record extends LaterNames>(record: Record): Record {
+  const { content, params } = record;
+  if (content === undefined && params === undefined) return record;
+  return {
+    ...record,
+    ...("config" in record || content === undefined ? {} : { config: configOf(content) }),
+    ...("declarations" in record || params === undefined ? {} : { declarations: params }),
+  };
+}
 
 const ExperimentSchema = z
   .object({
@@ -83,11 +89,7 @@ const ExperimentSchema = z
     is_clone: flag,
     has_tensorboard: flag,
   })
-  .transform(({ content, params, ...record }) => ({
-    ...record,
-    ...configIn(record, content),
-    ...declarationsIn(record, params),
-  }));
+  .transform(underOldNames);
 export type ExperimentRecord = z.output<typeof ExperimentSchema>;
 
 /** Statuses of all kinds; each kind names what the status belongs to under a key of its own. */
@@ -124,7 +126,7 @@ const JobSchema = z
     resources: unstated,
     node_scheduled: text,
   })
-  .transform(({ content, ...record }) => ({ ...record, ...configIn(record, content) }));
+  .transform(underOldNames);
 export type JobRecord = z.output<typeof JobSchema>;
 
 const BuildSchema = z
@@ -139,7 +141,7 @@ const BuildSchema = z
     dockerfile: text,
     commit: text,
   })
-  .transform(({ content, ...record }) => ({ ...record, ...configIn(record, content) }));
+  .transform(underOldNames);
 export type BuildRecord = z.output<typeof BuildSchema>;
 
 const Hptuning = withRaw(

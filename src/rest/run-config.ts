@@ -2,7 +2,7 @@ import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { UpstreamError } from "./errors.ts";
 import { DEEPEST, isObject } from "./reader.ts";
-import { integer, object, openRaw, text, texts, withRaw, type WithRaw } from "./values.ts";
+import { integer, object, openRaw, text, texts, type WithRaw } from "./values.ts";
 
 const Known = z.object({
   build: z.object({ image: text, build_steps: texts }).nullish(),
@@ -12,19 +12,21 @@ const Known = z.object({
 });
 export type RunConfigRecord = WithRaw<z.output<typeof Known>>;
 
-/** The configuration of a run. */
-export const Config = withRaw(Known);
-
-/** The same as newer servers write it, under `content`: text of YAML or JSON, or an object. */
-export const Content = z.union([z.string(), object]).nullish();
-
 /** A configuration that arrived as text. It is parsed when a field asks for it, and once. */
-export interface WrittenConfig {
+interface WrittenConfig {
   /** Null when the text is no YAML of an object. Throws `UpstreamError` when it is too long to be parsed. */
   readonly open: () => RunConfigRecord | null;
 }
 
-export function configOf(content: z.output<typeof Content>): RunConfigRecord | WrittenConfig | null {
+/** The configuration of a run, as it arrived. */
+export type RunConfig = RunConfigRecord | WrittenConfig;
+
+export const Config = object.transform((raw): RunConfig => openRaw(Known, raw)).nullish();
+
+/** The same as newer servers write it, under `content`: text of YAML or JSON, or an object. */
+export const Content = z.union([z.string(), object]).nullish();
+
+export function configOf(content: z.output<typeof Content>): RunConfig | null {
   if (typeof content !== "string") return content ? openRaw(Known, content) : null;
   let opened: { readonly config: RunConfigRecord | null } | null = null;
   return { open: () => (opened ??= { config: parse(content) }).config };
@@ -32,6 +34,10 @@ export function configOf(content: z.output<typeof Content>): RunConfigRecord | W
 
 /** Longest text of a configuration, in characters. The longest known ones have 10,000; a parse costs 1 to 5 ms for each 1,000. */
 const LONGEST_TEXT = 16_384;
+
+/** The configuration itself; null when there is none. */
+export const openConfig = (config: RunConfig | null | undefined): RunConfigRecord | null =>
+  config && "open" in config ? config.open() : (config ?? null);
 
 function parse(content: string): RunConfigRecord | null {
   if (content.length > LONGEST_TEXT) {

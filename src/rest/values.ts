@@ -19,13 +19,10 @@ export const list = z.custom<readonly unknown[]>(Array.isArray).nullish();
 
 /** A list of strings. Own code and not `z.array`, which finds a fault for each of a million wrong items. */
 export const texts = z
-  .custom<readonly unknown[]>(Array.isArray)
-  .transform((items, context): readonly string[] => {
-    const wrong = items.findIndex((item) => typeof item !== "string");
-    // Nothing else is in it.
-    if (wrong === -1) return items as readonly string[];
-    context.issues.push({ code: "custom", path: [wrong], input: items[wrong] });
-    return z.NEVER;
+  .custom<readonly string[]>(Array.isArray)
+  .check(({ value, issues }) => {
+    const wrong = value.findIndex((item) => typeof item !== "string");
+    if (wrong !== -1) issues.push({ code: "custom", path: [wrong], input: value[wrong] });
   })
   .nullish();
 
