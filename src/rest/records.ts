@@ -26,7 +26,7 @@ export const LONGEST_PAGE = 100_000;
 
 /** A list of records, which are read one by one. A list of a million things that are no records is one fault. */
 const rows = z.custom<readonly unknown[]>(
-  (list) => Array.isArray(list) && list.length <= LONGEST_PAGE && list.every(isObject),
+  (value) => Array.isArray(value) && value.length <= LONGEST_PAGE && value.every(isObject),
 );
 
 /** What all four kinds of run carry, and (with fewer keys) the jobs of experiments. */
