@@ -1,4 +1,4 @@
-import { parse as parseYaml } from "yaml";
+import { Composer, type CST, Lexer, Parser } from "yaml";
 import { z } from "zod";
 import { UpstreamError } from "./errors.ts";
 import { DEEPEST, isObject } from "./reader.ts";
@@ -46,28 +46,45 @@ function parse(content: string): RunConfigRecord | null {
       `config: expected at most ${LONGEST_TEXT} characters of YAML from the service, got ${content.length}.`,
     );
   }
-  const raw = parseText(content);
+  const raw = valueOf(content);
   return isObject(raw) && !isDeeper(raw, DEEPEST) ? openRaw(Known, raw) : null;
 }
 
-function parseText(content: string): unknown {
+const OPTIONS = {
+  // Comparing each key with all the others is quadratic. Of two equal keys the last one counts, as in JSON.
+  uniqueKeys: false,
+  // What JSON can say, whatever version or type the text declares: no dates, bytes, sets or merged keys.
+  schema: "core",
+  resolveKnownTags: false,
+  merge: false,
+  // A warning would quote the text on the process's stderr.
+  logLevel: "error",
+} as const;
+
+/** The value that a text of YAML stands for; null when it is no YAML, holds several documents, or expands without bound. */
+function valueOf(content: string): unknown {
   try {
-    return parseYaml(content, {
-      // Comparing each key with all the others is quadratic. Of two equal keys the last one counts, as in JSON.
-      uniqueKeys: false,
-      // What JSON can say, whatever version or type the text declares: no dates, bytes, sets or merged keys.
-      schema: "core",
-      resolveKnownTags: false,
-      merge: false,
-      // Positions are worked out for messages that nobody reads.
-      prettyErrors: false,
-      // A warning would quote the text on the process's stderr.
-      logLevel: "error",
-    });
+    const [document, ...others] = new Composer(OPTIONS).compose(tokensOf(content), true, content.length);
+    return document && document.errors.length === 0 && others.length === 0 ? document.toJS() : null;
   } catch {
-    // Text that is no YAML, or expands without bound, tells nothing about the configuration.
     return null;
   }
+}
+
+/**
+ * The tokens of a text, up to where it cannot be used any more. Own code and not the library's `parse`, which goes
+ * down into any depth: where the stack ends, compiling a regular expression ends the process, and nothing can catch that.
+ */
+function* tokensOf(content: string): Generator<CST.Token, void> {
+  const parser = new Parser();
+  for (const lexeme of new Lexer().lex(content)) {
+    for (const token of parser.next(lexeme)) {
+      if (token.type === "error") throw new SyntaxError(token.message);
+      yield token;
+    }
+    if (parser.stack.length > DEEPEST) throw new SyntaxError("nested too deeply");
+  }
+  yield* parser.end();
 }
 
 /** Whether a value is nested more deeply: what writes the answer would run out of stack. */
