@@ -27,7 +27,7 @@ const RunCommand = builder.objectRef<NonNullable<Known["run"]>>("RunCommand").im
 
 const RunConfig = builder.objectRef<RunConfigRecord>("RunConfig").implement({
   description:
-    "What is run and how its image is built. Only the keys that the service documents are typed; the rest is in `raw`.",
+    "What is run and how its image is built. Only the keys that the service documents are typed; the rest is in `raw`. Some servers write it as text of YAML: text of more than 16384 characters is null with the code `UPSTREAM_BAD_RESPONSE`.",
   fields: (t) => ({
     version: t.int({
       description: "Version of the configuration format.",
