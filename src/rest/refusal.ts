@@ -91,10 +91,22 @@ const LONGEST_QUOTE = 300;
 function complaint(answer: Refusal): string {
   if (isHtml(answer)) return "";
   try {
-    return sentences(parseJson(answer.text), []).join(" ");
+    return beginningOf(sentences(parseJson(answer.text), [])).join(" ");
   } catch {
     return "";
   }
+}
+
+/** So many that they are too long to be passed on: names of fields repeat, so 60 kB can say a gigabyte. */
+function beginningOf(complaints: Iterable<string>): string[] {
+  const begun: string[] = [];
+  let length = 0;
+  for (const sentence of complaints) {
+    begun.push(sentence);
+    length += sentence.length;
+    if (length > LONGEST_QUOTE) break;
+  }
+  return begun;
 }
 
 /** Words are passed on when they are short and cannot hold markup, a path or a secret. */
@@ -106,13 +118,16 @@ const isFitToQuote = (words: string, secrets: Refusal["secrets"]): boolean =>
 
 const UNNAMED = new Set(["detail", "non_field_errors"]);
 
-function sentences(body: unknown, path: readonly string[]): string[] {
-  if (typeof body === "string") return [path.length === 0 ? body : `${path.join(".")}: ${body}`];
-  if (Array.isArray(body)) return body.flatMap((item) => sentences(item, path));
-  if (typeof body !== "object" || body === null) return [];
-  return Object.entries(body).flatMap(([key, value]) =>
-    sentences(value, UNNAMED.has(key) ? path : [...path, key]),
-  );
+function* sentences(body: unknown, path: readonly string[]): Generator<string> {
+  if (typeof body === "string") {
+    yield path.length === 0 ? body : `${path.join(".")}: ${body}`;
+  } else if (Array.isArray(body)) {
+    for (const item of body) yield* sentences(item, path);
+  } else if (typeof body === "object" && body !== null) {
+    for (const [key, value] of Object.entries(body)) {
+      yield* sentences(value, UNNAMED.has(key) ? path : [...path, key]);
+    }
+  }
 }
 
 /** `Retry-After` in seconds, from a number or an HTTP date; null when it is neither. */
