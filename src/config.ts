@@ -173,6 +173,8 @@ const Settings = z.object({
   MAX_DOWNLOADS_PER_TOKEN: count(16),
   /** Bytes of answers that may wait for slow readers, over all; beyond them those who took longest are let go. */
   MAX_WAITING_BYTES: count(64_000_000),
+  /** How long a caller may take to read 64 kB of its answer. */
+  READ_TIMEOUT_MS: milliseconds(10_000),
   /** Longest body of a request, in bytes. */
   MAX_BODY_BYTES: count(256_000),
   /** Origins whose pages may ask, separated by commas, such as `https://app.example.com`. No credentials are taken. */

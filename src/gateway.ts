@@ -136,7 +136,10 @@ export function createGateway({
     ],
   });
 
-  const delivery = createDelivery({ maxWaitingBytes: config.MAX_WAITING_BYTES });
+  const delivery = createDelivery({
+    maxWaitingBytes: config.MAX_WAITING_BYTES,
+    readTimeoutMs: config.READ_TIMEOUT_MS,
+  });
   const router = createRouter({
     graphql: async (response, state, onResult) => {
       try {

@@ -4,6 +4,8 @@ import { isOver, onceOver } from "./connection.ts";
 export interface DeliverySettings {
   /** How many bytes may wait for readers, over all answers. */
   readonly maxWaitingBytes: number;
+  /** How long a reader may take for 64 kB, in milliseconds. */
+  readonly readTimeoutMs: number;
 }
 
 /** Writes answers to callers who may be slow to read them. */
@@ -12,11 +14,10 @@ export interface Delivery {
   readonly waitingBytes: () => number;
 }
 
-/** The pace that a reader has to keep: a piece of this size within this time, in milliseconds. */
+/** Answers are written in pieces: so it is seen whether their readers keep their pace. */
 const PIECE_BYTES = 65_536;
-const PIECE_MS = 10_000;
 
-export function createDelivery({ maxWaitingBytes }: DeliverySettings): Delivery {
+export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySettings): Delivery {
   /** The answers that wait for their readers, the one that began first in front. */
   const waiting = new Set<{ readonly response: ServerResponse; bytes: number }>();
   let total = 0;
@@ -39,6 +40,22 @@ export function createDelivery({ maxWaitingBytes }: DeliverySettings): Delivery 
         oldest.response.req.socket.destroy();
       }
     };
+  };
+
+  /** Writes a piece and waits until it was taken. Ends the connection of a reader who takes too long. */
+  const write = async (response: ServerResponse, piece: Uint8Array): Promise<void> => {
+    if (isOver(response) || response.write(piece)) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => response.req.socket.destroy(), readTimeoutMs);
+      const taken = () => {
+        clearTimeout(timer);
+        response.off("drain", taken);
+        forget();
+        resolve();
+      };
+      const forget = onceOver(response, taken);
+      response.once("drain", taken);
+    });
   };
 
   const sendWhole = async (response: ServerResponse, body: Buffer): Promise<void> => {
@@ -84,19 +101,3 @@ export function createDelivery({ maxWaitingBytes }: DeliverySettings): Delivery 
 
 /** Results that are made while they are sent. */
 const STREAMED = /^(?:text\/event-stream|multipart\/mixed)/i;
-
-/** Writes a piece and waits until it was taken. Ends the connection of a reader who takes too long. */
-const write = async (response: ServerResponse, piece: Uint8Array): Promise<void> => {
-  if (isOver(response) || response.write(piece)) return;
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(() => response.req.socket.destroy(), PIECE_MS);
-    const taken = () => {
-      clearTimeout(timer);
-      response.off("drain", taken);
-      forget();
-      resolve();
-    };
-    const forget = onceOver(response, taken);
-    response.once("drain", taken);
-  });
-};

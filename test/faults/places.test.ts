@@ -337,6 +337,7 @@ describe("callers who take nothing of a long answer", () => {
     const { service, gateway, dawdle } = await startLong({
       MAX_OPERATIONS: "16",
       MAX_WAITING_BYTES: "400000000",
+      READ_TIMEOUT_MS: "600000",
     });
     const dawdlers = Array.from({ length: 16 }, dawdle);
     await vi.waitUntil(() => service.seen().length === 16, AWHILE);
@@ -353,6 +354,7 @@ describe("callers who take nothing of a long answer", () => {
     const { gateway, dawdle } = await startLong({
       MAX_OPERATIONS: "16",
       MAX_WAITING_BYTES: "20000000",
+      READ_TIMEOUT_MS: "600000",
     });
     const answers = await Promise.all(Array.from({ length: 6 }, dawdle).map(({ response }) => response));
     const read = await Promise.all(answers.map((answer) => answer && readOn(answer)));

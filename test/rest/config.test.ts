@@ -92,6 +92,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   MAX_DOWNLOADS: ["canary", "0"],
   MAX_DOWNLOADS_PER_TOKEN: ["canary", "0"],
   MAX_WAITING_BYTES: ["canary", "0", "64MB"],
+  READ_TIMEOUT_MS: ["canary", "0", "3600001"],
   MAX_BODY_BYTES: ["canary", "0", "256kB"],
   CORS_ORIGINS: [
     "canary",
