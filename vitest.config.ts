@@ -19,7 +19,11 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts", ...installed.map((room) => `${room}/test/**/*.test.ts`)],
     reporters: ["default", "./test/closing-line.ts"],
-    testTimeout: 20_000,
+    // A slow machine fails no test; what hangs is ended by these, or by the limit of CI.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    // The schema is built once in each worker and not once in each file: tests clean up behind themselves.
+    isolate: false,
     // Unless told, Vitest leaves one core idle: of two that is half of them.
     maxWorkers: "100%",
   },

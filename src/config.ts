@@ -35,9 +35,11 @@ function isPlainHttpUrl(text: string): boolean {
 
 /** `{"administration.revoke": "POST superusers/revoke/{username}/", "job.resume": null}` */
 function parseRows(text: string, context: z.RefinementCtx): Record<string, string | null> {
-  const rows = z.record(z.string(), z.string().nullable()).safeParse(parseOr(text, null));
+  const given = parseOr(text, null);
+  const rows = z.record(z.string(), z.string().nullable()).safeParse(given);
   const faults = rows.success
-    ? Object.entries(rows.data).flatMap(([name, spelling]) => {
+    ? // Of what was given and not of what was read: zod drops a key `__proto__`.
+      Object.entries(given as Record<string, string | null>).flatMap(([name, spelling]) => {
         const row = ROW_NAMES.get(name);
         const fault = row
           ? spelling !== null && spellingFault(row, spelling)
@@ -62,8 +64,9 @@ const listOf = (text: string): string[] =>
 function parseTypeNames(text: string, context: z.RefinementCtx): Record<string, string> {
   const pairs = listOf(text).map((pair) => /^([A-Z]\w*)=([A-Z][A-Za-z\d]*)$/.exec(pair)?.slice(1) ?? []);
   const renames = Object.fromEntries(pairs) as Record<string, string>;
+  const isTwice = pairs.length > Object.keys(renames).length;
   const faults = pairs.every(({ length }) => length === 2)
-    ? faultsOf(renames, schema)
+    ? [...(isTwice ? ["expected each type at most once, got one twice"] : []), ...faultsOf(renames, schema)]
     : ["expected pairs such as Node=ClusterNode, separated by commas"];
   if (faults.length === 0) return renames;
   context.addIssue({ code: "custom", message: faults.join("; ") });
@@ -138,6 +141,8 @@ const Settings = z.object({
   UPSTREAM_RETRIES: whole({ from: 0, to: 10, fallback: 2 }),
   /** Connections to the service. */
   UPSTREAM_CONNECTIONS: count(128),
+  /** Connections to the service that one token may use at a time. */
+  UPSTREAM_CONNECTIONS_PER_TOKEN: count(32),
   /** Exchanges that may wait for a connection; beyond them the gateway is overloaded. */
   UPSTREAM_QUEUE: count(500),
   /** Exchanges of one GraphQL request at a time. */
@@ -160,6 +165,14 @@ const Settings = z.object({
   MAX_ROOT_FIELDS: count(20),
   /** GraphQL requests at a time; beyond them one is refused at once. */
   MAX_OPERATIONS: count(256),
+  /** GraphQL requests of one token at a time; beyond them one is refused at once. */
+  MAX_OPERATIONS_PER_TOKEN: count(64),
+  /** Downloads at a time. */
+  MAX_DOWNLOADS: count(64),
+  /** Downloads of one token at a time. */
+  MAX_DOWNLOADS_PER_TOKEN: count(16),
+  /** Bytes of answers that may wait for slow readers, over all; beyond them those who took longest are let go. */
+  MAX_WAITING_BYTES: count(64_000_000),
   /** Longest body of a request, in bytes. */
   MAX_BODY_BYTES: count(256_000),
   /** Origins whose pages may ask, separated by commas, such as `https://app.example.com`. No credentials are taken. */

@@ -1,25 +1,36 @@
 import { readFileSync } from "node:fs";
-import type { ServerResponse } from "node:http";
 import { useDisableIntrospection } from "@graphql-yoga/plugin-disable-introspection";
 import { renderGraphiQL } from "@graphql-yoga/render-graphiql";
 import { createYoga, type Plugin, useExecutionCancellation } from "graphql-yoga";
+import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
-import { callerOf } from "./caller.ts";
 import type { Config } from "./config.ts";
 import { DOCUMENT_ID, useAutomaticPersistedQueries, useTrustedDocuments } from "./documents.ts";
-import { createDownloads } from "./downloads.ts";
 import { graphiqlOptions } from "./graphiql.ts";
 import type { Context, GatewayFacts } from "./graphql/context.ts";
 import { publicError } from "./graphql/errors.ts";
 import { schemaFor } from "./graphql/schema.ts";
 import { createTypeNames } from "./graphql/type-names.ts";
-import { createDoor } from "./http.ts";
+import { createDelivery } from "./http/delivery.ts";
+import { createDownloads } from "./http/downloads.ts";
+import { createPlaces } from "./http/places.ts";
+import type { RequestState } from "./http/request.ts";
+import { createRouter } from "./http/router.ts";
 import { useOperationLimits } from "./limits.ts";
-import { endOf, useEndOfRequest, useLastWords, useReports } from "./plugins.ts";
-import type { Batch } from "./rest/batches.ts";
+import {
+  type ServerContext,
+  useEndOfRequest,
+  useLastWords,
+  useReports,
+  useResponseNames,
+} from "./plugins.ts";
+import { useRequestParams } from "./request-params.ts";
 import { createClient } from "./rest/client.ts";
 import { describeServer, type ProfileName, type Server } from "./rest/profile.ts";
+import { codeOf } from "./rest/failure.ts";
+import { createLearnedRefusals } from "./rest/learned.ts";
 import { openSession } from "./rest/session.ts";
+import { slipOf } from "./slip.ts";
 import { createTelemetry } from "./telemetry.ts";
 import { inSpan } from "./tracing.ts";
 
@@ -57,38 +68,42 @@ export function createGateway({
     exchangeTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
     idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
     connections: config.UPSTREAM_CONNECTIONS,
+    connectionsPerParty: config.UPSTREAM_CONNECTIONS_PER_TOKEN,
     queue: config.UPSTREAM_QUEUE,
     maxJsonBytes: config.MAX_JSON_BYTES,
     retries: config.UPSTREAM_RETRIES,
     onFault: tellFaultsOnce(log),
-    onExchange: telemetry.exchange,
+    onFailure: tellFailures(log),
+    onRequest: telemetry.exchange,
     trace: (name, run) => inSpan(name, { "http.route": name }, run),
   });
   const gateway = factsOf(config, server);
   const names = createTypeNames(config.TYPE_NAMES);
-  const refused = new Set<Batch>();
+  const refusals = createLearnedRefusals((route) =>
+    log.warn(
+      { route },
+      "the server does not take reads of this route many at a time: they are made one by one",
+    ),
+  );
   const toPublic = (thrown: unknown) => publicError(thrown, (slip) => log.error(slip, "unexpected error"));
   const publicRoot = config.PUBLIC_URL?.href.replace(/\/+$/, "");
 
-  const contextOf = (request: Request, response: ServerResponse): Context => {
-    const caller = {
-      ...callerOf(request),
-      deadline: Date.now() + config.REQUEST_TIMEOUT_MS,
-      signal: AbortSignal.any([endOf(request, response), AbortSignal.timeout(config.REQUEST_TIMEOUT_MS)]),
-    };
-    const limits = { maxExchanges: config.MAX_UPSTREAM_REQUESTS, width: config.MAX_UPSTREAM_WIDTH };
-    return {
-      session: openSession(client, caller, { server, refused, ...limits }),
-      gateway,
-      names,
-      publicUrl: publicRoot ?? new URL(request.url).origin,
-      lookAhead,
-    };
-  };
+  const contextOf = (request: Request, { scope }: RequestState): Context => ({
+    session: openSession(client, scope, {
+      server,
+      refusals,
+      maxExchanges: config.MAX_UPSTREAM_REQUESTS,
+      width: config.MAX_UPSTREAM_WIDTH,
+    }),
+    gateway,
+    names,
+    publicUrl: publicRoot ?? new URL(request.url).origin,
+    lookAhead,
+  });
 
-  const graphql = createYoga<{ readonly res: ServerResponse }>({
+  const yoga = createYoga<ServerContext>({
     schema: schemaFor(names),
-    context: ({ request, res }) => contextOf(request, res),
+    context: ({ request, state }) => contextOf(request, state),
     graphqlEndpoint: "/graphql",
     landingPage: false,
     // Its documents are nobody's trusted ones.
@@ -103,6 +118,8 @@ export function createGateway({
     logging: false,
     extraParamNames: [DOCUMENT_ID],
     plugins: [
+      useRequestParams(),
+      useResponseNames(),
       useLastWords({ suggestions: config.INTROSPECTION }),
       useReports(telemetry.operation),
       ...documentsOf(config),
@@ -119,15 +136,32 @@ export function createGateway({
     ],
   });
 
-  const door = createDoor({
-    graphql: (request, response) => void graphql(request, response),
-    download: createDownloads({ client, server, names, publicError: toPublic }),
+  const delivery = createDelivery({ maxWaitingBytes: config.MAX_WAITING_BYTES });
+  const router = createRouter({
+    graphql: async (response, state, onResult) => {
+      try {
+        const answer = await yoga.handleNodeRequestAndResponse(response.req, response, { state });
+        onResult();
+        await delivery.send(response, answer);
+      } catch (fault) {
+        log.error(slipOf(fault), "unexpected error");
+        response.req.socket.destroy();
+      }
+    },
+    download: createDownloads({
+      client,
+      server,
+      names,
+      publicError: toPublic,
+      places: createPlaces({ total: config.MAX_DOWNLOADS, perParty: config.MAX_DOWNLOADS_PER_TOKEN }),
+    }),
     telemetry: config.METRICS ? telemetry : null,
     origins: config.CORS_ORIGINS,
-    maxBodyBytes: config.MAX_BODY_BYTES,
-    maxOperations: config.MAX_OPERATIONS,
+    bodies: { maxBytes: config.MAX_BODY_BYTES, maxWaitingBytes: config.MAX_WAITING_BYTES },
+    operations: createPlaces({ total: config.MAX_OPERATIONS, perParty: config.MAX_OPERATIONS_PER_TOKEN }),
+    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
   });
-  return { handle: door.listen, drain: door.drain, close: () => client.close() };
+  return { handle: router.listen, drain: router.drain, close: () => client.close() };
 }
 
 function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ }: Config): Plugin[] {
@@ -158,5 +192,20 @@ function tellFaultsOnce(log: Logger) {
     if (told.has(key) || told.size >= MOST_FAULTS_TOLD) return;
     told.add(key);
     log.warn({ route, place }, "the service sent a value of another type: it reads as null");
+  };
+}
+
+/** How long a failure of one kind is told only once, in milliseconds. */
+const TOLD_MS = 60_000;
+
+/** Logs what is behind failed requests: a code such as `CERT_HAS_EXPIRED`, or where a slip of our own happened. */
+function tellFailures(log: Logger) {
+  const told = new LRUCache<string, true>({ max: 100, ttl: TOLD_MS });
+  return (cause: unknown): void => {
+    const code = codeOf(cause);
+    if (code === "") return log.error(slipOf(cause), "unexpected error");
+    if (told.has(code)) return;
+    told.set(code, true);
+    log.warn({ cause: code }, "a request to the service failed");
   };
 }

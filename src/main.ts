@@ -3,7 +3,7 @@ import pino from "pino";
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import type { Demo } from "./demo/service.ts";
 import { createGateway } from "./gateway.ts";
-import { createHttpServer } from "./http.ts";
+import { createHttpServer } from "./http/server.ts";
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const complain = (text: string) => process.stderr.write(`${text}\n`);
@@ -15,6 +15,8 @@ async function findUpstream({ UPSTREAM_URL }: Config) {
   const demo = await startDemo();
   return { url: new URL(demo.url), demo };
 }
+
+const codeOf = (fault: Error) => ("code" in fault ? fault.code : "unknown");
 
 /** How long a request may be on its way in a connection that looks idle, in milliseconds. */
 const GRACE_MS = 1_000;
@@ -33,13 +35,15 @@ async function main(config: Config): Promise<void> {
   });
   const server = createHttpServer(gateway.handle);
 
-  server.once("error", (fault) => {
-    complain(
-      `Cannot listen on HOST ${config.HOST}, PORT ${config.PORT}: ${"code" in fault ? fault.code : "unknown"}`,
-    );
+  const cannotListen = (fault: Error) => {
+    complain(`Cannot listen on HOST ${config.HOST}, PORT ${config.PORT}: ${codeOf(fault)}`);
     process.exit(1);
-  });
+  };
+  server.once("error", cannotListen);
   await new Promise<void>((ready) => server.listen(config.PORT, config.HOST, ready));
+  // From here on an error is a connection that could not be accepted: the others go on.
+  server.on("error", (fault) => log.error({ code: codeOf(fault) }, "a connection was not accepted"));
+  server.off("error", cannotListen);
   // A server that listens on TCP has an address of this form.
   const { port } = server.address() as AddressInfo;
   const root = `http://${config.HOST.includes(":") ? `[${config.HOST}]` : config.HOST}:${port}`;

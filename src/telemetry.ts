@@ -1,7 +1,6 @@
 import type { Logger } from "pino";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { ExchangeReport } from "./rest/client.ts";
-import type { Pressure } from "./rest/resilience.ts";
+import type { Pressure, UpstreamReport } from "./rest/client.ts";
 
 export interface OperationReport {
   readonly requestId: string;
@@ -69,7 +68,7 @@ export function createTelemetry(log: Logger, pressure: () => Pressure) {
   }
 
   return {
-    exchange: ({ requestId, method, route, outcome, ms }: ExchangeReport): void => {
+    exchange: ({ requestId, method, route, outcome, ms }: UpstreamReport): void => {
       exchanges.inc({ method, route, outcome });
       exchangeSeconds.observe({ method, route }, ms / 1000);
       log.debug({ requestId, method, route, outcome, ms: Math.round(ms) }, "exchange");

@@ -66,6 +66,7 @@ export async function startFaultServer(answer: (seen: Seen) => Told | undefined)
     if (order?.isMeant(++order.calls)) await order.fault({ request, response, right });
     else tell(response, right);
   });
+  server.keepAliveTimeout = 0;
   server.on("connection", (socket) => {
     connections++;
     sockets.add(socket);
@@ -205,18 +206,20 @@ export const promiseTooMuch =
   };
 
 /** The right answer, a byte at a time. */
-export const trickle: Fault = ({ response, right }) => {
-  const body = bodyOf(right);
-  response.writeHead(200, { ...headersOf(right), "content-length": body.length });
-  let at = 0;
-  const timer = setInterval(() => {
-    response.write(body.subarray(at, ++at));
-    if (at < body.length) return;
-    clearInterval(timer);
-    response.end();
-  }, 20);
-  response.on("close", () => clearInterval(timer));
-};
+export const trickle =
+  (pauseMs: number): Fault =>
+  ({ response, right }) => {
+    const body = bodyOf(right);
+    response.writeHead(200, { ...headersOf(right), "content-length": body.length });
+    let at = 0;
+    const timer = setInterval(() => {
+      response.write(body.subarray(at, ++at));
+      if (at < body.length) return;
+      clearInterval(timer);
+      response.end();
+    }, pauseMs);
+    response.on("close", () => clearInterval(timer));
+  };
 
 /** The same chunk over and over, as fast as it is taken: so many times, or without end. */
 export const flood =

@@ -7,6 +7,7 @@ import { onTestFinished } from "vitest";
 import { readConfig } from "../src/config.ts";
 import { type Demo, type DemoOptions, startDemo } from "../src/demo/service.ts";
 import { createGateway } from "../src/gateway.ts";
+import { NO_DEADLINES } from "./patience.ts";
 
 /** What a GraphQL server answers, as a client reads it. */
 export interface Answer<Data> {
@@ -46,8 +47,14 @@ export async function startGateway({
 }: GatewayOptions): Promise<Gateway> {
   const lines: string[] = [];
   const log = pino({ level: "debug", base: null }, { write: (line: string) => void lines.push(line) });
-  // Stories ask for more at once than a caller may; the stories of limits set their own.
-  const config = readConfig({ UPSTREAM_RETRIES: "0", MAX_ROOT_FIELDS: "100", MAX_ALIASES: "200", ...env });
+  // Stories ask for more at once than a caller may, on machines of any speed; the stories of limits set their own.
+  const config = readConfig({
+    ...NO_DEADLINES,
+    UPSTREAM_RETRIES: "0",
+    MAX_ROOT_FIELDS: "100",
+    MAX_ALIASES: "200",
+    ...env,
+  });
   const gateway = createGateway({ config, upstreamUrl: new URL(upstream.url), log, ...options });
   const url = await listen(gateway.handle);
   onTestFinished(() => gateway.close());
@@ -151,6 +158,8 @@ export const startRecords = (records: Record<string, unknown>) =>
 /** Listens on a free port until the test ends, and gives the address. */
 export async function listen(listener: RequestListener): Promise<string> {
   const server: Server = createServer(listener);
+  // A connection that it closed while a request was on its way would be another story.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   onTestFinished(async () => {
     server.closeAllConnections();

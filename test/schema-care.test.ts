@@ -94,15 +94,21 @@ test("a new value of an enum is dangerous: it is named, and passes", () => {
 });
 
 test("a deprecation says what to use, and from which day on it may be gone", () => {
-  const deprecated = (reason: string) =>
-    check({ now: withField(`page: Int @deprecated(reason: "${reason}")`) });
-  expect(deprecated(`Use \`pageNumber\`. Removed after ${inDays(120)}.`)).toMatchObject({ passes: true });
-  expect(deprecated("Use `pageNumber`.").faults).toEqual([
-    'PageInfo.page: expected a reason such as "Use `x`. Removed after 2027-06-30.", got "Use `pageNumber`."',
-  ]);
-  expect(deprecated("Use `pageNumber`. Removed after 2027-02-31-1.").passes).toBe(false);
-  expect(deprecated(`Use \`pageNumber\`. Removed after ${inDays(80)}.`).faults).toEqual([
-    `PageInfo.page: expected at least 90 days of notice, got a removal after ${inDays(80)}`,
+  const reasons = {
+    good: `Use \`pageNumber\`. Removed after ${inDays(120)}.`,
+    noDay: "Use `pageNumber`.",
+    oddDay: "Use `pageNumber`. Removed after 2027-02-31-1.",
+    soon: `Use \`pageNumber\`. Removed after ${inDays(80)}.`,
+  };
+  const fields = Object.entries(reasons).map(
+    ([name, reason]) => `${name}: Int @deprecated(reason: "${reason}")`,
+  );
+  const { passes, faults } = check({ now: withField(fields.join("\n\n  ")) });
+  expect(passes).toBe(false);
+  expect(faults.toSorted()).toEqual([
+    'PageInfo.noDay: expected a reason such as "Use `x`. Removed after 2027-06-30.", got "Use `pageNumber`."',
+    expect.stringMatching(/^PageInfo\.oddDay: expected a reason/),
+    `PageInfo.soon: expected at least 90 days of notice, got a removal after ${inDays(80)}`,
   ]);
 });
 

@@ -3,7 +3,7 @@ import { builder } from "./builder.ts";
 import { fieldsOf } from "./fields.ts";
 import { lookUp } from "./look-up.ts";
 import { BuildJob, Entity, Loggable, Node, Run, Trackable } from "./refs.ts";
-import { RunConfig } from "./run-config.ts";
+import { runConfig } from "./run-config.ts";
 import { act, mutations, remove, update } from "./verbs.ts";
 
 const { value, link } = fieldsOf(BuildJob.kind);
@@ -13,7 +13,7 @@ BuildJob.implement({
   description: "The making of a container image.",
   interfaces: [Entity, Trackable, Run, Loggable],
   fields: (t) => ({
-    config: t.field({ type: RunConfig, description: "How the image is built.", ...value("config") }),
+    config: t.field(runConfig("How the image is built.")),
     resources: t.field({
       type: "JSON",
       description: "Requested resources. The shape is not stated by the service.",

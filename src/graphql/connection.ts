@@ -115,7 +115,8 @@ export interface PageArgs {
 /** `first` and `after` of every list field. */
 export const pageArgs = builder.args((t) => ({
   first: t.int({
-    description: "Return at most this many (1 to 500). Omitted: one upstream page, exactly one request.",
+    description:
+      "Return at most this many, at most `gateway.limits.maxPageSize`. Omitted: one upstream page, exactly one request, and at most `gateway.limits.maxPageSize` of its items.",
   }),
   after: t.string({ description: "Continue behind this cursor." }),
 }));
@@ -124,6 +125,7 @@ export const pageArgs = builder.args((t) => ({
 export function sliceRequest({ first = null, after = null }: PageArgs, { gateway }: Context) {
   return {
     first: first === null ? null : within("first", first, { from: 1, to: gateway.maxPageSize }),
+    most: gateway.maxPageSize,
     after,
   };
 }

@@ -33,7 +33,7 @@ import {
   Trackable,
 } from "./refs.ts";
 import { recordMetric } from "./record-metric.ts";
-import { RunConfig } from "./run-config.ts";
+import { runConfig } from "./run-config.ts";
 import { act, clone, mutations, remove, update } from "./verbs.ts";
 
 const { value, derived, link, below, known } = fieldsOf(Experiment.kind);
@@ -74,11 +74,7 @@ Experiment.implement({
       ...link("experiment_group", Group),
     }),
     buildJob: t.field({ description: "Build that made its image.", ...link("build_job", BuildJob) }),
-    config: t.field({
-      type: RunConfig,
-      description: "What is run and how its image is built.",
-      ...value("config"),
-    }),
+    config: t.field(runConfig("What is run and how its image is built.")),
     declarations: t.field({
       type: "JSON",
       description: "Parameters declared for the run. The shape is not stated by the service.",

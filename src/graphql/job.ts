@@ -4,7 +4,7 @@ import { fieldsOf } from "./fields.ts";
 import { lookUp } from "./look-up.ts";
 import { downloadUrl } from "./logs.ts";
 import { BuildJob, Cloneable, Entity, Job, Loggable, Node, Run, Trackable } from "./refs.ts";
-import { RunConfig } from "./run-config.ts";
+import { runConfig } from "./run-config.ts";
 import { act, clone, mutations, remove, update } from "./verbs.ts";
 
 const { value, link, known } = fieldsOf(Job.kind);
@@ -19,11 +19,7 @@ Job.implement({
       ...link("original", Job),
     }),
     buildJob: t.field({ description: "Build that made its image.", ...link("build_job", BuildJob) }),
-    config: t.field({
-      type: RunConfig,
-      description: "What is run and how its image is built.",
-      ...value("config"),
-    }),
+    config: t.field(runConfig("What is run and how its image is built.")),
     resources: t.field({
       type: "JSON",
       description: "Requested resources. The shape is not stated by the service.",

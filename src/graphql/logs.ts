@@ -6,6 +6,19 @@ import type { Context } from "./context.ts";
 import { advance, type Handle } from "./handle.ts";
 import { idOf } from "./ids.ts";
 
+const splitWindows = new WeakMap<LogWindow, readonly string[]>();
+
+/** The lines of a window, split once however many fields ask: fields that want one window share it. */
+function linesOf(window: LogWindow): readonly string[] {
+  const known = splitWindows.get(window);
+  if (known) return known;
+  const lines = window.text.split(/\r?\n/);
+  // A line end at the very end ends the last line and begins none.
+  if (lines.at(-1) === "") lines.pop();
+  splitWindows.set(window, lines);
+  return lines;
+}
+
 export const LogChunk = builder.objectRef<LogWindow>("LogChunk").implement({
   description: "A window of a log. The service does not state a log format: this is text.",
   fields: (t) => ({
@@ -16,7 +29,7 @@ export const LogChunk = builder.objectRef<LogWindow>("LogChunk").implement({
     lines: t.stringList({
       nullable: false,
       description: "The same text split at line ends.",
-      resolve: ({ text }) => (text === "" ? [] : text.replace(/\r?\n$/, "").split(/\r?\n/)),
+      resolve: linesOf,
     }),
     endCursor: t.string({
       description: "Pass as `after` to read on.",
@@ -46,7 +59,7 @@ export const logArgs = builder.args((t) => ({
   maxBytes: t.int({
     defaultValue: 65_536,
     description:
-      "Upper bound of the returned text in bytes (1 to 1048576). A single character is returned whole.",
+      "Upper bound of the returned text in bytes, at most `gateway.limits.maxLogBytes`. A single character is returned whole.",
   }),
   tailLines: t.int({ description: "Return the last lines instead of the first bytes (1 to 5000)." }),
 }));

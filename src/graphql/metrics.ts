@@ -1,5 +1,5 @@
 import { experiment } from "../rest/endpoints.ts";
-import { slice } from "../rest/pages.ts";
+import { pagesOf, slice } from "../rest/pages.ts";
 import type { MetricRecord as MetricRow } from "../rest/records.ts";
 import { GROUP, parseReference } from "../rest/reference.ts";
 import { builder } from "./builder.ts";
@@ -37,9 +37,18 @@ export const MetricValue = builder.objectRef<NamedValue>("MetricValue").implemen
 
 type Values = ReadonlyMap<string, unknown> | null | undefined;
 
+/** Names as a set, made once for a list of them: a list of records asks again for each. */
+const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+function setOf(names: readonly string[]): ReadonlySet<string> {
+  const set = sets.get(names) ?? new Set(names);
+  sets.set(names, set);
+  return set;
+}
+
 /** The values ordered by name, all or only those asked for; names that are absent are left out. */
 export function namedValues(values: Values, names: readonly string[] | null | undefined): NamedValue[] {
-  const wanted = names ? new Set(names) : null;
+  const wanted = names ? setOf(names) : null;
   return [...(values ?? [])]
     .filter(([name]) => wanted?.has(name) ?? true)
     .map(([name, raw]) => ({ name, raw }))
@@ -159,11 +168,9 @@ export async function readSeries(
   { session }: Context,
 ): Promise<Series[]> {
   const most = within("maxPoints", maxPoints ?? 500, { from: 2, to: 5_000 });
-  const { items } = await slice(session, metricsOf(thing), { first: Number.POSITIVE_INFINITY, after: null });
-  return columns(
-    items.map(({ item }) => item),
-    names,
-  ).map(({ name, points }) => ({
+  const pages: (readonly MetricRow[])[] = [];
+  for await (const page of pagesOf(session, metricsOf(thing))) pages.push(page);
+  return columns(pages.flat(), names).map(({ name, points }) => ({
     name,
     totalPoints: points.length,
     points: thin(points, most),

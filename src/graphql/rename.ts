@@ -115,15 +115,17 @@ export function faultsOf(renames: Renames, schema: GraphQLSchema): string[] {
   const names = createTypeNames(renames);
   const ours = Object.keys(schema.getTypeMap()).filter(isOurs);
   const unknown = Object.keys(renames).some((name) => !ours.includes(name) || FIXED.has(name));
+  const taken = Object.values(renames).some((name) => FIXED.has(name));
   return [
     ...(unknown ? ["expected pairs that begin with types of the schema, such as Node"] : []),
+    ...(taken ? ["expected names that GraphQL does not define itself, such as ClusterNode"] : []),
     ...namesakes(ours, names.served),
     ...namesakes([...rootFieldsOf(schema)], names.servedField),
   ];
 }
 
-/** Names that the language gives. */
-const FIXED = new Set(["Query", "Mutation", "ID", "String", "Int", "Float", "Boolean"]);
+/** Names of root types, whether the schema has them or not, and of the scalars of the language. */
+const FIXED = new Set(["Query", "Mutation", "Subscription", "ID", "String", "Int", "Float", "Boolean"]);
 
 /** `Entity and Node would have one name` */
 function namesakes(ours: readonly string[], served: (name: string) => string): string[] {

@@ -1,7 +1,8 @@
-import type { ConfigRecord } from "../rest/records.ts";
+import { openConfig, type RunConfig as RunConfigValue, type RunConfigRecord } from "../rest/run-config.ts";
 import { builder } from "./builder.ts";
+import { fieldsOf } from "./fields.ts";
 
-type Known = ConfigRecord["known"];
+type Known = RunConfigRecord["known"];
 
 const BuildConfig = builder.objectRef<NonNullable<Known["build"]>>("BuildConfig").implement({
   description: "How an image is built.",
@@ -24,9 +25,9 @@ const RunCommand = builder.objectRef<NonNullable<Known["run"]>>("RunCommand").im
   }),
 });
 
-export const RunConfig = builder.objectRef<ConfigRecord>("RunConfig").implement({
+const RunConfig = builder.objectRef<RunConfigRecord>("RunConfig").implement({
   description:
-    "What is run and how its image is built. Only the keys that the service documents are typed; the rest is in `raw`.",
+    "What is run and how its image is built. Only the keys that the service documents are typed; the rest is in `raw`. Some servers write it as text of YAML: text of more than 16384 characters is null with the code `UPSTREAM_BAD_RESPONSE`.",
   fields: (t) => ({
     version: t.int({
       description: "Version of the configuration format.",
@@ -52,4 +53,13 @@ export const RunConfig = builder.objectRef<ConfigRecord>("RunConfig").implement(
       resolve: ({ raw }) => raw,
     }),
   }),
+});
+
+const { derived } = fieldsOf<{ readonly config?: RunConfigValue | null | undefined }>();
+
+/** The field `config` of a run. What arrived as text is parsed here: only when it is asked for. */
+export const runConfig = (description: string) => ({
+  type: RunConfig,
+  description,
+  ...derived(["config"], ({ config }) => openConfig(config)),
 });

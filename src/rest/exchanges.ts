@@ -1,16 +1,14 @@
-import pLimit from "p-limit";
 import type { Query } from "./batches.ts";
-import type { Answering, Caller, Client } from "./client.ts";
+import type { Upstream } from "./client.ts";
 import type { Command, Get } from "./endpoint.ts";
 import { UpstreamError } from "./errors.ts";
 import type { AnyRow, Server } from "./profile.ts";
+import type { StreamedResponse } from "./transport.ts";
 
 export interface ExchangeSettings {
   readonly server: Server;
   /** Most exchanges of one GraphQL request. */
   readonly maxExchanges: number;
-  /** Most exchanges of one GraphQL request at a time. */
-  readonly width: number;
 }
 
 /** What one GraphQL request may send to the service: rows as this server spells them, counted and bounded. */
@@ -19,62 +17,60 @@ export interface Exchanges {
   readonly take: <At, Part>(
     row: Get<At, undefined>,
     at: At,
-    part: (answering: Answering) => Promise<Part>,
+    read: (response: StreamedResponse) => Promise<Part>,
   ) => Promise<Part>;
   readonly send: <At, Answer, Body>(row: Command<At, Answer, Body>, at: At, body: Body) => Promise<Answer>;
   /** The same on behalf of somebody else, within the same bounds. */
   readonly as: (token: string) => Exchanges;
 }
 
-export function openExchanges(client: Client, caller: Caller, settings: ExchangeSettings): Exchanges {
-  const limit = pLimit(settings.width);
+export function openExchanges(
+  upstream: Upstream,
+  token: string | null,
+  settings: ExchangeSettings,
+): Exchanges {
   let spent = 0;
 
-  const spend = async <Row extends AnyRow, Answer>(
-    row: Row,
-    who: Caller,
-    act: (spelled: Row) => Promise<Answer>,
-  ): Promise<Answer> => {
+  /** The row as this server spells it, when the caller may ask for it and the budget allows. */
+  const spend = <Row extends AnyRow>(row: Row, as: string | null): Row => {
     const spelled = offered(settings.server, row);
-    if (who.token === null && !isAnonymous(row)) {
+    if (as === null && !isAnonymous(row)) {
       throw new UpstreamError(
         "UNAUTHENTICATED",
         "Expected the header `Authorization: token <token>`, got none that can be used. The mutation `login` gives a token.",
       );
     }
-    return limit(() => {
-      if (++spent > settings.maxExchanges) {
-        throw new UpstreamError(
-          "REQUEST_LIMIT_EXCEEDED",
-          `This operation needs more than ${settings.maxExchanges} requests to the service; ask for less at once.`,
-        );
-      }
-      return act(spelled);
-    });
+    if (++spent > settings.maxExchanges) {
+      throw new UpstreamError(
+        "REQUEST_LIMIT_EXCEEDED",
+        `This operation needs more than ${settings.maxExchanges} requests to the service; ask for less at once.`,
+      );
+    }
+    return spelled;
   };
 
-  const exchangesOf = (who: Caller): Exchanges => ({
-    ask: (row, at, query) =>
-      spend(row, who, (spelled) =>
-        client.ask({ row: spelled, path: spelled.fill(at) + searchOf(query) }, who),
-      ),
-    take: (row, at, part) =>
-      spend(row, who, (spelled) => client.take({ row: spelled, path: spelled.fill(at) }, who, part)),
-    send: (row, at, body) =>
-      spend(row, who, (spelled) =>
-        client.ask(
-          {
-            row: spelled,
-            path: spelled.fill(at),
-            body: spelled.encode(body),
-            secret: spelled.secretOf(body),
-          },
-          row.anonymous ? { ...who, token: null } : who,
-        ),
-      ),
-    as: (token) => exchangesOf({ ...who, token }),
+  const exchangesOf = (as: string | null): Exchanges => ({
+    ask: async (row, at, query) => {
+      const spelled = spend(row, as);
+      return upstream.json({ row: spelled, path: spelled.fill(at) + searchOf(query), token: as });
+    },
+    take: async (row, at, read) => {
+      const spelled = spend(row, as);
+      return upstream.readPart({ row: spelled, path: spelled.fill(at), token: as }, read);
+    },
+    send: async (row, at, body) => {
+      const spelled = spend(row, as);
+      return upstream.json({
+        row: spelled,
+        path: spelled.fill(at),
+        body: spelled.encode(body),
+        secret: spelled.secretOf(body),
+        token: row.anonymous ? null : as,
+      });
+    },
+    as: (other) => exchangesOf(other),
   });
-  return exchangesOf(caller);
+  return exchangesOf(token);
 }
 
 const isAnonymous = (row: AnyRow) => "anonymous" in row && row.anonymous;

@@ -20,7 +20,7 @@ interface Started {
 
 export interface LoaderSettings {
   readonly batchOf: (row: AnyRow) => Batch | null;
-  /** Called when the server refuses what a batch asks: it is not asked so again. */
+  /** Called when the server refuses what a batch asks and answers the single reads. */
   readonly refuse: (batch: Batch) => void;
 }
 
@@ -66,12 +66,22 @@ export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderS
       companies(batch, asked).flatMap((company) => {
         const [first, ...others] = company;
         const list = batch.ask(exchanges.ask, [first.read, ...others.map(({ read }) => read)]);
-        return company.map((each): [Asked, Promise<unknown>] => [each.asked, pick(batch, list, each, alone)]);
+        const readSingles = () => Promise.all(company.map(({ asked: each }) => alone(each)));
+        list.catch((fault: unknown) => learnFrom(batch, fault, readSingles));
+        return company.map((each): [Asked, Promise<unknown>] => [each.asked, pick(list, each, alone)]);
       }),
     );
 
+  /** Where each record can be read although their list cannot, it is the question that the server does not take. */
+  const learnFrom = (batch: Batch, fault: unknown, readSingles: () => Promise<unknown>): void => {
+    if (!(fault instanceof UpstreamError) || !REFUSALS.has(fault.code)) return;
+    readSingles().then(
+      () => refuse(batch),
+      () => {},
+    );
+  };
+
   const pick = async (
-    batch: Batch,
     list: Promise<(read: RunRead) => unknown>,
     { asked, read }: Member,
     alone: (asked: Asked) => Promise<unknown>,
@@ -81,7 +91,6 @@ export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderS
       return (await list)(read) ?? alone(asked);
     } catch (fault) {
       if (!(fault instanceof UpstreamError) || !MENDABLE.has(fault.code)) throw fault;
-      if (REFUSALS.has(fault.code)) refuse(batch);
       return alone(asked);
     }
   };

@@ -1,6 +1,6 @@
 import type { Get } from "./endpoint.ts";
 import { InputError, UpstreamError } from "./errors.ts";
-import type { Page } from "./records.ts";
+import { LONGEST_PAGE, type Page } from "./records.ts";
 import type { Query } from "./batches.ts";
 import type { Session, Wants } from "./session.ts";
 
@@ -13,8 +13,10 @@ export interface Slice<Item> {
 }
 
 export interface SliceRequest {
-  /** How many items; null: the first upstream page, exactly one request. */
+  /** How many items; null: those of the first upstream page, exactly one request. */
   readonly first: number | null;
+  /** Most items where `first` is null, and the longest page that a cursor can ask the service for. */
+  readonly most: number;
   /** A cursor of an earlier slice; null: from the start. */
   readonly after: string | null;
 }
@@ -51,19 +53,20 @@ interface Step<Item> {
   readonly next: Position | null;
 }
 
-/** Walks the pages of a list until it has `first` items, which may be infinite; null: the first page as it comes. */
+/** Walks the pages of a list until it has `first` items; null: as many as the first page holds, `most` at most. */
 export async function slice<At, Item>(
   session: Session,
   list: List<At, Item>,
-  { first, after }: SliceRequest,
+  { first, most, after }: SliceRequest,
 ): Promise<Slice<Item>> {
-  const start = after === null ? START : parseCursor(after);
-  const wanted = first ?? Number.POSITIVE_INFINITY;
+  const start = after === null ? START : parseCursor(after, most);
+  const wanted = first ?? most;
   const items: { cursor: string; item: Item }[] = [];
   let beginning: Page<Item> | null = null;
   let hasNext = false;
 
-  for await (const { page, rest, behind, next } of walk(session, list, start, () => wanted - items.length)) {
+  const missing = () => (first === null ? Number.POSITIVE_INFINITY : first - items.length);
+  for await (const { page, rest, behind, next } of walk(session, list, start, missing)) {
     beginning ??= page;
     const taken = rest.slice(0, wanted - items.length);
     for (const [index, item] of taken.entries()) items.push({ cursor: formatCursor(behind(index)), item });
@@ -72,6 +75,14 @@ export async function slice<At, Item>(
   }
   // A cursor lies behind an item, so whoever gives one has something in front.
   return { items, hasNext, hasPrevious: after !== null, count: beginning?.count ?? null };
+}
+
+/** All pages of a list, one after the other. */
+export async function* pagesOf<At, Item>(
+  session: Session,
+  list: List<At, Item>,
+): AsyncGenerator<readonly Item[]> {
+  for await (const { rest } of walk(session, list, START, () => Number.POSITIVE_INFINITY)) yield rest;
 }
 
 async function* walk<At, Item>(
@@ -132,7 +143,8 @@ async function stepByOffset<At, Item>(
   };
 }
 
-const offsetOf = ({ query, skip }: Position) => (Number(query["offset"]) || 0) + skip;
+const offsetOf = ({ query: { offset = "" }, skip }: Position) =>
+  (/^\d+$/.test(offset) ? Number(offset) : 0) + skip;
 const positionAt = (offset: number): Position => ({ query: { offset: `${offset}` }, skip: 0 });
 
 const circle = (route: string) =>
@@ -180,12 +192,35 @@ const formatCursor = ({ query, skip }: Position) =>
 
 const LONGEST_CURSOR = 1_000;
 
-function parseCursor(cursor: string): Position {
+/** Reads a cursor, which anybody can write: it asks for no longer page than `most`. Throws `InputError`. */
+function parseCursor(cursor: string, most: number): Position {
   const text = cursor.length > LONGEST_CURSOR ? "" : Buffer.from(cursor, "base64url").toString("utf8");
   const found = /^([^#]*)#(\d{1,9})$/.exec(text);
   const query = pageParameters(new URLSearchParams(found?.[1]));
-  if (!found || serialize(query) !== found[1]) {
+  const skip = Number(found?.[2]);
+  if (!found || serialize(query) !== found[1] || skip > LONGEST_PAGE || isTooFar(query)) {
     throw new InputError(`after: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`);
   }
-  return { query, skip: Number(found[2]) };
+  return withinPage({ query, skip }, most);
+}
+
+/** Ten digits: no list is so long, and databases refuse what does not fit into their integers. */
+const isTooFar = ({ offset = "", page = "" }: Query) => /\d{10}/.test(`${offset} ${page}`);
+
+const isSize = (text: string, most: number) => /^\d{1,9}$/.test(text) && Number(text) <= most;
+
+/**
+ * The same place in pages of at most `most`. A server's own links can ask for longer ones (metrics of known servers:
+ * 300,000). Where places are counted in items, a shorter page begins at the very place. Elsewhere the size is left out:
+ * the server takes its own, which is that of its links, because no request asks for another.
+ */
+function withinPage({ query, skip }: Position, most: number): Position {
+  const { limit, page_size: size, ...place } = query;
+  if (isSize(limit ?? "1", most) && isSize(size ?? "1", most)) return { query, skip };
+  const { offset = "0", page, cursor } = place;
+  const countsItems =
+    limit !== undefined && page === undefined && cursor === undefined && /^\d+$/.test(offset);
+  return countsItems
+    ? { query: { limit: `${most}`, offset: `${Number(offset) + skip}` }, skip: 0 }
+    : { query: place, skip };
 }

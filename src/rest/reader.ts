@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { UpstreamError } from "./errors.ts";
 
 /**
@@ -8,6 +8,9 @@ import { UpstreamError } from "./errors.ts";
 export type Reader<Answer> =
   | { readonly form: "json"; readonly read: (body: unknown) => Reading<Answer> }
   | { readonly form: "text" | "bytes" | "nothing"; readonly read: () => Reading<Answer> };
+
+export type AnswerOf<Row extends Reader<unknown>> =
+  ReturnType<Row["read"]> extends Reading<infer Answer> ? Answer : never;
 
 /** An answer and the places in it that had a wrong type and read as null, such as `results.3.started_at`. */
 export interface Reading<out Answer> {
@@ -30,6 +33,37 @@ export const json = <Schema extends z.ZodType>(schema: Schema): Reader<z.output<
 });
 
 /**
+ * Reads a JSON answer that holds a list of records under a key. The schema takes the list for a list of anything;
+ * its records are read one by one, so that faults are counted while they are found: a schema of the whole would
+ * collect millions of them first.
+ */
+export const jsonWithRows = <
+  Schema extends z.ZodObject,
+  Key extends keyof z.output<Schema> & string,
+  Row extends z.ZodType,
+>(
+  schema: Schema,
+  key: Key,
+  row: Row,
+): Reader<WithRows<z.output<Schema>, Key, z.output<Row>>> => ({
+  form: "json",
+  read: (body) => {
+    const { answer, faults } = readTolerantly(schema, body);
+    const list: unknown = answer[key];
+    const rows = Array.isArray(list) ? readEach(row, list, { place: key, faults }) : list;
+    if (rows === UNREADABLE && !takesNull(schema.shape[key])) throw outsideTheDocument(faults.at(-1) ?? key);
+    const read = key in answer ? { ...answer, [key]: rows === UNREADABLE ? null : rows } : answer;
+    // Under the key are the rows now, or what the schema takes instead of a list.
+    return { answer: read as WithRows<typeof answer, Key, z.output<Row>>, faults };
+  },
+});
+
+/** A record whose list under a key is one of rows; null or absent only where the list may be that. */
+type WithRows<Whole, Key extends keyof Whole, Row> = Omit<Whole, Key> & {
+  readonly [Each in Key]: readonly Row[] | Extract<Whole[Each], null | undefined>;
+};
+
+/**
  * Parses, and where a value has the wrong type reads it as null; where null is not possible either,
  * its parent becomes null, and so on outwards, as GraphQL does it with its own nulls.
  * Throws `UpstreamError` when that reaches the record itself. The body is left as it came.
@@ -37,41 +71,89 @@ export const json = <Schema extends z.ZodType>(schema: Schema): Reader<z.output<
 export function readTolerantly<Schema extends z.ZodType>(
   schema: Schema,
   body: unknown,
-): Reading<z.output<Schema>> {
-  const first = schema.safeParse(body);
-  if (first.success) return { answer: first.data, faults: [] };
-
-  // So many wrong values are no slips of a server that answers what it should.
-  if (first.error.issues.length > MOST_FAULTS)
-    throw outsideTheDocument(nameOf(first.error.issues[0]?.path ?? []));
-  const mended: unknown = structuredClone(body);
-  const faults = new Set<string>();
-  const nulled = new Set<string>();
-  let { issues } = first.error;
-  for (;;) {
-    const round = new Set<string>();
-    for (const { path } of issues) {
-      if (prefixes(path).some((prefix) => round.has(prefix))) continue;
-      const depth = prefixes(path).findLastIndex((prefix) => !nulled.has(prefix)) + 1;
-      if (depth === 0) throw outsideTheDocument([...faults][0] ?? nameOf(path));
-      put(mended, path.slice(0, depth));
-      round.add(nameOf(path.slice(0, depth)));
-      faults.add(nameOf(path));
-    }
-    for (const place of round) nulled.add(place);
-    const next = schema.safeParse(mended);
-    if (next.success) return { answer: next.data, faults: [...faults] };
-    ({ issues } = next.error);
-  }
+): Reading<z.output<Schema>> & { readonly faults: string[] } {
+  const faults: string[] = [];
+  const answer = readPart(schema, body, { place: "", faults });
+  if (answer === UNREADABLE) throw outsideTheDocument(faults.at(-1) ?? "");
+  // Every part of it came out of its own schema, or is a null that the schema takes.
+  return { answer: answer as z.output<Schema>, faults };
 }
 
-/** Most values of one answer that are read as null because of their type. */
+/** Most values of one answer that are read as null because of their type: more are no slips of a server. */
 const MOST_FAULTS = 1_000;
 
-const nameOf = (path: readonly PropertyKey[]) => path.map(String).join(".");
+/** Where in an answer a part stands, and the faults found so far; the last one is why something is unreadable. */
+interface Here {
+  readonly place: string;
+  readonly faults: string[];
+}
 
-/** `a`, `a.b`, `a.b.c` for the path a, b, c. */
-const prefixes = (path: readonly PropertyKey[]) => path.map((_, end) => nameOf(path.slice(0, end + 1)));
+const UNREADABLE = Symbol("neither of its type nor null");
+
+/** A part of an answer. What is wrong in an object is looked for key by key, and nothing is copied for it. */
+function readPart(schema: z.ZodType, value: unknown, here: Here): unknown {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  if (schema instanceof z.ZodPipe) {
+    const read = readPart(schema.in as z.ZodType, value, here);
+    return read === UNREADABLE ? read : (schema.out as z.ZodType).parse(read);
+  }
+  const fields = fieldsIn(schema);
+  const record = fields && isObject(value) ? readFields(fields, value, here) : null;
+  if (record === null) tell(here, parsed.error.issues[0]?.path ?? []);
+  if (record !== null && record !== UNREADABLE) return record;
+  return takesNull(schema) ? null : UNREADABLE;
+}
+
+function readFields(
+  fields: z.ZodObject,
+  value: Record<string, unknown>,
+  { place, faults }: Here,
+): Record<string, unknown> | typeof UNREADABLE {
+  const record: Record<string, unknown> = {};
+  for (const [key, field] of Object.entries<z.ZodType>(fields.shape)) {
+    if (!(key in value) && field.safeParse(undefined).success) continue;
+    const read = readPart(field, value[key], { place: below(place, key), faults });
+    if (read === UNREADABLE) return UNREADABLE;
+    record[key] = read;
+  }
+  return record;
+}
+
+function readEach(
+  row: z.ZodType,
+  list: readonly unknown[],
+  { place, faults }: Here,
+): unknown[] | typeof UNREADABLE {
+  const rows: unknown[] = [];
+  for (const [index, value] of list.entries()) {
+    const read = readPart(row, value, { place: below(place, index), faults });
+    if (read === UNREADABLE) return UNREADABLE;
+    rows.push(read);
+  }
+  return rows;
+}
+
+/** The object that a schema is about: itself, or what it takes beside null and nothing. */
+function fieldsIn(schema: z.ZodType): z.ZodObject | null {
+  if (schema instanceof z.ZodObject) return schema;
+  return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
+    ? fieldsIn(schema.unwrap() as z.ZodType)
+    : null;
+}
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const takesNull = (schema: z.ZodType | undefined) => schema?.safeParse(null).success === true;
+
+const below = (place: string, key: PropertyKey) => (place === "" ? String(key) : `${place}.${String(key)}`);
+
+/** Throws `UpstreamError` when there are too many. */
+function tell({ place, faults }: Here, path: readonly PropertyKey[]): void {
+  faults.push(path.reduce(below, place));
+  if (faults.length > MOST_FAULTS) throw outsideTheDocument(faults[0] ?? place);
+}
 
 const outsideTheDocument = (place: string) =>
   new UpstreamError(
@@ -81,15 +163,8 @@ const outsideTheDocument = (place: string) =>
       : `The service's answer cannot be used: ${place} is missing or of another type than documented.`,
   );
 
-function put(root: unknown, path: readonly PropertyKey[]): void {
-  let parent = root;
-  for (const key of path.slice(0, -1)) parent = Reflect.get(Object(parent), key);
-  const last = path.at(-1);
-  if (last !== undefined && typeof parent === "object" && parent !== null) Reflect.set(parent, last, null);
-}
-
 /** Deepest nesting of an answer: the documented ones have six levels. Deeper ones break what walks them. */
-const DEEPEST = 200;
+export const DEEPEST = 200;
 
 /**
  * Parses JSON text. Python's encoder writes `NaN` and `Infinity`, which are no JSON: they read as null.

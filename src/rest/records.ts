@@ -1,6 +1,19 @@
-import { parse as parseYaml } from "yaml";
 import { z } from "zod";
-import { json, readTolerantly } from "./reader.ts";
+import { type AnswerOf, isObject, json, jsonWithRows } from "./reader.ts";
+import { Config, configOf, Content, type RunConfig } from "./run-config.ts";
+import {
+  byName,
+  flag,
+  id,
+  integer,
+  list,
+  number,
+  text,
+  texts,
+  timestamp,
+  unstated,
+  withRaw,
+} from "./values.ts";
 
 /*
  * One reader for each record of the document's "Resources and their fields", keys in its order and spelling.
@@ -8,60 +21,13 @@ import { json, readTolerantly } from "./reader.ts";
  * an unknown key is dropped. So `key in record` tells what arrived.
  */
 
-const id = z.int();
-const text = z.string().nullish();
-/** What GraphQL calls an Int. */
-const integer = z.int32().nullish();
-const number = z.number().nullish();
-const flag = z.boolean().nullish();
-/** ISO 8601 as the service wrote it: microseconds and offset would not survive a Date. */
-const timestamp = text;
-/** A shape that the document does not show. */
-const unstated = z.unknown().optional();
+/** Longest list of records that is looked at: what the bytes of an answer could hold at most, if they were real. */
+export const LONGEST_PAGE = 100_000;
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-const object = z.custom<Record<string, unknown>>(isObject);
-/** Names are data: a Map cannot be hurt by `__proto__`. */
-const byName = object
-  .transform((values): ReadonlyMap<string, unknown> => new Map(Object.entries(values)))
-  .nullish();
-
-/** The documented keys of an object, tolerantly read, beside the whole of it as received. */
-const withRaw = <Shape extends z.ZodType>(shape: Shape) =>
-  object.transform((raw) => ({ known: readTolerantly(shape, raw).answer, raw })).nullish();
-
-const Config = withRaw(
-  z.object({
-    build: z.object({ image: text, build_steps: z.array(z.string()).nullish() }).nullish(),
-    version: integer,
-    kind: text,
-    run: z.object({ cmd: text }).nullish(),
-  }),
+/** A list of records, which are read one by one. A list of a million things that are no records is one fault. */
+const rows = z.custom<readonly unknown[]>(
+  (value) => Array.isArray(value) && value.length <= LONGEST_PAGE && value.every(isObject),
 );
-export type ConfigRecord = NonNullable<z.output<typeof Config>>;
-
-/** Newer servers write `config` as text in `content` and `declarations` as `params`. */
-const renamedByLaterReleases = (record: unknown): unknown => {
-  if (!isObject(record)) return record;
-  const { content, params } = record;
-  return {
-    ...record,
-    ...("config" in record || !("content" in record) ? {} : { config: parseConfig(content) }),
-    ...("declarations" in record || !("params" in record) ? {} : { declarations: params }),
-  };
-};
-
-function parseConfig(content: unknown): unknown {
-  if (typeof content !== "string") return content;
-  try {
-    // A warning would quote the text on the process's stderr.
-    return parseYaml(content, { logLevel: "error" });
-  } catch {
-    // Text that is no YAML tells nothing about the configuration.
-    return null;
-  }
-}
 
 /** What all four kinds of run carry, and (with fewer keys) the jobs of experiments. */
 const Tracked = {
@@ -80,27 +46,51 @@ const Runnable = {
   user: text,
   description: text,
   project: text,
-  tags: z.array(z.string()).nullish(),
+  tags: texts,
   bookmarked: flag,
 };
 export type TrackedRecord = z.output<z.ZodObject<typeof Tracked>>;
 export type RunnableRecord = z.output<z.ZodObject<typeof Runnable>>;
 
-export type ExperimentRecord = z.output<typeof ExperimentFields>;
-const ExperimentFields = z.object({
-  ...Runnable,
-  original: text,
-  experiment_group: text,
-  build_job: text,
-  config: Config,
-  declarations: unstated,
-  resources: unstated,
-  last_metric: byName,
-  num_jobs: integer,
-  is_clone: flag,
-  has_tensorboard: flag,
-});
-const ExperimentSchema = z.preprocess(renamedByLaterReleases, ExperimentFields);
+interface LaterNames {
+  readonly config?: RunConfig | null | undefined;
+  readonly content?: z.output<typeof Content>;
+  readonly declarations?: unknown;
+  readonly params?: unknown;
+}
+
+/**
+ * Newer servers write `config` as text in `content`, and `declarations` as `params`. A record with both is read by the
+ * old key; a key that arrived under neither name stays absent.
+ */
+function underOldNames<Record extends LaterNames>(record: Record): Record {
+  const { content, params } = record;
+  if (content === undefined && params === undefined) return record;
+  return {
+    ...record,
+    ...("config" in record || content === undefined ? {} : { config: configOf(content) }),
+    ...("declarations" in record || params === undefined ? {} : { declarations: params }),
+  };
+}
+
+const ExperimentSchema = z
+  .object({
+    ...Runnable,
+    original: text,
+    experiment_group: text,
+    build_job: text,
+    config: Config,
+    content: Content,
+    declarations: unstated,
+    params: unstated,
+    resources: unstated,
+    last_metric: byName,
+    num_jobs: integer,
+    is_clone: flag,
+    has_tensorboard: flag,
+  })
+  .transform(underOldNames);
+export type ExperimentRecord = z.output<typeof ExperimentSchema>;
 
 /** Statuses of all kinds; each kind names what the status belongs to under a key of its own. */
 const StatusSchema = z.object({
@@ -125,30 +115,34 @@ const ExperimentJobSchema = z.object({
 });
 export type ExperimentJobRecord = z.output<typeof ExperimentJobSchema>;
 
-export type JobRecord = z.output<typeof JobFields>;
-const JobFields = z.object({
-  ...Runnable,
-  build_job: text,
-  is_clone: flag,
-  original: text,
-  config: Config,
-  resources: unstated,
-  node_scheduled: text,
-});
-const JobSchema = z.preprocess(renamedByLaterReleases, JobFields);
+const JobSchema = z
+  .object({
+    ...Runnable,
+    build_job: text,
+    is_clone: flag,
+    original: text,
+    config: Config,
+    content: Content,
+    resources: unstated,
+    node_scheduled: text,
+  })
+  .transform(underOldNames);
+export type JobRecord = z.output<typeof JobSchema>;
 
-export type BuildRecord = z.output<typeof BuildFields>;
-const BuildFields = z.object({
-  ...Runnable,
-  config: Config,
-  resources: unstated,
-  node_scheduled: text,
-  num_jobs: integer,
-  num_experiments: integer,
-  dockerfile: text,
-  commit: text,
-});
-const BuildSchema = z.preprocess(renamedByLaterReleases, BuildFields);
+const BuildSchema = z
+  .object({
+    ...Runnable,
+    config: Config,
+    content: Content,
+    resources: unstated,
+    node_scheduled: text,
+    num_jobs: integer,
+    num_experiments: integer,
+    dockerfile: text,
+    commit: text,
+  })
+  .transform(underOldNames);
+export type BuildRecord = z.output<typeof BuildSchema>;
 
 const Hptuning = withRaw(
   z.object({
@@ -190,7 +184,7 @@ export const GROUP_COUNTERS = [
 ] as const satisfies readonly (keyof GroupRecord)[];
 
 /** A machine is known by its name: without one it cannot be shown. */
-const Summary = {
+const SummarySchema = z.object({
   uuid: text,
   sequence: integer,
   name: z.string(),
@@ -200,10 +194,9 @@ const Summary = {
   memory: number,
   cpu: number,
   n_gpus: integer,
-};
-const NodeSchema = z.object({
-  ...Summary,
-  gpus: z.array(z.unknown()).nullish(),
+});
+const NodeSchema = SummarySchema.extend({
+  gpus: list,
   docker_version: text,
   kubelet_version: text,
   os_image: text,
@@ -233,29 +226,14 @@ const ClusterSchema = z.object({
     .nullish(),
   created_at: timestamp,
   updated_at: timestamp,
-  nodes: z.array(z.object(Summary)).nullish(),
+  nodes: rows.nullish(),
 });
-export type ClusterRecord = z.output<typeof ClusterSchema>;
 
 const UserSchema = z.object({ username: text, email: text, is_superuser: flag });
 export type UserRecord = z.output<typeof UserSchema>;
 
-/** Longest page that is looked at: what the bytes of an answer could hold at most, if its records were real. */
-const LONGEST_PAGE = 100_000;
-
-/** Looked at as a whole first: a list of a million things that are no records is one fault, not a million. */
-const listOfObjects = (list: unknown): unknown =>
-  Array.isArray(list) && list.length <= LONGEST_PAGE && list.every(isObject) ? list : null;
-
 const pageOf = <Item extends z.ZodType>(item: Item) =>
-  json(
-    z.object({
-      count: integer,
-      next: text,
-      previous: text,
-      results: z.preprocess(listOfObjects, z.array(item)),
-    }),
-  );
+  jsonWithRows(z.object({ count: integer, next: text, previous: text, results: rows }), "results", item);
 /** The envelope of every list: one page, and where the next one is. */
 export interface Page<Item> {
   readonly count?: number | null | undefined;
@@ -273,7 +251,8 @@ export const Job = json(JobSchema);
 export const Statuses = pageOf(StatusSchema);
 export const Build = json(BuildSchema);
 export const Group = json(GroupSchema);
-export const Cluster = json(ClusterSchema);
+export const Cluster = jsonWithRows(ClusterSchema, "nodes", SummarySchema);
+export type ClusterRecord = AnswerOf<typeof Cluster>;
 export const Node = json(NodeSchema);
 export const User = json(UserSchema);
 /** A project, as lists of projects tell of it. */

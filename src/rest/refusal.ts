@@ -1,8 +1,7 @@
-import { errors } from "undici";
-import { Cancelled, DeadlineError, UpstreamError, type UpstreamCode } from "./errors.ts";
+import { UpstreamError, type UpstreamCode } from "./errors.ts";
 import { parseJson } from "./reader.ts";
 
-interface AskedRow {
+export interface AskedRow {
   readonly method: string;
   readonly path: string;
   readonly anonymous?: boolean;
@@ -35,7 +34,7 @@ export function refusal(row: AskedRow, answer: Refusal): UpstreamError {
 const mayHaveHappened = ({ status }: Refusal): boolean =>
   (status >= 500 && status !== 503) || status === 302 || status === 303 || status === 304;
 
-interface Verdict {
+export interface Verdict {
   readonly code: UpstreamCode;
   readonly message: string;
 }
@@ -92,10 +91,22 @@ const LONGEST_QUOTE = 300;
 function complaint(answer: Refusal): string {
   if (isHtml(answer)) return "";
   try {
-    return sentences(parseJson(answer.text), []).join(" ");
+    return beginningOf(sentences(parseJson(answer.text), [])).join(" ");
   } catch {
     return "";
   }
+}
+
+/** So many that they are too long to be passed on: names of fields repeat, so 60 kB can say a gigabyte. */
+function beginningOf(complaints: Iterable<string>): string[] {
+  const begun: string[] = [];
+  let length = 0;
+  for (const sentence of complaints) {
+    begun.push(sentence);
+    length += sentence.length;
+    if (length > LONGEST_QUOTE) break;
+  }
+  return begun;
 }
 
 /** Words are passed on when they are short and cannot hold markup, a path or a secret. */
@@ -107,13 +118,16 @@ const isFitToQuote = (words: string, secrets: Refusal["secrets"]): boolean =>
 
 const UNNAMED = new Set(["detail", "non_field_errors"]);
 
-function sentences(body: unknown, path: readonly string[]): string[] {
-  if (typeof body === "string") return [path.length === 0 ? body : `${path.join(".")}: ${body}`];
-  if (Array.isArray(body)) return body.flatMap((item) => sentences(item, path));
-  if (typeof body !== "object" || body === null) return [];
-  return Object.entries(body).flatMap(([key, value]) =>
-    sentences(value, UNNAMED.has(key) ? path : [...path, key]),
-  );
+function* sentences(body: unknown, path: readonly string[]): Generator<string> {
+  if (typeof body === "string") {
+    yield path.length === 0 ? body : `${path.join(".")}: ${body}`;
+  } else if (Array.isArray(body)) {
+    for (const item of body) yield* sentences(item, path);
+  } else if (typeof body === "object" && body !== null) {
+    for (const [key, value] of Object.entries(body)) {
+      yield* sentences(value, UNNAMED.has(key) ? path : [...path, key]);
+    }
+  }
 }
 
 /** `Retry-After` in seconds, from a number or an HTTP date; null when it is neither. */
@@ -125,85 +139,3 @@ function secondsOf(retryAfter: string | null): number | null {
     : NaN;
   return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - Date.now()) / 1000));
 }
-
-/** Codes of failures before anything was sent: the command cannot have happened. */
-const NOT_SENT =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|EPROTO|ERR_(?:SSL|TLS)_\w+|CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+)$/;
-const TIMEOUT = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
-/** Codes of zlib and brotli. */
-const DECODING = /^(?:Z_|ERR_(?:_|BROTLI|ZLIB))/;
-/** Codes of the operating system, of undici, and of a stream that ends before its time. */
-const CONNECTION = /^(?:E[A-Z]+$|UND_ERR_|ERR_STREAM_)/;
-
-/**
- * A failure of the connection or of reading the answer. The cause stays out of the message: it names hosts.
- * A slip of our own is handed back as it is.
- */
-export function noAnswer(row: AskedRow, cause: unknown): Error {
-  if (cause instanceof UpstreamError || cause instanceof Cancelled) return cause;
-  const code = codeOf(cause);
-  const told = (kind: UpstreamCode, message: string) =>
-    new UpstreamError(
-      kind,
-      message,
-      {
-        upstream: { method: row.method, route: row.path },
-        ...(row.method !== "GET" && !NOT_SENT.test(code) ? { outcome: "unknown" } : {}),
-      },
-      cause,
-    );
-  if (TIMEOUT.test(code) || isTimeout(cause))
-    return told("UPSTREAM_TIMEOUT", "The service did not answer in time.");
-  if (cause instanceof TooLarge)
-    return told("UPSTREAM_BAD_RESPONSE", `The service's answer is ${cause.message}.`);
-  if (DECODING.test(code) || cause instanceof errors.HTTPParserError || isTooManyEncodings(cause)) {
-    return told("UPSTREAM_BAD_RESPONSE", "The service's answer cannot be decoded.");
-  }
-  if (NOT_SENT.test(code) || CONNECTION.test(code)) {
-    return told("UPSTREAM_UNAVAILABLE", "The service is out of reach.");
-  }
-  return cause instanceof Error ? cause : new TypeError("something other than an error was thrown");
-}
-
-/** The one failure of undici's that has no code. */
-const isTooManyEncodings = (cause: unknown): boolean =>
-  cause instanceof Error && cause.message.startsWith("too many content-encodings");
-
-/** What `AbortSignal.timeout` aborts with. */
-export const isTimeout = (reason: unknown): boolean =>
-  reason instanceof DOMException && reason.name === "TimeoutError";
-
-/** An answer that is longer than the limit. */
-export class TooLarge extends Error {}
-
-const codeOf = (cause: unknown): string =>
-  typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
-
-/** Longest pause before a second try, in milliseconds. A service that asks for more is told of, not waited for. */
-const LONGEST_PAUSE = 2_000;
-
-/** Failures that speak against the service: out of reach, not ready, or silent. Not a refusal, nor a caller that left. */
-export const isOutage = (fault: Error): boolean =>
-  fault instanceof UpstreamError &&
-  !(fault instanceof DeadlineError) &&
-  (fault.code === "UPSTREAM_UNAVAILABLE" || fault.code === "UPSTREAM_TIMEOUT");
-
-/** Failures that a second try can mend. */
-export const isTransient = (fault: Error): boolean =>
-  fault instanceof UpstreamError &&
-  fault.code === "UPSTREAM_UNAVAILABLE" &&
-  pauseAskedBy(fault) <= LONGEST_PAUSE;
-
-/** How long to pause before a try, in milliseconds: full jitter, and at least as long as the service asks for. */
-export const pauseBefore = (attempt: number, fault: unknown): number =>
-  Math.max(pauseAskedBy(fault), Math.random() * Math.min(LONGEST_PAUSE, 100 * 2 ** (attempt - 1)));
-
-/** How long the service asks to be left alone, in milliseconds. */
-export const pauseAskedBy = (fault: unknown): number =>
-  fault instanceof UpstreamError ? (fault.facts.retryAfterSeconds ?? 0) * 1000 : 0;
-
-/** Whether the service says that it was asked too often, and when to come again. */
-export const isThrottled = (fault: unknown): boolean =>
-  fault instanceof UpstreamError &&
-  fault.code === "RATE_LIMITED" &&
-  fault.facts.retryAfterSeconds !== undefined;

@@ -1,93 +1,76 @@
-import {
-  bulkhead,
-  BulkheadRejectedError,
-  DelegateBackoff,
-  handleWhen,
-  type IRetryBackoffContext,
-  retry,
-} from "cockatiel";
 import { type Breaker, CircuitOpen, createBreaker } from "./breaker.ts";
 import { DeadlineError, UpstreamError } from "./errors.ts";
-import { isOutage, isTransient, pauseBefore } from "./refusal.ts";
+import { isOutage, isThrottled, isTransient, pauseAskedBy, pauseBefore } from "./failure.ts";
+import { pause, type RequestScope } from "./scope.ts";
 
-export interface ResilienceSettings {
-  /** How many times a failed GET is tried again. */
-  readonly retries: number;
-  /** Exchanges at a time, over all callers. */
-  readonly connections: number;
-  /** Exchanges that may wait for their turn; beyond them the gateway is overloaded. */
-  readonly queue: number;
-}
-
-/** What the service's state looks like from here. */
-export interface Pressure {
-  readonly circuit: ReturnType<Breaker["circuit"]>;
-  readonly running: number;
-  readonly waiting: number;
-  readonly shed: number;
-}
-
-/** Opens at half of at least 20 exchanges in 10 seconds, and lets one through after 5. */
+/** Opens at half of at least 20 upstream requests in 10 seconds, and lets one through after 5. */
 const CIRCUIT = { seconds: 10, least: 20, share: 0.5, pauseMs: 5_000 };
 
-/** At most a tenth of the exchanges of the last 10 seconds may be second tries; a quiet gateway may make ten. */
+/** At most a tenth of the upstream requests of the last 10 seconds may be retries; a quiet gateway may make ten. */
 const RETRY_SHARE = 0.1;
 const RETRY_MINIMUM = 10;
 const RETRY_WINDOW_MS = 10_000;
 
 /** Keeps a slow or broken service from taking the gateway with it. One for each service. */
-export function createResilience({ retries, connections, queue }: ResilienceSettings) {
+export function createResilience({ retries }: { readonly retries: number }) {
   const breaker = createBreaker({ ...CIRCUIT, judge });
-  const lanes = bulkhead(connections, queue);
   const budget = createBudget();
-  const retrying = retry(
-    handleWhen((fault) => isTransient(fault) && budget.take()),
-    {
-      maxAttempts: retries,
-      backoff: new DelegateBackoff(({ attempt, result }: IRetryBackoffContext<unknown>) =>
-        pauseBefore(attempt, "error" in result ? result.error : null),
-      ),
-    },
-  );
-  let shed = 0;
 
-  /** One exchange in its lane, unless the service is known to be out or the lanes are full. */
-  const once = async <Answer>(attempt: () => Promise<Answer>): Promise<Answer> => {
+  /** One try, unless the service is known to be out. */
+  const attempt = async <Answer>(send: () => Promise<Answer>): Promise<Answer> => {
     try {
-      return await lanes.execute(() =>
-        breaker.run(() => {
-          budget.spend();
-          return attempt();
-        }),
-      );
+      return await breaker.run(() => {
+        budget.spend();
+        return send();
+      });
     } catch (fault) {
-      if (fault instanceof CircuitOpen) throw circuitIsOpen();
-      if (!(fault instanceof BulkheadRejectedError)) throw fault;
-      shed++;
-      throw new UpstreamError(
-        "SERVICE_OVERLOADED",
-        "The gateway has more to do than it can; try again later.",
-      );
+      throw fault instanceof CircuitOpen ? circuitIsOpen() : fault;
     }
   };
 
+  /**
+   * How long to wait before a request that failed is tried again, in milliseconds; null when that cannot help, or not
+   * in time. Throttling is these servers' way of life: what they ask for is waited for, once.
+   */
+  const pauseAfter = (
+    fault: unknown,
+    tries: number,
+    wasThrottled: boolean,
+    scope: RequestScope,
+  ): number | null => {
+    const fits = (ms: number) => (Date.now() + ms < scope.deadline ? ms : null);
+    if (isThrottled(fault)) return wasThrottled ? null : fits(pauseAskedBy(fault));
+    const mayRetry =
+      tries <= retries && isTransient(fault) && fits(pauseAskedBy(fault)) !== null && budget.take();
+    return mayRetry ? fits(pauseBefore(tries, fault)) : null;
+  };
+
   return {
-    once,
-    /** The same, tried again where that can help. Only for what may be sent twice. */
-    again: <Answer>(attempt: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> =>
-      retrying.execute(() => once(attempt), signal),
-    pressure: (): Pressure => ({
-      circuit: breaker.circuit(),
-      running: connections - lanes.executionSlots,
-      waiting: queue - lanes.queueSlots,
-      shed,
-    }),
+    attempt,
+
+    /** Tries a GET again where that can help. Nothing is held while it pauses, and the pause ends with the scope. */
+    withRetry: async <Answer>(scope: RequestScope, send: () => Promise<Answer>): Promise<Answer> => {
+      let wasThrottled = false;
+      for (let tries = 1; ; tries++) {
+        try {
+          return await send();
+        } catch (fault) {
+          const ms = pauseAfter(fault, tries, wasThrottled, scope);
+          if (ms === null) throw fault;
+          wasThrottled ||= isThrottled(fault);
+          await pause(ms, scope);
+        }
+      }
+    },
+
+    circuit: (): ReturnType<Breaker["circuit"]> => breaker.circuit(),
   };
 }
 
-/** An answer that refuses is an answer. A caller that left, or whose time was over, had none. */
+/** A response that refuses is a response. A caller that left had none, and neither had a gateway without descriptors. */
 function judge(fault: unknown): "out" | "there" | "nothing" {
   if (!(fault instanceof UpstreamError) || fault instanceof DeadlineError) return "nothing";
+  if (fault.code === "SERVICE_OVERLOADED") return "nothing";
   return isOutage(fault) ? "out" : "there";
 }
 
@@ -100,7 +83,7 @@ const circuitIsOpen = () =>
     },
   );
 
-/** Counts exchanges and second tries. Own code: cockatiel's retry has no budget over all calls. */
+/** Counts upstream requests and retries, over all callers. */
 function createBudget() {
   let since = Date.now();
   let spent = 0;

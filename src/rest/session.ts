@@ -1,14 +1,17 @@
 import type { Batch, Query, RunRead } from "./batches.ts";
-import type { Caller, Client } from "./client.ts";
+import type { Client } from "./client.ts";
 import type { Command, Get } from "./endpoint.ts";
 import { type Exchanges, type ExchangeSettings, openExchanges, searchOf } from "./exchanges.ts";
 import { createLoaders } from "./loaders.ts";
 import type { AnyRow } from "./profile.ts";
+import type { LearnedRefusals } from "./learned.ts";
+import type { RequestScope } from "./scope.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./window.ts";
 
 export interface SessionSettings extends ExchangeSettings {
-  /** Batches that the server refused. Shared by all sessions of a gateway. */
-  readonly refused: Set<Batch>;
+  /** Most upstream requests of one GraphQL request at a time. */
+  readonly width: number;
+  readonly refusals: LearnedRefusals;
 }
 
 export interface Wants {
@@ -34,14 +37,14 @@ export interface Session {
   as: (token: string) => Session;
 }
 
-export function openSession(client: Client, caller: Caller, settings: SessionSettings): Session {
-  const { server, refused } = settings;
+export function openSession(client: Client, scope: RequestScope, settings: SessionSettings): Session {
+  const { server, refusals, width } = settings;
   const batchOf = (row: AnyRow): Batch | null => {
     const batch = server.batchOf(row);
-    return batch && !refused.has(batch) ? batch : null;
+    return batch && !refusals.has(scope.party, batch) ? batch : null;
   };
   const forget = (exchanges: Exchanges) =>
-    createLoaders(exchanges, { batchOf, refuse: (batch) => void refused.add(batch) });
+    createLoaders(exchanges, { batchOf, refuse: (batch) => refusals.learn(scope.party, batch) });
 
   const sessionOf = (exchanges: Exchanges): Session => {
     let share = forget(exchanges);
@@ -72,5 +75,5 @@ export function openSession(client: Client, caller: Caller, settings: SessionSet
     };
   };
 
-  return sessionOf(openExchanges(client, caller, settings));
+  return sessionOf(openExchanges(client.open(scope, width), scope.token, settings));
 }

@@ -18,8 +18,8 @@ export interface LogWindow {
 
 /**
  * Cuts a window out of a log that streams in. Reads only as far as needed and leaves the rest unread;
- * holds little more than `maxBytes` at any time. A character is never cut: one that has not wholly arrived
- * is left for the next window.
+ * holds at most twice `maxBytes` at any time, and nothing of what lies in front of the window. A character is never
+ * cut: one that has not wholly arrived is left for the next window.
  */
 export async function readWindow(
   stream: Readable,
@@ -39,27 +39,26 @@ async function readOn(
   stream: Readable,
   { fromByte, maxBytes }: { fromByte: number; maxBytes: number },
 ): Promise<Cut> {
-  const chunks: Buffer[] = [];
+  const most = maxBytes + LONGEST_CHARACTER;
+  const held = createTail(most);
   let toSkip = fromByte;
-  let brokenOff = false;
-  let held = 0;
   // Leaving the loop destroys the stream: what is behind the window is not fetched.
   for await (const chunk of stream as AsyncIterable<Buffer>) {
-    const rest = chunk.subarray(Math.min(toSkip, chunk.length));
-    toSkip -= chunk.length - rest.length;
-    chunks.push(rest);
-    held += rest.length;
-    brokenOff = held >= maxBytes + LONGEST_CHARACTER;
-    if (brokenOff) break;
+    const skipped = Math.min(toSkip, chunk.length);
+    toSkip -= skipped;
+    held.add(chunk.subarray(skipped, skipped + most - held.length()));
+    if (held.length() === most) break;
   }
-  const bytes = Buffer.concat(chunks);
+  const bytes = held.bytes();
   // A window narrower than its first character still gets on by that character.
   const end = wholeCharacters(bytes, maxBytes) || (characterEnd(bytes, 0) ?? 0);
+  // A log that ends before the place it is to be read from has become shorter: its end is the place to read on.
+  const start = fromByte - toSkip;
   return {
     text: bytes.toString("utf8", 0, end),
-    startByte: fromByte,
-    endByte: fromByte + end,
-    hasMore: brokenOff || end < wholeCharacters(bytes, bytes.length),
+    startByte: start,
+    endByte: start + end,
+    hasMore: bytes.length === most || end < wholeCharacters(bytes, bytes.length),
   };
 }
 
@@ -67,16 +66,13 @@ async function readTail(
   stream: Readable,
   { tailLines, maxBytes }: { tailLines: number; maxBytes: number },
 ): Promise<Cut> {
-  const chunks: Buffer[] = [];
+  const held = createTail(maxBytes + LONGEST_CHARACTER);
   let total = 0;
-  let held = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
+    held.add(chunk);
     total += chunk.length;
-    held += chunk.length;
-    while (held - (chunks[0]?.length ?? 0) >= maxBytes) held -= chunks.shift()?.length ?? 0;
   }
-  const bytes = Buffer.concat(chunks);
+  const bytes = held.bytes();
   const end = wholeCharacters(bytes, bytes.length);
   const line = lineStart(bytes.subarray(0, end), tailLines);
   const isWhole = end - line <= maxBytes && (line > 0 || bytes.length === total);
@@ -86,6 +82,36 @@ async function readTail(
     startByte: total - bytes.length + start,
     endByte: total - bytes.length + end,
     hasMore: false,
+  };
+}
+
+/**
+ * The last bytes of what is added: at least `most` of them, at most twice as many. They are copied: a chunk may be a
+ * small view of a large buffer, and a million chunks of a byte each cost a hundred times what is in them.
+ */
+function createTail(most: number) {
+  let memory = Buffer.alloc(0);
+  let length = 0;
+
+  /** Grows in doubles, up to twice what is needed; then what is too old is forgotten, once for as many bytes. */
+  const makeRoom = (more: number) => {
+    const needed = length + more;
+    const kept = memory.subarray(needed > 2 * most ? needed - most : 0, length);
+    if (memory.length < 2 * most) {
+      memory = Buffer.allocUnsafe(Math.min(2 * most, Math.max(2 * memory.length, needed)));
+    }
+    kept.copy(memory);
+    length = kept.length;
+  };
+
+  return {
+    add: (chunk: Buffer) => {
+      const added = chunk.subarray(Math.max(0, chunk.length - most));
+      if (length + added.length > memory.length) makeRoom(added.length);
+      length += added.copy(memory, length);
+    },
+    length: () => length,
+    bytes: () => memory.subarray(0, length),
   };
 }
 
@@ -114,6 +140,7 @@ const lengthFrom = (byte: number) =>
 
 /** Where the character ends that begins here; null when it has not wholly arrived. A broken one ends where it breaks. */
 function characterEnd(bytes: Buffer, start: number): number | null {
+  if (start >= bytes.length) return null;
   const whole = start + lengthFrom(bytes[start] ?? 0);
   let end = start + 1;
   while (end < whole && isContinuation(bytes[end])) end++;

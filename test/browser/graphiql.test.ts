@@ -2,8 +2,7 @@ import { existsSync } from "node:fs";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { startDemoGateway } from "../harness.ts";
-
-const PATIENCE = { timeout: 30_000 };
+import { PATIENT } from "../patience.ts";
 
 const PLACES = [
   process.env["CHROMIUM"],
@@ -26,6 +25,7 @@ async function open(url: string): Promise<{ page: Page; elsewhere: string[] }> {
   });
   onTestFinished(() => browser.close());
   const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+  page.setDefaultTimeout(PATIENT.timeout);
   // No internet: whatever does not come from the gateway does not come.
   const elsewhere: string[] = [];
   await page.route("**/*", (route) => {
@@ -48,7 +48,7 @@ test.runIf(executablePath)(
       .poll(async () => {
         await tab.getByTitle("ExperimentPage").press("Enter");
         return tab.getAttribute("aria-selected");
-      }, PATIENCE)
+      }, PATIENT)
       .toBe("true");
     await page.getByRole("button", { name: /execute query/i }).click();
     const answer = page.locator(".graphiql-response");
@@ -68,5 +68,4 @@ test.runIf(executablePath)(
     const directory = process.env["PICTURE"];
     if (directory) await page.screenshot({ path: `${directory}/graphiql.png` });
   },
-  60_000,
 );

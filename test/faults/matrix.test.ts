@@ -19,6 +19,7 @@ import {
   startFaultServer,
   trickle,
 } from "../harness-faults.ts";
+import { withDeadline } from "../patience.ts";
 
 const TOKEN = "c4nary.T0ken";
 const OUTPUTS = "outputs";
@@ -209,6 +210,8 @@ interface Scene {
   readonly route: RegExp;
   /** Another host, to which nobody may connect. */
   readonly elsewhere: string;
+  /** How long an answer may take to begin, where the row has a deadline. */
+  readonly deadlineMs: number;
 }
 type Mend = void | (() => unknown);
 
@@ -219,7 +222,8 @@ interface Row {
   readonly bring: (scene: Scene) => Mend | Promise<Mend>;
   /** Nobody is there: nothing of the service's can be had. */
   readonly isAll?: boolean;
-  readonly env?: Record<string, string>;
+  /** Whether a deadline ends what the fault began. */
+  readonly hasDeadline?: boolean;
   readonly cells: Readonly<Record<Operation, string | null>>;
 }
 
@@ -240,7 +244,11 @@ const cells = (read: string, command: string, file: string, others: Partial<Row[
   ...others,
 });
 
-const QUICK = { UPSTREAM_HEADERS_TIMEOUT_MS: "150", UPSTREAM_TIMEOUT_MS: "300" };
+const deadlines = (deadlineMs: number) => ({
+  UPSTREAM_HEADERS_TIMEOUT_MS: `${deadlineMs}`,
+  UPSTREAM_TIMEOUT_MS: `${2 * deadlineMs}`,
+  UPSTREAM_IDLE_TIMEOUT_MS: `${2 * deadlineMs}`,
+});
 const PAGE = "<!DOCTYPE html><html><body>c4nary of /srv/tracking at db.internal</body></html>";
 const html = (status: number): Fault =>
   say({ status, text: PAGE, headers: { "content-type": "text/html; charset=utf-8" } });
@@ -298,7 +306,7 @@ const ROWS: readonly Row[] = [
   {
     name: "accepts and never answers",
     bring: at(hang),
-    env: QUICK,
+    hasDeadline: true,
     cells: { ...LATE, download: "UPSTREAM_TIMEOUT ×1" },
   },
   { name: "reset before headers", bring: at(reset), cells: OUT },
@@ -316,10 +324,15 @@ const ROWS: readonly Row[] = [
   {
     name: "content-length too long, then silent",
     bring: at(promiseTooMuch("is silent")),
-    env: { ...QUICK, UPSTREAM_IDLE_TIMEOUT_MS: "300" },
+    hasDeadline: true,
     cells: { ...LATE, download: "breaks off ×1" },
   },
-  { name: "one byte each 20 ms", bring: at(trickle), env: QUICK, cells: LATE },
+  {
+    name: "one byte at a time",
+    bring: ({ service, route, deadlineMs }) => service.fail(route, trickle(deadlineMs / 8)),
+    hasDeadline: true,
+    cells: LATE,
+  },
   {
     name: "500",
     bring: at(html(500)),
@@ -453,16 +466,20 @@ const ROWS: readonly Row[] = [
 ];
 
 /** Lets a fault happen to an operation, and afterwards no more. */
-async function observe({ bring, isAll = false, env = {} }: Row, operation: Operation): Promise<string> {
+async function observe(
+  { bring, isAll = false, hasDeadline = false }: Row,
+  operation: Operation,
+  deadlineMs: number,
+): Promise<string> {
   const service = await startFaultServer(record);
   const elsewhere = await startCounter();
   const gateway = await startGateway({
     upstream: { url: `http://db-${service.port}.internal:${service.port}` },
     token: TOKEN,
-    env: { UPSTREAM_RETRIES: "2", LOG_LEVEL: "debug", ...env },
+    env: { UPSTREAM_RETRIES: "2", LOG_LEVEL: "debug", ...(hasDeadline && deadlines(deadlineMs)) },
   });
   const route = routeOf(operation);
-  const mend = await bring({ service, route, elsewhere: elsewhere.url });
+  const mend = await bring({ service, route, elsewhere: elsewhere.url, deadlineMs });
   const outcome = await run(operation, gateway, isAll ? "nothing" : "part");
   const cell = cellOf(outcome, service.calls(route).length);
   expectNothingLeaked(outcome.told, gateway, service);
@@ -494,11 +511,12 @@ describe("each fault ends each operation as the table says: the rest of the data
     vi.spyOn(dns, "lookup").mockImplementation(lookUp as never);
     onTestFinished(() => void vi.restoreAllMocks());
     const meant = OPERATIONS.filter((operation) => row.cells[operation] !== null);
-    const found = Object.fromEntries(
-      await Promise.all(meant.map(async (operation) => [operation, await observe(row, operation)] as const)),
-    );
-    held.set(row.name, found);
-    expect({ ...row.cells, ...found }).toEqual(row.cells);
+    await withDeadline(async (deadlineMs) => {
+      const cellsOf = meant.map(async (each) => [each, await observe(row, each, deadlineMs)] as const);
+      const found = Object.fromEntries(await Promise.all(cellsOf));
+      held.set(row.name, found);
+      expect({ ...row.cells, ...found }).toEqual(row.cells);
+    });
   });
 });
 

@@ -161,13 +161,13 @@ describe("an encoding that is none of those that are known", () => {
   });
 });
 
-describe("400 requests on one connection that is closed", () => {
+describe("many requests on one connection that is closed", () => {
   /** Sends them all at once, without waiting for answers; gives how to leave. */
-  function pipeline(gateway: Gateway, request: string): () => void {
+  function pipeline(gateway: Gateway, request: string, times = 400): () => void {
     const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
     onTestFinished(() => void socket.destroy());
     socket.on("error", () => {}).resume();
-    socket.write(request.repeat(400));
+    socket.write(request.repeat(times));
     return () => socket.destroy();
   }
 
@@ -182,10 +182,10 @@ describe("400 requests on one connection that is closed", () => {
       gateway,
       `GET ${OUTPUTS} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t0ken\r\n\r\n`,
     );
-    await vi.waitUntil(() => service.open() > 0, AWHILE);
+    // So many are not waited for: the gateway ends the connection itself.
     await settled(gateway, () => service.seen().length);
-    leave();
     await vi.waitUntil(() => service.busy() === 0, AWHILE);
+    leave();
     // MAX_DOWNLOADS_PER_TOKEN, at its default.
     expect(service.connections()).toBeLessThanOrEqual(16);
     isLong = false;
@@ -205,7 +205,7 @@ describe("400 requests on one connection that is closed", () => {
     async (_, request) => {
       const service = await startHolding();
       const gateway = await startGateway({ upstream: service, env: { MAX_OPERATIONS: "4" } });
-      const leave = pipeline(gateway, request);
+      const leave = pipeline(gateway, request, 30);
       await service.arrived(1);
       await settled(gateway, service.count);
       leave();
@@ -251,7 +251,6 @@ describe("an informational answer", () => {
   const body = JSON.stringify({ ...RECORD, token: "n3w" });
   const final = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   const informational = {
-    100: "HTTP/1.1 100 Continue\r\n\r\n",
     102: "HTTP/1.1 102 Processing\r\n\r\n",
     103: "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n",
     "103, three times over": "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(3),
@@ -263,6 +262,12 @@ describe("an informational answer", () => {
 
   test.each(cases)("(%s) in front of the answer to %s is passed over", async (_name, _what, bytes, query) => {
     expect(await answeredBy(bytes + final, query)).toBe("ok");
+  });
+
+  // undici takes a 100 that nobody asked for as the end of the connection.
+  test.each(Object.entries(COMMANDS))("(100, unasked) leaves the outcome of %s unknown", async (_, query) => {
+    const unasked = "HTTP/1.1 100 Continue\r\n\r\n";
+    expect(await answeredBy(unasked + final, query)).toBe("UPSTREAM_UNAVAILABLE unknown");
   });
 });
 
@@ -349,12 +354,12 @@ describe("callers who take nothing of a long answer", () => {
       MAX_OPERATIONS: "16",
       MAX_WAITING_BYTES: "20000000",
     });
-    let isGone = false;
-    for (const { sent, response } of Array.from({ length: 6 }, dawdle)) {
-      sent.once("close", () => (isGone = true));
-      void response.then((answer) => (isGone ||= answer?.statusCode === 503));
-    }
-    await vi.waitUntil(() => isGone, AWHILE);
+    const answers = await Promise.all(Array.from({ length: 6 }, dawdle).map(({ response }) => response));
+    const read = await Promise.all(answers.map((answer) => answer && readOn(answer)));
+    const whole = read.filter((each) => each?.isWhole).length;
+    // Two answers fit, beside what the system's buffers hold.
+    expect(whole).toBeGreaterThan(0);
+    expect(whole).toBeLessThan(6);
     await vi.waitFor(async () => expect(codeOf(await ask(gateway, experiment(1)))).toBe("ok"), AWHILE);
   });
 });

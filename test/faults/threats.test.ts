@@ -1,5 +1,6 @@
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { cases } from "../cases.ts";
 import { type Answer, listen, startFake, startGateway, startRecords } from "../harness.ts";
 import { bombOf, flood, reset, say, startCounter, startFaultServer } from "../harness-faults.ts";
 
@@ -172,19 +173,20 @@ describe("an answer of the service cannot bring the gateway down", () => {
     expect(await ask(ASK)).toEqual(RUNNING);
   });
 
-  const QUOTES = '\\"'.repeat(120_000);
+  // In a time that grows with their square no test would end.
+  const QUOTES = '\\"'.repeat(2_000_000);
   test.each([
     ["never closed", `{"id": 42, "name": "${QUOTES}`],
     ["never closed, behind a NaN", `{"id": NaN, "name": "${QUOTES}`],
     ["never closed, and a lone backslash at the end", `{"id": NaN, "name": "${QUOTES}\\`],
-  ])("by text that is slow to read: quotes that are escaped and %s", { timeout: 5_000 }, async (_, text) => {
+  ])("by text that is slow to read: quotes that are escaped and %s", async (_, text) => {
     const service = await startFake(() => ({ text, headers: { "content-type": "application/json" } }));
     const env = { UPSTREAM_TIMEOUT_MS: "60000", REQUEST_TIMEOUT_MS: "60000" };
     const { ask } = await startGateway({ upstream: service, env });
     expect(codesOf((await ask(ASK)) as Answer<unknown>)).toEqual(["UPSTREAM_BAD_RESPONSE"]);
   });
 
-  test("by a long list of things that are no records", { timeout: 5_000 }, async () => {
+  test("by a long list of things that are no records", async () => {
     const text = `{"results": [${"7,".repeat(500_000)}7]}`;
     const service = await startFake(() => ({ text, headers: { "content-type": "application/json" } }));
     const { ask } = await startGateway({ upstream: service });
@@ -237,25 +239,21 @@ describe("a request cannot bring the gateway down", () => {
     expect(await ask(ASK)).toEqual(RUNNING);
   });
 
-  test(
-    "by fragments that double at every step: they are refused before anything is sent",
-    { timeout: 5_000 },
-    async () => {
-      const service = await startRecords(RECORDS);
-      const { ask } = await startGateway({ upstream: service, env: { MAX_ROOT_FIELDS: "20" } });
-      const steps = Array.from(
-        { length: 60 },
-        (_, step) => `fragment F${step} on Query { ...F${step + 1} ...F${step + 1} }`,
-      );
-      const query = `{ ...F0 } ${steps.join(" ")} fragment F60 on Query { experiment(id: "ada.mnist.42") { status } }`;
-      const answer = (await ask(query)) as Answer<unknown>;
-      expect(codesOf(answer).length).toBeGreaterThan(0);
-      for (const code of codesOf(answer)) expect(code).toMatch(/^OPERATION_TOO_/);
-      expect(service.calls()).toEqual([]);
-    },
-  );
+  test("by fragments that double at every step: they are refused before anything is sent", async () => {
+    const service = await startRecords(RECORDS);
+    const { ask } = await startGateway({ upstream: service, env: { MAX_ROOT_FIELDS: "20" } });
+    const steps = Array.from(
+      { length: 60 },
+      (_, step) => `fragment F${step} on Query { ...F${step + 1} ...F${step + 1} }`,
+    );
+    const query = `{ ...F0 } ${steps.join(" ")} fragment F60 on Query { experiment(id: "ada.mnist.42") { status } }`;
+    const answer = (await ask(query)) as Answer<unknown>;
+    expect(codesOf(answer).length).toBeGreaterThan(0);
+    for (const code of codesOf(answer)) expect(code).toMatch(/^OPERATION_TOO_/);
+    expect(service.calls()).toEqual([]);
+  });
 
-  test("by fragments that double below a field", { timeout: 5_000 }, async () => {
+  test("by fragments that double below a field", async () => {
     const service = await startRecords(RECORDS);
     const { ask } = await startGateway({ upstream: service });
     const steps = Array.from(
@@ -294,10 +292,10 @@ describe("a request cannot bring the gateway down", () => {
     readonly jobs: { readonly nodes: readonly { readonly statuses: unknown }[] };
   }
 
-  test("by 5,000 different documents", { timeout: 30_000 }, async () => {
+  test("by thousands of different documents", async () => {
     const service = await startRecords(RECORDS);
     const { url, ask } = await startGateway({ upstream: service });
-    for (let turn = 0; turn < 5_000; turn += 50) {
+    for (let turn = 0; turn < cases(1_000, 5_000); turn += 50) {
       const answers = await Promise.all(
         Array.from({ length: 50 }, (_, step) =>
           post(url, JSON.stringify({ query: `query Q${turn + step} { a${turn + step}: __typename }` })),

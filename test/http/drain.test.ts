@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { NO_DEADLINES, PATIENT } from "../patience.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -21,13 +22,10 @@ async function startSlow() {
     url: `http://127.0.0.1:${port}`,
     /** What it was asked, once that is so many requests. */
     asked: (count: number) =>
-      vi.waitFor(
-        () => {
-          expect(asked).toHaveLength(count);
-          return asked;
-        },
-        { timeout: 10_000, interval: 5 },
-      ),
+      vi.waitFor(() => {
+        expect(asked).toHaveLength(count);
+        return asked;
+      }, PATIENT),
   };
 }
 
@@ -35,7 +33,15 @@ async function startSlow() {
 async function startProcess(upstreamUrl: string, environment: Record<string, string> = {}) {
   const child: ChildProcess = spawn(process.execPath, ["--import", "tsx", "src/main.ts"], {
     cwd: ROOT,
-    env: { PATH: process.env["PATH"], PORT: "0", UPSTREAM_URL: upstreamUrl, ...environment },
+    env: {
+      ...NO_DEADLINES,
+      // What ends does so by itself.
+      DRAIN_TIMEOUT_MS: "3600000",
+      PATH: process.env["PATH"],
+      PORT: "0",
+      UPSTREAM_URL: upstreamUrl,
+      ...environment,
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const said = { out: "", err: "" };
@@ -47,13 +53,10 @@ async function startProcess(upstreamUrl: string, environment: Record<string, str
     await ended;
   });
   const printed = (expected: RegExp): Promise<RegExpExecArray> =>
-    vi.waitUntil(
-      () => {
-        if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${said.err}`);
-        return expected.exec(said.out);
-      },
-      { timeout: 15_000, interval: 5 },
-    );
+    vi.waitUntil(() => {
+      if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${said.err}`);
+      return expected.exec(said.out);
+    }, PATIENT);
   const [, url = ""] = await printed(/Rungraph is ready: (http:\/\/\S+)\/graphql/);
   return {
     url,
@@ -65,10 +68,10 @@ async function startProcess(upstreamUrl: string, environment: Record<string, str
     stop: async () => {
       child.kill("SIGTERM");
       await printed(/"msg":"draining"/);
-      await vi.waitFor(() => expect(connects(Number(new URL(url).port))).resolves.toBe("ECONNREFUSED"), {
-        timeout: 5_000,
-        interval: 5,
-      });
+      await vi.waitFor(
+        () => expect(connects(Number(new URL(url).port))).resolves.toBe("ECONNREFUSED"),
+        PATIENT,
+      );
     },
   };
 }
@@ -117,15 +120,15 @@ const answer = (response: ServerResponse | undefined) =>
 test("asked to stop, it answers what is under way, takes nothing new, says so, and ends with code 0", async () => {
   const service = await startSlow();
   const gateway = await startProcess(service.url);
+  const underWay = askExperiment(gateway.url);
+  const [waiting] = await service.asked(1);
   // A connection in the middle of its request is no idle one: it is still answered.
   const probe = await openSocket(gateway.port);
   await probe.write("GET /readyz HTTP/1.1\r\nHost: gateway\r\n");
-  const underWay = askExperiment(gateway.url);
-  const [waiting] = await service.asked(1);
 
   await gateway.stop();
   await probe.write("\r\n");
-  await vi.waitFor(() => expect(probe.read()).toMatch(/^HTTP\/1\.1 503 [^]*draining\n/), 5_000);
+  await vi.waitFor(() => expect(probe.read()).toMatch(/^HTTP\/1\.1 503 [^]*draining\n/), PATIENT);
   answer(waiting);
   expect(await (await underWay).json()).toEqual({ data: { experiment: { status: "RUNNING" } } });
   expect(await gateway.ended).toBe(0);
@@ -147,15 +150,15 @@ test("what it answers while it stops tells callers to let go of the connection, 
       QUERY,
     ].join("\r\n"),
   );
+  const [waiting] = await service.asked(1);
   const during = await openSocket(gateway.port);
   await during.write("GET /readyz HTTP/1.1\r\nHost: gateway\r\n");
-  const [waiting] = await service.asked(1);
 
   await gateway.stop();
   await during.write("\r\n");
   answer(waiting);
-  await vi.waitFor(() => expect(before.read()).toContain("RUNNING"), 5_000);
-  await vi.waitFor(() => expect(during.read()).toContain("draining\n"), 5_000);
+  await vi.waitFor(() => expect(before.read()).toContain("RUNNING"), PATIENT);
+  await vi.waitFor(() => expect(during.read()).toContain("draining\n"), PATIENT);
   expect(before.read()).toMatch(/^connection: close\r$/im);
   expect(during.read()).toMatch(/^connection: close\r$/im);
   await Promise.all([before.closed, during.closed]);
@@ -186,14 +189,12 @@ test("logs that are being streamed come to their own end", async () => {
   const gateway = await startProcess(service.url);
   const { outcomes, ends } = await openLogs(gateway, service, 5);
   await gateway.stop();
-  const began = performance.now();
   for (const end of ends) end.end("last\n");
   expect(await outcomes).toEqual(
     Array.from({ length: 5 }, () => ({ status: "fulfilled", value: "first\nlast\n" })),
   );
-  expect(await gateway.ended).toBe(0);
   // Connections that nobody uses any more are not waited for.
-  expect(performance.now() - began).toBeLessThan(3_500);
+  expect(await gateway.ended).toBe(0);
 });
 
 test("logs that do not end are cut off when DRAIN_TIMEOUT_MS is over, here and at the service", async () => {
@@ -201,13 +202,11 @@ test("logs that do not end are cut off when DRAIN_TIMEOUT_MS is over, here and a
   const gateway = await startProcess(service.url, { DRAIN_TIMEOUT_MS: "300" });
   const { outcomes, ends } = await openLogs(gateway, service, 5);
   const cut = ends.map((end) => once(end, "close"));
-  const began = performance.now();
   gateway.terminate();
   // A cut log must not look whole.
   expect((await outcomes).map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => "rejected"));
   await Promise.all(cut);
   expect(await gateway.ended).toBe(0);
-  expect(performance.now() - began).toBeLessThan(5_000);
   expect(gateway.err()).not.toMatch(/^ {4}at /m);
 });
 

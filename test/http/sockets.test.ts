@@ -8,8 +8,9 @@ import pino from "pino";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { createGateway } from "../../src/gateway.ts";
-import { createHttpServer, SOCKET_LIMITS } from "../../src/http.ts";
+import { createHttpServer, SOCKET_LIMITS } from "../../src/http/server.ts";
 import { startHolding, startRecords } from "../harness.ts";
+import { NO_DEADLINES, PATIENT, withDeadline } from "../patience.ts";
 
 const QUERY = `{ experiment(id: "ada.mnist.42") { status } }`;
 const RUNNING = { data: { experiment: { status: "RUNNING" } } };
@@ -23,24 +24,32 @@ const postOf = (query: string) => ({
 
 const targetOf = (query: string) => `/graphql?${new URLSearchParams({ query }).toString()}`;
 
-/** A gateway whose callers may dawdle for a moment only. */
-async function start(
-  env: Record<string, string> = {},
-  { service, timeout = 2_000 }: { service?: { readonly url: string }; timeout?: number } = {},
-) {
+interface Options {
+  readonly service?: { readonly url: string };
+  readonly limits?: Partial<typeof SOCKET_LIMITS>;
+}
+
+/** For whoever is to be let go: a time for the head of a request, and a longer one for the whole. */
+const limitsOf = (deadlineMs: number) => ({
+  headersTimeout: deadlineMs,
+  requestTimeout: 1.5 * deadlineMs,
+  timeout: 2 * deadlineMs,
+});
+
+/** A gateway whose callers may dawdle for as long as `limits` say, and else for minutes. */
+async function start(env: Record<string, string> = {}, { service, limits }: Options = {}) {
   const upstream =
     service ?? (await startRecords({ "ada/mnist/experiments/42/": { last_status: "running", id: 42 } }));
   const gateway = createGateway({
-    config: readConfig(env),
+    config: readConfig({ ...NO_DEADLINES, ...env }),
     upstreamUrl: new URL(upstream.url),
     log: pino({ level: "silent" }),
   });
   const server = createHttpServer(gateway.handle, {
     ...SOCKET_LIMITS,
-    headersTimeout: 1_000,
-    requestTimeout: 1_500,
+    ...limitsOf(300_000),
     connectionsCheckingInterval: 20,
-    timeout,
+    ...limits,
   });
   // Kept weakly: they tell whether anything else keeps them.
   const responses: WeakRef<ServerResponse>[] = [];
@@ -123,57 +132,58 @@ const DAWDLERS: readonly Dawdler[] = [
 ];
 
 test("500 callers that dawdle are let go with 408, and meanwhile all others are answered", async () => {
-  // Far fewer than dawdle with their bodies.
-  const gateway = await start({ MAX_OPERATIONS: "8" });
-  expect(await (await gateway.ask()).json()).toEqual(RUNNING);
-  const dawdling = Promise.all(
-    Array.from({ length: 500 }, (_, turn) =>
-      dawdle(gateway.port, DAWDLERS[turn % DAWDLERS.length] as Dawdler),
-    ),
-  );
-  const gone = new AbortController();
-  const told = dawdling.finally(() => gone.abort());
-  await vi.waitUntil(() => gateway.connections() > 500, { timeout: 10_000, interval: 5 });
-  let asked = 0;
-  while (!gone.signal.aborted) {
+  await withDeadline(async (deadlineMs) => {
+    // Far fewer than dawdle with their bodies.
+    const gateway = await start({ MAX_OPERATIONS: "8" }, { limits: limitsOf(deadlineMs) });
     expect(await (await gateway.ask()).json()).toEqual(RUNNING);
-    asked++;
-  }
-  expect(asked).toBeGreaterThan(10);
-  expect(new Set((await told).map((words) => words.split("\r\n", 1)[0]))).toEqual(
-    new Set(["HTTP/1.1 408 Request Timeout"]),
-  );
-  await vi.waitUntil(async () => (await gateway.open()) === 0, { timeout: 10_000, interval: 5 });
-  // Nothing of them is kept.
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  await vi.waitFor(
-    () => {
+    const dawdling = Promise.all(
+      Array.from({ length: 500 }, (_, turn) =>
+        dawdle(gateway.port, DAWDLERS[turn % DAWDLERS.length] as Dawdler),
+      ),
+    );
+    const gone = new AbortController();
+    const told = dawdling.finally(() => gone.abort());
+    await vi.waitUntil(() => gateway.connections() > 500, PATIENT);
+    let asked = 0;
+    while (!gone.signal.aborted) {
+      expect(await (await gateway.ask()).json()).toEqual(RUNNING);
+      asked++;
+    }
+    expect(asked).toBeGreaterThan(0);
+    expect(new Set((await told).map((words) => words.split("\r\n", 1)[0]))).toEqual(
+      new Set(["HTTP/1.1 408 Request Timeout"]),
+    );
+    await vi.waitUntil(async () => (await gateway.open()) === 0, PATIENT);
+    // Nothing of them is kept.
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    await vi.waitFor(() => {
       collect();
       expect(gateway.responses.filter((response) => response.deref() !== undefined)).toEqual([]);
-    },
-    { timeout: 5_000, interval: 50 },
-  );
-  expect(gateway.responses.length).toBeGreaterThan(150 + asked);
-  expect(await (await gateway.ask()).json()).toEqual(RUNNING);
+    }, PATIENT);
+    expect(gateway.responses.length).toBeGreaterThan(150 + asked);
+    expect(await (await gateway.ask()).json()).toEqual(RUNNING);
+  });
 });
 
 test("a caller that takes nothing of its answer is let go, and its place with it", async () => {
-  const megabytes = "x".repeat(9_000_000);
-  const service = await startRecords({
-    "ada/mnist/experiments/42/": { id: 42, last_status: "running", description: megabytes },
+  await withDeadline(async (deadlineMs) => {
+    const megabytes = "x".repeat(9_000_000);
+    const service = await startRecords({
+      "ada/mnist/experiments/42/": { id: 42, last_status: "running", description: megabytes },
+    });
+    const gateway = await start({ MAX_OPERATIONS: "1" }, { service, limits: { timeout: deadlineMs } });
+    // Longer than what the system keeps for a connection that nobody reads.
+    const fields = Array.from({ length: 3 }, (_, turn) => `d${turn}: description`).join(" ");
+    const socket = connect(gateway.port, "127.0.0.1");
+    socket.on("error", () => {}).pause();
+    onTestFinished(() => void socket.destroy());
+    socket.write(rawPostOf(QUERY.replace("status", fields)));
+    await vi.waitUntil(() => service.calls().length > 0, PATIENT);
+    expect((await gateway.ask()).status).toBe(503);
+    await vi.waitUntil(async () => (await gateway.ask()).status === 200, PATIENT);
+    await vi.waitUntil(async () => (await gateway.open()) === 0, PATIENT);
   });
-  const gateway = await start({ MAX_OPERATIONS: "1" }, { service });
-  // Longer than what the system keeps for a connection that nobody reads.
-  const fields = Array.from({ length: 8 }, (_, turn) => `d${turn}: description`).join(" ");
-  const socket = connect(gateway.port, "127.0.0.1");
-  socket.on("error", () => {}).pause();
-  onTestFinished(() => void socket.destroy());
-  socket.write(rawPostOf(QUERY.replace("status", fields)));
-  await vi.waitUntil(() => service.calls().length > 0, { timeout: 10_000, interval: 5 });
-  expect((await gateway.ask()).status).toBe(503);
-  await vi.waitUntil(async () => (await gateway.ask()).status === 200, { timeout: 10_000, interval: 20 });
-  await vi.waitUntil(async () => (await gateway.open()) === 0, { timeout: 10_000, interval: 20 });
 });
 
 test("beyond MAX_OPERATIONS a request is refused at once, however it is sent", async () => {
@@ -181,7 +191,7 @@ test("beyond MAX_OPERATIONS a request is refused at once, however it is sent", a
   const { held } = service;
   const gateway = await start({ MAX_OPERATIONS: "2" }, { service });
   const underWay = [gateway.ask(), gateway.askByUrl(QUERY.replace("42", "43"))];
-  await vi.waitUntil(() => held.length === 2, { timeout: 10_000, interval: 5 });
+  await vi.waitUntil(() => held.length === 2, PATIENT);
   for (const refused of [await gateway.ask(), await gateway.askByUrl()]) {
     expect(refused.status).toBe(503);
     expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: "SERVICE_OVERLOADED" } }] });
@@ -195,12 +205,12 @@ test("beyond MAX_OPERATIONS a request is refused at once, however it is sent", a
 test("a caller that waits long for its answer gets it", async () => {
   const service = await startHolding();
   const { held } = service;
-  const gateway = await start({}, { service, timeout: 50 });
+  const gateway = await start({}, { service, limits: { timeout: 50 } });
   const waiting = gateway.ask();
   const log = fetch(`http://127.0.0.1:${gateway.port}/downloads/Sm9iOmFkYS9tbmlzdC8y/logs`, {
     headers: HEADERS,
   });
-  await vi.waitUntil(() => held.length === 2 && gateway.silences() >= 2, { timeout: 10_000, interval: 5 });
+  await vi.waitUntil(() => held.length === 2 && gateway.silences() >= 2, PATIENT);
   for (const response of held) response.end(JSON.stringify({ id: 42, last_status: "running" }));
   expect(await (await waiting).json()).toEqual(RUNNING);
   expect(await (await log).json()).toEqual({ id: 42, last_status: "running" });
@@ -227,8 +237,8 @@ test("who left before its turn came costs the service nothing", async () => {
     String(gateway.port),
     ...Array.from({ length: 20 }, () => [posted, got]).flat(),
   ]);
-  await vi.waitUntil(() => gateway.responses.length === 41, { timeout: 10_000, interval: 5 });
-  await vi.waitUntil(async () => (await gateway.open()) === 0, { timeout: 10_000, interval: 5 });
+  await vi.waitUntil(() => gateway.responses.length === 41, PATIENT);
+  await vi.waitUntil(async () => (await gateway.open()) === 0, PATIENT);
   expect(service.calls()).toHaveLength(1);
   expect(await (await gateway.ask()).json()).toEqual(RUNNING);
   expect(service.calls()).toHaveLength(2);

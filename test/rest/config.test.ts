@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ConfigError, readConfig, SETTINGS } from "../../src/config.ts";
-import { type Answer, listen, startFake } from "../harness.ts";
+import { type Answer, listen, startFake, startGateway } from "../harness.ts";
 
 /** For each variable texts that it does not take. */
 const WRONG: Readonly<Record<string, readonly string[]>> = {
@@ -28,6 +28,13 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
     '{"job.resume": "GET ../x"}',
     '{"job.resume": "GET canary/{id}"}',
     '{"job.read": "POST canary/{id}"}',
+    '{"no.row": null}',
+    '{"__proto__": null}',
+    '{"__proto__": "GET canary/{id}"}',
+    '{"__proto__": {"job.resume": null}}',
+    '{"job.resume": null, "__proto__": 7}',
+    '{"constructor": null}',
+    '{"toString": "GET canary/"}',
   ],
   TYPE_NAMES: [
     "canary",
@@ -40,6 +47,21 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
     "Node=Canary,Entity=Canary",
     "Node=Entity",
     "Group=Gateway",
+    "Node=Canary,Node=Canary",
+    "Node=Canary,Node=Other",
+    "Node=Canary,Entity=Other,Node=Third",
+    "Node=Query",
+    "Node=Subscription",
+    "Node=String",
+    "Node=Float",
+    "Node=DateTime",
+    "Node=__Type",
+    "Node=_Any",
+    "_Any=Canary",
+    "__Type=Canary",
+    "__proto__=Canary",
+    "Node=JobConnection",
+    "Node=Canary,Job=CanaryConnection,JobConnection=Canary",
   ],
   PUBLIC_URL: ["canary", "javascript:canary", "https://service.example/?canary"],
   PORT: ["canary", "-1", "65536", "80.5"],
@@ -54,6 +76,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   UPSTREAM_IDLE_TIMEOUT_MS: ["canary", "0", "3600001"],
   UPSTREAM_RETRIES: ["canary", "-7777", "11", "1.25"],
   UPSTREAM_CONNECTIONS: ["canary", "0"],
+  UPSTREAM_CONNECTIONS_PER_TOKEN: ["canary", "0"],
   UPSTREAM_QUEUE: ["canary", "0"],
   MAX_UPSTREAM_WIDTH: ["canary", "0"],
   MAX_UPSTREAM_REQUESTS: ["canary", "0"],
@@ -65,6 +88,10 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   MAX_ALIASES: ["canary", "0"],
   MAX_ROOT_FIELDS: ["canary", "0"],
   MAX_OPERATIONS: ["canary", "0", "-1", "2.5"],
+  MAX_OPERATIONS_PER_TOKEN: ["canary", "0"],
+  MAX_DOWNLOADS: ["canary", "0"],
+  MAX_DOWNLOADS_PER_TOKEN: ["canary", "0"],
+  MAX_WAITING_BYTES: ["canary", "0", "64MB"],
   MAX_BODY_BYTES: ["canary", "0", "256kB"],
   CORS_ORIGINS: [
     "canary",
@@ -185,11 +212,23 @@ describe("settings", () => {
   });
 });
 
+test.each(["", "/", "/prefix", "/prefix/", "/two/parts"])(
+  "below a service at %j are its paths",
+  async (prefix) => {
+    const service = await startFake(() => ({ json: { id: 42, last_status: "running" } }));
+    const gateway = await startGateway({ upstream: { url: service.url + prefix } });
+    await gateway.ask(`{ experiment(id: "ada.mnist.42") { status } }`);
+    expect(service.seen().map(({ path }) => path)).toEqual([
+      `${prefix.replace(/\/$/, "")}/api/v1/ada/mnist/experiments/42/`,
+    ]);
+  },
+);
+
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The gateway as a process of its own, with these variables and no others; it ends with the test at the latest. */
-function start(environment: Record<string, string>) {
-  const child: ChildProcess = spawn(process.execPath, ["--import", "tsx", "src/main.ts"], {
+function start(environment: Record<string, string>, ...options: readonly string[]) {
+  const child: ChildProcess = spawn(process.execPath, [...options, "--import", "tsx", "src/main.ts"], {
     cwd: ROOT,
     env: { PATH: process.env["PATH"], ...environment },
     stdio: ["ignore", "pipe", "pipe"],
@@ -273,23 +312,18 @@ describe("the gateway as a process", () => {
     expect(await ended).toBe(0);
   });
 
-  test.each(["/prefix", "/prefix/", "/two/parts"])(
-    "with a service below %s keeps that prefix, and ends with code 0 on SIGINT",
-    async (prefix) => {
-      const service = await startFake(() => ({ json: { id: 42, last_status: "running" } }));
-      const { printed, kill, ended, out } = start({ PORT: "0", UPSTREAM_URL: service.url + prefix });
-      const [, url = ""] = await printed(READY);
-      expect(await ask(url, "t0ken", `{ experiment(id: "ada.mnist.42") { status } }`)).toEqual({
-        data: { experiment: { status: "RUNNING" } },
-      });
-      expect(service.seen().map(({ path }) => path)).toEqual([
-        `${prefix.replace(/\/$/, "")}/api/v1/ada/mnist/experiments/42/`,
-      ]);
-      expect(out()).not.toMatch(/password|t0ken/);
-      kill("SIGINT");
-      expect(await ended).toBe(0);
-    },
-  );
+  test("with a service keeps the prefix of its address, and ends with code 0 on SIGINT", async () => {
+    const service = await startFake(() => ({ json: { id: 42, last_status: "running" } }));
+    const { printed, kill, ended, out } = start({ PORT: "0", UPSTREAM_URL: `${service.url}/prefix/` });
+    const [, url = ""] = await printed(READY);
+    expect(await ask(url, "t0ken", `{ experiment(id: "ada.mnist.42") { status } }`)).toEqual({
+      data: { experiment: { status: "RUNNING" } },
+    });
+    expect(service.seen().map(({ path }) => path)).toEqual(["/prefix/api/v1/ada/mnist/experiments/42/"]);
+    expect(out()).not.toMatch(/password|t0ken/);
+    kill("SIGINT");
+    expect(await ended).toBe(0);
+  });
 
   test("on a port that is taken says so and ends with code 1", async () => {
     const port = await takenPort();
@@ -297,6 +331,35 @@ describe("the gateway as a process", () => {
     expect(await ended).toBe(1);
     expect(err()).toContain(`Cannot listen on HOST 127.0.0.1, PORT ${port}: EADDRINUSE`);
     expect(out()).not.toContain("ready");
+  });
+
+  /** Hands the server an error of accept(2) at each SIGUSR2, as libuv does: `-24` is EMFILE. */
+  const FAILING_ACCEPT = `data:text/javascript,
+    import { Server } from "node:net";
+    const { listen } = Server.prototype;
+    Server.prototype.listen = function (...given) {
+      process.on("SIGUSR2", () => this._handle.onconnection(-24));
+      return listen.apply(this, given);
+    };`;
+
+  test("outlives connections that cannot be accepted, and logs their code only", async () => {
+    const service = await startFake(() => ({ json: { username: "ada" } }));
+    const { printed, err, kill, ended } = start(
+      { PORT: "0", UPSTREAM_URL: service.url },
+      "--import",
+      FAILING_ACCEPT.replaceAll(/\s+/g, " "),
+    );
+    const [, url = ""] = await printed(READY);
+    for (const times of [1, 2]) {
+      kill("SIGUSR2");
+      await printed(new RegExp(`(?:"code":"EMFILE","msg":"a connection was not accepted"[^]*){${times}}`));
+      expect(await ask(url, "t0ken", "{ viewer { username } }")).toEqual({
+        data: { viewer: { username: "ada" } },
+      });
+    }
+    expect(err()).not.toContain("Cannot listen");
+    kill("SIGTERM");
+    expect(await ended).toBe(0);
   });
 
   test("outlives callers who leave, and a service that breaks off, in the middle of an answer", async () => {

@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { createGateway } from "../../src/gateway.ts";
 import { type Answer, listen, startFake, startGateway, startRecords, type Told } from "../harness.ts";
+import { NO_DEADLINES, withDeadline } from "../patience.ts";
 
 const ASK = `{ experiment(id: "ada.mnist.42") { status } }`;
 const PATH = "/api/v1/ada/mnist/experiments/42/";
@@ -193,7 +194,7 @@ describe("Retry-After is told in seconds", () => {
   test("from a date, counted from now", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 5, 1, 12) });
     onTestFinished(() => void vi.useRealTimers());
-    expect(await throttled("Mon, 01 Jun 2026 12:01:30 GMT")).toHaveProperty("retryAfterSeconds", 90);
+    expect(await throttled("Mon, 01 Jun 2026 13:00:30 GMT")).toHaveProperty("retryAfterSeconds", 3_630);
   });
 
   test("from a date that is over: at once", async () => {
@@ -328,15 +329,12 @@ test("a refusal that arrives compressed is read too", async () => {
   );
 });
 
-test("an answer in an encoding that nobody knows is no JSON", async () => {
-  const { answer } = await askOf(asJson(gzipSync(record), "canary"));
-  expect(answer).toEqual(
-    failure("UPSTREAM_BAD_RESPONSE", noJson, { upstream: { ...UPSTREAM, status: 200 } }),
-  );
-});
-
-test("an answer in more encodings than anybody means cannot be decoded", async () => {
-  const { answer } = await askOf(asJson(record, Array.from({ length: 20 }, () => "gzip").join(", ")));
+test.each([
+  ["in an encoding that nobody knows", "canary"],
+  ["in an encoding that is a word of the language", "constructor"],
+  ["in more encodings than anybody means", Array.from({ length: 20 }, () => "gzip").join(", ")],
+])("an answer %s cannot be decoded", async (_, encoding) => {
+  const { answer } = await askOf(asJson(record, encoding));
   expect(answer).toEqual(
     failure("UPSTREAM_BAD_RESPONSE", "The service's answer cannot be decoded.", { upstream: UPSTREAM }),
   );
@@ -357,7 +355,10 @@ test("a service that nobody can connect to is UPSTREAM_UNAVAILABLE", async () =>
   expect(answer).toEqual(
     failure("UPSTREAM_UNAVAILABLE", "The service is out of reach.", { upstream: UPSTREAM }),
   );
-  expect(JSON.stringify(answer) + logged()).not.toMatch(/127\.0\.0\.1|ECONN|ada\/mnist|c4nary/);
+  expect(JSON.stringify(answer)).not.toContain("ECONN");
+  expect(JSON.stringify(answer) + logged()).not.toMatch(/127\.0\.0\.1|ada\/mnist|c4nary/);
+  // The cause is for operators: its code, once, and nothing else of it.
+  expect(logged().match(/"cause":"ECONNREFUSED","msg":"a request to the service failed"/g)).toHaveLength(1);
 });
 
 test("an answer that is no HTTP is UPSTREAM_BAD_RESPONSE", async () => {
@@ -597,55 +598,71 @@ describe("a service that never answers is UPSTREAM_TIMEOUT", () => {
   const late = "The service did not answer in time.";
 
   test.each([
-    ["the time for the beginning of its answer", { UPSTREAM_HEADERS_TIMEOUT_MS: "50" }, late],
-    ["the time for its answer", { UPSTREAM_TIMEOUT_MS: "300" }, late],
-  ])("when %s is over", async (_, env, message) => {
-    const gone = gate();
-    const url = await listen((_request, response) => void response.on("close", gone.open));
-    const { ask, logged } = await startGateway({ upstream: { url }, token: TOKEN, env });
-    const answer = await ask(ASK, {}, { headers: { "x-request-id": "story-1" } });
-    expect(answer).toEqual(failure("UPSTREAM_TIMEOUT", message, { upstream: UPSTREAM }));
-    await gone.opened;
-    expectNothingLeaked(answer, logged(), url);
+    ["the time for the beginning of its answer", "UPSTREAM_HEADERS_TIMEOUT_MS"],
+    ["the time for its answer", "UPSTREAM_TIMEOUT_MS"],
+  ])("when %s is over", async (_, setting) => {
+    await withDeadline(async (deadlineMs) => {
+      let asked = 0;
+      const gone = gate();
+      const url = await listen((_request, response) => {
+        asked++;
+        response.on("close", gone.open);
+      });
+      const env = { [setting]: `${deadlineMs}` };
+      const { ask, logged } = await startGateway({ upstream: { url }, token: TOKEN, env });
+      const answer = await ask(ASK, {}, { headers: { "x-request-id": "story-1" } });
+      expect(asked).toBe(1);
+      expect(answer).toEqual(failure("UPSTREAM_TIMEOUT", late, { upstream: UPSTREAM }));
+      await gone.opened;
+      expectNothingLeaked(answer, logged(), url);
+    });
   });
 
   test("also when it begins an answer and does not end it", async () => {
-    const gone = gate();
-    const url = await listen((_, response) => {
-      response.on("close", gone.open);
-      response.write('{"id"');
+    await withDeadline(async (deadlineMs) => {
+      let asked = 0;
+      const gone = gate();
+      const url = await listen((_, response) => {
+        asked++;
+        response.on("close", gone.open);
+        response.write('{"id"');
+      });
+      const env = { UPSTREAM_TIMEOUT_MS: `${deadlineMs}` };
+      const { ask } = await startGateway({ upstream: { url }, env });
+      expect(await ask(ASK, {}, { headers: { "x-request-id": "story-1" } })).toEqual(
+        failure("UPSTREAM_TIMEOUT", late, { upstream: UPSTREAM }),
+      );
+      expect(asked).toBe(1);
+      await gone.opened;
     });
-    const { ask } = await startGateway({ upstream: { url }, env: { UPSTREAM_TIMEOUT_MS: "300" } });
-    expect(await ask(ASK, {}, { headers: { "x-request-id": "story-1" } })).toEqual(
-      failure("UPSTREAM_TIMEOUT", late, { upstream: UPSTREAM }),
-    );
-    await gone.opened;
   });
 
   test("when the time of the whole request is over: what was had is returned, what waits is not sent", async () => {
-    const gone = gate();
-    const seen: (string | undefined)[] = [];
-    const url = await listen((request, response) => {
-      seen.push(request.url);
-      if (request.url?.endsWith("/1/")) return void response.end(`{"id": 1, "last_status": "running"}`);
-      response.on("close", gone.open);
-    });
-    const { ask } = await startGateway({
-      upstream: { url },
-      env: { REQUEST_TIMEOUT_MS: "1000", MAX_UPSTREAM_WIDTH: "1" },
-    });
-    const answer = await ask<unknown, unknown>(`{
+    await withDeadline(async (deadlineMs) => {
+      const gone = gate();
+      const seen: (string | undefined)[] = [];
+      const url = await listen((request, response) => {
+        seen.push(request.url);
+        if (request.url?.endsWith("/1/")) return void response.end(`{"id": 1, "last_status": "running"}`);
+        response.on("close", gone.open);
+      });
+      const { ask } = await startGateway({
+        upstream: { url },
+        env: { REQUEST_TIMEOUT_MS: `${deadlineMs}`, MAX_UPSTREAM_WIDTH: "1" },
+      });
+      const answer = await ask<unknown, unknown>(`{
       had: experiment(id: "ada.mnist.1") { status }
       hanging: experiment(id: "ada.mnist.2") { status }
       waiting: experiment(id: "ada.mnist.3") { status }
     }`);
-    expect(answer.data).toEqual({ had: { status: "RUNNING" }, hanging: null, waiting: null });
-    expect(answer.errors?.map(({ path, extensions }) => [path, extensions["code"]])).toEqual([
-      [["hanging"], "UPSTREAM_TIMEOUT"],
-      [["waiting"], "UPSTREAM_TIMEOUT"],
-    ]);
-    await gone.opened;
-    expect(seen).toEqual(["/api/v1/ada/mnist/experiments/1/", "/api/v1/ada/mnist/experiments/2/"]);
+      expect(answer.data).toEqual({ had: { status: "RUNNING" }, hanging: null, waiting: null });
+      const told = answer.errors?.map(
+        ({ path, extensions }) => `${path?.join(".")}: ${String(extensions["code"])}`,
+      );
+      expect(told?.toSorted()).toEqual(["hanging: UPSTREAM_TIMEOUT", "waiting: UPSTREAM_TIMEOUT"]);
+      expect(seen).toEqual(["/api/v1/ada/mnist/experiments/1/", "/api/v1/ada/mnist/experiments/2/"]);
+      await gone.opened;
+    });
   });
 });
 
@@ -664,10 +681,6 @@ test("when the caller leaves, the running request is given up and no further one
     env: {
       MAX_UPSTREAM_WIDTH: "1",
       UPSTREAM_RETRIES: "2",
-      // No time-out may do what the caller's leaving must.
-      UPSTREAM_HEADERS_TIMEOUT_MS: "600000",
-      UPSTREAM_TIMEOUT_MS: "600000",
-      REQUEST_TIMEOUT_MS: "600000",
     },
   });
   const leaving = new AbortController();
@@ -788,7 +801,11 @@ describe("an exception that nobody foresaw is masked and logged", () => {
       { write: (line: string) => void lines.push(line) },
     );
     const service = await startRecords({ "ada/mnist/experiments/42/": { ...EXPERIMENT, name: 7 } });
-    const gateway = createGateway({ config: readConfig({}), upstreamUrl: new URL(service.url), log });
+    const gateway = createGateway({
+      config: readConfig({ ...NO_DEADLINES }),
+      upstreamUrl: new URL(service.url),
+      log,
+    });
     onTestFinished(() => gateway.close());
     const response = await fetch(`${await listen(gateway.handle)}/graphql`, {
       method: "POST",

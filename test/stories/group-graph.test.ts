@@ -183,8 +183,8 @@ async function startThrottled(allowed: number, profile: Profile = "polyaxon-0.4"
   const url = await listen(async (request, response) => {
     if (passed >= allowed) {
       refused++;
-      response.writeHead(429, { "content-type": "application/json", "retry-after": "42" });
-      response.end(JSON.stringify({ detail: "Request was throttled. Expected available in 42 seconds." }));
+      response.writeHead(429, { "content-type": "application/json", "retry-after": "4200" });
+      response.end(JSON.stringify({ detail: "Request was throttled. Expected available in 4200 seconds." }));
       return;
     }
     passed++;
@@ -266,7 +266,7 @@ describe("on a server that allows 20 requests a minute", () => {
       expect({ message, ...extensions }).toMatchObject({
         message: "The service allows no more requests for now.",
         code: "RATE_LIMITED",
-        retryAfterSeconds: 42,
+        retryAfterSeconds: 4_200,
         upstream: { method: "GET", status: 429 },
       });
       expect(["jobs", "buildJob", "nodeScheduled"]).toContain(path?.at(-1));
@@ -287,7 +287,7 @@ describe("on a server that allows 20 requests a minute", () => {
         extensions["code"],
         extensions["retryAfterSeconds"],
       ]),
-    ).toEqual([[["group"], "RATE_LIMITED", 42]]);
+    ).toEqual([[["group"], "RATE_LIMITED", 4_200]]);
     expect(counts()).toEqual({ passed: 0, refused: 2 });
   });
 });
@@ -380,11 +380,11 @@ describe("a service that asks for patience", () => {
 
   test("for longer than the request has is told at once, with how long", async () => {
     // Waiting would end in UPSTREAM_TIMEOUT.
-    const { ask, calls } = await startImpatient("3", 1, { REQUEST_TIMEOUT_MS: "2000" });
+    const { ask, calls } = await startImpatient("3000", 1);
     const { data, errors } = await ask(LOOK_UP);
     expect(data).toEqual({ job: null });
     expect(errors).toMatchObject([
-      { path: ["job"], extensions: { code: "RATE_LIMITED", retryAfterSeconds: 3 } },
+      { path: ["job"], extensions: { code: "RATE_LIMITED", retryAfterSeconds: 3_000 } },
     ]);
     expect(calls()).toEqual([CALL]);
   });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cases, everyNth } from "../cases.ts";
 import { type Answer, startFake, startGateway } from "../harness.ts";
 
 const idOf = (text: string) => Buffer.from(text).toString("base64url");
@@ -300,11 +301,16 @@ async function open() {
 }
 
 describe("a text that cannot name anything is refused before anything is sent", () => {
-  test.each(doors)("in $argument", async ({ query, texts }) => {
+  const tried = doors.map((door, index) => ({
+    ...door,
+    given: everyNth(Object.entries(door.texts), 4, index),
+  }));
+
+  test.each(tried)("in $argument", async ({ query, given }) => {
     const { service, codes } = await open();
     const told: Record<string, unknown> = {};
-    for (const [title, text] of Object.entries(texts)) told[title] = await codes(query, text);
-    expect(told).toEqual(Object.fromEntries(Object.keys(texts).map((title) => [title, ["BAD_USER_INPUT"]])));
+    for (const [title, text] of given) told[title] = await codes(query, text);
+    expect(told).toEqual(Object.fromEntries(given.map(([title]) => [title, ["BAD_USER_INPUT"]])));
     expect(service.calls()).toEqual([]);
   });
 });
@@ -439,7 +445,7 @@ describe("whatever is given as an id, a request stays below its project", () => 
         expect(paths.length).toBeLessThan(2);
         expect(paths.filter((path) => !BELOW_A_PROJECT.test(path) || isRewritten(path))).toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: cases(100, 500) },
     );
     // Without one request that went through nothing would be proved.
     expect(service.seen().length).toBeGreaterThan(0);
@@ -460,7 +466,7 @@ describe("whatever is given as an id, a request stays below its project", () => 
           expect(isRewritten(path)).toBe(false);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: cases(60, 300) },
     );
     expect(service.seen().length).toBeGreaterThan(0);
   });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ConfigError, readConfig } from "../../src/config.ts";
+import { cases } from "../cases.ts";
 import { type Answer, startDemoGateway, startFake, startGateway, tokenOf } from "../harness.ts";
 
 type Profile = "document" | "polyaxon-0.2" | "polyaxon-0.4";
@@ -297,7 +298,7 @@ describe("page links are computed, never followed", () => {
           expect(keys).toEqual(Array.from({ length }, (_, index) => `${index + 1}`));
         },
       ),
-      { numRuns: 40 },
+      { numRuns: cases(10, 40) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cases } from "../cases.ts";
 import { type Answer, startFake, startGateway, startRecords, type Told } from "../harness.ts";
 
 interface Page {
@@ -257,7 +258,7 @@ describe("a walk from cursor to cursor", () => {
           expect(walked).toEqual(rows.map(({ id }) => id));
         },
       ),
-      { numRuns: 60 },
+      { numRuns: cases(15, 60) },
     );
   });
 });
@@ -613,7 +614,7 @@ describe("metricSeries", () => {
           expect(loss.values).toEqual(seconds.map((second) => (values[second] ?? 0) + 0));
         },
       ),
-      { numRuns: 100 },
+      { numRuns: cases(25, 100) },
     );
   });
 });

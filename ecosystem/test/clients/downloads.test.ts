@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { startDemoGateway, tokenOf } from "../../../test/harness.ts";
 
 const ORIGIN = "https://runs.example.com";
-const READABLE = ["content-disposition", "x-request-id"];
+const READABLE = ["content-disposition", "retry-after", "x-request-id"];
 
 /** The page of a run: the addresses of its downloads as GraphQL tells them, and the header that ada sends with everything. */
 async function startPage(env: Record<string, string> = {}) {

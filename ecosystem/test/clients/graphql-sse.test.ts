@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createClient } from "graphql-sse";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startDemoGateway, startGateway, startHolding, tokenOf } from "../../../test/harness.ts";
+import { PATIENT } from "../../../test/patience.ts";
 
 /** A frontend whose transport is event streams, each with one operation. */
 function clientOf(url: string, token: string) {
@@ -36,7 +37,7 @@ test("who ends its event stream ends the requests behind it", async () => {
   const { url } = await startGateway({ upstream: service });
   const results = clientOf(url, "t0ken").iterate({ query: `{ experiment(id: "ada.mnist.42") { status } }` });
   const asked = results.next();
-  await vi.waitUntil(() => held.length === 1, { timeout: 10_000, interval: 5 });
+  await vi.waitUntil(() => held.length === 1, PATIENT);
   const [response] = held;
   if (!response) throw new TypeError("nobody asked the service");
   const gone = once(response, "close");

@@ -5,9 +5,9 @@ import { chromium, type Page } from "playwright-core";
 import { preview } from "vite";
 import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { startDemoGateway } from "../../../test/harness.ts";
+import { PATIENT } from "../../../test/patience.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const patience = 60_000;
 
 const places = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser"];
 const executablePath = places.find((place) => place && existsSync(place));
@@ -23,7 +23,7 @@ beforeAll(() => {
       cwd: root,
       env: { ...process.env, NODE_ENV: "production" },
     });
-}, patience);
+});
 
 /** The built page in a browser, behind the proxy of vite.config.ts. */
 async function open(gatewayUrl: string) {
@@ -38,6 +38,7 @@ async function open(gatewayUrl: string) {
   });
   onTestFinished(() => browser.close());
   const page = await browser.newPage({ viewport: { width: 1200, height: 660 }, deviceScaleFactor: 2 });
+  page.setDefaultTimeout(PATIENT.timeout);
   const sent: string[] = [];
   page.on("request", (request) => {
     if (request.url().endsWith("/graphql")) sent.push(request.postDataJSON().operationName);
@@ -165,57 +166,42 @@ test.runIf(executablePath)(
       ...[...machines].flatMap((name) => ["machine", name]),
     ]);
   },
-  patience,
 );
 
-test.runIf(executablePath)(
-  "a session that has ended leads back to signing in",
-  async () => {
-    const { url, ask } = await startDemoGateway({ env });
-    const { page } = await open(url);
-    await signIn(page, "grace");
-    await page.getByText("ada.mnist.1.46").waitFor();
+test.runIf(executablePath)("a session that has ended leads back to signing in", async () => {
+  const { url, ask } = await startDemoGateway({ env });
+  const { page } = await open(url);
+  await signIn(page, "grace");
+  await page.getByText("ada.mnist.1.46").waitFor();
 
-    await ask(`mutation { deleteUser(username: "grace") { deletedId } }`);
-    await page.getByRole("button", { name: "ada.mnist.1.46" }).click();
-    await page.getByText("Your session has ended.").waitFor();
-    expect(await page.getByRole("table").count()).toBe(0);
-  },
-  patience,
-);
+  await ask(`mutation { deleteUser(username: "grace") { deletedId } }`);
+  await page.getByRole("button", { name: "ada.mnist.1.46" }).click();
+  await page.getByText("Your session has ended.").waitFor();
+  expect(await page.getByRole("table").count()).toBe(0);
+});
 
-test.runIf(executablePath)(
-  "where a part of the answer fails, the rest is shown with a note",
-  async () => {
-    const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "document" } });
-    const { page, rows } = await open(url);
-    await signIn(page, "ada");
+test.runIf(executablePath)("where a part of the answer fails, the rest is shown with a note", async () => {
+  const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "document" } });
+  const { page, rows } = await open(url);
+  await signIn(page, "ada");
 
-    await page.getByRole("alert").getByText("CAPABILITY_UNAVAILABLE").waitFor();
-    await page.getByText("Which learning rate, which dropout, which activation?").waitFor();
-    expect(await rows()).toEqual([]);
-  },
-  patience,
-);
+  await page.getByRole("alert").getByText("CAPABILITY_UNAVAILABLE").waitFor();
+  await page.getByText("Which learning rate, which dropout, which activation?").waitFor();
+  expect(await rows()).toEqual([]);
+});
 
-test.runIf(executablePath)(
-  "a status and a phase of a newer gateway are shown like the others",
-  async () => {
-    const { url } = await startDemoGateway({ env });
-    const { page, rows } = await open(url);
-    await page.route("**/graphql", async (route) => {
-      const response = await route.fetch();
-      const told = (await response.text())
-        .replaceAll('"RUNNING"', '"FAST_ASLEEP"')
-        .replaceAll('"ACTIVE"', '"IDLE"');
-      await route.fulfill({ response, body: told });
-    });
-    await signIn(page, "ada");
-    await page.getByRole("button", { name: "ada.mnist.1.44" }).click();
-    await page.getByRole("img", { name: "Run graph" }).waitFor();
-    expect((await rows()).map(([name, status]) => `${name} ${status}`)).toContain(
-      "ada.mnist.1.44 fast asleep",
-    );
-  },
-  patience,
-);
+test.runIf(executablePath)("a status and a phase of a newer gateway are shown like the others", async () => {
+  const { url } = await startDemoGateway({ env });
+  const { page, rows } = await open(url);
+  await page.route("**/graphql", async (route) => {
+    const response = await route.fetch();
+    const told = (await response.text())
+      .replaceAll('"RUNNING"', '"FAST_ASLEEP"')
+      .replaceAll('"ACTIVE"', '"IDLE"');
+    await route.fulfill({ response, body: told });
+  });
+  await signIn(page, "ada");
+  await page.getByRole("button", { name: "ada.mnist.1.44" }).click();
+  await page.getByRole("img", { name: "Run graph" }).waitFor();
+  expect((await rows()).map(([name, status]) => `${name} ${status}`)).toContain("ada.mnist.1.44 fast asleep");
+});

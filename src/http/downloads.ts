@@ -1,15 +1,18 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
 import type { GraphQLError } from "graphql";
-import { identifyNode } from "./caller.ts";
-import { withExtensions } from "./graphql/errors.ts";
-import { decodeId } from "./graphql/ids.ts";
-import type { Download } from "./graphql/logs.ts";
-import type { TypeNames } from "./graphql/type-names.ts";
-import type { Answering, Caller, Client } from "./rest/client.ts";
-import { InputError, UpstreamError } from "./rest/errors.ts";
-import { offered } from "./rest/exchanges.ts";
-import type { Server } from "./rest/profile.ts";
+import { withExtensions } from "../graphql/errors.ts";
+import { decodeId } from "../graphql/ids.ts";
+import type { Download } from "../graphql/logs.ts";
+import type { TypeNames } from "../graphql/type-names.ts";
+import type { Client } from "../rest/client.ts";
+import { InputError, UpstreamError } from "../rest/errors.ts";
+import { offered } from "../rest/exchanges.ts";
+import type { Server } from "../rest/profile.ts";
+import { openScope, type RequestScope } from "../rest/scope.ts";
+import { identify } from "./caller.ts";
+import { onceOver } from "./connection.ts";
+import type { NoPlace, Places } from "./places.ts";
 
 const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs)(?:\?|$)/;
 
@@ -18,42 +21,46 @@ interface Settings {
   readonly server: Server;
   readonly names: TypeNames;
   readonly publicError: (thrown: unknown) => GraphQLError;
+  readonly places: Places;
 }
 
 /**
  * The routes behind `logsUrl` and `outputsUrl`: `GET /downloads/{global id}/logs` and `…/outputs`. They stream what the
  * service sends with the caller's token, as fast as the caller takes it, and hold nothing. Gives false for other paths.
  */
-export function createDownloads({ client, server, names, publicError }: Settings) {
-  const open = async (id: string, what: Download, caller: Caller) => {
+export function createDownloads({ client, server, names, publicError, places }: Settings) {
+  const open = (id: string, what: Download, scope: RequestScope) => {
     const { kind, at } = decodeId("id", id, names);
     const documented = kind[what];
     if (!documented)
       throw new InputError(`id: expected something with ${what}, got the id of a ${names.served(kind.name)}`);
-    if (caller.token === null) {
+    if (scope.token === null) {
       throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
     }
+    const refusal = places.refusalFor(scope.party);
+    if (refusal) throw NO_PLACE[refusal]();
+    scope.onEnd(places.take(scope.party));
     const row = offered(server, documented);
-    const answer = await client.open({ row, path: row.fill(at) }, caller);
-    return { answer, headers: HEADERS[what](answer, kind.nameOf(at)) };
+    return { row, path: row.fill(at), name: kind.nameOf(at) };
   };
 
   const serve = async (request: IncomingMessage, response: ServerResponse, id: string, what: Download) => {
-    const identity = identifyNode(request.headers);
-    const { requestId } = identity;
-    response.setHeaders(new Map(Object.entries({ ...NEVER_A_PAGE, "x-request-id": requestId })));
     // A download takes as long as it takes: only its caller's leaving ends it.
-    const leaving = new AbortController();
-    response.once("close", () => leaving.abort());
+    const scope = openScope(identify(request), Number.POSITIVE_INFINITY);
+    const { requestId } = scope;
+    onceOver(response, () => scope.end("left"));
+    response.setHeaders(new Map(Object.entries({ ...NEVER_A_PAGE, "x-request-id": requestId })));
     try {
-      const caller = { ...identity, deadline: Number.POSITIVE_INFINITY, signal: leaving.signal };
-      const { answer, headers } = await open(id, what, caller);
-      response.writeHead(200, headers);
+      const { name, ...asked } = open(id, what, scope);
+      const { stream } = await client.stream(asked, scope);
+      response.writeHead(200, HEADERS[what](name));
       // Breaks off for the caller where it breaks off at the service: a cut file must not look whole.
-      pipeline(answer.stream, response, () => {});
+      pipeline(stream, response, () => scope.end("done"));
     } catch (fault) {
       const error = withExtensions(publicError(fault), { requestId });
-      response.writeHead(STATUSES[String(error.extensions["code"])] ?? 502, JSON_TYPE);
+      const { code, retryAfterSeconds } = error.extensions;
+      if (retryAfterSeconds !== undefined) response.setHeader("retry-after", String(retryAfterSeconds));
+      response.writeHead(STATUSES[String(code)] ?? 502, JSON_TYPE);
       response.end(JSON.stringify({ errors: [error] }));
     }
   };
@@ -68,6 +75,15 @@ export function createDownloads({ client, server, names, publicError }: Settings
   };
 }
 
+const NO_PLACE: Readonly<Record<NoPlace, () => UpstreamError>> = {
+  "all taken": () =>
+    new UpstreamError("SERVICE_OVERLOADED", "The gateway has as many downloads under way as it may have."),
+  "share taken": () =>
+    new UpstreamError("RATE_LIMITED", "This caller has as many downloads under way as one may have.", {
+      retryAfterSeconds: 1,
+    }),
+};
+
 /** What a run wrote is never shown as a page of this origin. */
 const NEVER_A_PAGE = {
   "x-content-type-options": "nosniff",
@@ -77,10 +93,10 @@ const NEVER_A_PAGE = {
 
 const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 
-const HEADERS: Record<Download, (answer: Answering, name: string) => Record<string, string>> = {
+const HEADERS: Record<Download, (name: string) => Record<string, string>> = {
   // Known servers send logs as text/html.
   logs: () => ({ "content-type": "text/plain; charset=utf-8" }),
-  outputs: (_, name) => ({
+  outputs: (name) => ({
     "content-type": "application/gzip",
     "content-disposition": `attachment; filename="${name.replaceAll(/[^\w.-]/g, "_")}.tar.gz"`,
   }),
@@ -93,6 +109,7 @@ const STATUSES: Readonly<Record<string, number>> = {
   NOT_FOUND: 404,
   RATE_LIMITED: 429,
   CAPABILITY_UNAVAILABLE: 404,
+  SERVICE_OVERLOADED: 503,
   INTERNAL_SERVER_ERROR: 500,
   UPSTREAM_UNAVAILABLE: 503,
   UPSTREAM_TIMEOUT: 504,

@@ -1,0 +1,64 @@
+import type { IncomingMessage } from "node:http";
+
+const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
+
+/** Why a body is not taken, or that its caller left before its end. */
+export type BodyFault = "not JSON" | "too long" | "too many" | "broken off";
+
+export interface BodySettings {
+  readonly maxBytes: number;
+  /** How many bytes of bodies may be waiting for their ends, over all requests. */
+  readonly maxWaitingBytes: number;
+}
+
+/**
+ * Reads the bodies of requests for the adapter behind. Rejects what is no JSON (a page of another site can send forms
+ * and text, but no JSON, without being asked), what is too long, and what would be too much at a time. The function
+ * that is given resolves with null when there is nothing to object.
+ */
+export function createBodyReader({ maxBytes, maxWaitingBytes }: BodySettings) {
+  let waitingBytes = 0;
+
+  const readPieces = (request: IncomingMessage): Promise<readonly Buffer[] | BodyFault> =>
+    new Promise((resolve) => {
+      const pieces: Buffer[] = [];
+      let size = 0;
+      const settle = (result: readonly Buffer[] | BodyFault) => {
+        waitingBytes -= size;
+        size = 0;
+        request.off("data", add);
+        resolve(result);
+      };
+      const add = (piece: Buffer) => {
+        size += piece.length;
+        waitingBytes += piece.length;
+        pieces.push(piece);
+        if (size > maxBytes) settle("too long");
+        else if (waitingBytes > maxWaitingBytes) settle("too many");
+      };
+      request.on("data", add);
+      request.once("end", () => settle(pieces));
+      request.once("close", () => settle("broken off"));
+      request.on("error", () => {});
+    });
+
+  return async (request: IncomingMessage): Promise<BodyFault | null> => {
+    if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) return "not JSON";
+    // Yoga knows it by small letters only.
+    request.headers["content-type"] = "application/json";
+    if (Number(request.headers["content-length"] ?? 0) > maxBytes) return "too long";
+    const pieces = await readPieces(request);
+    if (typeof pieces === "string") return pieces;
+    // Where the adapter finds a body that was read before it. It lists the keys of what it finds: of a Buffer that
+    // would be one for each byte.
+    Object.assign(request, {
+      body: {
+        pieces,
+        async *[Symbol.asyncIterator]() {
+          yield* pieces;
+        },
+      },
+    });
+    return null;
+  };
+}

@@ -1,0 +1,65 @@
+import type { ServerResponse } from "node:http";
+
+interface Row {
+  readonly status: number;
+  readonly code: string;
+  readonly message: (maxBytes: number) => string;
+  readonly retryAfterSeconds?: number;
+}
+
+/** GraphQL requests that are rejected before their document is read. */
+const REJECTIONS = {
+  "not JSON": {
+    status: 415,
+    code: "BAD_USER_INPUT",
+    message: () => "Expected a body of application/json.",
+  },
+  "too long": {
+    status: 413,
+    code: "OPERATION_TOO_LARGE",
+    message: (maxBytes) => `Expected a body of at most ${maxBytes} bytes.`,
+  },
+  "too many": {
+    status: 503,
+    code: "SERVICE_OVERLOADED",
+    message: () => "The gateway has more to do than it can.",
+  },
+  overloaded: {
+    status: 503,
+    code: "SERVICE_OVERLOADED",
+    message: () => "The gateway has more to do than it can.",
+  },
+  "rate limited": {
+    status: 429,
+    code: "RATE_LIMITED",
+    message: () => "This caller has as many operations under way as one may have.",
+    retryAfterSeconds: 1,
+  },
+} satisfies Record<string, Row>;
+
+export type Rejection = keyof typeof REJECTIONS;
+
+const GRAPHQL_TYPE = /application\/graphql-response\+json/;
+
+interface Rejected {
+  readonly rejection: Rejection;
+  readonly requestId: string;
+  readonly maxBytes: number;
+}
+
+/** Answers a GraphQL request without reading its document, and gives the code of the error. */
+export function reject(response: ServerResponse, { rejection, requestId, maxBytes }: Rejected): string {
+  const { status, code, message, retryAfterSeconds }: Row = REJECTIONS[rejection];
+  const request = response.req;
+  response.writeHead(status, {
+    // Who accepts the newer type reads an error of the older one as no answer of GraphQL at all.
+    "content-type": `${GRAPHQL_TYPE.exec(request.headers.accept ?? "")?.[0] ?? "application/json"}; charset=utf-8`,
+    "x-request-id": requestId,
+    connection: "close",
+    ...(retryAfterSeconds && { "retry-after": `${retryAfterSeconds}` }),
+  });
+  const extensions = { code, requestId, ...(retryAfterSeconds && { retryAfterSeconds }) };
+  response.end(JSON.stringify({ errors: [{ message: message(maxBytes), extensions }] }));
+  request.resume();
+  return code;
+}

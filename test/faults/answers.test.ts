@@ -1,0 +1,230 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type Answer, startFake, startGateway } from "../harness.ts";
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+/** A service that has one answer for everything. */
+const startWith = (text: string, status = 200) => startFake(() => ({ text, status, headers: JSON_TYPE }));
+
+const times = (count: number, item: string) => Array<string>(count).fill(item).join(",");
+const namesOf = (count: number) =>
+  Array.from({ length: count }, (_, index) => `"n${index}":${index}`).join(",");
+
+/** The places that were logged as values of another type. */
+const placesOf = (logged: string): string[] =>
+  logged
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { place?: string; msg: string })
+    .flatMap(({ place }) => (place === undefined ? [] : [place]));
+
+const codesOf = ({ errors = [] }: Answer<unknown>) =>
+  errors.map(({ message, extensions }) => [extensions["code"], message]);
+
+const unusable = (place: string) => [
+  "UPSTREAM_BAD_RESPONSE",
+  `The service's answer cannot be used: ${place} is missing or of another type than documented.`,
+];
+
+describe("values of a wrong type, however many,", () => {
+  test("are one fault in a list of strings, which reads as null; the record is there", async () => {
+    const service = await startWith(`{"id": 42, "name": "base", "tags": ["a", ${times(2_000, "1")}]}`);
+    const { ask, logged } = await startGateway({ upstream: service });
+    expect(await ask(`{ experiment(id: "ada.mnist.42") { name tags } }`)).toEqual({
+      data: { experiment: { name: "base", tags: null } },
+    });
+    expect(placesOf(logged())).toEqual(["tags.*"]);
+  });
+
+  test("are nothing in a configuration whose rest is readable", async () => {
+    const service = await startWith(
+      `{"id": 9, "config": {"version": "x", "build": {"image": "python", "build_steps": [${times(2_000, "1")}]}}}`,
+    );
+    const { ask } = await startGateway({ upstream: service });
+    expect(
+      await ask(`{ buildJob(id: "ada.mnist.builds.9") { config { version build { image buildSteps } } } }`),
+    ).toEqual({
+      data: { buildJob: { config: { version: null, build: { image: "python", buildSteps: null } } } },
+    });
+  });
+
+  test("are null in each row of a list, and told by their place", async () => {
+    const rows = [{ id: 1, status: 7 }, { id: 2 }, { id: 3, status: "running", message: [], uuid: {} }];
+    const service = await startWith(JSON.stringify({ count: "3", results: rows }));
+    const { ask, logged } = await startGateway({ upstream: service });
+    expect(
+      await ask(
+        `{ experiment(id: "ada.mnist.42") { statuses { totalCount nodes { internalId rawStatus message uuid } } } }`,
+      ),
+    ).toEqual({
+      data: {
+        experiment: {
+          statuses: {
+            totalCount: null,
+            nodes: [
+              { internalId: "1", rawStatus: null, message: null, uuid: null },
+              { internalId: "2", rawStatus: null, message: null, uuid: null },
+              { internalId: "3", rawStatus: "running", message: null, uuid: null },
+            ],
+          },
+        },
+      },
+    });
+    expect(placesOf(logged()).toSorted()).toEqual([
+      "count",
+      "results.*.message",
+      "results.*.status",
+      "results.*.uuid",
+    ]);
+  });
+
+  test("make a list unusable beyond a thousand of them, which the first one is blamed for", async () => {
+    const page = (rows: number) => `{"results": [${times(rows, '{"id": 1, "status": 7, "message": 7}')}]}`;
+    let text = page(500);
+    const service = await startFake(() => ({ text, headers: JSON_TYPE }));
+    const { ask } = await startGateway({ upstream: service });
+    const query = `{ experiment(id: "ada.mnist.42") { statuses { nodes { rawStatus } } } }`;
+    expect(await ask(query)).toEqual({
+      data: { experiment: { statuses: { nodes: Array.from({ length: 500 }, () => ({ rawStatus: null })) } } },
+    });
+    text = page(501);
+    expect(codesOf((await ask(query)) as Answer<unknown>)).toEqual([unusable("results.0.message")]);
+  });
+
+  test("make a list unusable when a row cannot be had, which that row is blamed for", async () => {
+    const service = await startWith(`{"results": [{"id": 1, "status": 7}, {"id": "2"}]}`);
+    const { ask } = await startGateway({ upstream: service });
+    const query = `{ experiment(id: "ada.mnist.42") { statuses { nodes { rawStatus } } } }`;
+    expect(codesOf((await ask(query)) as Answer<unknown>)).toEqual([unusable("results.1.id")]);
+  });
+
+  test.each([
+    ["numbers", `[${times(3, "7")}]`, ["nodes"]],
+    ["a machine without a name", `[{"name": "n1"}, {"uuid": "x"}]`, ["nodes.*.name"]],
+    ["no list", `{"name": "n1"}`, ["nodes"]],
+  ])("leave the cluster its other values when its machines are %s", async (_, nodes, places) => {
+    const service = await startWith(`{"uuid": "c1", "nodes": ${nodes}}`);
+    const { ask, logged } = await startGateway({ upstream: service });
+    expect(await ask(`{ cluster { uuid nodes { name } } }`)).toEqual({
+      data: { cluster: { uuid: "c1", nodes: null } },
+    });
+    expect(placesOf(logged())).toEqual(places);
+  });
+
+  test("leave a machine of the cluster its other values", async () => {
+    const service = await startWith(`{"nodes": [{"name": "n1", "role": 7, "sequence": 1}, {"name": "n2"}]}`);
+    const { ask, logged } = await startGateway({ upstream: service });
+    expect(await ask(`{ cluster { nodes { name role sequence } } }`)).toMatchObject({
+      data: { cluster: { nodes: [{ name: "n1", role: null, sequence: 1 }, { name: "n2" }] } },
+    });
+    expect(placesOf(logged())).toEqual(["nodes.*.role"]);
+  });
+});
+
+test("an object of values has at most 10,000 names; with more it reads as null", async () => {
+  let names = 10_000;
+  const service = await startFake(({ path }) => ({
+    text: path.includes("groups")
+      ? `{"id": 5, "name": "search", "hptuning": {"concurrency": 2, "matrix": {${namesOf(names)}}}}`
+      : `{"id": 42, "name": "base", "last_metric": {${namesOf(names)}}}`,
+    headers: JSON_TYPE,
+  }));
+  const { ask } = await startGateway({ upstream: service });
+  const query = `{
+    experiment(id: "ada.mnist.42") { name lastMetric(names: ["n9999"]) { value } lastMetricValue(name: "n9999") }
+    group(id: "ada.mnist.5") { name hptuning { concurrency matrix { name } } }
+  }`;
+  const within = (await ask(query)) as Answer<{ group: { hptuning: { matrix: unknown[] } } }>;
+  expect(within.data).toMatchObject({
+    experiment: { name: "base", lastMetric: [{ value: 9999 }], lastMetricValue: 9999 },
+  });
+  expect(within.data.group.hptuning.matrix).toHaveLength(10_000);
+  names = 10_001;
+  expect(await ask(query)).toEqual({
+    data: {
+      experiment: { name: "base", lastMetric: null, lastMetricValue: null },
+      group: { name: "search", hptuning: { concurrency: 2, matrix: null } },
+    },
+  });
+});
+
+/** Asks a gateway that is a process of its own, with so many megabytes for its objects. */
+async function startSmall(upstreamUrl: string, megabytes: number) {
+  const options = [`--max-old-space-size=${megabytes}`, "--import", "tsx"];
+  const child = spawn(process.execPath, [...options, "src/main.ts"], {
+    cwd: new URL("../..", import.meta.url),
+    env: {
+      PATH: process.env["PATH"],
+      PORT: "0",
+      UPSTREAM_URL: upstreamUrl,
+      LOG_LEVEL: "silent",
+      REQUEST_TIMEOUT_MS: "600000",
+      UPSTREAM_TIMEOUT_MS: "600000",
+    },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const ended = once(child, "close");
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  const url = await new Promise<string>((ready, fail) => {
+    let said = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+      const found = /ready: (http:\/\/\S+\/graphql)/.exec(said)?.[1];
+      if (found) ready(found);
+    });
+    child.on("close", () => fail(new Error("the gateway did not start")));
+  });
+  return async (query: string) => {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: "token t0ken" },
+      body: JSON.stringify({ query }),
+    });
+    return (await response.json()) as Answer<unknown>;
+  };
+}
+
+test("a gateway of 256 MB lives through answers of 10 MB that are wrong throughout", async () => {
+  const status = '{"id":1,"uuid":1,"created_at":1,"message":1,"status":1}';
+  const metric = '{"id":1,"created_at":1,"values":1,"experiment":{}}';
+  const answers: Readonly<Record<string, string>> = {
+    "ada/mnist/experiments/1/": `{"id": 1, "tags": [${times(4_900_000, "1")}]}`,
+    "ada/mnist/builds/1/": `{"id": 1, "config": {"build": {"build_steps": [${times(4_900_000, "1")}]}}}`,
+    "ada/mnist/experiments/2/statuses": `{"results": [${times(100_000, status)}]}`,
+    "ada/mnist/experiments/3/metrics": `{"results": [${times(100_000, metric)}]}`,
+    "cluster/": `{"nodes": [${times(4_900_000, "1")}]}`,
+  };
+  const service = await startFake(({ path }) => {
+    const text = answers[path.replace("/api/v1/", "")];
+    return text === undefined ? undefined : { text, headers: JSON_TYPE };
+  });
+  const ask = await startSmall(service.url, 256);
+  expect(await ask(`{ experiment(id: "ada.mnist.1") { internalId tags } }`)).toEqual({
+    data: { experiment: { internalId: "1", tags: null } },
+  });
+  expect(await ask(`{ buildJob(id: "ada.mnist.builds.1") { config { build { buildSteps } } } }`)).toEqual({
+    data: { buildJob: { config: { build: { buildSteps: null } } } },
+  });
+  const statuses = await ask(`{ experiment(id: "ada.mnist.2") { statuses { nodes { uuid } } } }`);
+  expect(codesOf(statuses)).toEqual([unusable("results.0.uuid")]);
+  const metrics = await ask(`{ experiment(id: "ada.mnist.3") { metrics { nodes { createdAt } } } }`);
+  expect(codesOf(metrics)).toEqual([unusable("results.0.created_at")]);
+  expect(await ask("{ cluster { uuid nodes { name } } }")).toEqual({
+    data: { cluster: { uuid: null, nodes: null } },
+  });
+});
+
+test("an error body that names a long field for each of its messages is told in our words", async () => {
+  // What it says, written out, is longer than the memory of the gateway.
+  const deep = `{"${"k".repeat(160)}":`.repeat(190);
+  const service = await startWith(`${deep}[${times(9_000, '""')}]${"}".repeat(190)}`, 400);
+  const ask = await startSmall(service.url, 128);
+  expect(codesOf(await ask(`{ experiment(id: "ada.mnist.1") { status } }`))).toEqual([
+    ["BAD_USER_INPUT", "The service refused the input."],
+  ]);
+});

@@ -1,0 +1,155 @@
+import { Composer } from "yaml";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { type Answer, startGateway, startRecords } from "../harness.ts";
+
+/** How many texts were parsed since now: it shows in nothing but time. */
+function countParsed() {
+  const composed = vi.spyOn(Composer.prototype, "compose");
+  onTestFinished(() => composed.mockRestore());
+  return () => composed.mock.calls.length;
+}
+
+const CONFIG = `{ experiment(id: "ada.mnist.42") { name config { kind raw } } }`;
+
+/** A gateway before a service that has one experiment, whose configuration is this text. */
+async function startText(content: string) {
+  const service = await startRecords({
+    "ada/mnist/experiments/42/": { id: 42, name: "base", content },
+    "ada/mnist/experiments/42/statuses": { results: [] },
+    "ada/mnist/groups/5/": { id: 5, content },
+  });
+  return startGateway({ upstream: service });
+}
+
+/** The configuration as a text gives it. */
+async function rawOf(content: string): Promise<unknown> {
+  const { ask } = await startText(content);
+  const { data, errors } = (await ask(CONFIG)) as Answer<{ experiment: { config: { raw: unknown } | null } }>;
+  expect(errors).toBeUndefined();
+  return data.experiment.config && data.experiment.config.raw;
+}
+
+describe("the text of a configuration", () => {
+  test("is not parsed for other fields of its record, nor is that of a group", async () => {
+    const parsed = countParsed();
+    const { ask } = await startText("kind: experiment");
+    expect(
+      await ask(`{
+        experiment(id: "ada.mnist.42") { name tags declarations statuses { totalCount } }
+        group(id: "ada.mnist.5") { content }
+      }`),
+    ).toEqual({
+      data: {
+        experiment: { name: "base", tags: null, declarations: null, statuses: { totalCount: null } },
+        group: { content: "kind: experiment" },
+      },
+    });
+    expect(parsed()).toBe(0);
+  });
+
+  test("is parsed once, however many fields ask for it", async () => {
+    const parsed = countParsed();
+    const { ask } = await startText("kind: experiment");
+    const config = "config { kind raw }";
+    const shown = { kind: "experiment", raw: { kind: "experiment" } };
+    expect(
+      await ask(`{
+        one: experiment(id: "ada.mnist.42") { a: ${config} b: ${config} }
+        two: experiment(id: "ada.mnist.42") { ${config} }
+      }`),
+    ).toEqual({ data: { one: { a: shown, b: shown }, two: { config: shown } } });
+    expect(parsed()).toBe(1);
+  });
+
+  const LIMIT = 16_384;
+
+  test("is parsed up to 16,384 characters; of a longer one there is an error, and the rest of the record", async () => {
+    const longest = `kind: ${"x".repeat(LIMIT - 6)}`;
+    expect(await rawOf(longest)).toEqual({ kind: "x".repeat(LIMIT - 6) });
+    const parsed = countParsed();
+    const { ask } = await startText(`${longest}x`);
+    expect(await ask(CONFIG, {}, { headers: { "x-request-id": "story-1" } })).toEqual({
+      data: { experiment: { name: "base", config: null } },
+      errors: [
+        {
+          message: "config: expected at most 16384 characters of YAML from the service, got 16385.",
+          locations: [{ line: 1, column: 41 }],
+          path: ["experiment", "config"],
+          extensions: { code: "UPSTREAM_BAD_RESPONSE", requestId: "story-1" },
+        },
+      ],
+    });
+    expect(parsed()).toBe(0);
+    expect(await ask(`{ group(id: "ada.mnist.5") { content } }`)).toEqual({
+      data: { group: { content: `${longest}x` } },
+    });
+  });
+
+  test("says the last of two equal keys, as JSON does", async () => {
+    expect(await rawOf("kind: job\nkind: experiment\n")).toEqual({ kind: "experiment" });
+  });
+
+  test("may have any keys", async () => {
+    const raw = await rawOf("__proto__: {polluted: true}\nconstructor: 1\n[a, b]: 2\n? {c: d}\n: 3\n7: 4\n");
+    expect(Object.entries(Object(raw)).toSorted()).toEqual([
+      ["7", 4],
+      ["[ a, b ]", 2],
+      ["__proto__", { polluted: true }],
+      ["constructor", 1],
+      ["{ c: d }", 3],
+    ]);
+    expect(Reflect.get({}, "polluted")).toBeUndefined();
+  });
+
+  test.each([
+    ["bytes", "a: !!binary aGVsbG8=", { a: "aGVsbG8=" }],
+    ["a set", "a: !!set {b, c}", { a: { b: null, c: null } }],
+    ["an ordered map", "a: !!omap [b: 1]", { a: [{ b: 1 }] }],
+    ["a date", "a: 2020-01-01", { a: "2020-01-01" }],
+    ["a date by its type", "a: !!timestamp 2020-01-01", { a: "2020-01-01" }],
+    ["a type of its own", "a: !python/object:os.system [ls]", { a: ["ls"] }],
+    [
+      "an older version, its dates, its merged keys",
+      "%YAML 1.1\n---\na: &a {b: yes}\nc: {<<: *a}\nd: 2020-01-01",
+      { a: { b: "yes" }, c: { "<<": { b: "yes" } }, d: "2020-01-01" },
+    ],
+    ["numbers that are none", "a: .nan\nb: -.inf", { a: null, b: null }],
+  ])("says only what JSON can say: %s", async (_, content, raw) => {
+    expect(await rawOf(content)).toEqual(raw);
+  });
+
+  const bomb = Array.from({ length: 9 }, (_, level) =>
+    level === 0 ? "a0: &a0 [x,x,x,x]" : `a${level}: &a${level} [${`*a${level - 1},`.repeat(9)}]`,
+  ).join("\n");
+
+  test.each([
+    ["expands without bound", bomb],
+    ["refers to itself", "a: &a [*a]"],
+    ["refers to nothing", "a: *b"],
+    ["is nested more deeply than an answer may be", `a: ${"[".repeat(300)}${"]".repeat(300)}`],
+    ["is nested as deeply as it is long", "[".repeat(16_000)],
+    ["is nested as deeply as it is long, in lists", "- ".repeat(8_000)],
+    ["holds several documents", "a: 1\n---\nb: 2"],
+    ["is nothing but faults", "]".repeat(16_000)],
+  ])("that %s is no configuration, and the record is there", async (_, content) => {
+    const { ask, logged } = await startText(content);
+    expect(await ask(CONFIG)).toEqual({ data: { experiment: { name: "base", config: null } } });
+    expect(logged()).not.toContain("unexpected");
+  });
+
+  test("is repeated in no warning of the process", async () => {
+    const warned: unknown[] = [];
+    const note = (warning: Error) => void warned.push(warning.message);
+    process.on("warning", note);
+    const written = vi.spyOn(process.stderr, "write").mockImplementation(() => true);
+    onTestFinished(() => {
+      process.off("warning", note);
+      written.mockRestore();
+    });
+    await rawOf("%CANARY\n---\na: !canary b\n[canary]: 1\n? {canary: 1}\n: &canary 2\n");
+    // Warnings of a process are told in a later turn.
+    await new Promise((turn) => setImmediate(turn));
+    const told = JSON.stringify([warned, written.mock.calls.map(([chunk]) => String(chunk))]);
+    expect(told.toLowerCase()).not.toContain("canary");
+  });
+});

@@ -1,0 +1,157 @@
+import { Readable } from "node:stream";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, test } from "vitest";
+import { readWindow, type WindowRequest } from "../../src/rest/window.ts";
+import { type Answer, startFake, startGateway } from "../harness.ts";
+
+interface Window {
+  readonly text: string;
+  readonly lines: readonly string[];
+  readonly startByte: number;
+  readonly endCursor: string;
+  readonly hasMore: boolean;
+}
+type Logs = Answer<{ experiment: { logs: Window | null } }>;
+
+const READ = `query ($after: String, $maxBytes: Int) {
+  experiment(id: "ada.mnist.42") {
+    logs(after: $after, maxBytes: $maxBytes) { text lines startByte endCursor hasMore }
+  }
+}`;
+
+/** A gateway before a service that has one log. `write` replaces it. */
+async function startLog(text: string) {
+  let log = text;
+  const service = await startFake(() => ({ text: log }));
+  const { ask } = await startGateway({ upstream: service });
+  return {
+    ask,
+    write: (next: string) => {
+      log = next;
+    },
+    read: async (wanted: { after?: string; maxBytes?: number } = {}): Promise<Window> => {
+      const { data, errors } = (await ask(READ, wanted)) as Logs;
+      if (!data.experiment.logs) throw new Error(`no log: ${JSON.stringify(errors)}`);
+      return data.experiment.logs;
+    },
+  };
+}
+
+const cursorAt = (byte: number | string) => Buffer.from(`byte:${byte}`).toString("base64url");
+
+describe("the cursor of a log", () => {
+  test.each([4, 5, 1_000, 999_999_999_999_999])(
+    "stands at the log's end when the window begins at %i, at its end or behind it",
+    async (byte) => {
+      const log = await startLog("one\n");
+      expect(await log.read({ after: cursorAt(byte) })).toEqual({
+        text: "",
+        lines: [],
+        startByte: 4,
+        endCursor: cursorAt(4),
+        hasMore: false,
+      });
+    },
+  );
+
+  test("stays where it is while nothing is added, and then gives all that was", async () => {
+    const log = await startLog("");
+    let { endCursor } = await log.read();
+    for (let poll = 0; poll < 3; poll++) ({ endCursor } = await log.read({ after: endCursor }));
+    expect(endCursor).toBe(cursorAt(0));
+    log.write("one\ntwo\n");
+    expect(await log.read({ after: endCursor })).toMatchObject({ text: "one\ntwo\n", startByte: 0 });
+  });
+
+  test.each(["1e3", "-1", " 4", "4.0", "0x10", "٤", "9".repeat(16), "4\n"])(
+    "is refused when it holds %j",
+    async (byte) => {
+      const { ask } = await startLog("one\n");
+      const { errors } = (await ask(READ, { after: cursorAt(byte) })) as Logs;
+      expect(errors?.map(({ extensions }) => extensions["code"])).toEqual(["BAD_USER_INPUT"]);
+    },
+  );
+});
+
+test("a window of nothing but line ends has as many lines, whoever asks for them", async () => {
+  const { ask } = await startLog("\n".repeat(50_000));
+  const lines = `logs(maxBytes: 40000) { lines }`;
+  const { data } = (await ask(
+    `{ a: experiment(id: "ada.mnist.42") { ${lines} } b: experiment(id: "ada.mnist.42") { ${lines} } }`,
+  )) as Answer<Record<"a" | "b", { logs: Window }>>;
+  const empty = Array<string>(40_000).fill("");
+  expect(data).toEqual({ a: { logs: { lines: empty } }, b: { logs: { lines: empty } } });
+});
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+const MEGABYTE = 1_048_576;
+
+/** Reads a window of a log in these pieces. Gives it with the most megabytes of buffers that were held meanwhile. */
+async function watch(pieces: Iterable<Buffer>, every: number, wanted: WindowRequest) {
+  collectGarbage();
+  const before = process.memoryUsage().arrayBuffers;
+  let most = 0;
+  function* watched() {
+    let given = 0;
+    for (const piece of pieces) {
+      if (++given % every === 0) {
+        collectGarbage();
+        most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+      }
+      yield piece;
+    }
+  }
+  const window = await readWindow(Readable.from(watched()), null, wanted);
+  return { window, megabytes: most / MEGABYTE };
+}
+
+/** A log of lines `line`, in pieces as a socket gives them. */
+function* inPieces(megabytes: number): Generator<Buffer> {
+  for (let piece = 0; piece < megabytes * 16; piece++) yield Buffer.alloc(65_536, "lin\n");
+}
+
+/** A log of which each piece is a byte in a buffer of 8 kB. */
+function* inCrumbs(bytes: number): Generator<Buffer> {
+  for (let crumb = 0; crumb < bytes; crumb++) {
+    yield Buffer.alloc(8_192, "lin\n").subarray(crumb % 4, (crumb % 4) + 1);
+  }
+}
+
+/** Far more than a window, far less than the log: the collector frees buffers by the way, and some wait for it. */
+const ENOUGH = 32;
+
+// Not through the door: what is held meanwhile can be seen only between two pieces.
+describe("a window holds little more than its bytes", () => {
+  test("behind a long part of the log that it skips", async () => {
+    const { window, megabytes } = await watch(inPieces(128), 100, {
+      fromByte: 127 * MEGABYTE,
+      maxBytes: 8,
+    });
+    expect(window).toMatchObject({ text: "lin\nlin\n", startByte: 127 * MEGABYTE, hasMore: true });
+    expect(megabytes).toBeLessThan(ENOUGH);
+  });
+
+  test("behind the end of the log", async () => {
+    const { window, megabytes } = await watch(inPieces(128), 100, { fromByte: 1e12, maxBytes: 8 });
+    expect(window).toMatchObject({ text: "", startByte: 128 * MEGABYTE, endByte: 128 * MEGABYTE });
+    expect(megabytes).toBeLessThan(ENOUGH);
+  });
+
+  test("at the end of a long log", async () => {
+    const { window, megabytes } = await watch(inPieces(128), 100, { tailLines: 2, maxBytes: 65_536 });
+    expect(window).toMatchObject({ text: "lin\nlin\n", endByte: 128 * MEGABYTE });
+    expect(megabytes).toBeLessThan(ENOUGH);
+  });
+
+  test.each([
+    ["from its start", { fromByte: 0, maxBytes: 8_000 }],
+    ["from its end", { tailLines: 5_000, maxBytes: 8_000 }],
+  ])("of a log that comes in small views of large buffers, %s", async (_, wanted) => {
+    const { window, megabytes } = await watch(inCrumbs(8_000), 1_000, wanted);
+    expect(window.text).toBe("lin\n".repeat(2_000));
+    expect(megabytes).toBeLessThan(ENOUGH);
+  });
+});

@@ -1,0 +1,143 @@
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import fc from "fast-check";
+import { expect, onTestFinished, test } from "vitest";
+import { type Answer, startGateway } from "../harness.ts";
+
+/** What may stand in a response, right and wrong. */
+const STATUS_LINES = [
+  "HTTP/1.1 200 OK",
+  "HTTP/1.0 200 OK",
+  "HTTP/1.1 100 Continue",
+  "HTTP/1.1 101 Switching Protocols",
+  "HTTP/1.1 103 Early Hints",
+  "HTTP/1.1 204 No Content",
+  "HTTP/1.1 304 Not Modified",
+  "HTTP/1.1 000 None",
+  "HTTP/1.1 99 None",
+  "HTTP/1.1 999 None",
+  "HTTP/1.1 1000 None",
+  "HTTP/1.1 abc",
+  "HTTP/2.0 200 OK",
+  "HTTP/1.1 200",
+  "",
+];
+const HEADERS = [
+  "Content-Type: application/json",
+  "Content-Length: 9",
+  "Content-Length: 5",
+  "Content-Length: 900",
+  "Content-Length: -1",
+  "Content-Length: 99999999999999999999",
+  "Content-Length: 9, 9",
+  "Transfer-Encoding: chunked",
+  "Transfer-Encoding: gzip, chunked",
+  "Transfer-Encoding: nonsense",
+  "Connection: close",
+  "Connection: keep-alive",
+  "Connection: upgrade",
+  "Upgrade: websocket",
+  "Keep-Alive: timeout=0",
+  "Keep-Alive: timeout=-9",
+  "Content-Encoding: gzip",
+  "Content-Encoding: deflate",
+  "Content-Encoding: br",
+  "Content-Encoding: __proto__",
+  "Retry-After: 99999999999",
+  "Trailer: x",
+  "no colon",
+  ": no name",
+  "Set-Cookie: a\u0000b",
+  `X-Long: ${"x".repeat(20_000)}`,
+];
+const BODIES = [
+  '{"id": 3}',
+  "",
+  '9\r\n{"id": 3}\r\n0\r\n\r\n',
+  '9\r\n{"id": 3}\r\n',
+  "ffffffffffffffffff\r\n",
+  "zz\r\n",
+  "-1\r\n",
+  '9;ext="x"\r\n{"id": 3}\r\n0\r\nTrailer: x\r\n\r\n',
+  "\u0000\u0001\u0002",
+  'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"id": 4}',
+];
+const ENDS = ["keeps", "ends", "destroys", "resets"] as const;
+
+const response = fc.record({
+  status: fc.constantFrom(...STATUS_LINES),
+  headers: fc.uniqueArray(fc.constantFrom(...HEADERS), { maxLength: 5 }),
+  body: fc.constantFrom(...BODIES),
+  end: fc.constantFrom(...ENDS),
+  /** An answer can come in pieces, and more than one of it. */
+  cut: fc.nat({ max: 200 }),
+  times: fc.constantFrom(1, 1, 1, 2),
+});
+type Response = typeof response extends fc.Arbitrary<infer Value> ? Value : never;
+
+const ENDINGS: Readonly<Record<Response["end"], (socket: Socket) => unknown>> = {
+  keeps: () => {},
+  ends: (socket) => socket.end(),
+  destroys: (socket) => socket.destroy(),
+  resets: (socket) => socket.resetAndDestroy(),
+};
+
+/** A service that answers each request with the same bytes, whatever it was asked. */
+async function startWire() {
+  let told: Response | null = null;
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {}).on("close", () => sockets.delete(socket));
+    socket.on("data", () => {
+      if (!told) return;
+      const { status, headers, body, end, cut, times } = told;
+      const bytes = Buffer.from(
+        `${[status, ...headers, "", ""].join("\r\n")}${body}`.repeat(times),
+        "latin1",
+      );
+      socket.write(bytes.subarray(0, cut));
+      setImmediate(() => socket.write(bytes.subarray(cut), () => ENDINGS[end](socket)));
+    });
+  });
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((closed) => server.close(closed));
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    tell: (next: Response) => {
+      told = next;
+    },
+  };
+}
+
+/** A response that never ends is given up early: nothing honest is asked here. */
+const QUICK = {
+  UPSTREAM_TIMEOUT_MS: "100",
+  UPSTREAM_HEADERS_TIMEOUT_MS: "100",
+  UPSTREAM_IDLE_TIMEOUT_MS: "100",
+};
+
+const KNOWN = /^(?:UPSTREAM_\w+|NOT_FOUND|RATE_LIMITED)$/;
+
+test("no bytes that a service can send end the process, and a command that was sent is done or may have been", async () => {
+  const service = await startWire();
+  const query = `{ job(id: "ada.mnist.jobs.3") { status logs { text } } }`;
+  const command = `mutation { copyExperiment(id: "ada.mnist.3") { experiment { internalId } } }`;
+  await fc.assert(
+    // Few for one gateway: its circuit must not open.
+    fc.asyncProperty(fc.array(response, { minLength: 6, maxLength: 6 }), async (responses) => {
+      const { ask } = await startGateway({ upstream: service, env: QUICK });
+      for (const each of responses) {
+        service.tell(each);
+        const [read, written] = (await Promise.all([ask(query), ask(command)])) as Answer<unknown>[];
+        for (const { extensions } of [...(read?.errors ?? []), ...(written?.errors ?? [])]) {
+          expect(extensions["code"]).toMatch(KNOWN);
+        }
+        for (const { extensions } of written?.errors ?? []) expect(extensions["outcome"]).toBe("unknown");
+      }
+    }),
+    { numRuns: process.env["FULL"] ? 500 : 15 },
+  );
+});

@@ -1,0 +1,28 @@
+/** For `vi.waitUntil` and `vi.waitFor`: their own second would be too short on a slow machine. */
+export const PATIENT = { timeout: 300_000, interval: 5 };
+
+const LONG = "600000";
+
+/** Settings with which no deadline passes while a test runs. */
+export const NO_DEADLINES = {
+  REQUEST_TIMEOUT_MS: LONG,
+  UPSTREAM_CONNECT_TIMEOUT_MS: LONG,
+  UPSTREAM_HEADERS_TIMEOUT_MS: LONG,
+  UPSTREAM_TIMEOUT_MS: LONG,
+  UPSTREAM_IDLE_TIMEOUT_MS: LONG,
+} as const;
+
+/**
+ * Runs a story in which a deadline passes for some exchanges while others must keep it. The first deadline is short,
+ * so that no test waits for long; a machine that is too slow for it gets longer ones. `story` begins from scratch.
+ */
+export async function withDeadline(story: (deadlineMs: number) => Promise<void>): Promise<void> {
+  for (const deadlineMs of [200, 2_000, 10_000]) {
+    try {
+      return await story(deadlineMs);
+    } catch {
+      // Either it is wrong, or the machine is slow: a longer deadline tells which.
+    }
+  }
+  return story(30_000);
+}
