@@ -4,7 +4,6 @@ import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 
 /** How a caller takes what the gateway answers. */
 export const READERS = ["fast", "slow", "leaving"] as const;
-export type Reader = (typeof READERS)[number];
 
 export interface Received {
   readonly status: number;

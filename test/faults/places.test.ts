@@ -546,6 +546,20 @@ describe("one token beside another", () => {
     expect((await service.releaseUntil([light, heavy])).map(codeOf)).toEqual(["ok", "ok"]);
   });
 
+  test("finds a place in the queue, although the other would fill it", async () => {
+    const service = await startHolding();
+    const gateway = await startGateway({
+      upstream: service,
+      env: { UPSTREAM_CONNECTIONS: "1", UPSTREAM_QUEUE: "4" },
+    });
+    const heavy = answersTo(gateway, { token: "heavy", from: 1, count: 20 });
+    await vi.waitUntil(async () => (await metricOf(gateway, "rungraph_exchanges_shed")) > 0, AWHILE);
+    const light = ask(gateway, experiment(100), "light");
+    const [answer, ...others] = await service.releaseUntil([light, ...heavy]);
+    expect(answer).toEqual(RUNNING);
+    expect(new Set(others.map(codeOf))).toEqual(new Set(["ok", "SERVICE_OVERLOADED"]));
+  });
+
   test("takes turns with two others", async () => {
     const service = await startHolding();
     const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "1" } });

@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Pool } from "undici";
+import type { Target } from "./fire.ts";
+
+/**
+ * Keeps so many operations of one token in flight, in a process of its own; one that is refused is tried again a moment
+ * later. Its parent sends the target, then anything to hear what came of them: how often each status and code.
+ */
+const WIDTH = 250;
+const MOMENT_MS = 50;
+
+const counts = new Map<string, number>();
+
+async function keep(pool: Pool, { token, body }: Target): Promise<never> {
+  const headers = { "content-type": "application/json", authorization: `token ${token}` };
+  for (;;) {
+    const word = await pool.request({ method: "POST", path: "/graphql", headers, body }).then(
+      async (answer) => {
+        const code = /"code":"(\w+)"/.exec(await answer.body.text())?.[1] ?? "ok";
+        return `${answer.statusCode} ${code}`;
+      },
+      () => "no answer",
+    );
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+    if (word !== "200 ok") await sleep(MOMENT_MS);
+  }
+}
+
+process.once("message", (target: Target) => {
+  const pool = new Pool(target.url, { connections: WIDTH, headersTimeout: 60_000 });
+  for (let caller = 0; caller < WIDTH; caller++) void keep(pool, target);
+  process.once("message", () => process.send?.(Object.fromEntries(counts)));
+});
+process.once("disconnect", () => process.exit(0));

@@ -1,0 +1,109 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Pool } from "undici";
+import type { Target } from "./fire.ts";
+import { metricsOf, type Running, type Service, startGateway, stopGateway } from "./processes.ts";
+import { FILES, round, row, say, seconds, targetOf } from "./sheet.ts";
+
+/*
+ * How one token fares beside another that keeps 250 heavy operations in flight: `npm run bench:fairness`. The goal is a
+ * p99 under three times what it is alone. The service answers each request after 5 ms.
+ */
+const GOAL = 3;
+const ALONE_SECONDS = 10;
+const BESIDE_SECONDS = 30;
+/** Between two queries of the light token, in milliseconds. */
+const PAUSE_MS = 10;
+
+const forkOf = (file: URL) => fork(file, { execArgv: ["--import", "tsx"] });
+
+async function startService(): Promise<Service> {
+  const child = forkOf(new URL("./fairness-service.ts", import.meta.url));
+  const [told] = (await once(child, "message")) as [{ url: string; token: string }];
+  return { ...told, stop: () => child.kill() };
+}
+
+/** Times of the good ones in milliseconds, in order of size, and how many were none. */
+interface Light {
+  readonly times: readonly number[];
+  readonly failures: number;
+}
+
+/** One query after the other until `until` is fulfilled. */
+async function askOnAndOn({ url, token, body }: Target, until: Promise<unknown>): Promise<Light> {
+  const pool = new Pool(url, { connections: 1, headersTimeout: 60_000 });
+  const times: number[] = [];
+  let failures = 0;
+  const over = new AbortController();
+  void until.then(() => over.abort());
+  while (!over.signal.aborted) {
+    const began = performance.now();
+    const answer = await pool.request({
+      method: "POST",
+      path: "/graphql",
+      headers: { "content-type": "application/json", authorization: `token ${token}` },
+      body,
+    });
+    const told = await answer.body.text();
+    if (told.startsWith(`{"data"`) && !told.includes(`"errors":[`)) times.push(performance.now() - began);
+    else failures++;
+    await sleep(PAUSE_MS);
+  }
+  await pool.destroy();
+  return { times: times.toSorted((one, other) => one - other), failures };
+}
+
+const percentile = ({ times }: Light, share: number): number =>
+  times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
+
+const lightRow = (name: string, light: Light) =>
+  row(
+    name,
+    light.times.length,
+    light.failures,
+    ...[0.5, 0.99, 1].map((share) => round(percentile(light, share))),
+  );
+
+/** Until the service is asked for the heavy ones. */
+async function underWay(gateway: Running): Promise<void> {
+  const running = /^rungraph_exchanges_running [1-9]/m;
+  while (!running.test(await metricsOf(gateway))) await sleep(50);
+  await seconds(2);
+}
+
+const service = await startService();
+const gateway = await startGateway(service);
+const light: Target = { ...targetOf(gateway, service, FILES["start page"]), token: "light" };
+const heavy: Target = { ...targetOf(gateway, service, FILES["group with 24 runs"]), token: "heavy" };
+
+// Both kinds of operation are warm before anything is measured.
+await askOnAndOn(heavy, seconds(3));
+await askOnAndOn(light, seconds(3));
+const alone = await askOnAndOn(light, seconds(ALONE_SECONDS));
+const crowd = forkOf(new URL("./fairness-heavy.ts", import.meta.url));
+crowd.send(heavy);
+await underWay(gateway);
+const beside = await askOnAndOn(light, seconds(BESIDE_SECONDS));
+crowd.send("over");
+const [counts] = (await once(crowd, "message")) as [Record<string, number>];
+crowd.kill();
+
+const ratioOf = (share: number) => percentile(beside, share) / percentile(alone, share);
+const isMet = ratioOf(0.99) < GOAL && beside.failures === 0;
+say(
+  [
+    "| One-request query of the light token | good | not good | p50, ms | p99, ms | slowest, ms |",
+    "|---|---|---|---|---|---|",
+    lightRow("alone", alone),
+    lightRow("beside 250 heavy operations", beside),
+    "",
+    `Heavy operations by status and code: ${Object.entries(counts)
+      .map((entry) => entry.join(": "))
+      .join(", ")}`,
+    `p50 ${round(ratioOf(0.5))} times, p99 ${round(ratioOf(0.99))} times what it is alone; the goal is less than ${GOAL}: ${isMet ? "met" : "NOT MET"}`,
+  ].join("\n"),
+);
+process.exitCode = isMet ? 0 : 1;
+await stopGateway(gateway);
+service.stop();

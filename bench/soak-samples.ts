@@ -1,0 +1,114 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { metricsOf, type Running } from "./processes.ts";
+import { megabytes, round, row } from "./sheet.ts";
+
+/** How the gateway was at a moment. Sizes in bytes; the heap is NaN when the gateway does not answer. */
+export interface Sample {
+  readonly at: number;
+  readonly resident: number;
+  readonly heap: number;
+  readonly descriptors: number;
+}
+
+const PAGE = 4_096;
+/** How long a probe waits for its answer, in milliseconds. */
+const PATIENCE = 5_000;
+
+/** Linux only. */
+async function sampleOf(gateway: Running, began: number): Promise<Sample> {
+  const { pid } = gateway.child;
+  const resident = Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) * PAGE;
+  const descriptors = readdirSync(`/proc/${pid}/fd`).length;
+  const text = await Promise.race([metricsOf(gateway), sleep(PATIENCE, "")]).catch(() => "");
+  const heap = Number(/^nodejs_heap_size_used_bytes (\S+)$/m.exec(text)?.[1]);
+  return { at: performance.now() - began, resident, heap, descriptors };
+}
+
+async function probe({ url }: Running): Promise<number> {
+  const began = performance.now();
+  await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(PATIENCE) }).then(
+    (response) => response.text(),
+    () => "",
+  );
+  return performance.now() - began;
+}
+
+/** Looks at the gateway each second, and asks four times a second whether it lives, until the signal. */
+export function watch(gateway: Running, signal: AbortSignal) {
+  const began = performance.now();
+  const samples: Sample[] = [];
+  const latencies: number[] = [];
+  const repeat = async (ms: number, act: () => Promise<unknown>) => {
+    while (!signal.aborted) {
+      await act().catch(() => {});
+      await sleep(ms);
+    }
+  };
+  const over = Promise.all([
+    repeat(1_000, async () => void samples.push(await sampleOf(gateway, began))),
+    repeat(250, async () => void latencies.push(await probe(gateway))),
+  ]);
+  return { samples, latencies, over };
+}
+
+const numbersOf = (values: readonly number[]) =>
+  values.filter((value) => !Number.isNaN(value)).toSorted((one, other) => one - other);
+
+export const share = (values: readonly number[], part: number): number => {
+  const ordered = numbersOf(values);
+  return ordered[Math.min(ordered.length - 1, Math.floor(ordered.length * part))] ?? Number.NaN;
+};
+const median = (values: readonly number[]) => share(values, 0.5);
+
+const FIGURES = { resident: "RSS", heap: "heap in use", descriptors: "descriptors" } as const;
+type Figure = keyof typeof FIGURES;
+
+/** What a figure may differ by without having grown: a collection more or less, a connection more or less. */
+const NOISE: Readonly<Record<Figure, number>> = { resident: 30_000_000, heap: 30_000_000, descriptors: 20 };
+
+const told = (figure: Figure, value: number) =>
+  figure === "descriptors" ? round(value) : `${megabytes(value)} MB`;
+
+/** Medians of the last third and of the middle one. Flat: at most a tenth more, or what is noise. */
+export function flatness(samples: readonly Sample[]): { readonly isFlat: boolean; readonly lines: string[] } {
+  const end = samples.at(-1)?.at ?? 0;
+  const third = (from: number, figure: Figure) =>
+    median(
+      samples
+        .filter(({ at }) => at >= (end * from) / 3 && at < (end * (from + 1)) / 3)
+        .map((each) => each[figure]),
+    );
+  const verdicts = (Object.keys(FIGURES) as Figure[]).map((figure) => {
+    const [middle, last] = [third(1, figure), third(2, figure)];
+    const isFlat = last <= Math.max(middle * 1.1, middle + NOISE[figure]);
+    return {
+      isFlat,
+      line: `${FIGURES[figure]}: ${told(figure, middle)}, then ${told(figure, last)}: ${isFlat ? "flat" : "GROWS"}`,
+    };
+  });
+  return { isFlat: verdicts.every(({ isFlat }) => isFlat), lines: verdicts.map(({ line }) => line) };
+}
+
+export const HEAD = [
+  row("s", "RSS, MB", "heap, MB", "descriptors", "/healthz p50, p99, slowest, ms", "ordinary right", "wrong"),
+  "|---|---|---|---|---|---|---|",
+].join("\n");
+
+/** A row of the table: medians of what was seen since the last one. */
+export function rowOf(
+  samples: readonly Sample[],
+  latencies: readonly number[],
+  ordinary: { readonly right: number; readonly wrong: number },
+): string {
+  const of = (figure: Figure) => median(samples.map((each) => each[figure]));
+  return row(
+    round((samples.at(-1)?.at ?? 0) / 1_000),
+    megabytes(of("resident")),
+    megabytes(of("heap")),
+    of("descriptors"),
+    [0.5, 0.99, 1].map((part) => round(share(latencies, part))).join(", "),
+    ordinary.right,
+    ordinary.wrong,
+  );
+}

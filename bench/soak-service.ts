@@ -1,0 +1,97 @@
+import { randomBytes } from "node:crypto";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pipeline, Readable } from "node:stream";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { startDemo } from "../src/demo/service.ts";
+
+/**
+ * The demo's answers from memory, and below the owner `hostile` answers that mean ill: the project names the shape. It
+ * tells its parent where it listens and which token is good.
+ */
+const demo = await startDemo();
+const token = demo.users[0]?.token ?? "";
+const known = new Map<string, Promise<{ status: number; body: Buffer }>>();
+
+async function look(path: string) {
+  const response = await fetch(demo.url + path, { headers: { authorization: `token ${token}` } });
+  return { status: response.status, body: Buffer.from(await response.arrayBuffer()) };
+}
+
+const record = (more: object = {}) => Buffer.from(JSON.stringify({ id: 1, last_status: "running", ...more }));
+const hexadecimal = (length: number) => randomBytes(length / 2).toString("hex");
+
+/** Random, so that compression leaves half of it. */
+const LONG = record({ description: hexadecimal(1_000_000) });
+const GZIP = gzipSync(LONG);
+const BROTLI = brotliCompressSync(LONG, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
+const YAML = Array.from({ length: 10_000 }, (_, key) => `key_${key}: { value: ${key} }`).join("\n");
+const LINES = Buffer.from(`${hexadecimal(126)}\n`.repeat(8_000));
+const ROWS = Array.from({ length: 5_000 }, (_, id) => ({
+  id,
+  created_at: "2026-06-01T12:00:00+00:00",
+  values: { loss: id / 7, accuracy: 1 / (id + 1) },
+}));
+const METRICS = Buffer.from(
+  JSON.stringify({ count: ROWS.length, next: null, previous: null, results: ROWS }),
+);
+
+const json = (response: ServerResponse, body: Buffer, headers: Record<string, string> = {}) =>
+  void response
+    .writeHead(200, { "content-type": "application/json", "content-length": body.length, ...headers })
+    .end(body);
+
+/** The same lines again and again, as fast as they are taken. */
+function stream(response: ServerResponse, times: number): void {
+  response.writeHead(200, { "content-type": "text/html; charset=utf-8" });
+  pipeline(Readable.from(Array.from({ length: times }, () => LINES)), response, () => {});
+}
+
+const SHAPES: Readonly<Record<string, (response: ServerResponse, url: string) => void>> = {
+  "gzip-closed": (response) => json(response, GZIP, { "content-encoding": "gzip", connection: "close" }),
+  "br-until-close": (response) =>
+    void response
+      .writeHead(200, { "content-encoding": "br", connection: "close", "transfer-encoding": "identity" })
+      .end(BROTLI),
+  cut: (response) => {
+    response.writeHead(200, { "content-length": LONG.length });
+    response.write(LONG.subarray(0, LONG.length / 2), () => response.socket?.end());
+  },
+  types: (response) => json(response, record({ tags: Array.from({ length: 300_000 }, () => 1) })),
+  yaml: (response) => json(response, record({ content: YAML })),
+  encoding: (response, url) =>
+    json(response, record(), { "content-encoding": url.includes("/2") ? "martian" : "constructor" }),
+  hints: (response) => {
+    response.writeEarlyHints({ link: "</a>; rel=preload" }, () => json(response, record()));
+  },
+  // 1 MB each: 50 MB of a log.
+  log: (response) => stream(response, 50),
+  newlines: (response) => json(response, Buffer.alloc(1_000_000, "\n")),
+  outputs: (response) => stream(response, 20),
+  metrics: (response) => json(response, METRICS),
+  long: (response) => json(response, LONG),
+};
+
+const server = createServer(async (request, response) => {
+  request.resume();
+  response.on("error", () => {});
+  const { url = "" } = request;
+  const shape = /^\/api\/v1\/hostile\/([\w-]+)\//.exec(url)?.[1];
+  if (shape !== undefined) {
+    const answer = SHAPES[shape];
+    return answer ? answer(response, url) : void response.writeHead(404).end();
+  }
+  const answer = known.get(url) ?? look(url);
+  known.set(url, answer);
+  const { status, body } = await answer;
+  return void response
+    .writeHead(status, { "content-type": "application/json", "content-length": body.length })
+    .end(body);
+});
+
+server.listen(0, "127.0.0.1", () => {
+  // A server that listens on TCP has an address of this form.
+  const { port } = server.address() as AddressInfo;
+  process.send?.({ url: `http://127.0.0.1:${port}`, token });
+});
+process.once("disconnect", () => process.exit(0));

@@ -1,0 +1,75 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Service, startGateway } from "./processes.ts";
+import { round, say } from "./sheet.ts";
+import { createActors, perform, type Tally } from "./soak-actors.ts";
+import { flatness, HEAD, rowOf, share, watch } from "./soak-samples.ts";
+
+/*
+ * Callers and a service that mean ill, all at once, beside ordinary callers: `npm run bench:soak`, or with its length
+ * in seconds behind it. Ends with 0 when memory and descriptors are flat, ordinary answers right and the process alive.
+ */
+const SECONDS = Number(process.argv[2] ?? process.env["SOAK_SECONDS"] ?? 600);
+const ROW_SECONDS = 30;
+
+async function startService(): Promise<Service> {
+  const child = fork(new URL("./soak-service.ts", import.meta.url), { execArgv: ["--import", "tsx"] });
+  const [told] = (await once(child, "message")) as [{ url: string; token: string }];
+  return { ...told, stop: () => child.kill() };
+}
+
+const service = await startService();
+const gateway = await startGateway(service);
+const over = new AbortController();
+const { signal } = over;
+let exit: string | null = null;
+gateway.child.once("exit", (code, killedBy) => {
+  if (!signal.aborted) exit = String(code ?? killedBy);
+  over.abort();
+});
+
+const tally: Tally = new Map();
+const ordinary = () => {
+  const words = tally.get("ordinary") ?? new Map<string, number>();
+  const right = words.get("right") ?? 0;
+  return { right, wrong: [...words.values()].reduce((sum, count) => sum + count, 0) - right };
+};
+
+const watched = watch(gateway, signal);
+const performed = perform(createActors(gateway, service), { signal, tally });
+say(HEAD);
+for (let second = 0; second < SECONDS && !signal.aborted; second += ROW_SECONDS) {
+  const [sampled, probed] = [watched.samples.length, watched.latencies.length];
+  await sleep(Math.min(ROW_SECONDS, SECONDS - second) * 1_000, undefined, { signal }).catch(() => {});
+  say(rowOf(watched.samples.slice(sampled), watched.latencies.slice(probed), ordinary()));
+}
+over.abort();
+await watched.over;
+
+say("\n| Callers | What came of it |\n|---|---|");
+for (const [name, words] of tally) {
+  say(`| ${name} | ${[...words].map(([word, count]) => `${word}: ${count}`).join(", ")} |`);
+}
+
+const { isFlat, lines } = flatness(watched.samples);
+const { right, wrong } = ordinary();
+const slowest = share(watched.latencies, 1);
+say(
+  [
+    "",
+    `Process: ${exit === null ? "alive" : `ENDED (${exit})`}`,
+    ...lines,
+    `Ordinary requests: ${right} right, ${wrong} WRONG`,
+    `/healthz: p99 ${round(share(watched.latencies, 0.99))} ms, slowest ${round(slowest)} ms`,
+    isFlat && exit === null && wrong === 0 && right > 0
+      ? "Verdict: it stays up."
+      : "Verdict: IT DOES NOT STAY UP.",
+  ].join("\n"),
+);
+process.exitCode = isFlat && exit === null && wrong === 0 && right > 0 ? 0 : 1;
+// Callers that still wait are not waited for.
+void performed;
+gateway.child.kill("SIGKILL");
+service.stop();
+process.exit();
