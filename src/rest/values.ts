@@ -10,7 +10,7 @@ export const integer = z.int32().nullish();
 export const number = z.number().nullish();
 export const flag = z.boolean().nullish();
 /** ISO 8601 as the service wrote it: microseconds and offset would not survive a Date. */
-export const timestamp = text;
+export const timestamp = z.string().nullish();
 /** A shape that the document does not show. */
 export const unstated = z.unknown().optional();
 export const object = z.custom<Record<string, unknown>>(isObject);
