@@ -90,7 +90,10 @@ interface Here {
 
 const UNREADABLE = Symbol("neither of its type nor null");
 
-/** A part of an answer. What is wrong in an object is looked for key by key, and nothing is copied for it. */
+/**
+ * A part of an answer. What is wrong in an object is looked for key by key, and nothing is copied for it.
+ * The casts here and below are true because schemas made with zod's classic API hold only such schemas.
+ */
 function readPart(schema: z.ZodType, value: unknown, here: Here): unknown {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

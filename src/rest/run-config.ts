@@ -32,7 +32,7 @@ export function configOf(content: z.output<typeof Content>): RunConfig | null {
   return { open: () => (opened ??= { config: parse(content) }).config };
 }
 
-/** Longest text of a configuration, in characters. The longest known ones have 10,000; a parse costs 1 to 5 ms for each 1,000. */
+/** Longest text of a configuration, in characters. The longest known ones have 10,000; a parse takes 1 to 7 ms for each 1,000. */
 const LONGEST_TEXT = 16_384;
 
 /** The configuration itself; null when there is none. */
