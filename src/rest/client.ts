@@ -28,6 +28,8 @@ export interface UpstreamReport {
 }
 
 export interface ClientSettings extends TransportSettings, AdmissionSettings {
+  /** How many bytes of whole answers one scope may read, after decompression. */
+  readonly maxBytesPerScope: number;
   /** How many times a failed GET is tried again. */
   readonly retries: number;
   /** Told of values that read as null because their type was wrong. */
@@ -116,9 +118,14 @@ export function createClient(settings: ClientSettings) {
     }
   };
 
-  const askOnce = <Answer>(request: UpstreamRequest<Answer>, scope: RequestScope): Promise<Answer> =>
+  const askOnce = <Answer>(
+    request: UpstreamRequest<Answer>,
+    scope: RequestScope,
+    onBytes: (count: number) => void,
+  ): Promise<Answer> =>
     observed(request, scope, async () => {
       const response = await transport.whole(wireRequest(request, scope), scope);
+      onBytes(response.body.length);
       if (response.status >= 300) throw refuse(request, scope, response, response.body.toString("utf8"));
       return readAnswer(request, response, settings.onFault);
     });
@@ -135,9 +142,12 @@ export function createClient(settings: ClientSettings) {
     /** The upstream requests of a scope, at most `width` of them at a time. */
     open: (scope: RequestScope, width: number): Upstream => {
       const lane = admission.open(scope, width);
+      let bytes = 0;
       const inTurn = async <Part>(row: Row<never, unknown>, send: () => Promise<Part>): Promise<Part> => {
         const leave = await lane.enter(row);
         try {
+          // The answers of a scope are held until its end.
+          if (bytes > settings.maxBytesPerScope) throw tooManyBytes(settings.maxBytesPerScope);
           return await resilience.attempt(send);
         } finally {
           leave();
@@ -145,7 +155,7 @@ export function createClient(settings: ClientSettings) {
       };
       return {
         json: (request) => {
-          const send = () => inTurn(request.row, () => askOnce(request, scope));
+          const send = () => inTurn(request.row, () => askOnce(request, scope, (count) => (bytes += count)));
           return request.row.method === "GET" ? resilience.withRetry(scope, send) : send();
         },
         readPart: (request, read) =>
@@ -179,6 +189,12 @@ const refuse = (
   head: ResponseHead,
   text: string,
 ) => refusal(row, { ...head, text, secrets: [scope.token, token, secret] });
+
+const tooManyBytes = (most: number) =>
+  new UpstreamError(
+    "REQUEST_LIMIT_EXCEEDED",
+    `This operation needs more than ${most} bytes of the service's answers; ask for less at once.`,
+  );
 
 /** Whether the service can have seen a request that failed. */
 const wasSent = (thrown: unknown): boolean => !(thrown instanceof TransportError) || thrown.wasSent;

@@ -701,3 +701,22 @@ describe.skipIf(process.platform !== "linux")("an answer that inflates to 200 MB
     expect(await codeNow()).toBe("ok");
   });
 });
+
+test("an operation reads no more of the service's answers than MAX_UPSTREAM_BYTES, and keeps what it has", async () => {
+  const service = await startFake(({ path }) => ({
+    json: { ...RECORD, id: idIn(path), description: "x".repeat(50_000) },
+  }));
+  const gateway = await startGateway({
+    upstream: service,
+    env: { MAX_UPSTREAM_BYTES: "90000", MAX_UPSTREAM_WIDTH: "1" },
+  });
+  const aliases = [1, 2, 3, 4].map((id) => `e${id}: experiment(id: "ada.mnist.${id}") { status }`);
+  const { data, errors } = await ask(gateway, `{ ${aliases.join(" ")} }`);
+  const running = { status: "RUNNING" };
+  expect(data).toEqual({ e1: running, e2: running, e3: null, e4: null });
+  expect(errors?.map(({ path, extensions }) => [path?.[0], extensions["code"]])).toEqual([
+    ["e3", "REQUEST_LIMIT_EXCEEDED"],
+    ["e4", "REQUEST_LIMIT_EXCEEDED"],
+  ]);
+  expect(service.calls()).toEqual(["GET ada/mnist/experiments/1/", "GET ada/mnist/experiments/2/"]);
+});

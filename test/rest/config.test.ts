@@ -80,6 +80,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   UPSTREAM_QUEUE: ["canary", "0"],
   MAX_UPSTREAM_WIDTH: ["canary", "0"],
   MAX_UPSTREAM_REQUESTS: ["canary", "0"],
+  MAX_UPSTREAM_BYTES: ["canary", "0", "64MB"],
   MAX_JSON_BYTES: ["canary", "0", "10MB"],
   MAX_LOG_BYTES: ["canary", "0", "1048577"],
   MAX_PAGE_SIZE: ["canary", "0", "501"],
