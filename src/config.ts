@@ -149,8 +149,8 @@ const Settings = z.object({
   MAX_UPSTREAM_WIDTH: count(32),
   /** Exchanges of one GraphQL request in all. */
   MAX_UPSTREAM_REQUESTS: count(200),
-  /** Bytes of the service's JSON answers for one GraphQL request in all, after decompression. */
-  MAX_UPSTREAM_BYTES: count(64_000_000),
+  /** Bytes of the service's answers that the GraphQL requests of one token may hold at a time. */
+  MAX_UPSTREAM_BYTES: count(128_000_000),
   /** Longest JSON answer of the service, in bytes after decompression. */
   MAX_JSON_BYTES: count(10_000_000),
   /** Longest log window, in bytes. */

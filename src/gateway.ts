@@ -71,7 +71,7 @@ export function createGateway({
     connectionsPerParty: config.UPSTREAM_CONNECTIONS_PER_TOKEN,
     queue: config.UPSTREAM_QUEUE,
     maxJsonBytes: config.MAX_JSON_BYTES,
-    maxBytesPerScope: config.MAX_UPSTREAM_BYTES,
+    maxHeldBytes: config.MAX_UPSTREAM_BYTES,
     retries: config.UPSTREAM_RETRIES,
     onFault: tellFaultsOnce(log),
     onFailure: tellFailures(log),

@@ -4,6 +4,7 @@ import { readWhole } from "./body.ts";
 import type { Command, Get } from "./endpoint.ts";
 import { Cancelled, UpstreamError } from "./errors.ts";
 import { failureOf } from "./failure.ts";
+import { createHeldBytes, type Held } from "./held.ts";
 import { refusal } from "./refusal.ts";
 import { createResilience } from "./resilience.ts";
 import { endedError, type RequestScope } from "./scope.ts";
@@ -28,8 +29,8 @@ export interface UpstreamReport {
 }
 
 export interface ClientSettings extends TransportSettings, AdmissionSettings {
-  /** How many bytes of whole answers one scope may read, after decompression. */
-  readonly maxBytesPerScope: number;
+  /** How many bytes of answers the scopes of one party may hold, after decompression. */
+  readonly maxHeldBytes: number;
   /** How many times a failed GET is tried again. */
   readonly retries: number;
   /** Told of values that read as null because their type was wrong. */
@@ -54,15 +55,14 @@ export interface UpstreamRequest<Answer> {
   readonly token?: string | null;
 }
 
+export type ReadPart<Part> = (response: StreamedResponse, onHeld: (bytes: number) => void) => Promise<Part>;
+
 /** The upstream requests of one scope. They wait for their turns together. */
 export interface Upstream {
   /** Reads a whole answer. A GET is tried again when the service was out of reach; a command never is. */
   readonly json: <Answer>(request: UpstreamRequest<Answer>) => Promise<Answer>;
-  /** Reads a part of a log; the rest is not fetched. */
-  readonly readPart: <Part>(
-    request: UpstreamRequest<unknown>,
-    read: (response: StreamedResponse) => Promise<Part>,
-  ) => Promise<Part>;
+  /** Reads a part of a log, which tells how many bytes it holds; the rest is not fetched. */
+  readonly readPart: <Part>(request: UpstreamRequest<unknown>, read: ReadPart<Part>) => Promise<Part>;
 }
 
 /** How busy the gateway is with the service, and how the service is. */
@@ -74,6 +74,7 @@ export function createClient(settings: ClientSettings) {
   const transport = createTransport(settings);
   const admission = createAdmission(settings);
   const resilience = createResilience(settings);
+  const heldOf = createHeldBytes(settings.maxHeldBytes);
   const root = `${settings.upstreamUrl.pathname.replace(/\/+$/, "")}/api/v1/`;
 
   const wireRequest = (
@@ -121,11 +122,11 @@ export function createClient(settings: ClientSettings) {
   const askOnce = <Answer>(
     request: UpstreamRequest<Answer>,
     scope: RequestScope,
-    onBytes: (count: number) => void,
+    held: Held,
   ): Promise<Answer> =>
     observed(request, scope, async () => {
       const response = await transport.whole(wireRequest(request, scope), scope);
-      onBytes(response.body.length);
+      held.add(response.body.length);
       if (response.status >= 300) throw refuse(request, scope, response, response.body.toString("utf8"));
       return readAnswer(request, response, settings.onFault);
     });
@@ -142,12 +143,11 @@ export function createClient(settings: ClientSettings) {
     /** The upstream requests of a scope, at most `width` of them at a time. */
     open: (scope: RequestScope, width: number): Upstream => {
       const lane = admission.open(scope, width);
-      let bytes = 0;
+      const held = heldOf(scope);
       const inTurn = async <Part>(row: Row<never, unknown>, send: () => Promise<Part>): Promise<Part> => {
         const leave = await lane.enter(row);
         try {
-          // The answers of a scope are held until its end.
-          if (bytes > settings.maxBytesPerScope) throw tooManyBytes(settings.maxBytesPerScope);
+          held.check();
           return await resilience.attempt(send);
         } finally {
           leave();
@@ -155,7 +155,7 @@ export function createClient(settings: ClientSettings) {
       };
       return {
         json: (request) => {
-          const send = () => inTurn(request.row, () => askOnce(request, scope, (count) => (bytes += count)));
+          const send = () => inTurn(request.row, () => askOnce(request, scope, held));
           return request.row.method === "GET" ? resilience.withRetry(scope, send) : send();
         },
         readPart: (request, read) =>
@@ -163,7 +163,7 @@ export function createClient(settings: ClientSettings) {
             inTurn(request.row, async () => {
               const response = await openOnce(request, scope);
               try {
-                return await read(response);
+                return await read(response, held.add);
               } catch (thrown) {
                 throw scope.ended() ? endedError(request.row, scope, true) : failureOf(request.row, thrown);
               } finally {
@@ -189,12 +189,6 @@ const refuse = (
   head: ResponseHead,
   text: string,
 ) => refusal(row, { ...head, text, secrets: [scope.token, token, secret] });
-
-const tooManyBytes = (most: number) =>
-  new UpstreamError(
-    "REQUEST_LIMIT_EXCEEDED",
-    `This operation needs more than ${most} bytes of the service's answers; ask for less at once.`,
-  );
 
 /** Whether the service can have seen a request that failed. */
 const wasSent = (thrown: unknown): boolean => !(thrown instanceof TransportError) || thrown.wasSent;

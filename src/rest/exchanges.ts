@@ -1,9 +1,8 @@
 import type { Query } from "./batches.ts";
-import type { Upstream } from "./client.ts";
+import type { ReadPart, Upstream } from "./client.ts";
 import type { Command, Get } from "./endpoint.ts";
 import { UpstreamError } from "./errors.ts";
 import type { AnyRow, Server } from "./profile.ts";
-import type { StreamedResponse } from "./transport.ts";
 
 export interface ExchangeSettings {
   readonly server: Server;
@@ -14,11 +13,7 @@ export interface ExchangeSettings {
 /** What one GraphQL request may send to the service: rows as this server spells them, counted and bounded. */
 export interface Exchanges {
   readonly ask: <At, Answer>(row: Get<At, Answer>, at: At, query?: Query) => Promise<Answer>;
-  readonly take: <At, Part>(
-    row: Get<At, undefined>,
-    at: At,
-    read: (response: StreamedResponse) => Promise<Part>,
-  ) => Promise<Part>;
+  readonly take: <At, Part>(row: Get<At, undefined>, at: At, read: ReadPart<Part>) => Promise<Part>;
   readonly send: <At, Answer, Body>(row: Command<At, Answer, Body>, at: At, body: Body) => Promise<Answer>;
   /** The same on behalf of somebody else, within the same bounds. */
   readonly as: (token: string) => Exchanges;

@@ -61,7 +61,11 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
       window: async (row, at, wanted) => {
         const address = `${row.fill(at)} ${JSON.stringify(wanted)}`;
         const start = () =>
-          exchanges.take(row, at, ({ stream, contentType }) => readWindow(stream, contentType, wanted));
+          exchanges.take(row, at, async ({ stream, contentType }, onHeld) => {
+            const part = await readWindow(stream, contentType, wanted);
+            onHeld(part.endByte - part.startByte);
+            return part;
+          });
         return (await share(row, { address, start, read: null })) as LogWindow;
       },
       send: async (row, at, body) => {

@@ -702,7 +702,7 @@ describe.skipIf(process.platform !== "linux")("an answer that inflates to 200 MB
   });
 });
 
-test("an operation reads no more of the service's answers than MAX_UPSTREAM_BYTES, and keeps what it has", async () => {
+test("a caller's operations hold no more of the service's answers than MAX_UPSTREAM_BYTES, and keep what they have", async () => {
   const service = await startFake(({ path }) => ({
     json: { ...RECORD, id: idIn(path), description: "x".repeat(50_000) },
   }));
