@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ConfigError, readConfig, SETTINGS } from "../../src/config.ts";
 import { type Answer, listen, startFake, startGateway } from "../harness.ts";
+import { NO_DEADLINES } from "../patience.ts";
 
 /** For each variable texts that it does not take. */
 const WRONG: Readonly<Record<string, readonly string[]>> = {
@@ -228,11 +229,11 @@ test.each(["", "/", "/prefix", "/prefix/", "/two/parts"])(
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The gateway as a process of its own, with these variables and no others; it ends with the test at the latest. */
+/** The gateway as a process of its own, with these variables and no deadlines; it ends with the test at the latest. */
 function start(environment: Record<string, string>, ...options: readonly string[]) {
   const child: ChildProcess = spawn(process.execPath, [...options, "--import", "tsx", "src/main.ts"], {
     cwd: ROOT,
-    env: { PATH: process.env["PATH"], ...environment },
+    env: { ...NO_DEADLINES, PATH: process.env["PATH"], ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const said = { out: "", err: "" };

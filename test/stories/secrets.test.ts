@@ -102,10 +102,6 @@ function operationOf({ name, args, type }: GraphQLField<unknown, unknown>): stri
 /** Every mutation of the schema with all that it can tell. */
 const operations = Object.values(schema.getMutationType()?.getFields() ?? {}).map(operationOf);
 
-test("there are 36 mutations", () => {
-  expect(operations).toHaveLength(36);
-});
-
 /** Sends all mutations at once as one caller, and gives everything that comes back, headers included. */
 async function sayAll(url: string, these: readonly string[] = operations): Promise<string> {
   const said = await Promise.all(
@@ -418,5 +414,5 @@ test("a started gateway writes no secret and counts none, whatever fails", async
     expect(words).toContain("users/token/");
     expect(hits(words)).toEqual([]);
   }
-  expect(service.seen().length).toBeGreaterThan(36 * STATUSES.length);
+  expect(service.seen().length).toBeGreaterThan(operations.length * STATUSES.length);
 });
