@@ -12,6 +12,8 @@ import { flatness, HEAD, rowOf, share, watch } from "./soak-samples.ts";
  */
 const SECONDS = Number(process.argv[2] ?? process.env["SOAK_SECONDS"] ?? 600);
 const ROW_SECONDS = 30;
+/** Callers that stay away, separated by commas: what they cost is seen by their absence. */
+const WITHOUT = (process.env["SOAK_WITHOUT"] ?? "").split(",");
 
 async function startService(): Promise<Service> {
   const child = fork(new URL("./soak-service.ts", import.meta.url), { execArgv: ["--import", "tsx"] });
@@ -37,7 +39,8 @@ const ordinary = () => {
 };
 
 const watched = watch(gateway, signal);
-const performed = perform(createActors(gateway, service), { signal, tally });
+const actors = createActors(gateway, service).filter(({ name }) => !WITHOUT.includes(name));
+const performed = perform(actors, { signal, tally });
 say(HEAD);
 for (let second = 0; second < SECONDS && !signal.aborted; second += ROW_SECONDS) {
   const [sampled, probed] = [watched.samples.length, watched.latencies.length];
