@@ -163,6 +163,7 @@ export function createGateway({
     origins: config.CORS_ORIGINS,
     bodies: { maxBytes: config.MAX_BODY_BYTES, maxWaitingBytes: config.MAX_WAITING_BYTES },
     operations: createPlaces({ total: config.MAX_OPERATIONS, perParty: config.MAX_OPERATIONS_PER_TOKEN }),
+    isQueueFull: client.refuses,
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
   });
   return { handle: router.listen, drain: router.drain, close: () => client.close() };

@@ -23,6 +23,8 @@ export interface RouterSettings {
   readonly bodies: BodySettings;
   /** Places of GraphQL requests whose results are being made. */
   readonly operations: Places;
+  /** Whether so much waits for the service that a new operation of a party need not begin. */
+  readonly isQueueFull: (party: string) => boolean;
   readonly requestTimeoutMs: number;
 }
 
@@ -58,7 +60,8 @@ export function createRouter(settings: RouterSettings): Router {
 
   /** Rejects before anything is done for it: work on answers that come too late is lost. */
   const isRejected = (identity: Identity, response: ServerResponse): boolean => {
-    const refusal = operations.refusalFor(identity.party);
+    const { party } = identity;
+    const refusal = operations.refusalFor(party) ?? (settings.isQueueFull(party) ? "all taken" : null);
     if (refusal) rejectAs(NO_PLACE[refusal], identity, response);
     return refusal !== null;
   };

@@ -97,6 +97,14 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
     return lane;
   };
 
+  /** Whether a new operation is refused: too much waits already, and its party has its share of that. */
+  const refuses = (party: string): boolean => {
+    const own = parties.get(party)?.waiting ?? 0;
+    const isRefused = root.waiting >= queue && own >= queue / Math.max(1, parties.size);
+    if (isRefused) shed++;
+    return isRefused;
+  };
+
   /** Opens the lane of an operation, which closes with its scope. */
   const open = (scope: RequestScope, width: number): OperationLane => {
     const partyLane = laneOf(scope.party);
@@ -112,16 +120,12 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
       if (--partyLane.operations === 0) parties.delete(scope.party);
     });
 
-    /** What has begun is carried on; of what is new, those are refused who already have their share of the queue. */
-    const isRefused = () =>
-      !hasBegun && root.waiting >= queue && partyLane.waiting >= queue / Math.max(1, parties.size);
-
     return {
       enter: (row) =>
         new Promise((resolve, reject) => {
           if (scope.ended()) return reject(endedError(row, scope, false));
-          if (isRefused()) {
-            shed++;
+          // What has begun is carried on.
+          if (!hasBegun && refuses(scope.party)) {
             return reject(
               new UpstreamError(
                 "SERVICE_OVERLOADED",
@@ -152,6 +156,7 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
 
   return {
     open,
+    refuses,
     pressure: () => ({ running: root.running, waiting: root.waiting, shed }),
   };
 }

@@ -178,6 +178,9 @@ export function createClient(settings: ClientSettings) {
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> =>
       resilience.attempt(() => openOnce(request, scope)),
 
+    /** Whether a new operation of a party would find no room in the queue: it need not begin. */
+    refuses: admission.refuses,
+
     pressure: () => ({ ...admission.pressure(), circuit: resilience.circuit() }),
     close: () => transport.close(),
   };
