@@ -158,6 +158,12 @@ const Settings = z.object({
   MAX_ALIASES: count(100),
   /** Most fields at the root of a query; of a mutation it is half of that. */
   MAX_ROOT_FIELDS: count(20),
+  /** Most fields that an operation selects, its fragments expanded, each times the length of list arguments above it. */
+  MAX_FIELDS: count(10_000),
+  /** Most fields and list items of a result. */
+  MAX_RESULT_FIELDS: count(200_000),
+  /** Longest result, in bytes. */
+  MAX_RESULT_BYTES: count(32_000_000),
   /** GraphQL requests at a time; beyond them one is refused at once. */
   MAX_OPERATIONS: count(256),
   /** Longest body of a request, in bytes. */

@@ -14,7 +14,8 @@ import { publicError } from "./graphql/errors.ts";
 import { schemaFor } from "./graphql/schema.ts";
 import { createTypeNames } from "./graphql/type-names.ts";
 import { createDoor } from "./http.ts";
-import { useOperationLimits } from "./limits.ts";
+import { useOperationLimits } from "./limits/document.ts";
+import { useExecutionLimits } from "./limits/execution.ts";
 import { endOf, useEndOfRequest, useLastWords, useReports } from "./plugins.ts";
 import type { Batch } from "./rest/batches.ts";
 import { createClient } from "./rest/client.ts";
@@ -115,6 +116,11 @@ export function createGateway({
       }),
       useExecutionCancellation(),
       useEndOfRequest(),
+      useExecutionLimits({
+        selected: config.MAX_FIELDS,
+        fields: config.MAX_RESULT_FIELDS,
+        bytes: config.MAX_RESULT_BYTES,
+      }),
       ...(config.INTROSPECTION ? [] : [useDisableIntrospection()]),
     ],
   });

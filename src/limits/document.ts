@@ -9,6 +9,7 @@ import {
   type ValidationRule,
 } from "graphql";
 import type { Plugin } from "graphql-yoga";
+import { tooLarge } from "./too-large.ts";
 
 export interface OperationLimits {
   /** Deepest nesting; introspection is exempt. */
@@ -21,11 +22,6 @@ export interface OperationLimits {
 
 /** Root fields of one kind that one operation may hold: guessing passwords by aliases is stopped here. */
 const MOST_LOGINS = 1;
-
-const tooLarge = (
-  message: string,
-  code: "OPERATION_TOO_LARGE" | "OPERATION_TOO_DEEP" = "OPERATION_TOO_LARGE",
-) => new GraphQLError(message, { extensions: { code } });
 
 const report =
   (error: GraphQLError) =>
