@@ -124,6 +124,8 @@ const Settings = z.object({
   TRUSTED_DOCUMENTS: z.string().transform(readManifest).optional(),
   /** Automatic persisted queries. */
   APQ: onOff(true),
+  /** Parsed documents that are kept, in bytes; the texts of automatic persisted queries may take a quarter of it besides. */
+  DOCUMENT_CACHE_BYTES: count(16_000_000),
   /** How long one GraphQL request may take. */
   REQUEST_TIMEOUT_MS: milliseconds(30_000),
   /** How long a connection to the service may take to open. */

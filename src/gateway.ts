@@ -6,6 +6,7 @@ import { createYoga, type Plugin, useExecutionCancellation } from "graphql-yoga"
 import type { Logger } from "pino";
 import { callerOf } from "./caller.ts";
 import type { Config } from "./config.ts";
+import { useDocumentCache } from "./document-cache.ts";
 import { DOCUMENT_ID, useAutomaticPersistedQueries, useTrustedDocuments } from "./documents.ts";
 import { createDownloads } from "./downloads.ts";
 import { graphiqlOptions } from "./graphiql.ts";
@@ -103,10 +104,12 @@ export function createGateway({
     cors: false,
     logging: false,
     extraParamNames: [DOCUMENT_ID],
+    parserAndValidationCache: false,
     plugins: [
       useLastWords({ suggestions: config.INTROSPECTION }),
       useReports(telemetry.operation),
       ...documentsOf(config),
+      useDocumentCache(config.DOCUMENT_CACHE_BYTES),
       ...useOperationLimits({
         depth: config.MAX_DEPTH,
         tokens: config.MAX_TOKENS,
@@ -136,9 +139,9 @@ export function createGateway({
   return { handle: door.listen, drain: door.drain, close: () => client.close() };
 }
 
-function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ }: Config): Plugin[] {
+function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: Config): Plugin[] {
   if (trusted) return [useTrustedDocuments(trusted)];
-  return APQ ? [useAutomaticPersistedQueries()] : [];
+  return APQ ? [useAutomaticPersistedQueries(Math.ceil(DOCUMENT_CACHE_BYTES / 4))] : [];
 }
 
 const factsOf = (config: Config, server: Server): GatewayFacts => ({

@@ -9,6 +9,7 @@ import {
   type ValidationRule,
 } from "graphql";
 import type { Plugin } from "graphql-yoga";
+import { costlyToValidate } from "./repeats.ts";
 import { tooLarge } from "./too-large.ts";
 
 export interface OperationLimits {
@@ -41,7 +42,10 @@ export function useOperationLimits({
       onParse({ setParseFn }) {
         setParseFn((source, options) => {
           try {
-            return parse(source, { ...options, maxTokens: tokens });
+            const document = parse(source, { ...options, maxTokens: tokens });
+            const refusal = costlyToValidate(document);
+            if (refusal) throw refusal;
+            return document;
           } catch (fault) {
             // The parser calls itself for each bracket.
             if (fault instanceof RangeError)
