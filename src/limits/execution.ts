@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { type ExecutionArgs, type ExecutionResult, getOperationAST, GraphQLError } from "graphql";
 import type { Plugin } from "graphql-yoga";
+import type { Session } from "../rest/session.ts";
 import { isLargeIntrospection } from "./introspection.ts";
 import { toJsonText } from "./json-text.ts";
 import { type Meter, openMeter } from "./meter.ts";
+import { readTogether } from "./reads.ts";
 import { fragmentsOf, sizeOfSelection, type Variables } from "./selection.ts";
 import { tooLarge } from "./too-large.ts";
 
@@ -19,21 +21,23 @@ export interface ExecutionLimits {
 /** Errors of one answer. Each costs as much as hundreds of fields. */
 const MOST_ERRORS = 1_000;
 
+/** What the context has, and what is added to it. */
+interface Metered {
+  readonly session: Session;
+  readonly meter?: Meter;
+}
+
 /** Bounds what an operation selects before it runs, and what it gives while it runs. */
-export function useExecutionLimits({
-  selected,
-  fields,
-  bytes,
-}: ExecutionLimits): Plugin<{ readonly meter?: Meter }> {
+export function useExecutionLimits({ selected, fields, bytes }: ExecutionLimits): Plugin<Metered> {
   return {
-    onExecute({ args, extendContext, executeFn, setExecuteFn, setResultAndStopExecution }) {
+    onExecute({ args, context, extendContext, executeFn, setExecuteFn, setResultAndStopExecution }) {
       const refusal = refusalOf(args, selected);
       if (refusal) {
         setResultAndStopExecution({ errors: [refusal] });
         return;
       }
       const meter = openMeter({ fields, bytes, errors: MOST_ERRORS }, tooLarge);
-      extendContext({ meter });
+      extendContext({ meter, session: readTogether(context.session, meter) });
       setExecuteFn((given: Signalled) => run(executeFn, given, meter));
     },
     async onResultProcess({ result, setResult }) {

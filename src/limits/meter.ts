@@ -22,6 +22,10 @@ export interface Meter {
   readonly untoldErrors: () => number;
   /** The value at once while the time slice lasts, else in a later one. What is below it waits with it. */
   readonly gate: <Value>(value: Value) => Value | Promise<Value>;
+  /** Whether values wait at the gate. */
+  readonly isWaiting: () => boolean;
+  /** Calls back when the last that waits has passed, and never once the operation is stopped. */
+  readonly onPassed: (callback: () => void) => void;
   readonly isStopped: () => boolean;
   /** Ends the operation: what waits is forgotten, and `stopped` rejects. */
   readonly stop: (reason: unknown) => void;
@@ -68,6 +72,8 @@ export function openMeter(limits: ResultLimits, tooLarge: (message: string) => E
     bytes: () => bytes,
     untoldErrors: () => Math.max(0, errors - limits.errors),
     gate: (value) => (isSliceOver() ? line.wait(value) : value),
+    isWaiting: () => !line.isEmpty(),
+    onPassed: line.onEmpty,
     isStopped: () => isStopped,
     stop,
     stopped,

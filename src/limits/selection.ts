@@ -95,14 +95,17 @@ export function sizeOfSelection({ schema, operation, fragments, variables }: Sel
     // Of an interface the costliest type counts: an item is of one of them.
     let largest = 0;
     for (const type of types) largest = Math.max(largest, sizeOfSet(node.selectionSet, type));
-    return 1 + itemsOf(node, field) * (1 + largest);
+    const items = itemsOf(node, field);
+    return 1 + (items === null ? largest : items * (1 + largest));
   };
 
-  const itemsOf = (node: FieldNode, field: GraphQLField<unknown, unknown>): number => {
+  /** Items that an argument makes; null: none does. */
+  const itemsOf = (node: FieldNode, field: GraphQLField<unknown, unknown>): number | null => {
     // Who declares the field writes it.
     const { itemsOf: name } = field.extensions as Multiplied;
     const value = node.arguments?.find((argument) => argument.name.value === name)?.value;
-    return value ? Math.max(1, lengthOf(value)) : 1;
+    // At least one: nothing times the size of fragments that expand for ever would be no number.
+    return value ? Math.max(1, lengthOf(value)) : null;
   };
 
   const lengthOf = (value: ValueNode): number => {

@@ -30,6 +30,9 @@ export const nextTurn = (): Promise<void> => new Promise((resolve) => void setIm
 export interface Line {
   /** Gives the value in a later slice. */
   readonly wait: <Value>(value: Value) => Promise<Value>;
+  readonly isEmpty: () => boolean;
+  /** Calls back after the last that waits was released. Not after `clear`. */
+  readonly onEmpty: (callback: () => void) => void;
   /** Forgets what waits: its promises never settle. */
   readonly clear: () => void;
 }
@@ -39,49 +42,59 @@ interface Waiting {
   next: Waiting | null;
 }
 
+interface Waiters {
+  first: Waiting | null;
+  last: Waiting | null;
+  empty: (() => void)[];
+}
+
 /** Lines in which somebody waits. They take turns, one release each: a long line does not hold up the others. */
-const lines = new Set<{ first: Waiting | null }>();
-let serving = false;
+const lines = new Set<Waiters>();
+let isServing = false;
 
 export function openLine(): Line {
-  const line: { first: Waiting | null } = { first: null };
-  let last: Waiting | null = null;
+  const line: Waiters = { first: null, last: null, empty: [] };
   return {
     wait: (value) =>
       new Promise((resolve) => {
         const waiting: Waiting = { release: () => resolve(value), next: null };
-        if (line.first && last) last.next = waiting;
+        if (line.last) line.last.next = waiting;
         else line.first = waiting;
-        last = waiting;
+        line.last = waiting;
         lines.add(line);
-        if (!serving) void serve();
+        if (!isServing) void serve();
       }),
+    isEmpty: () => line.first === null,
+    onEmpty: (callback) => void line.empty.push(callback),
     clear: () => {
-      line.first = null;
+      Object.assign(line, { first: null, last: null, empty: [] });
       lines.delete(line);
     },
   };
 }
 
 async function serve(): Promise<void> {
-  serving = true;
+  isServing = true;
   while (lines.size > 0) {
     await nextTurn();
     await serveSlice();
   }
-  serving = false;
+  isServing = false;
 }
 
 async function serveSlice(): Promise<void> {
   while (!isSliceOver()) {
     const [line] = lines;
-    if (!line) return;
+    if (!line?.first) return;
     lines.delete(line);
-    const { first } = line;
-    if (!first) continue;
-    line.first = first.next;
-    if (line.first) lines.add(line);
-    first.release();
+    line.first.release();
+    line.first = line.first.next;
+    if (line.first) {
+      lines.add(line);
+    } else {
+      line.last = null;
+      for (const callback of line.empty.splice(0)) callback();
+    }
     // What was released runs as a microtask, before this goes on.
     await undefined;
   }

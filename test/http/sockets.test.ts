@@ -163,7 +163,7 @@ test("a caller that takes nothing of its answer is let go, and its place with it
   const service = await startRecords({
     "ada/mnist/experiments/42/": { id: 42, last_status: "running", description: megabytes },
   });
-  const gateway = await start({ MAX_OPERATIONS: "1" }, { service });
+  const gateway = await start({ MAX_OPERATIONS: "1", MAX_RESULT_BYTES: "100000000" }, { service });
   // Longer than what the system keeps for a connection that nobody reads.
   const fields = Array.from({ length: 8 }, (_, turn) => `d${turn}: description`).join(" ");
   const socket = connect(gateway.port, "127.0.0.1");

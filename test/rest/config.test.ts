@@ -47,6 +47,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   INTROSPECTION: ["canary", "false", "0"],
   TRUSTED_DOCUMENTS: ["/canary", "package-lock.json", "README.md", "src"],
   APQ: ["canary", "true"],
+  DOCUMENT_CACHE_BYTES: ["canary", "0", "16MB"],
   REQUEST_TIMEOUT_MS: ["canary", "0", "-7777", "30s", "1.25", "3600001"],
   UPSTREAM_CONNECT_TIMEOUT_MS: ["canary", "0", "3600001"],
   UPSTREAM_HEADERS_TIMEOUT_MS: ["canary", "0", "3600001"],
@@ -64,6 +65,9 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   MAX_TOKENS: ["canary", "0"],
   MAX_ALIASES: ["canary", "0"],
   MAX_ROOT_FIELDS: ["canary", "0"],
+  MAX_FIELDS: ["canary", "0"],
+  MAX_RESULT_FIELDS: ["canary", "0"],
+  MAX_RESULT_BYTES: ["canary", "0", "32MB"],
   MAX_OPERATIONS: ["canary", "0", "-1", "2.5"],
   MAX_BODY_BYTES: ["canary", "0", "256kB"],
   CORS_ORIGINS: [
