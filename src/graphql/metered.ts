@@ -45,22 +45,20 @@ export function meterFields(schema: GraphQLSchema): GraphQLSchema {
 
 function metered({ type, resolve = defaultFieldResolver }: Field): GraphQLFieldResolver<unknown, Metered> {
   const named = getNamedType(type);
-  const complete = isLeafType(named)
-    ? completeLeaf
-    : isNullableItem(type)
-      ? completeNullables
-      : completeObject;
+  const isLeaf = isLeafType(named);
+  const count = isLeaf ? countLeaf : isNullableItem(type) ? countNullables : countObject;
   const prepare = isJson(named) ? sealEach : null;
   const isNullable = !isNonNullType(type);
   return (source, args, context, info) => {
     const { meter = UNLIMITED } = context;
     if (meter.isStopped()) return meter.never;
     const bytes = bytesOfKey(info.path.key);
+    const counted = (value: unknown): unknown => count(prepare ? prepare(value) : value, bytes, meter);
     try {
       const value: unknown = resolve(source, args, context, info);
-      if (!(value instanceof Promise)) return complete(prepare ? prepare(value) : value, bytes, meter);
+      if (!(value instanceof Promise)) return isLeaf ? counted(value) : meter.gate(counted(value));
       return value.then(
-        (settled: unknown) => complete(prepare ? prepare(settled) : settled, bytes, meter),
+        (settled: unknown) => (isLeaf || settled === null ? counted(settled) : meter.pass(counted(settled))),
         (fault: unknown) => failed(fault, meter, isNullable),
       );
     } catch (fault) {
@@ -87,14 +85,14 @@ const bytesOfKey = (key: string | number): number => String(key).length + 6;
 /** Items of a list of scalars beyond which it waits for a time slice as an object does. */
 const LONG = 1_000;
 
-function completeLeaf(value: unknown, keyBytes: number, meter: Meter): unknown {
-  if (Array.isArray(value)) return completeLeaves(value, keyBytes, meter);
+function countLeaf(value: unknown, keyBytes: number, meter: Meter): unknown {
+  if (Array.isArray(value)) return countLeaves(value, keyBytes, meter);
   const size = sizeOfJson(value, meter.limits.bytes);
   if (typeof size === "number") return meter.count(1, keyBytes + size) ? value : meter.never;
   return size.then((bytes) => (meter.count(1, keyBytes + bytes) ? value : meter.never));
 }
 
-function completeLeaves(values: readonly unknown[], keyBytes: number, meter: Meter): unknown {
+function countLeaves(values: readonly unknown[], keyBytes: number, meter: Meter): unknown {
   // Counted before they are measured: there may be millions.
   if (!meter.count(1 + values.length, keyBytes + values.length)) return meter.never;
   const waiting: Promise<number>[] = [];
@@ -110,26 +108,22 @@ function completeLeaves(values: readonly unknown[], keyBytes: number, meter: Met
 }
 
 /** An object, or a list of objects that are all there. */
-function completeObject(value: unknown, keyBytes: number, meter: Meter): unknown {
-  return Array.isArray(value)
-    ? completeItems(value, keyBytes, meter, false)
-    : completeOne(value, keyBytes, meter);
+function countObject(value: unknown, keyBytes: number, meter: Meter): unknown {
+  return Array.isArray(value) ? countItems(value, keyBytes, meter, false) : countOne(value, keyBytes, meter);
 }
 
 /** A list of objects that may be null. */
-function completeNullables(value: unknown, keyBytes: number, meter: Meter): unknown {
-  return Array.isArray(value)
-    ? completeItems(value, keyBytes, meter, true)
-    : completeOne(value, keyBytes, meter);
+function countNullables(value: unknown, keyBytes: number, meter: Meter): unknown {
+  return Array.isArray(value) ? countItems(value, keyBytes, meter, true) : countOne(value, keyBytes, meter);
 }
 
-const completeOne = (value: unknown, keyBytes: number, meter: Meter): unknown =>
-  meter.count(1, keyBytes) ? meter.gate(value) : meter.never;
+const countOne = (value: unknown, keyBytes: number, meter: Meter): unknown =>
+  meter.count(1, keyBytes) ? value : meter.never;
 
 /** `{},` */
 const ITEM_BYTES = 3;
 
-function completeItems(
+function countItems(
   items: readonly unknown[],
   keyBytes: number,
   meter: Meter,
@@ -139,7 +133,7 @@ function completeItems(
   // Whatever comes of a promise is looked at, also when the operation has been stopped before.
   const settling = items.map((item) =>
     item instanceof Promise
-      ? item.then(meter.gate, (fault: unknown) => failed(fault, meter, areNullable))
+      ? item.then(meter.pass, (fault: unknown) => failed(fault, meter, areNullable))
       : item,
   );
   return { [Symbol.iterator]: () => passing(settling, meter) };

@@ -22,6 +22,8 @@ export interface Meter {
   readonly untoldErrors: () => number;
   /** The value at once while the time slice lasts, else in a later one. What is below it waits with it. */
   readonly gate: <Value>(value: Value) => Value | Promise<Value>;
+  /** The same for a value that was waited for: many may come at once, and the clock tells only after the work on each. */
+  readonly pass: <Value>(value: Value) => Promise<Value>;
   /** Whether values wait at the gate. */
   readonly isWaiting: () => boolean;
   /** Calls back when the last that waits has passed, and never once the operation is stopped. */
@@ -46,6 +48,7 @@ export function openMeter(limits: ResultLimits, tooLarge: (message: string) => E
   const stopped = new Promise<never>((_, reject) => {
     fail = reject;
   });
+  const never = new Promise<never>(() => {});
   // Whoever runs the operation looks at it when there is something to wait for.
   stopped.catch(() => {});
 
@@ -71,12 +74,13 @@ export function openMeter(limits: ResultLimits, tooLarge: (message: string) => E
     countError: () => ++errors <= limits.errors,
     bytes: () => bytes,
     untoldErrors: () => Math.max(0, errors - limits.errors),
-    gate: (value) => (isSliceOver() ? line.wait(value) : value),
+    gate: (value) => (isStopped ? never : isSliceOver() ? line.wait(value) : value),
+    pass: (value) => (isStopped ? never : line.wait(value)),
     isWaiting: () => !line.isEmpty(),
     onPassed: line.onEmpty,
     isStopped: () => isStopped,
     stop,
     stopped,
-    never: new Promise(() => {}),
+    never,
   };
 }

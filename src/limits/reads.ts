@@ -2,8 +2,8 @@ import type { Session } from "../rest/session.ts";
 import type { Meter } from "./meter.ts";
 
 /**
- * The session of an operation that is completed in time slices: its reads start when nothing waits for a slice. Otherwise
- * what the loaders join into one request would depend on how fast the machine is.
+ * The session of an operation that is completed in time slices. What is done with an answer is part of a slice. Reads
+ * start when nothing waits for one: otherwise what the loaders join would depend on how fast the machine is.
  */
 export function readTogether(session: Session, meter: Meter): Session {
   let waiting: (() => void)[] = [];
@@ -24,10 +24,13 @@ export function readTogether(session: Session, meter: Meter): Session {
 
   const together = (inner: Session): Session => ({
     ...inner,
-    read: (...given) =>
-      new Promise((resolve) => {
-        if (waiting.push(() => resolve(inner.read(...given))) === 1) startLater();
-      }),
+    read: async (...given) => {
+      await new Promise<void>((resolve) => {
+        if (waiting.push(resolve) === 1) startLater();
+      });
+      return meter.pass(await inner.read(...given));
+    },
+    window: async (...given) => meter.pass(await inner.window(...given)),
     as: (token) => together(inner.as(token)),
   });
   return together(session);

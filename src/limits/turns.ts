@@ -28,7 +28,7 @@ export const nextTurn = (): Promise<void> => new Promise((resolve) => void setIm
 
 /** Work of one request that waits for a slice, in its order. */
 export interface Line {
-  /** Gives the value in a later slice. */
+  /** Gives the value behind what waits already: in this slice, or in a later one. */
   readonly wait: <Value>(value: Value) => Promise<Value>;
   readonly isEmpty: () => boolean;
   /** Calls back after the last that waits was released. Not after `clear`. */
@@ -76,7 +76,7 @@ export function openLine(): Line {
 async function serve(): Promise<void> {
   isServing = true;
   while (lines.size > 0) {
-    await nextTurn();
+    if (isSliceOver()) await nextTurn();
     await serveSlice();
   }
   isServing = false;

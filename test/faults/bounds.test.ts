@@ -131,7 +131,7 @@ describe("introspection", () => {
     ],
   ])("that asks for much more is refused: %s", async (_, query) => {
     const { ask } = await startEmpty();
-    expect(await ask(query, { of: "Query" })).toEqual({
+    expect(await ask(query, { of: "Experiment" })).toEqual({
       errors: tooLarge("Expected at most half as much more of the schema as GraphQL tools ask, got more."),
     });
   });
