@@ -18,8 +18,8 @@ export interface ExecutionLimits {
   readonly bytes: number;
 }
 
-/** Errors of one answer. Each costs as much as hundreds of fields. */
-const MOST_ERRORS = 1_000;
+/** Errors of one answer: one for each row of the longest page. Each costs as much as hundreds of fields. */
+const MOST_ERRORS = 500;
 
 /** What the context has, and what is added to it. */
 interface Metered {
