@@ -127,6 +127,8 @@ const Settings = z.object({
   TRUSTED_DOCUMENTS: z.string().transform(readManifest).optional(),
   /** Automatic persisted queries. */
   APQ: onOff(true),
+  /** Parsed documents that are kept, in bytes; the texts of automatic persisted queries may take a quarter of it besides. */
+  DOCUMENT_CACHE_BYTES: count(16_000_000),
   /** How long one GraphQL request may take. */
   REQUEST_TIMEOUT_MS: milliseconds(30_000),
   /** How long a connection to the service may take to open. */
@@ -165,6 +167,12 @@ const Settings = z.object({
   MAX_ALIASES: count(100),
   /** Most fields at the root of a query; of a mutation it is half of that. */
   MAX_ROOT_FIELDS: count(20),
+  /** Most fields that an operation selects, its fragments expanded, each times the length of list arguments above it. */
+  MAX_FIELDS: count(10_000),
+  /** Most fields and list items of a result. */
+  MAX_RESULT_FIELDS: count(200_000),
+  /** Longest result, in bytes. */
+  MAX_RESULT_BYTES: count(32_000_000),
   /** GraphQL requests at a time; beyond them one is refused at once. */
   MAX_OPERATIONS: count(256),
   /** GraphQL requests of one token at a time; beyond them one is refused at once. */

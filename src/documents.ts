@@ -3,6 +3,7 @@ import { usePersistedOperations } from "@graphql-yoga/plugin-persisted-operation
 import type { GraphQLParams, Plugin } from "graphql-yoga";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
+import { BYTES_PER_CHARACTER } from "./document-cache.ts";
 
 /** Documents by the hashes that stand for them. */
 export type TrustedDocuments = ReadonlyMap<string, string>;
@@ -62,13 +63,16 @@ export const useTrustedDocuments = (documents: TrustedDocuments): Plugin =>
     },
   });
 
-/** Most characters of all documents that are kept for their hashes; the ones unused for longest go first. */
-const MOST_KEPT = 10_000_000;
-
-/** Automatic persisted queries: a client sends a hash, and the document with it when it is asked to. */
-export const useAutomaticPersistedQueries = (): Plugin =>
+/**
+ * Automatic persisted queries: a client sends a hash, and the document with it when it is asked to. The texts are kept up
+ * to so many bytes; the ones unused for longest go first.
+ */
+export const useAutomaticPersistedQueries = (bytes: number): Plugin =>
   useAPQ({
-    store: new LRUCache<string, string>({ maxSize: MOST_KEPT, sizeCalculation: ({ length }) => length + 1 }),
+    store: new LRUCache<string, string>({
+      maxSize: bytes,
+      sizeCalculation: (text, hash) => (text.length + hash.length) * BYTES_PER_CHARACTER,
+    }),
     // "Not found" is a question, not a failure: clients look at the code and not all of them at a body with status 404.
     responseConfig: { forceStatusCodeOk: true },
   });

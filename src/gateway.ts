@@ -5,6 +5,7 @@ import { createYoga, type Plugin, useExecutionCancellation } from "graphql-yoga"
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
+import { useDocumentCache } from "./document-cache.ts";
 import { DOCUMENT_ID, useAutomaticPersistedQueries, useTrustedDocuments } from "./documents.ts";
 import { graphiqlOptions } from "./graphiql.ts";
 import type { Context, GatewayFacts } from "./graphql/context.ts";
@@ -16,7 +17,8 @@ import { createDownloads } from "./http/downloads.ts";
 import { createPlaces } from "./http/places.ts";
 import type { RequestState } from "./http/request.ts";
 import { createRouter } from "./http/router.ts";
-import { useOperationLimits } from "./limits.ts";
+import { useOperationLimits } from "./limits/document.ts";
+import { useExecutionLimits } from "./limits/execution.ts";
 import {
   type ServerContext,
   useEndOfRequest,
@@ -118,12 +120,14 @@ export function createGateway({
     cors: false,
     logging: false,
     extraParamNames: [DOCUMENT_ID],
+    parserAndValidationCache: false,
     plugins: [
       useRequestParams(),
       useResponseNames(),
       useLastWords({ suggestions: config.INTROSPECTION }),
       useReports(telemetry.operation),
       ...documentsOf(config),
+      useDocumentCache(config.DOCUMENT_CACHE_BYTES),
       ...useOperationLimits({
         depth: config.MAX_DEPTH,
         tokens: config.MAX_TOKENS,
@@ -133,6 +137,11 @@ export function createGateway({
       }),
       useExecutionCancellation(),
       useEndOfRequest(),
+      useExecutionLimits({
+        selected: config.MAX_FIELDS,
+        fields: config.MAX_RESULT_FIELDS,
+        bytes: config.MAX_RESULT_BYTES,
+      }),
       ...(config.INTROSPECTION ? [] : [useDisableIntrospection()]),
     ],
   });
@@ -169,9 +178,9 @@ export function createGateway({
   return { handle: router.listen, drain: router.drain, close: () => client.close() };
 }
 
-function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ }: Config): Plugin[] {
+function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: Config): Plugin[] {
   if (trusted) return [useTrustedDocuments(trusted)];
-  return APQ ? [useAutomaticPersistedQueries()] : [];
+  return APQ ? [useAutomaticPersistedQueries(Math.ceil(DOCUMENT_CACHE_BYTES / 4))] : [];
 }
 
 const factsOf = (config: Config, server: Server): GatewayFacts => ({

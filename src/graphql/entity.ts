@@ -1,3 +1,4 @@
+import type { Multiplied } from "../limits/selection.ts";
 import { builder } from "./builder.ts";
 import { within } from "./connection.ts";
 import { decodeId, identifyRun } from "./ids.ts";
@@ -18,6 +19,7 @@ builder.queryFields((t) => ({
     type: [Entity],
     nullable: { list: false, items: true },
     description: "Several things by their global ids, in the same order; null where one cannot be had.",
+    extensions: { itemsOf: "ids" } satisfies Multiplied,
     args: { ids: t.arg.idList({ required: true, description: "Global ids, at most 100." }) },
     resolve: (_, { ids }, context, info) => {
       within("ids", ids.length, { from: 0, to: MOST_IDS });

@@ -1,6 +1,7 @@
 import { printSubgraphSchema } from "@apollo/subgraph";
 import type { InterfaceRef, ObjectRef } from "@pothos/core";
 import type { GraphQLSchema } from "graphql";
+import type { Multiplied } from "../limits/selection.ts";
 import { InputError } from "../rest/errors.ts";
 import { builder, type PothosTypes } from "./builder.ts";
 import { within } from "./connection.ts";
@@ -94,6 +95,8 @@ export function serveSubgraph(schema: GraphQLSchema): GraphQLSchema {
   const resolve = entities?.resolve;
   if (!resolve || !service) throw new TypeError("the schema is no subgraph");
   let sdl: string | undefined;
+  const multiplied: Multiplied = { itemsOf: "representations" };
+  entities.extensions = { ...entities.extensions, ...multiplied };
   service.resolve = () => ({ sdl: (sdl ??= printSubgraphSchema(schema)) });
   entities.resolve = (
     source,

@@ -1,11 +1,4 @@
-import {
-  defaultFieldResolver,
-  type GraphQLSchema,
-  getNamedType,
-  isObjectType,
-  type ValueNode,
-  valueFromASTUntyped,
-} from "graphql";
+import { type GraphQLNamedType, type ValueNode, valueFromASTUntyped } from "graphql";
 import { builder } from "./builder.ts";
 
 const JSON_TYPE = "JSON";
@@ -22,23 +15,10 @@ builder.scalarType(JSON_TYPE, {
 const seal = (value: unknown): unknown =>
   typeof value === "object" && value !== null && "then" in value ? { toJSON: () => value } : value;
 
-const sealEach = (value: unknown): unknown => (Array.isArray(value) ? value.map(seal) : seal(value));
-
 /**
- * Lets every JSON value pass through the executor, which takes an object with a key `then` for a promise, whatever is
- * behind the key.
+ * Lets a JSON value, or each of a list, pass through the executor, which takes an object with a key `then` for a promise,
+ * whatever is behind the key.
  */
-export function sealJson(schema: GraphQLSchema): GraphQLSchema {
-  const fields = Object.values(schema.getTypeMap())
-    .filter(isObjectType)
-    .flatMap((type) => Object.values(type.getFields()))
-    .filter(({ type }) => getNamedType(type).name === JSON_TYPE);
-  for (const field of fields) {
-    const { resolve = defaultFieldResolver } = field;
-    field.resolve = (...given) => {
-      const value: unknown = resolve(...given);
-      return value instanceof Promise ? value.then(sealEach) : sealEach(value);
-    };
-  }
-  return schema;
-}
+export const sealEach = (value: unknown): unknown => (Array.isArray(value) ? value.map(seal) : seal(value));
+
+export const isJson = ({ name }: GraphQLNamedType): boolean => name === JSON_TYPE;

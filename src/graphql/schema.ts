@@ -9,7 +9,7 @@ import { serveSubgraph, toSubgraphSchema } from "./federation.ts";
 import "./gateway-info.ts";
 import "./group.ts";
 import "./job.ts";
-import { sealJson } from "./json.ts";
+import { meterFields } from "./metered.ts";
 import "./project.ts";
 import "./runs.ts";
 import "./scalars.ts";
@@ -23,12 +23,12 @@ builder.mutationType({
     "Changing. The fields of one request run one after the other, each reading fresh data afterwards. A field is null with an error (`extensions.code`) when the service refused or did not answer; writes are never sent twice.",
 });
 
-/** Every slice has added its part by being imported. */
-const build = () => sealJson(toSubgraphSchema());
+/** What every slice has added by being imported, with what all fields have in common. */
+const finish = (built: GraphQLSchema): GraphQLSchema => meterFields(serveSubgraph(built));
 
 /** The whole schema under our own names. */
-export const schema = serveSubgraph(build());
+export const schema = finish(toSubgraphSchema());
 
 /** The schema under the names that callers know. */
 export const schemaFor = (names: TypeNames): GraphQLSchema =>
-  names.areOurs ? schema : serveSubgraph(rename(build(), names));
+  names.areOurs ? schema : finish(rename(toSubgraphSchema(), names));

@@ -81,10 +81,10 @@ describe("automatic persisted queries", () => {
   });
 
   test("memory is bounded: the documents unused for longest are asked for again", async () => {
-    const { post } = await start();
-    // Each 250,000 characters, and room for 10,000,000.
+    const { post } = await start({ DOCUMENT_CACHE_BYTES: "8000000" });
+    // Each takes a little more than 500,000 bytes, and there is room for 2,000,000.
     const documents = Array.from(
-      { length: 41 },
+      { length: 5 },
       (_, index) => `# ${index}${" ".repeat(249_990)}\n{ __typename }`,
     );
     for (const query of documents) await post({ query, extensions: persisted(query) });

@@ -9,6 +9,8 @@ import {
   type ValidationRule,
 } from "graphql";
 import type { Plugin } from "graphql-yoga";
+import { costlyToValidate } from "./repeats.ts";
+import { tooLarge } from "./too-large.ts";
 
 export interface OperationLimits {
   /** Deepest nesting; introspection is exempt. */
@@ -21,11 +23,6 @@ export interface OperationLimits {
 
 /** Root fields of one kind that one operation may hold: guessing passwords by aliases is stopped here. */
 const MOST_LOGINS = 1;
-
-const tooLarge = (
-  message: string,
-  code: "OPERATION_TOO_LARGE" | "OPERATION_TOO_DEEP" = "OPERATION_TOO_LARGE",
-) => new GraphQLError(message, { extensions: { code } });
 
 const report =
   (error: GraphQLError) =>
@@ -45,7 +42,10 @@ export function useOperationLimits({
       onParse({ setParseFn }) {
         setParseFn((source, options) => {
           try {
-            return parse(source, { ...options, maxTokens: tokens });
+            const document = parse(source, { ...options, maxTokens: tokens });
+            const refusal = costlyToValidate(document);
+            if (refusal) throw refusal;
+            return document;
           } catch (fault) {
             // The parser calls itself for each bracket.
             if (fault instanceof RangeError)

@@ -1,0 +1,126 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  getNamedType,
+  isAbstractType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  SchemaMetaFieldDef,
+  type SelectionSetNode,
+  TypeMetaFieldDef,
+  type ValueNode,
+} from "graphql";
+
+export type Variables = Readonly<Record<string, unknown>>;
+export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
+
+/** The fields at the root of a query that answer from the schema itself. */
+export const INTROSPECTION: ReadonlyMap<string, GraphQLField<unknown, unknown>> = new Map([
+  ["__schema", SchemaMetaFieldDef],
+  ["__type", TypeMetaFieldDef],
+]);
+
+export const fragmentsOf = ({ definitions }: DocumentNode): Fragments =>
+  new Map(
+    definitions.flatMap((node) =>
+      node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
+    ),
+  );
+
+/** What a field may say of itself in its `extensions`. */
+export interface Multiplied {
+  /** The list argument that makes the items of the field: as many items as it has are selected on. */
+  readonly itemsOf?: string;
+}
+
+export interface Selection {
+  readonly schema: GraphQLSchema;
+  readonly operation: OperationDefinitionNode;
+  readonly fragments: Fragments;
+  readonly variables: Variables;
+}
+
+/** Sizes that no variable changes, kept with their operation. */
+const sizes = new WeakMap<OperationDefinitionNode, number>();
+
+/**
+ * How many fields an operation selects with its fragments expanded, each times the length of the list arguments above
+ * it. Fields that `@skip` and `@include` may leave out count, so does introspection. What the lists of the service hold
+ * is not known yet and does not count. Own code: packages that weigh operations (graphql-cost-analysis,
+ * graphql-armor-cost-limit) walk a fragment again wherever it is spread, which is the attack.
+ */
+export function sizeOfSelection({ schema, operation, fragments, variables }: Selection): number {
+  const known = sizes.get(operation);
+  if (known !== undefined) return known;
+  let isFixed = true;
+
+  /** Each selection is counted once for each type: fragments that double at every step must cost no time. */
+  const counted = new Map<SelectionSetNode, Map<GraphQLObjectType, number>>();
+
+  const sizeOfSet = (set: SelectionSetNode, type: GraphQLObjectType): number => {
+    const byType = counted.get(set) ?? new Map<GraphQLObjectType, number>();
+    const before = byType.get(type);
+    if (before !== undefined) return before;
+    counted.set(set, byType);
+    let size = 0;
+    for (const node of set.selections) {
+      if (node.kind === Kind.FIELD) {
+        size += sizeOfField(node, type);
+        continue;
+      }
+      const part = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
+      if (part && applies(part.typeCondition?.name.value, type)) size += sizeOfSet(part.selectionSet, type);
+    }
+    byType.set(type, size);
+    return size;
+  };
+
+  const applies = (condition: string | undefined, type: GraphQLObjectType): boolean => {
+    if (!condition || condition === type.name) return true;
+    const wider = schema.getType(condition);
+    return isAbstractType(wider) && schema.isSubType(wider, type);
+  };
+
+  const sizeOfField = (node: FieldNode, parent: GraphQLObjectType): number => {
+    const name = node.name.value;
+    const field = parent.getFields()[name] ?? INTROSPECTION.get(name);
+    if (!node.selectionSet || !field) return 1;
+    const named = getNamedType(field.type);
+    const types = isAbstractType(named) ? schema.getPossibleTypes(named) : isObjectType(named) ? [named] : [];
+    // Of an interface the costliest type counts: an item is of one of them.
+    let largest = 0;
+    for (const type of types) largest = Math.max(largest, sizeOfSet(node.selectionSet, type));
+    const items = itemsOf(node, field);
+    return 1 + (items === null ? largest : items * (1 + largest));
+  };
+
+  /** Items that an argument makes; null: none does. */
+  const itemsOf = (node: FieldNode, field: GraphQLField<unknown, unknown>): number | null => {
+    // Who declares the field writes it.
+    const { itemsOf: name } = field.extensions as Multiplied;
+    const value = node.arguments?.find((argument) => argument.name.value === name)?.value;
+    // At least one: nothing times the size of fragments that expand for ever would be no number.
+    return value ? Math.max(1, lengthOf(value)) : null;
+  };
+
+  const lengthOf = (value: ValueNode): number => {
+    if (value.kind === Kind.LIST) return value.values.length;
+    if (value.kind !== Kind.VARIABLE) return 1;
+    isFixed = false;
+    const name = value.name.value;
+    const given = variables[name];
+    if (Array.isArray(given)) return given.length;
+    const fallback = operation.variableDefinitions?.find(({ variable }) => variable.name.value === name);
+    return given === undefined && fallback?.defaultValue ? lengthOf(fallback.defaultValue) : 1;
+  };
+
+  const root = schema.getRootType(operation.operation);
+  const size = root ? sizeOfSet(operation.selectionSet, root) : 0;
+  if (isFixed) sizes.set(operation, size);
+  return size;
+}

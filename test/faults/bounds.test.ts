@@ -1,0 +1,364 @@
+import { once } from "node:events";
+import { setImmediate as turn } from "node:timers/promises";
+import { getIntrospectionQuery, type IntrospectionOptions } from "graphql";
+import { describe, expect, test, vi } from "vitest";
+import { listen, startDemoGateway, startFake, startGateway } from "../harness.ts";
+
+const times = (count: number, part: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => part(index)).join(" ");
+
+const tooLarge = (message: string) => [
+  { message, extensions: { code: "OPERATION_TOO_LARGE", requestId: expect.any(String) } },
+];
+const tooManySelected = (most: number) =>
+  tooLarge(
+    `Expected at most ${most} fields with fragments expanded and for each item of a list argument, got more.`,
+  );
+
+/** Fragments each of which spreads the next one in four places: `Project { experiment job buildJob group }`. */
+const doubling = (levels: number) =>
+  times(levels, (level) => {
+    const next = level + 1 < levels ? `project { ...F${level + 1} }` : "id";
+    const links = ["experiment", "job", "buildJob", "group"];
+    const fields = links.map((link) => `${link}(internalId: "1") { ${next} }`);
+    return `fragment F${level} on Project { ${fields.join(" ")} }`;
+  });
+
+/** A service that counts what it is asked and holds none of it. */
+const startEmpty = async (env: Record<string, string> = {}) => {
+  const service = await startFake(() => undefined);
+  return { service, ...(await startGateway({ upstream: service, env })) };
+};
+
+describe("what an operation selects is counted with its fragments expanded, before it runs", () => {
+  const PROJECT = { __typename: "Project", uniqueName: "ada.mnist" };
+
+  test.each([
+    [7, 50],
+    [30, 1],
+  ])("%i fragments that double four times, on %i things", async (levels, count) => {
+    const { ask, service } = await startEmpty({ MAX_DEPTH: "1000" });
+    const query = `query ($of: [_Any!]!) { _entities(representations: $of) { ... on Project { ...F0 } } } ${doubling(levels)}`;
+    const answer = await ask(query, { of: Array.from({ length: count }, () => PROJECT) }, { token: null });
+    expect(answer).toEqual({ errors: tooManySelected(10_000) });
+    expect(service.seen()).toEqual([]);
+  });
+
+  const ID = '"ada.mnist.42"';
+  const STEP = 'a: project(owner: "ada", name: "mnist")';
+  const SELECTED: [string, number, string, object?][] = [
+    ["fields of one name", 2, "{ __typename __typename }"],
+    ["an object and its fields", 3, `{ ${STEP} { id name } }`],
+    ["a fragment that is spread twice", 6, `{ ${STEP} { ...F } b: ${STEP.slice(3)} { ...F } } ${FRAGMENT()}`],
+    ["what is left out", 2, `query ($no: Boolean!) { ${STEP} { id @include(if: $no) } }`, { no: false }],
+    ["an inline fragment", 2, `{ ${STEP} { ... { ... on Entity { id } } } }`],
+    [
+      "the costliest of an interface's types",
+      4,
+      `{ entity(id: ${ID}) { id ... on Job { uuid } ... on User { username email } } }`,
+    ],
+    ["each id", 7, `{ entities(ids: [${ID}, ${ID}, ${ID}]) { id } }`],
+    [
+      "each id of a variable",
+      9,
+      "query ($of: [ID!]!) { entities(ids: $of) { id } }",
+      { of: ["a", "b", "c", "d"] },
+    ],
+    ["one id that stands for a list", 3, "query ($of: [ID!]!) { entities(ids: $of) { id } }", { of: "a" }],
+    ["each id of a default", 5, `query ($of: [ID!]! = [${ID}, ${ID}]) { entities(ids: $of) { id } }`],
+    ["introspection", 3, "{ __schema { queryType { name } } }"],
+  ];
+
+  const selected = SELECTED.map(([name, size, query, given = {}]) => [name, size, query, given] as const);
+
+  test.each(selected)("%s: %i", async (_, size, query, variables) => {
+    const within = await startEmpty({ MAX_FIELDS: String(size) });
+    expect((await within.ask(query, variables)).errors ?? []).not.toMatchObject(tooManySelected(size));
+    const beyond = await startEmpty({ MAX_FIELDS: String(size - 1) });
+    expect(await beyond.ask(query, variables)).toEqual({ errors: tooManySelected(size - 1) });
+  });
+
+  test("a document is counted for each list that comes with it", async () => {
+    const { ask } = await startEmpty({ MAX_FIELDS: "9" });
+    const query = "query ($of: [ID!]!) { entities(ids: $of) { id } }";
+    const sizes = [1, 5, 1];
+    const answers = await Promise.all(sizes.map((size) => ask(query, { of: Array(size).fill(ID) })));
+    expect(answers.map(({ errors = [] }) => errors.map(({ extensions: { code } }) => code))).toEqual([
+      ["BAD_USER_INPUT"],
+      ["OPERATION_TOO_LARGE"],
+      ["BAD_USER_INPUT"],
+    ]);
+  });
+});
+
+function FRAGMENT() {
+  return "fragment F on Project { id name }";
+}
+
+describe("introspection", () => {
+  const ALL: IntrospectionOptions = {
+    descriptions: true,
+    specifiedByUrl: true,
+    directiveIsRepeatable: true,
+    schemaDescription: true,
+    inputValueDeprecation: true,
+    oneOf: true,
+  };
+
+  test.each([{}, ALL, { descriptions: false }])("passes as tools ask for it: %j", async (options) => {
+    const { ask } = await startEmpty();
+    const { data, errors } = await ask<object, object>(getIntrospectionQuery(options));
+    expect(errors).toBeUndefined();
+    expect(data).toHaveProperty("__schema.types");
+  });
+
+  test.each([
+    [
+      "by aliases",
+      `{ ${times(19, (index) => `a${index}: __schema { types { fields { type { name } } } }`)} }`,
+    ],
+    [
+      "by fields of the types of fields",
+      "{ __schema { types { fields { type { fields { name description args { name description } type { name description ofType { name description } } } } } } } }",
+    ],
+    [
+      "by a variable",
+      `query ($of: String!) { ${times(90, (index) => `a${index}: __type(name: $of) { fields { args { name description type { name description } } } }`)} }`,
+    ],
+    [
+      "in a fragment",
+      `{ ...F } fragment F on Query { ${times(19, (index) => `a${index}: __schema { types { fields { name description } } }`)} }`,
+    ],
+  ])("that asks for much more is refused: %s", async (_, query) => {
+    const { ask } = await startEmpty();
+    expect(await ask(query, { of: "Experiment" })).toEqual({
+      errors: tooLarge("Expected at most half as much more of the schema as GraphQL tools ask, got more."),
+    });
+  });
+});
+
+/** An experiment whose log is this text. */
+const startLog = async (log: string, env: Record<string, string> = {}) => {
+  const service = await startFake(({ path }) => (path.includes("/logs") ? { text: log } : undefined));
+  return startGateway({ upstream: service, env });
+};
+
+describe("what is completed is counted while it is made", () => {
+  test("a log of newlines is one error, whatever else was there", async () => {
+    const { ask } = await startLog("\n".repeat(1_048_576));
+    const query = '{ __typename experiment(id: "ada.mnist.42") { logs(maxBytes: 1048576) { lines } } }';
+    expect(await ask(query)).toEqual({
+      errors: tooLarge("Expected a result of at most 200000 fields and list items, got more."),
+    });
+  });
+
+  test("as many lines as there may be pass", async () => {
+    // Beside the lines: `experiment`, `logs`, `lines`.
+    const { ask } = await startLog("\n".repeat(1_000), { MAX_RESULT_FIELDS: "1003" });
+    const query = '{ experiment(id: "ada.mnist.42") { logs { lines } } }';
+    expect(await ask(query)).toEqual({ data: { experiment: { logs: { lines: Array(1_000).fill("") } } } });
+    const { ask: askLess } = await startLog("\n".repeat(1_000), { MAX_RESULT_FIELDS: "1002" });
+    expect(await askLess(query)).toEqual({
+      errors: tooLarge("Expected a result of at most 1002 fields and list items, got more."),
+    });
+  });
+
+  test("rows of the service count each", async () => {
+    const results = Array.from({ length: 500 }, (_, index) => ({ id: index + 1, name: "run" }));
+    const service = await startFake(() => ({ json: { count: 500, next: null, results } }));
+    const { ask } = await startGateway({
+      upstream: service,
+      env: { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_RESULT_FIELDS: "1003" },
+    });
+    const page = (fields: string) =>
+      `{ project(owner: "ada", name: "mnist") { experiments(first: 500) { nodes { ${fields} } } } }`;
+    // `project`, `experiments`, `nodes`; 500 items with a field each.
+    expect(await ask(page("name"))).toMatchObject({
+      data: { project: { experiments: { nodes: { length: 500 } } } },
+    });
+    expect(await ask(page("name internalId"))).toEqual({
+      errors: tooLarge("Expected a result of at most 1003 fields and list items, got more."),
+    });
+  });
+
+  test("a page of 500 rows with 40 fields each is an honest wish", async () => {
+    const results = Array.from({ length: 500 }, (_, index) => ({ id: index + 1, name: "run" }));
+    const service = await startFake(() => ({ json: { count: 500, next: null, results } }));
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const { data, errors } = await ask<object, object>(
+      `{ project(owner: "ada", name: "mnist") { experiments(first: 500) { nodes { ${times(40, (index) => `f${index}: name`)} } } } }`,
+    );
+    expect(errors).toBeUndefined();
+    expect(JSON.stringify(data).match(/"run"/g)).toHaveLength(20_000);
+  });
+
+  const startConfig = async (declarations: unknown, env: Record<string, string> = {}) => {
+    const service = await startFake(() => ({ json: { id: 42, declarations } }));
+    return startGateway({ upstream: service, env });
+  };
+  const bytes = (most: number) => tooLarge(`Expected a result of at most ${most} bytes, got more.`);
+
+  test("one large JSON value under 100 aliases is stopped by its bytes", async () => {
+    const { ask } = await startConfig({ text: "x".repeat(1_000_000) });
+    const query = `{ experiment(id: "ada.mnist.42") { ${times(100, (index) => `a${index}: declarations`)} } }`;
+    expect(await ask(query)).toEqual({ errors: bytes(32_000_000) });
+  });
+
+  test.each([
+    ["text", "é".repeat(500)],
+    ["control characters", "\u0000".repeat(200)],
+    ["nested values", { a: [Array.from({ length: 100 }, () => ({ b: "c" }))] }],
+    ["numbers", Array(1_000).fill(1)],
+    ["values 190 levels deep", Array(10).fill(JSON.parse("[".repeat(190) + "]".repeat(190)))],
+  ])("bytes of %s", async (_, value) => {
+    const { ask } = await startConfig(value, { MAX_RESULT_BYTES: "1000" });
+    expect(await ask('{ experiment(id: "ada.mnist.42") { declarations } }')).toEqual({
+      errors: bytes(1_000),
+    });
+  });
+
+  test("a long alias counts for each row", async () => {
+    const results = Array.from({ length: 100 }, (_, index) => ({ id: index + 1, name: "run" }));
+    const service = await startFake(() => ({ json: { count: 100, next: null, results } }));
+    const env = { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_RESULT_BYTES: "99000" };
+    const { ask } = await startGateway({ upstream: service, env });
+    const rows = (alias: string) =>
+      ask(`{ project(owner: "ada", name: "mnist") { experiments { nodes { ${alias}: name } } } }`);
+    expect((await rows("a")).errors).toBeUndefined();
+    expect(await rows("a".repeat(1_000))).toEqual({ errors: bytes(99_000) });
+  });
+
+  test("what the service is still asked is cancelled", async () => {
+    let isCancelled: Promise<unknown> = Promise.resolve();
+    const url = await listen((request, response) => {
+      if (request.url?.includes("/logs")) response.end("\n".repeat(100));
+      // Never answered.
+      else isCancelled = once(response, "close");
+    });
+    const { ask } = await startGateway({ upstream: { url }, env: { MAX_RESULT_FIELDS: "50" } });
+    const answer = await ask(
+      '{ job(id: "ada.mnist.jobs.1") { name } experiment(id: "ada.mnist.42") { logs { lines } } }',
+    );
+    expect(answer).toEqual({
+      errors: tooLarge("Expected a result of at most 50 fields and list items, got more."),
+    });
+    await isCancelled;
+  });
+
+  test("of a mutation, nothing more is written", async () => {
+    const service = await startFake(({ path }) =>
+      path.endsWith("/stop") ? { json: {} } : { json: { id: 1, tags: Array(100).fill("tag") } },
+    );
+    const { ask } = await startGateway({ upstream: service, env: { MAX_RESULT_FIELDS: "50" } });
+    const answer = await ask(
+      'mutation { a: stopJob(id: "ada.mnist.jobs.1") { job { tags } } b: stopJob(id: "ada.mnist.jobs.2") { job { tags } } }',
+    );
+    expect(answer).toEqual({
+      errors: tooLarge("Expected a result of at most 50 fields and list items, got more."),
+    });
+    expect(service.seen().filter(({ method }) => method === "POST")).toHaveLength(1);
+  });
+
+  test("500 errors are told of, and how many there are", async () => {
+    const { ask } = await startEmpty();
+    const query = `query ($of: [_Any!]!) { a: _entities(representations: $of) { __typename } b: _entities(representations: $of) { __typename } }`;
+    const { data, errors = [] } = await ask<Record<string, unknown[]>, object>(query, {
+      of: Array.from({ length: 900 }, () => ({ __typename: "Nobody" })),
+    });
+    expect(errors).toHaveLength(501);
+    expect(errors.at(-1)).toEqual(
+      tooLarge("Expected at most 500 errors, got 1800: the others are left out.")[0],
+    );
+    expect(errors[0]).toMatchObject({ path: ["a", 0], extensions: { code: "BAD_USER_INPUT" } });
+    expect(data).toEqual({ a: Array(900).fill(null), b: Array(900).fill(null) });
+  });
+});
+
+describe("validation is bounded", () => {
+  test.each([
+    [
+      "Expected one name for at most 150 fields with arguments or selections, got 400.",
+      `{ project(owner: "ada", name: "mnist") { ${times(400, () => 'experiment(internalId: "1") { id }')} } }`,
+    ],
+    [
+      "Expected at most 250 fragments, got 300.",
+      `{ project(owner: "ada", name: "mnist") { ${times(300, (index) => `...F${index}`)} } } ${times(300, (index) => `fragment F${index} on Project { id }`)}`,
+    ],
+  ])("%s", async (message, query) => {
+    const { ask } = await startEmpty();
+    expect(await ask(query)).toEqual({ errors: tooLarge(message) });
+  });
+});
+
+/** Every look at the clock finds that a time slice is over. */
+function stopwatchRuns(): void {
+  let now = performance.now();
+  vi.spyOn(performance, "now").mockImplementation(() => (now += 1_000));
+}
+
+describe("the event loop has its turns", () => {
+  const frozen = Date.parse("2026-06-01T12:00:00Z");
+  const NESTED = `{ project(owner: "ada", name: "mnist") { experiments(first: 40, orderBy: CREATED_ASC) { nodes {
+    id buildJob { uniqueName status } lastMetricValue(name: "loss") experimentGroup { name }
+  } } } }`;
+
+  test("between any two objects, once the time slice is over", async () => {
+    const { ask } = await startDemoGateway({ now: () => frozen, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    await ask(NESTED);
+    stopwatchRuns();
+    let turns = 0;
+    const counting = new AbortController();
+    const count = async () => {
+      for (; !counting.signal.aborted; turns++) await turn();
+    };
+    const counted = count();
+    const { errors } = await ask(NESTED);
+    counting.abort();
+    await counted;
+    expect(errors).toBeUndefined();
+    // 40 runs, a link or two each.
+    expect(turns).toBeGreaterThan(80);
+  });
+
+  test("and neither answers nor requests depend on them", async () => {
+    const { ask, calls } = await startDemoGateway({
+      now: () => frozen,
+      env: { UPSTREAM_PROFILE: "polyaxon-0.4" },
+    });
+    const before = await ask(NESTED);
+    const asked = calls();
+    stopwatchRuns();
+    expect(await ask(NESTED)).toEqual(before);
+    expect(calls()).toEqual(asked);
+  });
+});
+
+test("a large answer is byte for byte what a small one would be", async () => {
+  const declarations = { text: 'é"\n'.repeat(100_000), list: [1, null, { a: true }], empty: [{}, []] };
+  const service = await startFake(({ path }) =>
+    path.includes("jobs") ? undefined : { json: { id: 42, declarations } },
+  );
+  const { url } = await startGateway({ upstream: service });
+  const post = async (fields: string) => {
+    const response = await fetch(`${url}/graphql`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/graphql-response+json",
+        authorization: "token t0ken",
+        "x-request-id": "one",
+      },
+      body: JSON.stringify({
+        query: `{ experiment(id: "ada.mnist.42") { ${fields} job(internalId: "7") { uuid } } }`,
+      }),
+    });
+    const { date: _, "content-length": __, ...headers } = Object.fromEntries(response.headers);
+    return { status: response.status, headers, text: await response.text() };
+  };
+  // Of one length, so that the error's place is the same.
+  const small = await post("a: __typename  ");
+  const large = await post("a: declarations");
+  const text = small.text.replace('"a":"Experiment"', () => `"a":${JSON.stringify(declarations)}`);
+  expect({ ...large, text: large.text === text }).toEqual({ ...small, text: true });
+  expect(small.text).toContain('"errors":[');
+});

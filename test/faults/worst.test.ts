@@ -1,0 +1,74 @@
+import fc from "fast-check";
+import { expect, onTestFinished, test } from "vitest";
+import { startDemo } from "../../src/demo/service.ts";
+import { tokenOf } from "../harness.ts";
+import { startWatched } from "../harness-watched.ts";
+import { costlyOperation } from "../worst-operations.ts";
+
+/** A gateway in a process of its own, in front of the demo. */
+async function start() {
+  const demo = await startDemo();
+  onTestFinished(() => demo.close());
+  const gateway = await startWatched(demo.url);
+  onTestFinished(gateway.stop);
+  return { ...gateway, token: tokenOf(demo, "ada") };
+}
+
+/** Fields and list items of an answer. JSON scalars count as one. */
+function sizeOf(value: unknown, key = ""): number {
+  if (typeof value !== "object" || value === null || JSON_FIELDS.has(key)) return 0;
+  const parts = Object.entries(value);
+  let size = parts.length;
+  for (const [name, part] of parts)
+    size += sizeOf(part, Array.isArray(value) ? key : name.replace(/\d+$/, ""));
+  return size;
+}
+
+const JSON_FIELDS = new Set(["raw", "declarations", "resources", "seed"]);
+
+const MEGABYTE = 1_000_000;
+
+/** Measured by `npm run bench:worst`: how long the event loop is held depends on the machine. */
+test("no operation is answered with more than a result may have, or leaves much behind", async () => {
+  const { post, condition, token } = await start();
+  await post({ query: "{ gateway { version } }" }, token);
+  const { heapBytes: before } = await condition();
+  const codes = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(costlyOperation, async (operation) => {
+      const response = await post(operation, token);
+      const text = await response.text();
+      const { data, errors = [] } = JSON.parse(text) as {
+        data?: object;
+        errors?: { extensions: { code: string } }[];
+      };
+      for (const { extensions } of errors) codes.add(extensions.code);
+      expect(text.length).toBeLessThanOrEqual(32 * MEGABYTE);
+      expect(sizeOf(data)).toBeLessThanOrEqual(200_000);
+      expect(errors.length).toBeLessThanOrEqual(501);
+    }),
+    { numRuns: Number(process.env["WORST_RUNS"] ?? 30) },
+  );
+  expect((await condition()).heapBytes - before).toBeLessThan(100 * MEGABYTE);
+  // The operations are valid ones, or the search finds nothing.
+  expect([...codes]).not.toContain("GRAPHQL_VALIDATION_FAILED");
+  expect([...codes]).not.toContain("INTERNAL_SERVER_ERROR");
+});
+
+const repeat = (part: string, count: number) => Array.from({ length: count }, () => part).join(" ");
+
+test.each([
+  [
+    "valid ones",
+    (index: number) =>
+      `query Q${index} { ${Array.from({ length: 6 }, (_, field) => `p${field}: project(owner: "a", name: "b") { ${repeat("id", 600)} }`).join(" ")} }`,
+  ],
+  ["ones that name no field", (index: number) => `query Q${index} { gateway { ${repeat("none", 3_000)} } }`],
+  ["ones that are cut short", (index: number) => `query Q${index} { gateway { ${repeat("version", 3_000)} `],
+])("different documents are kept up to 16 MB in all: %s", async (_, documentOf) => {
+  const { post, condition } = await start();
+  await (await post({ query: "{ gateway { version } }" })).text();
+  const { heapBytes: before } = await condition();
+  for (let index = 0; index < 120; index++) await (await post({ query: documentOf(index) })).text();
+  expect((await condition()).heapBytes - before).toBeLessThan(40 * MEGABYTE);
+});

@@ -1,0 +1,29 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import type { Condition } from "./watched-gateway.ts";
+
+/** A gateway in a process of its own, whose event loop and heap can be looked at. */
+export async function startWatched(upstreamUrl: string) {
+  const child = fork(new URL("./watched-gateway.ts", import.meta.url), [upstreamUrl], {
+    execArgv: ["--import", "tsx", "--expose-gc"],
+  });
+  const [url] = (await once(child, "message")) as [string];
+  return {
+    url,
+    post: (body: object, token: string | null = null) =>
+      fetch(`${url}/graphql`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          ...(token && { authorization: `token ${token}` }),
+        },
+        body: JSON.stringify(body),
+      }),
+    condition: async (): Promise<Condition> => {
+      child.send("condition");
+      const [condition] = (await once(child, "message")) as [Condition];
+      return condition;
+    },
+    stop: () => void child.kill(),
+  };
+}
