@@ -19,6 +19,7 @@ import type { RequestState } from "./http/request.ts";
 import { createRouter } from "./http/router.ts";
 import { useOperationLimits } from "./limits/document.ts";
 import { useExecutionLimits } from "./limits/execution.ts";
+import { takeTurn } from "./limits/turns.ts";
 import {
   type ServerContext,
   useEndOfRequest,
@@ -78,6 +79,7 @@ export function createGateway({
     onFault: tellFaultsOnce(log),
     onFailure: tellFailures(log),
     onRequest: telemetry.exchange,
+    takeTurn,
     trace: (name, run) => inSpan(name, { "http.route": name }, run),
   });
   const gateway = factsOf(config, server);

@@ -31,7 +31,11 @@ const NO_LIMITS = {
   bytes: Number.POSITIVE_INFINITY,
   errors: Number.POSITIVE_INFINITY,
 };
-const UNLIMITED = openMeter(NO_LIMITS, (message) => new RangeError(message));
+const UNLIMITED = openMeter({
+  party: "",
+  limits: NO_LIMITS,
+  tooLarge: (message) => new RangeError(message),
+});
 
 type Field = GraphQLField<unknown, Metered>;
 
@@ -130,13 +134,15 @@ function countItems(
   areNullable: boolean,
 ): unknown {
   if (!meter.count(1 + items.length, keyBytes + ITEM_BYTES * items.length)) return meter.never;
-  // Whatever comes of a promise is looked at, also when the operation has been stopped before.
-  const settling = items.map((item) =>
-    item instanceof Promise
-      ? item.then(meter.pass, (fault: unknown) => failed(fault, meter, areNullable))
-      : item,
-  );
+  const settling = items.map((item) => (item instanceof Promise ? settle(item, meter, areNullable) : item));
   return { [Symbol.iterator]: () => passing(settling, meter) };
+}
+
+/** An item that is waited for. The executor may look at it late, or never when the operation is stopped: its fault is no unhandled one. */
+function settle(item: Promise<unknown>, meter: Meter, isNullable: boolean): Promise<unknown> {
+  const settled = item.then(meter.pass, (fault: unknown) => failed(fault, meter, isNullable));
+  settled.catch(() => {});
+  return settled;
 }
 
 /** The items, one at a time as the executor takes them: those that come when the time slice is over wait for another. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import cors from "cors";
+import { takeTurn } from "../limits/turns.ts";
 import type { Identity } from "../rest/scope.ts";
 import type { Telemetry } from "../telemetry.ts";
 import { type BodySettings, createBodyReader } from "./body.ts";
@@ -73,6 +74,7 @@ export function createRouter(settings: RouterSettings): Router {
   const run = async (identity: Identity, response: ServerResponse): Promise<void> => {
     await turnOfTheLoop();
     await turnOfTheLoop();
+    await takeTurn(identity.party);
     if (!response.req.socket.readable || isRejected(identity, response)) return;
     const leave = operations.take(identity.party);
     onceOver(response, leave);

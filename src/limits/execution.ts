@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type ExecutionArgs, type ExecutionResult, getOperationAST, GraphQLError } from "graphql";
 import type { Plugin } from "graphql-yoga";
+import type { RequestState } from "../http/request.ts";
 import type { Session } from "../rest/session.ts";
 import { isLargeIntrospection } from "./introspection.ts";
 import { toJsonText } from "./json-text.ts";
@@ -23,6 +24,7 @@ const MOST_ERRORS = 500;
 
 /** What the context has, and what is added to it. */
 interface Metered {
+  readonly state: RequestState;
   readonly session: Session;
   readonly meter?: Meter;
 }
@@ -36,7 +38,8 @@ export function useExecutionLimits({ selected, fields, bytes }: ExecutionLimits)
         setResultAndStopExecution({ errors: [refusal] });
         return;
       }
-      const meter = openMeter({ fields, bytes, errors: MOST_ERRORS }, tooLarge);
+      const { party } = context.state.scope;
+      const meter = openMeter({ party, limits: { fields, bytes, errors: MOST_ERRORS }, tooLarge });
       extendContext({ meter, session: readTogether(context.session, meter) });
       setExecuteFn((given: Signalled) => run(executeFn, given, meter));
     },

@@ -37,9 +37,16 @@ export interface Meter {
   readonly never: Promise<never>;
 }
 
-/** `tooLarge` makes the error that stops the operation. */
-export function openMeter(limits: ResultLimits, tooLarge: (message: string) => Error): Meter {
-  const line = openLine();
+export interface MeterSettings {
+  /** Whose operation it is: parties take turns. */
+  readonly party: string;
+  readonly limits: ResultLimits;
+  /** Makes the error that stops the operation. */
+  readonly tooLarge: (message: string) => Error;
+}
+
+export function openMeter({ party, limits, tooLarge }: MeterSettings): Meter {
+  const line = openLine(party);
   let fields = 0;
   let bytes = 0;
   let errors = 0;

@@ -48,11 +48,26 @@ interface Waiters {
   empty: (() => void)[];
 }
 
-/** Lines in which somebody waits. They take turns, one release each: a long line does not hold up the others. */
-const lines = new Set<Waiters>();
+/**
+ * Lines in which something waits, by their parties. Parties take turns, one release each, and so do the lines of a
+ * party: neither a long line nor a caller with many of them holds up the others.
+ */
+const parties = new Map<string, Set<Waiters>>();
 let isServing = false;
 
-export function openLine(): Line {
+function linesOf(party: string): Set<Waiters> {
+  const lines = parties.get(party) ?? new Set<Waiters>();
+  parties.set(party, lines);
+  return lines;
+}
+
+function remove(party: string, line: Waiters): void {
+  const lines = parties.get(party);
+  lines?.delete(line);
+  if (lines?.size === 0) parties.delete(party);
+}
+
+export function openLine(party: string): Line {
   const line: Waiters = { first: null, last: null, empty: [] };
   return {
     wait: (value) =>
@@ -61,21 +76,24 @@ export function openLine(): Line {
         if (line.last) line.last.next = waiting;
         else line.first = waiting;
         line.last = waiting;
-        lines.add(line);
+        linesOf(party).add(line);
         if (!isServing) void serve();
       }),
     isEmpty: () => line.first === null,
     onEmpty: (callback) => void line.empty.push(callback),
     clear: () => {
       Object.assign(line, { first: null, last: null, empty: [] });
-      lines.delete(line);
+      remove(party, line);
     },
   };
 }
 
+/** Resolves when it is the turn of a party: at once, or in a later time slice. */
+export const takeTurn = (party: string): Promise<void> => openLine(party).wait(undefined);
+
 async function serve(): Promise<void> {
   isServing = true;
-  while (lines.size > 0) {
+  while (parties.size > 0) {
     if (isSliceOver()) await nextTurn();
     await serveSlice();
   }
@@ -84,18 +102,29 @@ async function serve(): Promise<void> {
 
 async function serveSlice(): Promise<void> {
   while (!isSliceOver()) {
-    const [line] = lines;
-    if (!line?.first) return;
-    lines.delete(line);
-    line.first.release();
-    line.first = line.first.next;
-    if (line.first) {
-      lines.add(line);
-    } else {
-      line.last = null;
-      for (const callback of line.empty.splice(0)) callback();
-    }
+    const [next] = parties;
+    if (!next) return;
+    const [party, lines] = next;
+    // To the end: the other parties have their turns before.
+    parties.delete(party);
+    parties.set(party, lines);
+    serveNext(party, lines);
     // What was released runs as a microtask, before this goes on.
     await undefined;
   }
+}
+
+function serveNext(party: string, lines: Set<Waiters>): void {
+  const [line] = lines;
+  if (!line?.first) return;
+  lines.delete(line);
+  line.first.release();
+  line.first = line.first.next;
+  if (line.first) {
+    lines.add(line);
+    return;
+  }
+  remove(party, line);
+  line.last = null;
+  for (const callback of line.empty.splice(0)) callback();
 }

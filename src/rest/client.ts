@@ -38,6 +38,8 @@ export interface ClientSettings extends TransportSettings, AdmissionSettings {
   /** Told of the cause behind a failed request: of a refused certificate, a reset connection, a slip of our own. */
   readonly onFailure: (cause: unknown) => void;
   readonly onRequest: (report: UpstreamReport) => void;
+  /** Resolves when it is the turn of a party to have an answer read: reading holds the process. */
+  readonly takeTurn: (party: string) => Promise<void>;
   /** Runs an upstream request as a span of the caller's trace. */
   readonly trace: <Answer>(name: string, run: () => Promise<Answer>) => Promise<Answer>;
 }
@@ -127,6 +129,7 @@ export function createClient(settings: ClientSettings) {
     observed(request, scope, async () => {
       const response = await transport.whole(wireRequest(request, scope), scope);
       held.add(response.body.length);
+      await settings.takeTurn(scope.party);
       if (response.status >= 300) throw refuse(request, scope, response, response.body.toString("utf8"));
       return readAnswer(request, response, settings.onFault);
     });
