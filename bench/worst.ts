@@ -12,8 +12,8 @@ import { megabytes, row, say } from "./sheet.ts";
 
 const RUNS = Number(process.env["WORST_RUNS"] ?? 300);
 const SEED = Number(process.env["WORST_SEED"] ?? Date.now() % 1_000_000);
-/** Loops of an operation before it is measured: what is measured is the gateway, not the compiler. */
-const WARM_UP = 20;
+const SHOWN = 10;
+const TRIES = 5;
 
 interface Found {
   readonly operation: Sent;
@@ -26,11 +26,9 @@ interface Found {
 
 const service = await startService();
 const gateway = await startWatched(service.url);
-const tried = fc.sample(costlyOperation, { numRuns: RUNS + WARM_UP, seed: SEED });
-const found: Found[] = [];
-let heapBefore = 0;
 
-for (const [index, operation] of tried.entries()) {
+async function measure(operation: Sent): Promise<Found> {
+  const { heapBytes: before } = await gateway.condition();
   // The first look of the clock after a reset measures nothing.
   await sleep(20);
   const began = performance.now();
@@ -40,17 +38,36 @@ for (const [index, operation] of tried.entries()) {
   const { blockedMs, heapBytes } = await gateway.condition();
   const { errors = [] } = JSON.parse(text) as { errors?: { extensions: { code: string } }[] };
   const codes = [...new Set(errors.map(({ extensions }) => extensions.code))];
-  if (index >= WARM_UP)
-    found.push({ operation, blockedMs, heapBytes: heapBytes - heapBefore, ms, bytes: text.length, codes });
-  heapBefore = heapBytes;
+  return { operation, blockedMs, heapBytes: heapBytes - before, ms, bytes: text.length, codes };
 }
+
+const byBlocking = (a: Found, b: Found) => b.blockedMs - a.blockedMs;
+
+/** The best of some tries: what else runs on the machine is not the operation's fault. */
+async function measureAgain(operation: Sent): Promise<Found> {
+  let best = await measure(operation);
+  for (let attempt = 1; attempt < TRIES; attempt++) {
+    const next = await measure(operation);
+    if (next.blockedMs < best.blockedMs) best = next;
+  }
+  return best;
+}
+
+const found: Found[] = [];
+for (const operation of fc.sample(costlyOperation, { numRuns: RUNS, seed: SEED })) {
+  found.push(await measure(operation));
+}
+const worst: Found[] = [];
+for (const { operation } of found.toSorted(byBlocking).slice(0, SHOWN)) {
+  worst.push(await measureAgain(operation));
+}
+worst.sort(byBlocking);
 gateway.stop();
 service.stop();
 
 say(`${RUNS} operations, WORST_SEED=${SEED}`);
 say(row("blocked, ms", "kept, MB", "took, ms", "answer, kB", "codes", "characters"));
-const worst = found.toSorted((a, b) => b.blockedMs - a.blockedMs);
-for (const { blockedMs, heapBytes, ms, bytes, codes, operation } of worst.slice(0, 10)) {
+for (const { blockedMs, heapBytes, ms, bytes, codes, operation } of worst) {
   const { length } = operation.query;
   say(
     row(

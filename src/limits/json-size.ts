@@ -14,7 +14,7 @@ const FIRST_OF_THREE_BYTES = 0x800;
 const SHORT_ESCAPES: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
 
 /** Bytes of a text as JSON. Half a surrogate pair counts as three; alone it takes six. */
-export function sizeOfText(text: string): number {
+function sizeOfText(text: string): number {
   let size = 2;
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
@@ -26,8 +26,9 @@ export function sizeOfText(text: string): number {
   return size;
 }
 
-/** Bytes of anything that is no text and no object: numbers, booleans, null. Most take fewer. */
-const SHORT = 8;
+/** Bytes of what is no text and no object. Most take fewer. */
+const sizeOfOther = (value: unknown): number =>
+  typeof value !== "number" || Number.isSafeInteger(value) ? 8 : 24;
 
 /** Sizes of objects that were measured, or are being measured: one value may stand in many places of a result. */
 const sizes = new WeakMap<object, number | Promise<number>>();
@@ -38,7 +39,7 @@ const STRIDE = 1_000;
 /** Bytes of any JSON value. A promise where measuring takes longer than the time slice. Stops beyond `most`. */
 export function sizeOfJson(value: unknown, most: number): number | Promise<number> {
   if (typeof value === "string") return sizeOfText(value);
-  if (typeof value !== "object" || value === null) return SHORT;
+  if (typeof value !== "object" || value === null) return sizeOfOther(value);
   const known = sizes.get(value);
   if (known !== undefined) return known;
   const measuring = openMeasuring(value, most);
@@ -83,7 +84,7 @@ function openMeasuring(value: object, most: number): Measuring {
         size += 3;
         open.push(partsOf(part));
       } else {
-        size += 1 + (typeof part === "string" ? sizeOfText(part) : SHORT);
+        size += 1 + (typeof part === "string" ? sizeOfText(part) : sizeOfOther(part));
       }
     }
     return false;

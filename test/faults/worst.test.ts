@@ -40,9 +40,11 @@ test("no operation is answered with more than a result may have, or leaves much 
       const text = await response.text();
       const { data, errors = [] } = JSON.parse(text) as {
         data?: object;
-        errors?: { extensions: { code: string } }[];
+        errors?: { message: string; extensions: { code: string } }[];
       };
-      for (const { extensions } of errors) codes.add(extensions.code);
+      // graphql-js gives up on a document whose fields it would have to compare too often.
+      const isGivenUp = errors[0]?.message === "Validation aborted.";
+      for (const { extensions } of isGivenUp ? [] : errors) codes.add(extensions.code);
       expect(text.length).toBeLessThanOrEqual(32 * MEGABYTE);
       expect(sizeOf(data)).toBeLessThanOrEqual(200_000);
       expect(errors.length).toBeLessThanOrEqual(501);
@@ -51,8 +53,9 @@ test("no operation is answered with more than a result may have, or leaves much 
   );
   expect((await condition()).heapBytes - before).toBeLessThan(100 * MEGABYTE);
   // The operations are valid ones, or the search finds nothing.
-  expect([...codes]).not.toContain("GRAPHQL_VALIDATION_FAILED");
-  expect([...codes]).not.toContain("INTERNAL_SERVER_ERROR");
+  for (const code of ["GRAPHQL_PARSE_FAILED", "GRAPHQL_VALIDATION_FAILED", "INTERNAL_SERVER_ERROR"]) {
+    expect([...codes]).not.toContain(code);
+  }
 });
 
 const repeat = (part: string, count: number) => Array.from({ length: count }, () => part).join(" ");
