@@ -63,7 +63,21 @@ export function createGateway({
   lookAhead = true,
 }: GatewayOptions) {
   const server = describeServer(profile ?? config.UPSTREAM_PROFILE ?? "document", config.UPSTREAM_ROWS);
-  const telemetry = createTelemetry(log, () => client.pressure());
+  const operations = createPlaces({
+    total: config.MAX_OPERATIONS,
+    perParty: config.MAX_OPERATIONS_PER_TOKEN,
+  });
+  const downloads = createPlaces({ total: config.MAX_DOWNLOADS, perParty: config.MAX_DOWNLOADS_PER_TOKEN });
+  const delivery = createDelivery({
+    maxWaitingBytes: config.MAX_WAITING_BYTES,
+    readTimeoutMs: config.READ_TIMEOUT_MS,
+  });
+  const telemetry = createTelemetry(log, () => ({
+    ...client.pressure(),
+    operations: operations.taken(),
+    downloads: downloads.taken(),
+    waitingBytes: delivery.waitingBytes(),
+  }));
   const client = createClient({
     upstreamUrl,
     connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
@@ -148,10 +162,6 @@ export function createGateway({
     ],
   });
 
-  const delivery = createDelivery({
-    maxWaitingBytes: config.MAX_WAITING_BYTES,
-    readTimeoutMs: config.READ_TIMEOUT_MS,
-  });
   const router = createRouter({
     graphql: async (response, state, onResult) => {
       try {
@@ -168,12 +178,12 @@ export function createGateway({
       server,
       names,
       publicError: toPublic,
-      places: createPlaces({ total: config.MAX_DOWNLOADS, perParty: config.MAX_DOWNLOADS_PER_TOKEN }),
+      places: downloads,
     }),
     telemetry: config.METRICS ? telemetry : null,
     origins: config.CORS_ORIGINS,
     bodies: { maxBytes: config.MAX_BODY_BYTES, maxWaitingBytes: config.MAX_WAITING_BYTES },
-    operations: createPlaces({ total: config.MAX_OPERATIONS, perParty: config.MAX_OPERATIONS_PER_TOKEN }),
+    operations,
     isQueueFull: client.refuses,
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
   });

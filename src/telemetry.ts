@@ -13,8 +13,16 @@ export interface OperationReport {
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
+/** How much is under way in the gateway. */
+export interface Load extends Pressure {
+  readonly operations: number;
+  readonly downloads: number;
+  /** Bytes of answers that wait for their readers. */
+  readonly waitingBytes: number;
+}
+
 /** Log lines and metrics. Labels are bounded: templates, statuses and codes, never a name of a caller's choice. */
-export function createTelemetry(log: Logger, pressure: () => Pressure) {
+export function createTelemetry(log: Logger, load: () => Load) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -45,15 +53,23 @@ export function createTelemetry(log: Logger, pressure: () => Pressure) {
     registers,
   });
   gauge("rungraph_circuit_open", "1 while the service is not asked because it failed again and again.", () =>
-    pressure().circuit === "open" ? 1 : 0,
+    load().circuit === "open" ? 1 : 0,
   );
-  gauge("rungraph_exchanges_running", "Exchanges under way.", () => pressure().running);
-  gauge("rungraph_exchanges_waiting", "Exchanges waiting for their turn.", () => pressure().waiting);
+  gauge("rungraph_exchanges_running", "Exchanges under way.", () => load().running);
+  gauge("rungraph_exchanges_waiting", "Exchanges waiting for their turn.", () => load().waiting);
   gauge(
     "rungraph_exchanges_shed",
     "Exchanges refused since the start because too many waited.",
-    () => pressure().shed,
+    () => load().shed,
   );
+
+  gauge(
+    "rungraph_operations_running",
+    "GraphQL requests whose results are being made.",
+    () => load().operations,
+  );
+  gauge("rungraph_downloads_running", "Downloads under way.", () => load().downloads);
+  gauge("rungraph_waiting_bytes", "Bytes of answers that wait for their readers.", () => load().waitingBytes);
 
   function gauge(name: string, help: string, read: () => number): void {
     // The registry keeps it and asks it when it is scraped.
