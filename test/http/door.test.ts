@@ -393,12 +393,14 @@ describe("metrics", () => {
       .filter((line) => /^rungraph_\w+(?:total|circuit|running|waiting|shed|open)\b/.test(line));
     expect(lines.toSorted()).toEqual([
       "rungraph_circuit_open 0",
+      "rungraph_downloads_running 0",
       `rungraph_exchanges_running 0`,
       "rungraph_exchanges_shed 0",
       `rungraph_exchanges_total{method="GET",route="{owner}/{project}/experiments/{id}/",outcome="2xx"} 1`,
       `rungraph_exchanges_total{method="GET",route="{owner}/{project}/experiments/{id}/",outcome="404"} 1`,
       `rungraph_exchanges_total{method="GET",route="{owner}/{project}/jobs/{id}/",outcome="2xx"} 1`,
       "rungraph_exchanges_waiting 0",
+      "rungraph_operations_running 0",
       `rungraph_operations_total{type="invalid",code="GRAPHQL_PARSE_FAILED"} 1`,
       `rungraph_operations_total{type="invalid",code="GRAPHQL_VALIDATION_FAILED"} 1`,
       `rungraph_operations_total{type="query",code="NOT_FOUND"} 1`,
