@@ -1,5 +1,5 @@
 /** For `vi.waitUntil` and `vi.waitFor`: their own second would be too short on a slow machine. */
-export const PATIENT = { timeout: 300_000, interval: 5 };
+export const PATIENT = { timeout: 1_500_000, interval: 5 };
 
 const LONG = "600000";
 
