@@ -20,8 +20,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts", ...installed.map((room) => `${room}/test/**/*.test.ts`)],
     reporters: ["default", "./test/closing-line.ts"],
     // A slow machine fails no test; what hangs is ended by these, or by the limit of CI.
-    testTimeout: 1_800_000,
-    hookTimeout: 1_800_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     // The schema is built once in each worker and not once in each file: tests clean up behind themselves.
     isolate: false,
     // Unless told, Vitest leaves one core idle: of two that is half of them.

@@ -1,6 +1,7 @@
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
+import { cases } from "../cases.ts";
 import { type Answer, startGateway } from "../harness.ts";
 
 /** What may stand in a response, right and wrong. */
@@ -138,6 +139,6 @@ test("no bytes that a service can send end the process, and a command that was s
         for (const { extensions } of written?.errors ?? []) expect(extensions["outcome"]).toBe("unknown");
       }
     }),
-    { numRuns: process.env["FULL"] ? 500 : 15 },
+    { numRuns: cases(15, 500) },
   );
 });
