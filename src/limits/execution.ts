@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type ExecutionArgs, type ExecutionResult, getOperationAST, GraphQLError } from "graphql";
+import { type ExecutionArgs, type ExecutionResult, getOperationAST, type GraphQLError } from "graphql";
 import type { Plugin } from "graphql-yoga";
 import type { RequestState } from "../http/request.ts";
 import type { Session } from "../rest/session.ts";
@@ -80,15 +80,10 @@ async function run(
 ): Promise<ExecutionResult> {
   const { signal } = args;
   signal?.addEventListener("abort", () => meter.stop(signal.reason), { once: true });
-  try {
-    // Nothing is deferred or streamed here: there is one result.
-    const result = (await Promise.race([execute(args), meter.stopped])) as ExecutionResult;
-    if (result.data && meter.bytes() > LARGE) large.add(result.data);
-    return withBoundedErrors(result, meter);
-  } catch (fault) {
-    if (fault instanceof GraphQLError && meter.isStopped()) return { errors: [fault] };
-    throw fault;
-  }
+  // Nothing is deferred or streamed here: there is one result.
+  const result = (await Promise.race([execute(args), meter.stopped])) as ExecutionResult;
+  if (result.data && meter.bytes() > LARGE) large.add(result.data);
+  return withBoundedErrors(result, meter);
 }
 
 function withBoundedErrors(result: ExecutionResult, meter: Meter): ExecutionResult {
