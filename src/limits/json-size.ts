@@ -33,6 +33,9 @@ const sizeOfOther = (value: unknown): number =>
 /** Sizes of objects that were measured, or are being measured: one value may stand in many places of a result. */
 const sizes = new WeakMap<object, number | Promise<number>>();
 
+/** Bytes up to which measuring again costs less than remembering. */
+const SMALL = 4_096;
+
 /** Values looked at before the clock is. */
 const STRIDE = 1_000;
 
@@ -44,7 +47,9 @@ export function sizeOfJson(value: unknown, most: number): number | Promise<numbe
   if (known !== undefined) return known;
   const measuring = openMeasuring(value, most);
   while (!isSliceOver()) {
-    if (measuring.advance()) return remember(value, measuring.size());
+    if (!measuring.advance()) continue;
+    const size = measuring.size();
+    return size > SMALL ? remember(value, size) : size;
   }
   const size = finish(measuring).then((bytes) => remember(value, bytes));
   sizes.set(value, size);
