@@ -15,10 +15,14 @@ export function publicError(thrown: unknown, report: (slip: Slip) => void): Grap
   if (cause instanceof InputError) return told(cause.message, { code: "BAD_USER_INPUT" });
   if (cause instanceof Cancelled) return told("The request was cancelled.", { code: "REQUEST_CANCELLED" });
   if (located && isOfGraphQL(cause)) {
-    const { code = "BAD_USER_INPUT", http } = located.extensions;
+    const { code = "BAD_USER_INPUT", http, outcome } = located.extensions;
     // A body that is no request at all is no GraphQL answer: Yoga would call it one, with status 200.
     const status = code === "BAD_REQUEST" && http ? { ...http, spec: false } : http;
-    return told(withoutValues(located.message), { code, ...(status ? { http: status } : {}) });
+    return told(withoutValues(located.message), {
+      code,
+      ...(outcome === "unknown" ? { outcome } : {}),
+      ...(status ? { http: status } : {}),
+    });
   }
   report(slipOf(cause, located?.path));
   return told("Something went wrong in the gateway.", { code: "INTERNAL_SERVER_ERROR" });

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { type ExecutionArgs, type ExecutionResult, getOperationAST, type GraphQLError } from "graphql";
+import { type ExecutionArgs, type ExecutionResult, getOperationAST, GraphQLError } from "graphql";
 import type { Plugin } from "graphql-yoga";
+import { withExtensions } from "../graphql/errors.ts";
 import type { RequestState } from "../http/request.ts";
 import type { Session } from "../rest/session.ts";
 import { isLargeIntrospection } from "./introspection.ts";
@@ -80,10 +81,22 @@ async function run(
 ): Promise<ExecutionResult> {
   const { signal } = args;
   signal?.addEventListener("abort", () => meter.stop(signal.reason), { once: true });
-  // Nothing is deferred or streamed here: there is one result.
-  const result = (await Promise.race([execute(args), meter.stopped])) as ExecutionResult;
-  if (result.data && meter.bytes() > LARGE) large.add(result.data);
-  return withBoundedErrors(result, meter);
+  try {
+    // Nothing is deferred or streamed here: there is one result.
+    const result = (await Promise.race([execute(args), meter.stopped])) as ExecutionResult;
+    if (result.data && meter.bytes() > LARGE) large.add(result.data);
+    return withBoundedErrors(result, meter);
+  } catch (fault) {
+    // A result like any other: it is reported, and ends what is under way.
+    if (fault instanceof GraphQLError && meter.isStopped()) return { errors: [withOutcome(fault, args)] };
+    throw fault;
+  }
+}
+
+/** Of a mutation that was stopped earlier fields may have been done. */
+function withOutcome(error: GraphQLError, { document, operationName }: ExecutionArgs): GraphQLError {
+  const isMutation = getOperationAST(document, operationName)?.operation === "mutation";
+  return isMutation ? withExtensions(error, { outcome: "unknown" }) : error;
 }
 
 function withBoundedErrors(result: ExecutionResult, meter: Meter): ExecutionResult {

@@ -7,7 +7,7 @@
  */
 
 /** How long the event loop may be held before other work gets its turn, in milliseconds. */
-const SLICE_MS = 5;
+const SLICE_MS = 3;
 
 /** When the running slice ends; null until work asks for the first time in this turn of the loop. */
 let sliceEnd: number | null = null;

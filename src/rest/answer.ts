@@ -3,11 +3,17 @@ import { UpstreamError, type UpstreamFacts } from "./errors.ts";
 import { parseJson, type Reading } from "./reader.ts";
 import type { WholeResponse } from "./transport.ts";
 
+interface AnswerSettings {
+  readonly onFault: (route: string, place: string) => void;
+  /** Told how many bytes the answer will take, before it is made. May throw. */
+  readonly onHeld: (bytes: number) => void;
+}
+
 /** Reads a response through the reader of its row, and tells of values that read as null because of their type. */
 export function readAnswer<Answer>(
   { row }: UpstreamRequest<Answer>,
   { status, body }: WholeResponse,
-  onFault: (route: string, place: string) => void,
+  { onFault, onHeld }: AnswerSettings,
 ): Answer {
   const reader = row.answer;
   // Whatever is in the body: the document says only that none is described.
@@ -17,7 +23,7 @@ export function readAnswer<Answer>(
     // The command was taken; only what came of it cannot be told.
     ...(row.method === "GET" ? {} : { outcome: "unknown" }),
   };
-  const { answer, faults } = decode(reader.read, body, facts);
+  const { answer, faults } = decode(reader.read, body, { facts, onHeld });
   for (const place of faults) onFault(row.path, place);
   return answer;
 }
@@ -25,12 +31,13 @@ export function readAnswer<Answer>(
 function decode<Answer>(
   read: (body: unknown) => Reading<Answer>,
   bytes: Buffer,
-  facts: UpstreamFacts,
+  { facts, onHeld }: Pick<AnswerSettings, "onHeld"> & { readonly facts: UpstreamFacts },
 ): Reading<Answer> {
   let body: unknown;
   try {
-    body = parseJson(bytes.toString("utf8"));
-  } catch {
+    body = parseJson(bytes.toString("utf8"), onHeld);
+  } catch (fault) {
+    if (!(fault instanceof SyntaxError)) throw fault;
     // The parser's own message quotes the body.
     throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON.", facts);
   }

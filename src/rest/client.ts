@@ -127,11 +127,10 @@ export function createClient(settings: ClientSettings) {
     held: Held,
   ): Promise<Answer> =>
     observed(request, scope, async () => {
-      const response = await transport.whole(wireRequest(request, scope), scope);
-      held.add(response.body.length);
+      const response = await transport.whole(wireRequest(request, scope), scope, held.add);
       await settings.takeTurn(scope.party);
       if (response.status >= 300) throw refuse(request, scope, response, response.body.toString("utf8"));
-      return readAnswer(request, response, settings.onFault);
+      return readAnswer(request, response, { onFault: settings.onFault, onHeld: held.add });
     });
 
   const openOnce = (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> =>

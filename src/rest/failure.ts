@@ -21,6 +21,8 @@ function classify(cause: unknown, wasSent: boolean): Verdict | null {
       code: "SERVICE_OVERLOADED",
       message: "The gateway has more to do than it can; try again later.",
     };
+  // Refused while it came.
+  if (cause instanceof UpstreamError) return cause;
   const isOutOfReach = CONNECTION.test(code) || cause instanceof TimedOut;
   if (!wasSent && isOutOfReach)
     return { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach." };

@@ -170,12 +170,14 @@ const outsideTheDocument = (place: string) =>
 export const DEEPEST = 200;
 
 /**
- * Parses JSON text. Python's encoder writes `NaN` and `Infinity`, which are no JSON: they read as null.
- * Throws `SyntaxError`.
+ * Parses JSON text. Python's encoder writes `NaN` and `Infinity`, which are no JSON: they read as null. `onHeap` is
+ * told how many bytes the values will take before they are made, and may throw. Throws `SyntaxError`.
  */
-export function parseJson(text: string): unknown {
+export function parseJson(text: string, onHeap: (bytes: number) => void = () => {}): unknown {
   const bare = text.startsWith("\uFEFF") ? text.slice(1) : text;
-  if (isTooDeep(bare)) throw new SyntaxError(`nested more than ${DEEPEST} levels deep`);
+  const { isTooDeep, heapBytes } = scan(bare);
+  if (isTooDeep) throw new SyntaxError(`nested more than ${DEEPEST} levels deep`);
+  onHeap(heapBytes);
   try {
     return JSON.parse(bare);
   } catch (fault) {
@@ -188,12 +190,18 @@ export function parseJson(text: string): unknown {
   }
 }
 
-const [QUOTE, BACKSLASH] = ['"', "\\"].map((character) => character.charCodeAt(0));
+const [QUOTE, BACKSLASH, COMMA] = ['"', "\\", ","].map((character) => character.charCodeAt(0));
 const [OPEN_LIST, OPEN_OBJECT] = ["[", "{"].map((character) => character.charCodeAt(0));
 const [CLOSE_LIST, CLOSE_OBJECT] = ["]", "}"].map((character) => character.charCodeAt(0));
 
-function isTooDeep(text: string): boolean {
+/** What a list or an object, and an item of one, take of the heap, measured: an empty list is twenty times its text. */
+const BYTES_PER_CONTAINER = 50;
+const BYTES_PER_ITEM = 12;
+
+/** Whether a JSON text is nested too deeply, and about how many bytes its values will take, beside their texts. */
+function scan(text: string): { readonly isTooDeep: boolean; readonly heapBytes: number } {
   let depth = 0;
+  let heapBytes = 0;
   let inString = false;
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
@@ -201,9 +209,11 @@ function isTooDeep(text: string): boolean {
       if (code === BACKSLASH) index++;
       else if (code === QUOTE) inString = false;
     } else if (code === QUOTE) inString = true;
+    else if (code === COMMA) heapBytes += BYTES_PER_ITEM;
     else if (code === OPEN_LIST || code === OPEN_OBJECT) {
-      if (++depth > DEEPEST) return true;
+      heapBytes += BYTES_PER_CONTAINER;
+      if (++depth > DEEPEST) return { isTooDeep: true, heapBytes };
     } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
   }
-  return false;
+  return { isTooDeep: false, heapBytes };
 }

@@ -70,7 +70,7 @@ export function createResilience({ retries }: { readonly retries: number }) {
 /** A response that refuses is a response. A caller that left had none, and neither had a gateway without descriptors. */
 function judge(fault: unknown): "out" | "there" | "nothing" {
   if (!(fault instanceof UpstreamError) || fault instanceof DeadlineError) return "nothing";
-  if (fault.code === "SERVICE_OVERLOADED") return "nothing";
+  if (fault.code === "SERVICE_OVERLOADED" || fault.code === "REQUEST_LIMIT_EXCEEDED") return "nothing";
   return isOutage(fault) ? "out" : "there";
 }
 

@@ -63,8 +63,12 @@ export class TimedOut extends Error {}
 export const MAX_ERROR_BYTES = 64 * 1024;
 
 export interface Transport {
-  /** Reads a whole response. Rejects with `TransportError`, at the latest at the deadline or at the end of the scope. */
-  readonly whole: (request: WireRequest, scope: RequestScope) => Promise<WholeResponse>;
+  /** Reads a whole response; `onBytes` counts what is held of it and may refuse it. Rejects with `TransportError`, at the latest at the deadline or at the end of the scope. */
+  readonly whole: (
+    request: WireRequest,
+    scope: RequestScope,
+    onBytes: (count: number) => void,
+  ) => Promise<WholeResponse>;
   readonly close: () => Promise<void>;
 }
 
@@ -81,7 +85,7 @@ export function createTransport(settings: TransportSettings): Transport {
     bodyTimeout: settings.idleTimeoutMs,
   });
 
-  const whole: Transport["whole"] = ({ method, path, headers, body, wantsBody }, scope) =>
+  const whole: Transport["whole"] = ({ method, path, headers, body, wantsBody }, scope, onBytes) =>
     new Promise((resolve, reject) => {
       let isSettled = false;
       /** Set when the request goes out. */
@@ -129,6 +133,7 @@ export function createTransport(settings: TransportSettings): Transport {
           onData: (piece) => {
             try {
               collector.add(piece);
+              onBytes(piece.length);
             } catch (fault) {
               if (head && head.status >= 300) succeed({ ...head, body: NO_BODY });
               fail(fault);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { getIntrospectionQuery, type IntrospectionOptions } from "graphql";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { listen, startDemoGateway, startFake, startGateway } from "../harness.ts";
+import { type Answer, listen, startDemoGateway, startFake, startGateway } from "../harness.ts";
 
 const times = (count: number, part: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => part(index)).join(" ");
@@ -370,4 +370,15 @@ test("a large answer is byte for byte what a small one would be", async () => {
   const text = small.text.replace('"a":"Experiment"', () => `"a":${JSON.stringify(declarations)}`);
   expect({ ...large, text: large.text === text }).toEqual({ ...small, text: true });
   expect(small.text).toContain('"errors":[');
+});
+
+test("a mutation that is stopped says that it may have been done", async () => {
+  const { ask, calls } = await startDemoGateway({ env: { MAX_RESULT_FIELDS: "5" } });
+  const { errors } = (await ask(
+    `mutation { bookmarkExperiment(id: "ada.mnist.42") { experiment { id uniqueName status rawStatus name phase } } }`,
+  )) as Answer<unknown>;
+  expect(errors?.map(({ extensions: { code, outcome } }) => [code, outcome])).toEqual([
+    ["OPERATION_TOO_LARGE", "unknown"],
+  ]);
+  expect(calls()).toContain("POST ada/mnist/experiments/42/bookmark/");
 });
