@@ -76,10 +76,11 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
     const body = isCompressed ? await compress(plain) : plain;
     count(body.length - plain.length);
     if (isOver(response)) return;
+    response.setHeaders(answer.headers);
     if (isLong) response.appendHeader("vary", "accept-encoding");
     if (isCompressed) response.setHeader("content-encoding", "gzip");
     response.setHeader("content-length", body.length);
-    writeHead(response, answer);
+    response.writeHead(answer.status, answer.statusText);
     let from = 0;
     for (; body.length - from > PIECE_BYTES && !isOver(response); from += PIECE_BYTES) {
       await write(response, body.subarray(from, from + PIECE_BYTES));
@@ -108,7 +109,8 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
       // A stream that nobody reads has not begun.
       if (isOver(response)) return;
       if (body) return sendWhole(response, answer, body);
-      writeHead(response, answer);
+      response.setHeaders(answer.headers);
+      response.writeHead(answer.status, answer.statusText);
       if (answer.body) await sendStream(response, answer.body);
       else response.end();
     },
@@ -118,8 +120,3 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
 
 /** Results that are made while they are sent. */
 const STREAMED = /^(?:text\/event-stream|multipart\/mixed)/i;
-
-function writeHead(response: ServerResponse, { headers, status, statusText }: Response): void {
-  response.setHeaders(headers);
-  response.writeHead(status, statusText);
-}
