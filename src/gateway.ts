@@ -169,7 +169,13 @@ export function createGateway({
     operations: createPlaces({ total: config.MAX_OPERATIONS, perParty: config.MAX_OPERATIONS_PER_TOKEN }),
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
   });
-  return { handle: router.listen, drain: router.drain, close: () => client.close() };
+  return {
+    handle: router.listen,
+    drain: router.drain,
+    /** Rejects when no connection to the service can be opened. */
+    reachUpstream: () => client.reach(),
+    close: () => client.close(),
+  };
 }
 
 /** Documents that are typed into the page are nobody's trusted ones. */

@@ -179,6 +179,7 @@ export function createClient(settings: ClientSettings) {
       resilience.attempt(() => openOnce(request, scope)),
 
     pressure: () => ({ ...admission.pressure(), circuit: resilience.circuit() }),
+    reach: () => transport.reach(),
     close: () => transport.close(),
   };
 }

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { Agent } from "undici";
+import { Agent, buildConnector } from "undici";
 import { createCollector, decodeBody, encodingsOf } from "./body.ts";
 import type { RequestScope } from "./scope.ts";
 
@@ -65,6 +65,8 @@ export const MAX_ERROR_BYTES = 64 * 1024;
 export interface Transport {
   /** Reads a whole response. Rejects with `TransportError`, at the latest at the deadline or at the end of the scope. */
   readonly whole: (request: WireRequest, scope: RequestScope) => Promise<WholeResponse>;
+  /** Opens a connection and closes it: rejects with the reason when it cannot be opened. Nothing is sent. */
+  readonly reach: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -74,9 +76,10 @@ export interface Transport {
  */
 export function createTransport(settings: TransportSettings): Transport {
   const { upstreamUrl, maxJsonBytes, exchangeTimeoutMs } = settings;
+  const connect = buildConnector({ timeout: settings.connectTimeoutMs });
   const agent = new Agent({
     connections: settings.connections,
-    connect: { timeout: settings.connectTimeoutMs },
+    connect,
     headersTimeout: settings.headersTimeoutMs,
     bodyTimeout: settings.idleTimeoutMs,
   });
@@ -145,7 +148,17 @@ export function createTransport(settings: TransportSettings): Transport {
       );
     });
 
-  return { whole, close: () => agent.close() };
+  const reach = () =>
+    new Promise<void>((resolve, reject) => {
+      const { host, hostname, port, protocol } = upstreamUrl;
+      connect({ host, hostname: hostname.replaceAll(/[[\]]/g, ""), port, protocol }, (fault, socket) => {
+        if (fault) return reject(fault);
+        socket.destroy();
+        resolve();
+      });
+    });
+
+  return { whole, reach, close: () => agent.close() };
 }
 
 const NO_BODY = Buffer.alloc(0);
