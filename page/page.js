@@ -127,10 +127,22 @@ document.addEventListener(
 
 const namesStored = () => Object.keys(localStorage).filter((name) => name.startsWith(settings.storagePrefix));
 
+/** @param {string} name */
+const readStored = (name) => localStorage.getItem(settings.storagePrefix + name);
+
 /** What GraphiQL keeps between visits: tabs and history, never headers, so no token. */
 const storage = {
-  /** @param {string} name */
-  getItem: (name) => localStorage.getItem(settings.storagePrefix + name),
+  /**
+   * GraphiQL keeps the document and variables of the chosen tab once more by themselves, a moment before or after the
+   * tabs; where the two differ it opens another tab at the next visit. So both are read from the tabs.
+   *
+   * @param {string} name
+   */
+  getItem: (name) => {
+    if (name !== "graphiql:query" && name !== "graphiql:variables") return readStored(name);
+    const state = JSON.parse(readStored("graphiql:tabState") ?? "null");
+    return state?.tabs[state.activeTabIndex]?.[name.replace("graphiql:", "")] ?? null;
+  },
   /** @param {string} name @param {string} value */
   setItem: (name, value) => localStorage.setItem(settings.storagePrefix + name, value),
   /** @param {string} name */
