@@ -114,8 +114,8 @@ onSubmit("#sign-out", () => keepToken(""));
 showUser().catch((fault) => show("Signed in", { isSignedIn: true, message: String(fault) }));
 
 /**
- * A press on a tab would begin to drag it: the bar of GraphiQL then moves it away from under the pointer when there are
- * more tabs than fit, and the click is lost. Without dragging a press is a click.
+ * Takes dragging from the tabs: a pressed tab would follow the pointer, or jump away from under it where there are more
+ * tabs than fit, and the click would be lost. Without dragging every press is a click.
  */
 document.addEventListener(
   "pointerdown",
