@@ -6,7 +6,7 @@ import { compress } from "../compression.ts";
 const OWN_FILES = new URL("../../../page/", import.meta.url);
 
 /** A file that the page loads. Its name holds a hash of its content, so browsers may keep it for ever. */
-export interface Asset {
+interface Asset {
   readonly name: string;
   readonly contentType: string;
   readonly text: string;
@@ -15,11 +15,10 @@ export interface Asset {
 }
 
 export type AssetKey = keyof Awaited<ReturnType<typeof readAssets>>;
-export type Assets = Readonly<Record<AssetKey, Asset>>;
 
 /**
  * Loads the files of the page: ours, and 9 MB of GraphiQL with its workers. They stay in memory, so this is done once,
- * and only for who opens the page.
+ * when the page is opened for the first time.
  */
 export const loadAssets = once(readAssets);
 
@@ -61,8 +60,12 @@ function asset(
   };
 }
 
-/** Does something when it is asked for the first time; what came of it is given to all who ask later. */
+/** Does something when it is asked for the first time, and again only where it failed. */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | null = null;
-  return () => (made ??= make());
+  const tryAgain = (fault: unknown): never => {
+    made = null;
+    throw fault;
+  };
+  return () => (made ??= make().catch(tryAgain));
 }
