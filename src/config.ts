@@ -107,6 +107,11 @@ function parseOr<Otherwise>(text: string, otherwise: Otherwise): unknown {
 const Settings = z.object({
   /** `{base_url}` of the service; a path prefix is kept. Without it the embedded demo service is started. */
   UPSTREAM_URL: httpUrl.optional(),
+  /** Whether the demo may start where there is no `UPSTREAM_URL`; unless told, with `NODE_ENV=production` it may not. */
+  DEMO: z
+    .enum(["on", "off"], { error: "expected on or off" })
+    .transform((value) => value === "on")
+    .optional(),
   /** What the server does differently from the document. */
   UPSTREAM_PROFILE: z.enum(PROFILE_NAMES, { error: `expected ${PROFILE_NAMES.join(", ")}` }).optional(),
   /** Single rows of a server that no profile describes: a JSON object of row names and spellings. */
@@ -209,8 +214,23 @@ export class ConfigError extends Error {}
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ""));
   const result = Settings.safeParse(given);
-  if (result.success) return result.data;
-  throw new ConfigError(
-    result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("\n"),
-  );
+  const faults = [
+    ...(result.error?.issues ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`),
+    ...upstreamFaults(given),
+  ];
+  if (result.success && faults.length === 0) return result.data;
+  throw new ConfigError(faults.join("\n"));
+}
+
+/** The demo has known passwords: nobody shall run it by forgetting a setting. */
+function upstreamFaults({
+  UPSTREAM_URL,
+  DEMO,
+  NODE_ENV,
+}: Readonly<Record<string, string | undefined>>): string[] {
+  const mayBeDemo = DEMO === undefined ? NODE_ENV !== "production" : DEMO !== "off";
+  if (UPSTREAM_URL !== undefined || mayBeDemo) return [];
+  const reason =
+    DEMO === "off" ? "DEMO is off" : "with NODE_ENV=production the demo starts only with DEMO=on";
+  return [`UPSTREAM_URL: expected the address of the service (${reason})`];
 }

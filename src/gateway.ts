@@ -1,19 +1,18 @@
 import { readFileSync } from "node:fs";
 import { useDisableIntrospection } from "@graphql-yoga/plugin-disable-introspection";
-import { renderGraphiQL } from "@graphql-yoga/render-graphiql";
 import { createYoga, type Plugin, useExecutionCancellation } from "graphql-yoga";
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
 import { useDocumentCache } from "./document-cache.ts";
 import { DOCUMENT_ID, useAutomaticPersistedQueries, useTrustedDocuments } from "./documents.ts";
-import { graphiqlOptions } from "./graphiql.ts";
 import type { Context, GatewayFacts } from "./graphql/context.ts";
 import { publicError } from "./graphql/errors.ts";
 import { schemaFor } from "./graphql/schema.ts";
 import { createTypeNames } from "./graphql/type-names.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
+import { createPage } from "./http/graphiql/page.ts";
 import { createPlaces } from "./http/places.ts";
 import type { RequestState } from "./http/request.ts";
 import { createRouter } from "./http/router.ts";
@@ -125,9 +124,7 @@ export function createGateway({
     context: ({ request, state }) => contextOf(request, state),
     graphqlEndpoint: "/graphql",
     landingPage: false,
-    // Its documents are nobody's trusted ones.
-    graphiql: config.GRAPHIQL && !config.TRUSTED_DOCUMENTS && graphiqlOptions(exampleToken ?? null, names),
-    renderGraphiQL,
+    graphiql: false,
     maskedErrors: { maskError: toPublic },
     // The door has done it, at a fraction of the cost.
     maxRequestBodySize: false,
@@ -180,6 +177,13 @@ export function createGateway({
       publicError: toPublic,
       places: downloads,
     }),
+    page: hasPage(config)
+      ? createPage({
+          names,
+          exampleToken: exampleToken ?? null,
+          onFault: (fault) => log.error(slipOf(fault), "unexpected error"),
+        })
+      : null,
     telemetry: config.METRICS ? telemetry : null,
     origins: config.CORS_ORIGINS,
     bodies: { maxBytes: config.MAX_BODY_BYTES, maxWaitingBytes: config.MAX_WAITING_BYTES },
@@ -187,8 +191,17 @@ export function createGateway({
     isQueueFull: client.refuses,
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
   });
-  return { handle: router.listen, drain: router.drain, close: () => client.close() };
+  return {
+    handle: router.listen,
+    drain: router.drain,
+    /** Rejects when no connection to the service can be opened. */
+    reachUpstream: () => client.reach(),
+    close: () => client.close(),
+  };
 }
+
+/** Documents that are typed into the page are nobody's trusted ones. */
+export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;
 
 function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: Config): Plugin[] {
   if (trusted) return [useTrustedDocuments(trusted)];

@@ -2,8 +2,9 @@ import { type AddressInfo, Server as NetServer } from "node:net";
 import pino from "pino";
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import type { Demo } from "./demo/service.ts";
-import { createGateway } from "./gateway.ts";
+import { createGateway, hasPage } from "./gateway.ts";
 import { createHttpServer } from "./http/server.ts";
+import { findMisspelled } from "./misspelled.ts";
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const complain = (text: string) => process.stderr.write(`${text}\n`);
@@ -17,6 +18,21 @@ async function findUpstream({ UPSTREAM_URL }: Config) {
 }
 
 const codeOf = (fault: Error) => ("code" in fault ? fault.code : "unknown");
+
+/** Addresses that stand for all of a machine, and one of them that a browser on it can open. */
+const ALL_ADDRESSES: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+
+/** The service may come later: the gateway starts without it. */
+async function warnUnlessReached(reached: Promise<void>): Promise<void> {
+  try {
+    await reached;
+  } catch (fault) {
+    const code = fault instanceof Error ? codeOf(fault) : "unknown";
+    complain(
+      `Warning: UPSTREAM_URL cannot be reached (${code}). Until it can, answers are UPSTREAM_UNAVAILABLE.`,
+    );
+  }
+}
 
 /** How long a request may be on its way in a connection that looks idle, in milliseconds. */
 const GRACE_MS = 1_000;
@@ -46,8 +62,9 @@ async function main(config: Config): Promise<void> {
   server.off("error", cannotListen);
   // A server that listens on TCP has an address of this form.
   const { port } = server.address() as AddressInfo;
-  const root = `http://${config.HOST.includes(":") ? `[${config.HOST}]` : config.HOST}:${port}`;
-  welcome(`${root}/graphql`, config, demo);
+  const host = ALL_ADDRESSES[config.HOST] ?? config.HOST;
+  welcome(`http://${host.includes(":") ? `[${host}]` : host}:${port}/graphql`, config, demo);
+  if (!demo) void warnUnlessReached(gateway.reachUpstream());
 
   const stop = () => {
     // A second signal ends it at once.
@@ -70,8 +87,8 @@ async function main(config: Config): Promise<void> {
 type DemoAccounts = Pick<Demo, "users">;
 
 function welcome(graphql: string, config: Config, demo: DemoAccounts | null): void {
-  const hasPage = config.GRAPHIQL && !config.TRUSTED_DOCUMENTS;
-  say(`\nRungraph is ready: ${graphql}${hasPage ? "  (GraphiQL in a browser)" : ""}`);
+  const isPageOn = hasPage(config);
+  say(`\nRungraph is ready: ${graphql}${isPageOn ? "  (GraphiQL in a browser)" : ""}`);
   if (!demo) {
     say(`Every request needs the header  Authorization: token <your token>\n`);
     return;
@@ -82,7 +99,12 @@ function welcome(graphql: string, config: Config, demo: DemoAccounts | null): vo
     const note = isSuperuser ? "  (superuser)" : isActive ? "" : "  (waits to be activated by ada)";
     say(`  ${username.padEnd(width)}  password ${password}${note}`);
   }
-  say(`\nor paste this header (GraphiQL has it already):\n  Authorization: token ${demo.users[0]?.token}\n`);
+  say(`\nor send this header${isPageOn ? " (GraphiQL has it already)" : ""}:`);
+  say(`  Authorization: token ${demo.users[0]?.token}\n`);
+  if (config.TRUSTED_DOCUMENTS) {
+    say("Only the documents of TRUSTED_DOCUMENTS are run, by their hashes.\n");
+    return;
+  }
   say("One request to try:");
   say(
     `  curl ${graphql} -H 'content-type: application/json' -H 'authorization: token ${demo.users[0]?.token}' \\`,
@@ -92,6 +114,8 @@ function welcome(graphql: string, config: Config, demo: DemoAccounts | null): vo
   );
 }
 
+for (const { given, meant } of findMisspelled(process.env))
+  complain(`Warning: ${given} is no setting and has no effect. Was ${meant} meant?`);
 try {
   await main(readConfig(process.env));
 } catch (fault) {

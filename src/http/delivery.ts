@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { acceptsGzip, compress } from "./compression.ts";
 import { isOver, onceOver } from "./connection.ts";
 
 export interface DeliverySettings {
@@ -16,6 +17,9 @@ export interface Delivery {
 
 /** Answers are written in pieces: so it is seen whether their readers keep their pace. */
 const PIECE_BYTES = 65_536;
+
+/** Shorter answers fit into one packet: compressing them saves nothing. */
+const COMPRESSED_FROM_BYTES = 1_024;
 
 export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySettings): Delivery {
   /** The answers that wait for their readers, the one that began first in front. */
@@ -58,9 +62,25 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
     });
   };
 
-  const sendWhole = async (response: ServerResponse, body: Buffer): Promise<void> => {
+  /**
+   * Sends a body in one piece of known length, compressed where its reader takes that. The size of a compressed secret
+   * tells something of it to who can have text of his own beside it; no page of another site can ask for that here, as
+   * tokens are never sent by the browser itself.
+   */
+  const sendWhole = async (response: ServerResponse, answer: Response, plain: Buffer): Promise<void> => {
     const count = countBytesOf(response);
-    count(body.length);
+    // While it is compressed it waits as well.
+    count(plain.length);
+    const isLong = plain.length >= COMPRESSED_FROM_BYTES;
+    const isCompressed = isLong && acceptsGzip(response.req.headers["accept-encoding"]);
+    const body = isCompressed ? await compress(plain) : plain;
+    count(body.length - plain.length);
+    if (isOver(response)) return;
+    response.setHeaders(answer.headers);
+    if (isLong) response.appendHeader("vary", "accept-encoding");
+    if (isCompressed) response.setHeader("content-encoding", "gzip");
+    response.setHeader("content-length", body.length);
+    response.writeHead(answer.status, answer.statusText);
     let from = 0;
     for (; body.length - from > PIECE_BYTES && !isOver(response); from += PIECE_BYTES) {
       await write(response, body.subarray(from, from + PIECE_BYTES));
@@ -88,11 +108,10 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
       const body = isStream ? null : Buffer.from(await answer.text());
       // A stream that nobody reads has not begun.
       if (isOver(response)) return;
+      if (body) return sendWhole(response, answer, body);
       response.setHeaders(answer.headers);
-      if (body) response.setHeader("content-length", body.length);
       response.writeHead(answer.status, answer.statusText);
-      if (body) await sendWhole(response, body);
-      else if (answer.body) await sendStream(response, answer.body);
+      if (answer.body) await sendStream(response, answer.body);
       else response.end();
     },
     waitingBytes: () => total,

@@ -7,6 +7,7 @@ import type { Telemetry } from "../telemetry.ts";
 import { type BodySettings, createBodyReader } from "./body.ts";
 import { identify } from "./caller.ts";
 import { hasTooManyRequests, onceOver } from "./connection.ts";
+import type { Page } from "./graphiql/page.ts";
 import type { NoPlace, Places } from "./places.ts";
 import { reject, type Rejection } from "./rejection.ts";
 import { openRequest, type RequestState } from "./request.ts";
@@ -18,6 +19,8 @@ export interface RouterSettings {
   readonly graphql: (response: ServerResponse, state: RequestState, onResult: () => void) => Promise<void>;
   /** Gives false when the path is no download. */
   readonly download: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** Null when there is no page. */
+  readonly page: Page | null;
   /** Null when `/metrics` is off. */
   readonly telemetry: Telemetry | null;
   readonly origins: readonly string[];
@@ -40,9 +43,9 @@ const NO_PLACE: Readonly<Record<NoPlace, Rejection>> = {
   "share taken": "rate limited",
 };
 
-/** Probes, metrics, CORS and the rules for bodies; behind them downloads and GraphQL. */
+/** Probes, metrics, CORS and the rules for bodies; behind them downloads, the page and GraphQL. */
 export function createRouter(settings: RouterSettings): Router {
-  const { graphql, download, telemetry, operations, requestTimeoutMs } = settings;
+  const { graphql, download, page, telemetry, operations, requestTimeoutMs } = settings;
   const takeBody = createBodyReader(settings.bodies);
   const open = new Set<ServerResponse>();
   let draining = false;
@@ -97,7 +100,8 @@ export function createRouter(settings: RouterSettings): Router {
     if (path === "/readyz")
       return draining ? answer(response, 503, "draining\n") : answer(response, 200, "ready\n");
     if (path === "/metrics" && telemetry) return void answerMetrics(response, telemetry);
-    if (download(request, response)) return;
+    if (path === "/") return redirectToGraphql(response);
+    if (download(request, response) || page?.(request, response)) return;
     if (path === "/graphql") void answerGraphql(request, response);
     else answer(response, 404, "not found\n");
   };
@@ -151,6 +155,11 @@ function answer(
   contentType = "text/plain; charset=utf-8",
 ): void {
   response.writeHead(status, { "content-type": contentType, "cache-control": "no-store" }).end(text);
+}
+
+/** The address is relative: a proxy may serve the gateway below a path of its own. */
+function redirectToGraphql(response: ServerResponse): void {
+  response.writeHead(307, { location: "graphql", "cache-control": "no-store" }).end();
 }
 
 async function answerMetrics(response: ServerResponse, { metrics, contentType }: Telemetry): Promise<void> {

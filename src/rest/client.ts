@@ -184,6 +184,7 @@ export function createClient(settings: ClientSettings) {
     refuses: admission.refuses,
 
     pressure: () => ({ ...admission.pressure(), circuit: resilience.circuit() }),
+    reach: () => transport.reach(),
     close: () => transport.close(),
   };
 }

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { Agent } from "undici";
+import { Agent, buildConnector } from "undici";
 import { createCollector, decodeBody, encodingsOf } from "./body.ts";
 import type { RequestScope } from "./scope.ts";
 
@@ -69,6 +69,8 @@ export interface Transport {
     scope: RequestScope,
     onBytes: (count: number) => void,
   ) => Promise<WholeResponse>;
+  /** Opens a connection and closes it: rejects with the reason when it cannot be opened. Nothing is sent. */
+  readonly reach: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -78,9 +80,10 @@ export interface Transport {
  */
 export function createTransport(settings: TransportSettings): Transport {
   const { upstreamUrl, maxJsonBytes, exchangeTimeoutMs } = settings;
+  const connect = buildConnector({ timeout: settings.connectTimeoutMs });
   const agent = new Agent({
     connections: settings.connections,
-    connect: { timeout: settings.connectTimeoutMs },
+    connect,
     headersTimeout: settings.headersTimeoutMs,
     bodyTimeout: settings.idleTimeoutMs,
   });
@@ -150,7 +153,17 @@ export function createTransport(settings: TransportSettings): Transport {
       );
     });
 
-  return { whole, close: () => agent.close() };
+  const reach = () =>
+    new Promise<void>((resolve, reject) => {
+      const { host, hostname, port, protocol } = upstreamUrl;
+      connect({ host, hostname: hostname.replaceAll(/[[\]]/g, ""), port, protocol }, (fault, socket) => {
+        if (fault) return reject(fault);
+        socket.destroy();
+        resolve();
+      });
+    });
+
+  return { whole, reach, close: () => agent.close() };
 }
 
 const NO_BODY = Buffer.alloc(0);

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { type Browser, chromium, type Page } from "playwright-core";
-import { expect, onTestFinished, test } from "vitest";
-import { startDemoGateway } from "../harness.ts";
+import { type Browser, chromium, type Locator, type Page } from "playwright-core";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startDemoGateway, startFake, startGateway } from "../harness.ts";
 import { PATIENT } from "../patience.ts";
 
 const PLACES = [
@@ -14,58 +14,242 @@ const executablePath = PLACES.find((place) => place && existsSync(place));
 
 if (!executablePath) {
   process.stderr.write(
-    "\nNOT RUN: the test of the GraphiQL page, for want of a browser. Install chromium, or name one in CHROMIUM.\n\n",
+    "\nNOT RUN: the tests of the GraphiQL page, for want of a browser. Install chromium, or name one in CHROMIUM.\n\n",
   );
 }
 
-async function open(url: string): Promise<{ page: Page; elsewhere: string[] }> {
+const WIDE = { width: 1400, height: 900 };
+const NARROW = { width: 390, height: 844 };
+
+async function open(url: string, viewport = WIDE) {
   const browser: Browser = await chromium.launch({
     executablePath: executablePath ?? "",
-    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--disable-background-networking",
+      "--disable-component-update",
+    ],
   });
   onTestFinished(() => browser.close());
-  const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+  const page = await browser.newPage({ viewport });
   page.setDefaultTimeout(PATIENT.timeout);
   // No internet: whatever does not come from the gateway does not come.
   const elsewhere: string[] = [];
   await page.route("**/*", (route) => {
     if (route.request().url().startsWith(new URL(url).origin)) return route.continue();
-    if (!/^(blob|data):/.test(route.request().url())) elsewhere.push(route.request().url());
+    elsewhere.push(route.request().url());
     return route.abort();
   });
+  // What the browser complains of: refused by the content security policy, or thrown.
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  page.on("pageerror", (fault) => complaints.push(fault.message));
   await page.goto(url);
-  return { page, elsewhere };
+  await tabOf(page, "StartPage").waitFor();
+  return { page, elsewhere, complaints };
 }
 
-test.runIf(executablePath)(
-  "GraphiQL opens without internet, a tab runs on the demo, and no token is stored",
-  async () => {
-    const { url, calls, demo } = await startDemoGateway();
-    const { page, elsewhere } = await open(`${url}/graphql`);
+/** What a page does when a button is pressed shows within a few of its frames. */
+const FRAMES = `new Promise((resolve) => {
+  const wait = (frames) => (frames === 0 ? resolve() : requestAnimationFrame(() => wait(frames - 1)));
+  wait(8);
+})`;
 
-    const tab = page.getByRole("tab").filter({ hasText: "ExperimentPage" });
-    await expect
-      .poll(async () => {
-        await tab.getByTitle("ExperimentPage").press("Enter");
-        return tab.getAttribute("aria-selected");
-      }, PATIENT)
-      .toBe("true");
-    await page.getByRole("button", { name: /execute query/i }).click();
-    const answer = page.locator(".graphiql-response");
-    await answer.getByText("ada.mnist.42").first().waitFor();
+/** Clicks as a hand does: it presses for some frames, moves a little, and lets go. */
+async function click(page: Page, target: Locator): Promise<void> {
+  await target.scrollIntoViewIfNeeded();
+  const box = await target.boundingBox();
+  if (!box) throw new TypeError("expected something to click on, got nothing that is shown");
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.mouse.move(x + 2, y, { steps: 2 });
+  await page.evaluate(FRAMES);
+  await page.mouse.up();
+}
 
+const tabOf = (page: Page, name: string) => page.getByRole("tab").filter({ hasText: name });
+const answerOf = (page: Page) => page.locator(".graphiql-response");
+const run = (page: Page) => click(page, page.getByRole("button", { name: /execute query/i }));
+
+/** Clicks on a tab, which is the chosen one then. The hand slides along the tab: that is no wish to move it. */
+async function choose(page: Page, name: string): Promise<void> {
+  const button = tabOf(page, name).getByTitle(name);
+  await button.scrollIntoViewIfNeeded();
+  const box = await button.boundingBox();
+  if (!box) throw new TypeError("expected a tab to click on, got none that is shown");
+  const y = box.y + box.height / 2;
+  await page.mouse.move(box.x + 5, y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width - 30, y, { steps: 10 });
+  await page.evaluate(FRAMES);
+  await page.mouse.up();
+  await expect.poll(() => tabOf(page, name).getAttribute("aria-selected"), PATIENT).toBe("true");
+}
+
+/** Reloads once the tab that was chosen is stored: GraphiQL does it a moment later. */
+async function reload(page: Page, chosen: string): Promise<void> {
+  const isStored = async () => {
+    const stored = await page.evaluate(() => JSON.stringify(Object.entries(globalThis.localStorage)));
+    const entries = JSON.parse(stored) as [name: string, value: string][];
+    const [, text = "null"] = entries.find(([name]) => name.endsWith(":tabState")) ?? [];
+    const state = JSON.parse(text) as { tabs: { title: string }[]; activeTabIndex: number } | null;
+    return state?.tabs[state.activeTabIndex]?.title;
+  };
+  await expect.poll(isStored, PATIENT).toBe(chosen);
+  await page.reload();
+  await expect.poll(() => tabOf(page, chosen).getAttribute("aria-selected"), PATIENT).toBe("true");
+  expect(await page.getByRole("tab").count()).toBe(13);
+}
+
+/** What the browser keeps. */
+const storesOf = (page: Page) =>
+  page.evaluate(() => ({
+    local: JSON.stringify(globalThis.localStorage),
+    session: JSON.stringify(globalThis.sessionStorage),
+  }));
+
+async function picture(page: Page, name: string): Promise<void> {
+  const directory = process.env["PICTURE"];
+  if (directory) await page.screenshot({ path: `${directory}/${name}.png` });
+}
+
+async function signIn(page: Page, username: string, password: string): Promise<void> {
+  await page.getByLabel("User name").fill(username);
+  await page.getByLabel("Password").fill(password);
+  await click(page, page.getByRole("button", { name: "Sign in" }));
+}
+
+describe.runIf(executablePath)("GraphiQL", () => {
+  test.each([
+    ["graphiql", WIDE],
+    ["graphiql-narrow", NARROW],
+  ])("opens without internet, and answers after one click: %s", async (name, viewport) => {
+    const { url, demo } = await startDemoGateway();
+    const { page, elsewhere, complaints } = await open(url, viewport);
+    await run(page);
+    const answer = answerOf(page);
+    const line = answer.getByText('"username": "ada"');
+    await line.waitFor();
     expect(await answer.textContent()).not.toContain('"errors"');
-    expect(calls().filter((call) => call.includes("experiments/42"))).toEqual([
-      "GET ada/mnist/experiments/42/",
-      "GET ada/mnist/experiments/42/statuses",
-    ]);
-    expect(elsewhere).toEqual([]);
-    const stored = await page.evaluate(() =>
-      JSON.stringify({ ...globalThis.localStorage, ...globalThis.sessionStorage }),
-    );
-    for (const { token } of demo.users) expect(stored).not.toContain(token);
 
-    const directory = process.env["PICTURE"];
-    if (directory) await page.screenshot({ path: `${directory}/graphiql.png` });
-  },
-);
+    await choose(page, "NestedRunGraph");
+    await choose(page, "ExperimentPage");
+    await run(page);
+    const name42 = answer.getByText("ada.mnist.42").first();
+    await name42.waitFor();
+    expect(await answer.textContent()).not.toContain('"errors"');
+    // The whole line is on the screen.
+    const box = await name42.boundingBox();
+    expect(box?.x).toBeGreaterThan(0);
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThan(viewport.width);
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThan(viewport.height);
+    expect((await answer.boundingBox())?.width).toBeGreaterThan(300);
+    await picture(page, name);
+
+    expect(elsewhere).toEqual([]);
+    expect(complaints).toEqual([]);
+    expect(page.url()).toBe(`${url}/graphql`);
+    const { local, session } = await storesOf(page);
+    for (const { token } of demo.users) expect(local + session).not.toContain(token);
+  });
+
+  test("every tab can be chosen by a click, and keeps its variables over a reload", async () => {
+    const { url } = await startDemoGateway();
+    const { page } = await open(url);
+    const names = await page.getByRole("tab").locator("button[title]").allTextContents();
+    expect(names).toHaveLength(13);
+    for (const name of [...names, ...names.toReversed()]) await choose(page, name);
+    expect(await page.getByRole("tab").locator("button[title]").allTextContents()).toEqual(names);
+    await choose(page, "GroupGraph");
+    await reload(page, "GroupGraph");
+    await run(page);
+    await answerOf(page).getByText("ada.mnist.1").first().waitFor();
+  });
+
+  test("signs in once for all tabs and for as long as the session lasts", async () => {
+    const { demo } = await startDemoGateway();
+    const { url } = await startGateway({ upstream: demo, token: null });
+    const { page } = await open(url);
+    await run(page);
+    await answerOf(page).getByText("UNAUTHENTICATED").waitFor();
+
+    await click(page, page.getByText("Sign in", { exact: true }).first());
+    await signIn(page, "ada", "wrong");
+    await page.getByRole("status").filter({ hasText: /\S/ }).waitFor();
+    await signIn(page, "ada", "ada-demo");
+    await page.getByText("Signed in as ada").waitFor();
+    await run(page);
+    await answerOf(page).getByText('"username": "ada"').waitFor();
+
+    await choose(page, "ClusterPage");
+    await reload(page, "ClusterPage");
+    await page.getByText("Signed in as ada").waitFor();
+    await run(page);
+    await answerOf(page).getByText('"cluster"').first().waitFor();
+
+    const { local, session } = await storesOf(page);
+    const [token = ""] = demo.users.filter(({ username }) => username === "ada").map((user) => user.token);
+    expect(session).toContain(token);
+    for (const secret of [token, "ada-demo"]) expect(local).not.toContain(secret);
+
+    await click(page, page.getByText("Signed in as ada"));
+    await click(page, page.getByRole("button", { name: "Sign out" }));
+    await page.getByText("Sign in", { exact: true }).first().waitFor();
+    expect((await storesOf(page)).session).not.toContain(token);
+    await run(page);
+    await answerOf(page).getByText("UNAUTHENTICATED").first().waitFor();
+  });
+
+  test("takes a token, and forgets one that the service does not take", async () => {
+    const { demo } = await startDemoGateway();
+    const { url } = await startGateway({ upstream: demo, token: null });
+    const { page } = await open(url);
+    await click(page, page.getByText("Sign in", { exact: true }).first());
+    const give = async (token: string) => {
+      await page.getByLabel("or a token").fill(token);
+      await click(page, page.getByRole("button", { name: "Use token" }));
+    };
+    await give("wr0ng");
+    await page.getByText("The service does not take this token.").waitFor();
+    expect((await storesOf(page)).session).not.toContain("wr0ng");
+    await give(` ${demo.users[0]?.token ?? ""} `);
+    await page.getByText("Signed in as ada").waitFor();
+  });
+
+  test("shows names that hold markup as text", async () => {
+    const name = `<img src=x onerror="document.title='run'"><b>bold</b>`;
+    const service = await startFake(() => ({ json: { username: name, description: name } }));
+    const { url } = await startGateway({ upstream: service, token: null });
+    const { page, elsewhere } = await open(url);
+    await click(page, page.getByText("Sign in", { exact: true }).first());
+    await page.getByLabel("or a token").fill("t0ken");
+    await click(page, page.getByRole("button", { name: "Use token" }));
+    await page.getByText(`Signed in as ${name}`).waitFor();
+    await run(page);
+    const value = answerOf(page).getByText("onerror").first();
+    await value.waitFor();
+    // Its tooltip is made of the value as well.
+    await value.hover();
+    expect(await answerOf(page).textContent()).toContain("<b>bold</b>");
+    expect(await page.title()).toBe("Rungraph");
+    expect(await page.locator("img[src=x], b").count()).toBe(0);
+    expect(elsewhere).toEqual([]);
+  });
+
+  test("lets no script run that is not its own", async () => {
+    const { url } = await startDemoGateway();
+    const { page, complaints } = await open(url);
+    await page.evaluate(`document.body.append(Object.assign(document.createElement("script"), {
+      text: "document.title = 'run'",
+    }))`);
+    const image = `<img src=x onerror="document.title='run'">`;
+    await page.evaluate(`document.body.insertAdjacentHTML("beforeend", ${JSON.stringify(image)})`);
+    await expect.poll(() => complaints.join("\n"), PATIENT).toMatch(/content security policy/i);
+    expect(await page.title()).toBe("Rungraph");
+  });
+});

@@ -168,7 +168,9 @@ test("the image starts what npm start starts, not as root, for all addresses, at
   expect(scripts["start"]).toContain(` && ${image.command.join(" ")}`);
   expect(/^USER (.*)$/m.exec(last)?.[1]).toBe("node");
   expect(last.indexOf("USER node")).toBeLessThan(last.indexOf("CMD ["));
-  const { HOST, PORT } = readConfig(image.environment);
+  // Who starts it names the service: with the image's NODE_ENV no demo starts by itself.
+  expect(() => readConfig(image.environment)).toThrow(/^UPSTREAM_URL: expected the address of the service/);
+  const { HOST, PORT } = readConfig({ ...image.environment, UPSTREAM_URL: "https://service.example" });
   expect([HOST, PORT]).toEqual(["0.0.0.0", image.port]);
   const settings = Object.keys(image.environment).filter((name) => name !== "NODE_ENV");
   expect(SETTINGS).toEqual(expect.arrayContaining(settings));
@@ -180,7 +182,7 @@ test("the image is built from files that exist and that the context has, by one 
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names = ""]) =>
     names.split(" "),
   );
-  expect(copied).toContain("schema");
+  expect(copied).toEqual(expect.arrayContaining(["schema", "page"]));
   for (const name of copied) {
     expect(context).toContain(`!${name}`);
     expect(existsSync(new URL(name, ROOT))).toBe(true);

@@ -3,10 +3,11 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { createServer } from "node:http";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { ConfigError, readConfig, SETTINGS } from "../../src/config.ts";
+import { findMisspelled } from "../../src/misspelled.ts";
 import { type Answer, listen, startFake, startGateway } from "../harness.ts";
-import { NO_DEADLINES } from "../patience.ts";
+import { NO_DEADLINES, PATIENT } from "../patience.ts";
 
 /** For each variable texts that it does not take. */
 const WRONG: Readonly<Record<string, readonly string[]>> = {
@@ -19,6 +20,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
     "http://service.example/?token=canary",
     "http://service.example/#canary",
   ],
+  DEMO: ["canary", "true", "1"],
   UPSTREAM_PROFILE: ["canary", "DOCUMENT"],
   UPSTREAM_ROWS: [
     "canary",
@@ -213,6 +215,69 @@ describe("settings", () => {
     expect([...Object.keys(WRONG), "HOST"].toSorted()).toEqual(SETTINGS.toSorted());
   });
 
+  test("that are missing are told beside those that are wrong", () => {
+    expect(faultsOf({ NODE_ENV: "production", PORT: "canary" })).toEqual([
+      expect.stringMatching(/^PORT: /),
+      "UPSTREAM_URL: expected the address of the service (with NODE_ENV=production the demo starts only with DEMO=on)",
+    ]);
+  });
+
+  test.each([
+    { NODE_ENV: "production", DEMO: "on" },
+    { NODE_ENV: "production", UPSTREAM_URL: "http://service.example" },
+    { NODE_ENV: "development" },
+    { NODE_ENV: "production", DEMO: "off", UPSTREAM_URL: "http://service.example" },
+  ])("%j are enough to start", (environment) => {
+    expect(faultsOf(environment)).toEqual([]);
+  });
+
+  test("that forbid the demo ask for a service", () => {
+    expect(faultsOf({ DEMO: "off" })).toEqual([
+      "UPSTREAM_URL: expected the address of the service (DEMO is off)",
+    ]);
+  });
+
+  test.each([
+    ["UPSTREM_URL", "UPSTREAM_URL"],
+    ["UPSTREAM_URI", "UPSTREAM_URL"],
+    ["upstream_url", "UPSTREAM_URL"],
+    ["UPSTREAM_TIMEOUT", "UPSTREAM_TIMEOUT_MS"],
+    ["CORS_ORIGIN", "CORS_ORIGINS"],
+    ["LOGLEVEL", "LOG_LEVEL"],
+    ["GRAPHQL", "GRAPHIQL"],
+    ["MAX_UPSTREAM_REQUEST", "MAX_UPSTREAM_REQUESTS"],
+  ])("%s is taken for %s misspelled", (given, meant) => {
+    expect(findMisspelled({ [given]: "canary" })).toEqual([{ given, meant }]);
+  });
+
+  test("are not seen in the variables that any environment has", () => {
+    const names = [
+      ...SETTINGS,
+      "PATH",
+      "HOME",
+      "HOSTNAME",
+      "LOGNAME",
+      "LANG",
+      "PWD",
+      "USER",
+      "TERM",
+      "NODE_ENV",
+    ];
+    names.push(
+      "NODE_OPTIONS",
+      "SHELL",
+      "HTTP_PROXY",
+      "http_proxy",
+      "no_proxy",
+      "CI",
+      "DEBUG",
+      "TMPDIR",
+      "PORTS",
+    );
+    names.push("KUBERNETES_PORT", "UPSTREAM_SERVICE_HOST", "UPSTREAM_PORT", "RUNGRAPH_SERVICE_PORT");
+    expect(findMisspelled(Object.fromEntries(names.map((name) => [name, "canary"])))).toEqual([]);
+  });
+
   test("are complained about all at once", () => {
     const names = faultsOf(ALL_WRONG).map((line) => line.split(":")[0]);
     expect(names.toSorted()).toEqual(Object.keys(WRONG).toSorted());
@@ -330,6 +395,90 @@ describe("the gateway as a process", () => {
     expect(out()).not.toMatch(/password|t0ken/);
     kill("SIGINT");
     expect(await ended).toBe(0);
+  });
+
+  test("says which setting was probably meant, and no value", async () => {
+    const { ended, err } = start({ UPSTREM_URL: "http://canary.example", NODE_ENV: "production" });
+    expect(await ended).toBe(2);
+    expect(err().split("\n")).toEqual([
+      "Warning: UPSTREM_URL is no setting and has no effect. Was UPSTREAM_URL meant?",
+      "The settings cannot be used:",
+      "UPSTREAM_URL: expected the address of the service (with NODE_ENV=production the demo starts only with DEMO=on)",
+      "",
+    ]);
+  });
+
+  test("starts a demo in production when it is asked for", async () => {
+    const { printed, err } = start({ PORT: "0", NODE_ENV: "production", DEMO: "on" });
+    await printed(/^ {2}ada +password \S+/m);
+    expect(err()).toBe("");
+  });
+
+  test("offers the page and a query where they work", async () => {
+    const { printed, out } = start({ PORT: "0" });
+    await printed(/^ {4}-d '\{"query":/m);
+    expect(out()).toContain("GraphiQL");
+  });
+
+  test.each([{ TRUSTED_DOCUMENTS: "schema/persisted-documents.json" }, { GRAPHIQL: "off" }])(
+    "with %j offers no page",
+    async (environment: Record<string, string>) => {
+      const { printed, out } = start({ PORT: "0", ...environment });
+      await printed(/^Only the documents of TRUSTED_DOCUMENTS|^ {4}-d /m);
+      expect(out()).not.toContain("GraphiQL");
+      expect(out().includes(`"query"`)).toBe(!("TRUSTED_DOCUMENTS" in environment));
+    },
+  );
+
+  test("on all addresses names one that can be opened", async () => {
+    const { printed } = start({ PORT: "0", HOST: "0.0.0.0" });
+    const [, url = ""] = await printed(READY);
+    expect(new URL(url).hostname).toBe("127.0.0.1");
+  });
+
+  test("starts while the service is out of reach, and warns without telling its address", async () => {
+    const gateway = start({ PORT: "0", UPSTREAM_URL: "http://127.0.0.1:1/canary", UPSTREAM_RETRIES: "0" });
+    const [, url = ""] = await gateway.printed(READY);
+    await vi.waitUntil(() => gateway.err() !== "", PATIENT);
+    expect(gateway.err()).toBe(
+      "Warning: UPSTREAM_URL cannot be reached (ECONNREFUSED). Until it can, answers are UPSTREAM_UNAVAILABLE.\n",
+    );
+    expect(await ask(url, "t0ken", "{ viewer { username } }")).toMatchObject({
+      errors: [{ extensions: { code: "UPSTREAM_UNAVAILABLE" } }],
+    });
+    gateway.kill("SIGTERM");
+    expect(await gateway.ended).toBe(0);
+  });
+
+  test("does not warn of a service that can be reached, and sends it nothing at the start", async () => {
+    const service = await startFake(() => ({ json: { username: "ada" } }));
+    const { printed, err, kill, ended } = start({ PORT: "0", UPSTREAM_URL: service.url });
+    const [, url = ""] = await printed(READY);
+    await ask(url, "t0ken", "{ viewer { username } }");
+    expect(service.seen()).toHaveLength(1);
+    kill("SIGTERM");
+    expect(await ended).toBe(0);
+    expect(err()).toBe("");
+  });
+
+  /** Tells of each module below this name that is loaded. */
+  const tellLoads = (name: string) =>
+    `data:text/javascript,${encodeURIComponent(`import { register } from "node:module";
+      register("data:text/javascript," + encodeURIComponent(\`export function load(url, context, next) {
+        if (url.includes("${name}")) process._rawDebug("loaded");
+        return next(url, context);
+      }\`));`)}`;
+
+  test("loads GraphiQL when somebody opens the page, once", async () => {
+    const { printed, err } = start({ PORT: "0" }, "--import", tellLoads("render-graphiql"));
+    const [, url = ""] = await printed(READY);
+    await ask(url, "t0ken", "{ __typename }");
+    expect(err()).toBe("");
+    const open = async () => (await fetch(url, { headers: { accept: "text/html" } })).text();
+    await Promise.all([open(), open()]);
+    expect(await open()).toContain("<title>Rungraph</title>");
+    await vi.waitUntil(() => err() !== "", PATIENT);
+    expect(err()).toBe("loaded\n");
   });
 
   test("on a port that is taken says so and ends with code 1", async () => {

@@ -1,6 +1,6 @@
 import { parse, validate } from "graphql";
 import { expect, test } from "vitest";
-import { graphiqlOptions } from "../../src/graphiql.ts";
+import { signInOperation, tabsOf } from "../../src/http/graphiql/tabs.ts";
 import { schema, schemaFor } from "../../src/graphql/schema.ts";
 import { createTypeNames, type Renames } from "../../src/graphql/type-names.ts";
 import { startDemoGateway } from "../harness.ts";
@@ -146,8 +146,8 @@ test.each(NAMES)("with %j the subgraph and GraphiQL's tabs are in these names", 
   const names = createTypeNames(renames);
   const served = schemaFor(names);
   expect(
-    (graphiqlOptions(null, names).defaultTabs ?? []).flatMap(({ query = "" }) =>
-      validate(served, parse(query ?? "")),
+    [signInOperation(names), ...tabsOf(names, { isDemo: true }).map(({ query }) => query)].flatMap((query) =>
+      validate(served, parse(query)),
     ),
   ).toEqual([]);
 

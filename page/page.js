@@ -1,0 +1,177 @@
+// @ts-check
+/* The page around GraphiQL: holds the token of its session, and sends what GraphiQL asks. */
+
+/**
+ * @typedef {{
+ *   token: string | null,
+ *   signIn: string,
+ *   tabs: { query: string, variables: string }[],
+ *   storagePrefix: string,
+ *   workers: Record<string, string>,
+ * }} Settings
+ * @typedef {{ data?: any, errors?: { message: string, extensions?: { code?: string } }[] }} Result
+ */
+
+/** Of the session storage: it ends with the browser tab, and no other origin sees it. */
+const TOKEN = "rungraph:token";
+
+/** @template {Element} Found @param {string} selector @param {new () => Found} type @returns {Found} */
+function find(selector, type) {
+  const element = document.querySelector(selector);
+  if (element instanceof type) return element;
+  throw new TypeError(`expected ${selector} in the page`);
+}
+
+/** @type {Settings} */
+const settings = JSON.parse(find("#settings", HTMLScriptElement).text);
+const account = find("#account", HTMLDetailsElement);
+const summary = find("#account summary", HTMLElement);
+const status = find("#account [role=status]", HTMLElement);
+
+/** An empty one after signing out: the example is not offered again then. */
+let token = sessionStorage.getItem(TOKEN) ?? settings.token ?? "";
+
+/**
+ * Sends one operation. A header of the tab goes before that of the page.
+ *
+ * @param {object} params
+ * @param {Record<string, string>} [tabHeaders]
+ * @returns {Promise<Result>}
+ */
+async function send(params, tabHeaders = {}) {
+  const headers = new Headers(tabHeaders);
+  headers.set("content-type", "application/json");
+  headers.set("accept", "application/graphql-response+json, application/json");
+  if (token !== "" && !headers.has("authorization")) headers.set("authorization", `token ${token}`);
+  const response = await fetch("graphql", {
+    method: "POST",
+    credentials: "omit",
+    headers,
+    body: JSON.stringify(params),
+  });
+  if (/\bjson\b/.test(response.headers.get("content-type") ?? "")) return response.json();
+  throw new Error(`Expected JSON from the gateway, got status ${response.status} without it.`);
+}
+
+/** @param {string} title @param {{ isSignedIn: boolean, message?: string }} state */
+function show(title, { isSignedIn, message = "" }) {
+  account.dataset["state"] = isSignedIn ? "in" : "out";
+  summary.textContent = title;
+  status.textContent = message;
+}
+
+/** @param {string} message */
+const showSignIn = (message = "") => show("Sign in", { isSignedIn: false, message });
+
+/** @param {string} given */
+async function keepToken(given) {
+  token = given;
+  sessionStorage.setItem(TOKEN, given);
+  await showUser();
+}
+
+/** Asks whose token it is. One that the service does not take is forgotten. */
+async function showUser() {
+  if (token === "") return showSignIn();
+  const { data, errors = [] } = await send({ query: "{ viewer { username } }" });
+  if (data?.viewer) {
+    account.open = false;
+    return show(`Signed in as ${data.viewer.username}`, { isSignedIn: true });
+  }
+  const [error] = errors;
+  if (error?.extensions?.code !== "UNAUTHENTICATED")
+    return show("Signed in", { isSignedIn: true, message: error?.message ?? "" });
+  const isExample = token === settings.token;
+  sessionStorage.removeItem(TOKEN);
+  token = isExample ? "" : (settings.token ?? "");
+  if (token !== "") return showUser();
+  showSignIn("The service does not take this token.");
+}
+
+/** @param {string} selector @param {(fields: FormData) => Promise<void>} submit */
+function onSubmit(selector, submit) {
+  const form = find(selector, HTMLFormElement);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const fields = new FormData(form);
+    form.reset();
+    try {
+      await submit(fields);
+    } catch (fault) {
+      status.textContent = String(fault);
+    }
+  });
+}
+
+onSubmit("#sign-in", async (fields) => {
+  const input = { username: fields.get("username"), password: fields.get("password") };
+  const { data, errors = [] } = await send({ query: settings.signIn, variables: { input } });
+  if (data?.login) await keepToken(data.login.token);
+  else showSignIn(errors[0]?.message);
+});
+onSubmit("#give-token", (fields) => keepToken(String(fields.get("token")).trim()));
+onSubmit("#sign-out", () => keepToken(""));
+showUser().catch((fault) => show("Signed in", { isSignedIn: true, message: String(fault) }));
+
+/**
+ * Takes dragging from the tabs: a pressed tab would follow the pointer, or jump away from under it where there are more
+ * tabs than fit, and the click would be lost. Without dragging every press is a click.
+ */
+document.addEventListener(
+  "pointerdown",
+  (event) => {
+    if (event.target instanceof Element && event.target.closest(".graphiql-tab")) event.stopPropagation();
+  },
+  { capture: true },
+);
+
+const namesStored = () => Object.keys(localStorage).filter((name) => name.startsWith(settings.storagePrefix));
+
+/** @param {string} name */
+const readStored = (name) => localStorage.getItem(settings.storagePrefix + name);
+
+/** What GraphiQL keeps between visits: tabs and history, never headers, so no token. */
+const storage = {
+  /**
+   * GraphiQL keeps the document and variables of the chosen tab once more by themselves, a moment before or after the
+   * tabs; where the two differ it opens another tab at the next visit. So both are read from the tabs.
+   *
+   * @param {string} name
+   */
+  getItem: (name) => {
+    if (name !== "graphiql:query" && name !== "graphiql:variables") return readStored(name);
+    const state = JSON.parse(readStored("graphiql:tabState") ?? "null");
+    return state?.tabs[state.activeTabIndex]?.[name.replace("graphiql:", "")] ?? null;
+  },
+  /** @param {string} name @param {string} value */
+  setItem: (name, value) => localStorage.setItem(settings.storagePrefix + name, value),
+  /** @param {string} name */
+  removeItem: (name) => localStorage.removeItem(settings.storagePrefix + name),
+  clear: () => {
+    for (const name of namesStored()) localStorage.removeItem(name);
+  },
+  get length() {
+    return namesStored().length;
+  },
+};
+
+Object.assign(globalThis, {
+  MonacoEnvironment: {
+    globalAPI: false,
+    /** @param {string} _module @param {string} label */
+    getWorkerUrl: (_module, label) => settings.workers[label],
+  },
+});
+
+// @ts-expect-error: the bundle of GraphiQL comes without types for browsers.
+globalThis.YogaGraphiQL.renderYogaGraphiQL(find("#root", HTMLElement), {
+  title: "Rungraph",
+  /** @param {object} params @param {{ headers?: Record<string, string> }} [options] */
+  fetcher: (params, options) => send(params, options?.headers),
+  storage,
+  defaultTabs: settings.tabs,
+  defaultEditorToolsVisibility: "variables",
+  shouldPersistHeaders: false,
+  // Unless told, the whole document would be in the address.
+  onEditQuery: () => {},
+});

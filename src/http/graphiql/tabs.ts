@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { type DocumentNode, Kind, parse, type TypeNode } from "graphql";
+import { renameDocument } from "../../graphql/rename.ts";
+import type { TypeNames } from "../../graphql/type-names.ts";
+
+/** Our own operations, beside the sources as beside the build. */
+const OPERATIONS = new URL("../../../schema/operations/", import.meta.url);
+const SIGN_IN = "01-sign-in.graphql";
+
+export interface Tab {
+  readonly query: string;
+  /** A JSON object. */
+  readonly variables: string;
+}
+
+/** The operation by which the page signs in. */
+export const signInOperation = (names: TypeNames): string => readOperation(SIGN_IN, names);
+
+/**
+ * A tab for each operation of `schema/operations`, but for the sign-in, which the page has itself. The first one needs
+ * no variables: GraphiQL does not load those of the first default tab (graphql/graphiql#3392). In front of the demo the
+ * variables name its records, else they are blank.
+ */
+export function tabsOf(names: TypeNames, { isDemo }: { readonly isDemo: boolean }): Tab[] {
+  const demoVariables = isDemo ? readDemoVariables() : null;
+  return readdirSync(OPERATIONS)
+    .filter((name) => name.endsWith(".graphql") && name !== SIGN_IN)
+    .toSorted()
+    .map((name) => {
+      const query = readOperation(name, names);
+      const variables = demoVariables ? (demoVariables[name] ?? {}) : blankVariables(parse(query));
+      return { query, variables: JSON.stringify(variables, null, 2) };
+    });
+}
+
+const readText = (name: string): string => readFileSync(new URL(name, OPERATIONS), "utf8");
+
+const readOperation = (name: string, names: TypeNames): string => renameDocument(readText(name), names);
+
+const readDemoVariables = () => JSON.parse(readText("demo-variables.json")) as Record<string, object>;
+
+/** `{ "id": "" }` for `($id: ID!, $after: String)`: what must be given, to be filled in. */
+function blankVariables({ definitions }: DocumentNode): Record<string, unknown> {
+  const required = definitions
+    .flatMap((definition) =>
+      definition.kind === Kind.OPERATION_DEFINITION ? (definition.variableDefinitions ?? []) : [],
+    )
+    .flatMap(({ type, variable }) =>
+      type.kind === Kind.NON_NULL_TYPE ? [[variable.name.value, blankOf(type.type)] as const] : [],
+    );
+  return Object.fromEntries(required);
+}
+
+const blankOf = (type: TypeNode): unknown => (type.kind === Kind.LIST_TYPE ? [""] : "");

@@ -1,0 +1,120 @@
+import { randomBytes } from "node:crypto";
+import { type IncomingMessage, request } from "node:http";
+import { gunzipSync } from "node:zlib";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startFake, startGateway } from "../harness.ts";
+import { readOn } from "../harness-readers.ts";
+
+const LONG = "x".repeat(20_000);
+const QUERY = `{ experiment(id: "ada.mnist.42") { description } }`;
+
+/** A gateway in front of an experiment with this description. */
+async function start(description: string, env: Record<string, string> = {}) {
+  const service = await startFake(() => ({ json: { id: 42, description } }));
+  return startGateway({ upstream: service, env });
+}
+
+interface Asking {
+  readonly headers?: Record<string, string>;
+  readonly method?: "GET" | "POST";
+}
+
+/** Asks by node's own client, which decompresses nothing; the answer is not read yet. */
+function send(url: string, { headers = {}, method = "POST" }: Asking): Promise<IncomingMessage> {
+  const search = method === "GET" ? `?${new URLSearchParams({ query: QUERY })}` : "";
+  const sent = request(`${url}/graphql${search}`, {
+    method,
+    agent: false,
+    headers: { authorization: "token t0ken", "content-type": "application/json", ...headers },
+  });
+  onTestFinished(() => void sent.destroy());
+  sent.end(method === "POST" ? JSON.stringify({ query: QUERY }) : undefined);
+  return new Promise((resolve, reject) => {
+    sent.once("response", resolve).once("error", reject);
+  });
+}
+
+async function ask(url: string, asking: Asking) {
+  const answer = await send(url, asking);
+  return { headers: answer.headers, body: (await readOn(answer)).body };
+}
+
+const dataOf = (body: Buffer) => (JSON.parse(body.toString()) as { data: object }).data;
+
+describe("an answer above 1 kB", () => {
+  test.each(["POST", "GET"] as const)(
+    "by %s is compressed for a caller who takes gzip, and nobody may keep it",
+    async (method) => {
+      const { url } = await start(LONG);
+      const { headers, body } = await ask(url, {
+        method,
+        headers: { "accept-encoding": "gzip, deflate, br" },
+      });
+      expect(headers).toMatchObject({
+        "content-encoding": "gzip",
+        "content-length": String(body.length),
+        "cache-control": "private, no-store",
+        vary: "accept-encoding",
+      });
+      expect(body.length).toBeLessThan(1_000);
+      expect(dataOf(gunzipSync(body))).toEqual({ experiment: { description: LONG } });
+    },
+  );
+
+  test.each(["*", "br;q=1.0, GZIP;q=0.2", "x-gzip", "identity;q=0.5, *;q=0.1"])(
+    "is compressed for a caller who accepts %j",
+    async (accepted) => {
+      const { url } = await start(LONG);
+      const { headers } = await ask(url, { headers: { "accept-encoding": accepted } });
+      expect(headers["content-encoding"]).toBe("gzip");
+    },
+  );
+
+  test.each(["", "identity", "br, deflate", "gzip;q=0", "*, gzip;q=0.0", "gzip;q=none", "gzipped"])(
+    "is not for one who accepts %j, and tells caches that it depends on that",
+    async (accepted) => {
+      const { url } = await start(LONG);
+      const { headers, body } = await ask(url, { headers: { "accept-encoding": accepted } });
+      expect(headers).not.toHaveProperty("content-encoding");
+      expect(headers["vary"]).toBe("accept-encoding");
+      expect(dataOf(body)).toEqual({ experiment: { description: LONG } });
+    },
+  );
+
+  test("depends on the caller's origin as well where origins are allowed", async () => {
+    const { url } = await start(LONG, { CORS_ORIGINS: "https://app.example" });
+    const { headers } = await ask(url, {
+      headers: { "accept-encoding": "gzip", origin: "https://app.example" },
+    });
+    expect(headers["vary"]?.toLowerCase().split(/, */).toSorted()).toEqual(["accept-encoding", "origin"]);
+  });
+});
+
+test("a short answer is not compressed", async () => {
+  const { url } = await start("short");
+  const { headers, body } = await ask(url, { headers: { "accept-encoding": "gzip" } });
+  expect(headers).not.toHaveProperty("content-encoding");
+  expect(dataOf(body)).toEqual({ experiment: { description: "short" } });
+});
+
+test("an event stream is not compressed: its events would wait for each other", async () => {
+  const { url } = await start(LONG);
+  const { headers, body } = await ask(url, {
+    headers: { "accept-encoding": "gzip", accept: "text/event-stream" },
+  });
+  expect(headers["content-type"]).toContain("text/event-stream");
+  expect(headers["content-encoding"]).not.toBe("gzip");
+  expect(body.toString()).toContain(LONG);
+});
+
+test("compressed answers that nobody reads count for MAX_WAITING_BYTES", async () => {
+  // Random bytes, which hardly get shorter: more than what the system keeps for a connection that nobody reads.
+  const { url } = await start(randomBytes(7_000_000).toString("base64"), { MAX_WAITING_BYTES: "20000000" });
+  const answers: IncomingMessage[] = [];
+  // One after the other: what is counted while they are compressed alone stays below the bound.
+  while (answers.length < 8) answers.push(await send(url, { headers: { "accept-encoding": "gzip" } }));
+  const read = await Promise.all(answers.map((answer) => readOn(answer)));
+  const whole = read.filter(({ isWhole }) => isWhole).length;
+  expect(whole).toBeGreaterThan(0);
+  expect(whole).toBeLessThan(8);
+});

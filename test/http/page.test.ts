@@ -1,0 +1,152 @@
+import { createHash } from "node:crypto";
+import { request } from "node:http";
+import { gunzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { startDemoGateway, startFake, startGateway } from "../harness.ts";
+import { readOn } from "../harness-readers.ts";
+
+const HTML = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+const SAFE = {
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "content-security-policy": expect.stringMatching(
+    /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'$/,
+  ),
+};
+
+/** One request by node's own client, which follows and decompresses nothing. */
+async function get(url: string, headers: Record<string, string> = {}, method = "GET") {
+  const sent = request(url, { headers, method, agent: false });
+  const answer = await new Promise<Parameters<typeof readOn>[0]>((resolve, reject) => {
+    sent.once("response", resolve).once("error", reject).end();
+  });
+  return { status: answer.statusCode, headers: answer.headers, body: (await readOn(answer)).body };
+}
+
+const openPage = async (url: string) => (await get(`${url}/graphql`, HTML)).body.toString();
+
+/** The addresses of what the page loads, its workers too. */
+const assetsIn = (html: string): string[] => [
+  ...new Set([...html.matchAll(/"(graphiql\/[^"]+)"/g)].map(([, path = ""]) => path)),
+];
+
+const settingsIn = (html: string): { token: string | null; tabs: { query: string; variables: string }[] } =>
+  JSON.parse(/<script type="application\/json"[^>]*>(.*?)<\/script>/s.exec(html)?.[1] ?? "");
+
+test.each(["GET", "HEAD"])(
+  "%s of the root leads to GraphQL, below a proxy's path as well",
+  async (method) => {
+    const { url } = await startDemoGateway();
+    const { status, headers } = await get(`${url}/?x=1`, HTML, method);
+    expect(status).toBe(307);
+    expect(headers["location"]).toBe("graphql");
+  },
+);
+
+describe("the page", () => {
+  test("is kept by nobody, framed by nobody, and runs no script but files of its own", async () => {
+    const { url } = await startDemoGateway();
+    const { status, headers, body } = await get(`${url}/graphql`, HTML);
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      ...SAFE,
+      "content-type": "text/html; charset=utf-8",
+      "cache-control": "private, no-store",
+    });
+    expect(headers["content-security-policy"]).not.toMatch(/script-src[^;]*(?:unsafe|blob|data|http)/);
+    const html = body.toString();
+    expect(html).not.toMatch(/ on\w+=|https?:|javascript:/i);
+    expect([...html.matchAll(/<script ([^>]*)>/g)].map(([, attributes = ""]) => attributes)).toEqual([
+      'type="application/json" id="settings"',
+      expect.stringMatching(/^src="graphiql\/graphiql\.[\w-]{16}\.js"$/),
+      expect.stringMatching(/^src="graphiql\/page\.[\w-]{16}\.js"$/),
+    ]);
+  });
+
+  test("loads files that are named by their content, compressed, and kept for ever", async () => {
+    const { url } = await startDemoGateway();
+    const assets = assetsIn(await openPage(url));
+    expect(assets).toHaveLength(8);
+    let sent = 0;
+    for (const path of assets) {
+      const { status, headers, body } = await get(`${url}/${path}`, {
+        "accept-encoding": "gzip, deflate, br",
+      });
+      expect(status).toBe(200);
+      expect(headers).toMatchObject({
+        ...SAFE,
+        "content-type": expect.stringMatching(/^(?:text\/javascript|text\/css|image\/svg\+xml)/),
+        "content-encoding": "gzip",
+        "content-length": String(body.length),
+        "cache-control": "public, max-age=31536000, immutable",
+        vary: "accept-encoding",
+      });
+      const content = gunzipSync(body);
+      expect(path).toContain(createHash("sha256").update(content).digest("base64url").slice(0, 16));
+      sent += body.length;
+      const plain = await get(`${url}/${path}`);
+      expect(plain.headers).not.toHaveProperty("content-encoding");
+      expect(plain.body.equals(content)).toBe(true);
+    }
+    expect(sent).toBeLessThan(3_000_000);
+  });
+
+  test.each(["", "x", "graphiql.js", "../package.json", "..%2fpackage.json", "graphiql.AAAAAAAAAAAAAAAA.js"])(
+    "has no file %j",
+    async (name) => {
+      const { url } = await startDemoGateway();
+      const { status, body } = await get(`${url}/graphiql/${name}`);
+      expect([status, body.toString()]).toEqual([404, "not found\n"]);
+    },
+  );
+
+  test.each([{ GRAPHIQL: "off" }, { TRUSTED_DOCUMENTS: "schema/persisted-documents.json" }])(
+    "is not there with %j",
+    async (env: Record<string, string>) => {
+      const on = await startDemoGateway();
+      const [path = ""] = assetsIn(await openPage(on.url));
+      const { url } = await startDemoGateway({ env });
+      expect((await get(`${url}/${path}`)).status).toBe(404);
+      const { headers, body } = await get(`${url}/graphql`, HTML);
+      expect(headers["content-type"]).toContain("json");
+      expect(JSON.parse(body.toString())).toHaveProperty("errors");
+    },
+  );
+
+  test("does not stand in the way of a query by GET, or of a POST by a page", async () => {
+    const { url } = await startDemoGateway();
+    const { body } = await get(`${url}/graphql?query={__typename}`, { accept: "*/*" });
+    expect(JSON.parse(body.toString())).toEqual({ data: { __typename: "Query" } });
+    const posted = await fetch(`${url}/graphql`, {
+      method: "POST",
+      headers: { ...HTML, "content-type": "application/json" },
+      body: JSON.stringify({ query: "{ __typename }" }),
+    });
+    expect(posted.headers.get("content-type")).toContain("json");
+  });
+
+  test("in front of the demo begins with its token, and its tabs with its records", async () => {
+    const { url, demo } = await startDemoGateway();
+    const { token, tabs } = settingsIn(await openPage(url));
+    expect(token).toBe(demo.users[0]?.token);
+    expect(tabs.map(({ variables }) => variables).join("")).toContain("ada.mnist.42");
+  });
+
+  test("in front of a real server has no token, and knows nothing of the demo", async () => {
+    const { url } = await startGateway({ upstream: await startFake(() => undefined) });
+    const html = await openPage(url);
+    const { token, tabs } = settingsIn(html);
+    expect(token).toBeNull();
+    expect(html).not.toMatch(/\b(?:ada|grace|linus|margaret|mnist)\b|-demo|RXhwZXJpbWVudD/);
+    const variables = tabs.map((tab): unknown => JSON.parse(tab.variables));
+    expect(variables).toContainEqual({ owner: "", project: "", a: "", b: "", c: "" });
+    expect(variables).toContainEqual({ ids: [""], names: [""] });
+  });
+
+  test("begins with a tab that needs no variables", async () => {
+    const { url } = await startDemoGateway();
+    const [first] = settingsIn(await openPage(url)).tabs;
+    expect(first?.query).not.toContain("$");
+    expect(first?.variables).toBe("{}");
+  });
+});
