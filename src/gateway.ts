@@ -23,6 +23,7 @@ import {
   useLastWords,
   useReports,
   useResponseNames,
+  useSharedFailures,
 } from "./plugins.ts";
 import { useRequestParams } from "./request-params.ts";
 import { createClient } from "./rest/client.ts";
@@ -93,7 +94,7 @@ export function createGateway({
     session: openSession(client, scope, {
       server,
       refusals,
-      maxExchanges: config.MAX_UPSTREAM_REQUESTS,
+      requests: config.MAX_UPSTREAM_REQUESTS,
       width: config.MAX_UPSTREAM_WIDTH,
     }),
     gateway,
@@ -121,6 +122,7 @@ export function createGateway({
     plugins: [
       useRequestParams(),
       useResponseNames(),
+      useSharedFailures(),
       useLastWords({ suggestions: config.INTROSPECTION }),
       useReports(telemetry.operation),
       ...documentsOf(config),

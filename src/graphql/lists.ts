@@ -15,6 +15,7 @@ import {
   pageArgs,
   sliceRequest,
 } from "./connection.ts";
+import type { Context } from "./context.ts";
 import { fieldsOf, type Thing } from "./fields.ts";
 import { type Address, type Handle, handle } from "./handle.ts";
 import type { ByName } from "./kinds.ts";
@@ -90,12 +91,16 @@ export const runList = <
       description: "Filter in the server's own language, such as `status:running`. Passed on as it is.",
     }),
   })),
-  ...fieldsOf<object, Of>().below(async ({ at }, args: RunListArgs, context) => {
-    const list = { row, at, base: { ...filter(at), ...baseOf(args) } };
-    const page = await slice(context.session, list, sliceRequest(args, context));
-    const { owner, project } = at;
-    return connect(page, (record) => handle(target.kind, { owner, project, id: `${record.id}` }, record));
-  }),
+  ...fieldsOf<object, Of>().below(
+    async ({ at }, args: RunListArgs, context: Context) => {
+      const list = { row, at, base: { ...filter(at), ...baseOf(args) } };
+      const page = await slice(context.session, list, sliceRequest(args, context));
+      const { owner, project } = at;
+      return connect(page, (record) => handle(target.kind, { owner, project, id: `${record.id}` }, record));
+      // A filter by something that is not there is an empty list to the service.
+    },
+    ({ edges }) => edges.length > 0,
+  ),
 });
 
 /** A list of the projects of an owner. */

@@ -1,4 +1,4 @@
-import { type AdmissionSettings, createAdmission } from "./admission.ts";
+import { type AdmissionSettings, createAdmission, type OperationBounds } from "./admission.ts";
 import { readAnswer } from "./answer.ts";
 import { readWhole } from "./body.ts";
 import type { Command, Get } from "./endpoint.ts";
@@ -53,6 +53,8 @@ export interface UpstreamRequest<Answer> {
   readonly secret?: string | null;
   /** The token to send, where it is not the caller's; null for none. */
   readonly token?: string | null;
+  /** How many places of an operation's answer wait for this one now. */
+  readonly waiting?: (() => number) | undefined;
 }
 
 export type ReadPart<Part> = (response: StreamedResponse, onHeld: (bytes: number) => void) => Promise<Part>;
@@ -140,27 +142,32 @@ export function createClient(settings: ClientSettings) {
     });
 
   return {
-    /** The upstream requests of a scope, at most `width` of them at a time. */
-    open: (scope: RequestScope, width: number): Upstream => {
-      const lane = admission.open(scope, width);
+    /** The upstream requests of a scope, within its bounds. */
+    open: (scope: RequestScope, bounds: OperationBounds): Upstream => {
+      const lane = admission.open(scope, bounds);
       const held = heldOf(scope);
-      const inTurn = async <Part>(row: Row<never, unknown>, send: () => Promise<Part>): Promise<Part> => {
-        const leave = await lane.enter(row);
-        try {
-          held.check();
-          return await resilience.attempt(send);
-        } finally {
-          leave();
-        }
+      /** Sends a request when it is its turn. The function that is given may be called again: a retry is no new request. */
+      const inTurn = <Part>({ row, waiting }: UpstreamRequest<unknown>, send: () => Promise<Part>) => {
+        const ticket = lane.ticketFor(row, waiting);
+        return async (): Promise<Part> => {
+          const leave = await ticket();
+          try {
+            held.check();
+            return await resilience.attempt(send);
+          } finally {
+            leave();
+          }
+        };
       };
       return {
         json: (request) => {
-          const send = () => inTurn(request.row, () => askOnce(request, scope, held));
+          const send = inTurn(request, () => askOnce(request, scope, held));
           return request.row.method === "GET" ? resilience.withRetry(scope, send) : send();
         },
         readPart: (request, read) =>
-          resilience.withRetry(scope, () =>
-            inTurn(request.row, async () => {
+          resilience.withRetry(
+            scope,
+            inTurn(request, async () => {
               const response = await openOnce(request, scope);
               try {
                 return await read(response, held.add);

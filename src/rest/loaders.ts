@@ -7,8 +7,8 @@ import type { AnyRow } from "./profile.ts";
 export interface Asked {
   /** Filled path, query and, for a log, the window: what makes two reads the same. */
   readonly address: string;
-  /** Asks for this alone. */
-  readonly start: () => Promise<unknown>;
+  /** Asks for this alone; `waiting` tells how many places wait for it. */
+  readonly start: (waiting: () => number) => Promise<unknown>;
   /** Set when others of its kind may be answered with it: then the answer may hold no more than is needed. */
   readonly read: RunRead | null;
 }
@@ -30,13 +30,20 @@ export interface LoaderSettings {
  */
 export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderSettings) {
   const loaders = new Map<AnyRow, DataLoader<Asked, Started, string>>();
+  /** How many times each address was asked for. */
+  const timesAsked = new Map<string, number>();
+  const waitingFor =
+    (...asked: readonly Asked[]) =>
+    (): number =>
+      asked.reduce((sum, { address }) => sum + (timesAsked.get(address) ?? 0), 0);
 
   const loaderOf = (row: AnyRow) => {
     const known = loaders.get(row);
     if (known) return known;
     const alone = new Map<string, Promise<unknown>>();
-    const startAlone = ({ address, start }: Asked): Promise<unknown> => {
-      const answer = alone.get(address) ?? start();
+    const startAlone = (asked: Asked): Promise<unknown> => {
+      const { address, start } = asked;
+      const answer = alone.get(address) ?? start(waitingFor(asked));
       alone.set(address, answer);
       return answer;
     };
@@ -65,7 +72,11 @@ export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderS
     new Map(
       companies(batch, asked).flatMap((company) => {
         const [first, ...others] = company;
-        const list = batch.ask(exchanges.ask, [first.read, ...others.map(({ read }) => read)]);
+        const waiting = waitingFor(...company.map(({ asked: each }) => each));
+        const list = batch.ask(
+          (row, at, query) => exchanges.ask(row, at, { query, waiting }),
+          [first.read, ...others.map(({ read }) => read)],
+        );
         const readSingles = () => Promise.all(company.map(({ asked: each }) => alone(each)));
         list.catch((fault: unknown) => learnFrom(batch, fault, readSingles));
         return company.map((each): [Asked, Promise<unknown>] => [each.asked, pick(list, each, alone)]);
@@ -96,7 +107,10 @@ export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderS
   };
 
   /** The answer, shared with whoever asked for the same. */
-  return async (row: AnyRow, asked: Asked): Promise<unknown> => (await loaderOf(row).load(asked)).answer;
+  return async (row: AnyRow, asked: Asked): Promise<unknown> => {
+    timesAsked.set(asked.address, (timesAsked.get(asked.address) ?? 0) + 1);
+    return (await loaderOf(row).load(asked)).answer;
+  };
 }
 
 interface Member {
