@@ -35,7 +35,7 @@ export function useSharedFailures(): Plugin {
     onExecute: () => ({
       onExecuteDone({ result, setResult }) {
         if (!("errors" in result) || !result.errors) return;
-        setResult({ ...result, errors: mergeFailures(result.errors) });
+        setResult({ ...result, errors: mergeFailures(result.errors, result.data) });
       },
     }),
   };

@@ -99,7 +99,7 @@ export const runList = <
       return connect(page, (record) => handle(target.kind, { owner, project, id: `${record.id}` }, record));
       // A filter by something that is not there is an empty list to the service.
     },
-    ({ edges }) => edges.length > 0,
+    ({ edges, count }) => edges.length > 0 || (count ?? 0) > 0,
   ),
 });
 
