@@ -159,6 +159,7 @@ export function createGateway({
       server,
       names,
       publicError: toPublic,
+      onDownload: telemetry.download,
       places: createPlaces({ total: config.MAX_DOWNLOADS, perParty: config.MAX_DOWNLOADS_PER_TOKEN }),
     }),
     telemetry: config.METRICS ? telemetry : null,

@@ -3,7 +3,8 @@ import type { GraphQLResolveInfo } from "graphql";
 import type { PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
 import { type Address, type Handle, type Kind, need } from "./handle.ts";
-import { resolveReference, type Needs } from "./look-ahead.ts";
+import { type Needs, resolveReference } from "./look-ahead.ts";
+import { type Below, belowOf } from "./selection.ts";
 
 /*
  * The ways in which a field comes from a record. Each gives the options of one Pothos field: what it needs
@@ -62,8 +63,13 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
      * the answer shows that the thing is there; by default every answer does.
      */
     below: <Out, Args>(
-      start: (thing: From, args: Args, context: Context) => Promise<Out>,
+      start: (thing: From, args: Args, context: Context, below: Below) => Promise<Out>,
       shows: (read: Out) => boolean = () => true,
-    ) => declare({ keys: [], start, shows }, start),
+    ) =>
+      declare(
+        { keys: [], start, shows },
+        (thing: From, args: Args, context: Context, info: GraphQLResolveInfo) =>
+          start(thing, args, context, belowOf(info.fieldNodes, info)),
+      ),
   };
 }

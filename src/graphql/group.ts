@@ -1,4 +1,4 @@
-import { group } from "../rest/endpoints.ts";
+import { experiment, group } from "../rest/endpoints.ts";
 import { lists } from "../rest/lists.ts";
 import { GROUP_COUNTERS, type GroupRecord } from "../rest/records.ts";
 import type { RunAddress } from "../rest/reference.ts";
@@ -58,13 +58,14 @@ Group.implement({
       ...value("has_tensorboard"),
     }),
     experiments: t.field(
-      runList(
-        ExperimentConnection,
-        Experiment,
-        lists.experiments,
-        "Experiments of the group.",
-        ({ id }: RunAddress) => ({ group: id }),
-      ),
+      runList(ExperimentConnection, Experiment, lists.experiments, "Experiments of the group.", {
+        filter: ({ id }: RunAddress) => ({ group: id }),
+        readAhead: (at, { session }, isSelected) => {
+          if (isSelected("metrics") || isSelected("metricSeries")) {
+            session.readAhead(experiment.metrics, { at, group: at });
+          }
+        },
+      }),
     ),
   }),
 });

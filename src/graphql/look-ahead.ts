@@ -1,18 +1,15 @@
 import {
   type FieldNode,
   getArgumentValues,
-  getDirectiveValues,
   type GraphQLObjectType,
   type GraphQLResolveInfo,
-  GraphQLIncludeDirective,
-  GraphQLSkipDirective,
   isObjectType,
   Kind as Syntax,
-  type SelectionNode,
   type SelectionSetNode,
 } from "graphql";
 import { UpstreamError } from "../rest/errors.ts";
 import type { Context } from "./context.ts";
+import { type Below, belowOf, isLeftOut } from "./selection.ts";
 import { type Address, advance, type Handle, has, type Kind, refer } from "./handle.ts";
 
 /** What a field needs of its parent, declared beside its resolver and kept in the field's `extensions`. */
@@ -20,7 +17,7 @@ export interface Needs {
   /** Keys of the parent's record. None: the parent's address is enough. */
   readonly keys: readonly PropertyKey[];
   /** The field's own reads, when they need nothing but the parent's address: they can start before its record is there. */
-  readonly start?: (thing: never, args: never, context: Context) => Promise<unknown>;
+  readonly start?: (thing: never, args: never, context: Context, below: Below) => Promise<unknown>;
   /** Whether what was read shows that the parent is there. */
   readonly shows?: (read: never) => boolean;
 }
@@ -170,13 +167,6 @@ function collect(
   }
 }
 
-function isLeftOut(node: SelectionNode, { variableValues }: GraphQLResolveInfo): boolean {
-  return (
-    getDirectiveValues(GraphQLSkipDirective, node, variableValues)?.["if"] === true ||
-    getDirectiveValues(GraphQLIncludeDirective, node, variableValues)?.["if"] === false
-  );
-}
-
 function addField(node: FieldNode, type: GraphQLObjectType, info: GraphQLResolveInfo, wish: Wish): void {
   const field = type.getFields()[node.name.value];
   // The one who writes `needs` is `fieldsOf`, below one type.
@@ -188,7 +178,7 @@ function addField(node: FieldNode, type: GraphQLObjectType, info: GraphQLResolve
   // The field was found on the type of the thing, and its arguments were coerced for it.
   const args = getArgumentValues(field, node, info.variableValues) as never;
   wish.early.push({
-    start: (thing, context) => start(thing as never, args, context),
+    start: (thing, context) => start(thing as never, args, context, belowOf([node], info)),
     shows: shows as EarlyRead["shows"],
   });
 }

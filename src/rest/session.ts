@@ -31,6 +31,8 @@ export interface Session {
    * Rejects with `InputError` when a name cannot stand in a path, with `UpstreamError` otherwise.
    */
   read: <At, Answer>(row: Get<At, Answer>, at: At, wants?: Wants) => Promise<Answer>;
+  /** Starts the request by which this server answers many reads of a row such as this one, if it has one. */
+  readAhead: <At>(row: Get<At, unknown>, read: RunRead) => void;
   /** Reads part of a log, shared in the same way. */
   window: <At>(row: Get<At, undefined>, at: At, wanted: WindowRequest) => Promise<LogWindow>;
   /** Sends a command, once. What was read before is forgotten, also when it failed: it may have happened. */
@@ -49,7 +51,7 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
     createLoaders(exchanges, { batchOf, refuse: (batch) => refusals.learn(scope.party, batch) });
 
   const sessionOf = (exchanges: Exchanges): Session => {
-    let share = forget(exchanges);
+    let loaders = forget(exchanges);
     return {
       paging: server.paging,
       requireToken: exchanges.requireToken,
@@ -59,8 +61,9 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
         const read = part ? { ...part, query } : null;
         const mayShare = read !== null && batchOf(row)?.common(read) != null;
         const start = (waiting: () => number) => exchanges.ask(row, at, { query, waiting });
-        return (await share(row, { address, start, read: mayShare ? read : null })) as Answer;
+        return (await loaders.share(row, { address, start, read: mayShare ? read : null })) as Answer;
       },
+      readAhead: (row, read) => loaders.readAhead(row, read),
       window: async (row, at, wanted) => {
         const address = `${row.fill(at)} ${JSON.stringify(wanted)}`;
         const readPart: ReadPart<LogWindow> = async ({ stream, contentType }, onHeld) => {
@@ -69,13 +72,13 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
           return part;
         };
         const start = (waiting: () => number) => exchanges.take(row, at, readPart, { waiting });
-        return (await share(row, { address, start, read: null })) as LogWindow;
+        return (await loaders.share(row, { address, start, read: null })) as LogWindow;
       },
       send: async (row, at, body) => {
         try {
           return await exchanges.send(row, at, body);
         } finally {
-          share = forget(exchanges);
+          loaders = forget(exchanges);
         }
       },
       as: (token) => sessionOf(exchanges.as(token)),

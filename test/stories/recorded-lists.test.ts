@@ -391,9 +391,9 @@ describe("release 0.2.0", () => {
     const token = line.headers["Authorization"]?.replace("token ", "") ?? null;
     const { ask } = await startGateway({ upstream, token, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
     expect(whole(await ask(document, variables))).toEqual(expected(line, listing));
-    expect(upstream.seen().map(({ method, path }) => [method, ...plain(path)])).toEqual([
-      ...[line, ...record].map(({ path }) => ["GET", ...plain(path)]),
-    ]);
+    expect(upstream.seen().map(({ method, path }) => [method, ...plain(path)])).toEqual(
+      [line, ...record].map(({ path }) => ["GET", ...plain(path)]),
+    );
   });
 
   test("the log of one job, the metrics of a group and the filter on ids are not asked for", async () => {
