@@ -157,7 +157,7 @@ mutations({
   startExperimentTensorboard: act(
     Experiment,
     experiment.startTensorboard,
-    "Start the tensorboard of an experiment.",
+    "Start the tensorboard of an experiment. Repeating it can start a second one.",
   ),
   stopExperimentTensorboard: act(
     Experiment,

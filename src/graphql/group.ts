@@ -80,7 +80,11 @@ mutations({
     group.stop,
     "Ask the service to stop a group. Stopping takes time: the status read afterwards can still be the old one.",
   ),
-  startGroupTensorboard: act(Group, group.startTensorboard, "Start the tensorboard of a group."),
+  startGroupTensorboard: act(
+    Group,
+    group.startTensorboard,
+    "Start the tensorboard of a group. Repeating it can start a second one.",
+  ),
   stopGroupTensorboard: act(Group, group.stopTensorboard, "Stop the tensorboard of a group."),
   bookmarkGroup: act(Group, group.bookmark, "Bookmark a group for the caller."),
   unbookmarkGroup: act(Group, group.unbookmark, "Remove the caller's bookmark from a group."),

@@ -5,7 +5,7 @@ import { UpstreamError } from "./errors.ts";
 import type { AnyRow, Server } from "./profile.ts";
 
 /** What goes with a read beside its row and address. */
-export interface ReadOptions {
+interface ReadOptions {
   readonly query?: Query | undefined;
   /** How many places of the answer wait for it, at the moment of asking: the more, the sooner it goes. */
   readonly waiting?: () => number;
