@@ -25,6 +25,7 @@ import {
   useLastWords,
   useReports,
   useResponseNames,
+  useSharedFailures,
 } from "./plugins.ts";
 import { useRequestParams } from "./request-params.ts";
 import { createClient } from "./rest/client.ts";
@@ -110,7 +111,7 @@ export function createGateway({
     session: openSession(client, scope, {
       server,
       refusals,
-      maxExchanges: config.MAX_UPSTREAM_REQUESTS,
+      requests: config.MAX_UPSTREAM_REQUESTS,
       width: config.MAX_UPSTREAM_WIDTH,
     }),
     gateway,
@@ -137,6 +138,7 @@ export function createGateway({
     plugins: [
       useRequestParams(),
       useResponseNames(),
+      useSharedFailures(),
       useLastWords({ suggestions: config.INTROSPECTION }),
       useReports(telemetry.operation),
       ...documentsOf(config),
@@ -175,6 +177,7 @@ export function createGateway({
       server,
       names,
       publicError: toPublic,
+      onDownload: telemetry.download,
       places: downloads,
     }),
     page: hasPage(config)

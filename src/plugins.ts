@@ -7,6 +7,7 @@ import {
 } from "graphql";
 import type { Plugin } from "graphql-yoga";
 import { withExtensions, withoutLiterals, withoutSuggestions } from "./graphql/errors.ts";
+import { mergeFailures } from "./graphql/shared-failures.ts";
 import type { RequestState } from "./http/request.ts";
 import type { OperationReport } from "./telemetry.ts";
 import { inSpan } from "./tracing.ts";
@@ -24,6 +25,18 @@ export function useEndOfRequest(): Plugin<object, ServerContext> {
   return {
     onExecute: () => ({
       onExecuteDone: ({ args }) => stateOf(args.contextValue).scope.end("done"),
+    }),
+  };
+}
+
+/** Merges the errors of one failure, before they are masked: what they have in common is not public. */
+export function useSharedFailures(): Plugin {
+  return {
+    onExecute: () => ({
+      onExecuteDone({ result, setResult }) {
+        if (!("errors" in result) || !result.errors) return;
+        setResult({ ...result, errors: mergeFailures(result.errors, result.data) });
+      },
     }),
   };
 }

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { DownloadReport } from "./http/downloads.ts";
 import type { Pressure, UpstreamReport } from "./rest/client.ts";
 
 export interface OperationReport {
@@ -37,6 +38,18 @@ export function createTelemetry(log: Logger, load: () => Load) {
     help: "How long GraphQL operations took.",
     labelNames: ["type"],
     buckets: SECONDS,
+    registers,
+  });
+  const downloads = new Counter({
+    name: "rungraph_downloads_total",
+    help: "Downloads by what was asked for and code.",
+    labelNames: ["what", "code"],
+    registers,
+  });
+  const downloadBytes = new Counter({
+    name: "rungraph_download_bytes_total",
+    help: "Bytes of files that were passed on.",
+    labelNames: ["what"],
     registers,
   });
   const exchanges = new Counter({
@@ -93,6 +106,11 @@ export function createTelemetry(log: Logger, load: () => Load) {
       for (const code of codes.length > 0 ? codes : ["OK"]) operations.inc({ type, code });
       operationSeconds.observe({ type }, ms / 1000);
       log.info({ requestId, type, name, codes, ms: Math.round(ms) }, "operation");
+    },
+    download: ({ requestId, what, code, bytes, ms }: DownloadReport): void => {
+      downloads.inc({ what, code });
+      downloadBytes.inc({ what }, bytes);
+      log.info({ requestId, what, code, bytes, ms: Math.round(ms) }, "download");
     },
     /** Turned away before its document was read. */
     refused: (code: string): void => operations.inc({ type: "unread", code }),

@@ -5,7 +5,7 @@ import { builder } from "./builder.ts";
 import { fieldsOf } from "./fields.ts";
 import { handle } from "./handle.ts";
 import { checked, number } from "./ids.ts";
-import { arrive } from "./look-ahead.ts";
+import { vouchFor } from "./look-ahead.ts";
 import { Cluster, Entity, Node } from "./refs.ts";
 
 type Version = NonNullable<ClusterRecord["version_api"]>;
@@ -125,7 +125,7 @@ builder.queryFields((t) => ({
   cluster: t.field({
     type: Cluster,
     description: "The cluster.",
-    resolve: (_, _args, context, info) => arrive(handle(Cluster.kind, {}), context, info),
+    resolve: async (_, _args, context, info) => vouchFor(handle(Cluster.kind, {}), context, info),
   }),
   node: t.field({
     type: Node,
@@ -141,7 +141,7 @@ builder.queryFields((t) => ({
         return handle(Node.kind, { name: record.name }, record);
       }
       if (name != null && sequence == null) {
-        return arrive(handle(Node.kind, checked("name", { name })), context, info);
+        return vouchFor(handle(Node.kind, checked("name", { name })), context, info);
       }
       throw new InputError(`node: expected sequence or name, got ${name == null ? "neither" : "both"}`);
     },

@@ -11,7 +11,10 @@ export function publicError(thrown: unknown, report: (slip: Slip) => void): Grap
   const cause = located ? located.originalError : thrown;
   const told = (message: string, extensions: GraphQLErrorExtensions) => at(located, message, extensions);
 
-  if (cause instanceof UpstreamError) return told(cause.message, { code: cause.code, ...cause.facts });
+  if (cause instanceof UpstreamError) {
+    const { paths } = located?.extensions ?? {};
+    return told(cause.message, { code: cause.code, ...cause.facts, ...(paths ? { paths } : {}) });
+  }
   if (cause instanceof InputError) return told(cause.message, { code: "BAD_USER_INPUT" });
   if (cause instanceof Cancelled) return told("The request was cancelled.", { code: "REQUEST_CANCELLED" });
   if (located && isOfGraphQL(cause)) {

@@ -1,7 +1,7 @@
 import { builder } from "./builder.ts";
 import { fieldsOf } from "./fields.ts";
 import { handle } from "./handle.ts";
-import { arrive } from "./look-ahead.ts";
+import { prefetch } from "./look-ahead.ts";
 import { lookUp } from "./look-up.ts";
 import { Entity, Experiment, ExperimentJob, Loggable, Node, Trackable } from "./refs.ts";
 
@@ -20,7 +20,7 @@ ExperimentJob.implement({
       type: Experiment,
       description: "The experiment it belongs to. Its id costs no request.",
       ...known(({ at: { owner, project, experiment: id } }, _, context, info) =>
-        arrive(handle(Experiment.kind, { owner, project, id }), context, info),
+        prefetch(handle(Experiment.kind, { owner, project, id }), context, info),
       ),
     }),
     resources: t.field({

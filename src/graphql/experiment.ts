@@ -6,7 +6,7 @@ import type { Context } from "./context.ts";
 import { fieldsOf } from "./fields.ts";
 import { handle } from "./handle.ts";
 import { number } from "./ids.ts";
-import { arrive } from "./look-ahead.ts";
+import { vouchFor } from "./look-ahead.ts";
 import { lookUp } from "./look-up.ts";
 import { downloadUrl } from "./logs.ts";
 import {
@@ -123,10 +123,10 @@ Experiment.implement({
     }),
     job: t.field({
       type: ExperimentJob,
-      description: "One job of the experiment.",
+      description: "One job of the experiment. Null with an error when there is none.",
       args: { internalId: t.arg.id({ required: true, description: "Integer id of the job." }) },
-      resolve: (thing, { internalId }, context, info) =>
-        arrive(handle(ExperimentJob.kind, jobOf(thing, number("internalId", internalId))), context, info),
+      resolve: async (thing, { internalId }, context, info) =>
+        vouchFor(handle(ExperimentJob.kind, jobOf(thing, number("internalId", internalId))), context, info),
     }),
     hasTensorboard: t.boolean({
       description: "Whether a tensorboard is running.",
@@ -157,7 +157,7 @@ mutations({
   startExperimentTensorboard: act(
     Experiment,
     experiment.startTensorboard,
-    "Start the tensorboard of an experiment.",
+    "Start the tensorboard of an experiment. Repeating it can start a second one.",
   ),
   stopExperimentTensorboard: act(
     Experiment,

@@ -9,7 +9,7 @@ import type { Context } from "./context.ts";
 import type { Thing } from "./fields.ts";
 import type { Address, Handle } from "./handle.ts";
 import { identify, identifyRun, named } from "./ids.ts";
-import { arrive } from "./look-ahead.ts";
+import { prefetch } from "./look-ahead.ts";
 import {
   BuildJob,
   Cluster,
@@ -46,7 +46,7 @@ function entity<R extends object, At extends Address>(
     resolveReference: (representation: Representation, context, info) => {
       for (const [field, find] of Object.entries(finders)) {
         const text = representation[field];
-        if (typeof text === "string") return arrive(find(text, context.names), context, info);
+        if (typeof text === "string") return prefetch(find(text, context.names), context, info);
       }
       throw new InputError(`expected a text in ${fields.join(" or ")}, got none`);
     },

@@ -3,7 +3,8 @@ import type { GraphQLResolveInfo } from "graphql";
 import type { PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
 import { type Address, type Handle, type Kind, need } from "./handle.ts";
-import { follow, type Needs } from "./look-ahead.ts";
+import { type Needs, resolveReference } from "./look-ahead.ts";
+import { type Below, belowOf } from "./selection.ts";
 
 /*
  * The ways in which a field comes from a record. Each gives the options of one Pothos field: what it needs
@@ -50,13 +51,25 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
         { keys: [key] },
         async (thing: From, _: object, context: Context, info: GraphQLResolveInfo) => {
           const { [key]: name } = await need(thing, [key], context.session);
-          return typeof name === "string" && name !== "" ? follow(target.kind, name, context, info) : null;
+          return typeof name === "string" && name !== ""
+            ? resolveReference(target.kind, name, context, info)
+            : null;
         },
       ),
     }),
 
-    /** Reads below the thing that need only its address: they start together with the thing's own. */
-    below: <Out, Args>(start: (thing: From, args: Args, context: Context) => Promise<Out>) =>
-      declare({ keys: [], start }, start),
+    /**
+     * Reads below the thing that need only its address: they start together with the thing's own. `shows` tells whether
+     * the answer shows that the thing is there; by default every answer does.
+     */
+    below: <Out, Args>(
+      start: (thing: From, args: Args, context: Context, below: Below) => Promise<Out>,
+      shows: (read: Out) => boolean = () => true,
+    ) =>
+      declare(
+        { keys: [], start, shows },
+        (thing: From, args: Args, context: Context, info: GraphQLResolveInfo) =>
+          start(thing, args, context, belowOf(info.fieldNodes, info)),
+      ),
   };
 }

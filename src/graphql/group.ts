@@ -1,4 +1,4 @@
-import { group } from "../rest/endpoints.ts";
+import { experiment, group } from "../rest/endpoints.ts";
 import { lists } from "../rest/lists.ts";
 import { GROUP_COUNTERS, type GroupRecord } from "../rest/records.ts";
 import type { RunAddress } from "../rest/reference.ts";
@@ -58,13 +58,14 @@ Group.implement({
       ...value("has_tensorboard"),
     }),
     experiments: t.field(
-      runList(
-        ExperimentConnection,
-        Experiment,
-        lists.experiments,
-        "Experiments of the group.",
-        ({ id }: RunAddress) => ({ group: id }),
-      ),
+      runList(ExperimentConnection, Experiment, lists.experiments, "Experiments of the group.", {
+        filter: ({ id }: RunAddress) => ({ group: id }),
+        readAhead: (at, { session }, isSelected) => {
+          if (isSelected("metrics") || isSelected("metricSeries")) {
+            session.readAhead(experiment.metrics, { at, group: at });
+          }
+        },
+      }),
     ),
   }),
 });
@@ -79,7 +80,11 @@ mutations({
     group.stop,
     "Ask the service to stop a group. Stopping takes time: the status read afterwards can still be the old one.",
   ),
-  startGroupTensorboard: act(Group, group.startTensorboard, "Start the tensorboard of a group."),
+  startGroupTensorboard: act(
+    Group,
+    group.startTensorboard,
+    "Start the tensorboard of a group. Repeating it can start a second one.",
+  ),
   stopGroupTensorboard: act(Group, group.stopTensorboard, "Stop the tensorboard of a group."),
   bookmarkGroup: act(Group, group.bookmark, "Bookmark a group for the caller."),
   unbookmarkGroup: act(Group, group.unbookmark, "Remove the caller's bookmark from a group."),

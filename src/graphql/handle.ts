@@ -1,4 +1,5 @@
 import type { Get } from "../rest/endpoint.ts";
+import { UpstreamError } from "../rest/errors.ts";
 import type { Page, StatusRecord } from "../rest/records.ts";
 import type { Session } from "../rest/session.ts";
 
@@ -11,12 +12,20 @@ export type Address = Readonly<Record<string, string>>;
  */
 export interface Kind<out R extends object = object, At extends Address = Address> {
   readonly name: string;
+  /** The root field that finds one by `id:`; null where there is none. */
+  readonly lookUp: string | null;
+  /** A name as the service writes it, for descriptions and messages; null where it names none. */
+  readonly example: string | null;
+  /** Whether it is a run of a project, which `run(id:)` finds. */
+  readonly isRun: boolean;
+  /** Whether the service has an endpoint that shows that one exists. */
+  readonly canBeRead: boolean;
   /** The names of the address, in the order of the global id. */
   readonly segments: readonly string[];
   /** Reads a dotted name, or a name as other records write it. Null when it is none of this kind. */
   parse(text: string): At | null;
-  /** What the address alone tells, in the words of the record; `text` is the dotted name that led to it, if one did. */
-  known(at: At, text: string | null): Partial<R>;
+  /** What the address alone tells, in the words of the record; `reference` is the service's own name of it, if that led to it. */
+  known(at: At, reference: string | null): Partial<R>;
   /** A dotted name that can be shown when no record tells the service's own. */
   nameOf(at: At): string;
   /**
@@ -40,21 +49,26 @@ export interface Handle<out R extends object = object, At extends Address = Addr
   readonly kind: Kind<R, At>;
   readonly at: At;
   readonly arrived: Partial<R>;
+  /** The name by which a record of the service refers to it; null when something else led here. Its errors tell it. */
+  readonly reference: string | null;
 }
 
 export const handle = <R extends object, At extends Address>(
   kind: Kind<R, At>,
   at: At,
   arrived: Partial<R> = {},
-): Handle<R, At> => ({ kind, at, arrived: { ...kind.known(at, null), ...arrived } });
+): Handle<R, At> => ({ kind, at, arrived: { ...kind.known(at, null), ...arrived }, reference: null });
 
-/** The thing that a dotted name names; null when the text is no name of this kind. */
+/**
+ * The thing that a record of the service refers to; null when the text is no name of this kind. Only for what the
+ * service wrote: its text is taken for the thing's name.
+ */
 export function refer<R extends object, At extends Address>(
   kind: Kind<R, At>,
-  text: string,
+  reference: string,
 ): Handle<R, At> | null {
-  const at = kind.parse(text);
-  return at && { kind, at, arrived: kind.known(at, text) };
+  const at = kind.parse(reference);
+  return at && { kind, at, arrived: kind.known(at, reference), reference };
 }
 
 export const has = ({ arrived }: { readonly arrived: object }, keys: readonly PropertyKey[]): boolean =>
@@ -66,8 +80,13 @@ export async function advance<R extends object, At extends Address>(
   keys: readonly PropertyKey[],
   session: Session,
 ): Promise<Handle<R, At>> {
-  const more = await thing.kind.complete(thing, keys, session);
-  return { ...thing, arrived: { ...more, ...thing.arrived } };
+  const { kind, arrived, reference } = thing;
+  try {
+    const more = await kind.complete(thing, keys, session);
+    return { ...thing, arrived: { ...more, ...arrived } };
+  } catch (fault) {
+    throw fault instanceof UpstreamError && reference !== null ? fault.of(reference) : fault;
+  }
 }
 
 /** The record with these keys, loaded as far as they need it. A key that the whole record lacks stays absent. */

@@ -2,8 +2,8 @@ import { segment } from "../rest/endpoint.ts";
 import { InputError } from "../rest/errors.ts";
 import type { RunnableRecord } from "../rest/records.ts";
 import { isNumber } from "../rest/reference.ts";
-import { type Address, type Handle, handle, type Kind, refer } from "./handle.ts";
-import { kindsByName } from "./kinds.ts";
+import { type Address, type Handle, handle, type Kind } from "./handle.ts";
+import { kinds, kindsByName } from "./kinds.ts";
 import type { TypeNames } from "./type-names.ts";
 
 /*
@@ -30,10 +30,19 @@ export function decodeId(argument: string, id: string, names: TypeNames): Handle
   const kind = kindsByName.get(names.ours(name) ?? "");
   const values = segments === "" ? [] : segments.split("/");
   if (!kind || values.length !== kind.segments.length || Buffer.from(text).toString("base64url") !== id) {
-    throw new InputError(`${argument}: expected a global id, got ${quote(id)}`);
+    throw new InputError(`${argument}: expected a global id, got ${quote(id)}${hintFor(id, names)}`);
   }
   const at = Object.fromEntries(kind.segments.map((each, index) => [each, values[index] ?? ""]));
   return handle(kind, checked(argument, at));
+}
+
+/** Which fields take a dotted name; empty when the text is none. The name alone does not tell the kind. */
+function hintFor(text: string, names: TypeNames): string {
+  if (text.length > LONGEST_ID) return "";
+  const fields = Object.values<Kind>(kinds)
+    .filter(({ lookUp, ...kind }) => lookUp !== null && kind.parse(text) !== null)
+    .map(({ lookUp }) => `\`${names.servedField(lookUp ?? "")}(id:)\``);
+  return fields.length === 0 ? "" : `; a name is taken by ${fields.join(" or ")}`;
 }
 
 /** A thing of one kind by its global id or its dotted name. Throws `InputError`, also for an id of another kind. */
@@ -50,25 +59,22 @@ export function identify<R extends object, At extends Address>(
   throw ofAnotherKind(argument, names.served(kind.name), thing, names);
 }
 
-/** A thing of one kind by the name that the service gives it. Throws `InputError`. */
+/**
+ * A thing of one kind by the name that a caller gives it. The name leads to the address and is not taken for the
+ * thing's own: a caller may have a wrong group or role in it. Throws `InputError`.
+ */
 export function named<R extends object, At extends Address>(
   kind: Kind<R, At>,
   argument: string,
   name: string,
 ): Handle<R, At> {
-  const thing = name.length > LONGEST_ID ? null : refer(kind, name);
-  if (thing) {
-    checked(argument, thing.at);
-    return thing;
-  }
-  throw new InputError(
-    `${argument}: expected a global id or a name such as ${EXAMPLES[kind.name]}, got ${quote(name)}`,
-  );
+  const at = name.length > LONGEST_ID ? null : kind.parse(name);
+  if (at) return handle(kind, checked(argument, at));
+  const orName = kind.example === null ? "" : ` or a name such as ${kind.example}`;
+  throw new InputError(`${argument}: expected a global id${orName}, got ${quote(name)}`);
 }
 
-const RUNS = new Set(["Experiment", "Job", "BuildJob", "Group"]);
-
-const isRun = (thing: Handle): thing is Handle<RunnableRecord> => RUNS.has(thing.kind.name);
+const isRun = (thing: Handle): thing is Handle<RunnableRecord> => thing.kind.isRun;
 
 /** A run of any kind by its global id. Throws `InputError`. */
 export function identifyRun(argument: string, id: string, names: TypeNames): Handle<RunnableRecord> {
@@ -79,16 +85,6 @@ export function identifyRun(argument: string, id: string, names: TypeNames): Han
 
 const ofAnotherKind = (argument: string, expected: string, { kind }: Handle, names: TypeNames) =>
   new InputError(`${argument}: expected the id of a ${expected}, got the id of a ${names.served(kind.name)}`);
-
-/** A dotted name of each kind that has one, for descriptions and messages. */
-export const EXAMPLES: Readonly<Record<string, string>> = {
-  Experiment: "ada.mnist.42",
-  ExperimentJob: "ada.mnist.42.7.master",
-  Job: "ada.mnist.jobs.3",
-  BuildJob: "ada.mnist.builds.9",
-  Group: "ada.mnist.5",
-  Project: "ada.mnist",
-};
 
 /** The address, when each of its segments can stand in a path and its numbers are numbers. */
 export function checked<At extends Address>(argument: string, at: At): At {

@@ -31,7 +31,7 @@ import type { Address, Kind } from "./handle.ts";
  * What shared code must know of each kind: one row a kind, no `if (kind === …)` anywhere else.
  */
 
-const NO_ROWS = { statuses: null, logs: null, outputs: null };
+const NO_ROWS = { isRun: false, statuses: null, logs: null, outputs: null };
 
 interface RunRows<R> extends Pick<Kind<object, RunAddress>, "statuses"> {
   readonly read: Get<RunAddress, R>;
@@ -40,20 +40,22 @@ interface RunRows<R> extends Pick<Kind<object, RunAddress>, "statuses"> {
 }
 
 const run = <R extends RunnableRecord>(
-  kind: string,
+  words: Pick<Kind, "name" | "example"> & { readonly lookUp: string },
   spelling: Spelling,
   rows: RunRows<R>,
 ): Kind<R, RunAddress> => {
-  const { infix } = spelling;
+  const { infix, inGroup } = spelling;
   const dotted = ({ owner, project, id }: RunAddress) =>
     [owner, project, ...(infix ? [infix] : []), id].join(".");
   return {
-    name: kind,
+    ...words,
+    isRun: true,
+    canBeRead: true,
     segments: ["owner", "project", "id"],
     parse: (text) => parseReference(text, spelling),
-    known: (at, text) => {
-      // Without an infix the address does not tell the name: an experiment may carry its group's number in it.
-      const told = text ?? (infix ? dotted(at) : null);
+    known: (at, reference) => {
+      // Where a group's number may be part of the name, the address does not tell it.
+      const told = reference ?? (inGroup ? null : dotted(at));
       // True for every R: they all have the keys of a runnable record.
       return (told === null ? {} : { unique_name: told }) as Partial<R>;
     },
@@ -70,9 +72,12 @@ const run = <R extends RunnableRecord>(
 const experimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
   ...NO_ROWS,
   name: "ExperimentJob",
+  lookUp: "experimentJob",
+  example: "ada.mnist.42.7.master",
+  canBeRead: true,
   segments: ["owner", "project", "experiment", "id"],
   parse: parseExperimentJob,
-  known: (_, text) => (text === null ? {} : { unique_name: text }),
+  known: (_, reference) => (reference === null ? {} : { unique_name: reference }),
   nameOf: ({ owner, project, experiment: of, id }) => `${owner}.${project}.${of}.${id}`,
   complete: ({ at }, _, session) => session.read(experiment.job, at),
   statuses: experiment.jobStatuses,
@@ -85,6 +90,9 @@ export type ProjectAddress = Pick<RunAddress, "owner" | "project">;
 const project: Kind<object, ProjectAddress> = {
   ...NO_ROWS,
   name: "Project",
+  lookUp: null,
+  example: "ada.mnist",
+  canBeRead: false,
   segments: ["owner", "project"],
   parse: (text) => {
     const [owner, name, ...rest] = text.split(".");
@@ -112,6 +120,9 @@ export type ByName = { readonly username: string };
 const person: Kind<UserDetails, ByName> = {
   ...NO_ROWS,
   name: "User",
+  lookUp: null,
+  example: "ada",
+  canBeRead: false,
   segments: ["username"],
   parse: (username) => ({ username }),
   known: ({ username }) => ({ username }),
@@ -129,6 +140,9 @@ const person: Kind<UserDetails, ByName> = {
 const node: Kind<NodeRecord, { readonly name: string }> = {
   ...NO_ROWS,
   name: "Node",
+  lookUp: null,
+  example: "node-1",
+  canBeRead: true,
   segments: ["name"],
   parse: (name) => ({ name }),
   known: ({ name }) => ({ name }),
@@ -145,6 +159,9 @@ const node: Kind<NodeRecord, { readonly name: string }> = {
 const wholeCluster: Kind<ClusterRecord, Record<never, string>> = {
   ...NO_ROWS,
   name: "Cluster",
+  lookUp: null,
+  example: null,
+  canBeRead: true,
   segments: [],
   parse: () => null,
   known: () => ({}),
@@ -153,11 +170,19 @@ const wholeCluster: Kind<ClusterRecord, Record<never, string>> = {
 };
 
 export const kinds = {
-  experiment: run<ExperimentRecord>("Experiment", EXPERIMENT, experiment),
+  experiment: run<ExperimentRecord>(
+    { name: "Experiment", lookUp: "experiment", example: "ada.mnist.42" },
+    EXPERIMENT,
+    experiment,
+  ),
   experimentJob,
-  job: run<JobRecord>("Job", JOB, job),
-  buildJob: run<BuildRecord>("BuildJob", BUILD, build),
-  group: run<GroupRecord>("Group", GROUP, group),
+  job: run<JobRecord>({ name: "Job", lookUp: "job", example: "ada.mnist.jobs.3" }, JOB, job),
+  buildJob: run<BuildRecord>(
+    { name: "BuildJob", lookUp: "buildJob", example: "ada.mnist.builds.9" },
+    BUILD,
+    build,
+  ),
+  group: run<GroupRecord>({ name: "Group", lookUp: "group", example: "ada.mnist.5" }, GROUP, group),
   project,
   user: person,
   node,

@@ -15,9 +15,11 @@ import {
   pageArgs,
   sliceRequest,
 } from "./connection.ts";
+import type { Context } from "./context.ts";
 import { fieldsOf, type Thing } from "./fields.ts";
 import { type Address, type Handle, handle } from "./handle.ts";
 import type { ByName } from "./kinds.ts";
+import type { Below } from "./selection.ts";
 import { BuildJob, Experiment, Group, Job, Project } from "./refs.ts";
 
 /*
@@ -67,8 +69,18 @@ interface InProject {
   readonly project: string;
 }
 
+interface ListOptions<Of> {
+  /** Parameters that make it the list of something else in the project. */
+  readonly filter?: (at: Of) => Query;
+  /** Starts what the runs of the list will need, when it is known before they are. */
+  readonly readAhead?: (at: Of, context: Context, isSelected: (field: string) => boolean) => void;
+}
+
+const isOfNodes = (below: Below, field: string): boolean =>
+  below("nodes", field) || below("edges", "node", field);
+
 /**
- * A list of runs below a project, or below something else in it that `filter` names:
+ * A list of runs below a project, or below something else in it that the options name:
  * `jobs: t.field(runList(JobConnection, Job, lists.jobs, "Jobs of the project."))`. Its rows are partial records.
  */
 export const runList = <
@@ -79,7 +91,7 @@ export const runList = <
   target: Thing<R, RunAddress>,
   row: Get<InProject, Page<R>>,
   description: string,
-  filter: (at: Of) => Query = () => ({}),
+  { filter, readAhead }: ListOptions<Of> = {},
 ) => ({
   type,
   description: `${description} Needs the capability \`LISTS\`.`,
@@ -90,12 +102,19 @@ export const runList = <
       description: "Filter in the server's own language, such as `status:running`. Passed on as it is.",
     }),
   })),
-  ...fieldsOf<object, Of>().below(async ({ at }, args: RunListArgs, context) => {
-    const list = { row, at, base: { ...filter(at), ...baseOf(args) } };
-    const page = await slice(context.session, list, sliceRequest(args, context));
-    const { owner, project } = at;
-    return connect(page, (record) => handle(target.kind, { owner, project, id: `${record.id}` }, record));
-  }),
+  ...fieldsOf<object, Of>().below(
+    async ({ at }, args: RunListArgs, context: Context, below) => {
+      const list = { row, at, base: { ...filter?.(at), ...baseOf(args) } };
+      const request = sliceRequest(args, context);
+      // With a filter, or for one run, too few may come.
+      if (!args.query && request.first !== 1) readAhead?.(at, context, (field) => isOfNodes(below, field));
+      const page = await slice(context.session, list, request);
+      const { owner, project } = at;
+      return connect(page, (record) => handle(target.kind, { owner, project, id: `${record.id}` }, record));
+    },
+    // A filter by something that is not there is an empty list to the service.
+    ({ edges, count }) => edges.length > 0 || (count ?? 0) > 0,
+  ),
 });
 
 /** A list of the projects of an owner. */

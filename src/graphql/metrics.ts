@@ -6,7 +6,7 @@ import { builder } from "./builder.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest, within } from "./connection.ts";
 import type { Context } from "./context.ts";
 import { encodeId } from "./ids.ts";
-import { arrive } from "./look-ahead.ts";
+import { prefetch } from "./look-ahead.ts";
 import { Experiment, MetricRecord } from "./refs.ts";
 import { thin } from "./thin.ts";
 
@@ -98,7 +98,7 @@ MetricRecord.implement({
     experiment: t.field({
       type: Experiment,
       description: "The experiment it belongs to. Its id costs no request.",
-      resolve: ({ of }, _, context, info) => arrive(of, context, info),
+      resolve: ({ of }, _, context, info) => prefetch(of, context, info),
     }),
   }),
 });

@@ -52,12 +52,14 @@ Project.implement({
 builder.queryField("project", (t) =>
   t.field({
     type: Project,
-    description: "A project by owner and name. Does not check that it exists.",
+    description:
+      "A project by owner and name. The service has no endpoint for it, so this does not check that it exists.",
     args: {
       owner: t.arg.string({ required: true, description: "Login name of the owner." }),
       name: t.arg.string({ required: true, description: "Name of the project." }),
     },
-    resolve: (_, { owner, name }) => {
+    resolve: (_, { owner, name }, { session }) => {
+      session.requireToken();
       checked("owner", { owner });
       checked("name", { name });
       return handle(Project.kind, { owner, project: name });

@@ -5,7 +5,7 @@ import type { MetricRecord as MetricRow } from "../rest/records.ts";
 import type { RunAddress } from "../rest/reference.ts";
 import { builder } from "./builder.ts";
 import { identify } from "./ids.ts";
-import { arrive } from "./look-ahead.ts";
+import { prefetch } from "./look-ahead.ts";
 import { withId } from "./look-up.ts";
 import { type Below, Experiment, MetricRecord } from "./refs.ts";
 import { outcomeOf, payloadOf, type Verb } from "./verbs.ts";
@@ -66,7 +66,7 @@ export const recordMetric =
         experiment: t.field({
           type: Experiment,
           description: "The experiment it belongs to.",
-          resolve: ({ of }, _, context, info) => arrive(of, context, info),
+          resolve: ({ of }, _, context, info) => prefetch(of, context, info),
         }),
       }),
     });

@@ -4,7 +4,7 @@ import { connect, connectionOf, type PageArgs, sliceRequest } from "./connection
 import type { Context } from "./context.ts";
 import type { Handle } from "./handle.ts";
 import { encodeId } from "./ids.ts";
-import { arrive } from "./look-ahead.ts";
+import { prefetch } from "./look-ahead.ts";
 import { StatusRecord, Trackable } from "./refs.ts";
 import { RunStatusEnum, statusOf } from "./status.ts";
 
@@ -64,7 +64,7 @@ StatusRecord.implement({
     subject: t.field({
       type: Trackable,
       description: "What the status belongs to. Its id costs no request.",
-      resolve: ({ of }, _, context, info) => arrive(of, context, info),
+      resolve: ({ of }, _, context, info) => prefetch(of, context, info),
     }),
   }),
 });

@@ -10,7 +10,7 @@ import type { Thing } from "./fields.ts";
 import { type Handle, handle } from "./handle.ts";
 import { checked, identify, idOf } from "./ids.ts";
 import { type ByName, kinds } from "./kinds.ts";
-import { arrive } from "./look-ahead.ts";
+import { prefetch } from "./look-ahead.ts";
 import { withId } from "./look-up.ts";
 import { Project, User } from "./refs.ts";
 
@@ -40,7 +40,7 @@ const fieldName = (kind: string) => `${kind.charAt(0).toLowerCase()}${kind.slice
 const readAfterwards =
   <Of, R extends object>(part: (payload: Of) => Handle<R, RunAddress>) =>
   (payload: Of, _: object, context: Context, info: GraphQLResolveInfo) =>
-    arrive(part(payload), context, info);
+    prefetch(part(payload), context, info);
 
 interface Outcome<R extends object> {
   /** What the command was sent to. */
@@ -178,7 +178,8 @@ export const clone = <R extends { readonly id: number }>(
         fields: (t) => ({
           [fieldName(target.kind.name)]: t.field({
             type: target,
-            description: "The new record; its `original` is the source.",
+            description:
+              "The new record. Its `original` is what the service names: the source, or where that was resumed itself, possibly the first of the chain.",
             resolve: readAfterwards(({ thing }: Outcome<R>) => thing),
           }),
           source: t.field({

@@ -8,10 +8,12 @@ import type { TypeNames } from "../graphql/type-names.ts";
 import type { Client } from "../rest/client.ts";
 import { InputError, UpstreamError } from "../rest/errors.ts";
 import { offered } from "../rest/exchanges.ts";
+import { failureOf } from "../rest/failure.ts";
 import type { Server } from "../rest/profile.ts";
 import { openScope, type RequestScope } from "../rest/scope.ts";
 import { identify } from "./caller.ts";
 import { onceOver } from "./connection.ts";
+import { rangeOf } from "./range.ts";
 import type { NoPlace, Places } from "./places.ts";
 
 const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs)(?:\?|$)/;
@@ -22,13 +24,25 @@ interface Settings {
   readonly names: TypeNames;
   readonly publicError: (thrown: unknown) => GraphQLError;
   readonly places: Places;
+  readonly onDownload: (report: DownloadReport) => void;
+}
+
+/** What came of a download. */
+export interface DownloadReport {
+  readonly requestId: string;
+  readonly what: Download;
+  /** `OK`, or the code of its error, also of one behind its beginning. */
+  readonly code: string;
+  /** Bytes of the file that were passed on. */
+  readonly bytes: number;
+  readonly ms: number;
 }
 
 /**
  * The routes behind `logsUrl` and `outputsUrl`: `GET /downloads/{global id}/logs` and `…/outputs`. They stream what the
  * service sends with the caller's token, as fast as the caller takes it, and hold nothing. Gives false for other paths.
  */
-export function createDownloads({ client, server, names, publicError, places }: Settings) {
+export function createDownloads({ client, server, names, publicError, places, onDownload }: Settings) {
   const open = (id: string, what: Download, scope: RequestScope) => {
     const { kind, at } = decodeId("id", id, names);
     const documented = kind[what];
@@ -48,19 +62,45 @@ export function createDownloads({ client, server, names, publicError, places }: 
     // A download takes as long as it takes: only its caller's leaving ends it.
     const scope = openScope(identify(request), Number.POSITIVE_INFINITY);
     const { requestId } = scope;
+    const began = performance.now();
+    let bytes = 0;
+    /** Whether the file has no such range. */
+    let isOutside = false;
+    const report = (code: string) =>
+      onDownload({ requestId, what, code, bytes, ms: performance.now() - began });
     onceOver(response, () => scope.end("left"));
     response.setHeaders(new Map(Object.entries({ ...NEVER_A_PAGE, "x-request-id": requestId })));
     try {
       const { name, ...asked } = open(id, what, scope);
-      const { stream } = await client.stream(asked, scope);
-      response.writeHead(200, HEADERS[what](name));
+      const { stream, status, bodyHeaders } = await client.stream(
+        { ...asked, range: rangeOf(request) },
+        scope,
+      );
+      if (status === 416) {
+        stream.destroy();
+        isOutside = true;
+        const { "content-range": length } = bodyHeaders;
+        if (length) response.setHeader("content-range", length);
+        throw new InputError("Range: expected bytes that the file has, got others");
+      }
+      /** What went wrong at the service, not with the caller. */
+      let failure: unknown = null;
+      stream.on("data", (piece: Buffer) => (bytes += piece.length));
+      stream.on("error", (fault) => {
+        if (!scope.ended()) failure = failureOf(asked.row, fault);
+      });
+      response.writeHead(status, { ...HEADERS[what](name), ...bodyHeaders });
       // Breaks off for the caller where it breaks off at the service: a cut file must not look whole.
-      pipeline(stream, response, () => scope.end("done"));
+      pipeline(stream, response, (fault) => {
+        scope.end("done");
+        report(!fault ? "OK" : failure ? codeOf(publicError(failure)) : "REQUEST_CANCELLED");
+      });
     } catch (fault) {
       const error = withExtensions(publicError(fault), { requestId });
-      const { code, retryAfterSeconds } = error.extensions;
+      const { retryAfterSeconds } = error.extensions;
+      report(codeOf(error));
       if (retryAfterSeconds !== undefined) response.setHeader("retry-after", String(retryAfterSeconds));
-      response.writeHead(STATUSES[String(code)] ?? 502, JSON_TYPE);
+      response.writeHead(isOutside ? 416 : (STATUSES[codeOf(error)] ?? 502), JSON_TYPE);
       response.end(JSON.stringify({ errors: [error] }));
     }
   };
@@ -74,6 +114,8 @@ export function createDownloads({ client, server, names, publicError, places }: 
     return true;
   };
 }
+
+const codeOf = ({ extensions }: GraphQLError) => String(extensions["code"]);
 
 const NO_PLACE: Readonly<Record<NoPlace, () => UpstreamError>> = {
   "all taken": () =>

@@ -53,8 +53,16 @@ export function createRouter(settings: RouterSettings): Router {
   const allow = cors({
     origin: [...settings.origins],
     methods: ["GET", "POST"],
-    allowedHeaders: ["authorization", "content-type", "x-request-id", "traceparent"],
-    exposedHeaders: ["x-request-id", "content-disposition", "retry-after"],
+    allowedHeaders: ["authorization", "content-type", "x-request-id", "traceparent", "range", "if-range"],
+    exposedHeaders: [
+      "x-request-id",
+      "content-disposition",
+      "content-length",
+      "content-range",
+      "accept-ranges",
+      "etag",
+      "retry-after",
+    ],
     maxAge: 600,
   });
 

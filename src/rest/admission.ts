@@ -1,4 +1,5 @@
 import { UpstreamError } from "./errors.ts";
+import { createRequestBudget } from "./request-budget.ts";
 import { endedError, type RequestScope } from "./scope.ts";
 
 export interface AdmissionSettings {
@@ -10,9 +11,19 @@ export interface AdmissionSettings {
   readonly queue: number;
 }
 
+/** What one operation may ask of the service. */
+export interface OperationBounds {
+  /** Upstream requests at a time. */
+  readonly width: number;
+  /** Upstream requests in all, retries not counted. */
+  readonly requests: number;
+}
+
 /** An upstream request that waits for its turn. */
 interface Ticket {
   readonly admit: () => void;
+  /** How many places of the operation's answer wait for it now. */
+  readonly waiting: () => number;
 }
 
 /**
@@ -25,17 +36,40 @@ interface Lane {
   running: number;
   /** Requests that wait here and in the lanes below. */
   waiting: number;
-  /** In the order of their turns: tickets of an operation, or lanes that have something waiting and room for it. */
+  /** Lanes that have something waiting and room for it, in the order of their turns; or tickets of one operation. */
   readonly turns: Set<Ticket | Lane>;
 }
 
 /** The turns of one operation's upstream requests. */
 export interface OperationLane {
   /**
-   * Resolves when it is the turn of a request of this operation; the function that is given must be called when the
-   * request is over. Rejects when the scope ends before, and with `SERVICE_OVERLOADED` when too much waits already.
+   * A ticket for one upstream request, used again for its retries. It resolves when it is the request's turn; the
+   * function that is given must be called when the request is over. It rejects when the scope ends before, with
+   * `REQUEST_LIMIT_EXCEEDED` when the operation had its requests, and with `SERVICE_OVERLOADED` when too much waits.
    */
-  readonly enter: (row: { readonly method: string; readonly path: string }) => Promise<() => void>;
+  readonly ticketFor: (row: AskedRow, waiting?: () => number) => () => Promise<() => void>;
+}
+
+interface AskedRow {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** The next turn: of lanes the one in front, of an operation's tickets the one that most places wait for. */
+function nextTurn(turns: ReadonlySet<Ticket | Lane>): Ticket | Lane | null {
+  let best: Ticket | null = null;
+  for (const turn of turns) {
+    if (!("admit" in turn)) return turn;
+    if (!best || turn.waiting() > best.waiting()) best = turn;
+  }
+  return best;
+}
+
+/** How a ticket leaves its lane before its turn. */
+interface Drop {
+  readonly row: AskedRow;
+  readonly isRetry: boolean;
+  readonly reject: (fault: Error) => void;
 }
 
 const isReady = ({ running, width, turns }: Lane) => running < width && turns.size > 0;
@@ -51,7 +85,7 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
 
   /** Takes the next request out of a lane that is ready. */
   const next = (lane: Lane): Ticket => {
-    const [first] = lane.turns;
+    const first = nextTurn(lane.turns);
     if (!first) throw new TypeError("a lane without requests has no next one");
     lane.turns.delete(first);
     lane.running++;
@@ -65,6 +99,17 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
 
   const serve = (): void => {
     while (isReady(root)) next(root).admit();
+  };
+
+  let isServing = false;
+  /** Serves at the end of this tick: what is asked together is known then, and what most wait for goes first. */
+  const serveSoon = (): void => {
+    if (isServing) return;
+    isServing = true;
+    process.nextTick(() => {
+      isServing = false;
+      serve();
+    });
   };
 
   /** Puts a lane, and those above it, among the turns of their parents where they are ready, and out where they are not. */
@@ -99,58 +144,89 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
 
   /** Whether a new operation is refused: too much waits already, and its party has its share of that. */
   const refuses = (party: string): boolean => {
-    const own = parties.get(party)?.waiting ?? 0;
-    const isRefused = root.waiting >= queue && own >= queue / Math.max(1, parties.size);
-    if (isRefused) shed++;
-    return isRefused;
+    const hasItsShare = () =>
+      root.waiting >= queue && (parties.get(party)?.waiting ?? 0) >= queue / Math.max(1, parties.size);
+    if (!hasItsShare()) return false;
+    // Some may wait only for the end of this tick.
+    serve();
+    if (!hasItsShare()) return false;
+    shed++;
+    return true;
   };
 
   /** Opens the lane of an operation, which closes with its scope. */
-  const open = (scope: RequestScope, width: number): OperationLane => {
+  const open = (scope: RequestScope, { width, requests }: OperationBounds): OperationLane => {
     const partyLane = laneOf(scope.party);
     partyLane.operations++;
-    const tickets = new Map<Ticket, () => void>();
+    const budget = createRequestBudget(requests);
+    /** What waits. */
+    const tickets = new Map<Ticket, Drop>();
     const lane: Lane = { parent: partyLane, width, running: 0, waiting: 0, turns: new Set() };
     let hasBegun = false;
     scope.onEnd(() => {
       lane.turns.clear();
       add(lane, { waiting: -lane.waiting });
-      for (const drop of tickets.values()) drop();
+      for (const { row, reject } of tickets.values()) reject(endedError(row, scope, false));
       tickets.clear();
       if (--partyLane.operations === 0) parties.delete(scope.party);
     });
 
+    /** What has begun is carried on. */
+    const isRefused = () => !hasBegun && refuses(scope.party);
+
+    const refuseNewRequests = (): void => {
+      for (const [ticket, { isRetry, reject }] of tickets) {
+        if (isRetry) continue;
+        tickets.delete(ticket);
+        lane.turns.delete(ticket);
+        add(lane, { waiting: -1 });
+        reject(budget.refuse());
+      }
+    };
+
+    const enter = (row: AskedRow, waiting: () => number, isRetry: boolean): Promise<() => void> =>
+      new Promise((resolve, reject) => {
+        if (scope.ended()) return reject(endedError(row, scope, false));
+        if (!isRetry && budget.isSpent()) return reject(budget.refuse());
+        if (isRefused()) {
+          return reject(
+            new UpstreamError(
+              "SERVICE_OVERLOADED",
+              "The gateway has more to do than it can; try again later.",
+            ),
+          );
+        }
+        hasBegun = true;
+        const ticket: Ticket = {
+          waiting,
+          admit: () => {
+            tickets.delete(ticket);
+            if (!isRetry) budget.spend();
+            let isOver = false;
+            resolve(() => {
+              if (isOver) return;
+              isOver = true;
+              add(lane, { running: -1 });
+              serve();
+            });
+            if (budget.isSpent()) refuseNewRequests();
+          },
+        };
+        tickets.set(ticket, { row, isRetry, reject });
+        lane.turns.add(ticket);
+        add(lane, { waiting: 1 });
+        serveSoon();
+      });
+
     return {
-      enter: (row) =>
-        new Promise((resolve, reject) => {
-          if (scope.ended()) return reject(endedError(row, scope, false));
-          // What has begun is carried on.
-          if (!hasBegun && refuses(scope.party)) {
-            return reject(
-              new UpstreamError(
-                "SERVICE_OVERLOADED",
-                "The gateway has more to do than it can; try again later.",
-              ),
-            );
-          }
-          hasBegun = true;
-          const ticket: Ticket = {
-            admit: () => {
-              tickets.delete(ticket);
-              let isOver = false;
-              resolve(() => {
-                if (isOver) return;
-                isOver = true;
-                add(lane, { running: -1 });
-                serve();
-              });
-            },
-          };
-          tickets.set(ticket, () => reject(endedError(row, scope, false)));
-          lane.turns.add(ticket);
-          add(lane, { waiting: 1 });
-          serve();
-        }),
+      ticketFor: (row, waiting = () => 1) => {
+        let isRetry = false;
+        return () => {
+          const turn = enter(row, waiting, isRetry);
+          isRetry = true;
+          return turn;
+        };
+      },
     };
   };
 

@@ -1,6 +1,6 @@
-import { type AdmissionSettings, createAdmission } from "./admission.ts";
+import { type AdmissionSettings, createAdmission, type OperationBounds } from "./admission.ts";
 import { readAnswer } from "./answer.ts";
-import { readWhole } from "./body.ts";
+import { NotUnderstood, readWhole } from "./body.ts";
 import type { Command, Get } from "./endpoint.ts";
 import { Cancelled, UpstreamError } from "./errors.ts";
 import { failureOf } from "./failure.ts";
@@ -55,6 +55,10 @@ export interface UpstreamRequest<Answer> {
   readonly secret?: string | null;
   /** The token to send, where it is not the caller's; null for none. */
   readonly token?: string | null;
+  /** How many places of an operation's answer wait for this one now. */
+  readonly waiting?: (() => number) | undefined;
+  /** `Range` and `If-Range` of a download. */
+  readonly range?: Readonly<Record<string, string>> | null;
 }
 
 export type ReadPart<Part> = (response: StreamedResponse, onHeld: (bytes: number) => void) => Promise<Part>;
@@ -80,16 +84,20 @@ export function createClient(settings: ClientSettings) {
   const root = `${settings.upstreamUrl.pathname.replace(/\/+$/, "")}/api/v1/`;
 
   const wireRequest = (
-    { row, path, body = null, token }: UpstreamRequest<unknown>,
+    { row, path, body = null, token, range }: UpstreamRequest<unknown>,
     scope: RequestScope,
   ): WireRequest => ({
     method: row.method,
     path: root + path,
-    headers: headersOf(scope, {
-      token: token === undefined ? scope.token : token,
-      body,
-      form: row.answer.form,
-    }),
+    headers: {
+      ...headersOf(scope, {
+        token: token === undefined ? scope.token : token,
+        body,
+        form: row.answer.form,
+      }),
+      // A part of something compressed cannot be decompressed.
+      ...(range && { ...range, "accept-encoding": "identity" }),
+    },
     body,
     wantsBody: row.answer.form === "json",
   });
@@ -99,6 +107,7 @@ export function createClient(settings: ClientSettings) {
     { row }: UpstreamRequest<unknown>,
     scope: RequestScope,
     run: () => Promise<Part>,
+    outcomeOfPart: (part: Part) => string = () => "2xx",
   ): Promise<Part> => {
     const began = performance.now();
     const report = (outcome: string) =>
@@ -111,7 +120,7 @@ export function createClient(settings: ClientSettings) {
       });
     try {
       const part = await settings.trace(`${row.method} ${row.path}`, run);
-      report("2xx");
+      report(outcomeOfPart(part));
       return part;
     } catch (thrown) {
       const failure = scope.ended() ? endedError(row, scope, wasSent(thrown)) : failureOf(row, thrown);
@@ -134,35 +143,51 @@ export function createClient(settings: ClientSettings) {
     });
 
   const openOnce = (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> =>
-    observed(request, scope, async () => {
-      const response = await openStream(settings, wireRequest(request, scope), scope);
-      if (response.status < 300) return response;
-      const text = await readWhole(response.stream, MAX_ERROR_BYTES).catch(() => "");
-      throw refuse(request, scope, response, text.toString());
-    });
+    observed(
+      request,
+      scope,
+      async () => {
+        const response = await openStream(settings, wireRequest(request, scope), scope);
+        const { status, stream } = response;
+        if (status < 300 || (status === 416 && request.range)) {
+          const fault = faultOf(request, response);
+          if (fault) stream.destroy();
+          if (fault) throw fault;
+          return response;
+        }
+        const text = await readWhole(stream, MAX_ERROR_BYTES).catch(() => "");
+        throw refuse(request, scope, response, text.toString());
+      },
+      ({ status }) => (status < 300 ? "2xx" : `${status}`),
+    );
 
   return {
-    /** The upstream requests of a scope, at most `width` of them at a time. */
-    open: (scope: RequestScope, width: number): Upstream => {
-      const lane = admission.open(scope, width);
+    /** The upstream requests of a scope, within its bounds. */
+    open: (scope: RequestScope, bounds: OperationBounds): Upstream => {
+      const lane = admission.open(scope, bounds);
       const held = heldOf(scope);
-      const inTurn = async <Part>(row: Row<never, unknown>, send: () => Promise<Part>): Promise<Part> => {
-        const leave = await lane.enter(row);
-        try {
-          held.check();
-          return await resilience.attempt(send);
-        } finally {
-          leave();
-        }
+      /** Sends a request when it is its turn. The function that is given may be called again: a retry is no new request. */
+      const inTurn = <Part>({ row, waiting }: UpstreamRequest<unknown>, send: () => Promise<Part>) => {
+        const ticket = lane.ticketFor(row, waiting);
+        return async (): Promise<Part> => {
+          const leave = await ticket();
+          try {
+            held.check();
+            return await resilience.attempt(send);
+          } finally {
+            leave();
+          }
+        };
       };
       return {
         json: (request) => {
-          const send = () => inTurn(request.row, () => askOnce(request, scope, held));
+          const send = inTurn(request, () => askOnce(request, scope, held));
           return request.row.method === "GET" ? resilience.withRetry(scope, send) : send();
         },
         readPart: (request, read) =>
-          resilience.withRetry(scope, () =>
-            inTurn(request.row, async () => {
+          resilience.withRetry(
+            scope,
+            inTurn(request, async () => {
               const response = await openOnce(request, scope);
               try {
                 return await read(response, held.add);
@@ -187,6 +212,20 @@ export function createClient(settings: ClientSettings) {
     reach: () => transport.reach(),
     close: () => transport.close(),
   };
+}
+
+/** Why a response that is no error cannot be passed on; null when it can. */
+function faultOf({ row, range }: UpstreamRequest<unknown>, response: StreamedResponse): Error | null {
+  const { status, bodyHeaders, isHandedOver } = response;
+  if (isHandedOver) {
+    return new UpstreamError(
+      "UPSTREAM_BAD_RESPONSE",
+      "The service's application left the file to the web server in front of it. UPSTREAM_URL must name that web server, not the application.",
+      { upstream: { method: row.method, route: row.path, status } },
+    );
+  }
+  const isPart = status === 206;
+  return isPart && !(range && bodyHeaders["content-range"]) ? new NotUnderstood() : null;
 }
 
 const refuse = (

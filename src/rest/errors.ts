@@ -24,6 +24,8 @@ export interface UpstreamFacts {
   /** Which row was asked; `route` is the template, never the filled path. `status` is absent without an answer. */
   readonly upstream?: { readonly method: string; readonly route: string; readonly status?: number };
   readonly retryAfterSeconds?: number;
+  /** How many requests were not sent because the operation had its share. What they would have led to is not known. */
+  readonly unsentRequests?: number;
   /** The dotted name that led nowhere. */
   readonly reference?: string;
   /** A command that was sent and whose answer is unknown: it may have happened. */

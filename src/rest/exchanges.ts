@@ -4,57 +4,49 @@ import type { Command, Get } from "./endpoint.ts";
 import { UpstreamError } from "./errors.ts";
 import type { AnyRow, Server } from "./profile.ts";
 
-export interface ExchangeSettings {
-  readonly server: Server;
-  /** Most exchanges of one GraphQL request. */
-  readonly maxExchanges: number;
+/** What goes with a read beside its row and address. */
+interface ReadOptions {
+  readonly query?: Query | undefined;
+  /** How many places of the answer wait for it, at the moment of asking: the more, the sooner it goes. */
+  readonly waiting?: () => number;
 }
 
-/** What one GraphQL request may send to the service: rows as this server spells them, counted and bounded. */
+/** What one GraphQL request may send to the service: rows as this server spells them. */
 export interface Exchanges {
-  readonly ask: <At, Answer>(row: Get<At, Answer>, at: At, query?: Query) => Promise<Answer>;
-  readonly take: <At, Part>(row: Get<At, undefined>, at: At, read: ReadPart<Part>) => Promise<Part>;
+  /** Throws `UpstreamError` when there is no token to send. */
+  readonly requireToken: () => void;
+  readonly ask: <At, Answer>(row: Get<At, Answer>, at: At, options?: ReadOptions) => Promise<Answer>;
+  readonly take: <At, Part>(
+    row: Get<At, undefined>,
+    at: At,
+    read: ReadPart<Part>,
+    options?: ReadOptions,
+  ) => Promise<Part>;
   readonly send: <At, Answer, Body>(row: Command<At, Answer, Body>, at: At, body: Body) => Promise<Answer>;
   /** The same on behalf of somebody else, within the same bounds. */
   readonly as: (token: string) => Exchanges;
 }
 
-export function openExchanges(
-  upstream: Upstream,
-  token: string | null,
-  settings: ExchangeSettings,
-): Exchanges {
-  let spent = 0;
-
-  /** The row as this server spells it, when the caller may ask for it and the budget allows. */
-  const spend = <Row extends AnyRow>(row: Row, as: string | null): Row => {
-    const spelled = offered(settings.server, row);
-    if (as === null && !isAnonymous(row)) {
-      throw new UpstreamError(
-        "UNAUTHENTICATED",
-        "Expected the header `Authorization: token <token>`, got none that can be used. The mutation `login` gives a token.",
-      );
-    }
-    if (++spent > settings.maxExchanges) {
-      throw new UpstreamError(
-        "REQUEST_LIMIT_EXCEEDED",
-        `This operation needs more than ${settings.maxExchanges} requests to the service; ask for less at once.`,
-      );
-    }
+export function openExchanges(upstream: Upstream, token: string | null, server: Server): Exchanges {
+  /** The row as this server spells it, when the caller may ask for it. */
+  const allowed = <Row extends AnyRow>(row: Row, as: string | null): Row => {
+    const spelled = offered(server, row);
+    if (!isAnonymous(row)) requireToken(as);
     return spelled;
   };
 
   const exchangesOf = (as: string | null): Exchanges => ({
-    ask: async (row, at, query) => {
-      const spelled = spend(row, as);
-      return upstream.json({ row: spelled, path: spelled.fill(at) + searchOf(query), token: as });
+    requireToken: () => requireToken(as),
+    ask: async (row, at, { query, waiting } = {}) => {
+      const spelled = allowed(row, as);
+      return upstream.json({ row: spelled, path: spelled.fill(at) + searchOf(query), token: as, waiting });
     },
-    take: async (row, at, read) => {
-      const spelled = spend(row, as);
-      return upstream.readPart({ row: spelled, path: spelled.fill(at), token: as }, read);
+    take: async (row, at, read, { waiting } = {}) => {
+      const spelled = allowed(row, as);
+      return upstream.readPart({ row: spelled, path: spelled.fill(at), token: as, waiting }, read);
     },
     send: async (row, at, body) => {
-      const spelled = spend(row, as);
+      const spelled = allowed(row, as);
       return upstream.json({
         row: spelled,
         path: spelled.fill(at),
@@ -66,6 +58,14 @@ export function openExchanges(
     as: (other) => exchangesOf(other),
   });
   return exchangesOf(token);
+}
+
+function requireToken(token: string | null): void {
+  if (token !== null) return;
+  throw new UpstreamError(
+    "UNAUTHENTICATED",
+    "Expected the header `Authorization: token <token>`, got none that can be used. The mutation `login` gives a token.",
+  );
 }
 
 const isAnonymous = (row: AnyRow) => "anonymous" in row && row.anonymous;

@@ -7,8 +7,8 @@ import type { AnyRow } from "./profile.ts";
 export interface Asked {
   /** Filled path, query and, for a log, the window: what makes two reads the same. */
   readonly address: string;
-  /** Asks for this alone. */
-  readonly start: () => Promise<unknown>;
+  /** Asks for this alone; `waiting` tells how many places wait for it. */
+  readonly start: (waiting: () => number) => Promise<unknown>;
   /** Set when others of its kind may be answered with it: then the answer may hold no more than is needed. */
   readonly read: RunRead | null;
 }
@@ -30,13 +30,22 @@ export interface LoaderSettings {
  */
 export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderSettings) {
   const loaders = new Map<AnyRow, DataLoader<Asked, Started, string>>();
+  /** Lists that were asked for ahead of their reads, by what these have in common. */
+  const ahead = new Map<string, Promise<(read: RunRead) => unknown>>();
+  /** How many times each address was asked for. */
+  const timesAsked = new Map<string, number>();
+  const waitingFor =
+    (...asked: readonly Asked[]) =>
+    (): number =>
+      asked.reduce((sum, { address }) => sum + (timesAsked.get(address) ?? 0), 0);
 
   const loaderOf = (row: AnyRow) => {
     const known = loaders.get(row);
     if (known) return known;
     const alone = new Map<string, Promise<unknown>>();
-    const startAlone = ({ address, start }: Asked): Promise<unknown> => {
-      const answer = alone.get(address) ?? start();
+    const startAlone = (asked: Asked): Promise<unknown> => {
+      const { address, start } = asked;
+      const answer = alone.get(address) ?? start(waitingFor(asked));
       alone.set(address, answer);
       return answer;
     };
@@ -63,14 +72,31 @@ export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderS
     alone: (asked: Asked) => Promise<unknown>,
   ): Map<Asked, Promise<unknown>> =>
     new Map(
-      companies(batch, asked).flatMap((company) => {
+      companies(batch, asked, ahead).flatMap((company) => {
         const [first, ...others] = company;
-        const list = batch.ask(exchanges.ask, [first.read, ...others.map(({ read }) => read)]);
+        const waiting = waitingFor(...company.map(({ asked: each }) => each));
+        const list =
+          ahead.get(batch.common(first.read) ?? "") ??
+          batch.ask(
+            (row, at, query) => exchanges.ask(row, at, { query, waiting }),
+            [first.read, ...others.map(({ read }) => read)],
+          );
         const readSingles = () => Promise.all(company.map(({ asked: each }) => alone(each)));
         list.catch((fault: unknown) => learnFrom(batch, fault, readSingles));
         return company.map((each): [Asked, Promise<unknown>] => [each.asked, pick(list, each, alone)]);
       }),
     );
+
+  /** Starts the request that answers many reads such as this one, before they are known. */
+  const readAhead = (row: AnyRow, read: RunRead): void => {
+    const batch = batchOf(row);
+    const common = batch?.common(read);
+    if (!batch || common == null || ahead.has(common)) return;
+    const list = batch.ask((listRow, at, query) => exchanges.ask(listRow, at, { query }), [read]);
+    // Whoever it is for tells of its failure.
+    list.catch(() => {});
+    ahead.set(common, list);
+  };
 
   /** Where each record can be read although their list cannot, it is the question that the server does not take. */
   const learnFrom = (batch: Batch, fault: unknown, readSingles: () => Promise<unknown>): void => {
@@ -95,8 +121,14 @@ export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderS
     }
   };
 
-  /** The answer, shared with whoever asked for the same. */
-  return async (row: AnyRow, asked: Asked): Promise<unknown> => (await loaderOf(row).load(asked)).answer;
+  return {
+    /** The answer, shared with whoever asked for the same. */
+    share: async (row: AnyRow, asked: Asked): Promise<unknown> => {
+      timesAsked.set(asked.address, (timesAsked.get(asked.address) ?? 0) + 1);
+      return (await loaderOf(row).load(asked)).answer;
+    },
+    readAhead,
+  };
 }
 
 interface Member {
@@ -104,8 +136,12 @@ interface Member {
   readonly read: RunRead;
 }
 
-/** Reads that one request can answer: two or more, for one is answered as well by its own row. */
-function companies(batch: Batch, asked: readonly Asked[]): [Member, ...Member[]][] {
+/** Reads that one request can answer: two or more, for one is answered as well by its own row, unless the list is on its way. */
+function companies(
+  batch: Batch,
+  asked: readonly Asked[],
+  ahead: ReadonlyMap<string, unknown>,
+): [Member, ...Member[]][] {
   const byCommon = new Map<string, Member[]>();
   for (const each of asked) {
     const common = each.read && batch.common(each.read);
@@ -114,11 +150,11 @@ function companies(batch: Batch, asked: readonly Asked[]): [Member, ...Member[]]
     members.push({ asked: each, read: each.read });
     byCommon.set(common, members);
   }
-  return [...byCommon.values()].flatMap((members) => {
+  return [...byCommon].flatMap(([common, members]) => {
     const cuts: [Member, ...Member[]][] = [];
     for (let from = 0; from < members.length; from += batch.most) {
       const [first, ...others] = members.slice(from, from + batch.most);
-      if (first && others.length > 0) cuts.push([first, ...others]);
+      if (first && (others.length > 0 || ahead.has(common))) cuts.push([first, ...others]);
     }
     return cuts;
   });

@@ -1,16 +1,16 @@
 import type { Batch, Query, RunRead } from "./batches.ts";
-import type { Client } from "./client.ts";
+import type { OperationBounds } from "./admission.ts";
+import type { Client, ReadPart } from "./client.ts";
 import type { Command, Get } from "./endpoint.ts";
-import { type Exchanges, type ExchangeSettings, openExchanges, searchOf } from "./exchanges.ts";
+import { type Exchanges, openExchanges, searchOf } from "./exchanges.ts";
 import { createLoaders } from "./loaders.ts";
-import type { AnyRow } from "./profile.ts";
+import type { AnyRow, Server } from "./profile.ts";
 import type { LearnedRefusals } from "./learned.ts";
 import type { RequestScope } from "./scope.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./window.ts";
 
-export interface SessionSettings extends ExchangeSettings {
-  /** Most upstream requests of one GraphQL request at a time. */
-  readonly width: number;
+export interface SessionSettings extends OperationBounds {
+  readonly server: Server;
   readonly refusals: LearnedRefusals;
 }
 
@@ -24,11 +24,15 @@ export interface Wants {
 export interface Session {
   /** Whether lists take `limit` and `offset`. */
   readonly paging: boolean;
+  /** Throws `UpstreamError` when the caller has no token: then nothing is sent. */
+  readonly requireToken: () => void;
   /**
    * Reads a row. Whoever asks for the same address again shares the first answer, or the first error.
    * Rejects with `InputError` when a name cannot stand in a path, with `UpstreamError` otherwise.
    */
   read: <At, Answer>(row: Get<At, Answer>, at: At, wants?: Wants) => Promise<Answer>;
+  /** Starts the request by which this server answers many reads of a row such as this one, if it has one. */
+  readAhead: <At>(row: Get<At, unknown>, read: RunRead) => void;
   /** Reads part of a log, shared in the same way. */
   window: <At>(row: Get<At, undefined>, at: At, wanted: WindowRequest) => Promise<LogWindow>;
   /** Sends a command, once. What was read before is forgotten, also when it failed: it may have happened. */
@@ -38,7 +42,7 @@ export interface Session {
 }
 
 export function openSession(client: Client, scope: RequestScope, settings: SessionSettings): Session {
-  const { server, refusals, width } = settings;
+  const { server, refusals } = settings;
   const batchOf = (row: AnyRow): Batch | null => {
     const batch = server.batchOf(row);
     return batch && !refusals.has(scope.party, batch) ? batch : null;
@@ -47,37 +51,39 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
     createLoaders(exchanges, { batchOf, refuse: (batch) => refusals.learn(scope.party, batch) });
 
   const sessionOf = (exchanges: Exchanges): Session => {
-    let share = forget(exchanges);
+    let loaders = forget(exchanges);
     return {
       paging: server.paging,
+      requireToken: exchanges.requireToken,
       // The casts are true because a loader belongs to one row, and a row has one type of answer.
       read: async <At, Answer>(row: Get<At, Answer>, at: At, { query, part }: Wants = {}) => {
         const address = row.fill(at) + searchOf(query);
         const read = part ? { ...part, query } : null;
         const mayShare = read !== null && batchOf(row)?.common(read) != null;
-        const start = () => exchanges.ask(row, at, query);
-        return (await share(row, { address, start, read: mayShare ? read : null })) as Answer;
+        const start = (waiting: () => number) => exchanges.ask(row, at, { query, waiting });
+        return (await loaders.share(row, { address, start, read: mayShare ? read : null })) as Answer;
       },
+      readAhead: (row, read) => loaders.readAhead(row, read),
       window: async (row, at, wanted) => {
         const address = `${row.fill(at)} ${JSON.stringify(wanted)}`;
-        const start = () =>
-          exchanges.take(row, at, async ({ stream, contentType }, onHeld) => {
-            const part = await readWindow(stream, contentType, wanted);
-            onHeld(part.endByte - part.startByte);
-            return part;
-          });
-        return (await share(row, { address, start, read: null })) as LogWindow;
+        const readPart: ReadPart<LogWindow> = async ({ stream, contentType }, onHeld) => {
+          const part = await readWindow(stream, contentType, wanted);
+          onHeld(part.endByte - part.startByte);
+          return part;
+        };
+        const start = (waiting: () => number) => exchanges.take(row, at, readPart, { waiting });
+        return (await loaders.share(row, { address, start, read: null })) as LogWindow;
       },
       send: async (row, at, body) => {
         try {
           return await exchanges.send(row, at, body);
         } finally {
-          share = forget(exchanges);
+          loaders = forget(exchanges);
         }
       },
       as: (token) => sessionOf(exchanges.as(token)),
     };
   };
 
-  return sessionOf(openExchanges(client.open(scope, width), scope.token, settings));
+  return sessionOf(openExchanges(client.open(scope, settings), scope.token, server));
 }

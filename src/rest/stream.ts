@@ -70,14 +70,34 @@ export function openStream(
       const open = async (): Promise<StreamedResponse> => {
         const { statusCode: status = 0 } = response;
         if (status < 200) throw new NotUnderstood();
-        const stream = await decodeStream(response, encodingsOf(header("content-encoding")));
-        return { ...headOf(status, header), stream };
+        const encodings = encodingsOf(header("content-encoding"));
+        const stream = await decodeStream(response, encodings);
+        return {
+          ...headOf(status, header),
+          stream,
+          bodyHeaders: encodings.length === 0 ? bodyHeadersOf(header) : {},
+          isHandedOver:
+            HANDED_OVER.some((name) => header(name) !== null) && Number(header("content-length") ?? 0) === 0,
+        };
       };
       open().then(resolve, fail);
     });
     request.end();
   });
 }
+
+const BODY_HEADERS = ["content-length", "content-range", "accept-ranges", "etag", "last-modified"];
+
+const bodyHeadersOf = (header: (name: string) => string | null): Record<string, string> =>
+  Object.fromEntries(
+    BODY_HEADERS.flatMap((name) => {
+      const value = header(name);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
+
+/** By these an application tells nginx, or Apache and lighttpd, which file to send; they take the header out. */
+const HANDED_OVER = ["x-accel-redirect", "x-sendfile"];
 
 /** Ends a response in which the service falls silent. Where something waits to be read, it is the reader who is slow. */
 function endWhenSilent(response: IncomingMessage, idleTimeoutMs: number): void {

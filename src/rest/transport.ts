@@ -44,6 +44,10 @@ export interface WholeResponse extends ResponseHead {
 export interface StreamedResponse extends ResponseHead {
   /** The body as it comes, decompressed. Whoever is given it reads it to its end or destroys it. */
   readonly stream: Readable;
+  /** Headers that describe the bytes and parts of them; none when the stream is decompressed. */
+  readonly bodyHeaders: Readonly<Record<string, string>>;
+  /** Whether the body is empty because a web server in front was to send a file in its place. */
+  readonly isHandedOver: boolean;
 }
 
 /** Why there is no response. `wasSent` tells whether the service can have seen the request. */

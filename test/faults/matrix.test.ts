@@ -77,6 +77,8 @@ interface GraphQLOperation {
   readonly whole: object;
   readonly part: object;
   readonly nothing: object;
+  /** The data where 404 at the route says that the thing around it is not there. */
+  readonly missing?: object;
 }
 
 const GRAPHQL: Readonly<Record<Exclude<Operation, "download">, GraphQLOperation>> = {
@@ -95,6 +97,7 @@ const GRAPHQL: Readonly<Record<Exclude<Operation, "download">, GraphQLOperation>
     whole: { it: { internalId: "42", statuses: { nodes: [{ status: "CREATED" }] } }, ...aside },
     part: { it: { internalId: "42", statuses: null }, ...aside },
     nothing: { it: { internalId: "42", statuses: null }, ...onlyGateway },
+    missing: { it: null, ...aside },
   },
   "nested list": {
     route: /^GET .*jobs\/2\/statuses/,
@@ -144,11 +147,12 @@ async function askIt({ query, path, ...data }: GraphQLOperation, { ask }: Gatewa
     expect(answer.data).toEqual(data.whole);
     return { came: "ok", isUnknown: false, told: null };
   }
-  expect(answer.data).toEqual(data[left]);
   const ours = errors.filter((error) => error.path?.[0] === "it");
+  const isMissing = data.missing !== undefined && ours[0]?.extensions["code"] === "NOT_FOUND";
+  expect(answer.data).toEqual(isMissing ? data.missing : data[left]);
   expect(errors).toHaveLength(left === "part" ? ours.length : errors.length);
   expect(ours).toHaveLength(1);
-  if (left === "part") expect(ours[0]?.path).toEqual(path);
+  if (left === "part") expect(ours[0]?.path).toEqual(isMissing ? ["it"] : path);
   const { extensions = {} } = ours[0] ?? {};
   expect(Object.keys(extensions).filter((fact) => !FACTS.has(fact))).toEqual([]);
   return {

@@ -218,7 +218,7 @@ describe("pages of other origins", () => {
     expect(headers.get("access-control-allow-origin")).toBe(APP);
     expect(headers.get("access-control-allow-methods")).toBe("GET,POST");
     expect(headers.get("access-control-allow-headers")).toBe(
-      "authorization,content-type,x-request-id,traceparent",
+      "authorization,content-type,x-request-id,traceparent,range,if-range",
     );
     expect(headers.has("access-control-allow-credentials")).toBe(false);
     expect((await preflight("https://evil.example")).headers.has("access-control-allow-origin")).toBe(false);

@@ -335,20 +335,20 @@ describe("a list that fails", () => {
     }
   });
 
-  test("because the caller may not read it is FORBIDDEN at each link, with one request", async () => {
+  test("because the caller may not read it is FORBIDDEN once for all links, with one request", async () => {
     const message = "You do not have permission to perform this action.";
     const { ask, calls } = await startBuilds({ byIds: () => ({ json: { detail: message }, status: 403 }) });
     const answer = await ask(buildsOf(3));
     expect(buildsIn(answer)).toEqual([null, null, null]);
-    expect(errorsOf(answer)).toEqual(
-      upTo(3).map((id, index) => ({
-        at: `project.experiments.nodes.${index}.buildJob`,
+    expect(errorsOf(answer)).toEqual([
+      {
+        at: "project.experiments.nodes.0.buildJob",
         code: "FORBIDDEN",
         message,
-        reference: `ada.mnist.builds.${id}`,
         upstream: { method: "GET", route: "{owner}/{project}/builds", status: 403 },
-      })),
-    );
+        paths: [0, 1, 2].map((index) => ["project", "experiments", "nodes", index, "buildJob"]),
+      },
+    ]);
     expect(calls()).toEqual([byIds(upTo(3))]);
   });
 });
@@ -617,7 +617,18 @@ describe("callers", () => {
     expect(ada).toEqual({ data: { project: { a: run, b: run } } });
     expect(again).toEqual(ada);
     expect(linus?.data).toEqual({ project: { a: null, b: null } });
-    expect(linus?.errors?.map(({ extensions }) => extensions["code"])).toEqual(["FORBIDDEN", "FORBIDDEN"]);
+    expect(linus?.errors).toMatchObject([
+      {
+        path: ["project", "a"],
+        extensions: {
+          code: "FORBIDDEN",
+          paths: [
+            ["project", "a"],
+            ["project", "b"],
+          ],
+        },
+      },
+    ]);
   });
 });
 

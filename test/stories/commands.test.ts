@@ -265,7 +265,8 @@ function addressOf(command: Command) {
   const name = nameOf(command);
   const kind = kindOf(command);
   const [, mutation, path] = command;
-  const uniqueName = /"([^"]+)"/.exec(mutation)?.[1];
+  // Of an experiment the address does not tell the name: it may hold a group's number.
+  const uniqueName = kind === "Experiment" ? undefined : /"([^"]+)"/.exec(mutation)?.[1];
   if (name === "deleteUser") {
     return {
       selection: "{ deletedId deletedUsername }",
@@ -288,13 +289,13 @@ function addressOf(command: Command) {
     return { selection: `{ deletedId ${ofProject} }`, told: { deletedId: idOf(command), project } };
   }
   return {
-    selection: `{ ${fieldOf(command)} { __typename id internalId uniqueName ${ofProject} } }`,
+    selection: `{ ${fieldOf(command)} { __typename id internalId ${uniqueName ? "uniqueName" : ""} ${ofProject} } }`,
     told: {
       [fieldOf(command)]: {
         __typename: kind,
         id: idOf(command),
         internalId: path.split("/")[3],
-        uniqueName,
+        ...(uniqueName && { uniqueName }),
         project,
       },
     },
@@ -423,8 +424,8 @@ describe("what is selected beyond the address is read once, after the command", 
     };
     const post = "POST ada/mnist/experiments/3/metrics";
 
-    expect(await record("uniqueName")).toEqual({
-      data: { done: { metric, experiment: { uniqueName: "ada.mnist.3" } } },
+    expect(await record("internalId")).toEqual({
+      data: { done: { metric, experiment: { internalId: "3" } } },
     });
     expect(inOrder(service)).toEqual([post]);
     expect(await record("lastMetric { name value }")).toEqual({
@@ -433,16 +434,20 @@ describe("what is selected beyond the address is read once, after the command", 
     expect(inOrder(service)).toEqual([post, post, "GET ada/mnist/experiments/3/"]);
   });
 
-  test("the dotted name of an experiment that was named by its id: it may lie in a group", async () => {
+  test("the dotted name of an experiment, however the caller named it: it may lie in a group", async () => {
     const service = await startFake(({ method }) =>
       method === "GET" ? { json: { id: 3, unique_name: "ada.mnist.2.3" } } : { text: "" },
     );
     const { ask } = await startGateway({ upstream: service });
-    const id = idOf(commandCalled("stopExperiment"));
-    expect(await ask(`mutation { stopExperiment(id: "${id}") { experiment { uniqueName } } }`)).toEqual({
-      data: { stopExperiment: { experiment: { uniqueName: "ada.mnist.2.3" } } },
-    });
-    expect(inOrder(service)).toEqual(["POST ada/mnist/experiments/3/stop", "GET ada/mnist/experiments/3/"]);
+    const names = [idOf(commandCalled("stopExperiment")), "ada.mnist.3", "ada.mnist.7.3"];
+    for (const id of names) {
+      expect(await ask(`mutation { stopExperiment(id: "${id}") { experiment { uniqueName } } }`)).toEqual({
+        data: { stopExperiment: { experiment: { uniqueName: "ada.mnist.2.3" } } },
+      });
+    }
+    expect(inOrder(service)).toEqual(
+      names.flatMap(() => ["POST ada/mnist/experiments/3/stop", "GET ada/mnist/experiments/3/"]),
+    );
   });
 
   test("an update reads nothing: its answer is the record", async () => {
@@ -487,7 +492,7 @@ describe("what is selected beyond the address is read once, after the command", 
   });
 });
 
-describe("a record that cannot be read after its command is one null and one error, and the rest is there", () => {
+describe("a record that cannot be read after its command is one error, and what its address tells is there", () => {
   const crashed = (at: string, route: string) =>
     failure(at, "UPSTREAM_ERROR", "The service answered 500.", {
       upstream: { method: "GET", route, status: 500 },
@@ -501,12 +506,22 @@ describe("a record that cannot be read after its command is one null and one err
     const { ask } = await startGateway({ upstream: await startUnreadable() });
     const field = fieldOf(command);
     const answer = await ask(
-      `mutation { done: ${command[1]} { known: ${field} { id } ${field} { id status description } } }`,
+      `mutation { done: ${command[1]} { known: ${field} { id status } ${field} { id rawStatus description } } }`,
     );
     const route = routeOf(command).replace(/\{id\}\/.*$/, "{id}/");
     expect(whole(answer)).toEqual({
-      data: { done: { known: { id: idOf(command) }, [field]: null } },
-      errors: [crashed(`done.${field}`, route)],
+      // A status is never null, so it takes its record with it.
+      data: { done: { known: null, [field]: { id: idOf(command), rawStatus: null, description: null } } },
+      errors: [
+        {
+          ...crashed(`done.${field}.rawStatus`, route),
+          paths: [
+            ["done", field, "rawStatus"],
+            ["done", field, "description"],
+            ["done", "known"],
+          ],
+        },
+      ],
     });
   });
 
@@ -532,11 +547,11 @@ describe("a record that cannot be read after its command is one null and one err
       data: {
         done: {
           known: { internalId: "77" },
-          experiment: null,
+          experiment: { isClone: null },
           source: { id: globalId("Experiment", "ada/mnist/3") },
         },
       },
-      errors: [crashed("done.experiment", "{owner}/{project}/experiments/{id}/")],
+      errors: [crashed("done.experiment.isClone", "{owner}/{project}/experiments/{id}/")],
     });
   });
 
@@ -547,8 +562,8 @@ describe("a record that cannot be read after its command is one null and one err
       `mutation { done: ${mutation} { known: experiment { internalId } experiment { description } } }`,
     );
     expect(whole(answer)).toEqual({
-      data: { done: { known: { internalId: "3" }, experiment: null } },
-      errors: [crashed("done.experiment", "{owner}/{project}/experiments/{id}/")],
+      data: { done: { known: { internalId: "3" }, experiment: { description: null } } },
+      errors: [crashed("done.experiment.description", "{owner}/{project}/experiments/{id}/")],
     });
   });
 
@@ -606,10 +621,10 @@ describe("a clone", () => {
             user { username } project { uniqueName } experimentGroup { id } buildJob { id }
             original { id uniqueName }
           }
-          source { id internalId uniqueName }
+          source { id internalId }
         }
       }`);
-      const source = { id: globalId("Experiment", "ada/mnist/3"), uniqueName: "ada.mnist.3" };
+      const source = { id: globalId("Experiment", "ada/mnist/3") };
       expect(answer).toEqual({
         data: {
           done: {
@@ -634,7 +649,7 @@ describe("a clone", () => {
               project: { uniqueName: "ada.mnist" },
               experimentGroup: null,
               buildJob: null,
-              original: source,
+              original: { ...source, uniqueName: "ada.mnist.3" },
             },
             source: { ...source, internalId: "3" },
           },
@@ -676,7 +691,7 @@ describe("a clone", () => {
     const answer = await ask(`mutation {
       resumeExperiment(id: "ada.mnist.2.3") {
         experiment { id uniqueName experimentGroup { id } original { id uniqueName } }
-        source { uniqueName }
+        source { internalId }
       }
     }`);
     expect(answer).toEqual({
@@ -688,7 +703,7 @@ describe("a clone", () => {
             experimentGroup: { id: globalId("Group", "ada/mnist/2") },
             original: { id: globalId("Experiment", "ada/mnist/3"), uniqueName: "ada.mnist.2.3" },
           },
-          source: { uniqueName: "ada.mnist.2.3" },
+          source: { internalId: "3" },
         },
       },
     });
@@ -1337,7 +1352,11 @@ describe("a command that cannot have happened is not said to be of unknown outco
     }`);
     expect(whole(answer)).toEqual({
       data: { a: { __typename: "StopExperimentPayload" }, b: null },
-      errors: [failure("b", "REQUEST_LIMIT_EXCEEDED", expect.stringContaining("more than 1 requests"))],
+      errors: [
+        failure("b", "REQUEST_LIMIT_EXCEEDED", expect.stringContaining("more than 1 requests"), {
+          unsentRequests: 1,
+        }),
+      ],
     });
     expect(inOrder(service)).toEqual(["POST ada/mnist/experiments/3/stop"]);
   });

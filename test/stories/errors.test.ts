@@ -724,7 +724,7 @@ test("an operation that needs more requests than one may cause gets what its bud
         message: "This operation needs more than 2 requests to the service; ask for less at once.",
         locations: [{ line: 4, column: 7 }],
         path: ["c"],
-        extensions: { code: "REQUEST_LIMIT_EXCEEDED", requestId: "story-1" },
+        extensions: { code: "REQUEST_LIMIT_EXCEEDED", unsentRequests: 1, requestId: "story-1" },
       },
     ],
   });
@@ -742,7 +742,8 @@ describe("the depth of an operation", () => {
       `{ experiment(id: "ada.mnist.42") { ...P } } fragment P on Experiment { project { name } }`,
     ],
   ])("may be the limit: %s", async (_, query) => {
-    const { ask } = await startGateway({ upstream: await startRecords({}), env });
+    const service = await startRecords({ "ada/mnist/experiments/42/": EXPERIMENT });
+    const { ask } = await startGateway({ upstream: service, env });
     expect(await ask(query)).toEqual({ data: { experiment: { project: { name: "mnist" } } } });
   });
 

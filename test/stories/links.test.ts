@@ -15,7 +15,7 @@ const told = (
     }))
     .toSorted((a, b) => `${a.path}`.localeCompare(`${b.path}`));
 
-test("a dangling, a forbidden and a failing link are one null and one error each, and everything else is there", async () => {
+test("a dangling link is null, a forbidden and a failing one keep what their names tell, with one error each", async () => {
   const service = await startFake(({ path }) => {
     if (path.endsWith("experiments/3/")) {
       return {
@@ -43,8 +43,9 @@ test("a dangling, a forbidden and a failing link are one null and one error each
           dockerfile
         }
         experimentGroup {
-          status
+          uniqueName
           concurrency
+          rawStatus
         }
         original {
           status
@@ -54,11 +55,18 @@ test("a dangling, a forbidden and a failing link are one null and one error each
     }
   `);
   expect(data).toEqual({
-    experiment: { status: "RUNNING", buildJob: null, experimentGroup: null, original: null },
+    experiment: {
+      status: "RUNNING",
+      buildJob: null,
+      experimentGroup: { uniqueName: "ada.mnist.2", concurrency: null, rawStatus: null },
+      // A status is never null: it takes its run with it.
+      original: null,
+    },
   });
   expect(told(errors)).toEqual([
     { path: "experiment.buildJob", code: "NOT_FOUND", reference: "ada.mnist.builds.7" },
-    { path: "experiment.experimentGroup", code: "UPSTREAM_ERROR", reference: "ada.mnist.2" },
+    // Two fields of the group are null for one reason.
+    { path: "experiment.experimentGroup.concurrency", code: "UPSTREAM_ERROR", reference: "ada.mnist.2" },
     { path: "experiment.original", code: "FORBIDDEN", reference: "bob.secret.1" },
   ]);
 });

@@ -145,7 +145,7 @@ test("the nested graph asks no address twice, though its build and machines are 
   ]);
 });
 
-test("what an address tells costs no request", async () => {
+test("a look-up reads the record even when its address tells all that is selected", async () => {
   const { ask, calls } = await startDemoGateway();
   const { data, errors } = await ask(/* GraphQL */ `
     {
@@ -193,7 +193,13 @@ test("what an address tells costs no request", async () => {
     job: { uniqueName: "ada.mnist.jobs.1" },
     project: { uniqueName: "ada.mnist", group: { internalId: "1" } },
   });
-  expect(calls()).toEqual([]);
+  expect(calls()).toEqual([
+    "GET ada/mnist/builds/1/",
+    "GET ada/mnist/experiments/42/",
+    "GET ada/mnist/groups/1/",
+    "GET ada/mnist/jobs/1/",
+    "GET cluster/",
+  ]);
 });
 
 test("a selection of a list alone does not ask for the record", async () => {

@@ -1,0 +1,200 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect, test, vi } from "vitest";
+import { listen, type Seen, startFake, startGateway, type Told } from "../harness.ts";
+import { readRecording } from "../harness-replay.ts";
+import { PATIENT } from "../patience.ts";
+
+const FILE = Buffer.from("0123456789");
+const PATH = `/downloads/${Buffer.from("Experiment:ada/mnist/42").toString("base64url")}/outputs`;
+
+/** A server that knows ranges, as nginx does. */
+function ranged({ headers }: Seen): Told {
+  const described = {
+    etag: '"v1"',
+    "last-modified": "Sat, 21 Nov 2026 10:00:00 GMT",
+    "accept-ranges": "bytes",
+  };
+  const isSame = headers["if-range"] === undefined || headers["if-range"] === '"v1"';
+  const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(`${headers["range"]}`) ?? [];
+  if (!from || !isSame) return { text: FILE, headers: described };
+  if (Number(from) >= FILE.length)
+    return { text: "", status: 416, headers: { "content-range": `bytes */${FILE.length}` } };
+  const end = to ? Number(to) : FILE.length - 1;
+  return {
+    text: FILE.subarray(Number(from), end + 1),
+    status: 206,
+    headers: {
+      ...described,
+      "content-length": `${end + 1 - Number(from)}`,
+      "content-range": `bytes ${from}-${end}/${FILE.length}`,
+    },
+  };
+}
+
+async function startDownloads(answer: (seen: Seen) => Told | undefined) {
+  const service = await startFake(answer);
+  const gateway = await startGateway({ upstream: service });
+  const take = async (headers: Record<string, string> = {}) => {
+    const response = await fetch(gateway.url + PATH, {
+      headers: { authorization: "token t0ken", ...headers },
+    });
+    return { status: response.status, headers: response.headers, body: await response.text() };
+  };
+  return { ...gateway, service, take };
+}
+
+const facts = (headers: Headers) =>
+  Object.fromEntries(
+    ["content-length", "content-range", "accept-ranges", "etag"].map((name) => [name, headers.get(name)]),
+  );
+
+describe("a download", () => {
+  test("tells how long it is, and that parts of it can be had", async () => {
+    const { take } = await startDownloads((seen) => {
+      const told = ranged(seen);
+      return { ...told, headers: { ...told.headers, "content-length": `${FILE.length}` } };
+    });
+    const { status, headers, body } = await take();
+    expect([status, body]).toEqual([200, "0123456789"]);
+    expect(facts(headers)).toEqual({
+      "content-length": "10",
+      "content-range": null,
+      "accept-ranges": "bytes",
+      etag: '"v1"',
+    });
+  });
+
+  test("that was decompressed on its way tells no length, and no ranges", async () => {
+    const { take } = await startDownloads(() => ({
+      text: gzipSync(FILE),
+      headers: { "content-encoding": "gzip", "accept-ranges": "bytes", etag: '"v1"' },
+    }));
+    const { status, headers, body } = await take();
+    expect([status, body]).toEqual([200, "0123456789"]);
+    expect(Object.values(facts(headers))).toEqual([null, null, null, null]);
+  });
+
+  test("gives the part that was asked for", async () => {
+    const { take, service } = await startDownloads(ranged);
+    const { status, headers, body } = await take({ range: "bytes=2-5", "if-range": '"v1"' });
+    expect([status, body]).toEqual([206, "2345"]);
+    expect(facts(headers)).toMatchObject({ "content-length": "4", "content-range": "bytes 2-5/10" });
+    expect(service.seen()[0]?.headers).toMatchObject({
+      range: "bytes=2-5",
+      "if-range": '"v1"',
+      "accept-encoding": "identity",
+    });
+  });
+
+  test("gives the whole file when it is another one than before", async () => {
+    const { take } = await startDownloads(ranged);
+    const { status, body } = await take({ range: "bytes=2-5", "if-range": '"v0"' });
+    expect([status, body]).toEqual([200, "0123456789"]);
+  });
+
+  test("has 416 for a part that the file has not, and says how long it is", async () => {
+    const { take } = await startDownloads(ranged);
+    const { status, headers, body } = await take({ range: "bytes=10-" });
+    expect(status).toBe(416);
+    expect(headers.get("content-range")).toBe("bytes */10");
+    expect(JSON.parse(body)).toMatchObject({ errors: [{ extensions: { code: "BAD_USER_INPUT" } }] });
+  });
+
+  test.each([
+    ["several ranges", { range: "bytes=0-1,4-5" }],
+    ["another unit", { range: "lines=1-2" }],
+    ["a condition that is none", { range: "bytes=2-5", "if-range": "whenever" }],
+  ])("is whole where the service is not asked for a part: %s", async (_, headers) => {
+    const { take, service } = await startDownloads(ranged);
+    expect(await take(headers)).toMatchObject({ status: 200, body: "0123456789" });
+    expect(service.seen()[0]?.headers).not.toHaveProperty("range");
+  });
+
+  test.each<[string, Told, Record<string, string>]>([
+    [
+      "a part that nobody asked for",
+      { text: "2345", status: 206, headers: { "content-range": "bytes 2-5/10" } },
+      {},
+    ],
+    [
+      "a part that is compressed",
+      {
+        text: gzipSync("2345"),
+        status: 206,
+        headers: { "content-range": "bytes 2-5/10", "content-encoding": "gzip" },
+      },
+      { range: "bytes=2-5" },
+    ],
+    ["a part without its place", { text: "2345", status: 206 }, { range: "bytes=2-5" }],
+  ])("does not pass on %s", async (_, told, headers) => {
+    const { take } = await startDownloads(() => told);
+    const { status, body } = await take(headers);
+    expect(status).toBe(502);
+    expect(JSON.parse(body)).toMatchObject({ errors: [{ extensions: { code: "UPSTREAM_BAD_RESPONSE" } }] });
+  });
+
+  test("that the application leaves to a web server which is not there is no empty success", async () => {
+    const [accel] = readRecording("0.2.0-reads").flatMap(
+      ({ responseHeaders }) => responseHeaders["x-accel-redirect"] ?? [],
+    );
+    if (!accel) throw new TypeError("no such answer was recorded");
+    const { take } = await startDownloads(() => ({
+      text: "",
+      headers: { "content-length": "0", "x-accel-redirect": accel },
+    }));
+    const { status, body } = await take();
+    expect(status).toBe(502);
+    expect(JSON.parse(body)).toMatchObject({
+      errors: [
+        {
+          message: expect.stringContaining("UPSTREAM_URL must name that web server"),
+          extensions: {
+            code: "UPSTREAM_BAD_RESPONSE",
+            upstream: { method: "GET", route: "{owner}/{project}/experiments/{id}/outputs", status: 200 },
+          },
+        },
+      ],
+    });
+    expect(body).not.toContain(accel);
+  });
+
+  test("is told in a line of the log and in the metrics, with its bytes", async () => {
+    const { take, url, logged } = await startDownloads(({ path }) =>
+      path.endsWith("outputs") ? { text: FILE } : undefined,
+    );
+    await take({ "x-request-id": "story-1" });
+    await fetch(`${url}${PATH.replace("outputs", "logs")}`, { headers: { authorization: "token t0ken" } });
+    await fetch(`${url}/downloads/bm9uZQ/logs`);
+    const lines = logged()
+      .split("\n")
+      .filter((line) => line.includes('"msg":"download"'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines).toMatchObject([
+      { level: 30, requestId: "story-1", what: "outputs", code: "OK", bytes: 10, ms: expect.any(Number) },
+      { what: "logs", code: "NOT_FOUND", bytes: 0 },
+      { what: "logs", code: "BAD_USER_INPUT", bytes: 0 },
+    ]);
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    const counted = metrics.split("\n").filter((line) => line.startsWith("rungraph_download"));
+    expect(counted.toSorted()).toEqual([
+      'rungraph_download_bytes_total{what="logs"} 0',
+      'rungraph_download_bytes_total{what="outputs"} 10',
+      'rungraph_downloads_total{what="logs",code="BAD_USER_INPUT"} 1',
+      'rungraph_downloads_total{what="logs",code="NOT_FOUND"} 1',
+      'rungraph_downloads_total{what="outputs",code="OK"} 1',
+    ]);
+  });
+
+  test("that breaks off at the service is told with its code", async () => {
+    const url = await listen((_, response) => {
+      response.writeHead(200, { "content-length": "100" });
+      response.write("0123456789", () => response.destroy());
+    });
+    const gateway = await startGateway({ upstream: { url } });
+    const response = await fetch(gateway.url + PATH, { headers: { authorization: "token t0ken" } });
+    expect(response.headers.get("content-length")).toBe("100");
+    await expect(response.text()).rejects.toThrow();
+    await vi.waitUntil(() => gateway.logged().includes('"msg":"download"'), PATIENT);
+    expect(gateway.logged()).toContain('"code":"UPSTREAM_UNAVAILABLE","bytes":10');
+  });
+});

@@ -1,0 +1,316 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startDemo } from "../../src/demo/service.ts";
+import { startRounds } from "../harness-rounds.ts";
+import { type Answer, startFake, startGateway, startRecords, type Told, tokenOf } from "../harness.ts";
+
+const idOf = (text: string) => Buffer.from(text).toString("base64url");
+
+/** Code and place of each error, and the other places where there are several. */
+const told = ({ errors = [] }: Answer<unknown>) =>
+  errors.map(({ path, extensions: { code, paths } }) => ({
+    at: path?.join("."),
+    code,
+    ...(paths ? { paths: (paths as readonly (readonly string[])[]).map((each) => each.join(".")) } : {}),
+  }));
+
+describe("a name is what the service wrote, whatever the caller wrote", () => {
+  const RECORDS = {
+    "ada/mnist/experiments/12/": { id: 12, unique_name: "ada.mnist.1.12" },
+    "ada/mnist/experiments/12/jobs/7/": { id: 7, unique_name: "ada.mnist.1.12.7.master" },
+  };
+
+  test.each([
+    ["without its group", `experiment(id: "ada.mnist.12")`, "ada.mnist.1.12"],
+    ["with a wrong group", `experiment(id: "ada.mnist.99.12")`, "ada.mnist.1.12"],
+    ["by its global id", `experiment(id: "${idOf("Experiment:ada/mnist/12")}")`, "ada.mnist.1.12"],
+    ["a job with a wrong role", `experimentJob(id: "ada.mnist.12.7.worker")`, "ada.mnist.1.12.7.master"],
+  ])("%s", async (_, field, name) => {
+    const { ask } = await startGateway({ upstream: await startRecords(RECORDS) });
+    expect(await ask(`{ it: ${field} { uniqueName } }`)).toEqual({ data: { it: { uniqueName: name } } });
+  });
+
+  test("of representations only where the address does not tell it is a record read", async () => {
+    const service = await startRecords(RECORDS);
+    const { ask } = await startGateway({ upstream: service });
+    const answer = await ask(
+      `query ($of: [_Any!]!) { _entities(representations: $of) { ... on Run { uniqueName } ... on ExperimentJob { uniqueName } } }`,
+      {
+        of: [
+          { __typename: "Experiment", uniqueName: "ada.mnist.99.12" },
+          { __typename: "Experiment", uniqueName: "ada.mnist.4242" },
+          { __typename: "ExperimentJob", uniqueName: "ada.mnist.12.7.worker" },
+          { __typename: "Job", uniqueName: "ada.mnist.jobs.3" },
+          { __typename: "Group", uniqueName: "ada.mnist.1" },
+        ],
+      },
+    );
+    expect(answer.data).toEqual({
+      _entities: [
+        { uniqueName: "ada.mnist.1.12" },
+        null,
+        { uniqueName: "ada.mnist.1.12.7.master" },
+        { uniqueName: "ada.mnist.jobs.3" },
+        { uniqueName: "ada.mnist.1" },
+      ],
+    });
+    expect(told(answer as Answer<unknown>)).toEqual([{ at: "_entities.1", code: "NOT_FOUND" }]);
+    expect(service.calls()).toEqual([
+      "GET ada/mnist/experiments/12/",
+      "GET ada/mnist/experiments/12/jobs/7/",
+      "GET ada/mnist/experiments/4242/",
+    ]);
+  });
+});
+
+const LOOK_UPS: readonly (readonly [field: string, call: string])[] = [
+  [`experiment(id: "a.b.9")`, "a/b/experiments/9/"],
+  [`job(id: "a.b.jobs.9")`, "a/b/jobs/9/"],
+  [`buildJob(id: "a.b.builds.9")`, "a/b/builds/9/"],
+  [`group(id: "a.b.9")`, "a/b/groups/9/"],
+  [`experimentJob(id: "a.b.9.8.master")`, "a/b/experiments/9/jobs/8/"],
+  [`node(name: "n")`, "cluster/"],
+  [`run(id: "${idOf("Job:a/b/9")}")`, "a/b/jobs/9/"],
+  [`entity(id: "${idOf("Group:a/b/9")}")`, "a/b/groups/9/"],
+  [`cluster`, "cluster/"],
+];
+
+describe("a look-up of what is not there", () => {
+  test.each(LOOK_UPS)("is NOT_FOUND although only the id is selected: %s", async (field, call) => {
+    const service = await startFake(({ path }) =>
+      path.endsWith("cluster/") && field.startsWith("node") ? { json: { nodes: [] } } : undefined,
+    );
+    const { ask } = await startGateway({ upstream: service });
+    const answer = (await ask(`{ it: ${field} { id } }`)) as Answer<unknown>;
+    expect(answer.data).toEqual({ it: null });
+    expect(told(answer)).toEqual([{ at: "it", code: "NOT_FOUND" }]);
+    expect(service.calls()).toEqual([`GET ${call}`]);
+  });
+
+  test.each([...LOOK_UPS.map(([field]) => field), `project(owner: "a", name: "b")`])(
+    "is UNAUTHENTICATED without a token, and nothing is sent: %s",
+    async (field) => {
+      const service = await startRecords({});
+      const { ask } = await startGateway({ upstream: service, token: null });
+      const answer = (await ask(`{ it: ${field} { id } }`)) as Answer<unknown>;
+      expect(answer.data).toEqual({ it: null });
+      expect(told(answer)).toEqual([{ at: "it", code: "UNAUTHENTICATED" }]);
+      expect(service.calls()).toEqual([]);
+    },
+  );
+
+  test("by number in a project or an experiment, and one of several ids", async () => {
+    const service = await startRecords({ "a/b/experiments/1/": { id: 1 } });
+    const { ask } = await startGateway({ upstream: service });
+    const answer = await ask(`{
+      project(owner: "a", name: "b") { there: experiment(internalId: 1) { id job(internalId: 8) { id } } gone: job(internalId: 9) { id } }
+      entities(ids: ["${idOf("Experiment:a/b/1")}", "${idOf("BuildJob:a/b/9")}", "${idOf("Project:a/b")}"]) { id }
+    }`);
+    expect(answer.data).toEqual({
+      project: { there: { id: idOf("Experiment:a/b/1"), job: null }, gone: null },
+      entities: [{ id: idOf("Experiment:a/b/1") }, null, { id: idOf("Project:a/b") }],
+    });
+    expect(told(answer as Answer<unknown>).map(({ at }) => at)).toEqual(
+      expect.arrayContaining(["project.there.job", "project.gone", "entities.1"]),
+    );
+  });
+
+  test("is told at the look-up when a list below it says so; a list that is there is enough", async () => {
+    const service = await startRecords({ "a/b/experiments/1/statuses": { count: 0, results: [] } });
+    const { ask } = await startGateway({ upstream: service });
+    const answer = await ask(`{
+      there: experiment(id: "a.b.1") { id statuses { totalCount } }
+      gone: experiment(id: "a.b.9") { id statuses { totalCount } }
+    }`);
+    expect(answer.data).toEqual({
+      there: { id: idOf("Experiment:a/b/1"), statuses: { totalCount: 0 } },
+      gone: null,
+    });
+    expect(told(answer as Answer<unknown>)).toEqual([{ at: "gone", code: "NOT_FOUND" }]);
+    expect(service.calls()).toEqual(["GET a/b/experiments/1/statuses", "GET a/b/experiments/9/statuses"]);
+  });
+
+  test("is seen through an empty list of a group, which the service also gives of groups that are not there", async () => {
+    const service = await startRecords({ "a/b/experiments?group=9": { count: 0, results: [] } });
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const answer = await ask(`{ group(id: "a.b.9") { experiments { totalCount } } }`);
+    expect(answer.data).toEqual({ group: null });
+    expect(service.calls()).toEqual(["GET a/b/experiments?group=9", "GET a/b/groups/9/"]);
+  });
+});
+
+test.each([
+  ["a.b.9", "`experiment(id:)` or `group(id:)`"],
+  ["a.b.jobs.9", "`job(id:)`"],
+  ["a.b.builds.9", "`buildJob(id:)`"],
+  ["a.b.9.8.master", "`experimentJob(id:)`"],
+])("a name where only an id will do is refused with the field that takes it: %s", async (name, fields) => {
+  const { ask } = await startGateway({ upstream: await startRecords({}) });
+  const { errors } = await ask(
+    `{ run(id: "${name}") { id } entity(id: "${name}") { id } entities(ids: ["${name}"]) { id } }`,
+  );
+  const hint = `expected a global id, got "${name}"; a name is taken by ${fields}`;
+  expect(errors?.map(({ message }) => message).toSorted()).toEqual([
+    `id: ${hint}`,
+    `id: ${hint}`,
+    `ids[0]: ${hint}`,
+  ]);
+});
+
+test("a kind without names asks for an id only", async () => {
+  const { ask } = await startGateway({ upstream: await startRecords({}) });
+  const { errors } = await ask(`query ($of: [_Any!]!) { _entities(representations: $of) { __typename } }`, {
+    of: [{ __typename: "Cluster", id: "a.b" }],
+  });
+  expect(errors?.map(({ message }) => message)).toEqual(['id: expected a global id, got "a.b"']);
+});
+
+/** Runs 1 to 24 of a project, each with a build of three, and a job on a machine. */
+function runsAnd(answer: (path: string) => Told | undefined) {
+  const results = Array.from({ length: 24 }, (_, index) => ({
+    id: index + 1,
+    unique_name: `a.b.${index + 1}`,
+    build_job: `a.b.builds.${(index % 3) + 1}`,
+  }));
+  return startFake(({ path: whole }) => {
+    const path = whole.replace("/api/v1/", "");
+    if (path.startsWith("a/b/experiments?")) return { json: { count: 24, results } };
+    const id = /^a\/b\/experiments\/(\d+)\/jobs$/.exec(path)?.[1];
+    const told = answer(path);
+    if (told || !id) return told;
+    return { json: { count: 1, results: [{ id: Number(id) + 100, node_scheduled: "node-1" }] } };
+  });
+}
+
+describe("what cannot be had costs no more than itself", () => {
+  const RUNS = `{ project(owner: "a", name: "b") { experiments(first: 24) { nodes {
+    buildJob { uniqueName commit dockerfile }
+    jobs { nodes { nodeScheduled { name memory } } }
+  } } } }`;
+  interface Runs {
+    readonly project: {
+      readonly experiments: {
+        readonly nodes: readonly {
+          readonly buildJob: object;
+          readonly jobs: { readonly nodes: readonly object[] };
+        }[];
+      };
+    };
+  }
+
+  test("names of builds and machines stay when the service refuses the rest, and each failed request is one error", async () => {
+    const throttled: Told = {
+      json: { detail: "Request was throttled." },
+      status: 429,
+      headers: { "retry-after": "3600" },
+    };
+    const service = await runsAnd((path) => {
+      if (path === "cluster/")
+        return { json: { detail: "You do not have permission to perform this action." }, status: 403 };
+      return path.includes("/builds/") ? throttled : undefined;
+    });
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
+    const answer = await ask<Runs, object>(RUNS);
+    for (const [index, { buildJob, jobs }] of answer.data.project.experiments.nodes.entries()) {
+      const uniqueName = `a.b.builds.${(index % 3) + 1}`;
+      expect(buildJob).toEqual({ uniqueName, commit: null, dockerfile: null });
+      expect(jobs.nodes).toEqual([{ nodeScheduled: { name: "node-1", memory: null } }]);
+    }
+    const errors = told(answer).toSorted((a, b) => `${a.at}`.localeCompare(`${b.at}`));
+    const nodes = "project.experiments.nodes";
+    // Three builds, each of eight runs with two fields, and the cluster's document.
+    expect(errors.map(({ at, code, paths }) => [at, code, paths?.length])).toEqual([
+      [`${nodes}.0.buildJob.commit`, "RATE_LIMITED", 16],
+      [`${nodes}.0.jobs.nodes.0.nodeScheduled.memory`, "FORBIDDEN", 24],
+      [`${nodes}.1.buildJob.commit`, "RATE_LIMITED", 16],
+      [`${nodes}.2.buildJob.commit`, "RATE_LIMITED", 16],
+    ]);
+    expect(answer.errors?.map(({ extensions }) => extensions["reference"]).toSorted()).toEqual([
+      "a.b.builds.1",
+      "a.b.builds.2",
+      "a.b.builds.3",
+      "node-1",
+    ]);
+  });
+
+  test("a build that 24 runs name and that is gone is one error", async () => {
+    const service = await runsAnd(() => undefined);
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
+    const answer = await ask<Runs, object>(
+      `{ project(owner: "a", name: "b") { experiments(first: 24) { nodes { buildJob { uniqueName commit } } } } }`,
+    );
+    expect(answer.data.project.experiments.nodes.map(({ buildJob }) => buildJob)).toEqual(
+      Array(24).fill(null),
+    );
+    expect(told(answer).map(({ code, paths }) => [code, paths?.length])).toEqual(
+      Array(3).fill(["NOT_FOUND", 8]),
+    );
+  });
+
+  test("of a budget that is too small, what many wait for goes first, and the rest is told once", async () => {
+    const service = await runsAnd((path) => {
+      if (path === "cluster/") return { json: { nodes: [{ name: "node-1", sequence: 1, memory: 5 }] } };
+      const id = /builds\/(\d+)\/$/.exec(path)?.[1];
+      return id ? { json: { id: Number(id), commit: "c0ffee", dockerfile: "FROM x" } } : undefined;
+    });
+    const { ask } = await startGateway({
+      upstream: service,
+      env: { UPSTREAM_PROFILE: "polyaxon-0.2", MAX_UPSTREAM_REQUESTS: "20", MAX_UPSTREAM_WIDTH: "4" },
+    });
+    const answer = await ask<Runs, object>(RUNS);
+    const nodes = answer.data.project.experiments.nodes;
+    expect(nodes.map(({ buildJob }) => buildJob)).toEqual(
+      nodes.map((_, index) => ({
+        uniqueName: `a.b.builds.${(index % 3) + 1}`,
+        commit: "c0ffee",
+        dockerfile: "FROM x",
+      })),
+    );
+    // The list, three builds and the cluster leave 15 of the 24 lists of jobs.
+    expect(nodes.filter(({ jobs }) => jobs).map(({ jobs }) => jobs.nodes)).toEqual(
+      Array(15).fill([{ nodeScheduled: { name: "node-1", memory: 5 } }]),
+    );
+    expect(answer.errors).toMatchObject([
+      { extensions: { code: "REQUEST_LIMIT_EXCEEDED", unsentRequests: 9, paths: { length: 9 } } },
+    ]);
+    expect(service.calls()).toHaveLength(20);
+  });
+});
+
+describe("the experiments of a group and their metrics", () => {
+  const ask = async (selection: string, rounds: readonly (readonly string[])[]) => {
+    const frozen = Date.parse("2026-06-01T12:00:00Z");
+    const demo = await startDemo({ now: () => frozen });
+    onTestFinished(() => demo.close());
+    const service = await startRounds(demo, rounds);
+    const gateway = await startGateway({
+      upstream: service,
+      token: tokenOf(demo, "ada"),
+      env: { UPSTREAM_PROFILE: "polyaxon-0.4" },
+    });
+    const answer = await gateway.ask<object, object>(`{ group(id: "ada.mnist.1") { ${selection} } }`);
+    expect(answer.errors).toBeUndefined();
+    expect(service.strays).toEqual([]);
+    expect(service.answered()).toBe(rounds.length);
+  };
+  const record = "ada/mnist/groups/1/";
+  const list = "ada/mnist/experiments?group=1&limit=5";
+  const metrics = "ada/mnist/groups/1/metrics";
+
+  test.each([
+    "experiments(first: 5) { nodes { id metrics { totalCount } } }",
+    "experiments(first: 5) { edges { node { ... on Run { ... on Experiment { metricSeries { name } } } } } }",
+  ])("are asked for side by side: %s", async (selection) => {
+    await ask(selection, [[list, metrics]]);
+  });
+
+  test("are asked for together with the group's own record", async () => {
+    await ask("status experiments(first: 5) { nodes { metrics { totalCount } } }", [[record, list, metrics]]);
+  });
+
+  test("are asked for one after the other where a filter leaves open how many there are", async () => {
+    await ask(`experiments(first: 5, query: "status:succeeded") { nodes { metrics { totalCount } } }`, [
+      ["ada/mnist/experiments?group=1&query=status%3Asucceeded&limit=5"],
+      [metrics],
+    ]);
+  });
+});
