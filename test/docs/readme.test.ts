@@ -66,6 +66,7 @@ const wordsIn = (folders: readonly string[], names: RegExp, find: RegExp): strin
 /** Words in capitals that our sources hold for another reason. */
 const NO_CODES = new Set([
   "GET",
+  "HEAD",
   "POST",
   "PATCH",
   "DELETE",
