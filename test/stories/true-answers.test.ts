@@ -276,6 +276,22 @@ describe("what cannot be had costs no more than itself", () => {
   });
 });
 
+test("a budget smaller than what may go at a time is spent on what many wait for, wherever that is selected", async () => {
+  const service = await runsAnd((path) => {
+    const id = /builds\/(\d+)\/$/.exec(path)?.[1];
+    return id ? { json: { id: Number(id), commit: "c0ffee" } } : undefined;
+  });
+  const { ask } = await startGateway({
+    upstream: service,
+    env: { UPSTREAM_PROFILE: "polyaxon-0.2", MAX_UPSTREAM_REQUESTS: "6" },
+  });
+  await ask(
+    `{ project(owner: "a", name: "b") { experiments(first: 24) { nodes { jobs { totalCount } buildJob { commit } } } } }`,
+  );
+  expect(service.calls().filter((call) => call.includes("/builds/"))).toHaveLength(3);
+  expect(service.calls()).toHaveLength(6);
+});
+
 describe("the experiments of a group and their metrics", () => {
   const ask = async (selection: string, rounds: readonly (readonly string[])[]) => {
     const frozen = Date.parse("2026-06-01T12:00:00Z");
