@@ -30,7 +30,7 @@ import {
 import { useRequestParams } from "./request-params.ts";
 import { createClient } from "./rest/client.ts";
 import { describeServer, type ProfileName, type Server } from "./rest/profile.ts";
-import { codeOf } from "./rest/failure.ts";
+import { causeOf } from "./rest/failure.ts";
 import { createLearnedRefusals } from "./rest/learned.ts";
 import { openSession } from "./rest/session.ts";
 import { slipOf } from "./slip.ts";
@@ -166,7 +166,7 @@ export function createGateway({
       try {
         const answer = await yoga.handleNodeRequestAndResponse(response.req, response, { state });
         onResult();
-        await delivery.send(response, answer);
+        await delivery.send(response, answer, state.scope.party);
       } catch (fault) {
         log.error(slipOf(fault), "unexpected error");
         response.req.socket.destroy();
@@ -244,8 +244,8 @@ const TOLD_MS = 60_000;
 function tellFailures(log: Logger) {
   const told = new LRUCache<string, true>({ max: 100, ttl: TOLD_MS });
   return (cause: unknown): void => {
-    const code = codeOf(cause);
-    if (code === "") return log.error(slipOf(cause), "unexpected error");
+    const code = causeOf(cause);
+    if (code === null) return log.error(slipOf(cause), "unexpected error");
     if (told.has(code)) return;
     told.set(code, true);
     log.warn({ cause: code }, "a request to the service failed");

@@ -13,6 +13,7 @@ import {
 } from "graphql";
 import { sizeOfJson } from "../limits/json-size.ts";
 import { type Meter, openMeter } from "../limits/meter.ts";
+import { UpstreamError } from "../rest/errors.ts";
 import { isJson, sealEach } from "./json.ts";
 
 /*
@@ -79,9 +80,13 @@ function isNullableItem(type: GraphQLOutputType): boolean {
 /** A null without an error, once there are too many errors and where the type allows null. */
 function failed(fault: unknown, meter: Meter, isNullable: boolean): unknown {
   if (meter.isStopped()) return meter.never;
-  if (isNullable && !meter.countError()) return null;
+  // What may have happened is told, however much else failed.
+  if (isNullable && !meter.countError() && !hasOutcome(fault)) return null;
   throw fault;
 }
+
+export const hasOutcome = (fault: unknown): boolean =>
+  fault instanceof UpstreamError && fault.facts.outcome !== undefined;
 
 /** `"key":` with a comma and brackets. Keys are the caller's choice, and repeated for each item. */
 const bytesOfKey = (key: string | number): number => String(key).length + 6;

@@ -18,23 +18,37 @@ export interface BodySettings {
  */
 export function createBodyReader({ maxBytes, maxWaitingBytes }: BodySettings) {
   let waitingBytes = 0;
+  /** By address: tokens are not proven yet, and anybody has many. */
+  const byAddress = new Map<string, number>();
+
+  const change = (address: string, bytes: number): void => {
+    waitingBytes += bytes;
+    const own = (byAddress.get(address) ?? 0) + bytes;
+    if (own === 0) byAddress.delete(address);
+    else byAddress.set(address, own);
+  };
+
+  /** One address may fill half of what there is, so that it cannot keep the others out. */
+  const isTooMuch = (address: string): boolean =>
+    waitingBytes > maxWaitingBytes || (byAddress.get(address) ?? 0) > maxWaitingBytes / 2;
 
   const readPieces = (request: IncomingMessage): Promise<readonly Buffer[] | BodyFault> =>
     new Promise((resolve) => {
       const pieces: Buffer[] = [];
+      const address = request.socket.remoteAddress ?? "";
       let size = 0;
       const settle = (result: readonly Buffer[] | BodyFault) => {
-        waitingBytes -= size;
+        change(address, -size);
         size = 0;
         request.off("data", add);
         resolve(result);
       };
       const add = (piece: Buffer) => {
         size += piece.length;
-        waitingBytes += piece.length;
+        change(address, piece.length);
         pieces.push(piece);
         if (size > maxBytes) settle("too long");
-        else if (waitingBytes > maxWaitingBytes) settle("too many");
+        else if (isTooMuch(address)) settle("too many");
       };
       request.on("data", add);
       request.once("end", () => settle(pieces));

@@ -11,8 +11,15 @@ export interface DeliverySettings {
 
 /** Writes answers to callers who may be slow to read them. */
 export interface Delivery {
-  readonly send: (response: ServerResponse, answer: Response) => Promise<void>;
+  /** `party` is whose answer it is: where too much waits, those of the party with most of it are let go. */
+  readonly send: (response: ServerResponse, answer: Response, party: string) => Promise<void>;
   readonly waitingBytes: () => number;
+}
+
+/** An answer and how much of it waits for its reader. */
+interface Waiting {
+  readonly response: ServerResponse;
+  bytes: number;
 }
 
 /** Answers are written in pieces: so it is seen whether their readers keep their pace. */
@@ -22,27 +29,48 @@ const PIECE_BYTES = 65_536;
 const COMPRESSED_FROM_BYTES = 1_024;
 
 export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySettings): Delivery {
-  /** The answers that wait for their readers, the one that began first in front. */
-  const waiting = new Set<{ readonly response: ServerResponse; bytes: number }>();
+  /** The answers that wait for their readers, by their parties; of a party the one that began first in front. */
+  const parties = new Map<string, { readonly answers: Set<Waiting>; bytes: number }>();
   let total = 0;
 
-  /** Counts the bytes of an answer that wait. Where they are too many in all, the readers who took longest are let go. */
-  const countBytesOf = (response: ServerResponse) => {
-    const answer = { response, bytes: 0 };
-    waiting.add(answer);
-    onceOver(response, () => {
-      if (waiting.delete(answer)) total -= answer.bytes;
-    });
+  const change = (party: string, answer: Waiting, bytes: number): void => {
+    const own = parties.get(party);
+    if (!own?.answers.has(answer)) return;
+    answer.bytes += bytes;
+    own.bytes += bytes;
+    total += bytes;
+  };
+
+  const remove = (party: string, answer: Waiting): void => {
+    change(party, answer, -answer.bytes);
+    const own = parties.get(party);
+    own?.answers.delete(answer);
+    if (own?.answers.size === 0) parties.delete(party);
+  };
+
+  /** Lets readers go until no more than may be waits: those who took longest, of the party with most that waits. */
+  const shrink = (): void => {
+    const isTooMuch = () => total > maxWaitingBytes;
+    while (isTooMuch()) {
+      let [largest] = parties;
+      for (const each of parties) if (each[1].bytes > (largest?.[1].bytes ?? 0)) largest = each;
+      const [oldest] = largest?.[1].answers ?? [];
+      if (!largest || !oldest) return;
+      remove(largest[0], oldest);
+      oldest.response.req.socket.destroy();
+    }
+  };
+
+  /** Counts the bytes of an answer that wait. */
+  const countBytesOf = (response: ServerResponse, party: string) => {
+    const answer: Waiting = { response, bytes: 0 };
+    const own = parties.get(party) ?? { answers: new Set(), bytes: 0 };
+    parties.set(party, own);
+    own.answers.add(answer);
+    onceOver(response, () => remove(party, answer));
     return (bytes: number): void => {
-      if (!waiting.has(answer)) return;
-      answer.bytes += bytes;
-      total += bytes;
-      for (const oldest of waiting) {
-        if (total <= maxWaitingBytes) break;
-        total -= oldest.bytes;
-        waiting.delete(oldest);
-        oldest.response.req.socket.destroy();
-      }
+      change(party, answer, bytes);
+      shrink();
     };
   };
 
@@ -50,9 +78,16 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
   const write = async (response: ServerResponse, piece: Uint8Array): Promise<void> => {
     if (isOver(response) || response.write(piece)) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => response.req.socket.destroy(), readTimeoutMs);
+      let timer: NodeJS.Timeout | undefined;
+      const watch = () => {
+        timer = setTimeout(() => response.req.socket.destroy(), readTimeoutMs);
+      };
+      // Behind another answer of its connection it waits for that one, and not for its reader.
+      if (response.socket) watch();
+      else response.once("socket", watch);
       const taken = () => {
         clearTimeout(timer);
+        response.off("socket", watch);
         response.off("drain", taken);
         forget();
         resolve();
@@ -62,13 +97,30 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
     });
   };
 
+  /** Writes a body up to its last piece, and gives that one. */
+  const writeAllButLast = async (
+    response: ServerResponse,
+    body: Uint8Array,
+    count: (bytes: number) => void,
+  ): Promise<Uint8Array> => {
+    let from = 0;
+    for (; body.length - from > PIECE_BYTES && !isOver(response); from += PIECE_BYTES) {
+      await write(response, body.subarray(from, from + PIECE_BYTES));
+      count(-PIECE_BYTES);
+    }
+    return body.subarray(from);
+  };
+
   /**
    * Sends a body in one piece of known length, compressed where its reader takes that. The size of a compressed secret
    * tells something of it to who can have text of his own beside it; no page of another site can ask for that here, as
    * tokens are never sent by the browser itself.
    */
-  const sendWhole = async (response: ServerResponse, answer: Response, plain: Buffer): Promise<void> => {
-    const count = countBytesOf(response);
+  const sendWhole = async (
+    response: ServerResponse,
+    answer: Response,
+    { plain, count }: { readonly plain: Buffer; readonly count: (bytes: number) => void },
+  ): Promise<void> => {
     // While it is compressed it waits as well.
     count(plain.length);
     const isLong = plain.length >= COMPRESSED_FROM_BYTES;
@@ -81,37 +133,37 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
     if (isCompressed) response.setHeader("content-encoding", "gzip");
     response.setHeader("content-length", body.length);
     response.writeHead(answer.status, answer.statusText);
-    let from = 0;
-    for (; body.length - from > PIECE_BYTES && !isOver(response); from += PIECE_BYTES) {
-      await write(response, body.subarray(from, from + PIECE_BYTES));
-      count(-PIECE_BYTES);
-    }
-    response.end(body.subarray(from));
+    response.end(await writeAllButLast(response, body, count));
   };
 
   /** Passes a body on as it comes, no faster than it is read. */
-  const sendStream = async (response: ServerResponse, body: AsyncIterable<Uint8Array>): Promise<void> => {
-    const count = countBytesOf(response);
+  const sendStream = async (
+    response: ServerResponse,
+    body: AsyncIterable<Uint8Array>,
+    count: (bytes: number) => void,
+  ): Promise<void> => {
     // Leaving the loop ends what makes the body.
-    for await (const piece of body) {
+    for await (const part of body) {
       if (isOver(response)) break;
-      count(piece.length);
-      await write(response, piece);
-      count(-piece.length);
+      count(part.length);
+      const last = await writeAllButLast(response, part, count);
+      await write(response, last);
+      count(-last.length);
     }
     response.end();
   };
 
   return {
-    send: async (response, answer) => {
+    send: async (response, answer, party) => {
       const isStream = STREAMED.test(answer.headers.get("content-type") ?? "");
       const body = isStream ? null : Buffer.from(await answer.text());
       // A stream that nobody reads has not begun.
       if (isOver(response)) return;
-      if (body) return sendWhole(response, answer, body);
+      const count = countBytesOf(response, party);
+      if (body) return sendWhole(response, answer, { plain: body, count });
       response.setHeaders(answer.headers);
       response.writeHead(answer.status, answer.statusText);
-      if (answer.body) await sendStream(response, answer.body);
+      if (answer.body) await sendStream(response, answer.body, count);
       else response.end();
     },
     waitingBytes: () => total,

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type ExecutionArgs, type ExecutionResult, getOperationAST, GraphQLError } from "graphql";
 import type { Plugin } from "graphql-yoga";
 import { withExtensions } from "../graphql/errors.ts";
+import { hasOutcome } from "../graphql/metered.ts";
 import type { RequestState } from "../http/request.ts";
 import type { Session } from "../rest/session.ts";
 import { isLargeIntrospection } from "./introspection.ts";
@@ -88,15 +89,17 @@ async function run(
     return withBoundedErrors(result, meter);
   } catch (fault) {
     // A result like any other: it is reported, and ends what is under way.
-    if (fault instanceof GraphQLError && meter.isStopped()) return { errors: [withOutcome(fault, args)] };
+    if (fault instanceof GraphQLError && meter.isStopped()) return stoppedResult(fault, args);
     throw fault;
   }
 }
 
-/** Of a mutation that was stopped earlier fields may have been done. */
-function withOutcome(error: GraphQLError, { document, operationName }: ExecutionArgs): GraphQLError {
+/** Fields of a mutation that was stopped may have been done: it is no request that was refused. */
+function stoppedResult(error: GraphQLError, { document, operationName }: ExecutionArgs): ExecutionResult {
   const isMutation = getOperationAST(document, operationName)?.operation === "mutation";
-  return isMutation ? withExtensions(error, { outcome: "unknown" }) : error;
+  return isMutation
+    ? { data: null, errors: [withExtensions(error, { outcome: "unknown" })] }
+    : { errors: [error] };
 }
 
 function withBoundedErrors(result: ExecutionResult, meter: Meter): ExecutionResult {
@@ -104,7 +107,8 @@ function withBoundedErrors(result: ExecutionResult, meter: Meter): ExecutionResu
   const all = errors.length + meter.untoldErrors();
   if (all <= MOST_ERRORS) return result;
   const rest = tooLarge(`Expected at most ${MOST_ERRORS} errors, got ${all}: the others are left out.`);
-  return { ...result, errors: [...errors.slice(0, MOST_ERRORS), rest] };
+  const outcomes = errors.slice(MOST_ERRORS).filter(({ originalError }) => hasOutcome(originalError));
+  return { ...result, errors: [...errors.slice(0, MOST_ERRORS), ...outcomes, rest] };
 }
 
 /** Bytes beyond which a result is written in pieces. */

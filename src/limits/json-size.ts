@@ -13,8 +13,12 @@ const FIRST_OF_THREE_BYTES = 0x800;
 /** `\b \t \n \f \r`; other control characters are written as `\u0007`. */
 const SHORT_ESCAPES: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
 
+const LONG_TEXT = 10_000;
+
 /** Bytes of a text as JSON. Half a surrogate pair counts as three; alone it takes six. */
 function sizeOfText(text: string): number {
+  // Counted by Node, without escapes: of a long text looking at each character would hold the process.
+  if (text.length > LONG_TEXT) return Buffer.byteLength(text) + 2;
   let size = 2;
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);

@@ -1,6 +1,6 @@
 import { isSliceOver, openLine } from "./turns.ts";
 
-export interface ResultLimits {
+interface ResultLimits {
   /** Fields and list items of one result. */
   readonly fields: number;
   /** Bytes of one result as JSON. */

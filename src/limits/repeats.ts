@@ -9,7 +9,7 @@ import { tooLarge } from "./too-large.ts";
 /** Fields of one name with arguments or selections. */
 const MOST_REPEATS = 150;
 
-const MOST_FRAGMENTS = 250;
+const MOST_FRAGMENTS = 100;
 
 /** What makes a document too costly to validate; null for others. */
 export function costlyToValidate(document: DocumentNode): GraphQLError | null {

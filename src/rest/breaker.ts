@@ -11,7 +11,7 @@ export interface BreakerSettings {
 
 export interface Breaker {
   /** Runs an exchange, or throws `CircuitOpen`. */
-  readonly run: <Answer>(exchange: () => Promise<Answer>) => Promise<Answer>;
+  readonly run: <Answer>(party: string, exchange: () => Promise<Answer>) => Promise<Answer>;
   /** Half-open while one exchange tries. */
   readonly circuit: () => "closed" | "half-open" | "open";
 }
@@ -24,7 +24,13 @@ interface Second {
   readonly at: number;
   failures: number;
   total: number;
+  /** The parties whose exchanges failed, and those whose were answered: some of them, for there can be many. */
+  readonly failed: Set<string>;
+  readonly answered: Set<string>;
 }
+
+/** Parties that one second remembers. */
+const MAX_PARTIES = 100;
 
 /**
  * Opens when of the exchanges of the last seconds a share or more failed, and closes when one that tries is answered.
@@ -44,45 +50,57 @@ export function createBreaker({ seconds, least, share, pauseMs, judge }: Breaker
     era++;
   };
 
-  const note = (failures: 0 | 1): void => {
+  /** What fails for one party alone, while others are answered, says something of what that one asks for. */
+  const isOneParty = (): boolean => {
+    const failed = new Set(recent.flatMap((second) => [...second.failed]));
+    const [only] = failed;
+    return failed.size === 1 && recent.some(({ answered }) => [...answered].some((party) => party !== only));
+  };
+
+  const note = (party: string, failures: 0 | 1): void => {
     const at = Math.floor(Date.now() / 1000);
     recent = recent.filter((second) => second.at > at - seconds);
     const known = recent.at(-1);
-    const now = known?.at === at ? known : { at, failures: 0, total: 0 };
+    const now =
+      known?.at === at
+        ? known
+        : { at, failures: 0, total: 0, failed: new Set<string>(), answered: new Set<string>() };
     if (now !== known) recent.push(now);
     now.failures += failures;
     now.total++;
+    const parties = failures === 1 ? now.failed : now.answered;
+    if (parties.size < MAX_PARTIES) parties.add(party);
     if (failures === 0) return;
     const total = recent.reduce((sum, second) => sum + second.total, 0);
     const failed = recent.reduce((sum, second) => sum + second.failures, 0);
-    if (total >= least && failed >= total * share) turn(Date.now());
+    if (total >= least && failed >= total * share && !isOneParty()) turn(Date.now());
   };
 
-  const learn = (verdict: ReturnType<BreakerSettings["judge"]>, begun: number): void => {
+  const learn = (party: string, verdict: ReturnType<BreakerSettings["judge"]>, begun: number): void => {
     if (verdict === "nothing" || begun !== era) return;
-    if (openedAt === null) note(verdict === "out" ? 1 : 0);
+    if (openedAt === null) note(party, verdict === "out" ? 1 : 0);
     else turn(verdict === "out" ? Date.now() : null);
   };
 
-  const observed = async <Answer>(exchange: () => Promise<Answer>): Promise<Answer> => {
+  const observed = async <Answer>(party: string, exchange: () => Promise<Answer>): Promise<Answer> => {
     const begun = era;
     try {
       const answer = await exchange();
-      learn("there", begun);
+      learn(party, "there", begun);
       return answer;
     } catch (fault) {
-      learn(judge(fault), begun);
+      learn(party, judge(fault), begun);
       throw fault;
     }
   };
 
   return {
-    run: async (exchange) => {
-      if (openedAt === null) return observed(exchange);
+    run: async (party, exchange) => {
+      if (openedAt === null) return observed(party, exchange);
       if (isTrying || Date.now() - openedAt < pauseMs) throw new CircuitOpen();
       isTrying = true;
       try {
-        return await observed(exchange);
+        return await observed(party, exchange);
       } finally {
         isTrying = false;
       }

@@ -173,7 +173,7 @@ export function createClient(settings: ClientSettings) {
           const leave = await ticket();
           try {
             held.check();
-            return await resilience.attempt(send);
+            return await resilience.attempt(scope.party, send);
           } finally {
             leave();
           }
@@ -203,7 +203,7 @@ export function createClient(settings: ClientSettings) {
 
     /** Opens a download. It does not wait among the others: its reader takes as long as it likes. */
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> =>
-      resilience.attempt(() => openOnce(request, scope)),
+      resilience.attempt(scope.party, () => openOnce(request, scope)),
 
     /** Whether a new operation of a party would find no room in the queue: it need not begin. */
     refuses: admission.refuses,

@@ -63,8 +63,16 @@ export function failureOf(row: AskedRow, thrown: unknown): Error {
   );
 }
 
+/** A word for the cause of a failure, as a log may hold it; null for a slip of our own. */
+export function causeOf(cause: unknown): string | null {
+  const isKnown = [TimedOut, TooLarge, NotUnderstood, errors.HTTPParserError].some(
+    (kind) => cause instanceof kind,
+  );
+  return codeOf(cause) || (cause instanceof Error && isKnown ? cause.constructor.name : null);
+}
+
 /** The code that the system, TLS or a library gave a failure; empty when there is none. */
-export const codeOf = (cause: unknown): string =>
+const codeOf = (cause: unknown): string =>
   typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
 
 /** Longest pause before a second try, in milliseconds. A service that asks for more is told of, not waited for. */

@@ -17,9 +17,9 @@ export function createResilience({ retries }: { readonly retries: number }) {
   const budget = createBudget();
 
   /** One try, unless the service is known to be out. */
-  const attempt = async <Answer>(send: () => Promise<Answer>): Promise<Answer> => {
+  const attempt = async <Answer>(party: string, send: () => Promise<Answer>): Promise<Answer> => {
     try {
-      return await breaker.run(() => {
+      return await breaker.run(party, () => {
         budget.spend();
         return send();
       });

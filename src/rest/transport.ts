@@ -100,6 +100,7 @@ export function createTransport(settings: TransportSettings): Transport {
       let head: ResponseHead | null = null;
       let encoding: string | null = null;
       let collector = createCollector(0);
+      let rest: NodeJS.Timeout | undefined;
 
       // Whatever undici does with a response, it settles once, and its place is free then.
       const settle = (): boolean => {
@@ -134,7 +135,10 @@ export function createTransport(settings: TransportSettings): Transport {
             encoding = headerOf(rawHeaders, "content-encoding");
             const isWanted = wantsBody && status < 300;
             collector = createCollector(isWanted ? maxJsonBytes : MAX_ERROR_BYTES);
-            if (!wantsBody && status < 300) succeed({ ...head, body: NO_BODY });
+            if (!wantsBody && status < 300) {
+              succeed({ ...head, body: NO_BODY });
+              rest = setTimeout(() => abort?.(), UNWANTED_MS);
+            }
             return true;
           },
           onData: (piece) => {
@@ -149,10 +153,19 @@ export function createTransport(settings: TransportSettings): Transport {
             return true;
           },
           onComplete: () => {
-            if (head) void decode(head, encoding, collector.body(), maxJsonBytes).then(succeed, fail);
-            else fail(new TypeError("a response without a head"));
+            clearTimeout(rest);
+            if (!head) return fail(new TypeError("a response without a head"));
+            void decode(head, encoding, collector.body(), maxJsonBytes)
+              .then((response) => {
+                if (encoding) onBytes(response.body.length);
+                return response;
+              })
+              .then(succeed, fail);
           },
-          onError: fail,
+          onError: (cause) => {
+            clearTimeout(rest);
+            fail(cause);
+          },
         },
       );
     });
@@ -171,6 +184,9 @@ export function createTransport(settings: TransportSettings): Transport {
 }
 
 const NO_BODY = Buffer.alloc(0);
+
+/** How long the body of a response may last that nobody wants, in milliseconds: its connection is taken until then. */
+const UNWANTED_MS = 1_000;
 
 async function decode(
   head: ResponseHead,
