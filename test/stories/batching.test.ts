@@ -557,8 +557,8 @@ describe("metrics of the experiments of a group", () => {
     expect(errors).toBeUndefined();
     expect(data).toEqual(wholeSeries);
     expect(calls()).toEqual([
-      "experiments?group=5",
       "groups/5/metrics",
+      "experiments?group=5",
       "experiments/1/metrics",
       "experiments/2/metrics",
     ]);

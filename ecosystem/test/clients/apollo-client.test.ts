@@ -210,7 +210,7 @@ test("with `errorPolicy: all` each missing field has its code, and everything el
     project: { __typename: "Project", id: PROJECT, experiments: null },
   });
   expect(codesOf(error)).toEqual({ "project.experiments": "CAPABILITY_UNAVAILABLE", gone: "NOT_FOUND" });
-  expect(calls()).toEqual(["GET ada/mnist/experiments/999/"]);
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/experiments/999/"]);
 });
 
 test("a document that is not valid is an error with a code, not a failure of the network", async () => {

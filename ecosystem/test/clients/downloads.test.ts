@@ -4,7 +4,15 @@ import { expect, test } from "vitest";
 import { startDemoGateway, tokenOf } from "../../../test/harness.ts";
 
 const ORIGIN = "https://runs.example.com";
-const READABLE = ["content-disposition", "retry-after", "x-request-id"];
+const READABLE = [
+  "accept-ranges",
+  "content-disposition",
+  "content-length",
+  "content-range",
+  "etag",
+  "retry-after",
+  "x-request-id",
+];
 
 /** The page of a run: the addresses of its downloads as GraphQL tells them, and the header that ada sends with everything. */
 async function startPage(env: Record<string, string> = {}) {
@@ -15,6 +23,8 @@ async function startPage(env: Record<string, string> = {}) {
     `query ($id: ID!) { experiment(id: $id) { logsUrl outputsUrl } }`,
     { id: "ada.mnist.42" },
   );
+  // The look-up reads the run, to show that it is there.
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/"]);
   return { ...experiment, graphqlUrl: `${url}/graphql`, client, headers, calls };
 }
 
@@ -33,7 +43,7 @@ const grantOf = ({ headers }: Response) => ({
   readable: headers.get("access-control-expose-headers")?.split(",").toSorted(),
 });
 
-test("asking for the address of a download costs no request", async () => {
+test("asking for the address of a download costs no request but the run's own", async () => {
   const { logsUrl, outputsUrl, graphqlUrl, calls } = await startPage();
   const { origin } = new URL(graphqlUrl);
   expect([new URL(logsUrl).origin, new URL(outputsUrl).origin]).toEqual([origin, origin]);
@@ -87,7 +97,7 @@ test("a page of another origin may ask for what it needs, by GraphQL and by down
   const granted = {
     origin: ORIGIN,
     methods: "GET,POST",
-    headers: "authorization,content-type,x-request-id,traceparent",
+    headers: "authorization,content-type,x-request-id,traceparent,range,if-range",
     readable: READABLE,
   };
   expect(answers.map((answer) => [answer.status, grantOf(answer)])).toEqual(

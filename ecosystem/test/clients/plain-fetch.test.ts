@@ -50,7 +50,7 @@ describe("graphql-request", () => {
     expect(errors.map(({ path, extensions }) => [path, extensions["code"]])).toEqual([
       [["gone"], "NOT_FOUND"],
     ]);
-    expect(calls()).toEqual(["GET ada/mnist/experiments/999/"]);
+    expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/experiments/999/"]);
   });
 
   test("signs in, and sends the new token from then on", async () => {

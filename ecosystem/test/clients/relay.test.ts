@@ -97,7 +97,10 @@ test("a failed field is caught where it is shown, with its code, and the others 
     there: { uniqueName: "ada.mnist.42" },
     gone: { ok: false, errors: [{ extensions: { code: "NOT_FOUND" } }] },
   });
-  expect(calls()).toEqual(["GET ada/mnist/experiments/999/"]);
+  expect(calls()).toEqual([
+    "GET ada/mnist/experiments/999/",
+    "GET ada/mnist/experiments?query=id%3A42%7C999&limit=100",
+  ]);
 });
 
 const Card = `fragment Card_experiment on Experiment @refetchable(queryName: "CardRefetchQuery") { description }`;

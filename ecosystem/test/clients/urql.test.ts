@@ -110,7 +110,7 @@ test("an answer of which a part is missing is data and error together", async ()
     [["gone"], "NOT_FOUND"],
   ]);
   expect(sent()).toEqual(["GET"]);
-  expect(calls()).toEqual(["GET ada/mnist/experiments/999/"]);
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/experiments/999/"]);
 });
 
 test("a document that is not valid is an error with a code, not a failure of the network", async () => {
