@@ -6,7 +6,7 @@ import { type Answer, startFake, startGateway, startRecords, type Told, tokenOf 
 const idOf = (text: string) => Buffer.from(text).toString("base64url");
 
 /** Code and place of each error, and the other places where there are several. */
-const told = ({ errors = [] }: Answer<unknown>) =>
+const errorsIn = ({ errors = [] }: Answer<unknown>) =>
   errors.map(({ path, extensions: { code, paths } }) => ({
     at: path?.join("."),
     code,
@@ -53,7 +53,7 @@ describe("a name is what the service wrote, whatever the caller wrote", () => {
         { uniqueName: "ada.mnist.1" },
       ],
     });
-    expect(told(answer as Answer<unknown>)).toEqual([{ at: "_entities.1", code: "NOT_FOUND" }]);
+    expect(errorsIn(answer as Answer<unknown>)).toEqual([{ at: "_entities.1", code: "NOT_FOUND" }]);
     expect(service.calls()).toEqual([
       "GET ada/mnist/experiments/12/",
       "GET ada/mnist/experiments/12/jobs/7/",
@@ -82,7 +82,7 @@ describe("a look-up of what is not there", () => {
     const { ask } = await startGateway({ upstream: service });
     const answer = (await ask(`{ it: ${field} { id } }`)) as Answer<unknown>;
     expect(answer.data).toEqual({ it: null });
-    expect(told(answer)).toEqual([{ at: "it", code: "NOT_FOUND" }]);
+    expect(errorsIn(answer)).toEqual([{ at: "it", code: "NOT_FOUND" }]);
     expect(service.calls()).toEqual([`GET ${call}`]);
   });
 
@@ -93,7 +93,7 @@ describe("a look-up of what is not there", () => {
       const { ask } = await startGateway({ upstream: service, token: null });
       const answer = (await ask(`{ it: ${field} { id } }`)) as Answer<unknown>;
       expect(answer.data).toEqual({ it: null });
-      expect(told(answer)).toEqual([{ at: "it", code: "UNAUTHENTICATED" }]);
+      expect(errorsIn(answer)).toEqual([{ at: "it", code: "UNAUTHENTICATED" }]);
       expect(service.calls()).toEqual([]);
     },
   );
@@ -109,7 +109,7 @@ describe("a look-up of what is not there", () => {
       project: { there: { id: idOf("Experiment:a/b/1"), job: null }, gone: null },
       entities: [{ id: idOf("Experiment:a/b/1") }, null, { id: idOf("Project:a/b") }],
     });
-    expect(told(answer as Answer<unknown>).map(({ at }) => at)).toEqual(
+    expect(errorsIn(answer as Answer<unknown>).map(({ at }) => at)).toEqual(
       expect.arrayContaining(["project.there.job", "project.gone", "entities.1"]),
     );
   });
@@ -125,7 +125,7 @@ describe("a look-up of what is not there", () => {
       there: { id: idOf("Experiment:a/b/1"), statuses: { totalCount: 0 } },
       gone: null,
     });
-    expect(told(answer as Answer<unknown>)).toEqual([{ at: "gone", code: "NOT_FOUND" }]);
+    expect(errorsIn(answer as Answer<unknown>)).toEqual([{ at: "gone", code: "NOT_FOUND" }]);
     expect(service.calls()).toEqual(["GET a/b/experiments/1/statuses", "GET a/b/experiments/9/statuses"]);
   });
 
@@ -215,7 +215,7 @@ describe("what cannot be had costs no more than itself", () => {
       expect(buildJob).toEqual({ uniqueName, commit: null, dockerfile: null });
       expect(jobs.nodes).toEqual([{ nodeScheduled: { name: "node-1", memory: null } }]);
     }
-    const errors = told(answer).toSorted((a, b) => `${a.at}`.localeCompare(`${b.at}`));
+    const errors = errorsIn(answer).toSorted((a, b) => `${a.at}`.localeCompare(`${b.at}`));
     const nodes = "project.experiments.nodes";
     // Three builds, each of eight runs with two fields, and the cluster's document.
     expect(errors.map(({ at, code, paths }) => [at, code, paths?.length])).toEqual([
@@ -293,6 +293,7 @@ test("a budget smaller than what may go at a time is spent on what many wait for
 });
 
 describe("the experiments of a group and their metrics", () => {
+  /** What went wrong, and how many rounds were answered. */
   const ask = async (selection: string, rounds: readonly (readonly string[])[]) => {
     const frozen = Date.parse("2026-06-01T12:00:00Z");
     const demo = await startDemo({ now: () => frozen });
