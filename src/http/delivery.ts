@@ -50,8 +50,7 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
 
   /** Lets readers go until no more than may be waits: those who took longest, of the party with most that waits. */
   const shrink = (): void => {
-    const isTooMuch = () => total > maxWaitingBytes;
-    while (isTooMuch()) {
+    for (let isTooMuch = total > maxWaitingBytes; isTooMuch; isTooMuch = total > maxWaitingBytes) {
       let [largest] = parties;
       for (const each of parties) if (each[1].bytes > (largest?.[1].bytes ?? 0)) largest = each;
       const [oldest] = largest?.[1].answers ?? [];

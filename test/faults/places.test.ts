@@ -721,3 +721,60 @@ test("a caller's operations hold no more of the service's answers than MAX_UPSTR
   // The third is refused while it comes, the fourth is not asked for.
   expect(service.calls()).toEqual([1, 2, 3].map((id) => `GET ada/mnist/experiments/${id}/`));
 });
+
+describe("what one caller does to the others", () => {
+  const failing = () =>
+    startFake(({ path }) =>
+      idIn(path) === 1 ? { text: "", status: 504 } : { json: { ...RECORD, id: idIn(path) } },
+    );
+
+  test("a record that fails for one token opens no circuit, while other tokens are answered", async () => {
+    const gateway = await startGateway({ upstream: await failing() });
+    expect(await ask(gateway, experiment(42), "other")).toEqual(RUNNING);
+    for (let turn = 0; turn < 30; turn++) {
+      expect(codeOf(await ask(gateway, experiment(1), "one"))).toBe("UPSTREAM_UNAVAILABLE");
+    }
+    expect(await ask(gateway, experiment(42), "other")).toEqual(RUNNING);
+    expect(await metricOf(gateway, "rungraph_circuit_open")).toBe(0);
+  });
+
+  test("a service that fails for all who ask opens it, be it one token or several", async () => {
+    for (const tokens of [["one"], ["one", "two"]]) {
+      const gateway = await startGateway({ upstream: await failing() });
+      for (let turn = 0; turn < 20; turn++) await ask(gateway, experiment(1), tokens[turn % tokens.length]);
+      expect(await metricOf(gateway, "rungraph_circuit_open")).toBe(1);
+    }
+  });
+
+  test("bodies that never end fill half of what may wait, and no body behind them is refused that is short", async () => {
+    const gateway = await startGateway({
+      upstream: await startFake(() => ({ json: RECORD })),
+      env: { MAX_WAITING_BYTES: "200000", MAX_BODY_BYTES: "60000" },
+    });
+    const { port } = new URL(gateway.url);
+    const begun = Array.from({ length: 4 }, () => {
+      const socket = connect(Number(port), "127.0.0.1");
+      onTestFinished(() => void socket.destroy());
+      let received = "";
+      socket.on("error", () => {}).on("data", (piece: Buffer) => (received += piece.toString()));
+      socket.write(
+        `POST /graphql HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\nContent-Length: 50000\r\n\r\n${" ".repeat(40_000)}`,
+      );
+      return () => received;
+    });
+    const refused = () => begun.filter((received) => received().startsWith("HTTP/1.1 503")).length;
+    await vi.waitUntil(() => refused() === 2, AWHILE);
+    // The two others wait, with 80 kB of the 100 that one address may have.
+    expect(await ask(gateway)).toEqual(RUNNING);
+  });
+
+  test("a command whose answer never ends holds its connection for a moment only", async () => {
+    const service = await startRaw(({ write }) =>
+      write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
+    );
+    const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "1" } });
+    const stop = `mutation { stopJob(id: "ada.mnist.jobs.3") { job { id } } }`;
+    expect(codeOf(await ask(gateway, stop))).toBe("ok");
+    await vi.waitUntil(() => service.open() === 0, AWHILE);
+  });
+});

@@ -241,7 +241,7 @@ describe("what cannot be had costs no more than itself", () => {
     expect(answer.data.project.experiments.nodes.map(({ buildJob }) => buildJob)).toEqual(
       Array(24).fill(null),
     );
-    expect(told(answer).map(({ code, paths }) => [code, paths?.length])).toEqual(
+    expect(errorsIn(answer).map(({ code, paths }) => [code, paths?.length])).toEqual(
       [1, 2, 3].map(() => ["NOT_FOUND", 8]),
     );
   });
