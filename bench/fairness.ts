@@ -73,7 +73,7 @@ async function underWay(gateway: Running): Promise<void> {
 }
 
 const service = await startService();
-const gateway = await startGateway(service);
+const gateway = await startGateway(service, {});
 const light: Target = { ...targetOf(gateway, service, FILES["start page"]), token: "light" };
 const heavy: Target = { ...targetOf(gateway, service, FILES["group with 24 runs"]), token: "heavy" };
 

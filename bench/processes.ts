@@ -25,8 +25,14 @@ export interface Running {
   readonly ended: Promise<number | null>;
 }
 
-/** The built gateway as a process of its own, as it comes, in front of the service. */
-export async function startGateway(service: Service): Promise<Running> {
+/** All load comes with one token, which may take everything. */
+const ONE_TOKEN = { MAX_OPERATIONS_PER_TOKEN: "256", UPSTREAM_CONNECTIONS_PER_TOKEN: "128" };
+
+/** The built gateway as a process of its own in front of the service. */
+export async function startGateway(
+  service: Service,
+  env: Readonly<Record<string, string>> = ONE_TOKEN,
+): Promise<Running> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const began = performance.now();
@@ -37,6 +43,7 @@ export async function startGateway(service: Service): Promise<Running> {
       PORT: String(port),
       UPSTREAM_URL: service.url,
       UPSTREAM_PROFILE: "polyaxon-0.4",
+      ...env,
     },
     stdio: ["ignore", "ignore", "inherit"],
   });

@@ -22,7 +22,7 @@ async function startService(): Promise<Service> {
 }
 
 const service = await startService();
-const gateway = await startGateway(service);
+const gateway = await startGateway(service, {});
 const over = new AbortController();
 const { signal } = over;
 let exit: string | null = null;

@@ -149,7 +149,7 @@ const Settings = z.object({
   /** Connections to the service. */
   UPSTREAM_CONNECTIONS: count(128),
   /** Connections to the service that one token may use at a time. */
-  UPSTREAM_CONNECTIONS_PER_TOKEN: count(32),
+  UPSTREAM_CONNECTIONS_PER_TOKEN: count(16),
   /** Exchanges that may wait for a connection; beyond them the gateway is overloaded. */
   UPSTREAM_QUEUE: count(500),
   /** Exchanges of one GraphQL request at a time. */
@@ -181,7 +181,7 @@ const Settings = z.object({
   /** GraphQL requests at a time; beyond them one is refused at once. */
   MAX_OPERATIONS: count(256),
   /** GraphQL requests of one token at a time; beyond them one is refused at once. */
-  MAX_OPERATIONS_PER_TOKEN: count(64),
+  MAX_OPERATIONS_PER_TOKEN: count(32),
   /** Downloads at a time. */
   MAX_DOWNLOADS: count(64),
   /** Downloads of one token at a time. */

@@ -53,6 +53,8 @@ export async function startGateway({
     UPSTREAM_RETRIES: "0",
     MAX_ROOT_FIELDS: "100",
     MAX_ALIASES: "200",
+    MAX_OPERATIONS_PER_TOKEN: "64",
+    UPSTREAM_CONNECTIONS_PER_TOKEN: "32",
     ...env,
   });
   const gateway = createGateway({ config, upstreamUrl: new URL(upstream.url), log, ...options });
