@@ -139,7 +139,11 @@ export function createClient(settings: ClientSettings) {
       const response = await transport.whole(wireRequest(request, scope), scope, held.add);
       await settings.takeTurn(scope.party);
       if (response.status >= 300) throw refuse(request, scope, response, response.body.toString("utf8"));
-      return readAnswer(request, response, { onFault: settings.onFault, onHeld: held.add });
+      return readAnswer(request, response, {
+        onFault: settings.onFault,
+        onHeld: held.add,
+        pause: () => settings.takeTurn(scope.party),
+      });
     });
 
   const openOnce = (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> =>

@@ -6,7 +6,12 @@ import { UpstreamError } from "./errors.ts";
  * `nothing` when the document marks the row ∅: any body is accepted and dropped.
  */
 export type Reader<Answer> =
-  | { readonly form: "json"; readonly read: (body: unknown) => Reading<Answer> }
+  | {
+      readonly form: "json";
+      readonly read: (body: unknown) => Reading<Answer>;
+      /** The same of an answer that may be long, with a pause now and then. Absent where answers are short. */
+      readonly readInTurns?: (body: unknown, pause: () => Promise<void>) => Promise<Reading<Answer>>;
+    }
   | { readonly form: "text" | "bytes" | "nothing"; readonly read: () => Reading<Answer> };
 
 export type AnswerOf<Row extends Reader<unknown>> =
@@ -45,18 +50,39 @@ export const jsonWithRows = <
   schema: Schema,
   key: Key,
   row: Row,
-): Reader<WithRows<z.output<Schema>, Key, z.output<Row>>> => ({
-  form: "json",
-  read: (body) => {
+): Reader<WithRows<z.output<Schema>, Key, z.output<Row>>> => {
+  type Answer = WithRows<z.output<Schema>, Key, z.output<Row>>;
+
+  /** Yields now and then, and returns what was read. */
+  function* steps(body: unknown): Generator<undefined, Reading<Answer>> {
     const { answer, faults } = readTolerantly(schema, body);
     const list: unknown = answer[key];
-    const rows = Array.isArray(list) ? readEach(row, list, { place: key, faults }) : list;
+    const rows = Array.isArray(list) ? yield* readEach(row, list, { place: key, faults }) : list;
     if (rows === UNREADABLE && !takesNull(schema.shape[key])) throw outsideTheDocument(faults.at(-1) ?? key);
     const read = key in answer ? { ...answer, [key]: rows === UNREADABLE ? null : rows } : answer;
     // Under the key are the rows now, or what the schema takes instead of a list.
-    return { answer: read as WithRows<typeof answer, Key, z.output<Row>>, faults };
-  },
-});
+    return { answer: read as Answer, faults };
+  }
+
+  return {
+    form: "json",
+    read: (body) => {
+      const reading = steps(body);
+      for (;;) {
+        const step = reading.next();
+        if (step.done) return step.value;
+      }
+    },
+    readInTurns: async (body, pause) => {
+      const reading = steps(body);
+      for (;;) {
+        const step = reading.next();
+        if (step.done) return step.value;
+        await pause();
+      }
+    },
+  };
+};
 
 /** A record whose list under a key is one of rows; null or absent only where the list may be that. */
 type WithRows<Whole, Key extends keyof Whole, Row> = Omit<Whole, Key> & {
@@ -123,13 +149,17 @@ function readFields(
   return record;
 }
 
-function readEach(
+/** Rows that are read without a pause: about a millisecond. */
+const ROWS_AT_A_TIME = 50;
+
+function* readEach(
   row: z.ZodType,
   list: readonly unknown[],
   { place, faults }: Here,
-): unknown[] | typeof UNREADABLE {
+): Generator<undefined, unknown[] | typeof UNREADABLE> {
   const rows: unknown[] = [];
   for (const [index, value] of list.entries()) {
+    if (index > 0 && index % ROWS_AT_A_TIME === 0) yield;
     const read = readPart(row, value, { place: below(place, index), faults });
     if (read === UNREADABLE) return UNREADABLE;
     rows.push(read);

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { Experiments } from "../../src/rest/records.ts";
 import { type Answer, startFake, startGateway } from "../harness.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
@@ -227,4 +228,18 @@ test("an error body that names a long field for each of its messages is told in 
   expect(codesOf(await ask(`{ experiment(id: "ada.mnist.1") { status } }`))).toEqual([
     ["BAD_USER_INPUT", "The service refused the input."],
   ]);
+});
+
+test("a long page is read with a pause after every 50 rows, and gives what it gives without", async () => {
+  const body = {
+    count: 1_001,
+    results: Array.from({ length: 1_001 }, (_, id) => ({ id, name: id % 7 ? "run" : 7 })),
+  };
+  if (Experiments.form !== "json" || !Experiments.readInTurns)
+    throw new TypeError("a page is JSON with rows");
+  let pauses = 0;
+  const reading = await Experiments.readInTurns(body, async () => void pauses++);
+  expect(reading).toEqual(Experiments.read(body));
+  expect(reading.faults).toHaveLength(143);
+  expect(pauses).toBe(20);
 });
