@@ -1,23 +1,13 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startDemo } from "../src/demo/service.ts";
+import { answerOf, token } from "./demo-answers.ts";
 
 /** The demo's answers from memory, each of them a few milliseconds later, to every token. */
 const LATENCY_MS = 5;
 
-const demo = await startDemo();
-const token = demo.users[0]?.token ?? "";
-const known = new Map<string, Promise<{ status: number; body: Buffer }>>();
-
-async function look(path: string) {
-  const response = await fetch(demo.url + path, { headers: { authorization: `token ${token}` } });
-  return { status: response.status, body: Buffer.from(await response.arrayBuffer()) };
-}
-
 const server = createServer(async ({ url = "" }, response) => {
-  const answer = known.get(url) ?? look(url);
-  known.set(url, answer);
+  const answer = answerOf(url);
   const [{ status, body }] = await Promise.all([answer, sleep(LATENCY_MS)]);
   response.writeHead(status, { "content-type": "application/json", "content-length": body.length }).end(body);
 });

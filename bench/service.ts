@@ -1,21 +1,12 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setInterval } from "node:timers/promises";
-import { startDemo } from "../src/demo/service.ts";
+import { answerOf, token } from "./demo-answers.ts";
 
 /**
  * A service that is never what is slow: it asks the demo once for each address and answers from memory from then on.
  * A log is a line each 100 ms for 4 s. It tells its parent where it listens and which token is good.
  */
-const demo = await startDemo();
-const token = demo.users[0]?.token ?? "";
-const known = new Map<string, Promise<{ status: number; body: Buffer }>>();
-
-async function look(path: string) {
-  const response = await fetch(demo.url + path, { headers: { authorization: `token ${token}` } });
-  return { status: response.status, body: Buffer.from(await response.arrayBuffer()) };
-}
-
 const server = createServer(async ({ url = "" }, response) => {
   if (url.endsWith("/logs")) {
     response.writeHead(200, { "content-type": "text/plain" });
@@ -27,8 +18,7 @@ const server = createServer(async ({ url = "" }, response) => {
     response.end();
     return;
   }
-  const answer = known.get(url) ?? look(url);
-  known.set(url, answer);
+  const answer = answerOf(url);
   const { status, body } = await answer;
   response.writeHead(status, { "content-type": "application/json", "content-length": body.length }).end(body);
 });

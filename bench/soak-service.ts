@@ -3,21 +3,12 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pipeline, Readable } from "node:stream";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { startDemo } from "../src/demo/service.ts";
+import { answerOf, token } from "./demo-answers.ts";
 
 /**
  * The demo's answers from memory, and below the owner `hostile` answers that mean ill: the project names the shape. It
  * tells its parent where it listens and which token is good.
  */
-const demo = await startDemo();
-const token = demo.users[0]?.token ?? "";
-const known = new Map<string, Promise<{ status: number; body: Buffer }>>();
-
-async function look(path: string) {
-  const response = await fetch(demo.url + path, { headers: { authorization: `token ${token}` } });
-  return { status: response.status, body: Buffer.from(await response.arrayBuffer()) };
-}
-
 const record = (more: object = {}) => Buffer.from(JSON.stringify({ id: 1, last_status: "running", ...more }));
 const hexadecimal = (length: number) => randomBytes(length / 2).toString("hex");
 
@@ -81,8 +72,7 @@ const server = createServer(async (request, response) => {
     const answer = SHAPES[shape];
     return answer ? answer(response, url) : void response.writeHead(404).end();
   }
-  const answer = known.get(url) ?? look(url);
-  known.set(url, answer);
+  const answer = answerOf(url);
   const { status, body } = await answer;
   return void response
     .writeHead(status, { "content-type": "application/json", "content-length": body.length })

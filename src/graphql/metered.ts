@@ -13,7 +13,7 @@ import {
 } from "graphql";
 import { sizeOfJson } from "../limits/json-size.ts";
 import { type Meter, openMeter } from "../limits/meter.ts";
-import { UpstreamError } from "../rest/errors.ts";
+import { hasOutcome } from "../rest/errors.ts";
 import { isJson, sealEach } from "./json.ts";
 
 /*
@@ -84,9 +84,6 @@ function failed(fault: unknown, meter: Meter, isNullable: boolean): unknown {
   if (isNullable && !meter.countError() && !hasOutcome(fault)) return null;
   throw fault;
 }
-
-export const hasOutcome = (fault: unknown): boolean =>
-  fault instanceof UpstreamError && fault.facts.outcome !== undefined;
 
 /** `"key":` with a comma and brackets. Keys are the caller's choice, and repeated for each item. */
 const bytesOfKey = (key: string | number): number => String(key).length + 6;

@@ -49,6 +49,10 @@ export class UpstreamError extends Error {
   }
 }
 
+/** Whether an error says that a command may have been done. */
+export const hasOutcome = (fault: unknown): boolean =>
+  fault instanceof UpstreamError && fault.facts.outcome !== undefined;
+
 /** The time of the caller's whole request was over. It says nothing of the service. */
 export class DeadlineError extends UpstreamError {}
 

@@ -1,0 +1,19 @@
+import { startDemo } from "../src/demo/service.ts";
+
+const demo = await startDemo();
+const known = new Map<string, Promise<{ status: number; body: Buffer }>>();
+
+/** The token that is good for the demo. */
+export const token = demo.users[0]?.token ?? "";
+
+/** The demo's answer at a path: asked for once, from memory from then on. */
+export function answerOf(path: string): Promise<{ status: number; body: Buffer }> {
+  const answer = known.get(path) ?? look(path);
+  known.set(path, answer);
+  return answer;
+}
+
+async function look(path: string) {
+  const response = await fetch(demo.url + path, { headers: { authorization: `token ${token}` } });
+  return { status: response.status, body: Buffer.from(await response.arrayBuffer()) };
+}
