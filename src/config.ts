@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { parseManifest, type TrustedDocuments } from "./documents.ts";
-import { spellingFault } from "./rest/endpoint.ts";
-import { faultsOf } from "./graphql/rename.ts";
+import { parseManifest, type TrustedDocuments } from "./engine/documents/persisted.ts";
+import { spellingFault } from "./rest/api/endpoint.ts";
+import { faultsOf } from "./graphql/federation/rename.ts";
 import { schema } from "./graphql/schema.ts";
-import { PROFILE_NAMES, ROW_NAMES } from "./rest/profile.ts";
+import { PROFILE_NAMES, ROW_NAMES } from "./rest/api/profile.ts";
 
 function whole(bounds: { readonly from: number; readonly to: number; readonly fallback: number }) {
   const error = `expected a whole number from ${bounds.from} to ${bounds.to}`;

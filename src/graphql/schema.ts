@@ -1,21 +1,21 @@
 import type { GraphQLSchema } from "graphql";
-import { builder } from "./builder.ts";
-import "./build-job.ts";
-import "./cluster.ts";
-import "./entity.ts";
-import "./experiment-job.ts";
-import "./experiment.ts";
-import { serveSubgraph, toSubgraphSchema } from "./federation.ts";
-import "./gateway-info.ts";
-import "./group.ts";
-import "./job.ts";
-import { meterFields } from "./metered.ts";
-import "./project.ts";
-import "./runs.ts";
-import "./scalars.ts";
-import "./user.ts";
-import { rename } from "./rename.ts";
-import type { TypeNames } from "./type-names.ts";
+import { builder } from "./core/builder.ts";
+import "./types/build-job.ts";
+import "./types/cluster.ts";
+import "./operations/entity.ts";
+import "./types/experiment-job.ts";
+import "./types/experiment.ts";
+import { serveSubgraph, toSubgraphSchema } from "./federation/entities.ts";
+import "./types/gateway-info.ts";
+import "./types/group.ts";
+import "./types/job.ts";
+import { meterFields } from "../engine/metered.ts";
+import "./types/project.ts";
+import "./types/run.ts";
+import "./core/scalars.ts";
+import "./types/user.ts";
+import { rename } from "./federation/rename.ts";
+import type { TypeNames } from "./core/type-names.ts";
 
 builder.queryType({ description: "Reading." });
 builder.mutationType({
