@@ -44,7 +44,7 @@ export interface DownloadReport {
  */
 export function createDownloads({ client, server, names, publicError, places, onDownload }: Settings) {
   const open = (id: string, what: Download, scope: RequestScope) => {
-    const { kind, at } = decodeId("id", id, names);
+    const { kind, address } = decodeId("id", id, names);
     const documented = kind[what];
     if (!documented)
       throw new InputError(`id: expected something with ${what}, got the id of a ${names.served(kind.name)}`);
@@ -55,7 +55,7 @@ export function createDownloads({ client, server, names, publicError, places, on
     if (refusal) throw NO_PLACE[refusal]();
     scope.onEnd(places.take(scope.party));
     const row = offered(server, documented);
-    return { row, path: row.fill(at), name: kind.nameOf(at) };
+    return { row, path: row.fill(address), name: kind.formatName(address) };
   };
 
   const serve = async (request: IncomingMessage, response: ServerResponse, id: string, what: Download) => {
