@@ -55,7 +55,7 @@ export function createDownloads({ client, server, names, publicError, places, on
     if (refusal) throw NO_PLACE[refusal]();
     scope.onEnd(places.take(scope.party));
     const row = offered(server, documented);
-    return { row, path: row.fill(at), name: kind.nameOf(at) };
+    return { row, path: row.toPath(at), name: kind.nameOf(at) };
   };
 
   const serve = async (request: IncomingMessage, response: ServerResponse, id: string, what: Download) => {

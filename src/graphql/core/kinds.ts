@@ -1,7 +1,6 @@
 import type { Get } from "../../rest/api/endpoint.ts";
-import { build, cluster, experiment, group, job, user } from "../../rest/api/endpoints.ts";
+import { build, cluster, experiment, group, job, optional, user } from "../../rest/api/endpoints.ts";
 import { UpstreamError } from "../../errors.ts";
-import { lists } from "../../rest/api/lists.ts";
 import type {
   BuildRecord,
   ClusterRecord,
@@ -81,7 +80,7 @@ const experimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
   nameOf: ({ owner, project, experiment: of, id }) => `${owner}.${project}.${of}.${id}`,
   complete: ({ at }, _, session) => session.read(experiment.job, at),
   statuses: experiment.jobStatuses,
-  logs: lists.experimentJobLogs,
+  logs: optional.experimentJobLogs,
 };
 
 /** Spelled as a type, not an interface: only so it counts as an `Address`. */
