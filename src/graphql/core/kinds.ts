@@ -1,7 +1,6 @@
 import type { Get } from "../../rest/api/endpoint.ts";
-import { build, cluster, experiment, group, job, user } from "../../rest/api/endpoints.ts";
+import { build, cluster, experiment, group, job, optional, user } from "../../rest/api/endpoints.ts";
 import { UpstreamError } from "../../errors.ts";
-import { lists } from "../../rest/api/lists.ts";
 import type {
   BuildRecord,
   ClusterRecord,
@@ -83,7 +82,7 @@ const experimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
   formatName: ({ owner, project, experiment: of, id }) => `${owner}.${project}.${of}.${id}`,
   fetch: ({ address }, _, session) => session.read(experiment.job, address),
   statuses: experiment.jobStatuses,
-  logs: lists.experimentJobLogs,
+  logs: optional.experimentJobLogs,
 };
 
 /** Spelled as a type, not an interface: only so it counts as an `Address`. */

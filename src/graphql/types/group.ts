@@ -1,5 +1,4 @@
-import { experiment, group } from "../../rest/api/endpoints.ts";
-import { lists } from "../../rest/api/lists.ts";
+import { experiment, group, optional } from "../../rest/api/endpoints.ts";
 import { GROUP_COUNTERS, type GroupRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
@@ -58,7 +57,7 @@ Group.implement({
       ...property("has_tensorboard"),
     }),
     experiments: t.field(
-      runList(ExperimentConnection, Experiment, lists.experiments, "Experiments of the group.", {
+      runList(ExperimentConnection, Experiment, optional.experiments, "Experiments of the group.", {
         filter: ({ id }: RunAddress) => ({ group: id }),
         readAhead: (at, { session }, isSelected) => {
           if (isSelected("metrics") || isSelected("metricSeries")) {

@@ -1,4 +1,4 @@
-import { lists } from "../../rest/api/lists.ts";
+import { optional } from "../../rest/api/endpoints.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
@@ -41,11 +41,11 @@ Project.implement({
     buildJob: t.field(memberOf(BuildJob, "A build job of the project.")),
     group: t.field(memberOf(Group, "A group of the project.")),
     experiments: t.field(
-      runList(ExperimentConnection, Experiment, lists.experiments, "Experiments of the project."),
+      runList(ExperimentConnection, Experiment, optional.experiments, "Experiments of the project."),
     ),
-    jobs: t.field(runList(JobConnection, Job, lists.jobs, "Jobs of the project.")),
-    buildJobs: t.field(runList(BuildJobConnection, BuildJob, lists.builds, "Build jobs of the project.")),
-    groups: t.field(runList(GroupConnection, Group, lists.groups, "Groups of the project.")),
+    jobs: t.field(runList(JobConnection, Job, optional.jobs, "Jobs of the project.")),
+    buildJobs: t.field(runList(BuildJobConnection, BuildJob, optional.builds, "Build jobs of the project.")),
+    groups: t.field(runList(GroupConnection, Group, optional.groups, "Groups of the project.")),
   }),
 });
 

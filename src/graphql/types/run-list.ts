@@ -2,7 +2,7 @@ import type { ObjectRef } from "@pothos/core";
 import type { Query } from "../../rest/api/batches.ts";
 import type { Get } from "../../rest/api/endpoint.ts";
 import { InputError } from "../../errors.ts";
-import { lists } from "../../rest/api/lists.ts";
+import { optional } from "../../rest/api/endpoints.ts";
 import { slice } from "../../rest/session/pages.ts";
 import type { Page } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
@@ -81,7 +81,7 @@ const isSelectedOfNodes = (isSelected: IsSelected, field: string): boolean =>
 
 /**
  * A list of runs below a project, or below something else in it that the options name:
- * `jobs: t.field(runList(JobConnection, Job, lists.jobs, "Jobs of the project."))`. Its rows are partial records.
+ * `jobs: t.field(runList(JobConnection, Job, optional.jobs, "Jobs of the project."))`. Its rows are partial records.
  */
 export const runList = <
   R extends { readonly id: number },
@@ -126,7 +126,7 @@ export const projectList = (description: string) => ({
   description: `${description} Needs the capability \`LISTS\`.`,
   args: pageArgs,
   ...fieldsOf<object, ByName>().child(async ({ address: { username } }, args: PageArgs, context) => {
-    const list = { row: lists.projects, at: { owner: username } };
+    const list = { row: optional.projects, at: { owner: username } };
     const page = await slice(context.session, list, sliceRequest(args, context));
     return connect(page, ({ name }) => toResource(Project.kind, { owner: username, project: name }));
   }),
