@@ -29,6 +29,10 @@ export interface UpstreamReport {
 }
 
 export interface ClientSettings extends TransportSettings, AdmissionSettings {
+  /** Headers of every request, in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What no message may repeat, whoever asks. */
+  readonly secrets: readonly string[];
   /** How many bytes of answers the scopes of one party may hold, after decompression. */
   readonly maxHeldBytes: number;
   /** How many times a failed GET is tried again. */
@@ -99,6 +103,7 @@ export function createClient(settings: ClientSettings) {
     method: row.method,
     path: root + path,
     headers: {
+      ...settings.headers,
       ...headersOf({
         requestId: scope.requestId,
         traceparent,
@@ -178,6 +183,13 @@ export function createClient(settings: ClientSettings) {
       throw refuse(request, scope, response, text.toString());
     });
 
+  const refuse = (
+    { row, secret, token }: UpstreamRequest<unknown>,
+    scope: RequestScope,
+    head: ResponseHead,
+    text: string,
+  ) => refusal(row, { ...head, text, secrets: [scope.token, token, secret, ...settings.secrets] });
+
   return {
     /** The upstream requests of a scope, within its bounds. */
     open: (scope: RequestScope, bounds: OperationBounds): Upstream => {
@@ -244,13 +256,6 @@ function faultOf({ row, range }: UpstreamRequest<unknown>, response: StreamedRes
   const isPart = status === 206;
   return isPart && !(range && bodyHeaders["content-range"]) ? new NotUnderstood() : null;
 }
-
-const refuse = (
-  { row, secret, token }: UpstreamRequest<unknown>,
-  scope: RequestScope,
-  head: ResponseHead,
-  text: string,
-) => refusal(row, { ...head, text, secrets: [scope.token, token, secret] });
 
 /** Whether the service can have seen a request that failed. */
 const wasSent = (thrown: unknown): boolean => !(thrown instanceof TransportError) || thrown.wasSent;
