@@ -9,12 +9,12 @@ import { generate } from "selfsigned";
 import { onTestFinished } from "vitest";
 
 /** PEM texts. */
-export interface Identity {
+interface Identity {
   readonly cert: string;
   readonly key: string;
 }
 
-export interface Authority {
+interface Authority {
   readonly cert: string;
   /** A certificate for a host or a client of this name, with its key. */
   readonly issue: (name: string) => Promise<Identity>;
