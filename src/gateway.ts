@@ -26,13 +26,14 @@ import { takeTurn } from "./engine/turns.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
 import { createYogaHandler } from "./http/graphql/yoga.ts";
 import { createClient } from "./rest/client/client.ts";
+import { createConnector } from "./rest/client/connector.ts";
 import { describeServer, type ProfileName, type Server } from "./rest/api/profile.ts";
 import { causeOf } from "./rest/client/failure.ts";
 import { createLearnedRefusals } from "./rest/session/learned.ts";
 import { openSession } from "./rest/session/session.ts";
 import { slipOf } from "./observability/slip.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
-import { inSpan } from "./observability/tracing.ts";
+import { inOperationSpan, openUpstreamSpan } from "./observability/tracing.ts";
 
 export interface GatewayOptions {
   readonly config: Config;
@@ -75,9 +76,21 @@ export function createGateway({
     downloads: downloads.taken(),
     waitingBytes: delivery.waitingBytes(),
   }));
+  const connectTimeoutMs = config.UPSTREAM_CONNECT_TIMEOUT_MS;
   const client = createClient({
     upstreamUrl,
-    connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
+    connect: createConnector({
+      connectTimeoutMs,
+      proxy: config.UPSTREAM_PROXY ?? null,
+      tls: {
+        ...(config.UPSTREAM_CA_FILE && { ca: config.UPSTREAM_CA_FILE }),
+        ...(config.UPSTREAM_CERT_FILE && { cert: config.UPSTREAM_CERT_FILE }),
+        ...(config.UPSTREAM_KEY_FILE && { key: config.UPSTREAM_KEY_FILE }),
+      },
+    }),
+    headers: { "user-agent": `rungraph/${version}`, ...config.UPSTREAM_HEADERS },
+    secrets: Object.values(config.UPSTREAM_HEADERS).flatMap(secretWordsOf),
+    connectTimeoutMs,
     headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
     exchangeTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
     idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
@@ -91,7 +104,7 @@ export function createGateway({
     onFailure: tellFailures(log),
     onRequest: telemetry.exchange,
     takeTurn,
-    trace: (name, run) => inSpan(name, { "http.route": name }, run),
+    openSpan: openUpstreamSpan,
   });
   const gateway = factsOf(config, server);
   const names = createTypeNames(config.TYPE_NAMES);
@@ -128,6 +141,7 @@ export function createGateway({
     engine,
     publicError: toPublic,
     delivery,
+    trace: inOperationSpan,
     yoga: createYogaHandler({ schema, engine, publicError: toPublic }),
   });
 
@@ -202,6 +216,12 @@ export function createGateway({
     close: () => client.close(),
   };
 }
+
+/** Shorter words of a header are no secrets, and occur in messages by chance. */
+const MIN_SECRET_LENGTH = 8;
+
+const secretWordsOf = (value: string): string[] =>
+  value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
 
 /** Documents that are typed into the page are nobody's trusted ones. */
 export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;

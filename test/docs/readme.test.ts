@@ -71,6 +71,7 @@ const NO_CODES = new Set([
   "POST",
   "PATCH",
   "DELETE",
+  "CONNECT",
   "SIGTERM",
   "SIGINT",
   "ID",
@@ -78,6 +79,8 @@ const NO_CODES = new Set([
   "OK",
   "UNKNOWN",
   "CANCELLED", // in metrics and logs only
+  "TIMEOUT", // of a proxy, in logs only
+  ...SETTINGS,
   ...Object.values(schema.getTypeMap())
     .filter(isEnumType)
     .flatMap((type) => type.getValues().map(({ name }) => name)),

@@ -1,5 +1,5 @@
-import type { ServerResponse } from "node:http";
-import type { Engine, OperationRequest } from "../../engine/engine.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Engine, OperationFacts, OperationRequest } from "../../engine/engine.ts";
 import type { GraphQLError } from "graphql";
 import type { Delivery } from "../delivery.ts";
 import { parseBody } from "./params.ts";
@@ -10,8 +10,14 @@ interface Settings {
   readonly engine: Engine;
   readonly publicError: (thrown: unknown) => GraphQLError;
   readonly delivery: Delivery;
+  /** Runs what makes an answer as a span, which tells the facts of its operation. */
+  readonly trace: <Answer extends { readonly status: number }>(
+    request: IncomingMessage,
+    facts: OperationFacts,
+    answer: () => PromiseLike<Answer> | Answer,
+  ) => Promise<Answer>;
   readonly yoga: (
-    request: ServerResponse["req"],
+    request: IncomingMessage,
     response: ServerResponse,
     context: YogaContext,
   ) => PromiseLike<Response> | Response;
@@ -21,7 +27,7 @@ interface Settings {
  * Answers GraphQL requests: a POST that is to be answered in one piece here, as its JSON needs no more than a codec around
  * the engine; everything else by Yoga. The same request gives the same bytes on both paths.
  */
-export function createGraphqlHandler({ engine, publicError, delivery, yoga }: Settings) {
+export function createGraphqlHandler({ engine, publicError, delivery, trace, yoga }: Settings) {
   const answerPost = async (
     body: Buffer,
     operation: YogaContext["operation"],
@@ -48,12 +54,12 @@ export function createGraphqlHandler({ engine, publicError, delivery, yoga }: Se
     const { party } = operation.scope;
     const type = body && resultTypeFor(request.headers.accept);
     if (body && type) {
-      const answer = await answerPost(body, operation, type);
+      const answer = await trace(request, operation.facts, () => answerPost(body, operation, type));
       onResult();
       await delivery.send(response, answer, party);
       return;
     }
-    const answer = await yoga(request, response, { operation, body });
+    const answer = await trace(request, operation.facts, () => yoga(request, response, { operation, body }));
     onResult();
     await delivery.pass(response, answer, party);
   };
