@@ -39,7 +39,7 @@ import { createLearnedRefusals } from "./rest/session/learned.ts";
 import { openSession } from "./rest/session/session.ts";
 import { slipOf } from "./observability/slip.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
-import { inSpan } from "./observability/tracing.ts";
+import { inOperationSpan, openUpstreamSpan } from "./observability/tracing.ts";
 
 export interface GatewayOptions {
   readonly config: Config;
@@ -98,7 +98,7 @@ export function createGateway({
     onFailure: tellFailures(log),
     onRequest: telemetry.exchange,
     takeTurn,
-    trace: (name, run) => inSpan(name, { "http.route": name }, run),
+    openSpan: openUpstreamSpan,
   });
   const gateway = factsOf(config, server);
   const names = createTypeNames(config.TYPE_NAMES);
@@ -168,7 +168,9 @@ export function createGateway({
   const router = createRouter({
     graphql: async (response, state, onResult) => {
       try {
-        const answer = await yoga.handleNodeRequestAndResponse(response.req, response, { state });
+        const answer = await inOperationSpan(response.req, state, () =>
+          yoga.handleNodeRequestAndResponse(response.req, response, { state }),
+        );
         onResult();
         await delivery.send(response, answer, state.scope.party);
       } catch (fault) {

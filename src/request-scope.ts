@@ -7,8 +7,8 @@ export interface Identity {
   /** Stands for the token, or for the address of a caller without one, wherever callers are told apart. */
   readonly party: string;
   readonly requestId: string;
-  /** The trace that an upstream request belongs to now, as a `traceparent`; null when there is none. */
-  readonly traceparent: () => string | null;
+  /** The caller's own trace context; null when there is none that is valid. */
+  readonly traceparent: string | null;
 }
 
 /** Why a scope has ended: its caller left, its time was over, or everything was answered. */

@@ -1,16 +1,9 @@
-import {
-  type ExecutionArgs,
-  type ExecutionResult,
-  getOperationAST,
-  GraphQLError,
-  type ValidationRule,
-} from "graphql";
+import { type ExecutionResult, getOperationAST, GraphQLError, type ValidationRule } from "graphql";
 import type { Plugin } from "graphql-yoga";
 import { withExtensions, withoutLiterals, withoutSuggestions } from "./errors.ts";
 import { mergeFailures } from "./shared-failures.ts";
 import type { RequestState } from "../http/request.ts";
 import type { OperationReport } from "../observability/telemetry.ts";
-import { inSpan } from "../observability/tracing.ts";
 
 /** What Yoga is given beside the request. */
 export interface ServerContext {
@@ -57,27 +50,21 @@ export function useResponseNames(): Plugin {
 /** Names are the caller's choice: in a log they are words of GraphQL and not long. */
 const LONGEST_NAME = 100;
 
-/** Tells of every operation when it is over, and runs it as a span. */
+/** Tells of every operation when it is over. */
 export function useReports(tell: (report: OperationReport) => void): Plugin<object, ServerContext> {
   return {
-    onExecute({ args, executeFn, setExecuteFn }) {
+    onExecute({ args }) {
       const state = stateOf(args.contextValue);
       const operation = getOperationAST(args.document, args.operationName);
       state.type = operation?.operation ?? "invalid";
       state.name = operation?.name?.value.slice(0, LONGEST_NAME) ?? null;
-      const attributes = {
-        "graphql.operation.type": state.type,
-        "graphql.operation.name": state.name ?? "",
-      };
-      setExecuteFn((given: ExecutionArgs) =>
-        inSpan(`graphql ${state.type}`, attributes, async () => executeFn(given)),
-      );
     },
     onExecutionResult({ context, result }) {
-      const { began, type, name, scope } = context.state;
+      const { state } = context;
+      const { began, type, name, scope } = state;
       const errors = (result as ExecutionResult | undefined)?.errors ?? [];
-      const codes = [...new Set(errors.map(({ extensions }) => String(extensions["code"] ?? "UNKNOWN")))];
-      tell({ requestId: scope.requestId, type, name, codes, ms: performance.now() - began });
+      state.codes = [...new Set(errors.map(({ extensions }) => String(extensions["code"] ?? "UNKNOWN")))];
+      tell({ requestId: scope.requestId, type, name, codes: state.codes, ms: performance.now() - began });
     },
   };
 }

@@ -12,6 +12,7 @@ import { failureOf } from "../rest/client/failure.ts";
 import type { Server } from "../rest/api/profile.ts";
 import { openScope, type RequestScope } from "../request-scope.ts";
 import { identify } from "./caller.ts";
+import { openRequestSpan } from "../observability/tracing.ts";
 import { onceOver } from "./connection.ts";
 import { rangeOf } from "./range.ts";
 import type { NoPlace, Places } from "./places.ts";
@@ -66,15 +67,17 @@ export function createDownloads({ client, server, names, publicError, places, on
     let bytes = 0;
     /** Whether the file has no such range. */
     let isOutside = false;
-    const report = (code: string) =>
+    const span = openRequestSpan(`GET /downloads/{id}/${what}`, request.headers);
+    const report = (code: string) => {
+      span.end({ error: code === "OK" || code === "REQUEST_CANCELLED" ? null : code });
       onDownload({ requestId, what, code, bytes, ms: performance.now() - began });
+    };
     onceOver(response, () => scope.end("left"));
     response.setHeaders(new Map(Object.entries({ ...NEVER_A_PAGE, "x-request-id": requestId })));
     try {
       const { name, ...asked } = open(id, what, scope);
-      const { stream, status, bodyHeaders } = await client.stream(
-        { ...asked, range: rangeOf(request) },
-        scope,
+      const { stream, status, bodyHeaders } = await span.run(() =>
+        client.stream({ ...asked, range: rangeOf(request) }, scope),
       );
       if (status === 416) {
         stream.destroy();

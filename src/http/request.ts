@@ -9,11 +9,13 @@ export interface RequestState {
   /** Of the operation, once its document was read. */
   type: "query" | "mutation" | "subscription" | "invalid";
   name: string | null;
+  /** Codes of the errors in its result, each once. */
+  codes: readonly string[];
 }
 
 /** Opens the state of a request. Its scope ends when the caller leaves. */
 export function openRequest(identity: Identity, response: ServerResponse, timeoutMs: number): RequestState {
   const scope = openScope(identity, timeoutMs);
   onceOver(response, () => scope.end("left"));
-  return { began: performance.now(), scope, type: "invalid", name: null };
+  return { began: performance.now(), scope, type: "invalid", name: null, codes: [] };
 }

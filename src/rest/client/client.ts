@@ -40,8 +40,16 @@ export interface ClientSettings extends TransportSettings, AdmissionSettings {
   readonly onRequest: (report: UpstreamReport) => void;
   /** Resolves when it is the turn of a party to have an answer read: reading holds the process. */
   readonly takeTurn: (party: string) => Promise<void>;
-  /** Runs an upstream request as a span of the caller's trace. */
-  readonly trace: <Answer>(name: string, run: () => Promise<Answer>) => Promise<Answer>;
+  /** Opens the span of one upstream request, by its method and route template. */
+  readonly openSpan: (method: string, route: string) => UpstreamSpan;
+}
+
+export interface UpstreamSpan {
+  /** The trace context to send; null when no span is made. */
+  readonly traceparent: string | null;
+  readonly run: <Answer>(act: () => Answer) => Answer;
+  /** Ends it with the status that came, if any, and the code of the failure; null when there was none. */
+  readonly end: (status: number | null, error: string | null) => void;
 }
 
 type Row<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
@@ -86,11 +94,14 @@ export function createClient(settings: ClientSettings) {
   const wireRequest = (
     { row, path, body = null, token, range }: UpstreamRequest<unknown>,
     scope: RequestScope,
+    traceparent: string | null,
   ): WireRequest => ({
     method: row.method,
     path: root + path,
     headers: {
-      ...headersOf(scope, {
+      ...headersOf({
+        requestId: scope.requestId,
+        traceparent,
         token: token === undefined ? scope.token : token,
         body,
         form: row.answer.form,
@@ -102,15 +113,19 @@ export function createClient(settings: ClientSettings) {
     wantsBody: row.answer.form === "json",
   });
 
-  /** Runs one try: as a span, reported, its failures as the errors that callers see. */
+  /** Runs one attempt: as a span, reported, its failures as the errors that callers see. */
   const observed = async <Part>(
-    { row }: UpstreamRequest<unknown>,
+    request: UpstreamRequest<unknown>,
     scope: RequestScope,
-    run: () => Promise<Part>,
-    outcomeOfPart: (part: Part) => string = () => "2xx",
+    run: (wire: WireRequest, onStatus: (status: number) => void) => Promise<Part>,
   ): Promise<Part> => {
+    const { row } = request;
     const began = performance.now();
-    const report = (outcome: string) =>
+    const span = settings.openSpan(row.method, row.path);
+    const wire = wireRequest(request, scope, span.traceparent ?? scope.traceparent);
+    let status: number | null = null;
+    const report = (outcome: string, error: string | null) => {
+      span.end(status, error);
       settings.onRequest({
         requestId: scope.requestId,
         method: row.method,
@@ -118,14 +133,15 @@ export function createClient(settings: ClientSettings) {
         outcome,
         ms: performance.now() - began,
       });
+    };
     try {
-      const part = await settings.trace(`${row.method} ${row.path}`, run);
-      report(outcomeOfPart(part));
+      const part = await span.run(() => run(wire, (came) => (status = came)));
+      report(status === null || status < 300 ? "2xx" : `${status}`, null);
       return part;
     } catch (thrown) {
       const failure = scope.ended() ? endedError(row, scope, wasSent(thrown)) : failureOf(row, thrown);
       if (!scope.ended() && failure !== thrown) settings.onFailure(failure.cause ?? failure);
-      report(outcomeOf(failure));
+      report(outcomeOf(failure), codeOf(failure));
       throw failure;
     }
   };
@@ -135,8 +151,9 @@ export function createClient(settings: ClientSettings) {
     scope: RequestScope,
     held: Held,
   ): Promise<Answer> =>
-    observed(request, scope, async () => {
-      const response = await transport.whole(wireRequest(request, scope), scope, held.add);
+    observed(request, scope, async (wire, onStatus) => {
+      const response = await transport.whole(wire, scope, held.add);
+      onStatus(response.status);
       await settings.takeTurn(scope.party);
       if (response.status >= 300) throw refuse(request, scope, response, response.body.toString("utf8"));
       return readAnswer(request, response, {
@@ -147,23 +164,19 @@ export function createClient(settings: ClientSettings) {
     });
 
   const openOnce = (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> =>
-    observed(
-      request,
-      scope,
-      async () => {
-        const response = await openStream(settings, wireRequest(request, scope), scope);
-        const { status, stream } = response;
-        if (status < 300 || (status === 416 && request.range)) {
-          const fault = faultOf(request, response);
-          if (fault) stream.destroy();
-          if (fault) throw fault;
-          return response;
-        }
-        const text = await readWhole(stream, MAX_ERROR_BYTES).catch(() => "");
-        throw refuse(request, scope, response, text.toString());
-      },
-      ({ status }) => (status < 300 ? "2xx" : `${status}`),
-    );
+    observed(request, scope, async (wire, onStatus) => {
+      const response = await openStream(settings, wire, scope);
+      const { status, stream } = response;
+      onStatus(status);
+      if (status < 300 || (status === 416 && request.range)) {
+        const fault = faultOf(request, response);
+        if (fault) stream.destroy();
+        if (fault) throw fault;
+        return response;
+      }
+      const text = await readWhole(stream, MAX_ERROR_BYTES).catch(() => "");
+      throw refuse(request, scope, response, text.toString());
+    });
 
   return {
     /** The upstream requests of a scope, within its bounds. */
@@ -242,28 +255,32 @@ const refuse = (
 /** Whether the service can have seen a request that failed. */
 const wasSent = (thrown: unknown): boolean => !(thrown instanceof TransportError) || thrown.wasSent;
 
-/** HTTP status, or the code of a failure without one. */
-const outcomeOf = (failure: Error): string =>
+/** The code of a failure; null when its caller left, which is none. */
+const codeOf = (failure: Error): string | null =>
   failure instanceof UpstreamError
-    ? `${failure.facts.upstream?.status ?? failure.code}`
+    ? failure.code
     : failure instanceof Cancelled
-      ? "CANCELLED"
+      ? null
       : "INTERNAL_SERVER_ERROR";
 
-function headersOf(
-  { requestId, traceparent }: RequestScope,
-  {
-    token,
-    body,
-    form,
-  }: { readonly token: string | null; readonly body: string | null; readonly form: string },
-): Record<string, string> {
-  const trace = traceparent();
-  return {
-    accept: form === "json" ? "application/json" : "*/*",
-    "x-request-id": requestId,
-    ...(trace === null ? {} : { traceparent: trace }),
-    ...(token === null ? {} : { authorization: `token ${token}` }),
-    ...(body === null ? {} : { "content-type": "application/json" }),
-  };
+/** HTTP status, or the code of a failure without one. */
+const outcomeOf = (failure: Error): string => {
+  const status = failure instanceof UpstreamError ? failure.facts.upstream?.status : undefined;
+  return `${status ?? codeOf(failure) ?? "CANCELLED"}`;
+};
+
+interface HeaderValues {
+  readonly requestId: string;
+  readonly traceparent: string | null;
+  readonly token: string | null;
+  readonly body: string | null;
+  readonly form: string;
 }
+
+const headersOf = ({ requestId, traceparent, token, body, form }: HeaderValues): Record<string, string> => ({
+  accept: form === "json" ? "application/json" : "*/*",
+  "x-request-id": requestId,
+  ...(traceparent === null ? {} : { traceparent }),
+  ...(token === null ? {} : { authorization: `token ${token}` }),
+  ...(body === null ? {} : { "content-type": "application/json" }),
+});
