@@ -35,7 +35,7 @@ import { useRequestParams } from "./http/request-params.ts";
 import { createClient } from "./rest/client/client.ts";
 import { describeServer, type ProfileName, type Server } from "./rest/api/profile.ts";
 import { causeOf } from "./rest/client/failure.ts";
-import { createLearnedRefusals } from "./rest/session/learned.ts";
+import { createRefusedBatches } from "./rest/session/refused-batches.ts";
 import { openSession } from "./rest/session/session.ts";
 import { slipOf } from "./observability/slip.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
@@ -102,7 +102,7 @@ export function createGateway({
   });
   const gateway = factsOf(config, server);
   const names = createTypeNames(config.TYPE_NAMES);
-  const refusals = createLearnedRefusals((route) =>
+  const refusedBatches = createRefusedBatches((route) =>
     log.warn(
       { route },
       "the server does not take reads of this route many at a time: they are made one by one",
@@ -114,7 +114,7 @@ export function createGateway({
   const contextOf = (request: Request, { scope }: RequestState): Context => ({
     session: openSession(client, scope, {
       server,
-      refusals,
+      refusedBatches,
       requests: config.MAX_UPSTREAM_REQUESTS,
       width: config.MAX_UPSTREAM_WIDTH,
     }),

@@ -8,7 +8,6 @@ import type { Session } from "../rest/session/session.ts";
 import { isLargeIntrospection } from "./limits/introspection.ts";
 import { toJsonText } from "./json-text.ts";
 import { type Meter, openMeter } from "./meter.ts";
-import { readTogether } from "../rest/session/reads.ts";
 import { fragmentsOf, sizeOfSelection, type Variables } from "./limits/selection.ts";
 import { tooLarge } from "./limits/too-large.ts";
 
@@ -42,7 +41,7 @@ export function useExecutionLimits({ selected, fields, bytes }: ExecutionLimits)
       }
       const { party } = context.state.scope;
       const meter = openMeter({ party, limits: { fields, bytes, errors: MOST_ERRORS }, tooLarge });
-      extendContext({ meter, session: readTogether(context.session, meter) });
+      extendContext({ meter, session: context.session.paced(meter) });
       setExecuteFn((given: Signalled) => run(executeFn, given, meter));
     },
     async onResultProcess({ result, setResult }) {

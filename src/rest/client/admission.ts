@@ -47,10 +47,10 @@ export interface OperationLane {
    * function that is given must be called when the request is over. It rejects when the scope ends before, with
    * `REQUEST_LIMIT_EXCEEDED` when the operation had its requests, and with `SERVICE_OVERLOADED` when too much waits.
    */
-  readonly ticketFor: (row: AskedRow, waiting?: () => number) => () => Promise<() => void>;
+  readonly ticketFor: (endpoint: EndpointName, waiting?: () => number) => () => Promise<() => void>;
 }
 
-interface AskedRow {
+interface EndpointName {
   readonly method: string;
   readonly path: string;
 }
@@ -67,7 +67,7 @@ function nextTurn(turns: ReadonlySet<Ticket | Lane>): Ticket | Lane | null {
 
 /** How a ticket leaves its lane before its turn. */
 interface Drop {
-  readonly row: AskedRow;
+  readonly endpoint: EndpointName;
   readonly isRetry: boolean;
   readonly reject: (fault: Error) => void;
 }
@@ -166,7 +166,7 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
     scope.onEnd(() => {
       lane.turns.clear();
       add(lane, { waiting: -lane.waiting });
-      for (const { row, reject } of tickets.values()) reject(endedError(row, scope, false));
+      for (const { endpoint, reject } of tickets.values()) reject(endedError(endpoint, scope, false));
       tickets.clear();
       if (--partyLane.operations === 0) parties.delete(scope.party);
     });
@@ -184,9 +184,9 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
       }
     };
 
-    const enter = (row: AskedRow, waiting: () => number, isRetry: boolean): Promise<() => void> =>
+    const enter = (endpoint: EndpointName, waiting: () => number, isRetry: boolean): Promise<() => void> =>
       new Promise((resolve, reject) => {
-        if (scope.ended()) return reject(endedError(row, scope, false));
+        if (scope.ended()) return reject(endedError(endpoint, scope, false));
         if (!isRetry && budget.isSpent()) return reject(budget.refuse());
         if (isRefused()) {
           return reject(new UpstreamError("SERVICE_OVERLOADED", OVERLOADED));
@@ -207,17 +207,17 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
             if (budget.isSpent()) refuseNewRequests();
           },
         };
-        tickets.set(ticket, { row, isRetry, reject });
+        tickets.set(ticket, { endpoint, isRetry, reject });
         lane.turns.add(ticket);
         add(lane, { waiting: 1 });
         serveSoon();
       });
 
     return {
-      ticketFor: (row, waiting = () => 1) => {
+      ticketFor: (endpoint, waiting = () => 1) => {
         let isRetry = false;
         return () => {
-          const turn = enter(row, waiting, isRetry);
+          const turn = enter(endpoint, waiting, isRetry);
           isRetry = true;
           return turn;
         };

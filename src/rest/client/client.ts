@@ -52,11 +52,11 @@ export interface UpstreamSpan {
   readonly end: (status: number | null, error: string | null) => void;
 }
 
-type Row<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
+type Endpoint<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
 
-/** One upstream request: a row, its filled path with the query, and what goes with it. */
+/** One upstream request: a endpoint, its filled path with the query, and what goes with it. */
 export interface UpstreamRequest<Answer> {
-  readonly row: Row<never, Answer>;
+  readonly endpoint: Endpoint<never, Answer>;
   readonly path: string;
   readonly body?: string | null;
   /** What no message may repeat, beside the caller's token. */
@@ -92,11 +92,11 @@ export function createClient(settings: ClientSettings) {
   const root = `${settings.upstreamUrl.pathname.replace(/\/+$/, "")}/api/v1/`;
 
   const wireRequest = (
-    { row, path, body = null, token, range }: UpstreamRequest<unknown>,
+    { endpoint, path, body = null, token, range }: UpstreamRequest<unknown>,
     scope: RequestScope,
     traceparent: string | null,
   ): WireRequest => ({
-    method: row.method,
+    method: endpoint.method,
     path: root + path,
     headers: {
       ...headersOf({
@@ -104,13 +104,13 @@ export function createClient(settings: ClientSettings) {
         traceparent,
         token: token === undefined ? scope.token : token,
         body,
-        form: row.answer.form,
+        form: endpoint.answer.form,
       }),
       // A part of something compressed cannot be decompressed.
       ...(range && { ...range, "accept-encoding": "identity" }),
     },
     body,
-    wantsBody: row.answer.form === "json",
+    wantsBody: endpoint.answer.form === "json",
   });
 
   /** Runs one attempt: as a span, reported, its failures as the errors that callers see. */
@@ -119,17 +119,17 @@ export function createClient(settings: ClientSettings) {
     scope: RequestScope,
     run: (wire: WireRequest, onStatus: (status: number) => void) => Promise<Part>,
   ): Promise<Part> => {
-    const { row } = request;
+    const { endpoint } = request;
     const began = performance.now();
-    const span = settings.openSpan(row.method, row.path);
+    const span = settings.openSpan(endpoint.method, endpoint.path);
     const wire = wireRequest(request, scope, span.traceparent ?? scope.traceparent);
     let status: number | null = null;
     const report = (outcome: string, error: string | null) => {
       span.end(status, error);
       settings.onRequest({
         requestId: scope.requestId,
-        method: row.method,
-        route: row.path,
+        method: endpoint.method,
+        route: endpoint.path,
         outcome,
         ms: performance.now() - began,
       });
@@ -139,7 +139,9 @@ export function createClient(settings: ClientSettings) {
       report(status === null || status < 300 ? "2xx" : `${status}`, null);
       return part;
     } catch (thrown) {
-      const failure = scope.ended() ? endedError(row, scope, wasSent(thrown)) : failureOf(row, thrown);
+      const failure = scope.ended()
+        ? endedError(endpoint, scope, wasSent(thrown))
+        : failureOf(endpoint, thrown);
       if (!scope.ended() && failure !== thrown) settings.onFailure(failure.cause ?? failure);
       report(outcomeOf(failure), codeOf(failure));
       throw failure;
@@ -184,8 +186,8 @@ export function createClient(settings: ClientSettings) {
       const lane = admission.open(scope, bounds);
       const held = heldOf(scope);
       /** Sends a request when it is its turn. The function that is given may be called again: a retry is no new request. */
-      const inTurn = <Part>({ row, waiting }: UpstreamRequest<unknown>, send: () => Promise<Part>) => {
-        const ticket = lane.ticketFor(row, waiting);
+      const inTurn = <Part>({ endpoint, waiting }: UpstreamRequest<unknown>, send: () => Promise<Part>) => {
+        const ticket = lane.ticketFor(endpoint, waiting);
         return async (): Promise<Part> => {
           const leave = await ticket();
           try {
@@ -199,7 +201,7 @@ export function createClient(settings: ClientSettings) {
       return {
         json: (request) => {
           const send = inTurn(request, () => askOnce(request, scope, held));
-          return request.row.method === "GET" ? resilience.withRetry(scope, send) : send();
+          return request.endpoint.method === "GET" ? resilience.withRetry(scope, send) : send();
         },
         readPart: (request, read) =>
           resilience.withRetry(
@@ -209,7 +211,9 @@ export function createClient(settings: ClientSettings) {
               try {
                 return await read(response, held.add);
               } catch (thrown) {
-                throw scope.ended() ? endedError(request.row, scope, true) : failureOf(request.row, thrown);
+                throw scope.ended()
+                  ? endedError(request.endpoint, scope, true)
+                  : failureOf(request.endpoint, thrown);
               } finally {
                 response.stream.destroy();
               }
@@ -232,13 +236,13 @@ export function createClient(settings: ClientSettings) {
 }
 
 /** Why a response that is no error cannot be passed on; null when it can. */
-function faultOf({ row, range }: UpstreamRequest<unknown>, response: StreamedResponse): Error | null {
+function faultOf({ endpoint, range }: UpstreamRequest<unknown>, response: StreamedResponse): Error | null {
   const { status, bodyHeaders, isHandedOver } = response;
   if (isHandedOver) {
     return new UpstreamError(
       "UPSTREAM_BAD_RESPONSE",
       "The service's application left the file to the web server in front of it. UPSTREAM_URL must name that web server, not the application.",
-      { upstream: { method: row.method, route: row.path, status } },
+      { upstream: { method: endpoint.method, route: endpoint.path, status } },
     );
   }
   const isPart = status === 206;
@@ -246,11 +250,11 @@ function faultOf({ row, range }: UpstreamRequest<unknown>, response: StreamedRes
 }
 
 const refuse = (
-  { row, secret, token }: UpstreamRequest<unknown>,
+  { endpoint, secret, token }: UpstreamRequest<unknown>,
   scope: RequestScope,
   head: ResponseHead,
   text: string,
-) => refusal(row, { ...head, text, secrets: [scope.token, token, secret] });
+) => refusal(endpoint, { ...head, text, secrets: [scope.token, token, secret] });
 
 /** Whether the service can have seen a request that failed. */
 const wasSent = (thrown: unknown): boolean => !(thrown instanceof TransportError) || thrown.wasSent;

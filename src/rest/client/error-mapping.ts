@@ -1,7 +1,7 @@
 import { type ErrorCode, UpstreamError } from "../../errors.ts";
 import { parseJson } from "../api/reader.ts";
 
-export interface AskedRow {
+export interface EndpointName {
   readonly method: string;
   readonly path: string;
   readonly anonymous?: boolean;
@@ -17,13 +17,13 @@ interface Refusal {
 }
 
 /** An answer of 300 or more, as the error that callers see. The document describes none; the table is ours. */
-export function refusal(row: AskedRow, answer: Refusal): UpstreamError {
-  const { code, message } = verdict(row, answer);
+export function refusal(endpoint: EndpointName, answer: Refusal): UpstreamError {
+  const { code, message } = verdict(endpoint, answer);
   const retryAfterSeconds = secondsOf(answer.retryAfter);
   return new UpstreamError(code, message, {
-    upstream: { method: row.method, route: row.path, status: answer.status },
+    upstream: { method: endpoint.method, route: endpoint.path, status: answer.status },
     ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
-    ...(row.method !== "GET" && mayHaveHappened(answer) ? { outcome: "unknown" } : {}),
+    ...(endpoint.method !== "GET" && mayHaveHappened(answer) ? { outcome: "unknown" } : {}),
   });
 }
 
@@ -39,11 +39,11 @@ export interface Verdict {
   readonly message: string;
 }
 
-function verdict(row: AskedRow, answer: Refusal): Verdict {
+function verdict(endpoint: EndpointName, answer: Refusal): Verdict {
   const { status } = answer;
   const words = complaint(answer);
   const told = isFitToQuote(words, answer.secrets) ? words : null;
-  if (row.anonymous && (status === 400 || status === 401 || status === 403)) {
+  if (endpoint.anonymous && (status === 400 || status === 401 || status === 403)) {
     return { code: "BAD_CREDENTIALS", message: told ?? "The service refused the username and password." };
   }
   if (status === 401 || (status === 403 && SIGNED_OUT.test(words))) {
@@ -52,7 +52,7 @@ function verdict(row: AskedRow, answer: Refusal): Verdict {
   if ((status === 404 && isHtml(answer)) || status === 405) {
     return {
       code: "UPSTREAM_UNSUPPORTED",
-      message: `This server does not offer ${row.method} ${row.path}, or failed at it.`,
+      message: `This server does not offer ${endpoint.method} ${endpoint.path}, or failed at it.`,
     };
   }
   if (status < 400) {

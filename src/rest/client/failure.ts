@@ -1,7 +1,7 @@
 import { errors } from "undici";
 import { TooLarge, NotUnderstood } from "./body.ts";
 import { Cancelled, OVERLOADED, retryOf, UpstreamError } from "../../errors.ts";
-import type { AskedRow, Verdict } from "./error-mapping.ts";
+import type { EndpointName, Verdict } from "./error-mapping.ts";
 import { TimedOut, TransportError } from "./transport.ts";
 
 const TIMEOUT = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
@@ -40,11 +40,11 @@ function classify(cause: unknown, wasSent: boolean): Verdict | null {
  * The error of a request that brought no usable response. The cause stays out of the message: it names hosts. A slip of
  * our own is handed back as it is, except behind a command that was sent: that may have happened, whatever went wrong.
  */
-export function failureOf(row: AskedRow, thrown: unknown): Error {
+export function failureOf(endpoint: EndpointName, thrown: unknown): Error {
   if (thrown instanceof UpstreamError || thrown instanceof Cancelled) return thrown;
   const wasSent = thrown instanceof TransportError ? thrown.wasSent : true;
   const cause = thrown instanceof TransportError ? thrown.cause : thrown;
-  const mayHaveBeenDone = row.method !== "GET" && wasSent;
+  const mayHaveBeenDone = endpoint.method !== "GET" && wasSent;
   const failure: Verdict | null =
     classify(cause, wasSent) ??
     (mayHaveBeenDone
@@ -56,7 +56,7 @@ export function failureOf(row: AskedRow, thrown: unknown): Error {
     failure.code,
     failure.message,
     {
-      upstream: { method: row.method, route: row.path },
+      upstream: { method: endpoint.method, route: endpoint.path },
       ...(mayHaveBeenDone ? { outcome: "unknown" } : {}),
     },
     cause,

@@ -11,24 +11,24 @@ interface AnswerSettings {
   readonly pause: () => Promise<void>;
 }
 
-/** Reads a response through the reader of its row, and tells of values that read as null because of their type. */
+/** Reads a response through the reader of its endpoint, and tells of values that read as null because of their type. */
 export async function readAnswer<Answer>(
-  { row }: UpstreamRequest<Answer>,
+  { endpoint }: UpstreamRequest<Answer>,
   { status, body }: WholeResponse,
   { onFault, onHeld, pause }: AnswerSettings,
 ): Promise<Answer> {
-  const reader = row.answer;
+  const reader = endpoint.answer;
   // Whatever is in the body: the document says only that none is described.
   if (reader.form !== "json") return reader.read().answer;
   const facts: UpstreamFacts = {
-    upstream: { method: row.method, route: row.path, status },
+    upstream: { method: endpoint.method, route: endpoint.path, status },
     // The command was taken; only what came of it cannot be told.
-    ...(row.method === "GET" ? {} : { outcome: "unknown" }),
+    ...(endpoint.method === "GET" ? {} : { outcome: "unknown" }),
   };
   const json = parse(body, onHeld, facts);
   try {
     const { answer, faults } = await (reader.readInTurns?.(json, pause) ?? reader.read(json));
-    for (const place of faults) onFault(row.path, place);
+    for (const place of faults) onFault(endpoint.path, place);
     return answer;
   } catch (fault) {
     if (!(fault instanceof UpstreamError)) throw fault;
