@@ -45,7 +45,7 @@ export interface DownloadReport {
  */
 export function createDownloads({ client, server, names, publicError, places, onDownload }: Settings) {
   const open = (id: string, what: Download, scope: RequestScope) => {
-    const { kind, at } = decodeId("id", id, names);
+    const { kind, address } = decodeId("id", id, names);
     const documented = kind[what];
     if (!documented)
       throw new InputError(`id: expected something with ${what}, got the id of a ${names.served(kind.name)}`);
@@ -56,7 +56,7 @@ export function createDownloads({ client, server, names, publicError, places, on
     if (refusal) throw NO_PLACE[refusal]();
     scope.onEnd(places.take(scope.party));
     const endpoint = offered(server, documented);
-    return { endpoint, path: endpoint.toPath(at), name: kind.nameOf(at) };
+    return { endpoint, path: endpoint.toPath(address), name: kind.formatName(address) };
   };
 
   const serve = async (request: IncomingMessage, response: ServerResponse, id: string, what: Download) => {
