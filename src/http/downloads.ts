@@ -8,7 +8,7 @@ import type { TypeNames } from "../graphql/core/type-names.ts";
 import type { Client } from "../rest/client/client.ts";
 import { type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
 import { offered } from "../rest/session/session.ts";
-import { failureOf } from "../rest/client/failure.ts";
+import { mapFailure } from "../rest/client/failure.ts";
 import type { Server } from "../rest/api/profile.ts";
 import { openScope, type RequestScope } from "../request-scope.ts";
 import { identify } from "./caller.ts";
@@ -90,7 +90,7 @@ export function createDownloads({ client, server, names, publicError, places, on
       let failure: unknown = null;
       stream.on("data", (piece: Buffer) => (bytes += piece.length));
       stream.on("error", (fault) => {
-        if (!scope.ended()) failure = failureOf(asked.endpoint, fault);
+        if (!scope.ended()) failure = mapFailure(asked.endpoint, fault);
       });
       response.writeHead(status, { ...HEADERS[what](name), ...bodyHeaders });
       // Breaks off for the caller where it breaks off at the service: a cut file must not look whole.
