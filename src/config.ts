@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
 import { parseManifest, type TrustedDocuments } from "./engine/documents/persisted.ts";
 import { overrideFault } from "./rest/api/endpoint.ts";
 import { faultsOf } from "./graphql/federation/rename.ts";
@@ -116,6 +117,7 @@ const Settings = z.object({
   UPSTREAM_PROFILE: z.enum(PROFILE_NAMES, { error: `expected ${PROFILE_NAMES.join(", ")}` }).optional(),
   /** Single rows of a server that no profile describes: a JSON object of row names and spellings. */
   UPSTREAM_ROWS: z.string().default("{}").transform(parseRows),
+  ...upstreamSettings,
   /** What types are called towards callers, where it is not our name: `Node=ClusterNode,Entity=Node`. */
   TYPE_NAMES: z.string().default("").transform(parseTypeNames),
   /** Address to listen on. */
@@ -216,14 +218,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const result = Settings.safeParse(given);
   const faults = [
     ...(result.error?.issues ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`),
-    ...upstreamFaults(given),
+    ...demoFaults(given),
+    ...(result.success ? upstreamFaults(result.data) : []),
   ];
   if (result.success && faults.length === 0) return result.data;
   throw new ConfigError(faults.join("\n"));
 }
 
 /** The demo has known passwords: nobody shall run it by forgetting a setting. */
-function upstreamFaults({
+function demoFaults({
   UPSTREAM_URL,
   DEMO,
   NODE_ENV,

@@ -33,6 +33,7 @@ import {
 } from "./engine/plugins.ts";
 import { useRequestParams } from "./http/request-params.ts";
 import { createClient } from "./rest/client/client.ts";
+import { createConnector } from "./rest/client/connector.ts";
 import { describeServer, type ProfileName, type Server } from "./rest/api/profile.ts";
 import { causeOf } from "./rest/client/failure.ts";
 import { createRefusedBatches } from "./rest/session/refused-batches.ts";
@@ -82,9 +83,21 @@ export function createGateway({
     downloads: downloads.taken(),
     waitingBytes: delivery.waitingBytes(),
   }));
+  const connectTimeoutMs = config.UPSTREAM_CONNECT_TIMEOUT_MS;
   const client = createClient({
     upstreamUrl,
-    connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
+    connect: createConnector({
+      connectTimeoutMs,
+      proxy: config.UPSTREAM_PROXY ?? null,
+      tls: {
+        ...(config.UPSTREAM_CA_FILE && { ca: config.UPSTREAM_CA_FILE }),
+        ...(config.UPSTREAM_CERT_FILE && { cert: config.UPSTREAM_CERT_FILE }),
+        ...(config.UPSTREAM_KEY_FILE && { key: config.UPSTREAM_KEY_FILE }),
+      },
+    }),
+    headers: { "user-agent": `rungraph/${version}`, ...config.UPSTREAM_HEADERS },
+    secrets: Object.values(config.UPSTREAM_HEADERS).flatMap(secretWordsOf),
+    connectTimeoutMs,
     headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
     exchangeTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
     idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
@@ -208,6 +221,12 @@ export function createGateway({
     close: () => client.close(),
   };
 }
+
+/** Shorter words of a header are no secrets, and occur in messages by chance. */
+const MIN_SECRET_LENGTH = 8;
+
+const secretWordsOf = (value: string): string[] =>
+  value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
 
 /** Documents that are typed into the page are nobody's trusted ones. */
 export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;

@@ -35,6 +35,10 @@ export interface UpstreamSpan {
 }
 
 export interface ClientSettings extends TransportSettings, AdmissionSettings {
+  /** Headers of every request, in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What no message may repeat, whoever asks. */
+  readonly secrets: readonly string[];
   /** How many bytes of responses the scopes of one party may hold, after decompression. */
   readonly maxHeldBytes: number;
   /** How many times a failed GET is tried again. */
@@ -101,7 +105,7 @@ export function createClient(settings: ClientSettings) {
     let status: number | null = null;
     let error: Error | null = null;
     try {
-      const wire = toWireRequest(request, { basePath, scope, traceparent });
+      const wire = toWireRequest(request, scope, { basePath, headers: settings.headers, traceparent });
       const response = await span.run(() => send(wire, scope));
       status = response.status;
       return await read(response);
@@ -155,6 +159,8 @@ export function createClient(settings: ClientSettings) {
     }
   };
 
+  const secretsFor = ({ token }: RequestScope) => [token, ...settings.secrets];
+
   const sendForStream = (wire: WireRequest, scope: RequestScope) => openStream(settings, wire, scope);
 
   return {
@@ -164,21 +170,22 @@ export function createClient(settings: ClientSettings) {
       const { held } = operation;
       const send = (wire: WireRequest) => transport.whole(wire, scope, held.add);
       const takeTurn = () => settings.takeTurn(scope.party);
-      const reading = { onFault: settings.onFault, hold: held.add, takeTurn };
+      const secrets = secretsFor(scope);
+      const reading = { onFault: settings.onFault, hold: held.add, takeTurn, secrets };
       return {
         json: (request) =>
           run(request, operation, {
             send,
             read: async (response) => {
               await takeTurn();
-              return readResponse(request, response, scope, reading);
+              return readResponse(request, response, reading);
             },
           }),
         readPart: (request, read) =>
           run(request, operation, {
             send: sendForStream,
             read: async (response) => {
-              await checkStream(request, response, scope);
+              await checkStream(request, response, secrets);
               try {
                 return await read(response, held.add);
               } finally {
@@ -193,7 +200,7 @@ export function createClient(settings: ClientSettings) {
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> =>
       exchange(request, scope, {
         send: sendForStream,
-        read: (response) => checkStream(request, response, scope),
+        read: (response) => checkStream(request, response, secretsFor(scope)),
       }),
 
     /** Whether a new operation of a party would find no room in the queue: it need not begin. */

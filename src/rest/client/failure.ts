@@ -8,11 +8,11 @@ import { TimedOut, TransportError } from "./transport.ts";
 const TIMEOUT = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
 /** Codes of zlib, brotli and the HTTP parser, and of undici where a response breaks an assertion, as a status of 000 does. */
 const DECODING = /^(?:Z_|HPE_|ERR_(?:_|BROTLI|ZLIB|ASSERTION))/;
-/** Codes of the operating system, of undici, of TLS, and of a stream that ends before its time. */
+/** Codes of the operating system, of undici, of TLS, of a proxy, and of a stream that ends before its time. */
 const CONNECTION =
-  /^(?:E[A-Z_]+$|UND_ERR_|ERR_(?:STREAM|SSL|TLS)_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+  /^(?:E[A-Z_]+$|UND_ERR_|ERR_(?:STREAM|SSL|TLS)_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|PROXY_)/;
 /** The gateway itself lacks descriptors, ports or memory: this says nothing of the service. */
-const LOCAL = /^(?:EMFILE|ENFILE|ENOMEM|ENOBUFS|EADDRNOTAVAIL)$/;
+const LOCAL = /^(?:PROXY_)?(?:EMFILE|ENFILE|ENOMEM|ENOBUFS|EADDRNOTAVAIL)$/;
 
 interface Failure {
   readonly code: ErrorCode;

@@ -25,16 +25,22 @@ export interface EndpointName {
   readonly path: string;
 }
 
-/** Turns a request into what is sent. `basePath` begins and ends with a slash. */
+interface WireSettings {
+  /** What comes before the path of every endpoint, with a slash at both ends. */
+  readonly basePath: string;
+  /** Headers of every request, in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly traceparent: string | null;
+}
+
+/** Turns a request into what is sent. */
 export function toWireRequest(
   { endpoint, path, body = null, token, range }: UpstreamRequest<unknown>,
-  {
-    basePath,
-    scope,
-    traceparent,
-  }: { readonly basePath: string; readonly scope: RequestScope; readonly traceparent: string | null },
+  scope: RequestScope,
+  { basePath, headers: fixed, traceparent }: WireSettings,
 ): WireRequest {
   const headers: Record<string, string> = {
+    ...fixed,
     accept: endpoint.answer.form === "json" ? "application/json" : "*/*",
     "x-request-id": scope.requestId,
   };

@@ -1,5 +1,4 @@
 import { UpstreamError, type UpstreamFacts } from "../../errors.ts";
-import type { RequestScope } from "../../request-scope.ts";
 import { parseJson } from "../api/reader.ts";
 import { NotUnderstood, readWhole } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
@@ -18,17 +17,20 @@ export interface JsonSettings {
   readonly hold: (bytes: number) => void;
   /** Resolves when it is the turn to go on with a long response. */
   readonly takeTurn: () => Promise<void>;
+  readonly secrets: Secrets;
 }
+
+/** What no message may repeat, beside what the request itself holds. */
+type Secrets = readonly (string | null)[];
 
 /** Reads a whole response through the reader of its endpoint. Throws `UpstreamError`. */
 export async function readResponse<Answer>(
   request: UpstreamRequest<Answer>,
   response: WholeResponse,
-  scope: RequestScope,
-  { onFault, hold, takeTurn }: JsonSettings,
+  { onFault, hold, takeTurn, secrets }: JsonSettings,
 ): Promise<Answer> {
   const { endpoint } = request;
-  if (response.status >= 300) throw errorOf(request, response, response.body, scope);
+  if (response.status >= 300) throw errorOf(request, response, response.body, secrets);
   const reader = endpoint.answer;
   // Whatever is in the body: the document says only that none is described.
   if (reader.form !== "json") return reader.read().answer;
@@ -62,14 +64,14 @@ function parse(body: Buffer, hold: JsonSettings["hold"], facts: UpstreamFacts): 
 export async function checkStream(
   request: UpstreamRequest<unknown>,
   response: StreamedResponse,
-  scope: RequestScope,
+  secrets: Secrets,
 ): Promise<StreamedResponse> {
   const { status, stream, bodyHeaders, isHandedOver } = response;
   const { endpoint, range } = request;
   const isOutsideRange = status === 416 && Boolean(range);
   if (status >= 300 && !isOutsideRange) {
     const body = await readWhole(stream, MAX_ERROR_BYTES).catch(() => Buffer.alloc(0));
-    throw errorOf(request, response, body, scope);
+    throw errorOf(request, response, body, secrets);
   }
   const isPartUnasked = status === 206 && !(range && bodyHeaders["content-range"]);
   const fault = isHandedOver ? handedOver(endpoint, status) : isPartUnasked ? new NotUnderstood() : null;
@@ -89,10 +91,10 @@ const errorOf = (
   { endpoint, token, secret }: UpstreamRequest<unknown>,
   head: ResponseHead,
   body: Buffer,
-  scope: RequestScope,
+  secrets: Secrets,
 ): UpstreamError =>
   mapErrorResponse(endpoint, {
     ...head,
     text: body.toString("utf8"),
-    secrets: [scope.token, token, secret],
+    secrets: [...secrets, token, secret],
   });
