@@ -33,7 +33,9 @@ import {
 } from "./engine/plugins.ts";
 import { useRequestParams } from "./http/request-params.ts";
 import { createClient } from "./rest/client/client.ts";
-import { describeServer, type ProfileName, type Server } from "./rest/api/profile.ts";
+import type { ProfileName } from "./rest/api/profile.ts";
+import { builtInProfile } from "./rest/api/profiles.ts";
+import { describeServer, type Server } from "./rest/api/server.ts";
 import { causeOf } from "./rest/client/failure.ts";
 import { createLearnedRefusals } from "./rest/session/learned.ts";
 import { openSession } from "./rest/session/session.ts";
@@ -47,7 +49,7 @@ export interface GatewayOptions {
   readonly log: Logger;
   /** A token that GraphiQL offers: only the demo has one to give away. */
   readonly exampleToken?: string;
-  /** The profile of a server that nobody needs to name: the demo's. */
+  /** The profile where the settings name none: the demo's. */
   readonly profile?: ProfileName;
   /** Off only where a test compares. */
   readonly lookAhead?: boolean;
@@ -63,10 +65,10 @@ export function createGateway({
   upstreamUrl,
   log,
   exampleToken,
-  profile,
+  profile = "document",
   lookAhead = true,
 }: GatewayOptions) {
-  const server = describeServer(profile ?? config.UPSTREAM_PROFILE ?? "document", config.UPSTREAM_ROWS);
+  const server = describeServer(config.UPSTREAM_PROFILE ?? builtInProfile(profile));
   const operations = createPlaces({
     total: config.MAX_OPERATIONS,
     perParty: config.MAX_OPERATIONS_PER_TOKEN,
@@ -84,6 +86,8 @@ export function createGateway({
   }));
   const client = createClient({
     upstreamUrl,
+    basePath: server.profile.basePath,
+    authorizationScheme: server.profile.authorization.scheme,
     connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
     headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
     exchangeTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
@@ -217,6 +221,7 @@ function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: 
 
 const factsOf = (config: Config, server: Server): GatewayFacts => ({
   version,
+  upstreamApiVersion: server.profile.apiVersion,
   capabilities: [
     ...(server.hasLists ? (["LISTS"] as const) : []),
     ...(server.hasExperimentJobLogs ? (["EXPERIMENT_JOB_LOGS"] as const) : []),

@@ -9,7 +9,7 @@ import type { Client } from "../rest/client/client.ts";
 import { InputError, UpstreamError } from "../errors.ts";
 import { offered } from "../rest/session/exchanges.ts";
 import { failureOf } from "../rest/client/failure.ts";
-import type { Server } from "../rest/api/profile.ts";
+import type { Server } from "../rest/api/server.ts";
 import { openScope, type RequestScope } from "../request-scope.ts";
 import { identify } from "./caller.ts";
 import { onceOver } from "./connection.ts";

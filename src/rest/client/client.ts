@@ -29,6 +29,10 @@ export interface UpstreamReport {
 }
 
 export interface ClientSettings extends TransportSettings, AdmissionSettings {
+  /** What comes before the path of every endpoint. */
+  readonly basePath: string;
+  /** The word before the token in the `Authorization` header. */
+  readonly authorizationScheme: string;
   /** How many bytes of answers the scopes of one party may hold, after decompression. */
   readonly maxHeldBytes: number;
   /** How many times a failed GET is tried again. */
@@ -81,7 +85,8 @@ export function createClient(settings: ClientSettings) {
   const admission = createAdmission(settings);
   const resilience = createResilience(settings);
   const heldOf = createHeldBytes(settings.maxHeldBytes);
-  const root = `${settings.upstreamUrl.pathname.replace(/\/+$/, "")}/api/v1/`;
+  const segments = [settings.upstreamUrl.pathname, settings.basePath].flatMap((path) => path.split("/"));
+  const root = ["", ...segments.filter((segment) => segment !== ""), ""].join("/");
 
   const wireRequest = (
     { row, path, body = null, token, range }: UpstreamRequest<unknown>,
@@ -92,6 +97,7 @@ export function createClient(settings: ClientSettings) {
     headers: {
       ...headersOf(scope, {
         token: token === undefined ? scope.token : token,
+        scheme: settings.authorizationScheme,
         body,
         form: row.answer.form,
       }),
@@ -254,16 +260,22 @@ function headersOf(
   { requestId, traceparent }: RequestScope,
   {
     token,
+    scheme,
     body,
     form,
-  }: { readonly token: string | null; readonly body: string | null; readonly form: string },
+  }: {
+    readonly token: string | null;
+    readonly scheme: string;
+    readonly body: string | null;
+    readonly form: string;
+  },
 ): Record<string, string> {
   const trace = traceparent();
   return {
     accept: form === "json" ? "application/json" : "*/*",
     "x-request-id": requestId,
     ...(trace === null ? {} : { traceparent: trace }),
-    ...(token === null ? {} : { authorization: `token ${token}` }),
+    ...(token === null ? {} : { authorization: `${scheme} ${token}` }),
     ...(body === null ? {} : { "content-type": "application/json" }),
   };
 }

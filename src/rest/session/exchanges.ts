@@ -1,8 +1,8 @@
 import type { Query } from "../api/batches.ts";
 import type { ReadPart, Upstream } from "../client/client.ts";
-import type { Command, Get } from "../api/endpoint.ts";
+import type { AnyEndpoint, Command, Get } from "../api/endpoint.ts";
 import { UpstreamError } from "../../errors.ts";
-import type { AnyEndpoint, Server } from "../api/profile.ts";
+import { notOffered, type Server } from "../api/server.ts";
 
 /** What goes with a read beside its row and address. */
 interface ReadOptions {
@@ -72,12 +72,7 @@ const isAnonymous = (row: AnyEndpoint) => "anonymous" in row && row.anonymous;
 
 /** The row as the server spells it. Throws `UpstreamError` when the server does not have it. */
 export function offered<Row extends AnyEndpoint>(server: Server, row: Row): Row {
-  if (server.lacks(row)) {
-    throw new UpstreamError(
-      "CAPABILITY_UNAVAILABLE",
-      "The server behind this gateway does not offer this. `gateway.capabilities` tells what there is.",
-    );
-  }
+  if (server.lacks(row)) throw notOffered("this");
   const spelled = server.override(row);
   if (!spelled) {
     throw new UpstreamError("UPSTREAM_UNSUPPORTED", `This server does not offer ${row.method} ${row.path}.`);

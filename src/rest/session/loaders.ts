@@ -2,7 +2,7 @@ import DataLoader from "dataloader";
 import type { Batch, RunRead } from "../api/batches.ts";
 import { UpstreamError, type UpstreamCode } from "../../errors.ts";
 import type { Exchanges } from "./exchanges.ts";
-import type { AnyEndpoint } from "../api/profile.ts";
+import type { AnyEndpoint } from "../api/endpoint.ts";
 
 export interface Asked {
   /** Filled path, query and, for a log, the window: what makes two reads the same. */

@@ -1,10 +1,10 @@
 import type { Batch, Query, RunRead } from "../api/batches.ts";
 import type { OperationBounds } from "../client/admission.ts";
 import type { Client, ReadPart } from "../client/client.ts";
-import type { Command, Get } from "../api/endpoint.ts";
 import { type Exchanges, openExchanges, searchOf } from "./exchanges.ts";
 import { createLoaders } from "./loaders.ts";
-import type { AnyEndpoint, Server } from "../api/profile.ts";
+import type { AnyEndpoint, Command, Get } from "../api/endpoint.ts";
+import type { Server } from "../api/server.ts";
 import type { LearnedRefusals } from "./learned.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
@@ -22,8 +22,7 @@ export interface Wants {
 
 /** The reads and commands of one GraphQL request, for one caller. */
 export interface Session {
-  /** Whether lists take `limit` and `offset`. */
-  readonly paging: boolean;
+  readonly server: Server;
   /** Throws `UpstreamError` when the caller has no token: then nothing is sent. */
   readonly requireToken: () => void;
   /**
@@ -53,7 +52,7 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
   const sessionOf = (exchanges: Exchanges): Session => {
     let loaders = forget(exchanges);
     return {
-      paging: server.paging,
+      server,
       requireToken: exchanges.requireToken,
       // The casts are true because a loader belongs to one row, and a row has one type of answer.
       read: async <At, Answer>(row: Get<At, Answer>, at: At, { query, part }: Wants = {}) => {
