@@ -1,6 +1,6 @@
 import DataLoader from "dataloader";
 import type { Batch, RunRead } from "../api/batches.ts";
-import { UpstreamError, type UpstreamCode } from "../../errors.ts";
+import { batchFaultOf } from "../../errors.ts";
 import type { Exchanges } from "./exchanges.ts";
 import type { AnyEndpoint } from "../api/endpoint.ts";
 
@@ -100,7 +100,7 @@ export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderS
 
   /** Where each record can be read although their list cannot, it is the question that the server does not take. */
   const learnFrom = (batch: Batch, fault: unknown, readSingles: () => Promise<unknown>): void => {
-    if (!(fault instanceof UpstreamError) || !REFUSALS.has(fault.code)) return;
+    if (batchFaultOf(fault) !== "refused") return;
     readSingles().then(
       () => refuse(batch),
       () => {},
@@ -116,7 +116,7 @@ export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderS
       // What did not come back is asked alone, so that its error is the true one.
       return (await list)(read) ?? alone(asked);
     } catch (fault) {
-      if (!(fault instanceof UpstreamError) || !MENDABLE.has(fault.code)) throw fault;
+      if (!batchFaultOf(fault)) throw fault;
       return alone(asked);
     }
   };
@@ -159,8 +159,3 @@ function companies(
     return cuts;
   });
 }
-
-/** The server does not take the question at all. */
-const REFUSALS: ReadonlySet<UpstreamCode> = new Set(["BAD_USER_INPUT", "UPSTREAM_UNSUPPORTED"]);
-/** The list failed, the single records may not. */
-const MENDABLE: ReadonlySet<UpstreamCode> = new Set([...REFUSALS, "UPSTREAM_ERROR", "UPSTREAM_BAD_RESPONSE"]);
