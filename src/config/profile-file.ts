@@ -2,7 +2,14 @@ import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { parseDocument } from "yaml";
 import type { z } from "zod";
-import { type Profile, PROFILE_NAMES, type ProfileName, WrittenProfile } from "../rest/api/profile.ts";
+import { isObject } from "../rest/api/reader.ts";
+import {
+  contradictionIn,
+  type Profile,
+  PROFILE_NAMES,
+  type ProfileName,
+  WrittenProfile,
+} from "../rest/api/profile.ts";
 import { builtInProfile, wholeProfile } from "../rest/api/profiles.ts";
 
 /** A profile, or what is wrong with it: one sentence for each fault, with its place. */
@@ -29,17 +36,29 @@ function read(path: string): string | null {
   }
 }
 
-/** Reads YAML, of which JSON is a part. */
 function parseProfile(text: string): Found {
+  const written = parseYaml(text);
+  if ("faults" in written) return written;
+  const result = WrittenProfile.safeParse(written.value ?? {}, { reportInput: true });
+  if (!result.success) return { faults: result.error.issues.flatMap(faultsOf) };
+  const profile = wholeProfile(result.data);
+  const contradiction = contradictionIn(profile);
+  return contradiction === null ? { profile } : { faults: [contradiction] };
+}
+
+/** Reads YAML, of which JSON is a part. */
+function parseYaml(text: string): { readonly value: unknown } | { readonly faults: readonly string[] } {
   const document = parseDocument(text, { prettyErrors: false });
   const faults = document.errors.map(
     ({ message, pos: [start] }) => `line ${lineOf(text, start)}: ${message}`,
   );
   if (faults.length > 0) return { faults };
-  const result = WrittenProfile.safeParse(document.toJS() ?? {}, { reportInput: true });
-  return result.success
-    ? { profile: wholeProfile(result.data) }
-    : { faults: result.error.issues.flatMap(faultsOf) };
+  try {
+    return { value: document.toJS() };
+  } catch (fault) {
+    // An alias without an anchor, or one that would be expanded without end.
+    return { faults: [fault instanceof Error ? fault.message : "expected YAML or JSON"] };
+  }
 }
 
 const lineOf = (text: string, position: number) => text.slice(0, position).split("\n").length;
@@ -50,7 +69,13 @@ function faultsOf(issue: z.core.$ZodIssue): string[] {
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => `${[...place, key].join(".")}: unknown key, ${issue.message}`);
   }
-  return [`${place.join(".") || "profile"}: ${expectation(issue)}, got ${shown(issue.input)}`];
+  const at = place.join(".") || "profile";
+  return [`${at}: ${expectation(issue)}, got ${shown(inputOf(issue))}`];
+}
+
+/** Of a union the input is all of it, and the place is its discriminator. */
+function inputOf({ code, input, path }: z.core.$ZodIssue): unknown {
+  return code === "invalid_union" && isObject(input) ? input[String(path.at(-1))] : input;
 }
 
 function expectation(issue: z.core.$ZodIssue): string {
@@ -64,6 +89,6 @@ const MAX_SHOWN = 80;
 function shown(value: unknown): string {
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return "a list";
-  if (typeof value === "object" && value !== null) return "an object";
+  if (isObject(value)) return "an object";
   return (JSON.stringify(value) ?? typeof value).slice(0, MAX_SHOWN);
 }

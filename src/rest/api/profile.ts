@@ -118,7 +118,12 @@ const Paging = z.discriminatedUnion(
       maxSize,
     }).describe("Each page tells a cursor of the next one."),
   ],
-  { error: "expected by: link, offset, page or cursor" },
+  {
+    error: ({ code }) =>
+      code === "invalid_union"
+        ? "expected link, offset, page or cursor"
+        : "expected an object with the key by",
+  },
 );
 
 const order = query
@@ -216,6 +221,13 @@ export function extend(base: Profile, written: z.output<typeof WrittenProfile>):
     filters: merge(base.filters, written.filters),
     omittedInLists: merge(base.omittedInLists, written.omittedInLists),
   };
+}
+
+/** What is wrong with a whole profile, although each part of it can be; null: nothing. */
+export function contradictionIn({ paging, envelope }: Profile): string | null {
+  return (paging.by === "cursor" || paging.by === "link") && envelope.next === null
+    ? `envelope.next: expected a key of the response, since paging is by ${paging.by}, got null`
+    : null;
 }
 
 /** Written text holds no `undefined`, so each key that is there has a value. */
