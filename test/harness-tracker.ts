@@ -46,7 +46,10 @@ function page(items: readonly object[], params: URLSearchParams): Told {
 
 const KNOWN = new Set(["limit", "cursor", "order_by", "direction", "search", "sweep", "ids"]);
 
-function list(all: readonly { id: number; experiment_group?: string | null }[], params: URLSearchParams): Told {
+function list(
+  all: readonly { id: number; experiment_group?: string | null }[],
+  params: URLSearchParams,
+): Told {
   const stranger = [...params.keys()].find((name) => !KNOWN.has(name));
   if (stranger) return { json: { detail: `unknown parameter ${stranger}` }, status: 400 };
   const ids = params.get("ids")?.split(",");
@@ -64,18 +67,33 @@ function answer({ method, path, headers }: Seen): Told | undefined {
   const { pathname, searchParams } = new URL(path, "http://tracker");
   if (headers["authorization"] !== "Bearer t0ken") return { json: { detail: "Who are you?" }, status: 401 };
   if (pathname === "/v2/users/") return { json: { username: "ada" } };
-  if (pathname === "/v2/accounts/ada/projects") return page([{ name: "mnist" }, { name: "speech" }], searchParams);
+  if (pathname === "/v2/accounts/ada/projects")
+    return page([{ name: "mnist" }, { name: "speech" }], searchParams);
   const [, kind = "", id, action] =
     /^\/v2\/(?:projects\/)?ada\/mnist\/(\w+)(?:\/(\d+)(?:\/(\w+))?)?\/?$/.exec(pathname) ?? [];
   if (method === "POST") return action === "cancel" ? { json: {} } : undefined;
   if (id === undefined) return LISTS[kind] && list(LISTS[kind], searchParams);
   const record = RECORDS[kind]?.find((each) => `${each.id}` === id);
-  if (action === "statuses") return page([{ id: 1, status: "created" }, { id: 2, status: "running" }], searchParams);
+  if (action === "statuses")
+    return page(
+      [
+        { id: 1, status: "created" },
+        { id: 2, status: "running" },
+      ],
+      searchParams,
+    );
   return record && { json: { ...record, config } };
 }
 
 /** A server that nobody has seen: everything but the keys of its records is its own. It tells requests as they came. */
 export async function startTracker() {
   const service = await startFake(answer);
-  return { ...service, calls: () => service.seen().map(({ method, path }) => `${method} ${path}`).toSorted() };
+  return {
+    ...service,
+    calls: () =>
+      service
+        .seen()
+        .map(({ method, path }) => `${method} ${path}`)
+        .toSorted(),
+  };
 }
