@@ -34,7 +34,9 @@ import {
 import { useRequestParams } from "./http/request-params.ts";
 import { createClient } from "./rest/client/client.ts";
 import { createConnector } from "./rest/client/connector.ts";
-import { describeServer, type ProfileName, type Server } from "./rest/api/profile.ts";
+import type { ProfileName } from "./rest/api/profile.ts";
+import { builtInProfile } from "./rest/api/profiles.ts";
+import { describeServer, type Server } from "./rest/api/server.ts";
 import { causeOf } from "./rest/client/failure.ts";
 import { createRefusedBatches } from "./rest/session/refused-batches.ts";
 import { openSession } from "./rest/session/session.ts";
@@ -48,7 +50,7 @@ export interface GatewayOptions {
   readonly log: Logger;
   /** A token that GraphiQL offers: only the demo has one to give away. */
   readonly exampleToken?: string;
-  /** The profile of a server that nobody needs to name: the demo's. */
+  /** The profile where the settings name none: the demo's. */
   readonly profile?: ProfileName;
   /** Off only where a test compares. */
   readonly lookAhead?: boolean;
@@ -64,10 +66,10 @@ export function createGateway({
   upstreamUrl,
   log,
   exampleToken,
-  profile,
+  profile = "document",
   lookAhead = true,
 }: GatewayOptions) {
-  const server = describeServer(profile ?? config.UPSTREAM_PROFILE ?? "document", config.UPSTREAM_ROWS);
+  const server = describeServer(config.UPSTREAM_PROFILE ?? builtInProfile(profile));
   const operations = createPlaces({
     total: config.MAX_OPERATIONS,
     perParty: config.MAX_OPERATIONS_PER_TOKEN,
@@ -98,6 +100,8 @@ export function createGateway({
     headers: { "user-agent": `rungraph/${version}`, ...config.UPSTREAM_HEADERS },
     secrets: Object.values(config.UPSTREAM_HEADERS).flatMap(secretWordsOf),
     connectTimeoutMs,
+    basePath: server.profile.basePath,
+    authorizationScheme: server.profile.authorization.scheme,
     headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
     exchangeTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
     idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
@@ -238,6 +242,7 @@ function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: 
 
 const factsOf = (config: Config, server: Server): GatewayFacts => ({
   version,
+  upstreamApiVersion: server.profile.apiVersion,
   capabilities: [
     ...(server.hasLists ? (["LISTS"] as const) : []),
     ...(server.hasExperimentJobLogs ? (["EXPERIMENT_JOB_LOGS"] as const) : []),

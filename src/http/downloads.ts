@@ -9,7 +9,7 @@ import type { Client } from "../rest/client/client.ts";
 import { type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
 import { offered } from "../rest/session/session.ts";
 import { mapFailure } from "../rest/client/failure.ts";
-import type { Server } from "../rest/api/profile.ts";
+import type { Server } from "../rest/api/server.ts";
 import { openScope, type RequestScope } from "../request-scope.ts";
 import { identify } from "./caller.ts";
 import { openRequestSpan } from "../observability/tracing.ts";

@@ -1,5 +1,7 @@
 import type { Get } from "./endpoint.ts";
-import type { MetricRecord, Page } from "./records.ts";
+import type { Page } from "./page.ts";
+import type { Paging, Profile } from "./profile.ts";
+import type { MetricRecord } from "./records.ts";
 import type { RunAddress } from "./reference.ts";
 
 /** Parameters behind the `?` of a list. */
@@ -41,21 +43,28 @@ export interface Batch {
   readonly most: number;
 }
 
-/** Most ids in one filter. */
-const MAX_IDS = 100;
-
 interface InProject {
   readonly owner: string;
   readonly project: string;
+}
+
+/** How a server filters a list by ids. */
+export interface IdRules {
+  readonly ids: NonNullable<Profile["filters"]["ids"]>;
+  readonly paging: Paging;
+  /** Keys that the items of the list lack. */
+  readonly omitted: readonly string[];
 }
 
 /** Records by the list's filter on ids, as long as the keys that are needed are in the items of the list. */
 export function byIds<R extends { readonly id: number }>(
   endpoint: Get<RunAddress, R>,
   list: Get<InProject, Page<R>>,
-  omittedInLists: readonly string[],
+  { ids: { parameter, value, separator, max }, paging, omitted: omittedInLists }: IdRules,
 ): Batch {
   const omitted = new Set<PropertyKey>(omittedInLists);
+  const { size, maxSize } = sizeOf(paging);
+  const most = Math.min(max, maxSize);
   return {
     endpoint,
     common: ({ at: { owner, project }, keys }) =>
@@ -64,40 +73,48 @@ export function byIds<R extends { readonly id: number }>(
       use({
         endpoint: list,
         at: reads[0].at,
-        query: { query: `id:${reads.map(({ at }) => at.id).join("|")}`, limit: `${MAX_IDS}` },
+        query: {
+          [parameter]: value.replace("{ids}", () => reads.map(({ at }) => at.id).join(separator)),
+          ...(size && { [size]: `${most}` }),
+        },
         find: ({ results }) => {
           const found = new Map(results.map((record) => [`${record.id}`, record]));
           return ({ at }) => found.get(at.id);
         },
       }),
-    most: MAX_IDS,
+    most,
   };
 }
 
 /** The metrics of experiments that are known to be in one group, by the metrics of the group. */
-export function ofGroup(
+export function byGroup(
   endpoint: Get<RunAddress, Page<MetricRecord>>,
   list: Get<RunAddress, Page<MetricRecord>>,
+  paging: Paging,
 ): Batch {
+  const { size } = sizeOf(paging);
+  const isFirstPage = (query: Query = {}) => Object.keys(query).every((name) => name === size);
   return {
     endpoint,
-    common: ({ group, query }) => (group && !query?.["offset"] ? Object.values(group).join("/") : null),
+    common: ({ group, query }) => (group && isFirstPage(query) ? Object.values(group).join("/") : null),
     list: ([{ at, group }], use) =>
       use({
         endpoint: list,
         at: group ?? at,
         query: {},
-        find: ({ results, next }) => {
+        find: ({ results, next, count }) => {
           // A list with a next page does not tell that an experiment has no more; a record of nobody could be anybody's.
-          const tellsAll = !next && results.every(({ experiment }) => experiment != null);
-          return tellsAll ? pagesOf(results) : () => undefined;
+          const isWhole = !next && (count ?? 0) <= results.length;
+          return isWhole && results.every(({ experiment }) => experiment != null)
+            ? pagesOf(results)
+            : () => undefined;
         },
       }),
     most: Number.POSITIVE_INFINITY,
   };
 }
 
-/** The first page of each experiment, as its own list would give it. */
+/** All records of each experiment, as one page. */
 function pagesOf(records: readonly MetricRecord[]): Find {
   const byExperiment = new Map<string, MetricRecord[]>();
   for (const record of records) {
@@ -105,9 +122,14 @@ function pagesOf(records: readonly MetricRecord[]): Find {
     own.push(record);
     byExperiment.set(`${record.experiment}`, own);
   }
-  return ({ at, query }): Page<MetricRecord> => {
-    const own = byExperiment.get(at.id) ?? [];
-    const limit = Number(query?.["limit"] ?? own.length);
-    return { count: own.length, next: null, previous: null, results: own.slice(0, limit) };
+  return ({ at }): Page<MetricRecord> => {
+    const results = byExperiment.get(at.id) ?? [];
+    return { count: results.length, next: null, results };
   };
+}
+
+/** The parameter that takes the length of a page, null where there is none, and the longest that can be asked for. */
+export function sizeOf(paging: Paging): { readonly size: string | null; readonly maxSize: number } {
+  if (paging.by === "link") return { size: null, maxSize: Number.POSITIVE_INFINITY };
+  return { size: paging.size, maxSize: paging.maxSize ?? Number.POSITIVE_INFINITY };
 }

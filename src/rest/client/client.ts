@@ -35,6 +35,10 @@ export interface UpstreamSpan {
 }
 
 export interface ClientSettings extends TransportSettings, AdmissionSettings {
+  /** What comes before the path of every endpoint. */
+  readonly basePath: string;
+  /** The word before the token in the `Authorization` header. */
+  readonly authorizationScheme: string;
   /** Headers of every request, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** What no message may repeat, whoever asks. */
@@ -88,7 +92,12 @@ export function createClient(settings: ClientSettings) {
   const breaker = createBreaker();
   const retries = createRetries(settings.retries);
   const heldOf = createHeldBytes(settings.maxHeldBytes);
-  const basePath = `${settings.upstreamUrl.pathname.replace(/\/+$/, "")}/api/v1/`;
+  const segments = [settings.upstreamUrl.pathname, settings.basePath].flatMap((path) => path.split("/"));
+  const wire = {
+    basePath: ["", ...segments.filter((segment) => segment !== ""), ""].join("/"),
+    authorizationScheme: settings.authorizationScheme,
+    headers: settings.headers,
+  };
 
   /** Sends a request once and reads its response, unless the circuit is open. A failure becomes the error for callers. */
   const exchange = async <Response extends ResponseHead, Part>(
@@ -105,8 +114,8 @@ export function createClient(settings: ClientSettings) {
     let status: number | null = null;
     let error: Error | null = null;
     try {
-      const wire = toWireRequest(request, scope, { basePath, headers: settings.headers, traceparent });
-      const response = await span.run(() => send(wire, scope));
+      const wireRequest = toWireRequest(request, scope, { ...wire, traceparent });
+      const response = await span.run(() => send(wireRequest, scope));
       status = response.status;
       return await read(response);
     } catch (thrown) {

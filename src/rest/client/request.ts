@@ -28,6 +28,8 @@ export interface EndpointName {
 interface WireSettings {
   /** What comes before the path of every endpoint, with a slash at both ends. */
   readonly basePath: string;
+  /** The word before the token. */
+  readonly authorizationScheme: string;
   /** Headers of every request, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly traceparent: string | null;
@@ -37,7 +39,7 @@ interface WireSettings {
 export function toWireRequest(
   { endpoint, path, body = null, token, range }: UpstreamRequest<unknown>,
   scope: RequestScope,
-  { basePath, headers: fixed, traceparent }: WireSettings,
+  { basePath, authorizationScheme, headers: fixed, traceparent }: WireSettings,
 ): WireRequest {
   const headers: Record<string, string> = {
     ...fixed,
@@ -46,7 +48,7 @@ export function toWireRequest(
   };
   const sentToken = token === undefined ? scope.token : token;
   if (traceparent !== null) headers["traceparent"] = traceparent;
-  if (sentToken !== null) headers["authorization"] = `token ${sentToken}`;
+  if (sentToken !== null) headers["authorization"] = `${authorizationScheme} ${sentToken}`;
   if (body !== null) headers["content-type"] = "application/json";
   // A part of a compressed body cannot be decompressed.
   if (range) Object.assign(headers, range, { "accept-encoding": "identity" });

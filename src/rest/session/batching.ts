@@ -1,7 +1,7 @@
 import DataLoader from "dataloader";
 import type { Batch, Find, ListRead, Query, RunRead } from "../api/batches.ts";
-import type { Get } from "../api/endpoint.ts";
-import type { AnyEndpoint, Server } from "../api/profile.ts";
+import type { AnyEndpoint, Get } from "../api/endpoint.ts";
+import type { Server } from "../api/server.ts";
 import { batchFaultOf } from "../../errors.ts";
 import type { WindowRequest } from "./log-window.ts";
 

@@ -1,8 +1,8 @@
-import type { AnyEndpoint, Server } from "../api/profile.ts";
 import type { Batch, RunRead } from "../api/batches.ts";
+import type { AnyEndpoint, Command, Get } from "../api/endpoint.ts";
+import { notOffered, type Server } from "../api/server.ts";
 import type { OperationBounds } from "../client/admission.ts";
 import type { Client } from "../client/client.ts";
-import type { Command, Get } from "../api/endpoint.ts";
 import { UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { createReads, type Pacing, type Read, type ReadOptions } from "./batching.ts";
@@ -18,8 +18,7 @@ export type Wants = Pick<ReadOptions, "query" | "part">;
 
 /** The reads and commands of one GraphQL request, for one caller. */
 export interface Session {
-  /** Whether lists take `limit` and `offset`. */
-  readonly paging: boolean;
+  readonly server: Server;
   /** Throws `UpstreamError` when the caller has no token: then nothing is sent. */
   readonly requireToken: () => void;
   /**
@@ -81,7 +80,7 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
     };
 
     return {
-      paging: server.paging,
+      server,
       requireToken: () => requireToken(token),
       // The casts are true because an endpoint has one type of response, and its windows another.
       read: async <At, Answer>(endpoint: Get<At, Answer>, at: At, { query, part }: Wants = {}) =>
@@ -121,12 +120,7 @@ function requireToken(token: string | null): void {
 
 /** The endpoint as the server spells it. Throws `UpstreamError` when the server does not have it. */
 export function offered<Endpoint extends AnyEndpoint>(server: Server, endpoint: Endpoint): Endpoint {
-  if (server.lacks(endpoint)) {
-    throw new UpstreamError(
-      "CAPABILITY_UNAVAILABLE",
-      "The server behind this gateway does not offer this. `gateway.capabilities` tells what there is.",
-    );
-  }
+  if (server.lacks(endpoint)) throw notOffered("this");
   const spelled = server.override(endpoint);
   if (!spelled) {
     throw new UpstreamError(
