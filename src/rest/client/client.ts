@@ -93,7 +93,7 @@ export function createClient(settings: ClientSettings) {
   const retries = createRetries(settings.retries);
   const heldOf = createHeldBytes(settings.maxHeldBytes);
   const segments = [settings.upstreamUrl.pathname, settings.basePath].flatMap((path) => path.split("/"));
-  const wire = {
+  const fixed = {
     basePath: ["", ...segments.filter((segment) => segment !== ""), ""].join("/"),
     authorizationScheme: settings.authorizationScheme,
     headers: settings.headers,
@@ -114,8 +114,8 @@ export function createClient(settings: ClientSettings) {
     let status: number | null = null;
     let error: Error | null = null;
     try {
-      const wireRequest = toWireRequest(request, scope, { ...wire, traceparent });
-      const response = await span.run(() => send(wireRequest, scope));
+      const wire = toWireRequest(request, scope, { ...fixed, traceparent });
+      const response = await span.run(() => send(wire, scope));
       status = response.status;
       return await read(response);
     } catch (thrown) {
