@@ -107,15 +107,18 @@ export async function startService(tls: Tls | null = null) {
   const scheme = tls ? "https" : "http";
   return {
     port,
-    /** By a name that only the proxy below knows. */
-    url: `${scheme}://${SERVICE_HOST}:${port}`,
+    /** By a name that only the proxy below knows, and the scheme's own port. */
+    url: `${scheme}://${SERVICE_HOST}`,
     localUrl: `${scheme}://localhost:${port}`,
     seen: (): readonly Arrived[] => seen,
   };
 }
 
-/** A proxy that opens tunnels to services of this machine, whatever their hosts are called. */
-export async function startProxy(options: { readonly credentials?: string } = {}) {
+/** A proxy whose tunnels all lead to this service, whatever host and port is asked for. */
+export async function startProxy(
+  { port: servicePort }: { readonly port: number },
+  options: { readonly credentials?: string } = {},
+) {
   const requests: { readonly line: string; readonly headers: IncomingMessage["headers"] }[] = [];
   const sockets = new Set<Socket>();
   const keep = (socket: Socket) => {
@@ -135,7 +138,7 @@ export async function startProxy(options: { readonly credentials?: string } = {}
       client.end("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n");
       return;
     }
-    const service = connect(Number(url.split(":").at(-1)), "127.0.0.1", () => {
+    const service = connect(servicePort, "127.0.0.1", () => {
       client.write("HTTP/1.1 200 Connection established\r\n\r\n");
       service.pipe(client).pipe(service);
     });

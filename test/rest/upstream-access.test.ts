@@ -91,10 +91,13 @@ describe("a service that asks for a certificate", () => {
 });
 
 describe("with UPSTREAM_PROXY", () => {
-  test.each(["http", "https"])("everything goes to an %s service by tunnels of the proxy", async (scheme) => {
+  test.each([
+    ["http", 80],
+    ["https", 443],
+  ])("everything goes to an %s service by tunnels of the proxy", async (scheme, port) => {
     const authority = await makeAuthority();
     const service = await startService(scheme === "https" ? await authority.issue(SERVICE_HOST) : null);
-    const proxy = await startProxy();
+    const proxy = await startProxy(service);
     const { ca } = writeFiles({ ca: authority.cert });
     const { answer, file } = await askAll(service.url, {
       UPSTREAM_PROXY: proxy.url,
@@ -109,11 +112,9 @@ describe("with UPSTREAM_PROXY", () => {
         .toSorted(),
     ).toEqual(PATHS);
     // A connection for records and one for each stream.
-    const tunnel = `CONNECT ${SERVICE_HOST}:${service.port}`;
+    const tunnel = `CONNECT ${SERVICE_HOST}:${port}`;
     expect(proxy.lines()).toEqual([tunnel, tunnel, tunnel]);
-    expect(service.seen().map(({ headers }) => headers.host)).toEqual(
-      Array.from(PATHS, () => `${SERVICE_HOST}:${service.port}`),
-    );
+    expect(service.seen().map(({ headers }) => headers.host)).toEqual(Array.from(PATHS, () => SERVICE_HOST));
   });
 
   test("the gateway's certificate goes through the tunnel", async () => {
@@ -122,7 +123,7 @@ describe("with UPSTREAM_PROXY", () => {
       ...(await authority.issue(SERVICE_HOST)),
       clientAuthority: authority.cert,
     });
-    const proxy = await startProxy();
+    const proxy = await startProxy(service);
     const { ca, cert, key } = writeFiles({ ca: authority.cert, ...(await authority.issue("gateway-1")) });
     const { answer, file } = await askAll(service.url, {
       UPSTREAM_PROXY: proxy.url,
@@ -137,7 +138,7 @@ describe("with UPSTREAM_PROXY", () => {
 
   test("the proxy sees its credentials, and nothing that is the service's", async () => {
     const service = await startService();
-    const proxy = await startProxy({ credentials: "gateway:p@ss word" });
+    const proxy = await startProxy(service, { credentials: "gateway:p@ss word" });
     const { answer, file } = await askAll(service.url, {
       UPSTREAM_PROXY: `http://gateway:p%40ss%20word@${proxy.host}`,
       UPSTREAM_HEADERS: JSON.stringify({ "x-key": "canary" }),
@@ -152,7 +153,7 @@ describe("with UPSTREAM_PROXY", () => {
 
   test("a proxy that refuses is a service out of reach, and the log tells its status", async () => {
     const service = await startService();
-    const proxy = await startProxy({ credentials: "gateway:right" });
+    const proxy = await startProxy(service, { credentials: "gateway:right" });
     const { answer, file, logged } = await askAll(service.url, {
       UPSTREAM_PROXY: `http://gateway:canary@${proxy.host}`,
     });
@@ -191,7 +192,7 @@ describe("with UPSTREAM_PROXY", () => {
   });
 
   test("the gateway warns at the start when the proxy refuses, without its credentials", async () => {
-    const proxy = await startProxy({ credentials: "gateway:right" });
+    const proxy = await startProxy(await startService(), { credentials: "gateway:right" });
     const gateway = await startGatewayProcess(`http://${SERVICE_HOST}`, {
       UPSTREAM_PROXY: `http://gateway:canary@${proxy.host}`,
     });

@@ -72,7 +72,7 @@ function openTunnel(proxy: URL, authority: string, timeoutMs: number, onTunnel: 
   });
   request.once("error", (fault) => {
     clearTimeout(timer);
-    const code = "code" in fault ? `${fault.code}` : "ERROR";
+    const code = "code" in fault ? `${fault.code}` : fault.name;
     onTunnel(fault instanceof ProxyError ? fault : new ProxyError(code, fault), null);
   });
   request.end();

@@ -28,6 +28,8 @@ export function openStream(
     let wasSent = false;
     const request = (isSecure ? httpsRequest : httpRequest)({
       ...urlToHttpOptions(upstreamUrl),
+      // Without an agent Node takes 80 for the default of HTTPS as well, and writes it into `Host`.
+      defaultPort: isSecure ? 443 : 80,
       createConnection: (_, onSocket) => {
         connect(targetOf(upstreamUrl), (fault, socket) => (fault ? fail(fault) : onSocket(null, socket)));
         return null;
