@@ -69,6 +69,7 @@ const NO_CODES = new Set([
   "GET",
   "HEAD",
   "POST",
+  "PUT",
   "PATCH",
   "DELETE",
   "SIGTERM",
