@@ -21,7 +21,14 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
     "http://service.example/#canary",
   ],
   DEMO: ["canary", "true", "1"],
-  UPSTREAM_PROFILE: ["canary", "DOCUMENT", "canary.yaml", "/canary/server.json", "src", "package.json.canary"],
+  UPSTREAM_PROFILE: [
+    "canary",
+    "DOCUMENT",
+    "canary.yaml",
+    "/canary/server.json",
+    "src",
+    "package.json.canary",
+  ],
   TYPE_NAMES: [
     "canary",
     "Group",
