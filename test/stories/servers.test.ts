@@ -334,6 +334,11 @@ const PLACES: readonly (readonly [profile: string, ...told: string[]])[] = [
     "endpoints.job.stop: expected POST, PUT, PATCH or DELETE, for it writes",
   ],
   ['endpoints: {job: {read: "POST {id}/"}}', "endpoints.job.read: expected GET, for it reads"],
+  // A deletion without an id would delete more than was meant.
+  [
+    'endpoints: {job: {delete: "DELETE {owner}/jobs"}}',
+    "endpoints.job.delete: expected {id} in the path, got ",
+  ],
   // Nothing replaces a parameter that the endpoint does not have.
   [
     'endpoints: {job: {stop: "POST {number}/stop"}}',

@@ -129,7 +129,7 @@ function pagesOf(records: readonly MetricRecord[]): Find {
 }
 
 /** The parameter that takes the length of a page, null where there is none, and the longest that can be asked for. */
-export function sizeOf(paging: Paging): { readonly size: string | null; readonly maxSize: number } {
+function sizeOf(paging: Paging): { readonly size: string | null; readonly maxSize: number } {
   if (paging.by === "link") return { size: null, maxSize: Number.POSITIVE_INFINITY };
   return { size: paging.size, maxSize: paging.maxSize ?? Number.POSITIVE_INFINITY };
 }

@@ -92,7 +92,10 @@ export function overrideFault(
   }
   const parameters: readonly string[] = endpoint.path.match(PARAMETER) ?? [];
   const stranger = spelling.match(PARAMETER)?.find((parameter) => !parameters.includes(parameter));
-  return stranger ? `expected only the parameters ${parameters.join(" ")}, got ${stranger}` : null;
+  if (stranger) return `expected only the parameters ${parameters.join(" ")}`;
+  // The others may be left out; without the last one the path names something else.
+  const last = parameters.at(-1);
+  return last && !spelling.includes(last) ? `expected ${last} in the path` : null;
 }
 
 const PARAMETER = /\{(\w+)\}/g;

@@ -149,12 +149,15 @@ const Filters = section({
   ids: Ids.nullable().describe("How lists of runs are filtered by ids; null where they cannot be."),
 });
 
+/** The lists of runs, each by its endpoint's name. */
+export type RunList = keyof typeof RUN_KEYS;
+
 const OmittedInLists = section({
   experiments: z.array(RUN_KEYS.experiments),
   jobs: z.array(RUN_KEYS.jobs),
   builds: z.array(RUN_KEYS.builds),
   groups: z.array(RUN_KEYS.groups),
-});
+} satisfies Record<RunList, z.ZodType>);
 
 const basePath = textOf(
   /^(?:\/[\w~-][\w.~-]*)*\/?$/,
@@ -179,7 +182,6 @@ export interface Profile {
   readonly omittedInLists: z.output<typeof OmittedInLists>;
 }
 export type Paging = Profile["paging"];
-export type RunList = keyof Profile["omittedInLists"];
 export type Order = keyof Profile["orders"];
 
 export const PROFILE_NAMES = ["document", "polyaxon-0.2", "polyaxon-0.4"] as const;

@@ -43,7 +43,8 @@ export async function slice<At, Item>(
     const taken = rest.slice(0, wanted - items.length);
     for (const [index, item] of taken.entries()) items.push({ cursor: formatCursor(behind(index)), item });
     hasNext = taken.length < rest.length || next !== null;
-    if (first === null || items.length >= wanted) break;
+    // Without `first` one page is enough, unless all of it lies in front of the cursor.
+    if (items.length >= (first ?? 1)) break;
   }
   // A cursor lies behind an item, so whoever gives one has something in front.
   return { items, hasNext, hasPrevious: after !== null, count: beginning?.count ?? null };
