@@ -49,7 +49,7 @@ interface ReadSettings {
   readonly request: (read: Read, waiting: () => number) => Promise<unknown>;
   /** Told when the server refuses the list of a batch and answers the single reads. */
   readonly onRefused: (batch: Batch) => void;
-  readonly pacing: Pacing | null;
+  readonly pacing: Pacing;
 }
 
 /** DataLoader settles a whole batch at once: this lets each read of it settle with its own request. */
@@ -141,8 +141,8 @@ export function createReads({ server, batchOf, request, onRefused, pacing }: Rea
   const schedule = (dispatch: () => void): void =>
     void Promise.resolve().then(() =>
       process.nextTick(() => {
-        if (pacing?.isStopped()) return;
-        if (pacing?.isWaiting()) pacing.onPassed(() => schedule(dispatch));
+        if (pacing.isStopped()) return;
+        if (pacing.isWaiting()) pacing.onPassed(() => schedule(dispatch));
         else dispatch();
       }),
     );

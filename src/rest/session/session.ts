@@ -12,6 +12,7 @@ import type { RefusedBatches } from "./refused-batches.ts";
 export interface SessionSettings extends OperationBounds {
   readonly server: Server;
   readonly refusedBatches: RefusedBatches;
+  readonly pacing: Pacing;
 }
 
 export type Wants = Pick<ReadOptions, "query" | "part">;
@@ -38,12 +39,10 @@ export interface Session {
   ) => Promise<Answer>;
   /** The same session on behalf of somebody else. They share nothing but the limits. */
   readonly as: (token: string) => Session;
-  /** The same session for an operation whose result is completed in time slices. */
-  readonly paced: (pacing: Pacing) => Session;
 }
 
 export function openSession(client: Client, scope: RequestScope, settings: SessionSettings): Session {
-  const { server, refusedBatches } = settings;
+  const { server, refusedBatches, pacing } = settings;
   const upstream = client.open(scope, settings);
 
   const batchOf = (endpoint: AnyEndpoint): Batch | null => {
@@ -51,7 +50,7 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
     return batch && !refusedBatches.has(scope.party, batch) ? batch : null;
   };
 
-  const sessionOf = (token: string | null, pacing: Pacing | null): Session => {
+  const sessionOf = (token: string | null): Session => {
     const request = async ({ endpoint, path, window }: Read, waiting: () => number): Promise<unknown> => {
       const spelled = offered(server, endpoint);
       requireToken(token);
@@ -74,10 +73,8 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
       });
     let reads = openReads();
 
-    const load = async <At>(endpoint: Get<At, unknown>, at: At, options: ReadOptions): Promise<unknown> => {
-      const response = await reads.load(endpoint, at, options);
-      return pacing ? pacing.pass(response) : response;
-    };
+    const load = async <At>(endpoint: Get<At, unknown>, at: At, options: ReadOptions): Promise<unknown> =>
+      pacing.pass(await reads.load(endpoint, at, options));
 
     return {
       server,
@@ -102,12 +99,11 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
           reads = openReads();
         }
       },
-      as: (other) => sessionOf(other, pacing),
-      paced: (given) => sessionOf(token, given),
+      as: (other) => sessionOf(other),
     };
   };
 
-  return sessionOf(scope.token, null);
+  return sessionOf(scope.token);
 }
 
 function requireToken(token: string | null): void {
