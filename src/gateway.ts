@@ -20,20 +20,21 @@ import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
 import { createPlaces } from "./http/places.ts";
 import type { RequestScope } from "./request-scope.ts";
-import { readTogether } from "./rest/session/reads.ts";
 import { createRouter } from "./http/router.ts";
 import { takeTurn } from "./engine/turns.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
 import { createYogaHandler } from "./http/graphql/yoga.ts";
 import { createClient } from "./rest/client/client.ts";
 import { createConnector } from "./rest/client/connector.ts";
-import { describeServer, type ProfileName, type Server } from "./rest/api/profile.ts";
+import type { ProfileName } from "./rest/api/profile.ts";
+import { builtInProfile } from "./rest/api/profiles.ts";
+import { describeServer, type Server } from "./rest/api/server.ts";
 import { causeOf } from "./rest/client/failure.ts";
-import { createLearnedRefusals } from "./rest/session/learned.ts";
+import { createRefusedBatches } from "./rest/session/refused-batches.ts";
 import { openSession } from "./rest/session/session.ts";
 import { slipOf } from "./observability/slip.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
-import { inOperationSpan, openUpstreamSpan } from "./observability/tracing.ts";
+import { openOperationSpan, openUpstreamSpan } from "./observability/tracing.ts";
 
 export interface GatewayOptions {
   readonly config: Config;
@@ -41,7 +42,7 @@ export interface GatewayOptions {
   readonly log: Logger;
   /** A token that GraphiQL offers: only the demo has one to give away. */
   readonly exampleToken?: string;
-  /** The profile of a server that nobody needs to name: the demo's. */
+  /** The profile where the settings name none: the demo's. */
   readonly profile?: ProfileName;
   /** Off only where a test compares. */
   readonly lookAhead?: boolean;
@@ -57,10 +58,10 @@ export function createGateway({
   upstreamUrl,
   log,
   exampleToken,
-  profile,
+  profile = "document",
   lookAhead = true,
 }: GatewayOptions) {
-  const server = describeServer(profile ?? config.UPSTREAM_PROFILE ?? "document", config.UPSTREAM_ROWS);
+  const server = describeServer(config.UPSTREAM_PROFILE ?? builtInProfile(profile));
   const operations = createPlaces({
     total: config.MAX_OPERATIONS,
     perParty: config.MAX_OPERATIONS_PER_TOKEN,
@@ -91,6 +92,8 @@ export function createGateway({
     headers: { "user-agent": `rungraph/${version}`, ...config.UPSTREAM_HEADERS },
     secrets: Object.values(config.UPSTREAM_HEADERS).flatMap(secretWordsOf),
     connectTimeoutMs,
+    basePath: server.profile.basePath,
+    authorizationScheme: server.profile.authorization.scheme,
     headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
     exchangeTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
     idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
@@ -108,7 +111,7 @@ export function createGateway({
   });
   const gateway = factsOf(config, server);
   const names = createTypeNames(config.TYPE_NAMES);
-  const refusals = createLearnedRefusals((route) =>
+  const refusedBatches = createRefusedBatches((route) =>
     log.warn(
       { route },
       "the server does not take reads of this route many at a time: they are made one by one",
@@ -141,7 +144,6 @@ export function createGateway({
     engine,
     publicError: toPublic,
     delivery,
-    trace: inOperationSpan,
     yoga: createYogaHandler({ schema, engine, publicError: toPublic }),
   });
 
@@ -149,15 +151,13 @@ export function createGateway({
   const contextOpener =
     ({ headers, socket }: IncomingMessage, scope: RequestScope) =>
     (meter: Meter): Context => ({
-      session: readTogether(
-        openSession(client, scope, {
-          server,
-          refusals,
-          requests: config.MAX_UPSTREAM_REQUESTS,
-          width: config.MAX_UPSTREAM_WIDTH,
-        }),
-        meter,
-      ),
+      session: openSession(client, scope, {
+        server,
+        refusedBatches,
+        requests: config.MAX_UPSTREAM_REQUESTS,
+        width: config.MAX_UPSTREAM_WIDTH,
+        pacing: meter,
+      }),
       gateway,
       names,
       get publicUrl() {
@@ -170,16 +170,20 @@ export function createGateway({
   const router = createRouter({
     graphql: async (response, body, state, onResult) => {
       try {
-        await answerGraphql(
-          response,
-          body,
-          { scope: state.scope, facts: state, openContext: contextOpener(response.req, state.scope) },
-          () => {
-            const { type, name, codes, scope } = state;
-            const ms = performance.now() - state.began;
-            telemetry.operation({ requestId: scope.requestId, type, name, codes, ms });
-            onResult();
-          },
+        const span = openOperationSpan(response.req, state);
+        await span.run(() =>
+          answerGraphql(
+            response,
+            body,
+            { scope: state.scope, facts: state, openContext: contextOpener(response.req, state.scope) },
+            (status) => {
+              const { type, name, codes, scope } = state;
+              const ms = performance.now() - state.began;
+              span.end(status);
+              telemetry.operation({ requestId: scope.requestId, type, name, codes, ms });
+              onResult();
+            },
+          ),
         );
       } catch (fault) {
         log.error(slipOf(fault), "unexpected error");
@@ -233,6 +237,7 @@ function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: 
 
 const factsOf = (config: Config, server: Server): GatewayFacts => ({
   version,
+  upstreamApiVersion: server.profile.apiVersion,
   capabilities: [
     ...(server.hasLists ? (["LISTS"] as const) : []),
     ...(server.hasExperimentJobLogs ? (["EXPERIMENT_JOB_LOGS"] as const) : []),

@@ -46,33 +46,27 @@ interface Operation {
 }
 
 /**
- * Makes the answer to a GraphQL request within a span, named by the type of its operation. The name of the operation
- * is an attribute only: callers choose it, and names of spans should be few.
+ * Opens the span of a GraphQL request. It ends when its result is made, named by the type of the operation. The name of
+ * the operation is an attribute only: callers choose it, and names of spans should be few.
  */
-export async function inOperationSpan<Answer extends { readonly status: number }>(
-  { headers }: IncomingMessage,
-  operation: Operation,
-  answer: () => PromiseLike<Answer> | Answer,
-): Promise<Answer> {
-  if (!otel) return answer();
+export function openOperationSpan({ headers }: IncomingMessage, operation: Operation) {
   const span = openRequestSpan("GraphQL Operation", headers);
-  let error: string | null = "INTERNAL_SERVER_ERROR";
-  try {
-    const response = await span.run(answer);
-    error = operation.codes[0] ?? (response.status < 400 ? null : `${response.status}`);
-    return response;
-  } finally {
-    const { type, name } = operation;
-    const isRead = type !== "invalid";
-    span.end({
-      ...(isRead && { name: type }),
-      attributes: {
-        ...(isRead && { "graphql.operation.type": type }),
-        ...(name !== null && { "graphql.operation.name": name }),
-      },
-      error,
-    });
-  }
+  return {
+    run: span.run,
+    /** `status` is that of the response. */
+    end: (status: number): void => {
+      const { type, name, codes } = operation;
+      const isRead = type !== "invalid";
+      span.end({
+        ...(isRead && { name: type }),
+        attributes: {
+          ...(isRead && { "graphql.operation.type": type }),
+          ...(name !== null && { "graphql.operation.name": name }),
+        },
+        error: codes[0] ?? (status < 400 ? null : `${status}`),
+      });
+    },
+  };
 }
 
 /**

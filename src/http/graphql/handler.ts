@@ -1,5 +1,5 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Engine, OperationFacts, OperationRequest } from "../../engine/engine.ts";
+import type { ServerResponse } from "node:http";
+import type { Engine, OperationRequest } from "../../engine/engine.ts";
 import type { GraphQLError } from "graphql";
 import type { Delivery } from "../delivery.ts";
 import { parseBody } from "./params.ts";
@@ -10,14 +10,8 @@ interface Settings {
   readonly engine: Engine;
   readonly publicError: (thrown: unknown) => GraphQLError;
   readonly delivery: Delivery;
-  /** Runs what makes an answer as a span, which tells the facts of its operation. */
-  readonly trace: <Answer extends { readonly status: number }>(
-    request: IncomingMessage,
-    facts: OperationFacts,
-    answer: () => PromiseLike<Answer> | Answer,
-  ) => Promise<Answer>;
   readonly yoga: (
-    request: IncomingMessage,
+    request: ServerResponse["req"],
     response: ServerResponse,
     context: YogaContext,
   ) => PromiseLike<Response> | Response;
@@ -27,7 +21,7 @@ interface Settings {
  * Answers GraphQL requests: a POST that is to be answered in one piece here, as its JSON needs no more than a codec around
  * the engine; everything else by Yoga. The same request gives the same bytes on both paths.
  */
-export function createGraphqlHandler({ engine, publicError, delivery, trace, yoga }: Settings) {
+export function createGraphqlHandler({ engine, publicError, delivery, yoga }: Settings) {
   const answerPost = async (
     body: Buffer,
     operation: YogaContext["operation"],
@@ -48,19 +42,19 @@ export function createGraphqlHandler({ engine, publicError, delivery, trace, yog
     response: ServerResponse,
     body: Buffer | null,
     operation: YogaContext["operation"],
-    onResult: () => void,
+    onResult: (status: number) => void,
   ): Promise<void> => {
     const { req: request } = response;
     const { party } = operation.scope;
     const type = body && resultTypeFor(request.headers.accept);
     if (body && type) {
-      const answer = await trace(request, operation.facts, () => answerPost(body, operation, type));
-      onResult();
+      const answer = await answerPost(body, operation, type);
+      onResult(answer.status);
       await delivery.send(response, answer, party);
       return;
     }
-    const answer = await trace(request, operation.facts, () => yoga(request, response, { operation, body }));
-    onResult();
+    const answer = await yoga(request, response, { operation, body });
+    onResult(answer.status);
     await delivery.pass(response, answer, party);
   };
 }

@@ -23,7 +23,7 @@ export interface TransportSettings {
 }
 
 export interface WireRequest {
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path and query as they go over the wire. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
