@@ -1,0 +1,116 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, onTestFinished } from "vitest";
+import { startGatewayProcess } from "../../../test/harness-process.ts";
+import { type Block, readPage } from "./page.ts";
+
+const ECOSYSTEM = fileURLToPath(new URL("../../", import.meta.url));
+
+/** The gateway's address in every page. */
+const ADDRESS = "http://127.0.0.1:4000";
+/** The folder of the reader, as seen from the gateway's. */
+const FOLDER = "../frontend/";
+/** How the gateway is started, with its settings in front. */
+const START = /^((?:\w+=\S+ )*)npm start$/;
+const INSTALL = /^npm install (?:--save-dev )?/;
+
+interface WalkOptions {
+  /** A folder of programs that are found before all others. */
+  readonly programs?: string;
+}
+
+/**
+ * Follows a page from its top to its end, as a reader does with an empty folder and a gateway that runs: writes the
+ * files, runs the commands, and compares what a command prints with the `text` block behind it. Before that it follows
+ * the page in whose folder this one goes on. A block that is none of these fails.
+ */
+export async function walk(path: string, { programs = "" }: WalkOptions = {}): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "recipe-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  // What a page installs is checked against what is installed here.
+  await symlink(join(ECOSYSTEM, "node_modules"), join(folder, "node_modules"));
+
+  let gateway = await startGateway("", folder);
+  onTestFinished(() => gateway.kill());
+  const here = (text: string) => text.replaceAll(ADDRESS, gateway.url);
+  const PATH = [programs, process.env["PATH"]].filter(Boolean).join(delimiter);
+  /** What the last commands printed, until it was compared. */
+  let printed: string | null = null;
+
+  const follow = async (line: string) => {
+    const [, settings] = START.exec(line) ?? [];
+    if (settings !== undefined) {
+      await gateway.kill();
+      gateway = await startGateway(settings, folder);
+    } else if (INSTALL.test(line)) await expectInstalled(line);
+    else return run(here(line), folder, PATH);
+    return "";
+  };
+
+  for (const block of blocksTo(path)) {
+    if (block.file !== null) {
+      const file = join(folder, block.file);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, here(block.text));
+    } else if (block.language === "sh") {
+      printed = "";
+      for (const line of commandsOf(block)) printed += await follow(line);
+    } else if (block.language === "text" && printed !== null) {
+      expect(printed.trimEnd(), placeOf(block)).toBe(here(block.text).trimEnd());
+      printed = null;
+    } else {
+      throw new Error(`${placeOf(block)}: neither a file nor a command nor what a command prints`);
+    }
+  }
+}
+
+/** The blocks of a page, behind what prepares the folder that it goes on in. */
+function blocksTo(path: string): readonly Block[] {
+  const { blocks, goesOnFrom } = readPage(path);
+  return goesOnFrom === null ? blocks : [...blocksTo(goesOnFrom).filter(isPreparation), ...blocks];
+}
+
+/** Whether later pages need a block: those whose commands only show something do not count. */
+const isPreparation = ({ language }: Block, at: number, blocks: readonly Block[]) =>
+  language !== "text" && blocks[at + 1]?.language !== "text";
+
+const placeOf = ({ page, line }: Block) => `${page}:${line}`;
+
+const commandsOf = ({ text }: Block) => text.replaceAll("\\\n", "").split("\n").filter(Boolean);
+
+function startGateway(settings: string, folder: string) {
+  const env = settings
+    .trim()
+    .split(" ")
+    .filter(Boolean)
+    .map((setting) => setting.replaceAll('"', "").split(/=(.*)/).slice(0, 2))
+    .map(([name, value = ""]) => [name, value.replace(FOLDER, `${folder}/`)]);
+  return startGatewayProcess(null, Object.fromEntries(env));
+}
+
+async function expectInstalled(line: string): Promise<void> {
+  // A package file has lists of packages.
+  const { dependencies, devDependencies } = JSON.parse(
+    await readFile(join(ECOSYSTEM, "package.json"), "utf8"),
+  ) as Record<"dependencies" | "devDependencies", object>;
+  const installed = Object.keys({ ...dependencies, ...devDependencies });
+  expect(installed).toEqual(expect.arrayContaining(line.replace(INSTALL, "").split(" ")));
+}
+
+/** Runs a command in a folder and gives what it prints; throws what it complains about. */
+async function run(command: string, cwd: string, PATH: string): Promise<string> {
+  const env = { ...process.env, PATH, NO_COLOR: "1" };
+  try {
+    // As npx finds a program, without the second that npx itself takes.
+    const program = command.replace(/^npx /, "node_modules/.bin/");
+    const { stdout } = await promisify(execFile)("sh", ["-c", program], { cwd, env });
+    return stdout;
+  } catch (fault) {
+    const { stdout, stderr } = fault as { readonly stdout: string; readonly stderr: string };
+    throw new Error(`${command}\n${stdout}${stderr}`, { cause: fault });
+  }
+}
