@@ -26,6 +26,8 @@ const python = ["python3", "/usr/bin/python3"].find((program) => {
   }
 });
 
+test("the page of routers works from an empty folder on", () => walk("docs/federation.md"));
+
 test.skipIf(python === undefined)("the recipe for a notebook works where Python has pandas", async () => {
   const programs = mkdtempSync(join(tmpdir(), "python-"));
   onTestFinished(() => rmSync(programs, { recursive: true }));

@@ -106,7 +106,7 @@ async function run(command: string, cwd: string, PATH: string): Promise<string> 
   const env = { ...process.env, PATH, NO_COLOR: "1" };
   try {
     // As npx finds a program, without the second that npx itself takes.
-    const program = command.replace(/^npx /, "node_modules/.bin/");
+    const program = command.replace(/^((?:\w+=\S+ )*)npx /, "$1node_modules/.bin/");
     const { stdout } = await promisify(execFile)("sh", ["-c", program], { cwd, env });
     return stdout;
   } catch (fault) {
