@@ -4,14 +4,9 @@ import { isEnumType } from "graphql";
 import { expect, test } from "vitest";
 import { SETTINGS } from "../../src/config.ts";
 import { schema } from "../../src/graphql/schema.ts";
-import { callsOf, startDemoGateway } from "../harness.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const readme = readFileSync(new URL("README.md", ROOT), "utf8");
-
-/** The fenced blocks of one language, in order. */
-const blocks = (language: string): string[] =>
-  [...readme.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"))].map(([, text = ""]) => text);
 
 /** The first column of a table's rows that is code. */
 const rowsBelow = (heading: string): string[] => {
@@ -19,27 +14,11 @@ const rowsBelow = (heading: string): string[] => {
   return [...section.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, cell = ""]) => cell.match(/\w+/g) ?? []);
 };
 
-test("the README's query gives the README's answer, by the README's requests", async () => {
-  const { ask, demo } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-  const [query = ""] = blocks("graphql");
-  expect(await ask<unknown, object>(query)).toEqual(JSON.parse(blocks("json")[0] ?? ""));
-  const requests = (blocks("http")[0] ?? "").trim().split("\n");
-  expect(callsOf(demo)).toEqual(requests.toSorted());
-});
-
-test("its commands do what it says", async () => {
-  const { ask } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-  const [, signIn = "", stop = ""] = blocks("graphql");
-  const { data } = await ask<{ login: object }, object>(signIn, {}, { token: null });
-  expect(data.login).toEqual({ token: expect.any(String), user: { username: "ada", isSuperuser: true } });
-  expect(await ask<unknown, object>(stop)).toEqual(JSON.parse(blocks("json")[1] ?? ""));
-});
-
-test("it names every setting and no other", () => {
+test("the README names every setting and no other", () => {
   expect(rowsBelow("Settings").toSorted()).toEqual([...SETTINGS].toSorted());
 });
 
-test("it tells the versions of clients and routers that are tried", () => {
+test("the README tells the versions of clients and routers that are tried", () => {
   const told = [...readme.matchAll(/^\| `([^`]+)` \| (\d[\d.]+) \|/gm)].map(([, name, version]) => [
     name,
     version,
@@ -105,7 +84,7 @@ const PACKAGES = [
 /** Codes of features that are off or are called otherwise here, and of a warning of the process. */
 const NEVER = new Set(["REQUEST_ENTITY_TOO_LARGE", "CANNOT_SEND_PQ_ID_AND_BODY", "LRU_CACHE_UNBOUNDED"]);
 
-test("it explains every error code that can leave the gateway, and no other", () => {
+test("the README explains every error code that can leave the gateway, and no other", () => {
   const ours = wordsIn(["src/"], /\.ts$/, /"([A-Z]+(?:_[A-Z]+)*)"/g).filter((word) => !NO_CODES.has(word));
   const theirs = wordsIn(PACKAGES, /\.js$/, /\bcode\b['"\]]* *(?:\|\|)?[:=] *['"]([A-Z_]+)['"]/g);
   expect(theirs).toEqual(expect.arrayContaining([...NEVER]));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readPage } from "../recipes/page.ts";
+import { readPage } from "../../../test/docs/page.ts";
 import { federate, fieldsOf, withApollo, withGuild, withWundergraph } from "./composers.ts";
 import { DATASETS, FEDERATION, JOB_BOARD, MODEL_REGISTRY, NOTES, startRungraph } from "./subgraphs.ts";
 
@@ -64,10 +64,13 @@ describe.each([
     });
   });
 
-  test("the fields that the README adds to runs and experiments compose", async () => {
-    const block = readPage("README.md").blocks.find(({ text }) => text.includes("@interfaceObject"));
-    const sdl = `${FEDERATION} type Query { model: Model } type Model { name: ID! } ${block?.text}`;
-    const { faults, schema } = compose([await startRungraph(), { ...registry, sdl }]);
+  test("the fields that the README adds to experiments and to runs compose", async () => {
+    const added = readPage("README.md").blocks.filter(({ text }) => /^type .* @key/.test(text));
+    const others = added.map(({ text, line }) => {
+      const sdl = `${FEDERATION} type Query { of${line}: [Model!] } type Model @key(fields: "name") { name: ID! } ${text}`;
+      return { name: `line-${line}`, url: `http://line-${line}.test`, sdl };
+    });
+    const { faults, schema } = compose([await startRungraph(), ...others]);
     expect(faults).toEqual([]);
     expect(fieldsOf(schema, "Experiment").has("models")).toBe(true);
     expect(fieldsOf(schema, "Job").has("notes")).toBe(true);

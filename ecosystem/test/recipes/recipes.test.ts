@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readPage } from "./page.ts";
+import { readPage } from "../../../test/docs/page.ts";
 import { walk } from "./walk.ts";
 
 const FOLDER = "docs/recipes/";

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import { readPage } from "./page.ts";
+import { readPage } from "../../../test/docs/page.ts";
 
 const HERE = fileURLToPath(new URL("./", import.meta.url));
 

@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished } from "vitest";
 import { startGatewayProcess } from "../../../test/harness-process.ts";
-import { type Block, readPage } from "./page.ts";
+import { isNotRun } from "../../../test/docs/not-run.ts";
+import { type Block, readPage } from "../../../test/docs/page.ts";
 
 const ECOSYSTEM = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -70,7 +71,8 @@ export async function walk(path: string, { programs = "" }: WalkOptions = {}): P
 
 /** The blocks of a page, behind what prepares the folder that it goes on in. */
 function blocksTo(path: string): readonly Block[] {
-  const { blocks, goesOnFrom } = readPage(path);
+  const { goesOnFrom, blocks: all } = readPage(path);
+  const blocks = all.filter((block) => !isNotRun(block));
   return goesOnFrom === null ? blocks : [...blocksTo(goesOnFrom).filter(isPreparation), ...blocks];
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-const ROOT = new URL("../../../", import.meta.url);
+const ROOT = new URL("../../", import.meta.url);
 
 /** A fenced block of a page. */
 export interface Block {
