@@ -42,8 +42,8 @@ test("every block of the README and the docs is run, or is in the list of those 
   expect(left.filter((block) => !isNotRun(block)).map(placeOf)).toEqual([]);
 });
 
-test.each(operations.map((operation) => ({ ...operation, place: placeOf(operation.block) })))(
-  "the operation at $place gives the answer and causes the requests that stand behind it",
+test.each(operations.map((operation) => ({ ...operation, name: operation.block.text.split("\n", 1)[0] })))(
+  "the README's operation $name gives the answer and causes the requests that stand behind it",
   async ({ block, answer, requests }) => {
     const { ask, calls } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     const given = await ask<unknown, object>(block.text);

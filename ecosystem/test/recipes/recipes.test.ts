@@ -7,38 +7,45 @@ import { readPage } from "../../../test/docs/page.ts";
 import { walk } from "./walk.ts";
 
 const FOLDER = "docs/recipes/";
-const NOTEBOOK = "notebook.md";
 const pages = readdirSync(new URL(`../../../${FOLDER}`, import.meta.url)).filter(
   (name) => name !== "README.md",
 );
 
-test.each(pages.filter((name) => name !== NOTEBOOK))("the recipe %s works from an empty folder on", (name) =>
-  walk(`${FOLDER}${name}`),
-);
+/** Pages in Python, and what each imports that not every Python has. */
+const PYTHON: Readonly<Record<string, string>> = { "python.md": "json", "notebook.md": "pandas" };
 
-/** A Python that has pandas: the first one of the path, or Debian's. */
-const python = ["python3", "/usr/bin/python3"].find((program) => {
-  try {
-    execFileSync(program, ["-c", "import pandas"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-});
+test.each(pages.filter((page) => !(page in PYTHON)))("the recipe %s works from an empty folder on", (page) =>
+  walk(`${FOLDER}${page}`),
+);
 
 test("the page of routers works from an empty folder on", () => walk("docs/federation.md"));
 
-test.skipIf(python === undefined)("the recipe for a notebook works where Python has pandas", async () => {
-  const programs = mkdtempSync(join(tmpdir(), "python-"));
-  onTestFinished(() => rmSync(programs, { recursive: true }));
-  const path = execFileSync(python ?? "", ["-c", "import sys; print(sys.executable)"], { encoding: "utf8" });
-  symlinkSync(path.trim(), join(programs, "python3"));
-  await walk(`${FOLDER}${NOTEBOOK}`, { programs });
-});
+/** The program of a Python that can import a module: the first one of the path, or Debian's. */
+function findPython(module: string): string | null {
+  for (const program of ["python3", "/usr/bin/python3"]) {
+    try {
+      const script = `import sys, ${module}; print(sys.executable)`;
+      return execFileSync(program, ["-c", script], { encoding: "utf8", stdio: "pipe" }).trim();
+    } catch {
+      // The next one may have it.
+    }
+  }
+  process.stdout.write(`\nNOT RUN: a recipe, for want of a Python with ${module}.\n\n`);
+  return null;
+}
+
+for (const [page, module] of Object.entries(PYTHON)) {
+  const python = findPython(module);
+  test.skipIf(python === null)(`the recipe ${page} works with a Python that has ${module}`, async () => {
+    const programs = mkdtempSync(join(tmpdir(), "python-"));
+    onTestFinished(() => rmSync(programs, { recursive: true }));
+    symlinkSync(python ?? "", join(programs, "python3"));
+    await walk(`${FOLDER}${page}`, { programs });
+  });
+}
 
 test("the list of recipes names every page", () => {
   const { text } = readPage(`${FOLDER}README.md`);
-  expect([...text.matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, page]) => page).toSorted()).toEqual(
-    pages.toSorted(),
-  );
+  const named = [...text.matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, page]) => page);
+  expect(named.toSorted()).toEqual(pages.toSorted());
 });
