@@ -105,7 +105,8 @@ async function expectInstalled(line: string): Promise<void> {
 
 /** Runs a command in a folder and gives what it prints; throws what it complains about. */
 async function run(command: string, cwd: string, PATH: string): Promise<string> {
-  const env = { ...process.env, PATH, NO_COLOR: "1" };
+  // Of the test's own environment nothing: programs behave otherwise where NODE_ENV is `test`.
+  const env = { PATH, HOME: process.env["HOME"], NO_COLOR: "1" };
   try {
     // As npx finds a program, without the second that npx itself takes.
     const program = command.replace(/^((?:\w+=\S+ )*)npx /, "$1node_modules/.bin/");
