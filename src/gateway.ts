@@ -4,21 +4,25 @@ import { createYoga, type Plugin, useExecutionCancellation } from "graphql-yoga"
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
-import { useDocumentCache } from "./document-cache.ts";
-import { DOCUMENT_ID, useAutomaticPersistedQueries, useTrustedDocuments } from "./documents.ts";
-import type { Context, GatewayFacts } from "./graphql/context.ts";
-import { publicError } from "./graphql/errors.ts";
+import { useDocumentCache } from "./engine/documents/cache.ts";
+import {
+  DOCUMENT_ID,
+  useAutomaticPersistedQueries,
+  useTrustedDocuments,
+} from "./engine/documents/persisted.ts";
+import type { Context, GatewayFacts } from "./graphql/core/context.ts";
+import { publicError } from "./engine/errors.ts";
 import { schemaFor } from "./graphql/schema.ts";
-import { createTypeNames } from "./graphql/type-names.ts";
+import { createTypeNames } from "./graphql/core/type-names.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
 import { createPlaces } from "./http/places.ts";
 import type { RequestState } from "./http/request.ts";
 import { createRouter } from "./http/router.ts";
-import { useOperationLimits } from "./limits/document.ts";
-import { useExecutionLimits } from "./limits/execution.ts";
-import { takeTurn } from "./limits/turns.ts";
+import { useOperationLimits } from "./engine/limits/document.ts";
+import { useExecutionLimits } from "./engine/execution.ts";
+import { takeTurn } from "./engine/turns.ts";
 import {
   type ServerContext,
   useEndOfRequest,
@@ -26,16 +30,16 @@ import {
   useReports,
   useResponseNames,
   useSharedFailures,
-} from "./plugins.ts";
-import { useRequestParams } from "./request-params.ts";
-import { createClient } from "./rest/client.ts";
-import { describeServer, type ProfileName, type Server } from "./rest/profile.ts";
-import { causeOf } from "./rest/failure.ts";
-import { createLearnedRefusals } from "./rest/learned.ts";
-import { openSession } from "./rest/session.ts";
-import { slipOf } from "./slip.ts";
-import { createTelemetry } from "./telemetry.ts";
-import { inSpan } from "./tracing.ts";
+} from "./engine/plugins.ts";
+import { useRequestParams } from "./http/request-params.ts";
+import { createClient } from "./rest/client/client.ts";
+import { describeServer, type ProfileName, type Server } from "./rest/api/profile.ts";
+import { causeOf } from "./rest/client/failure.ts";
+import { createLearnedRefusals } from "./rest/session/learned.ts";
+import { openSession } from "./rest/session/session.ts";
+import { slipOf } from "./observability/slip.ts";
+import { createTelemetry } from "./observability/telemetry.ts";
+import { inSpan } from "./observability/tracing.ts";
 
 export interface GatewayOptions {
   readonly config: Config;

@@ -4,7 +4,7 @@ import { type Config, ConfigError, readConfig } from "./config.ts";
 import type { Demo } from "./demo/service.ts";
 import { createGateway, hasPage } from "./gateway.ts";
 import { createHttpServer } from "./http/server.ts";
-import { findMisspelled } from "./misspelled.ts";
+import { findMisspelled } from "./config/misspelled.ts";
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const complain = (text: string) => process.stderr.write(`${text}\n`);

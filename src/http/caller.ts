@@ -1,7 +1,7 @@
 import { hash, randomBytes, randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { Identity } from "../rest/scope.ts";
-import { traceparentFor } from "../tracing.ts";
+import type { Identity } from "../request-scope.ts";
+import { traceparentFor } from "../observability/tracing.ts";
 
 const TOKEN = /^(?:token|bearer) +([A-Za-z0-9._~+/=-]{1,4096})$/i;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { type Identity, openScope, type RequestScope } from "../rest/scope.ts";
+import { type Identity, openScope, type RequestScope } from "../request-scope.ts";
 import { onceOver } from "./connection.ts";
 
 /** What is known of a GraphQL request from its beginning to its end. */

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import cors from "cors";
-import { takeTurn } from "../limits/turns.ts";
-import type { Identity } from "../rest/scope.ts";
-import type { Telemetry } from "../telemetry.ts";
+import { takeTurn } from "../engine/turns.ts";
+import type { Identity } from "../request-scope.ts";
+import type { Telemetry } from "../observability/telemetry.ts";
 import { type BodySettings, createBodyReader } from "./body.ts";
 import { identify } from "./caller.ts";
 import { hasTooManyRequests, onceOver } from "./connection.ts";

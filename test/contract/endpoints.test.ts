@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { routes } from "../../src/demo/routes.ts";
-import { endpoints } from "../../src/rest/endpoints.ts";
+import { endpoints } from "../../src/rest/api/endpoints.ts";
 
 interface Section {
   readonly heading: string;

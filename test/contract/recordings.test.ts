@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { endpoints } from "../../src/rest/endpoints.ts";
-import type { Reader } from "../../src/rest/reader.ts";
+import { endpoints } from "../../src/rest/api/endpoints.ts";
+import type { Reader } from "../../src/rest/api/reader.ts";
 import { lineOf, readRecording, RECORDINGS } from "../harness-replay.ts";
 
 /**

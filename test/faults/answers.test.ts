@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { Experiments } from "../../src/rest/records.ts";
+import { Experiments } from "../../src/rest/api/records.ts";
 import { type Answer, startFake, startGateway } from "../harness.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import { readWindow, type WindowRequest } from "../../src/rest/window.ts";
+import { readWindow, type WindowRequest } from "../../src/rest/session/log-window.ts";
 import { type Answer, startFake, startGateway } from "../harness.ts";
 
 interface Window {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { sizeOfJson } from "../../src/limits/json-size.ts";
-import { toJsonText } from "../../src/limits/json-text.ts";
+import { sizeOfJson } from "../../src/engine/json-size.ts";
+import { toJsonText } from "../../src/engine/json-text.ts";
 
 /** Values as results hold them: with what JSON leaves out, and objects that say themselves what they are. */
 const value = fc.letrec<{ any: unknown }>((tie) => ({

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { ConfigError, readConfig, SETTINGS } from "../../src/config.ts";
-import { findMisspelled } from "../../src/misspelled.ts";
+import { findMisspelled } from "../../src/config/misspelled.ts";
 import { type Answer, listen, startFake, startGateway } from "../harness.ts";
 import { NO_DEADLINES, PATIENT } from "../patience.ts";
 

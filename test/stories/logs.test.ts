@@ -3,7 +3,7 @@ import { pipeline } from "node:stream/promises";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readWindow } from "../../src/rest/window.ts";
+import { readWindow } from "../../src/rest/session/log-window.ts";
 import { cases } from "../cases.ts";
 import { type Answer, type Gateway, listen, startFake, startGateway, startRecords } from "../harness.ts";
 import { withDeadline } from "../patience.ts";

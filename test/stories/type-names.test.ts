@@ -2,7 +2,7 @@ import { parse, validate } from "graphql";
 import { expect, test } from "vitest";
 import { signInOperation, tabsOf } from "../../src/http/graphiql/tabs.ts";
 import { schema, schemaFor } from "../../src/graphql/schema.ts";
-import { createTypeNames, type Renames } from "../../src/graphql/type-names.ts";
+import { createTypeNames, type Renames } from "../../src/graphql/core/type-names.ts";
 import { startDemoGateway } from "../harness.ts";
 
 const RELAY = { Node: "ClusterNode", Entity: "Node" };

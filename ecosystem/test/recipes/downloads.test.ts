@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import { listen, startGateway } from "../../../test/harness.ts";
 import { importSnippet } from "./snippet.ts";
@@ -18,7 +19,7 @@ interface Recipe {
 /** A server of files behind a gateway. Its first answer stays half until `cut` breaks it off. `ranges` are what it was asked for. */
 async function startCutting({ hasRanges }: { readonly hasRanges: boolean }) {
   const ranges: (string | undefined)[] = [];
-  let cut = () => {};
+  const under: { first?: ServerResponse } = {};
   const service = await listen((request, response) => {
     const { range, "if-range": validator } = request.headers;
     ranges.push(range);
@@ -30,11 +31,11 @@ async function startCutting({ hasRanges }: { readonly hasRanges: boolean }) {
     });
     if (ranges.length > 1) response.end(FILE.subarray(start));
     else response.write(FILE.subarray(0, CUT));
-    cut = () => void response.destroy();
+    under.first ??= response;
   });
   const { url } = await startGateway({ upstream: { url: service } });
   const id = Buffer.from("Experiment:ada/mnist/42").toString("base64url");
-  return { url: `${url}/downloads/${id}/outputs`, ranges, cut: () => cut() };
+  return { url: `${url}/downloads/${id}/outputs`, ranges, cut: () => under.first?.destroy() };
 }
 
 test.each([

@@ -14,11 +14,15 @@ const pages = readdirSync(new URL(`../../../${FOLDER}`, import.meta.url)).filter
 /** Pages in Python, and what each imports that not every Python has. */
 const PYTHON: Readonly<Record<string, string>> = { "python.md": "json", "notebook.md": "pandas" };
 
-test.each(pages.filter((page) => !(page in PYTHON)))("the recipe %s works from an empty folder on", (page) =>
-  walk(`${FOLDER}${page}`),
-);
+const followed = [
+  "docs/federation.md",
+  ...pages.filter((page) => !(page in PYTHON)).map((page) => `${FOLDER}${page}`),
+];
 
-test("the page of routers works from an empty folder on", () => walk("docs/federation.md"));
+test.each(followed)("%s works from an empty folder on", async (page) => {
+  const { told, printed } = await walk(page);
+  expect(printed).toEqual(told);
+});
 
 /** The program of a Python that can import a module: the first one of the path, or Debian's. */
 function findPython(module: string): string | null {
@@ -36,11 +40,12 @@ function findPython(module: string): string | null {
 
 for (const [page, module] of Object.entries(PYTHON)) {
   const python = findPython(module);
-  test.skipIf(python === null)(`the recipe ${page} works with a Python that has ${module}`, async () => {
+  test.skipIf(python === null)(`${FOLDER}${page} works with a Python that has ${module}`, async () => {
     const programs = mkdtempSync(join(tmpdir(), "python-"));
     onTestFinished(() => rmSync(programs, { recursive: true }));
     symlinkSync(python ?? "", join(programs, "python3"));
-    await walk(`${FOLDER}${page}`, { programs });
+    const { told, printed } = await walk(`${FOLDER}${page}`, { programs });
+    expect(printed).toEqual(told);
   });
 }
 

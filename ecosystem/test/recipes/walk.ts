@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import { startGatewayProcess } from "../../../test/harness-process.ts";
 import { isNotRun } from "../../../test/docs/not-run.ts";
 import { type Block, readPage } from "../../../test/docs/page.ts";
@@ -24,12 +24,19 @@ interface WalkOptions {
   readonly programs?: string;
 }
 
+interface Walked {
+  /** What the page says that its commands print, by the places where it says so. */
+  readonly told: Readonly<Record<string, string>>;
+  /** What they printed. */
+  readonly printed: Readonly<Record<string, string>>;
+}
+
 /**
  * Follows a page from its top to its end, as a reader does with an empty folder and a gateway that runs: writes the
- * files, runs the commands, and compares what a command prints with the `text` block behind it. Before that it follows
- * the page in whose folder this one goes on. A block that is none of these fails.
+ * files, runs the commands, and remembers what a command prints where a `text` block behind it tells that. Before that
+ * it follows the page in whose folder this one goes on. Throws where a block is none of these, and where a command fails.
  */
-export async function walk(path: string, { programs = "" }: WalkOptions = {}): Promise<void> {
+export async function walk(path: string, { programs = "" }: WalkOptions = {}): Promise<Walked> {
   const folder = await mkdtemp(join(tmpdir(), "recipe-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   // What a page installs is checked against what is installed here.
@@ -39,8 +46,10 @@ export async function walk(path: string, { programs = "" }: WalkOptions = {}): P
   onTestFinished(() => gateway.kill());
   const here = (text: string) => text.replaceAll(ADDRESS, gateway.url);
   const PATH = [programs, process.env["PATH"]].filter(Boolean).join(delimiter);
-  /** What the last commands printed, until it was compared. */
-  let printed: string | null = null;
+  const told: Record<string, string> = {};
+  const printed: Record<string, string> = {};
+  /** What the last commands printed, until the page tells it. */
+  let last: string | null = null;
 
   const follow = async (line: string) => {
     const [, settings] = START.exec(line) ?? [];
@@ -58,15 +67,17 @@ export async function walk(path: string, { programs = "" }: WalkOptions = {}): P
       await mkdir(dirname(file), { recursive: true });
       await writeFile(file, here(block.text));
     } else if (block.language === "sh") {
-      printed = "";
-      for (const line of commandsOf(block)) printed += await follow(line);
-    } else if (block.language === "text" && printed !== null) {
-      expect(printed.trimEnd(), placeOf(block)).toBe(here(block.text).trimEnd());
-      printed = null;
+      last = "";
+      for (const line of commandsOf(block)) last += await follow(line);
+    } else if (block.language === "text" && last !== null) {
+      told[placeOf(block)] = here(block.text).trimEnd();
+      printed[placeOf(block)] = last.trimEnd();
+      last = null;
     } else {
       throw new Error(`${placeOf(block)}: neither a file nor a command nor what a command prints`);
     }
   }
+  return { told, printed };
 }
 
 /** The blocks of a page, behind what prepares the folder that it goes on in. */
@@ -99,8 +110,12 @@ async function expectInstalled(line: string): Promise<void> {
   const { dependencies, devDependencies } = JSON.parse(
     await readFile(join(ECOSYSTEM, "package.json"), "utf8"),
   ) as Record<"dependencies" | "devDependencies", object>;
-  const installed = Object.keys({ ...dependencies, ...devDependencies });
-  expect(installed).toEqual(expect.arrayContaining(line.replace(INSTALL, "").split(" ")));
+  const installed = { ...dependencies, ...devDependencies };
+  const missing = line
+    .replace(INSTALL, "")
+    .split(" ")
+    .filter((name) => !(name in installed));
+  if (missing.length > 0) throw new TypeError(`ecosystem/package.json lacks ${missing.join(", ")}`);
 }
 
 /** Runs a command in a folder and gives what it prints; throws what it complains about. */

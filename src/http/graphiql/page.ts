@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { TypeNames } from "../../graphql/type-names.ts";
+import type { TypeNames } from "../../graphql/core/type-names.ts";
 import { acceptsGzip } from "../compression.ts";
 import { loadAssets } from "./assets.ts";
 import { documentOf } from "./document.ts";

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { type DocumentNode, Kind, parse, type TypeNode } from "graphql";
-import { renameDocument } from "../../graphql/rename.ts";
-import type { TypeNames } from "../../graphql/type-names.ts";
+import { renameDocument } from "../../graphql/federation/rename.ts";
+import type { TypeNames } from "../../graphql/core/type-names.ts";
 
 /** Our own operations, beside the sources as beside the build. */
 const OPERATIONS = new URL("../../../schema/operations/", import.meta.url);

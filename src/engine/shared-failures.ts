@@ -1,0 +1,75 @@
+import { GraphQLError } from "graphql";
+import { UpstreamError } from "../errors.ts";
+
+type Path = NonNullable<GraphQLError["path"]>;
+
+/** Errors of one failure, the first one in front. */
+interface Group {
+  readonly first: GraphQLError;
+  readonly failure: UpstreamError;
+  readonly references: Set<string | undefined>;
+  /** Where the answer is null because of it, by their text. */
+  readonly paths: Map<string, Path>;
+}
+
+/**
+ * Tells each failure of the service once, however many places of the answer are null because of it: the error stands at
+ * the first of them, and `extensions.paths` names them all where there are several.
+ */
+export function mergeFailures(errors: readonly GraphQLError[], data: unknown): GraphQLError[] {
+  const groups = new Map<unknown, Group>();
+  const merged: (GraphQLError | Group)[] = [];
+  for (const error of errors) {
+    const { originalError: fault, path } = error;
+    if (!(fault instanceof UpstreamError) || !path) {
+      merged.push(error);
+      continue;
+    }
+    const failure = rootOf(fault);
+    const key = keyOf(fault, failure, path);
+    const known = groups.get(key);
+    const group = known ?? { first: error, failure, references: new Set(), paths: new Map() };
+    group.references.add(fault.facts.reference);
+    const place = nullAt(data, path);
+    group.paths.set(place.join(" "), place);
+    if (known) continue;
+    groups.set(key, group);
+    merged.push(group);
+  }
+  return merged.map((each) => (each instanceof GraphQLError ? each : errorOf(each)));
+}
+
+/** The place of the answer that is null: a value that may not be null takes what it belongs to with it. */
+function nullAt(data: unknown, path: Path): Path {
+  let value = data;
+  for (const [index, key] of path.entries()) {
+    if (value === null || value === undefined) return path.slice(0, index);
+    value = (value as Readonly<Record<string | number, unknown>>)[key];
+  }
+  return path;
+}
+
+/** Reads are shared, so one failed request is one object, told with the reference that led to it. */
+const rootOf = (fault: UpstreamError): UpstreamError =>
+  fault.cause instanceof UpstreamError ? rootOf(fault.cause) : fault;
+
+function keyOf({ code, facts: { reference } }: UpstreamError, failure: UpstreamError, path: Path): unknown {
+  // A router gives each representation's errors their places in its own answer: it needs one for each.
+  if (path[0] === "_entities") return `${path[1]} ${code} ${reference}`;
+  // That a list does not have a name is found out for each link anew.
+  return code === "NOT_FOUND" && reference !== undefined ? reference : failure;
+}
+
+function errorOf({ first, failure, references, paths }: Group): GraphQLError {
+  const [reference, ...others] = references;
+  const { nodes, source, positions } = first;
+  const [path, ...more] = paths.values();
+  return new GraphQLError(failure.message, {
+    nodes: nodes ?? null,
+    source: source ?? null,
+    positions: positions ?? null,
+    path: path ?? null,
+    originalError: reference !== undefined && others.length === 0 ? failure.of(reference) : failure,
+    ...(more.length > 0 && { extensions: { paths: [path, ...more] } }),
+  });
+}

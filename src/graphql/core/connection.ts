@@ -1,0 +1,137 @@
+import type { ObjectRef } from "@pothos/core";
+import { InputError } from "../../errors.ts";
+import type { Slice } from "../../rest/session/pages.ts";
+import { builder, type PothosTypes } from "./builder.ts";
+import type { Context } from "./context.ts";
+
+/*
+ * Relay connections, forward only. Own code and not Pothos' Relay plugin: that one brings its own `Node` and its own
+ * global ids, and both words mean something else here.
+ */
+
+interface Edge<Node> {
+  readonly cursor: string;
+  readonly node: Node;
+}
+
+export interface Connection<Node> {
+  readonly edges: readonly Edge<Node>[];
+  readonly hasNext: boolean;
+  readonly hasPrevious: boolean;
+  readonly count: number | null;
+}
+
+const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
+  description: "Where a page lies in its list.",
+  // Every subgraph with Relay connections has it.
+  shareable: true,
+  fields: (t) => ({
+    hasNextPage: t.exposeBoolean("hasNext", {
+      nullable: false,
+      description: "Whether there is more behind `endCursor`.",
+    }),
+    hasPreviousPage: t.exposeBoolean("hasPrevious", {
+      nullable: false,
+      description: "Whether there is more in front of `startCursor`.",
+    }),
+    startCursor: t.string({
+      description: "Cursor of the first item.",
+      resolve: ({ edges }) => edges[0]?.cursor ?? null,
+    }),
+    endCursor: t.string({
+      description: "Cursor of the last item.",
+      resolve: ({ edges }) => edges.at(-1)?.cursor ?? null,
+    }),
+  }),
+});
+
+/** The connection and edge types of a list: `StatusRecordConnection` and `StatusRecordEdge` for `StatusRecord`. */
+export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
+  name: string,
+  node: Ref,
+  description: string,
+) {
+  type Node = Ref["$inferType"];
+  const EdgeType = builder.objectRef<Edge<Node>>(`${name}Edge`);
+  EdgeType.implement({
+    description: "An item with its cursor.",
+    fields: (t) => ({
+      cursor: t.exposeString("cursor", { nullable: false, description: "Position." }),
+      node: t.field({
+        type: node,
+        nullable: false,
+        description: "Item.",
+        // Of the ref's own type, which Pothos does not see through a type parameter; so below.
+        resolve: (edge) => edge.node as never,
+      }),
+    }),
+  });
+  const ConnectionType = builder.objectRef<Connection<Node>>(`${name}Connection`);
+  ConnectionType.implement({
+    description,
+    fields: (t) => ({
+      edges: t.field({
+        type: [EdgeType],
+        nullable: false,
+        description: "Items with cursors.",
+        resolve: ({ edges }) => edges,
+      }),
+      nodes: t.field({
+        type: [node],
+        nullable: false,
+        description: "Items.",
+        resolve: ({ edges }) => edges.map((edge) => edge.node) as never,
+      }),
+      pageInfo: t.field({
+        type: PageInfo,
+        nullable: false,
+        description: "Where the page lies.",
+        resolve: (connection) => connection,
+      }),
+      totalCount: t.exposeInt("count", {
+        description: "Length of the whole list, as the service counts it.",
+      }),
+    }),
+  });
+  return ConnectionType;
+}
+
+/** A slice of an upstream list, its rows turned into nodes. */
+export const connect = <Row, Node>(
+  { items, hasNext, hasPrevious, count }: Slice<Row>,
+  toNode: (row: Row) => Node,
+): Connection<Node> => ({
+  edges: items.map(({ cursor, item }) => ({ cursor, node: toNode(item) })),
+  hasNext,
+  hasPrevious,
+  count,
+});
+
+export interface PageArgs {
+  readonly first?: number | null | undefined;
+  readonly after?: string | null | undefined;
+}
+
+/** `first` and `after` of every list field. */
+export const pageArgs = builder.args((t) => ({
+  first: t.int({
+    description:
+      "Return at most this many, at most `gateway.limits.maxPageSize`. Omitted: one upstream page, exactly one request, and at most `gateway.limits.maxPageSize` of its items.",
+  }),
+  after: t.string({ description: "Continue behind this cursor." }),
+}));
+
+/** The arguments as a request for a slice. Throws `InputError`. */
+export function sliceRequest({ first = null, after = null }: PageArgs, { gateway }: Context) {
+  return {
+    first: first === null ? null : within("first", first, { from: 1, to: gateway.maxPageSize }),
+    most: gateway.maxPageSize,
+    after,
+  };
+}
+
+/** A number between its bounds, both included. Throws `InputError`. */
+export function within(argument: string, value: number, { from, to }: { from: number; to: number }): number {
+  if (value >= from && value <= to) return value;
+  throw new InputError(`${argument}: expected ${from} to ${to}, got ${value}`);
+}

@@ -1,0 +1,246 @@
+import type { ObjectRef } from "@pothos/core";
+import type { Command } from "../../rest/api/endpoint.ts";
+import type { Revision } from "../../rest/api/endpoints.ts";
+import { InputError } from "../../errors.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
+import { builder, type PothosTypes } from "../core/builder.ts";
+import type { ResourceRef } from "../core/fields.ts";
+import { type Resource, toResource } from "../core/resource.ts";
+import { checked, identify, idOf } from "../core/ids.ts";
+import { type ByName, kinds } from "../core/kinds.ts";
+import { withId } from "../core/look-up.ts";
+import { Project, User } from "../core/refs.ts";
+
+/*
+ * What can be done to a run or a user. Each function here gives a mutation that sends one command to the service; a
+ * slice gives it its name, and the payload type is called after it.
+ */
+
+/** Adds a mutation under a name. */
+export type AddMutation = (name: string) => void;
+
+/** Adds mutations by their names: `mutations({ stopJob: act(Job, job.stop, "…") })`. */
+export function mutations(byName: Readonly<Record<string, AddMutation>>): void {
+  for (const [name, add] of Object.entries(byName)) add(name);
+}
+
+/** `StopJobPayload` for `stopJob`. */
+export const payloadOf = <Shape>(mutation: string) =>
+  builder.objectRef<Shape>(`${mutation.charAt(0).toUpperCase()}${mutation.slice(1)}Payload`);
+
+export const outcomeOf = (mutation: string) => `Outcome of \`${mutation}\`.`;
+
+/** `experiment`, `buildJob`: how a payload calls its record. */
+const fieldName = (kind: string) => `${kind.charAt(0).toLowerCase()}${kind.slice(1)}`;
+
+interface Outcome<R extends object> {
+  /** What the command was sent to. */
+  readonly source: Resource<R, RunAddress>;
+  /** What came of it: the same run, or a clone. It is read again after the command when more than its address is selected. */
+  readonly result: Resource<R, RunAddress>;
+}
+
+/** A payload that holds the record under the name of its kind. */
+function recordPayload<R extends object>(
+  mutation: string,
+  target: ResourceRef<R, RunAddress>,
+  description: string,
+) {
+  return payloadOf<Outcome<R>>(mutation).implement({
+    description: outcomeOf(mutation),
+    fields: (t) => ({
+      [fieldName(target.kind.name)]: t.field({
+        type: target,
+        description,
+        resolve: ({ result }: Outcome<R>) => result,
+      }),
+    }),
+  });
+}
+
+/** Changes a record; the service answers the whole of it. */
+export const update =
+  <R extends object>(
+    target: ResourceRef<R, RunAddress>,
+    endpoint: Command<RunAddress, R, Revision>,
+    description: string,
+  ): AddMutation =>
+  (name) => {
+    const input = builder.inputType(`Update${target.kind.name}Input`, {
+      description: "Fields to change; omitted fields stay as they are. At least one is needed.",
+      fields: (t) => ({ description: t.string({ description: "New description; null clears it." }) }),
+    });
+    const type = recordPayload(name, target, "The record after the change.");
+    builder.mutationField(name, (t) =>
+      t.field({
+        type,
+        description,
+        args: {
+          ...withId(target),
+          input: t.arg({ type: input, required: true, description: "What to change." }),
+        },
+        resolve: async (_, { id, input: { description: text } }, { session, names }) => {
+          const source = identify(target.kind, "id", id, names);
+          if (text === undefined)
+            throw new InputError("input: expected at least one field to change, got none");
+          const record = await session.send(endpoint, source.address, { description: text });
+          return { source, result: toResource(target.kind, source.address, record) };
+        },
+      }),
+    );
+  };
+
+/** A command without input on one run; `resultOf` tells what came of it, where that is not the run itself. */
+const command =
+  <R extends object, Answer>(
+    target: ResourceRef<R, RunAddress>,
+    endpoint: Command<RunAddress, Answer>,
+    description: string,
+    payload: (mutation: string) => ObjectRef<PothosTypes, Outcome<R>>,
+    resultOf: (source: Resource<R, RunAddress>, answer: Answer) => Resource<R, RunAddress> = (source) =>
+      source,
+  ): AddMutation =>
+  (name) => {
+    const type = payload(name);
+    builder.mutationField(name, (t) =>
+      t.field({
+        type,
+        description,
+        args: withId(target),
+        resolve: async (_, { id }, { session, names }) => {
+          const source = identify(target.kind, "id", id, names);
+          return {
+            source,
+            result: resultOf(source, await session.send(endpoint, source.address, undefined)),
+          };
+        },
+      }),
+    );
+  };
+
+/** Has the service do something to a record, and reads the record again when it is selected. */
+export const act = <R extends object>(
+  target: ResourceRef<R, RunAddress>,
+  endpoint: Command<RunAddress, undefined>,
+  description: string,
+): AddMutation =>
+  command(target, endpoint, description, (mutation) =>
+    recordPayload(
+      mutation,
+      target,
+      "The record as it stands afterwards; read again only when more than its address is selected.",
+    ),
+  );
+
+/** Deletes a record. */
+export const remove = <R extends object>(
+  target: ResourceRef<R, RunAddress>,
+  endpoint: Command<RunAddress, undefined>,
+  description: string,
+): AddMutation =>
+  command(target, endpoint, description, (mutation) =>
+    payloadOf<Outcome<R>>(mutation).implement({
+      description: outcomeOf(mutation),
+      fields: (t) => ({
+        deletedId: t.id({
+          nullable: false,
+          description: "Global id of the deleted record.",
+          resolve: ({ result }, _, { names }) => idOf(result, names),
+        }),
+        project: t.field({
+          type: Project,
+          nullable: false,
+          description: "Project it was in.",
+          resolve: ({ result: { address } }) =>
+            toResource(kinds.project, { owner: address.owner, project: address.project }),
+        }),
+      }),
+    }),
+  );
+
+/** Makes a new record from an old one. The service answers a reduced record: what it lacks is read when selected. */
+export const clone = <R extends { readonly id: number }>(
+  target: ResourceRef<R, RunAddress>,
+  endpoint: Command<RunAddress, R>,
+  description: string,
+): AddMutation =>
+  command(
+    target,
+    endpoint,
+    description,
+    (mutation) =>
+      payloadOf<Outcome<R>>(mutation).implement({
+        description: outcomeOf(mutation),
+        fields: (t) => ({
+          [fieldName(target.kind.name)]: t.field({
+            type: target,
+            description:
+              "The new record. Its `original` is what the service names: the source, or where that was resumed itself, possibly the first of the chain.",
+            resolve: ({ result }: Outcome<R>) => result,
+          }),
+          source: t.field({
+            type: target,
+            description: "The record it was made from. Its id costs no request.",
+            resolve: ({ source }: Outcome<R>) => source,
+          }),
+        }),
+      }),
+    ({ address }, record) => toResource(target.kind, { ...address, id: `${record.id}` }, record),
+  );
+
+const commandOnUser =
+  (
+    endpoint: Command<ByName, undefined>,
+    description: string,
+    payload: (mutation: string) => ObjectRef<PothosTypes, ByName>,
+  ): AddMutation =>
+  (name) => {
+    const type = payload(name);
+    builder.mutationField(name, (t) =>
+      t.field({
+        type,
+        description: `${description} Administration: the service decides who may.`,
+        args: { username: t.arg.string({ required: true, description: "Login name." }) },
+        resolve: async (_, { username }, { session }) => {
+          const address = checked("username", { username });
+          await session.send(endpoint, address, undefined);
+          return address;
+        },
+      }),
+    );
+  };
+
+/** Changes what a user may do. */
+export const administer = (endpoint: Command<ByName, undefined>, description: string): AddMutation =>
+  commandOnUser(endpoint, description, (mutation) =>
+    payloadOf<ByName>(mutation).implement({
+      description: outcomeOf(mutation),
+      fields: (t) => ({
+        user: t.field({
+          type: User,
+          nullable: false,
+          description: "The user: known by name; details only where it is the caller.",
+          resolve: (address) => toResource(kinds.user, address),
+        }),
+      }),
+    }),
+  );
+
+/** Deletes a user. */
+export const removeUser = (endpoint: Command<ByName, undefined>, description: string): AddMutation =>
+  commandOnUser(endpoint, description, (mutation) =>
+    payloadOf<ByName>(mutation).implement({
+      description: outcomeOf(mutation),
+      fields: (t) => ({
+        deletedId: t.id({
+          nullable: false,
+          description: "Global id of the deleted user.",
+          resolve: (address, _, { names }) => idOf(toResource(kinds.user, address), names),
+        }),
+        deletedUsername: t.exposeString("username", {
+          nullable: false,
+          description: "Login name of the deleted user.",
+        }),
+      }),
+    }),
+  );

@@ -1,0 +1,87 @@
+import type { Command } from "../../rest/api/endpoint.ts";
+import type { NewMetric } from "../../rest/api/endpoints.ts";
+import { InputError } from "../../errors.ts";
+import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
+import { builder } from "../core/builder.ts";
+import { identify } from "../core/ids.ts";
+import { withId } from "../core/look-up.ts";
+import { type ChildOf, Experiment, MetricRecord } from "../core/refs.ts";
+import { outcomeOf, payloadOf, type AddMutation } from "./mutations.ts";
+
+const MetricValueInput = builder.inputType("MetricValueInput", {
+  description: "A metric and its value.",
+  fields: (t) => ({
+    name: t.string({ required: true, description: "Name of the metric." }),
+    value: t.float({ required: true, description: "Its value: a finite number." }),
+  }),
+});
+
+const CreateExperimentMetricInput = builder.inputType("CreateExperimentMetricInput", {
+  description: "What to record.",
+  fields: (t) => ({
+    values: t.field({
+      type: [MetricValueInput],
+      required: true,
+      description: "The values: at least one, each name once.",
+    }),
+  }),
+});
+
+interface NamedNumber {
+  readonly name: string;
+  readonly value: number;
+}
+
+/** The values by name. Throws `InputError`. */
+function valuesOf(given: readonly NamedNumber[]): NewMetric["values"] {
+  if (given.length === 0) throw new InputError("input.values: expected at least one metric, got none");
+  const seen = new Set<string>();
+  for (const [index, { name, value }] of given.entries()) {
+    const place = `input.values[${index}].name`;
+    if (name.trim() === "") throw new InputError(`${place}: expected a name, got ${JSON.stringify(name)}`);
+    if (seen.has(name))
+      throw new InputError(`${place}: expected each name once, got ${JSON.stringify(name)} again`);
+    if (!Number.isFinite(value)) {
+      throw new InputError(`input.values[${index}].value: expected a finite number, got ${value}`);
+    }
+    seen.add(name);
+  }
+  return Object.fromEntries(given.map(({ name, value }) => [name, value]));
+}
+
+/** Records metric values of an experiment. */
+export const recordMetric =
+  (endpoint: Command<RunAddress, MetricRow, NewMetric>, description: string): AddMutation =>
+  (name) => {
+    const type = payloadOf<ChildOf<typeof Experiment.$inferType, MetricRow>>(name).implement({
+      description: outcomeOf(name),
+      fields: (t) => ({
+        metric: t.field({
+          type: MetricRecord,
+          description: "The new metric record.",
+          resolve: (outcome) => outcome,
+        }),
+        experiment: t.field({
+          type: Experiment,
+          description: "The experiment it belongs to.",
+          resolve: ({ parent }) => parent,
+        }),
+      }),
+    });
+    builder.mutationField(name, (t) =>
+      t.field({
+        type,
+        description,
+        args: {
+          ...withId(Experiment),
+          input: t.arg({ type: CreateExperimentMetricInput, required: true, description: "What to record." }),
+        },
+        resolve: async (_, { id, input }, { session, names }) => {
+          const parent = identify(Experiment.kind, "id", id, names);
+          const values = valuesOf(input.values);
+          return { parent, record: await session.send(endpoint, parent.address, { values }) };
+        },
+      }),
+    );
+  };

@@ -1,0 +1,51 @@
+import { build } from "../../rest/api/endpoints.ts";
+import { builder } from "../core/builder.ts";
+import { fieldsOf } from "../core/fields.ts";
+import { lookUp } from "../core/look-up.ts";
+import { BuildJob, Entity, Loggable, Node, Run, Trackable } from "../core/refs.ts";
+import { runConfig } from "./run-config.ts";
+import { act, mutations, remove, update } from "../operations/mutations.ts";
+
+const { property, reference } = fieldsOf(BuildJob.kind);
+
+/** Source: service document, "Build job". */
+BuildJob.implement({
+  description: "The making of a container image.",
+  interfaces: [Entity, Trackable, Run, Loggable],
+  fields: (t) => ({
+    config: t.field(runConfig("How the image is built.")),
+    resources: t.field({
+      type: "JSON",
+      description: "Requested resources. The shape is not stated by the service.",
+      ...property("resources"),
+    }),
+    nodeScheduled: t.field({
+      description: "Machine it was scheduled on.",
+      ...reference("node_scheduled", Node),
+    }),
+    jobCount: t.int({ description: "Number of jobs that use the image.", ...property("num_jobs") }),
+    experimentCount: t.int({
+      description: "Number of experiments that use the image.",
+      ...property("num_experiments"),
+    }),
+    dockerfile: t.string({ description: "Generated build recipe.", ...property("dockerfile") }),
+    commit: t.string({
+      description: "Revision it was built from (40 hexadecimal digits).",
+      ...property("commit"),
+    }),
+  }),
+});
+
+builder.queryField("buildJob", (t) => t.field(lookUp(BuildJob, "A build job.")));
+
+mutations({
+  updateBuildJob: update(BuildJob, build.update, "Change a build job."),
+  deleteBuildJob: remove(BuildJob, build.delete, "Delete a build job."),
+  stopBuildJob: act(
+    BuildJob,
+    build.stop,
+    "Ask the service to stop a build job. Stopping takes time: the status read afterwards can still be the old one.",
+  ),
+  bookmarkBuildJob: act(BuildJob, build.bookmark, "Bookmark a build job for the caller."),
+  unbookmarkBuildJob: act(BuildJob, build.unbookmark, "Remove the caller's bookmark from a build job."),
+});

@@ -1,0 +1,90 @@
+import { experiment, group, optional } from "../../rest/api/endpoints.ts";
+import { GROUP_COUNTERS, type GroupRecord } from "../../rest/api/records.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
+import { builder } from "../core/builder.ts";
+import { fieldsOf } from "../core/fields.ts";
+import { HyperparameterTuning } from "./hptuning.ts";
+import { ExperimentConnection, runList } from "./run-list.ts";
+import { lookUp } from "../core/look-up.ts";
+import { Entity, Experiment, Group, Run, Trackable } from "../core/refs.ts";
+import { act, mutations, remove, update } from "../operations/mutations.ts";
+
+const ExperimentCounts = builder
+  .objectRef<Partial<Pick<GroupRecord, (typeof GROUP_COUNTERS)[number]>>>("ExperimentCounts")
+  .implement({
+    description:
+      "How many experiments of a group are in which state, as the service counts them. The counters can overlap.",
+    fields: (t) => ({
+      total: t.exposeInt("num_experiments", { nullable: true, description: "All experiments." }),
+      pending: t.exposeInt("num_pending_experiments", { nullable: true, description: "Waiting." }),
+      running: t.exposeInt("num_running_experiments", { nullable: true, description: "Running." }),
+      scheduled: t.exposeInt("num_scheduled_experiments", { nullable: true, description: "Scheduled." }),
+      succeeded: t.exposeInt("num_succeeded_experiments", { nullable: true, description: "Ended well." }),
+      failed: t.exposeInt("num_failed_experiments", { nullable: true, description: "Ended with an error." }),
+      stopped: t.exposeInt("num_stopped_experiments", { nullable: true, description: "Stopped." }),
+    }),
+  });
+
+const { property, computed } = fieldsOf(Group.kind);
+
+/** Source: service document, "Experiment group". */
+Group.implement({
+  description: "A hyperparameter search that owns many experiments.",
+  interfaces: [Entity, Trackable, Run],
+  fields: (t) => ({
+    concurrency: t.int({ description: "How many experiments may run at once.", ...property("concurrency") }),
+    searchAlgorithm: t.string({
+      description: "How parameters are chosen, such as `random`. The allowed values are not stated.",
+      ...property("search_algorithm"),
+    }),
+    currentIteration: t.int({
+      description: "Which round of the search is under way.",
+      ...property("current_iteration"),
+    }),
+    content: t.string({ description: "The specification of the group, as text.", ...property("content") }),
+    hptuning: t.field({
+      type: HyperparameterTuning,
+      description: "The search settings.",
+      ...property("hptuning"),
+    }),
+    experimentCounts: t.field({
+      type: ExperimentCounts,
+      description: "Experiments of the group, counted by state.",
+      ...computed(GROUP_COUNTERS, (record) => record),
+    }),
+    hasTensorboard: t.boolean({
+      description: "Whether a tensorboard is running.",
+      ...property("has_tensorboard"),
+    }),
+    experiments: t.field(
+      runList(ExperimentConnection, Experiment, optional.experiments, "Experiments of the group.", {
+        filter: ({ id }: RunAddress) => ({ group: id }),
+        readAhead: (at, { session }, isSelected) => {
+          if (isSelected("metrics") || isSelected("metricSeries")) {
+            session.readAhead(experiment.metrics, { at, group: at });
+          }
+        },
+      }),
+    ),
+  }),
+});
+
+builder.queryField("group", (t) => t.field(lookUp(Group, "A group.")));
+
+mutations({
+  updateGroup: update(Group, group.update, "Change a group."),
+  deleteGroup: remove(Group, group.delete, "Delete a group."),
+  stopGroup: act(
+    Group,
+    group.stop,
+    "Ask the service to stop a group. Stopping takes time: the status read afterwards can still be the old one.",
+  ),
+  startGroupTensorboard: act(
+    Group,
+    group.startTensorboard,
+    "Start the tensorboard of a group. Repeating it can start a second one.",
+  ),
+  stopGroupTensorboard: act(Group, group.stopTensorboard, "Stop the tensorboard of a group."),
+  bookmarkGroup: act(Group, group.bookmark, "Bookmark a group for the caller."),
+  unbookmarkGroup: act(Group, group.unbookmark, "Remove the caller's bookmark from a group."),
+});

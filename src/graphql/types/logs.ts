@@ -1,0 +1,115 @@
+import { InputError, UpstreamError } from "../../errors.ts";
+import type { LogWindow, WindowRequest } from "../../rest/session/log-window.ts";
+import { builder } from "../core/builder.ts";
+import { within } from "../core/connection.ts";
+import type { Context } from "../core/context.ts";
+import { fetchMore, type Resource } from "../core/resource.ts";
+import { idOf } from "../core/ids.ts";
+
+const splitWindows = new WeakMap<LogWindow, readonly string[]>();
+
+/** The lines of a window, split once however many fields ask: fields that want one window share it. */
+function linesOf(window: LogWindow): readonly string[] {
+  const known = splitWindows.get(window);
+  if (known) return known;
+  const lines = window.text.split(/\r?\n/);
+  // A line end at the very end ends the last line and begins none.
+  if (lines.at(-1) === "") lines.pop();
+  splitWindows.set(window, lines);
+  return lines;
+}
+
+export const LogChunk = builder.objectRef<LogWindow>("LogChunk").implement({
+  description: "A window of a log. The service does not state a log format: this is text.",
+  fields: (t) => ({
+    text: t.exposeString("text", {
+      nullable: false,
+      description: "The text of the window. Invalid UTF-8 is replaced; a character is never cut.",
+    }),
+    lines: t.stringList({
+      nullable: false,
+      description: "The same text split at line ends.",
+      resolve: linesOf,
+    }),
+    endCursor: t.string({
+      description: "Pass as `after` to read on.",
+      resolve: ({ endByte }) => formatCursor(endByte),
+    }),
+    hasMore: t.exposeBoolean("hasMore", {
+      nullable: false,
+      description: "Whether there was more text at the time of reading.",
+    }),
+    startByte: t.exposeFloat("startByte", {
+      nullable: false,
+      description: "Number of bytes of the log in front of this window.",
+    }),
+    contentType: t.exposeString("contentType", {
+      description: "Content type that the service gave, if any.",
+    }),
+  }),
+});
+
+/** Most lines of a tail. */
+const MAX_LINES = 5_000;
+
+export const logArgs = builder.args((t) => ({
+  after: t.string({
+    description: "Continue behind this cursor (`LogChunk.endCursor`). Not together with `tailLines`.",
+  }),
+  maxBytes: t.int({
+    defaultValue: 65_536,
+    description:
+      "Upper bound of the returned text in bytes, at most `gateway.limits.maxLogBytes`. A single character is returned whole.",
+  }),
+  tailLines: t.int({ description: "Return the last lines instead of the first bytes (1 to 5000)." }),
+}));
+
+interface LogArgs {
+  readonly after?: string | null | undefined;
+  readonly maxBytes?: number | null | undefined;
+  readonly tailLines?: number | null | undefined;
+}
+
+/** A window of a log. A log that was never written is null; a record that is not there is an error. */
+export async function readLog(
+  resource: Resource,
+  args: LogArgs,
+  context: Context,
+): Promise<LogWindow | null> {
+  const { kind, address } = resource;
+  const wanted = windowRequest(args, context);
+  // Whether this server offers the log is asked of its profile, below.
+  if (!kind.logs) throw new TypeError(`${kind.name} has no log`);
+  try {
+    return await context.session.window(kind.logs, address, wanted);
+  } catch (fault) {
+    if (!(fault instanceof UpstreamError) || fault.code !== "NOT_FOUND") throw fault;
+    // The answer does not tell a missing log from a missing record; reading the record does.
+    await fetchMore(resource, [], context.session);
+    return null;
+  }
+}
+
+function windowRequest({ after, maxBytes, tailLines }: LogArgs, { gateway }: Context): WindowRequest {
+  const bytes = within("maxBytes", maxBytes ?? 65_536, { from: 1, to: gateway.maxLogBytes });
+  if (tailLines == null) return { fromByte: after == null ? 0 : parseCursor(after), maxBytes: bytes };
+  if (after != null) throw new InputError("after: expected none beside tailLines, got both");
+  return { tailLines: within("tailLines", tailLines, { from: 1, to: MAX_LINES }), maxBytes: bytes };
+}
+
+const formatCursor = (byte: number) => Buffer.from(`byte:${byte}`).toString("base64url");
+
+function parseCursor(cursor: string): number {
+  const text = cursor.length > 60 ? "" : Buffer.from(cursor, "base64url").toString("utf8");
+  const byte = /^byte:(\d{1,15})$/.exec(text)?.[1];
+  if (byte === undefined) {
+    throw new InputError(`after: expected a cursor of this log, got ${JSON.stringify(cursor.slice(0, 60))}`);
+  }
+  return Number(byte);
+}
+
+/** What can be streamed through the gateway. */
+export type Download = "logs" | "outputs";
+
+export const downloadUrl = (resource: Resource, what: Download, { publicUrl, names }: Context): string =>
+  `${publicUrl}/downloads/${idOf(resource, names)}/${what}`;

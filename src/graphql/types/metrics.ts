@@ -1,0 +1,191 @@
+import { experiment } from "../../rest/api/endpoints.ts";
+import { pagesOf, slice } from "../../rest/session/pages.ts";
+import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
+import { GROUP, parseReference } from "../../rest/api/reference.ts";
+import { builder } from "../core/builder.ts";
+import { connect, connectionOf, type PageArgs, sliceRequest, within } from "../core/connection.ts";
+import type { Context } from "../core/context.ts";
+import { encodeId } from "../core/ids.ts";
+import { Experiment, MetricRecord } from "../core/refs.ts";
+import { lttb } from "./lttb.ts";
+
+interface NamedValue {
+  readonly name: string;
+  readonly raw: unknown;
+}
+
+/** Some servers also hold text, objects and numbers that are none. */
+const finite = (raw: unknown): number | null =>
+  typeof raw === "number" && Number.isFinite(raw) ? raw : null;
+
+export const MetricValue = builder.objectRef<NamedValue>("MetricValue").implement({
+  description: "A metric and its value.",
+  fields: (t) => ({
+    name: t.exposeString("name", { nullable: false, description: "Name of the metric." }),
+    value: t.float({
+      description: "Its value; null when it is not a finite number.",
+      resolve: ({ raw }) => finite(raw),
+    }),
+    raw: t.field({
+      type: "JSON",
+      description: "The value as received: some servers also hold text or objects.",
+      resolve: ({ raw }) => raw,
+    }),
+  }),
+});
+
+type Values = ReadonlyMap<string, unknown> | null | undefined;
+
+/** Names as a set, made once for a list of them: a list of records asks again for each. */
+const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+function setOf(names: readonly string[]): ReadonlySet<string> {
+  const set = sets.get(names) ?? new Set(names);
+  sets.set(names, set);
+  return set;
+}
+
+/** The values ordered by name, all or only those asked for; names that are absent are left out. */
+export function namedValues(values: Values, names: readonly string[] | null | undefined): NamedValue[] {
+  const wanted = names ? setOf(names) : null;
+  return [...(values ?? [])]
+    .filter(([name]) => wanted?.has(name) ?? true)
+    .map(([name, raw]) => ({ name, raw }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+export const valueOf = (values: Values, name: string): number | null => finite(values?.get(name));
+
+export const namesArg = builder.args((t) => ({
+  names: t.stringList({ description: "Only these metrics; absent names are left out." }),
+}));
+export const nameArg = builder.args((t) => ({
+  name: t.string({ required: true, description: "Name of the metric." }),
+}));
+
+MetricRecord.implement({
+  description: "One recording of metrics.",
+  fields: (t) => ({
+    id: t.id({
+      nullable: false,
+      description: "Global id, for client caches. Metric records cannot be fetched one by one.",
+      resolve: ({ record, parent: { address } }, _, { names }) =>
+        encodeId(names.served("MetricRecord"), [address.owner, address.project, address.id, `${record.id}`]),
+    }),
+    internalId: t.id({
+      nullable: false,
+      description: "Integer id in the tracking service, as a string.",
+      resolve: ({ record }) => `${record.id}`,
+    }),
+    createdAt: t.field({
+      type: "DateTime",
+      description: "When it was recorded.",
+      resolve: ({ record }) => record.created_at ?? null,
+    }),
+    values: t.field({
+      type: [MetricValue],
+      nullable: false,
+      description: "All values, ordered by name.",
+      args: namesArg,
+      resolve: ({ record }, { names }) => namedValues(record.values, names),
+    }),
+    value: t.float({
+      description: "One value by name; null when this record lacks it.",
+      args: nameArg,
+      resolve: ({ record }, { name }) => valueOf(record.values, name),
+    }),
+    experiment: t.field({
+      type: Experiment,
+      description: "The experiment it belongs to. Its id costs no request.",
+      resolve: ({ parent }) => parent,
+    }),
+  }),
+});
+
+export const MetricRecordConnection = connectionOf("MetricRecord", MetricRecord, "A page of metric records.");
+
+type ExperimentResource = typeof Experiment.$inferType;
+
+/** The list of an experiment's metrics; known to be in a group, it may be read with those of the whole group. */
+function metricsOf({ address: at, loaded: { experiment_group } }: ExperimentResource) {
+  const group = experiment_group ? parseReference(experiment_group, GROUP) : null;
+  return { row: experiment.metrics, at, part: { at, group } };
+}
+
+export async function readMetrics(resource: ExperimentResource, args: PageArgs, context: Context) {
+  const page = await slice(context.session, metricsOf(resource), sliceRequest(args, context));
+  return connect(page, (record) => ({ parent: resource, record }));
+}
+
+interface Series {
+  readonly name: string;
+  readonly totalPoints: number;
+  readonly points: readonly { readonly time: string | null; readonly value: number | null }[];
+}
+
+export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
+  description: "One metric over time, as parallel columns.",
+  fields: (t) => ({
+    name: t.exposeString("name", { nullable: false, description: "Name of the metric." }),
+    totalPoints: t.exposeInt("totalPoints", {
+      nullable: false,
+      description: "How many points exist before thinning out.",
+    }),
+    times: t.field({
+      type: ["DateTime"],
+      nullable: { list: false, items: true },
+      description: "When each point was recorded.",
+      resolve: ({ points }) => points.map(({ time }) => time),
+    }),
+    values: t.field({
+      type: ["Float"],
+      nullable: { list: false, items: true },
+      description: "The values, in the same order; null where not a finite number.",
+      resolve: ({ points }) => points.map(({ value }) => value),
+    }),
+  }),
+});
+
+export const seriesArgs = builder.args((t) => ({
+  names: t.stringList({ description: "Only these metrics; all when omitted." }),
+  maxPoints: t.int({
+    defaultValue: 500,
+    description:
+      "Thin each series out to at most this many points (2 to 5000), by largest triangles: peaks stay where they are.",
+  }),
+}));
+
+interface SeriesArgs {
+  readonly names?: readonly string[] | null | undefined;
+  readonly maxPoints?: number | null | undefined;
+}
+
+/** All records of an experiment, as one column a metric. */
+export async function readSeries(
+  resource: ExperimentResource,
+  { names, maxPoints }: SeriesArgs,
+  { session }: Context,
+): Promise<Series[]> {
+  const most = within("maxPoints", maxPoints ?? 500, { from: 2, to: 5_000 });
+  const pages: (readonly MetricRow[])[] = [];
+  for await (const page of pagesOf(session, metricsOf(resource))) pages.push(page);
+  return columns(pages.flat(), names).map(({ name, points }) => ({
+    name,
+    totalPoints: points.length,
+    points: lttb(points, most),
+  }));
+}
+
+function columns(rows: readonly MetricRow[], names: readonly string[] | null | undefined) {
+  const byName = new Map<string, { time: string | null; value: number | null }[]>();
+  for (const row of rows) {
+    for (const { name, raw } of namedValues(row.values, names)) {
+      const points = byName.get(name) ?? [];
+      points.push({ time: row.created_at ?? null, value: finite(raw) });
+      byName.set(name, points);
+    }
+  }
+  return [...byName]
+    .map(([name, points]) => ({ name, points }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}

@@ -1,0 +1,68 @@
+import { optional } from "../../rest/api/endpoints.ts";
+import { builder } from "../core/builder.ts";
+import { fieldsOf } from "../core/fields.ts";
+import { toResource } from "../core/resource.ts";
+import { checked } from "../core/ids.ts";
+import {
+  BuildJobConnection,
+  ExperimentConnection,
+  GroupConnection,
+  JobConnection,
+  runList,
+} from "./run-list.ts";
+import { memberOf } from "../core/look-up.ts";
+import { BuildJob, Entity, Experiment, Group, Job, Project, User } from "../core/refs.ts";
+
+const { fromAddress } = fieldsOf(Project.kind);
+
+Project.implement({
+  description:
+    "A project: the place records live in. The service shows no project endpoint, so this is a handle made from the address; having one does not prove that the project exists.",
+  interfaces: [Entity],
+  fields: (t) => ({
+    uniqueName: t.string({
+      nullable: false,
+      description: "`<owner>.<project>`.",
+      ...fromAddress(({ kind, address }) => kind.formatName(address)),
+    }),
+    name: t.string({
+      nullable: false,
+      description: "Name of the project.",
+      ...fromAddress(({ address }) => address.project),
+    }),
+    owner: t.field({
+      type: User,
+      nullable: false,
+      description: "Owner of the project.",
+      ...fromAddress(({ address }) => toResource(User.kind, { username: address.owner })),
+    }),
+    experiment: t.field(memberOf(Experiment, "An experiment of the project.")),
+    job: t.field(memberOf(Job, "A job of the project.")),
+    buildJob: t.field(memberOf(BuildJob, "A build job of the project.")),
+    group: t.field(memberOf(Group, "A group of the project.")),
+    experiments: t.field(
+      runList(ExperimentConnection, Experiment, optional.experiments, "Experiments of the project."),
+    ),
+    jobs: t.field(runList(JobConnection, Job, optional.jobs, "Jobs of the project.")),
+    buildJobs: t.field(runList(BuildJobConnection, BuildJob, optional.builds, "Build jobs of the project.")),
+    groups: t.field(runList(GroupConnection, Group, optional.groups, "Groups of the project.")),
+  }),
+});
+
+builder.queryField("project", (t) =>
+  t.field({
+    type: Project,
+    description:
+      "A project by owner and name. The service has no endpoint for it, so this does not check that it exists.",
+    args: {
+      owner: t.arg.string({ required: true, description: "Login name of the owner." }),
+      name: t.arg.string({ required: true, description: "Name of the project." }),
+    },
+    resolve: (_, { owner, name }, { session }) => {
+      session.requireToken();
+      checked("owner", { owner });
+      checked("name", { name });
+      return toResource(Project.kind, { owner, project: name });
+    },
+  }),
+);

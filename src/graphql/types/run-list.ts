@@ -1,0 +1,133 @@
+import type { ObjectRef } from "@pothos/core";
+import type { Query } from "../../rest/api/batches.ts";
+import type { Get } from "../../rest/api/endpoint.ts";
+import { InputError } from "../../errors.ts";
+import { optional } from "../../rest/api/endpoints.ts";
+import { slice } from "../../rest/session/pages.ts";
+import type { Page } from "../../rest/api/records.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
+import { builder, type PothosTypes } from "../core/builder.ts";
+import {
+  connect,
+  type Connection,
+  connectionOf,
+  type PageArgs,
+  pageArgs,
+  sliceRequest,
+} from "../core/connection.ts";
+import type { Context } from "../core/context.ts";
+import { fieldsOf, type ResourceRef } from "../core/fields.ts";
+import { type Address, type Resource, toResource } from "../core/resource.ts";
+import type { ByName } from "../core/kinds.ts";
+import type { IsSelected } from "../core/selection.ts";
+import { BuildJob, Experiment, Group, Job, Project } from "../core/refs.ts";
+
+/*
+ * Lists of runs. The service's document shows none, but no frontend lives without them: the fields are always in
+ * the schema, so that generated code and composition do not depend on a deployment.
+ */
+
+const RunOrder = builder.enumType("RunOrder", {
+  description: "Orders of a list of runs. Honoured where the server takes an order.",
+  values: {
+    UPDATED_DESC: { description: "Newest change first." },
+    CREATED_DESC: { description: "Newest first." },
+    CREATED_ASC: { description: "Oldest first." },
+  },
+});
+
+const SORTS = {
+  UPDATED_DESC: "-updated_at",
+  CREATED_DESC: "-created_at",
+  CREATED_ASC: "created_at",
+};
+
+export const ExperimentConnection = connectionOf("Experiment", Experiment, "A page of experiments.");
+export const JobConnection = connectionOf("Job", Job, "A page of jobs.");
+export const BuildJobConnection = connectionOf("BuildJob", BuildJob, "A page of build jobs.");
+export const GroupConnection = connectionOf("Group", Group, "A page of groups.");
+const ProjectConnection = connectionOf("Project", Project, "A page of projects.");
+
+type RunListArgs = PageArgs & {
+  readonly orderBy?: keyof typeof SORTS | null | undefined;
+  readonly query?: string | null | undefined;
+};
+
+/** Longest filter that is passed on, in characters. */
+const LONGEST_FILTER = 2_000;
+
+/** Order and filter in the words of the server. Throws `InputError`. */
+function baseOf({ orderBy, query }: RunListArgs): Query {
+  if (query && query.length > LONGEST_FILTER) {
+    throw new InputError(`query: expected at most ${LONGEST_FILTER} characters, got ${query.length}`);
+  }
+  return { ...(orderBy ? { sort: SORTS[orderBy] } : {}), ...(query ? { query } : {}) };
+}
+
+interface InProject {
+  readonly owner: string;
+  readonly project: string;
+}
+
+interface ListOptions<Of> {
+  /** Parameters that make it the list of something else in the project. */
+  readonly filter?: (at: Of) => Query;
+  /** Starts what the runs of the list will need, when it is known before they are. */
+  readonly readAhead?: (at: Of, context: Context, isSelected: (field: string) => boolean) => void;
+}
+
+const isSelectedOfNodes = (isSelected: IsSelected, field: string): boolean =>
+  isSelected("nodes", field) || isSelected("edges", "node", field);
+
+/**
+ * A list of runs below a project, or below something else in it that the options name:
+ * `jobs: t.field(runList(JobConnection, Job, optional.jobs, "Jobs of the project."))`. Its rows are partial records.
+ */
+export const runList = <
+  R extends { readonly id: number },
+  Of extends InProject & Address = InProject & Address,
+>(
+  type: ObjectRef<PothosTypes, Connection<Resource<R, RunAddress>>>,
+  target: ResourceRef<R, RunAddress>,
+  row: Get<InProject, Page<R>>,
+  description: string,
+  { filter, readAhead }: ListOptions<Of> = {},
+) => ({
+  type,
+  description: `${description} Needs the capability \`LISTS\`.`,
+  args: builder.args((t) => ({
+    ...pageArgs,
+    orderBy: t.field({ type: RunOrder, description: "Order; the server's own when omitted." }),
+    query: t.string({
+      description: "Filter in the server's own language, such as `status:running`. Passed on as it is.",
+    }),
+  })),
+  ...fieldsOf<object, Of>().child(
+    async ({ address: at }, args: RunListArgs, context: Context, isSelected) => {
+      const list = { row, at, base: { ...filter?.(at), ...baseOf(args) } };
+      const request = sliceRequest(args, context);
+      // With a filter, or for one run, too few may come.
+      if (!args.query && request.first !== 1)
+        readAhead?.(at, context, (field) => isSelectedOfNodes(isSelected, field));
+      const page = await slice(context.session, list, request);
+      const { owner, project } = at;
+      return connect(page, (record) =>
+        toResource(target.kind, { owner, project, id: `${record.id}` }, record),
+      );
+    },
+    // A filter by something that is not there is an empty list to the service.
+    ({ edges, count }) => edges.length > 0 || (count ?? 0) > 0,
+  ),
+});
+
+/** A list of the projects of an owner. */
+export const projectList = (description: string) => ({
+  type: ProjectConnection,
+  description: `${description} Needs the capability \`LISTS\`.`,
+  args: pageArgs,
+  ...fieldsOf<object, ByName>().child(async ({ address: { username } }, args: PageArgs, context) => {
+    const list = { row: optional.projects, at: { owner: username } };
+    const page = await slice(context.session, list, sliceRequest(args, context));
+    return connect(page, ({ name }) => toResource(Project.kind, { owner: username, project: name }));
+  }),
+});

@@ -1,0 +1,88 @@
+import type { TrackedRecord } from "../../rest/api/records.ts";
+import { builder } from "../core/builder.ts";
+
+/** Every status that was seen, and where it stands in the life of a run. */
+const STATUSES = {
+  CREATED: ["PENDING", "Record exists, nothing has happened yet."],
+  RESUMING: ["PENDING", "Being prepared to continue an earlier run."],
+  BUILDING: ["PENDING", "Its image is being built."],
+  SCHEDULED: ["PENDING", "Placed in the queue of the cluster."],
+  UNSCHEDULABLE: ["PENDING", "The cluster has no place for it at present."],
+  STARTING: ["ACTIVE", "Containers are starting."],
+  RUNNING: ["ACTIVE", "Running."],
+  WARNING: ["ACTIVE", "Needs attention, can recover."],
+  RETRYING: ["ACTIVE", "Being tried again."],
+  STOPPING: ["ACTIVE", "Was asked to stop and has not ended yet."],
+  SUCCEEDED: ["SUCCEEDED", "Ended well."],
+  DONE: ["SUCCEEDED", "All parts of a group have ended."],
+  FAILED: ["FAILED", "Ended with an error."],
+  UPSTREAM_FAILED: ["FAILED", "Could not run because something it needs failed."],
+  STOPPED: ["STOPPED", "Was stopped."],
+  SKIPPED: ["STOPPED", "Was skipped."],
+  UNKNOWN: ["UNKNOWN", "The service itself reports that it does not know, or reports no status."],
+  OTHER: ["UNKNOWN", "A value this schema does not know; read `rawStatus`."],
+} as const satisfies Record<string, readonly [RunPhase, string]>;
+
+type RunStatus = keyof typeof STATUSES;
+type RunPhase = keyof typeof PHASES;
+
+const PHASES = {
+  PENDING: "Not started.",
+  ACTIVE: "Started and not ended.",
+  SUCCEEDED: "Ended well.",
+  FAILED: "Ended with an error.",
+  STOPPED: "Ended because someone stopped or skipped it.",
+  UNKNOWN: "Cannot be told.",
+} as const;
+
+const entries = <Row extends object>(rows: Row) =>
+  Object.entries(rows) as [keyof Row & string, Row[keyof Row]][];
+
+export const RunStatusEnum = builder.enumType("RunStatus", {
+  description:
+    "Statuses known to this schema. The service does not publish its full list: a value that is not listed here is reported as `OTHER`, and its spelling is in `rawStatus`. New values can be added in a minor release; clients need a default branch.",
+  values: Object.fromEntries(
+    entries(STATUSES).map(([name, [, description]]) => [name, { description }]),
+  ) as Record<RunStatus, { description: string }>,
+});
+
+export const RunPhaseEnum = builder.enumType("RunPhase", {
+  description:
+    "Coarse stages. This list is closed: every status, also an unknown one, falls into one of them.",
+  values: Object.fromEntries(entries(PHASES).map(([name, description]) => [name, { description }])) as Record<
+    RunPhase,
+    { description: string }
+  >,
+});
+
+/** The status as a value of the schema: unknown text is `OTHER`, none is `UNKNOWN`. */
+export function statusOf(raw: string | null | undefined): RunStatus {
+  if (!raw) return "UNKNOWN";
+  const name = raw.toUpperCase();
+  return Object.hasOwn(STATUSES, name) && name !== "OTHER" ? (name as RunStatus) : "OTHER";
+}
+
+type Told = Partial<Pick<TrackedRecord, "last_status" | "started_at" | "finished_at">>;
+
+/** A final status says how a run ended; otherwise the time stamps have the last word. */
+export function phaseOf({ last_status, started_at, finished_at }: Told): RunPhase {
+  const [phase] = STATUSES[statusOf(last_status)];
+  if (phase === "SUCCEEDED" || phase === "FAILED" || phase === "STOPPED") return phase;
+  if (finished_at) return "UNKNOWN";
+  if (phase === "UNKNOWN") return started_at ? "ACTIVE" : "UNKNOWN";
+  return phase;
+}
+
+/** True in the phases that a run does not leave, and when the service noted an end whatever the status says. */
+export const isFinished = (told: Told): boolean =>
+  Boolean(told.finished_at) || ["SUCCEEDED", "FAILED", "STOPPED"].includes(phaseOf(told));
+
+/** Seconds from start to end, or to now while it runs; null before the start, or when a time cannot be read. */
+export function durationSeconds(told: Told): number | null {
+  if (!told.started_at) return null;
+  // A run that ended without a recorded end has no duration that could be told.
+  if (!told.finished_at && isFinished(told)) return null;
+  const end = told.finished_at ? Date.parse(told.finished_at) : Date.now();
+  const seconds = (end - Date.parse(told.started_at)) / 1000;
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : null;
+}

@@ -1,0 +1,105 @@
+import { GraphQLError } from "graphql";
+import type { GraphQLParams, Plugin } from "graphql-yoga";
+import { DOCUMENT_ID } from "../engine/documents/persisted.ts";
+import { statusOf } from "../errors.ts";
+
+type ParamType = "string" | "object";
+
+/** What a request may hold, and the JSON type of each parameter. */
+const PARAMS = {
+  query: "string",
+  operationName: "string",
+  variables: "object",
+  extensions: "object",
+  [DOCUMENT_ID]: "string",
+} as const satisfies Record<string, ParamType>;
+
+const EXPECTED: Record<ParamType, string> = { string: "a string", object: "a JSON object" };
+
+const JSON_CONTENT = /^application\/(?:graphql\+)?json\b/i;
+
+/**
+ * Reads the parameters of a request. Own code: Yoga's parsers report a GET whose `variables` are no JSON as an internal
+ * error, take the first of two parameters of one name, replace bytes that are no UTF-8 in silence, and pass any type of
+ * `operationName` and `documentId` on.
+ */
+export function useRequestParams(): Plugin {
+  return {
+    onRequestParse({ request, setRequestParser }) {
+      if (request.method === "GET") setRequestParser(parseQueryString);
+      else if (request.method === "POST" && JSON_CONTENT.test(request.headers.get("content-type") ?? ""))
+        setRequestParser(parseBody);
+    },
+  };
+}
+
+const badRequest = (message: string) =>
+  new GraphQLError(message, {
+    extensions: { code: "BAD_REQUEST", http: { status: statusOf("BAD_REQUEST") } },
+  });
+
+/** `?query=…&variables={…}`. Parameters that are not GraphQL's belong to proxies and caches: they are ignored. */
+function parseQueryString(request: Request): GraphQLParams {
+  const text = new URL(request.url).search.slice(1);
+  if (!isPercentEncoded(text)) throw badRequest("Expected a query string in percent-encoded UTF-8.");
+  const search = new URLSearchParams(text);
+  const params = Object.entries(PARAMS).map(([name, type]) => {
+    const [value, ...more] = search.getAll(name);
+    if (more.length > 0) throw badRequest(`${name}: expected one value, got ${more.length + 1}`);
+    // As in Yoga, an empty parameter counts as not given.
+    if (!value) return [name, undefined];
+    return [name, type === "object" ? parseJson(value, `${name}: expected ${EXPECTED[type]}`) : value];
+  });
+  return checkParams(Object.fromEntries(params));
+}
+
+async function parseBody(request: Request): Promise<GraphQLParams> {
+  const bytes = await request.arrayBuffer();
+  const params = parseJson(decodeUtf8(bytes), "Expected a JSON object as the body");
+  const type = typeOf(params);
+  if (type === "array") throw badRequest("Expected a JSON object as the body, got an array: no batches.");
+  if (type !== "object") throw badRequest(`Expected a JSON object as the body, got ${type}.`);
+  return checkParams(params as object);
+}
+
+/** Checks the types of all parameters. Names and values of the caller are not repeated. */
+function checkParams(params: object): GraphQLParams {
+  for (const [name, value] of Object.entries(params)) {
+    if (value == null) continue;
+    const expected = Object.hasOwn(PARAMS, name) ? PARAMS[name as keyof typeof PARAMS] : null;
+    if (!expected) throw badRequest(`Expected only the parameters ${Object.keys(PARAMS).join(", ")}.`);
+    const type = typeOf(value);
+    if (type !== expected) throw badRequest(`${name}: expected ${EXPECTED[expected]}, got ${type}`);
+  }
+  return params;
+}
+
+function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function decodeUtf8(bytes: ArrayBuffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw badRequest("Expected a body in UTF-8.");
+  }
+}
+
+function parseJson(text: string, expected: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw badRequest(`${expected}, got text that is no JSON`);
+  }
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
+}

@@ -1,0 +1,122 @@
+import type { Logger } from "pino";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { DownloadReport } from "../http/downloads.ts";
+import type { Pressure, UpstreamReport } from "../rest/client/client.ts";
+
+export interface OperationReport {
+  readonly requestId: string;
+  readonly type: "query" | "mutation" | "subscription" | "invalid";
+  readonly name: string | null;
+  /** Codes of its errors, each once. */
+  readonly codes: readonly string[];
+  readonly ms: number;
+}
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** How much is under way in the gateway. */
+export interface Load extends Pressure {
+  readonly operations: number;
+  readonly downloads: number;
+  /** Bytes of answers that wait for their readers. */
+  readonly waitingBytes: number;
+}
+
+/** Log lines and metrics. Labels are bounded: templates, statuses and codes, never a name of a caller's choice. */
+export function createTelemetry(log: Logger, load: () => Load) {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const operations = new Counter({
+    name: "rungraph_operations_total",
+    help: "GraphQL operations by type and code; an operation with several codes counts for each.",
+    labelNames: ["type", "code"],
+    registers,
+  });
+  const operationSeconds = new Histogram({
+    name: "rungraph_operation_seconds",
+    help: "How long GraphQL operations took.",
+    labelNames: ["type"],
+    buckets: SECONDS,
+    registers,
+  });
+  const downloads = new Counter({
+    name: "rungraph_downloads_total",
+    help: "Downloads by what was asked for and code.",
+    labelNames: ["what", "code"],
+    registers,
+  });
+  const downloadBytes = new Counter({
+    name: "rungraph_download_bytes_total",
+    help: "Bytes of files that were passed on.",
+    labelNames: ["what"],
+    registers,
+  });
+  const exchanges = new Counter({
+    name: "rungraph_exchanges_total",
+    help: "Exchanges with the service by route template and outcome (HTTP status, or code without one).",
+    labelNames: ["method", "route", "outcome"],
+    registers,
+  });
+  const exchangeSeconds = new Histogram({
+    name: "rungraph_exchange_seconds",
+    help: "How long exchanges with the service took.",
+    labelNames: ["method", "route"],
+    buckets: SECONDS,
+    registers,
+  });
+  gauge("rungraph_circuit_open", "1 while the service is not asked because it failed again and again.", () =>
+    load().circuit === "open" ? 1 : 0,
+  );
+  gauge("rungraph_exchanges_running", "Exchanges under way.", () => load().running);
+  gauge("rungraph_exchanges_waiting", "Exchanges waiting for their turn.", () => load().waiting);
+  gauge(
+    "rungraph_exchanges_shed",
+    "Exchanges refused since the start because too many waited.",
+    () => load().shed,
+  );
+
+  gauge(
+    "rungraph_operations_running",
+    "GraphQL requests whose results are being made.",
+    () => load().operations,
+  );
+  gauge("rungraph_downloads_running", "Downloads under way.", () => load().downloads);
+  gauge("rungraph_waiting_bytes", "Bytes of answers that wait for their readers.", () => load().waitingBytes);
+
+  function gauge(name: string, help: string, read: () => number): void {
+    // The registry keeps it and asks it when it is scraped.
+    void new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+
+  return {
+    exchange: ({ requestId, method, route, outcome, ms }: UpstreamReport): void => {
+      exchanges.inc({ method, route, outcome });
+      exchangeSeconds.observe({ method, route }, ms / 1000);
+      log.debug({ requestId, method, route, outcome, ms: Math.round(ms) }, "exchange");
+    },
+    operation: ({ requestId, type, name, codes, ms }: OperationReport): void => {
+      for (const code of codes.length > 0 ? codes : ["OK"]) operations.inc({ type, code });
+      operationSeconds.observe({ type }, ms / 1000);
+      log.info({ requestId, type, name, codes, ms: Math.round(ms) }, "operation");
+    },
+    download: ({ requestId, what, code, bytes, ms }: DownloadReport): void => {
+      downloads.inc({ what, code });
+      downloadBytes.inc({ what }, bytes);
+      log.info({ requestId, what, code, bytes, ms: Math.round(ms) }, "download");
+    },
+    /** Turned away before its document was read. */
+    refused: (code: string): void => operations.inc({ type: "unread", code }),
+    metrics: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}
+
+export type Telemetry = ReturnType<typeof createTelemetry>;

@@ -1,0 +1,122 @@
+import { InputError } from "../../errors.ts";
+import type { Reader } from "./reader.ts";
+
+/** The names between braces in a path: `{owner}/{project}/jobs/{id}/` has `owner`, `project` and `id`. */
+type PathParameterNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PathParameterNames<Rest>
+  : never;
+
+/** The path parameters, all as text. */
+export type PathParameters<Path extends string> = { readonly [Name in PathParameterNames<Path>]: string };
+
+/** One endpoint of the service: a method, a path below its base path, and the reader of its answer. */
+interface Endpoint<At, out Answer> {
+  /** The template as it stands in the table: safe in logs, metrics and errors, which the filled path is not. */
+  readonly path: string;
+  readonly answer: Reader<Answer>;
+  /** The path with its parameters replaced. Throws `InputError` when a value could leave its segment. */
+  toPath(at: At): string;
+}
+
+export interface Get<At, out Answer> extends Endpoint<At, Answer> {
+  readonly method: "GET";
+}
+
+/** An endpoint that writes. `Body` is what it sends as JSON; `undefined` when the document shows no body. */
+export interface Command<At, out Answer, in Body = undefined> extends Endpoint<At, Answer> {
+  readonly method: "POST" | "PATCH" | "DELETE";
+  /** Login is the one endpoint that goes without the caller's token. */
+  readonly anonymous: boolean;
+  readonly encode: (body: Body) => string | null;
+  /** The part of the body that no message may repeat. */
+  readonly secretOf: (body: Body) => string | null;
+}
+
+export function get<Path extends string, Answer>(
+  path: Path,
+  answer: Reader<Answer>,
+): Get<PathParameters<Path>, Answer> {
+  return { method: "GET", path, answer, toPath: toPathOf(path) };
+}
+
+const command =
+  (method: Command<never, unknown>["method"]) =>
+  <Path extends string, Answer, Body = undefined>(
+    path: Path,
+    answer: Reader<Answer>,
+    options: {
+      readonly body?: (body: Body) => string;
+      readonly anonymous?: boolean;
+      readonly secretOf?: (body: Body) => string;
+    } = {},
+  ): Command<PathParameters<Path>, Answer, Body> => ({
+    method,
+    path,
+    answer,
+    toPath: toPathOf(path),
+    encode: options.body ?? (() => null),
+    secretOf: options.secretOf ?? (() => null),
+    anonymous: options.anonymous ?? false,
+  });
+
+export const post = command("POST");
+export const patch = command("PATCH");
+export const del = command("DELETE");
+
+/** The body of a command, sent as JSON: `post(path, Reader, json<{ values: … }>())`. */
+export const json = <Body>() => ({ body: (body: Body) => JSON.stringify(body) });
+
+/** The same endpoint under another method and path, such as `POST superusers/revoke/{username}/`. */
+export function override<Same extends { readonly path: string }>(endpoint: Same, spelling: string): Same {
+  const [method, path = ""] = spelling.split(" ");
+  return { ...endpoint, method, path, toPath: toPathOf(path) };
+}
+
+const SPELLING = /^(?:GET|POST|PATCH|DELETE) (?:(?:\w|\{\w+\})(?:[\w.-]|\{\w+\})*(?:\/|$))+$/;
+
+/** What is wrong with another spelling of an endpoint; null when it can be used. */
+export function overrideFault(
+  endpoint: { readonly method: string; readonly path: string },
+  spelling: string,
+): string | null {
+  if (!SPELLING.test(spelling)) {
+    return "expected a method and a path, such as POST superusers/revoke/{username}/";
+  }
+  // What writes must never be tried again as a read would be.
+  if (spelling.startsWith("GET ") !== (endpoint.method === "GET")) {
+    return endpoint.method === "GET"
+      ? "expected GET, for it reads"
+      : "expected POST, PATCH or DELETE, for it writes";
+  }
+  const parameters: readonly string[] = endpoint.path.match(PARAMETER) ?? [];
+  const stranger = spelling.match(PARAMETER)?.find((parameter) => !parameters.includes(parameter));
+  return stranger ? `expected only the parameters ${parameters.join(" ")}, got ${stranger}` : null;
+}
+
+const PARAMETER = /\{(\w+)\}/g;
+
+function toPathOf<Path extends string>(path: Path) {
+  return (at: PathParameters<Path>): string =>
+    path.replace(PARAMETER, (_, name: keyof PathParameters<Path> & string) =>
+      encodeURIComponent(segment(name, at[name])),
+    );
+}
+
+/** Longest name that is taken into a path; the service's own names end at 150 characters. */
+const MAX_SEGMENT_LENGTH = 200;
+const OUTSIDE_A_SEGMENT = /[\s\p{C}/\\?#%]/u;
+
+/**
+ * Checks that a text can stand as one segment of a path and returns it. `encodeURIComponent` alone is no guard:
+ * it leaves `..` as it is, which climbs out of the base path.
+ */
+export function segment(name: string, value: string): string {
+  const fault =
+    value.length === 0 || value.length > MAX_SEGMENT_LENGTH
+      ? `expected 1 to ${MAX_SEGMENT_LENGTH} characters, got ${value.length}`
+      : value === "." || value === ".." || OUTSIDE_A_SEGMENT.test(value)
+        ? `expected a name without blanks, control characters and / \\ ? # %, got ${JSON.stringify(value)}`
+        : null;
+  if (fault) throw new InputError(`${name}: ${fault}`);
+  return value;
+}

@@ -1,0 +1,264 @@
+import { z } from "zod";
+import { type AnswerOf, isObject, json, jsonWithRows } from "./reader.ts";
+import { Config, configOf, Content, type RunConfig } from "./run-config.ts";
+import {
+  byName,
+  flag,
+  id,
+  integer,
+  list,
+  number,
+  text,
+  texts,
+  timestamp,
+  unstated,
+  withRaw,
+} from "./values.ts";
+
+/*
+ * One reader for each record of the document's "Resources and their fields", keys in its order and spelling.
+ * Only `id` must be there: a key that did not arrive stays absent, a value of a wrong type reads as null,
+ * an unknown key is dropped. So `key in record` tells what arrived.
+ */
+
+/** Longest list of records that is looked at: what the bytes of an answer could hold at most, if they were real. */
+export const LONGEST_PAGE = 100_000;
+
+/** A list of records, which are read one by one. A list of a million things that are no records is one fault. */
+const rows = z.custom<readonly unknown[]>(
+  (value) => Array.isArray(value) && value.length <= LONGEST_PAGE && value.every(isObject),
+);
+
+/** What all four kinds of run carry, and (with fewer keys) the jobs of experiments. */
+const Tracked = {
+  id,
+  uuid: text,
+  unique_name: text,
+  created_at: timestamp,
+  updated_at: timestamp,
+  started_at: timestamp,
+  finished_at: timestamp,
+  last_status: text,
+};
+const Runnable = {
+  ...Tracked,
+  name: text,
+  user: text,
+  description: text,
+  project: text,
+  tags: texts,
+  bookmarked: flag,
+};
+export type TrackedRecord = z.output<z.ZodObject<typeof Tracked>>;
+export type RunnableRecord = z.output<z.ZodObject<typeof Runnable>>;
+
+interface LaterNames {
+  readonly config?: RunConfig | null | undefined;
+  readonly content?: z.output<typeof Content>;
+  readonly declarations?: unknown;
+  readonly params?: unknown;
+}
+
+/**
+ * Newer servers write `config` as text in `content`, and `declarations` as `params`. A record with both is read by the
+ * old key; a key that arrived under neither name stays absent.
+ */
+function underOldNames<Record extends LaterNames>(record: Record): Record {
+  const { content, params } = record;
+  if (content === undefined && params === undefined) return record;
+  return {
+    ...record,
+    ...("config" in record || content === undefined ? {} : { config: configOf(content) }),
+    ...("declarations" in record || params === undefined ? {} : { declarations: params }),
+  };
+}
+
+const ExperimentSchema = z
+  .object({
+    ...Runnable,
+    original: text,
+    experiment_group: text,
+    build_job: text,
+    config: Config,
+    content: Content,
+    declarations: unstated,
+    params: unstated,
+    resources: unstated,
+    last_metric: byName,
+    num_jobs: integer,
+    is_clone: flag,
+    has_tensorboard: flag,
+  })
+  .transform(underOldNames);
+export type ExperimentRecord = z.output<typeof ExperimentSchema>;
+
+/** Statuses of all kinds; each kind names what the status belongs to under a key of its own. */
+const StatusSchema = z.object({
+  id,
+  uuid: text,
+  created_at: timestamp,
+  message: text,
+  status: text,
+  details: unstated,
+});
+export type StatusRecord = z.output<typeof StatusSchema>;
+
+const MetricSchema = z.object({ id, created_at: timestamp, values: byName, experiment: integer });
+export type MetricRecord = z.output<typeof MetricSchema>;
+
+const ExperimentJobSchema = z.object({
+  ...Tracked,
+  role: text,
+  experiment: integer,
+  resources: unstated,
+  node_scheduled: text,
+});
+export type ExperimentJobRecord = z.output<typeof ExperimentJobSchema>;
+
+const JobSchema = z
+  .object({
+    ...Runnable,
+    build_job: text,
+    is_clone: flag,
+    original: text,
+    config: Config,
+    content: Content,
+    resources: unstated,
+    node_scheduled: text,
+  })
+  .transform(underOldNames);
+export type JobRecord = z.output<typeof JobSchema>;
+
+const BuildSchema = z
+  .object({
+    ...Runnable,
+    config: Config,
+    content: Content,
+    resources: unstated,
+    node_scheduled: text,
+    num_jobs: integer,
+    num_experiments: integer,
+    dockerfile: text,
+    commit: text,
+  })
+  .transform(underOldNames);
+export type BuildRecord = z.output<typeof BuildSchema>;
+
+const Hptuning = withRaw(
+  z.object({
+    early_stopping: unstated,
+    concurrency: integer,
+    seed: unstated,
+    matrix: byName,
+    random_search: z.object({ n_experiments: integer }).nullish(),
+  }),
+);
+export type HptuningRecord = NonNullable<z.output<typeof Hptuning>>;
+
+const GroupSchema = z.object({
+  ...Runnable,
+  concurrency: integer,
+  search_algorithm: text,
+  current_iteration: integer,
+  content: text,
+  hptuning: Hptuning,
+  has_tensorboard: flag,
+  num_experiments: integer,
+  num_pending_experiments: integer,
+  num_running_experiments: integer,
+  num_scheduled_experiments: integer,
+  num_succeeded_experiments: integer,
+  num_failed_experiments: integer,
+  num_stopped_experiments: integer,
+});
+export type GroupRecord = z.output<typeof GroupSchema>;
+/** The experiments of a group by state; items of lists omit them. */
+export const GROUP_COUNTERS = [
+  "num_experiments",
+  "num_pending_experiments",
+  "num_running_experiments",
+  "num_scheduled_experiments",
+  "num_succeeded_experiments",
+  "num_failed_experiments",
+  "num_stopped_experiments",
+] as const satisfies readonly (keyof GroupRecord)[];
+
+/** A machine is known by its name: without one it cannot be shown. */
+const SummarySchema = z.object({
+  uuid: text,
+  sequence: integer,
+  name: z.string(),
+  hostname: text,
+  role: text,
+  /** More than 32 bits on every machine of today. */
+  memory: number,
+  cpu: number,
+  n_gpus: integer,
+});
+const NodeSchema = SummarySchema.extend({
+  gpus: list,
+  docker_version: text,
+  kubelet_version: text,
+  os_image: text,
+  kernel_version: text,
+  schedulable_taints: flag,
+  schedulable_state: flag,
+  status: text,
+  is_current: flag,
+});
+/** A summary is a node whose detail keys did not arrive. */
+export type NodeRecord = z.output<typeof NodeSchema>;
+
+const ClusterSchema = z.object({
+  uuid: text,
+  version_api: z
+    .object({
+      major: text,
+      minor: text,
+      go_version: text,
+      platform: text,
+      git_version: text,
+      compiler: text,
+      build_date: text,
+      git_commit: text,
+      git_tree_state: text,
+    })
+    .nullish(),
+  created_at: timestamp,
+  updated_at: timestamp,
+  nodes: rows.nullish(),
+});
+
+const UserSchema = z.object({ username: text, email: text, is_superuser: flag });
+export type UserRecord = z.output<typeof UserSchema>;
+
+const pageOf = <Item extends z.ZodType>(item: Item) =>
+  jsonWithRows(z.object({ count: integer, next: text, previous: text, results: rows }), "results", item);
+/** The envelope of every list: one page, and where the next one is. */
+export interface Page<Item> {
+  readonly count?: number | null | undefined;
+  readonly next?: string | null | undefined;
+  readonly previous?: string | null | undefined;
+  readonly results: readonly Item[];
+}
+
+export const Experiment = json(ExperimentSchema);
+export const Metric = json(MetricSchema);
+export const Metrics = pageOf(MetricSchema);
+export const ExperimentJob = json(ExperimentJobSchema);
+export const ExperimentJobs = pageOf(ExperimentJobSchema);
+export const Job = json(JobSchema);
+export const Statuses = pageOf(StatusSchema);
+export const Build = json(BuildSchema);
+export const Group = json(GroupSchema);
+export const Cluster = jsonWithRows(ClusterSchema, "nodes", SummarySchema);
+export type ClusterRecord = AnswerOf<typeof Cluster>;
+export const Node = json(NodeSchema);
+export const User = json(UserSchema);
+/** A project, as lists of projects tell of it. */
+export const Projects = pageOf(z.object({ name: z.string() }));
+export const Experiments = pageOf(ExperimentSchema);
+export const Jobs = pageOf(JobSchema);
+export const Builds = pageOf(BuildSchema);
+export const Groups = pageOf(GroupSchema);
+export const Token = json(z.object({ token: z.string().min(1) }));

@@ -1,0 +1,108 @@
+import { type IncomingMessage, request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { urlToHttpOptions } from "node:url";
+import { decodeStream, encodingsOf, NotUnderstood } from "./body.ts";
+import type { RequestScope } from "../../request-scope.ts";
+import {
+  headOf,
+  type StreamedResponse,
+  TimedOut,
+  TransportError,
+  type TransportSettings,
+  type WireRequest,
+} from "./transport.ts";
+
+/**
+ * Opens a response whose reader may be slow or leave. By node's own client, which survives both, over a connection of
+ * its own. It ends with its scope. Rejects with `TransportError`.
+ */
+export function openStream(
+  settings: TransportSettings,
+  { method, path, headers }: WireRequest,
+  scope: RequestScope,
+): Promise<StreamedResponse> {
+  const { upstreamUrl, connectTimeoutMs, headersTimeoutMs, idleTimeoutMs } = settings;
+  const isSecure = upstreamUrl.protocol === "https:";
+  return new Promise((resolve, reject) => {
+    let wasSent = false;
+    const request = (isSecure ? httpsRequest : httpRequest)({
+      ...urlToHttpOptions(upstreamUrl),
+      agent: false,
+      method,
+      path,
+      headers,
+    });
+    let underWay: { readonly destroy: (cause: Error) => unknown } = request;
+    const fail = (cause: Error): void => {
+      clearTimeout(timer);
+      reject(new TransportError(cause, wasSent));
+      underWay.destroy(cause);
+    };
+    const failAfter = (ms: number) => setTimeout(() => fail(new TimedOut()), ms);
+    let timer = failAfter(connectTimeoutMs);
+    const forget = scope.onEnd(() => fail(new TimedOut()));
+
+    request.once("socket", (socket) => {
+      socket.once(isSecure ? "secureConnect" : "connect", () => {
+        wasSent = true;
+        clearTimeout(timer);
+        timer = failAfter(headersTimeoutMs);
+      });
+    });
+    request.on("error", fail);
+    request.once("close", forget);
+    request.once("upgrade", (_response, socket) => {
+      // Nobody else listens to it any more.
+      socket.on("error", () => {});
+      underWay = socket;
+      fail(new NotUnderstood());
+    });
+    request.once("response", (response) => {
+      clearTimeout(timer);
+      underWay = response;
+      // The stream that is handed out tells of it.
+      response.on("error", () => {});
+      endWhenSilent(response, idleTimeoutMs);
+      const header = (name: string) => {
+        const value = response.headers[name];
+        return (Array.isArray(value) ? value[0] : value) ?? null;
+      };
+      const open = async (): Promise<StreamedResponse> => {
+        const { statusCode: status = 0 } = response;
+        if (status < 200) throw new NotUnderstood();
+        const encodings = encodingsOf(header("content-encoding"));
+        const stream = await decodeStream(response, encodings);
+        return {
+          ...headOf(status, header),
+          stream,
+          bodyHeaders: encodings.length === 0 ? bodyHeadersOf(header) : {},
+          isHandedOver:
+            HANDED_OVER.some((name) => header(name) !== null) && Number(header("content-length") ?? 0) === 0,
+        };
+      };
+      open().then(resolve, fail);
+    });
+    request.end();
+  });
+}
+
+const BODY_HEADERS = ["content-length", "content-range", "accept-ranges", "etag", "last-modified"];
+
+const bodyHeadersOf = (header: (name: string) => string | null): Record<string, string> =>
+  Object.fromEntries(
+    BODY_HEADERS.flatMap((name) => {
+      const value = header(name);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
+
+/** By these an application tells nginx, or Apache and lighttpd, which file to send; they take the header out. */
+const HANDED_OVER = ["x-accel-redirect", "x-sendfile"];
+
+/** Ends a response in which the service falls silent. Where something waits to be read, it is the reader who is slow. */
+function endWhenSilent(response: IncomingMessage, idleTimeoutMs: number): void {
+  response.setTimeout(idleTimeoutMs, () => {
+    if (response.readableLength === 0) response.destroy(new TimedOut());
+    else response.socket.setTimeout(idleTimeoutMs);
+  });
+}
