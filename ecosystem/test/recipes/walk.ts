@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
-import { startGatewayProcess } from "../../../test/harness-process.ts";
+import { startDemoGateway } from "../../../test/harness.ts";
 import { isNotRun } from "../../../test/docs/not-run.ts";
 import { type Block, readPage } from "../../../test/docs/page.ts";
 
@@ -42,9 +42,8 @@ export async function walk(path: string, { programs = "" }: WalkOptions = {}): P
   // What a page installs is checked against what is installed here.
   await symlink(join(ECOSYSTEM, "node_modules"), join(folder, "node_modules"));
 
-  let gateway = await startGateway("", folder);
-  onTestFinished(() => gateway.kill());
-  const here = (text: string) => text.replaceAll(ADDRESS, gateway.url);
+  let url = await startGateway("", folder);
+  const here = (text: string) => text.replaceAll(ADDRESS, url);
   const PATH = [programs, process.env["PATH"]].filter(Boolean).join(delimiter);
   const told: Record<string, string> = {};
   const printed: Record<string, string> = {};
@@ -53,10 +52,8 @@ export async function walk(path: string, { programs = "" }: WalkOptions = {}): P
 
   const follow = async (line: string) => {
     const [, settings] = START.exec(line) ?? [];
-    if (settings !== undefined) {
-      await gateway.kill();
-      gateway = await startGateway(settings, folder);
-    } else if (INSTALL.test(line)) await expectInstalled(line);
+    if (settings !== undefined) url = await startGateway(settings, folder);
+    else if (INSTALL.test(line)) await expectInstalled(line);
     else return run(here(line), folder, PATH);
     return "";
   };
@@ -95,14 +92,18 @@ const placeOf = ({ page, line }: Block) => `${page}:${line}`;
 
 const commandsOf = ({ text }: Block) => text.replaceAll("\\\n", "").split("\n").filter(Boolean);
 
-function startGateway(settings: string, folder: string) {
+/** A gateway with its demo, as `npm start` starts them, and its address. */
+async function startGateway(settings: string, folder: string): Promise<string> {
   const env = settings
     .trim()
     .split(" ")
     .filter(Boolean)
     .map((setting) => setting.replaceAll('"', "").split(/=(.*)/).slice(0, 2))
     .map(([name, value = ""]) => [name, value.replace(FOLDER, `${folder}/`)]);
-  return startGatewayProcess(null, Object.fromEntries(env));
+  const { url } = await startDemoGateway({
+    env: { UPSTREAM_PROFILE: "polyaxon-0.4", ...Object.fromEntries(env) },
+  });
+  return url;
 }
 
 async function expectInstalled(line: string): Promise<void> {
