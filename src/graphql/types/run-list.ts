@@ -19,7 +19,7 @@ import type { Context } from "../core/context.ts";
 import { fieldsOf, type ResourceRef } from "../core/fields.ts";
 import { type Address, type Resource, toResource } from "../core/resource.ts";
 import type { ByName } from "../core/kinds.ts";
-import type { IsSelected } from "../core/selection.ts";
+import type { IsSelected } from "../../engine/field-source.ts";
 import { BuildJob, Experiment, Group, Job, Project } from "../core/refs.ts";
 
 /*
