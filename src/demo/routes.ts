@@ -1,21 +1,52 @@
-import { activate, deleteUser, grantSuperuser, login, revokeSuperuser, viewer } from "./accounts.ts";
-import { cloneJob, copyExperiment, restartExperiment, resumeExperiment } from "./clones.ts";
+import findMyWay from "find-my-way";
+
+import { activate, deleteUser, grantSuperuser, login, revokeSuperuser, viewer } from "./http/accounts.ts";
+import { cluster, node } from "./http/cluster.ts";
 import {
   bookmark,
-  recordMetric,
+  cloneJob,
+  copyExperiment,
+  postMetric,
   remove,
+  restartExperiment,
+  resumeExperiment,
   startTensorboard,
   stop,
   stopTensorboard,
   unbookmark,
   update,
-} from "./commands.ts";
-import type { Handler, Route } from "./exchange.ts";
+} from "./http/commands.ts";
+import {
+  buildLine,
+  experimentFiles,
+  experimentJobLog,
+  experimentLine,
+  jobFiles,
+  jobLine,
+  log,
+  outputs,
+} from "./http/files.ts";
+import { gzipped } from "./http/lists.ts";
+import type { Handler } from "./http/messages.ts";
+import {
+  experimentJob,
+  experimentJobs,
+  experimentJobStatuses,
+  groupMetrics,
+  list,
+  metrics,
+  projectList,
+  show,
+  statuses,
+} from "./http/reads.ts";
 import { builds, experiments, groups, jobs } from "./kinds.ts";
-import { log, tellBuild, tellExperiment, tellJob } from "./logs.ts";
-import { cluster, node } from "./machines.ts";
-import { experimentFiles, jobFiles, outputs } from "./outputs.ts";
-import { experimentJob, experimentJobs, experimentJobStatuses, metrics, show, statuses } from "./reads.ts";
+
+interface Route {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Relative to `/api/v1/`, spelled as in the document, parameters in braces. */
+  readonly path: string;
+  readonly handler: Handler;
+}
 
 const E = "{owner}/{project}/experiments";
 const J = "{owner}/{project}/jobs";
@@ -43,9 +74,9 @@ export const routes: readonly Route[] = [
   post(`${E}/{id}/stop`, stop(experiments)),
   get(`${E}/{id}/statuses`, statuses(experiments)),
   get(`${E}/{id}/metrics`, metrics),
-  post(`${E}/{id}/metrics`, recordMetric),
+  post(`${E}/{id}/metrics`, postMetric),
   get(`${E}/{id}/jobs`, experimentJobs),
-  get(`${E}/{id}/logs/`, log(experiments, tellExperiment)),
+  get(`${E}/{id}/logs/`, log(experiments, experimentLine)),
   post(`${E}/{id}/tensorboard/start`, startTensorboard(experiments)),
   post(`${E}/{id}/tensorboard/stop`, stopTensorboard(experiments)),
   get(`${E}/{id}/outputs`, outputs(experiments, experimentFiles)),
@@ -63,7 +94,7 @@ export const routes: readonly Route[] = [
   post(`${J}/{id}/resume`, cloneJob),
   post(`${J}/{id}/copy`, cloneJob),
   post(`${J}/{id}/stop`, stop(jobs)),
-  get(`${J}/{id}/logs`, log(jobs, tellJob)),
+  get(`${J}/{id}/logs`, log(jobs, jobLine)),
   get(`${J}/{id}/outputs`, outputs(jobs, jobFiles)),
   post(`${J}/{id}/bookmark/`, bookmark(jobs)),
   del(`${J}/{job_id}/unbookmark/`, unbookmark(jobs, "job_id")),
@@ -74,7 +105,7 @@ export const routes: readonly Route[] = [
   del(`${B}/{id}/`, remove(builds)),
   get(`${B}/{id}/statuses`, statuses(builds)),
   post(`${B}/{id}/stop`, stop(builds)),
-  get(`${B}/{id}/logs`, log(builds, tellBuild)),
+  get(`${B}/{id}/logs`, log(builds, buildLine)),
   post(`${B}/{id}/bookmark/`, bookmark(builds)),
   del(`${B}/{id}/unbookmark/`, unbookmark(builds)),
 
@@ -99,3 +130,57 @@ export const routes: readonly Route[] = [
   post("superusers/grant/{username}/", grantSuperuser),
   del("superusers/revoke/{username}/", revokeSuperuser),
 ];
+
+/** What release 0.4.4 offers besides the rows of the document, or spells in another way. */
+export const extraRoutes: readonly Route[] = [
+  get("{owner}", projectList),
+  get(E, (request) => gzipped(list(experiments)(request))),
+  get(J, list(jobs)),
+  get(B, list(builds)),
+  get(G, list(groups)),
+  get(`${G}/{id}/metrics`, groupMetrics),
+  get(`${E}/{experiment_id}/jobs/{id}/logs`, experimentJobLog),
+  get(`${E}/{id}/outputs/download`, outputs(experiments, experimentFiles)),
+  get(`${J}/{id}/outputs/download`, outputs(jobs, jobFiles)),
+  post("superusers/revoke/{username}", revokeSuperuser),
+];
+
+type Match =
+  | {
+      readonly kind: "found";
+      readonly handler: Handler;
+      readonly params: Readonly<Record<string, string | undefined>>;
+    }
+  | { readonly kind: "wrong method" }
+  | { readonly kind: "unknown path" };
+
+/** Patterns of path parameters; the others match anything but a slash. */
+const patterns: Readonly<Record<string, string>> = {
+  owner: "(^[-\\w]+$)",
+  project: "(^[-\\w]+$)",
+  id: "(^\\d+$)",
+  experiment_id: "(^\\d+$)",
+  job_id: "(^\\d+$)",
+};
+
+const methods = ["GET", "POST", "PATCH", "DELETE"] as const;
+
+/** Matches a method and a path with a route. A trailing slash makes no difference, a double one does. */
+export function createRouter(table: readonly Route[]): (method: string, path: string) => Match {
+  const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 200 });
+  for (const { method, path, handler } of table) {
+    const pattern = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => `:${name}${patterns[name] ?? ""}`);
+    router.on(method, `/api/v1/${pattern.replace(/\/$/, "")}`, () => {}, handler);
+  }
+  return (method, path) => {
+    const known = methods.find((candidate) => candidate === method);
+    const found = known ? router.find(known, path) : null;
+    if (found) {
+      // Each route was registered above with its handler as the store.
+      const handler: Handler = found.store;
+      return { kind: "found", handler, params: found.params };
+    }
+    const isKnown = methods.some((candidate) => router.find(candidate, path));
+    return { kind: isKnown ? "wrong method" : "unknown path" };
+  };
+}
