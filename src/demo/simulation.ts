@@ -32,7 +32,7 @@ export function applyDueEvents(store: Store): void {
 }
 
 /** Schedules the events of a run. */
-export function schedule(store: Store, run: Run, events: readonly RunEvent[]): void {
+function schedule(store: Store, run: Run, events: readonly RunEvent[]): void {
   enqueue(
     store,
     events.map((event) => ({ at: event.at, run, apply: () => applyEvent(store, run, event) })),
@@ -61,7 +61,7 @@ function cancel(store: Store, run: Run): void {
 }
 
 /** Applies events at once, whatever the clock says: they are in the past. */
-export function applyEvents(store: Store, run: Run, events: readonly RunEvent[]): void {
+function applyEvents(store: Store, run: Run, events: readonly RunEvent[]): void {
   for (const event of events) applyEvent(store, run, event);
 }
 
@@ -142,16 +142,16 @@ export function removeUser(store: Store, { username }: User): void {
 /** A status and how many seconds after the run's creation it is reached, with the reason if there is one. */
 export type Step = readonly [after: number, status: string, message?: string | undefined];
 
-function timeline({ createdAt }: Run, steps: readonly Step[]): RunEvent[] {
+function eventsOf({ createdAt }: Run, steps: readonly Step[]): RunEvent[] {
   return steps.map(([after, status, message]) => ({ at: createdAt + after * 1_000, status, message }));
 }
 
 export function applySteps(store: Store, run: Run, steps: readonly Step[]): void {
-  applyEvents(store, run, timeline(run, steps));
+  applyEvents(store, run, eventsOf(run, steps));
 }
 
 export function scheduleSteps(store: Store, run: Run, steps: readonly Step[]): void {
-  schedule(store, run, timeline(run, steps));
+  schedule(store, run, eventsOf(run, steps));
 }
 
 /** The part of an experiment's timeline that differs between experiments. */
@@ -166,27 +166,35 @@ export interface Training {
   readonly message?: string | undefined;
 }
 
+export function applyTraining(store: Store, experiment: Experiment, training: Training): void {
+  applyEvents(store, experiment, trainingEvents(experiment, training));
+}
+
+export function scheduleTraining(store: Store, experiment: Experiment, training: Training): void {
+  schedule(store, experiment, trainingEvents(experiment, training));
+}
+
 /** Every event of an experiment that starts running. */
-export function trainingTimeline(
+function trainingEvents(
   experiment: Experiment,
   { wait = 64, epochs, epochSeconds, end, message }: Training,
 ): RunEvent[] {
   const running = wait + 29;
   return [
-    ...timeline(experiment, [
+    ...eventsOf(experiment, [
       [0, "created"],
       [wait - 43, "building"],
       [wait, "scheduled"],
       [wait + 15, "starting"],
       [running, "running"],
     ]),
-    ...epochMetrics(experiment, { epochs, first: running + epochSeconds, interval: epochSeconds }),
-    ...timeline(experiment, [[running + (epochs + 1) * epochSeconds, end, message]]),
+    ...metricEvents(experiment, { epochs, first: running + epochSeconds, interval: epochSeconds }),
+    ...eventsOf(experiment, [[running + (epochs + 1) * epochSeconds, end, message]]),
   ];
 }
 
 /** The metrics after each epoch; the first and the interval in seconds. */
-function epochMetrics(
+function metricEvents(
   { id, createdAt, declarations }: Experiment,
   { epochs, first, interval }: { epochs: number; first: number; interval: number },
 ): RunEvent[] {
@@ -206,7 +214,7 @@ export function startRun(store: Store, run: Run): void {
     [40, "succeeded"],
   ]);
   if (run.kind === "experiment") {
-    schedule(store, run, epochMetrics(run, { epochs: 13, first: 14, interval: 2 }));
+    schedule(store, run, metricEvents(run, { epochs: 13, first: 14, interval: 2 }));
   }
 }
 

@@ -80,7 +80,7 @@ export function cluster(request: DemoRequest): DemoResponse {
   });
 }
 
-export function node(request: DemoRequest): DemoResponse {
+export function clusterNode(request: DemoRequest): DemoResponse {
   requireUser(request);
   const node = nodes.find(({ sequence }) => String(sequence) === request.params["sequence"]);
   if (!node) throw notFound();

@@ -28,8 +28,8 @@ export function page<Item>(
 
 /** Null for an invalid number, which real servers ignore. */
 function wholeNumber(text: string | null, least: number): number | null {
-  const number = Number(text);
-  return text && /^\d+$/.test(text) && number >= least ? number : null;
+  const value = Number(text);
+  return text && /^\d+$/.test(text) && value >= least ? value : null;
 }
 
 /** The query of another page: keys in alphabetical order, no offset for the first page. */

@@ -126,8 +126,8 @@ function projectRecord(project: Project): JsonRecord {
 /** The metrics of all experiments of a group, oldest first. */
 export function groupMetrics(request: DemoRequest): DemoResponse {
   const group = findReadable(request, groups);
-  const metrics = experimentsOf(request.store, group)
+  const recorded = experimentsOf(request.store, group)
     .flatMap((experiment) => experiment.metrics.map((metric) => ({ experiment, metric })))
     .toSorted((a, b) => a.metric.at - b.metric.at || a.metric.id - b.metric.id);
-  return page(request, metrics, ({ experiment, metric }) => metricRecord(experiment, metric), metricLimit);
+  return page(request, recorded, ({ experiment, metric }) => metricRecord(experiment, metric), metricLimit);
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import { removeRun, repeat, schedule, scheduleSteps, trainingTimeline } from "../simulation.ts";
+import { removeRun, repeat, scheduleSteps, scheduleTraining } from "../simulation.ts";
 import { addBuild, addGroup, addJob, nextId, nodeNames, type Project, type Store } from "../store.ts";
 import { addProject } from "./people.ts";
 import { addMember, narrowSpace, searchOf } from "./searches.ts";
@@ -28,8 +28,8 @@ export function seedActivity(store: Store): void {
     const interval = seconds * 1_000;
     repeat(store, { first: store.time - interval, interval }, (at) => {
       removeOldRuns(store, project, at - retention);
-      // The project is removed together with its owner.
-      if (store.users.has(project.owner) && at >= store.time - retention) add(store, project, at);
+      // After a long pause between requests, starts only what is still kept.
+      if (at >= store.time - retention) add(store, project, at);
     });
   };
   start(120, addBuilding);
@@ -87,6 +87,6 @@ function addSearch(store: Store, project: Project, createdAt: number): void {
     const id = nextId(store, "experiment");
     const experiment = addMember(store, group, { id, build: null, space: narrowSpace, trial, createdAt });
     const training = { wait, epochs: 40, epochSeconds: 4, end: "succeeded" };
-    schedule(store, experiment, trainingTimeline(experiment, training));
+    scheduleTraining(store, experiment, training);
   }
 }

@@ -1,11 +1,4 @@
-import {
-  applyEvents,
-  applySteps,
-  pseudoRandom,
-  schedule,
-  type Training,
-  trainingTimeline,
-} from "../simulation.ts";
+import { applySteps, applyTraining, pseudoRandom, scheduleTraining, type Training } from "../simulation.ts";
 import {
   addExperiment,
   type Declarations,
@@ -33,7 +26,7 @@ export function seedExperiments(store: Store, projects: Projects): void {
   const { mnist, speech, vision } = projects;
   const add = ({ end, message, ...given }: FinishedSpec): Experiment => {
     const experiment = addFromSpec(store, given);
-    applyEvents(store, experiment, trainingTimeline(experiment, usualTraining(experiment.id, end, message)));
+    applyTraining(store, experiment, usualTraining(experiment.id, end, message));
     return experiment;
   };
 
@@ -157,11 +150,7 @@ export function seedExperiments(store: Store, projects: Projects): void {
       createdAt,
       logInterval: 3_000,
     });
-    schedule(
-      store,
-      experiment,
-      trainingTimeline(experiment, { epochs: 60, epochSeconds: 30, end: "succeeded" }),
-    );
+    scheduleTraining(store, experiment, { epochs: 60, epochSeconds: 30, end: "succeeded" });
   }
 }
 

@@ -1,4 +1,4 @@
-import { applyEvents, applySteps, schedule, scheduleSteps, trainingTimeline } from "../simulation.ts";
+import { applySteps, applyTraining, scheduleSteps, scheduleTraining } from "../simulation.ts";
 import {
   addGroup,
   type Declarations,
@@ -83,7 +83,7 @@ function seedEnded(store: Store, group: Group): void {
       trial: id - 9,
     });
     const [end, message] = endOf(id);
-    applyEvents(store, experiment, trainingTimeline(experiment, usualTraining(id, end, message)));
+    applyTraining(store, experiment, usualTraining(id, end, message));
   }
 }
 
@@ -101,11 +101,7 @@ function seedRunning(store: Store, group: Group): void {
   ] as const) {
     const createdAt = store.time - age * minute;
     const experiment = addMember(store, group, { id, build: 2, space: wideSpace, trial: id - 23, createdAt });
-    schedule(
-      store,
-      experiment,
-      trainingTimeline(experiment, { epochs: 60, epochSeconds: 60, end: "succeeded" }),
-    );
+    scheduleTraining(store, experiment, { epochs: 60, epochSeconds: 60, end: "succeeded" });
   }
   const createdAt = store.time - 29 * minute;
   const unplaced = addMember(store, group, { id: 46, build: 2, space: wideSpace, trial: 23, createdAt });
@@ -125,11 +121,7 @@ function seedStaggered(store: Store, group: Group): void {
     const id = 47 + trial;
     const { createdAt } = group;
     const experiment = addMember(store, group, { id, build: 4, space: narrowSpace, trial, createdAt });
-    schedule(
-      store,
-      experiment,
-      trainingTimeline(experiment, { wait, epochs: 24 + trial, epochSeconds: 15, end: "succeeded" }),
-    );
+    scheduleTraining(store, experiment, { wait, epochs: 24 + trial, epochSeconds: 15, end: "succeeded" });
   }
 }
 
