@@ -4,10 +4,11 @@ import { cases } from "../cases.ts";
 import { type Answer, startFake, startGateway } from "../harness.ts";
 import { profileFile } from "../harness-tracker.ts";
 
-/** A list of numbers, of which a page holds at most `most`, and some fewer when nobody says how many. */
+/** A list of numbers, of which a page holds at most `most`, and at most `usual` when nobody says how many. */
 interface Numbers {
   length: number;
   most: number;
+  usual: number;
 }
 
 interface Way {
@@ -22,7 +23,7 @@ const itemsOf = ({ length }: Numbers, from: number, size: number) =>
     id: from + index + 1,
   }));
 
-const sizeOf = ({ most }: Numbers, asked: string | null) => Math.min(most, Number(asked ?? 5));
+const sizeOf = ({ most, usual }: Numbers, asked: string | null) => Math.min(most, Number(asked ?? usual));
 
 const WAYS: Readonly<Record<string, Way>> = {
   "by offset, with the length of the list in an object of its own": {
@@ -125,48 +126,87 @@ const JOBS = `query ($first: Int, $after: String) { project(owner: "ada", name: 
   jobs(first: $first, after: $after) { edges { cursor node { internalId } } pageInfo { hasNextPage } }
 } }`;
 
+interface Step {
+  readonly first: number | null;
+  /** How many items of the page are taken: the walk goes on behind the last of them. */
+  readonly taken: number;
+  /** Whether the gateway with the smaller MAX_PAGE_SIZE is asked. */
+  readonly isNarrow: boolean;
+}
+
+const wide = { isNarrow: false };
+/** A place behind the server's usual page, and one that lies in pages of another length. */
+const EXAMPLES: [Numbers, Step[]][] = [
+  [
+    { length: 60, most: 30, usual: 5 },
+    [
+      { ...wide, first: 12, taken: 8 },
+      { ...wide, first: null, taken: 20 },
+    ],
+  ],
+  [
+    { length: 60, most: 30, usual: 30 },
+    [
+      { ...wide, first: 20, taken: 13 },
+      { first: null, taken: 2, isNarrow: true },
+    ],
+  ],
+];
+
 test.each(Object.entries(WAYS))(
-  "a server pages %s: a walk gives every item once, in steps of any length, from any item on",
+  "a server pages %s: a walk gives every item once, in steps of any length, from any item on, through any gateway",
   async (_, { profile, answer }) => {
-    const numbers: Numbers = { length: 0, most: 1 };
+    const numbers: Numbers = { length: 0, most: 1, usual: 1 };
     const service = await startFake(({ path }) => {
       const { searchParams } = new URL(path, "http://service");
       return searchParams.has("secret") ? undefined : { json: answer(numbers, searchParams) };
     });
     const written = { endpoints: { optional: { jobs: "GET {owner}/{project}/jobs" } }, ...profile };
-    const { ask } = await startGateway({
-      upstream: service,
-      env: { UPSTREAM_PROFILE: profileFile(JSON.stringify(written)), MAX_PAGE_SIZE: "20" },
-    });
-    const step = fc.record({
+    const UPSTREAM_PROFILE = profileFile(JSON.stringify(written));
+    const start = (MAX_PAGE_SIZE: string) =>
+      startGateway({ upstream: service, env: { UPSTREAM_PROFILE, MAX_PAGE_SIZE } });
+    const gateways = { wide: await start("20"), narrow: await start("6") };
+    const step: fc.Arbitrary<Step> = fc.record({
       first: fc.option(fc.integer({ min: 1, max: 20 })),
-      /** How many items of the page are taken: the walk goes on behind the last of them. */
+      isNarrow: fc.boolean(),
       taken: fc.integer({ min: 1, max: 20 }),
     });
     await fc.assert(
       fc.asyncProperty(
-        fc.integer({ min: 0, max: 40 }),
-        fc.integer({ min: 1, max: 12 }),
+        fc.record({
+          length: fc.integer({ min: 0, max: 60 }),
+          most: fc.integer({ min: 1, max: 30 }),
+          usual: fc.integer({ min: 1, max: 30 }),
+        }),
         fc.array(step, { minLength: 1, maxLength: 4 }),
-        async (length, most, steps) => {
-          Object.assign(numbers, { length, most });
+        async (list, steps) => {
+          Object.assign(numbers, list);
           const walked: string[] = [];
           let after: string | null = null;
           for (let count = 0; ; count++) {
-            const { first = null, taken = 1 } = steps[count % steps.length] ?? {};
-            const found: Answer<Jobs> = await ask<Jobs, object>(JOBS, { first, after });
+            const { first = null, taken = 1, isNarrow } = steps[count % steps.length] ?? {};
+            const most = isNarrow ? 6 : 20;
+            const found: Answer<Jobs> = await gateways[isNarrow ? "narrow" : "wide"].ask<Jobs, object>(JOBS, {
+              first: first && Math.min(first, most),
+              after,
+            });
             expect(found.errors).toBeUndefined();
             const { edges, pageInfo }: Jobs["project"]["jobs"] = found.data.project.jobs;
-            expect(edges.length).toBeLessThanOrEqual(first ?? 20);
+            expect(edges.length).toBeLessThanOrEqual(Math.min(first ?? most, most));
+            // An empty page has no cursor to go on from.
+            if (edges.length === 0) expect(pageInfo.hasNextPage).toBe(false);
             const kept = edges.slice(0, taken);
             walked.push(...kept.map(({ node }) => node.internalId));
             after = kept.at(-1)?.cursor ?? after;
             if (kept.length === edges.length && !pageInfo.hasNextPage) break;
           }
-          expect(walked).toEqual(Array.from({ length }, (__, index) => `${index + 1}`));
+          expect(walked).toEqual(Array.from({ length: list.length }, (__, index) => `${index + 1}`));
         },
       ),
-      { numRuns: cases(10, 100) },
+      {
+        numRuns: cases(10, 100),
+        examples: EXAMPLES,
+      },
     );
   },
 );
