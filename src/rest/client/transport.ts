@@ -156,12 +156,14 @@ export function createTransport(settings: TransportSettings): Transport {
           onComplete: () => {
             clearTimeout(rest);
             if (!head) return fail(new TypeError("a response without a head"));
-            void decode(head, encoding, collector.body(), maxJsonBytes)
+            const body = collector.body();
+            if (!encoding) return succeed({ ...head, body });
+            decode(head, encoding, body, maxJsonBytes)
               .then((response) => {
-                if (encoding) onBytes(response.body.length);
-                return response;
+                onBytes(response.body.length);
+                succeed(response);
               })
-              .then(succeed, fail);
+              .catch(fail);
           },
           onError: (cause) => {
             clearTimeout(rest);
@@ -190,7 +192,7 @@ const UNWANTED_MS = 1_000;
 
 async function decode(
   head: ResponseHead,
-  encoding: string | null,
+  encoding: string,
   body: Buffer,
   maxBytes: number,
 ): Promise<WholeResponse> {
