@@ -156,14 +156,14 @@ export function createTransport(settings: TransportSettings): Transport {
           onComplete: () => {
             clearTimeout(rest);
             if (!head) return fail(new TypeError("a response without a head"));
-            const body = collector.body();
-            if (!encoding) return succeed({ ...head, body });
-            decode(head, encoding, body, maxJsonBytes)
+            const received = collector.body();
+            if (!encoding) return succeed({ ...head, body: received });
+            void decode(head, encoding, received, maxJsonBytes)
               .then((response) => {
                 onBytes(response.body.length);
-                succeed(response);
+                return response;
               })
-              .catch(fail);
+              .then(succeed, fail);
           },
           onError: (cause) => {
             clearTimeout(rest);
