@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
 import { parseManifest, type TrustedDocuments } from "./engine/documents/persisted.ts";
 import { readProfile } from "./config/profile-file.ts";
 import { faultsOf } from "./graphql/federation/rename.ts";
@@ -92,6 +93,7 @@ const Settings = z.object({
     .optional(),
   /** What the server does differently from the document: a built-in profile, or the path of a file that describes it. */
   UPSTREAM_PROFILE: z.string().transform(profileOf).optional(),
+  ...upstreamSettings,
   /** What types are called towards callers, where it is not our name: `Node=ClusterNode,Entity=Node`. */
   TYPE_NAMES: z.string().default("").transform(parseTypeNames),
   /** Address to listen on. */
@@ -192,14 +194,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const result = Settings.safeParse(given);
   const faults = [
     ...(result.error?.issues ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`),
-    ...upstreamFaults(given),
+    ...demoFaults(given),
+    ...(result.success ? upstreamFaults(result.data) : []),
   ];
   if (result.success && faults.length === 0) return result.data;
   throw new ConfigError(faults.join("\n"));
 }
 
 /** The demo has known passwords: nobody shall run it by forgetting a setting. */
-function upstreamFaults({
+function demoFaults({
   UPSTREAM_URL,
   DEMO,
   NODE_ENV,

@@ -20,21 +20,21 @@ import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
 import { createPlaces } from "./http/places.ts";
 import type { RequestScope } from "./request-scope.ts";
-import { readTogether } from "./rest/session/reads.ts";
 import { createRouter } from "./http/router.ts";
 import { takeTurn } from "./engine/turns.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
 import { createYogaHandler } from "./http/graphql/yoga.ts";
 import { createClient } from "./rest/client/client.ts";
+import { createConnector } from "./rest/client/connector.ts";
 import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import { causeOf } from "./rest/client/failure.ts";
-import { createLearnedRefusals } from "./rest/session/learned.ts";
+import { createRefusedBatches } from "./rest/session/refused-batches.ts";
 import { openSession } from "./rest/session/session.ts";
 import { slipOf } from "./observability/slip.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
-import { inSpan } from "./observability/tracing.ts";
+import { openOperationSpan, openUpstreamSpan } from "./observability/tracing.ts";
 
 export interface GatewayOptions {
   readonly config: Config;
@@ -77,11 +77,23 @@ export function createGateway({
     downloads: downloads.taken(),
     waitingBytes: delivery.waitingBytes(),
   }));
+  const connectTimeoutMs = config.UPSTREAM_CONNECT_TIMEOUT_MS;
   const client = createClient({
     upstreamUrl,
+    connect: createConnector({
+      connectTimeoutMs,
+      proxy: config.UPSTREAM_PROXY ?? null,
+      tls: {
+        ...(config.UPSTREAM_CA_FILE && { ca: config.UPSTREAM_CA_FILE }),
+        ...(config.UPSTREAM_CERT_FILE && { cert: config.UPSTREAM_CERT_FILE }),
+        ...(config.UPSTREAM_KEY_FILE && { key: config.UPSTREAM_KEY_FILE }),
+      },
+    }),
+    headers: { "user-agent": `rungraph/${version}`, ...config.UPSTREAM_HEADERS },
+    secrets: Object.values(config.UPSTREAM_HEADERS).flatMap(secretWordsOf),
+    connectTimeoutMs,
     basePath: server.profile.basePath,
     authorizationScheme: server.profile.authorization.scheme,
-    connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
     headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
     exchangeTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
     idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
@@ -95,11 +107,11 @@ export function createGateway({
     onFailure: tellFailures(log),
     onRequest: telemetry.exchange,
     takeTurn,
-    trace: (name, run) => inSpan(name, { "http.route": name }, run),
+    openSpan: openUpstreamSpan,
   });
   const gateway = factsOf(config, server);
   const names = createTypeNames(config.TYPE_NAMES);
-  const refusals = createLearnedRefusals((route) =>
+  const refusedBatches = createRefusedBatches((route) =>
     log.warn(
       { route },
       "the server does not take reads of this route many at a time: they are made one by one",
@@ -139,15 +151,13 @@ export function createGateway({
   const contextOpener =
     ({ headers, socket }: IncomingMessage, scope: RequestScope) =>
     (meter: Meter): Context => ({
-      session: readTogether(
-        openSession(client, scope, {
-          server,
-          refusals,
-          requests: config.MAX_UPSTREAM_REQUESTS,
-          width: config.MAX_UPSTREAM_WIDTH,
-        }),
-        meter,
-      ),
+      session: openSession(client, scope, {
+        server,
+        refusedBatches,
+        requests: config.MAX_UPSTREAM_REQUESTS,
+        width: config.MAX_UPSTREAM_WIDTH,
+        pacing: meter,
+      }),
       gateway,
       names,
       get publicUrl() {
@@ -160,16 +170,20 @@ export function createGateway({
   const router = createRouter({
     graphql: async (response, body, state, onResult) => {
       try {
-        await answerGraphql(
-          response,
-          body,
-          { scope: state.scope, facts: state, openContext: contextOpener(response.req, state.scope) },
-          () => {
-            const { type, name, codes, scope } = state;
-            const ms = performance.now() - state.began;
-            telemetry.operation({ requestId: scope.requestId, type, name, codes, ms });
-            onResult();
-          },
+        const span = openOperationSpan(response.req, state);
+        await span.run(() =>
+          answerGraphql(
+            response,
+            body,
+            { scope: state.scope, facts: state, openContext: contextOpener(response.req, state.scope) },
+            (status) => {
+              const { type, name, codes, scope } = state;
+              const ms = performance.now() - state.began;
+              span.end(status);
+              telemetry.operation({ requestId: scope.requestId, type, name, codes, ms });
+              onResult();
+            },
+          ),
         );
       } catch (fault) {
         log.error(slipOf(fault), "unexpected error");
@@ -206,6 +220,12 @@ export function createGateway({
     close: () => client.close(),
   };
 }
+
+/** Shorter words of a header are no secrets, and occur in messages by chance. */
+const MIN_SECRET_LENGTH = 8;
+
+const secretWordsOf = (value: string): string[] =>
+  value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
 
 /** Documents that are typed into the page are nobody's trusted ones. */
 export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;

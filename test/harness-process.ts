@@ -10,6 +10,8 @@ export interface GatewayProcess {
   readonly pid: number;
   /** What it wrote before it ended; null while it runs. */
   readonly lastWords: () => string | null;
+  /** All that it wrote so far. */
+  readonly said: () => string;
   /** Throws what it wrote before it ended, unless it lives. */
   readonly expectAlive: () => Promise<void>;
   readonly kill: () => Promise<void>;
@@ -53,6 +55,7 @@ export async function startGatewayProcess(
     // A process that printed its address has been started.
     pid: child.pid ?? 0,
     lastWords,
+    said: () => said.out + said.err,
     expectAlive: async () => {
       const lives = await fetch(`${url}/healthz`).then(
         ({ ok }) => ok,

@@ -122,6 +122,8 @@ export function createRouter(settings: RouterSettings): Router {
   const enter: Listener = (request, response) => {
     if (hasTooManyRequests(response)) return void request.socket.destroy();
     if (draining) closeBehind(response);
+    // A download has eleven listeners of `close` when an instrumentation of node:http is among them.
+    response.setMaxListeners(20);
     open.add(response);
     onceOver(response, () => open.delete(response));
     if (!isAddressed(request)) answer(response, 400, "bad request\n");

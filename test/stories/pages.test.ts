@@ -304,6 +304,7 @@ describe("of the link to the next page", () => {
       "authorization",
       "connection",
       "host",
+      "user-agent",
       "x-request-id",
     ]);
   });

@@ -42,19 +42,19 @@ export function createGraphqlHandler({ engine, publicError, delivery, yoga }: Se
     response: ServerResponse,
     body: Buffer | null,
     operation: YogaContext["operation"],
-    onResult: () => void,
+    onResult: (status: number) => void,
   ): Promise<void> => {
     const { req: request } = response;
     const { party } = operation.scope;
     const type = body && resultTypeFor(request.headers.accept);
     if (body && type) {
       const answer = await answerPost(body, operation, type);
-      onResult();
+      onResult(answer.status);
       await delivery.send(response, answer, party);
       return;
     }
     const answer = await yoga(request, response, { operation, body });
-    onResult();
+    onResult(answer.status);
     await delivery.pass(response, answer, party);
   };
 }

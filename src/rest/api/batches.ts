@@ -17,10 +17,16 @@ export interface RunRead {
   readonly group?: RunAddress | null;
 }
 
-type Ask = <At, Answer>(endpoint: Get<At, Answer>, at: At, query: Query) => Promise<Answer>;
-
 /** Finds the answer of a read among those of a list; undefined: it is not there. */
-type Find = (read: RunRead) => unknown;
+export type Find = (read: RunRead) => unknown;
+
+/** One list that answers several reads, and how each of them finds its answer in it. */
+export interface ListRead<At, Answer> {
+  readonly endpoint: Get<At, Answer>;
+  readonly at: At;
+  readonly query: Query;
+  readonly find: (answer: Answer) => Find;
+}
 
 /** How one request can answer many reads of an endpoint. */
 export interface Batch {
@@ -28,7 +34,11 @@ export interface Batch {
   readonly endpoint: Get<RunAddress, unknown>;
   /** What the reads of one request have in common; null: this one must be asked alone. */
   readonly common: (read: RunRead) => string | null;
-  readonly ask: (ask: Ask, reads: readonly [RunRead, ...RunRead[]]) => Promise<Find>;
+  /** The list that answers these reads, handed to `use`: only the batch knows the types of its endpoint. */
+  readonly list: <Result>(
+    reads: readonly [RunRead, ...RunRead[]],
+    use: <At, Answer>(list: ListRead<At, Answer>) => Result,
+  ) => Result;
   /** Most reads of one request. */
   readonly most: number;
 }
@@ -59,15 +69,19 @@ export function byIds<R extends { readonly id: number }>(
     endpoint,
     common: ({ at: { owner, project }, keys }) =>
       keys?.every((key) => !omitted.has(key)) ? `${owner}/${project}` : null,
-    ask: async (ask, reads) => {
-      const filter = value.replace("{ids}", () => reads.map(({ at }) => at.id).join(separator));
-      const { results } = await ask(list, reads[0].at, {
-        [parameter]: filter,
-        ...(size && { [size]: `${most}` }),
-      });
-      const found = new Map(results.map((record) => [`${record.id}`, record]));
-      return ({ at }) => found.get(at.id);
-    },
+    list: (reads, use) =>
+      use({
+        endpoint: list,
+        at: reads[0].at,
+        query: {
+          [parameter]: value.replace("{ids}", () => reads.map(({ at }) => at.id).join(separator)),
+          ...(size && { [size]: `${most}` }),
+        },
+        find: ({ results }) => {
+          const found = new Map(results.map((record) => [`${record.id}`, record]));
+          return ({ at }) => found.get(at.id);
+        },
+      }),
     most,
   };
 }
@@ -83,14 +97,19 @@ export function byGroup(
   return {
     endpoint,
     common: ({ group, query }) => (group && isFirstPage(query) ? Object.values(group).join("/") : null),
-    ask: async (ask, [{ at, group }]) => {
-      const { results, next, count } = await ask(list, group ?? at, {});
-      // A list with a next page does not tell that an experiment has no more; a record of nobody could be anybody's.
-      const isWhole = !next && (count ?? 0) <= results.length;
-      return isWhole && results.every(({ experiment }) => experiment != null)
-        ? pagesOf(results)
-        : () => undefined;
-    },
+    list: ([{ at, group }], use) =>
+      use({
+        endpoint: list,
+        at: group ?? at,
+        query: {},
+        find: ({ results, next, count }) => {
+          // A list with a next page does not tell that an experiment has no more; a record of nobody could be anybody's.
+          const isWhole = !next && (count ?? 0) <= results.length;
+          return isWhole && results.every(({ experiment }) => experiment != null)
+            ? pagesOf(results)
+            : () => undefined;
+        },
+      }),
     most: Number.POSITIVE_INFINITY,
   };
 }
