@@ -17,9 +17,9 @@ export interface GatewayProcess {
   readonly kill: () => Promise<void>;
 }
 
-/** The gateway as a process of its own: what ends it does not end the tests. */
+/** The gateway as a process of its own: what ends it does not end the tests. Without an upstream it has the embedded demo. */
 export async function startGatewayProcess(
-  upstreamUrl: string,
+  upstreamUrl: string | null,
   env: Readonly<Record<string, string>> = {},
 ): Promise<GatewayProcess> {
   const child = spawn(process.execPath, ["--import", "tsx", "src/main.ts"], {
@@ -28,7 +28,7 @@ export async function startGatewayProcess(
       PATH: process.env["PATH"],
       PORT: "0",
       LOG_LEVEL: "silent",
-      UPSTREAM_URL: upstreamUrl,
+      ...(upstreamUrl === null ? {} : { UPSTREAM_URL: upstreamUrl }),
       UPSTREAM_RETRIES: "0",
       ...env,
     },

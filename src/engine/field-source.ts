@@ -9,12 +9,7 @@ export type IsSelected = (...path: readonly string[]) => boolean;
 export type Variables = Readonly<Record<string, unknown>>;
 
 /** The field's own reads, when they need only the address of its parent: they can start before its record is there. */
-export type StartChild = (
-  parent: never,
-  args: never,
-  context: never,
-  isSelected: IsSelected,
-) => Promise<unknown>;
+type StartChild = (parent: never, args: never, context: never, isSelected: IsSelected) => Promise<unknown>;
 
 /** What a selection needs of the object it is made on. */
 export interface SelectionNeeds {

@@ -3,14 +3,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SETTINGS } from "../../src/config.ts";
 import { ERROR_CODES } from "../../src/errors.ts";
-import { callsOf, startDemoGateway } from "../harness.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const readme = readFileSync(new URL("README.md", ROOT), "utf8");
-
-/** The fenced blocks of one language, in order. */
-const blocks = (language: string): string[] =>
-  [...readme.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"))].map(([, text = ""]) => text);
 
 /** The first column of a table's rows that is code. */
 const rowsBelow = (heading: string): string[] => {
@@ -18,27 +13,11 @@ const rowsBelow = (heading: string): string[] => {
   return [...section.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, cell = ""]) => cell.match(/\w+/g) ?? []);
 };
 
-test("the README's query gives the README's answer, by the README's requests", async () => {
-  const { ask, demo } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-  const [query = ""] = blocks("graphql");
-  expect(await ask<unknown, object>(query)).toEqual(JSON.parse(blocks("json")[0] ?? ""));
-  const requests = (blocks("http")[0] ?? "").trim().split("\n");
-  expect(callsOf(demo)).toEqual(requests.toSorted());
-});
-
-test("its commands do what it says", async () => {
-  const { ask } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-  const [, signIn = "", stop = ""] = blocks("graphql");
-  const { data } = await ask<{ login: object }, object>(signIn, {}, { token: null });
-  expect(data.login).toEqual({ token: expect.any(String), user: { username: "ada", isSuperuser: true } });
-  expect(await ask<unknown, object>(stop)).toEqual(JSON.parse(blocks("json")[1] ?? ""));
-});
-
-test("it names every setting and no other", () => {
+test("the README names every setting and no other", () => {
   expect(rowsBelow("Settings").toSorted()).toEqual([...SETTINGS].toSorted());
 });
 
-test("it tells the versions of clients and routers that are tried", () => {
+test("the README tells the versions of clients and routers that are tried", () => {
   const told = [...readme.matchAll(/^\| `([^`]+)` \| (\d+\.[\d.]+) \|/gm)].map(([, name, version]) => [
     name,
     version,

@@ -207,10 +207,10 @@ const BODIES: readonly (readonly [body: string | Buffer, expected: object])[] = 
   ],
 
   // Names that mean something to JavaScript are names like others.
-  [ofQuery("{ then: __typename }"), { status: 200, data: { then: "Query" } }],
+  [ofQuery("{ then: __typename }"), { status: 200, data: JSON.parse('{"then":"Query"}') }],
   [
     ofQuery('{ __type(name: "Job") { ...A } } fragment A on __Type { then: name }'),
-    { status: 200, data: { __type: { then: "Job" } } },
+    { status: 200, data: JSON.parse('{"__type":{"then":"Job"}}') },
   ],
   [ofQuery("{ __proto__: __typename }"), { status: 200, data: JSON.parse('{"__proto__":"Query"}') }],
   [ofQuery("{ __typename: __typename toJSON: __typename }"), { status: 200, data: expect.anything() }],

@@ -27,13 +27,13 @@ export function completerOf(
   field: CompletedField,
 ): Complete {
   const isNullable = !isNonNullType(type);
-  const complete = completeValue(compilation, isNonNullType(type) ? type.ofType : type, field, isNullable);
+  const present = completeValue(compilation, isNonNullType(type) ? type.ofType : type, field, isNullable);
   const missing = `Cannot return null for non-nullable field ${field.parentType}.${field.name}.`;
   return (value, slots, at, above, run) => {
     if (value !== null && value !== undefined) {
       // What is an error already is thrown where it belongs.
       if (value instanceof Error) throw value;
-      complete(value, slots, at, above, run);
+      present(value, slots, at, above, run);
       return;
     }
     if (!isNullable) throw new Error(missing);
@@ -82,6 +82,7 @@ function countLater(measuring: Promise<number>, run: Run): void {
   run.pending++;
   void measuring.then((size) => {
     if (run.meter.count(0, size)) end(run);
+    return size;
   });
 }
 
@@ -96,7 +97,7 @@ function completeList(
   field: CompletedField,
   isNullable: boolean,
 ): Complete {
-  const complete = completerOf(compilation, itemType, field);
+  const completeItem = completerOf(compilation, itemType, field);
   const isItemNullable = !isNonNullType(itemType);
   return (value, slots, at, above, run) => {
     if (typeof value !== "object" || value === null || !(Symbol.iterator in value)) {
@@ -119,7 +120,7 @@ function completeList(
           inSlice(run, () => completeFrom(index));
           return;
         }
-        settle(items[index], complete, field, itemSlots, index, place, isItemNullable, run);
+        settle(items[index], completeItem, field, itemSlots, index, place, isItemNullable, run);
         if (place.isNulled || run.meter.isStopped()) return;
       }
     };
@@ -136,7 +137,7 @@ function completeObject(
   let selection: Selection | null = null;
   return (value, slots, at, above, run) => {
     selection ??= compilation.selectionOf(type, field.nodes);
-    complete(selection, value, field, { parent: above, slots, at, isNullable, isNulled: false }, run);
+    completeSelected(selection, value, field, { parent: above, slots, at, isNullable, isNulled: false }, run);
   };
 }
 
@@ -160,11 +161,17 @@ function completeAbstract(
     // Types are told by the value alone.
     const name: unknown = type.resolveType?.(value, run.context, null as never, type);
     const selection = selections.get(name) ?? select(name);
-    complete(selection, value, field, { parent: above, slots, at, isNullable, isNulled: false }, run);
+    completeSelected(selection, value, field, { parent: above, slots, at, isNullable, isNulled: false }, run);
   };
 }
 
-function complete(selection: Selection, value: unknown, field: CompletedField, place: Place, run: Run): void {
+function completeSelected(
+  selection: Selection,
+  value: unknown,
+  field: CompletedField,
+  place: Place,
+  run: Run,
+): void {
   const { slots, at, parent, isNullable } = place;
   const runInto = (object: unknown): void => {
     const values = selection.createObject();

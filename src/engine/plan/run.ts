@@ -56,13 +56,12 @@ export function settle(
     return;
   }
   run.pending++;
-  value.then(
-    (given: unknown) => {
+  void value.then(
+    (given: unknown) =>
       inTurn(run, () => {
         settle(given, complete, field, slots, at, above, isNullable, run);
         end(run);
-      });
-    },
+      }),
     (error: unknown) => {
       fail(error, field, slots, at, above, isNullable, run);
       end(run);
@@ -99,7 +98,7 @@ export function end(run: Run): void {
 }
 
 /** Tells an error, and makes null what has to be: the value itself, or what above it may be. */
-export function fail(
+function fail(
   error: unknown,
   field: FieldSite,
   slots: Slots,

@@ -1,5 +1,5 @@
 import type { FieldNode, GraphQLError, GraphQLObjectType, GraphQLSchema } from "graphql";
-import type { IsSelected, Prefetch, SelectionNeeds, Variables } from "../field-source.ts";
+import type { IsSelected, SelectionNeeds, Variables } from "../field-source.ts";
 import type { Meter } from "../meter.ts";
 
 /** What is selected on one object type at one place of a document. */
@@ -33,7 +33,7 @@ export interface PlannedField extends FieldSite {
 }
 
 /** What a resolver is given in the place of `info`: the schema for introspection, and what is selected below for reads ahead. */
-export interface Selected {
+interface Selected {
   readonly schema: GraphQLSchema;
   readonly isSelected: IsSelected;
 }
@@ -72,5 +72,3 @@ export interface Compilation {
   /** What is selected on a type below a field. Compiled when it is first met, and kept. */
   readonly selectionOf: (type: GraphQLObjectType, nodes: readonly FieldNode[]) => Selection;
 }
-
-export type { Prefetch };
