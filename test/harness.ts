@@ -7,6 +7,7 @@ import { onTestFinished } from "vitest";
 import { readConfig } from "../src/config.ts";
 import { type Demo, type DemoOptions, startDemo } from "../src/demo/service.ts";
 import { createGateway } from "../src/gateway.ts";
+import type { Planner } from "../src/engine/plan/plan.ts";
 import { NO_DEADLINES } from "./patience.ts";
 
 /** What a GraphQL server answers, as a client reads it. */
@@ -34,6 +35,7 @@ interface GatewayOptions {
   /** Settings by their variables. */
   readonly env?: Record<string, string>;
   readonly lookAhead?: boolean;
+  readonly planner?: Planner;
   /** The token that GraphiQL offers. */
   readonly exampleToken?: string;
 }
