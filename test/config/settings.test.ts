@@ -1,13 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { ConfigError, readConfig, SETTINGS } from "../../src/config.ts";
 import { findMisspelled } from "../../src/config/misspelled.ts";
-import { type Answer, listen, startFake, startGateway } from "../harness.ts";
-import { NO_DEADLINES, PATIENT } from "../patience.ts";
+import { startFake } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { listen } from "../support/listen.ts";
+import { NO_DEADLINES, PATIENT } from "../support/patience.ts";
 
 /** For each variable texts that it does not take. */
 const WRONG: Readonly<Record<string, readonly string[]>> = {

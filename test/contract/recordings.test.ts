@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { endpoints } from "../../src/rest/api/endpoints.ts";
 import type { Reader } from "../../src/rest/api/reader.ts";
-import { lineOf, readRecording, RECORDINGS } from "../harness-replay.ts";
+import { lineOf, readRecording, RECORDINGS } from "../support/replay.ts";
 
 /**
  * What a decoded value must be, worked out from the JSON that was recorded. The casts to `never` below hand it whatever

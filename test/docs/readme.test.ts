@@ -4,7 +4,7 @@ import { isEnumType } from "graphql";
 import { expect, test } from "vitest";
 import { SETTINGS } from "../../src/config.ts";
 import { schema } from "../../src/graphql/schema.ts";
-import { callsOf, startDemoGateway } from "../harness.ts";
+import { callsOf, startDemoGateway } from "../support/demo-gateway.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const readme = readFileSync(new URL("README.md", ROOT), "utf8");

@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Experiments } from "../../src/rest/api/records.ts";
-import { type Answer, startFake, startGateway } from "../harness.ts";
+import { startFake } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
 

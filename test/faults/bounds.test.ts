@@ -2,7 +2,10 @@ import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { getIntrospectionQuery, type IntrospectionOptions } from "graphql";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { listen, startDemoGateway, startFake, startGateway } from "../harness.ts";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { listen } from "../support/listen.ts";
 
 const times = (count: number, part: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => part(index)).join(" ");

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { coveringRows, productOf } from "../harness-covering.ts";
+import { coveringRows, productOf } from "../support/covering-rows.ts";
 import {
   CONNECTIONS,
   CUTS,
@@ -13,9 +13,9 @@ import {
   startRawService,
   type Wire,
   wireOf,
-} from "../harness-framing.ts";
-import { type GatewayProcess, startGatewayProcess } from "../harness-process.ts";
-import { begin, readFast, READERS, readSlowly, type Received, type Wish } from "../harness-readers.ts";
+} from "../support/framing.ts";
+import { type GatewayProcess, startGatewayProcess } from "../support/gateway-process.ts";
+import { begin, READERS, readFast, readSlowly, type Received, type Wish } from "../support/readers.ts";
 
 /** The default run covers each pair of values; this one all their combinations. */
 const isFull = process.env["FULL"] !== undefined && process.env["FULL"] !== "";

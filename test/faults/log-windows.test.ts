@@ -3,7 +3,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { readWindow, type WindowRequest } from "../../src/rest/session/log-window.ts";
-import { type Answer, startFake, startGateway } from "../harness.ts";
+import { startFake } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
 
 interface Window {
   readonly text: string;

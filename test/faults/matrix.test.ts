@@ -1,11 +1,10 @@
 import dns from "node:dns";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { type Answer, type Gateway, type Seen, startGateway, type Told } from "../harness.ts";
+import type { Seen, Told } from "../support/fake.ts";
+import { type Fault, type FaultServer, startFaultServer } from "../support/fault-server.ts";
 import {
   bombOf,
-  type Fault,
-  type FaultServer,
   flood,
   garble,
   hang,
@@ -15,11 +14,11 @@ import {
   reset,
   resetMidBody,
   say,
-  startCounter,
-  startFaultServer,
   trickle,
-} from "../harness-faults.ts";
-import { withDeadline } from "../patience.ts";
+} from "../support/faults.ts";
+import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
+import { withDeadline } from "../support/patience.ts";
+import { startCounter } from "../support/silent-ports.ts";
 
 const TOKEN = "c4nary.T0ken";
 const OUTPUTS = "outputs";

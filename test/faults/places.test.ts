@@ -4,11 +4,13 @@ import { connect } from "node:net";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { type Answer, type Gateway, listen, startFake, startGateway } from "../harness.ts";
-import { bombOf } from "../harness-faults.ts";
-import { type RawExchange, type RawService, startRawService, wireOf } from "../harness-framing.ts";
-import { type GatewayProcess, startGatewayProcess } from "../harness-process.ts";
-import { begin, readFast, readOn } from "../harness-readers.ts";
+import { startFake } from "../support/fake.ts";
+import { bombOf } from "../support/faults.ts";
+import { type RawExchange, type RawService, startRawService, wireOf } from "../support/framing.ts";
+import { type GatewayProcess, startGatewayProcess } from "../support/gateway-process.ts";
+import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
+import { listen } from "../support/listen.ts";
+import { begin, readFast, readOn } from "../support/readers.ts";
 
 const RECORD = { id: 42, last_status: "running" };
 const READ = `{ experiment(id: "ada.mnist.42") { status } }`;

@@ -1,18 +1,11 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { cases } from "../cases.ts";
-import { type Answer, type Seen, startGateway, type Told } from "../harness.ts";
-import {
-  type Fault,
-  hang,
-  oneOf,
-  reset,
-  say,
-  startDeaf,
-  startFaultServer,
-  type Trouble,
-  withProbability,
-} from "../harness-faults.ts";
-import { PATIENT, withDeadline } from "../patience.ts";
+import { cases } from "../support/cases.ts";
+import type { Seen, Told } from "../support/fake.ts";
+import { type Fault, startFaultServer, type Trouble, withProbability } from "../support/fault-server.ts";
+import { hang, oneOf, reset, say } from "../support/faults.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { PATIENT, withDeadline } from "../support/patience.ts";
+import { startDeaf } from "../support/silent-ports.ts";
 
 const record = ({ path, method }: Seen): Told | undefined => {
   const id = /\/(?:experiments|jobs|builds)\/(\d+)\//.exec(path)?.[1];

@@ -1,8 +1,12 @@
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { cases } from "../cases.ts";
-import { type Answer, listen, startFake, startGateway, startRecords } from "../harness.ts";
-import { bombOf, flood, reset, say, startCounter, startFaultServer } from "../harness-faults.ts";
+import { cases } from "../support/cases.ts";
+import { startFake, startRecords } from "../support/fake.ts";
+import { startFaultServer } from "../support/fault-server.ts";
+import { bombOf, flood, reset, say } from "../support/faults.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { listen } from "../support/listen.ts";
+import { startCounter } from "../support/silent-ports.ts";
 
 const ASK = `{ experiment(id: "ada.mnist.42") { status } }`;
 const RUNNING = { data: { experiment: { status: "RUNNING" } } };

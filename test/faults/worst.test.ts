@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { startDemo } from "../../src/demo/service.ts";
-import { tokenOf } from "../harness.ts";
-import { startWatched } from "../harness-watched.ts";
-import { costlyOperation } from "../worst-operations.ts";
+import { costlyOperation } from "../support/costly-operations.ts";
+import { tokenOf } from "../support/demo-gateway.ts";
+import { startWatched } from "../support/watched-process.ts";
 
 /** A gateway in a process of its own, in front of the demo. */
 async function start() {

@@ -1,6 +1,6 @@
 import { auditServer } from "graphql-http";
 import { expect, test } from "vitest";
-import { startDemoGateway } from "../harness.ts";
+import { startDemoGateway } from "../support/demo-gateway.ts";
 
 test("all 61 audits of GraphQL over HTTP are ok, at the settings it comes with", async () => {
   const { url } = await startDemoGateway({ env: { MAX_ROOT_FIELDS: "", MAX_ALIASES: "" } });

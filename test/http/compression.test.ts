@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { type IncomingMessage, request } from "node:http";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { startFake, startGateway } from "../harness.ts";
-import { readOn } from "../harness-readers.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { readOn } from "../support/readers.ts";
 
 const LONG = "x".repeat(20_000);
 const QUERY = `{ experiment(id: "ada.mnist.42") { description } }`;

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Answer, startDemoGateway } from "../harness.ts";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+import type { Answer } from "../support/gateway.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 

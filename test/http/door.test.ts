@@ -4,7 +4,10 @@ import pino from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { createGateway } from "../../src/gateway.ts";
-import { listen, startDemoGateway, startFake, startGateway } from "../harness.ts";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { listen } from "../support/listen.ts";
 
 /** The limits as they come, which the harness widens. */
 const AS_IT_COMES = { MAX_ROOT_FIELDS: "", MAX_ALIASES: "" };

@@ -1,17 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startDemo } from "../../src/demo/service.ts";
-import {
-  type Answer,
-  callsOf,
-  startFake,
-  startGateway,
-  startRecords,
-  type Told,
-  tokenOf,
-} from "../harness.ts";
-import { operation, VARIABLES, withoutPorts } from "../random-operations.ts";
-import { cases } from "../cases.ts";
+import { cases } from "../support/cases.ts";
+import { callsOf, tokenOf } from "../support/demo-gateway.ts";
+import { startFake, startRecords, type Told } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { operation, VARIABLES, withoutPorts } from "../support/random-operations.ts";
 
 const upTo = (last: number) => Array.from({ length: last }, (_, index) => `${index + 1}`);
 

@@ -1,7 +1,9 @@
 import { expect, onTestFinished, test } from "vitest";
 import { startDemo } from "../../src/demo/service.ts";
-import { type BulkActionsMutationVariables, BulkActionsDocument } from "../generated/graphql.ts";
-import { startDemoGateway, startFake, startGateway, tokenOf } from "../harness.ts";
+import { BulkActionsDocument, type BulkActionsMutationVariables } from "../generated/graphql.ts";
+import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
 
 const variables: BulkActionsMutationVariables = {
   a: "ada.mnist.42",

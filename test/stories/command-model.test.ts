@@ -8,9 +8,10 @@ import { readConfig } from "../../src/config.ts";
 import { measure } from "../../src/demo/curves.ts";
 import { startDemo } from "../../src/demo/service.ts";
 import { createGateway } from "../../src/gateway.ts";
-import { cases } from "../cases.ts";
-import { type Answer, tokenOf } from "../harness.ts";
-import { NO_DEADLINES } from "../patience.ts";
+import { cases } from "../support/cases.ts";
+import { tokenOf } from "../support/demo-gateway.ts";
+import type { Answer } from "../support/gateway.ts";
+import { NO_DEADLINES } from "../support/patience.ts";
 
 type Values = readonly { readonly name: string; readonly value: number }[];
 

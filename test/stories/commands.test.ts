@@ -6,17 +6,12 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { schema } from "../../src/graphql/schema.ts";
 import { AdministrationDocument, RestartDocument } from "../generated/graphql.ts";
-import {
-  type Answer,
-  listen,
-  type Seen,
-  startDemoGateway,
-  startFake,
-  startGateway,
-  type Told,
-} from "../harness.ts";
-import { readRecording } from "../harness-replay.ts";
-import { withDeadline } from "../patience.ts";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+import { type Seen, startFake, type Told } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { listen } from "../support/listen.ts";
+import { withDeadline } from "../support/patience.ts";
+import { readRecording } from "../support/replay.ts";
 
 const E = "{u}/{p}/experiments";
 const J = "{u}/{p}/jobs";

@@ -4,8 +4,10 @@ import pino from "pino";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { createGateway } from "../../src/gateway.ts";
-import { type Answer, listen, startFake, startGateway, startRecords, type Told } from "../harness.ts";
-import { NO_DEADLINES, withDeadline } from "../patience.ts";
+import { startFake, startRecords, type Told } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { listen } from "../support/listen.ts";
+import { NO_DEADLINES, withDeadline } from "../support/patience.ts";
 
 const ASK = `{ experiment(id: "ada.mnist.42") { status } }`;
 const PATH = "/api/v1/ada/mnist/experiments/42/";

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { startDemoGateway, startFake, startGateway } from "../harness.ts";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
 
 const idOf = (kind: string, ...segments: string[]) =>
   Buffer.from(`${kind}:${segments.join("/")}`).toString("base64url");

@@ -2,7 +2,10 @@ import { print } from "graphql";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Demo, startDemo } from "../../src/demo/service.ts";
 import { GroupGraphDocument, type GroupGraphQuery } from "../generated/graphql.ts";
-import { type Answer, callsOf, listen, startFake, startGateway, type Told, tokenOf } from "../harness.ts";
+import { callsOf, tokenOf } from "../support/demo-gateway.ts";
+import { startFake, type Told } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { listen } from "../support/listen.ts";
 
 type Profile = "polyaxon-0.2" | "polyaxon-0.4";
 const WIDE = { id: "ada.mnist.1" };

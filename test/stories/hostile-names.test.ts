@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cases, everyNth } from "../cases.ts";
-import { type Answer, startFake, startGateway } from "../harness.ts";
+import { cases, everyNth } from "../support/cases.ts";
+import { startFake } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
 
 const idOf = (text: string) => Buffer.from(text).toString("base64url");
 

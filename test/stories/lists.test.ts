@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ConfigError, readConfig } from "../../src/config.ts";
-import { cases } from "../cases.ts";
-import { type Answer, startDemoGateway, startFake, startGateway, tokenOf } from "../harness.ts";
+import { cases } from "../support/cases.ts";
+import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
+import { startFake } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
 
 type Profile = "document" | "polyaxon-0.2" | "polyaxon-0.4";
 const POLYAXON: readonly Profile[] = ["polyaxon-0.2", "polyaxon-0.4"];

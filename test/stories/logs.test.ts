@@ -4,9 +4,11 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readWindow } from "../../src/rest/session/log-window.ts";
-import { cases } from "../cases.ts";
-import { type Answer, type Gateway, listen, startFake, startGateway, startRecords } from "../harness.ts";
-import { withDeadline } from "../patience.ts";
+import { cases } from "../support/cases.ts";
+import { startFake, startRecords } from "../support/fake.ts";
+import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
+import { listen } from "../support/listen.ts";
+import { withDeadline } from "../support/patience.ts";
 
 interface Window {
   readonly text: string;

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { startDemo } from "../../src/demo/service.ts";
-import { cases } from "../cases.ts";
-import { callsOf, startGateway, tokenOf } from "../harness.ts";
-import { operation, VARIABLES, withoutPorts } from "../random-operations.ts";
+import { cases } from "../support/cases.ts";
+import { callsOf, tokenOf } from "../support/demo-gateway.ts";
+import { startGateway } from "../support/gateway.ts";
+import { operation, VARIABLES, withoutPorts } from "../support/random-operations.ts";
 
 /** Where a random operation begins. All of it is there: what is missing is told at another place without look-ahead. */
 const ROOTS: readonly (readonly [field: string, type: string])[] = [

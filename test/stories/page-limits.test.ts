@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type Answer, startFake, startGateway } from "../harness.ts";
+import { startFake } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
 
 interface Page {
   readonly nodes: readonly { readonly internalId: string }[];

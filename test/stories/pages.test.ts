@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cases } from "../cases.ts";
-import { type Answer, startFake, startGateway, startRecords, type Told } from "../harness.ts";
+import { cases } from "../support/cases.ts";
+import { startFake, startRecords, type Told } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
 
 interface Page {
   readonly nodes: readonly { readonly internalId: string }[];

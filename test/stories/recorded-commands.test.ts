@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { schema } from "../../src/graphql/schema.ts";
-import { type Answer, startFake, startGateway, type Told } from "../harness.ts";
-import { type Line, readRecording } from "../harness-replay.ts";
+import { startFake, type Told } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { type Line, readRecording } from "../support/replay.ts";
 
 /** A recorded command has a body as well. */
 interface Recorded extends Line {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type Answer, startFake, startGateway } from "../harness.ts";
-import { type Line, lineOf, plain, readRecording, startReplay } from "../harness-replay.ts";
+import { startFake } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { type Line, lineOf, plain, readRecording, startReplay } from "../support/replay.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 

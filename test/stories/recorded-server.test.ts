@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Answer, startGateway, startRecords } from "../harness.ts";
-import { type Line, lineOf, readRecording, startReplay } from "../harness-replay.ts";
+import { startRecords } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { type Line, lineOf, readRecording, startReplay } from "../support/replay.ts";
 
 const reads = readRecording("0.2.0-reads");
 const writes = readRecording("0.2.0-writes");

@@ -1,8 +1,10 @@
 import { expect, onTestFinished, test } from "vitest";
 import { startDemo } from "../../src/demo/service.ts";
 import { ExperimentPageDocument, NestedRunGraphDocument } from "../generated/graphql.ts";
-import { startDemoGateway, startGateway, startRecords, tokenOf } from "../harness.ts";
-import { startRounds } from "../harness-rounds.ts";
+import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
+import { startRecords } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { startRounds } from "../support/rounds.ts";
 
 const E42 = "ada/mnist/experiments/42";
 

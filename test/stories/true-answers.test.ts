@@ -1,7 +1,9 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startDemo } from "../../src/demo/service.ts";
-import { startRounds } from "../harness-rounds.ts";
-import { type Answer, startFake, startGateway, startRecords, type Told, tokenOf } from "../harness.ts";
+import { tokenOf } from "../support/demo-gateway.ts";
+import { startFake, startRecords, type Told } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { startRounds } from "../support/rounds.ts";
 
 const idOf = (text: string) => Buffer.from(text).toString("base64url");
 

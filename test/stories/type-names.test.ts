@@ -1,9 +1,9 @@
 import { parse, validate } from "graphql";
 import { expect, test } from "vitest";
-import { signInOperation, tabsOf } from "../../src/http/graphiql/tabs.ts";
-import { schema, schemaFor } from "../../src/graphql/schema.ts";
 import { createTypeNames, type Renames } from "../../src/graphql/core/type-names.ts";
-import { startDemoGateway } from "../harness.ts";
+import { schema, schemaFor } from "../../src/graphql/schema.ts";
+import { signInOperation, tabsOf } from "../../src/http/graphiql/tabs.ts";
+import { startDemoGateway } from "../support/demo-gateway.ts";
 
 const RELAY = { Node: "ClusterNode", Entity: "Node" };
 const env = { TYPE_NAMES: "Node=ClusterNode, Entity=Node" };

@@ -7,7 +7,7 @@ import {
   isLeafType,
   isObjectType,
 } from "graphql";
-import { schema } from "../src/graphql/schema.ts";
+import { schema } from "../../src/graphql/schema.ts";
 
 /** What random operations are made of. */
 interface Material {

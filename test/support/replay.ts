@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { startFake, type Told } from "./harness.ts";
+import { startFake, type Told } from "./fake.ts";
 
 /** One recorded exchange; `test/recordings/README.md` explains the keys. */
 export interface Line {
@@ -20,7 +20,7 @@ export const RECORDINGS = ["0.2.0-reads", "0.2.0-writes", "0.2.0-downloads", "0.
 
 /** The lines of one file of `test/recordings`, in its order. */
 export const readRecording = (name: (typeof RECORDINGS)[number]): readonly Line[] =>
-  readFileSync(new URL(`recordings/${name}.jsonl`, import.meta.url), "utf8")
+  readFileSync(new URL(`../recordings/${name}.jsonl`, import.meta.url), "utf8")
     .split("\n")
     .filter((line) => line !== "")
     // The files are ours and never change.

@@ -2,8 +2,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import pino from "pino";
-import { readConfig } from "../src/config.ts";
-import { createGateway } from "../src/gateway.ts";
+import { readConfig } from "../../src/config.ts";
+import { createGateway } from "../../src/gateway.ts";
 
 /** What the process was like since it was last asked. */
 export interface Condition {

@@ -1,8 +1,8 @@
 import { createGatewayRuntime, type GatewayConfigSupergraph } from "@graphql-hive/gateway";
 import { unifiedGraphHandler } from "@graphql-hive/router-runtime";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { listen } from "../../../test/harness.ts";
-import { FORWARDED, type StartRouter, startGraph } from "./graph.ts";
+import { listen } from "../../../test/support/listen.ts";
+import { FORWARDED, startGraph, type StartRouter } from "./graph.ts";
 import { codesOf, tellStories } from "./stories.ts";
 
 const startHive =

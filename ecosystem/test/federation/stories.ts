@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Answer } from "../../../test/harness.ts";
-import { type StartRouter, startGraph } from "./graph.ts";
+import type { Answer } from "../../../test/support/gateway.ts";
+import { startGraph, type StartRouter } from "./graph.ts";
 import { globalId, type ModelRow, startJobBoard } from "./subgraphs.ts";
 
 const MODELS: readonly ModelRow[] = [

@@ -4,7 +4,7 @@ import { startStandaloneServer } from "@apollo/server/standalone";
 import { buildSubgraphSchema } from "@apollo/subgraph";
 import { parse } from "graphql";
 import { onTestFinished } from "vitest";
-import { startDemoGateway } from "../../../test/harness.ts";
+import { startDemoGateway } from "../../../test/support/demo-gateway.ts";
 
 /** A subgraph as routers are told of it. */
 export interface Subgraph {
