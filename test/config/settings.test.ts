@@ -8,6 +8,7 @@ import { ConfigError, readConfig, SETTINGS } from "../../src/config.ts";
 import { findMisspelled } from "../../src/config/misspelled.ts";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
 import { NO_DEADLINES, PATIENT } from "../support/patience.ts";
 
@@ -529,7 +530,7 @@ describe("the gateway as a process", () => {
     });
     const gateway = start({ PORT: "0", UPSTREAM_URL: service });
     const [, url = ""] = await gateway.printed(READY);
-    const id = Buffer.from("Experiment:ada/mnist/42").toString("base64url");
+    const id = globalId("Experiment:ada/mnist/42");
     /** Opens a download and gives its reader, which has read the first bytes. */
     const openLog = async (signal: AbortSignal) => {
       const response = await fetch(new URL(`/downloads/${id}/logs`, url), {

@@ -15,6 +15,7 @@ import {
   wireOf,
 } from "../support/framing.ts";
 import { type GatewayProcess, startGatewayProcess } from "../support/gateway-process.ts";
+import { globalId } from "../support/ids.ts";
 import { begin, READERS, readFast, readSlowly, type Received, type Wish } from "../support/readers.ts";
 
 /** The default run covers each pair of values; this one all their combinations. */
@@ -39,7 +40,6 @@ interface Operation {
 }
 
 const graphql = (query: string): Wish => ({ path: "/graphql", graphql: query });
-const idOf = (text: string) => Buffer.from(text).toString("base64url");
 const parsed = ({ body }: Received) =>
   JSON.parse(body.toString()) as {
     readonly data?: { readonly it: Record<string, unknown> | null } | null;
@@ -72,13 +72,13 @@ const OPERATIONS = {
     found: inLog,
   },
   "log download": {
-    wish: { path: `/downloads/${idOf(`Experiment:ada/mnist/${RECORD}`)}/logs` },
+    wish: { path: `/downloads/${globalId(`Experiment:ada/mnist/${RECORD}`)}/logs` },
     bodyOf: linesOf,
     expected: linesOf,
     found: ({ body }) => body.toString(),
   },
   "outputs download": {
-    wish: { path: `/downloads/${idOf(`Experiment:ada/mnist/${RECORD}`)}/outputs` },
+    wish: { path: `/downloads/${globalId(`Experiment:ada/mnist/${RECORD}`)}/outputs` },
     bodyOf: asIs,
     expected: asIs,
     found: ({ body }) => body.toString(),

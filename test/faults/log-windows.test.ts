@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { readWindow, type WindowRequest } from "../../src/rest/session/log-window.ts";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { opaque } from "../support/ids.ts";
 
 interface Window {
   readonly text: string;
@@ -39,7 +40,7 @@ async function startLog(text: string) {
   };
 }
 
-const cursorAt = (byte: number | string) => Buffer.from(`byte:${byte}`).toString("base64url");
+const cursorAt = (byte: number | string) => opaque(`byte:${byte}`);
 
 describe("the cursor of a log", () => {
   test.each([4, 5, 1_000, 999_999_999_999_999])(

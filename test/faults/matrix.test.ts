@@ -17,6 +17,7 @@ import {
   trickle,
 } from "../support/faults.ts";
 import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 import { withDeadline } from "../support/patience.ts";
 import { startCounter } from "../support/silent-ports.ts";
 
@@ -125,7 +126,7 @@ const GRAPHQL: Readonly<Record<Exclude<Operation, "download">, GraphQLOperation>
 };
 
 const DOWNLOAD_ROUTE = /^GET .*42\/outputs$/;
-const DOWNLOAD = `/downloads/${Buffer.from("Experiment:ada/mnist/42").toString("base64url")}/outputs`;
+const DOWNLOAD = `/downloads/${globalId("Experiment:ada/mnist/42")}/outputs`;
 
 /** What came of an operation: a code, or how it went well. */
 interface Outcome {

@@ -9,13 +9,14 @@ import { bombOf } from "../support/faults.ts";
 import { type RawExchange, type RawService, startRawService, wireOf } from "../support/framing.ts";
 import { type GatewayProcess, startGatewayProcess } from "../support/gateway-process.ts";
 import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
 import { begin, readFast, readOn } from "../support/readers.ts";
 
 const RECORD = { id: 42, last_status: "running" };
 const READ = `{ experiment(id: "ada.mnist.42") { status } }`;
 const RUNNING = { data: { experiment: { status: "RUNNING" } } };
-const EXPERIMENT = Buffer.from("Experiment:ada/mnist/42").toString("base64url");
+const EXPERIMENT = globalId("Experiment:ada/mnist/42");
 const OUTPUTS = `/downloads/${EXPERIMENT}/outputs`;
 
 /** How long something that must come about is waited for. */
@@ -443,9 +444,8 @@ describe("callers who leave", () => {
 });
 
 describe("what one caller asks for changes nothing for another", () => {
-  const id = (text: string) => Buffer.from(text).toString("base64url");
   const entitiesOf = (...names: readonly string[]) =>
-    `{ entities(ids: ${JSON.stringify(names.map(id))}) { ... on Run { rawStatus } } }`;
+    `{ entities(ids: ${JSON.stringify(names.map(globalId))}) { ... on Run { rawStatus } } }`;
   const KINDS = { Experiment: "experiments", Job: "jobs", BuildJob: "builds", Group: "groups" };
   const LONG_ID = "999999999999999999";
 

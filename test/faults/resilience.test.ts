@@ -4,6 +4,7 @@ import type { Seen, Told } from "../support/fake.ts";
 import { type Fault, startFaultServer, type Trouble, withProbability } from "../support/fault-server.ts";
 import { hang, oneOf, reset, say } from "../support/faults.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 import { PATIENT, withDeadline } from "../support/patience.ts";
 import { startDeaf } from "../support/silent-ports.ts";
 
@@ -408,7 +409,7 @@ describe("when the service is busy", () => {
       response.writeHead(200).write("half");
       release.push(() => response.end());
     });
-    const id = Buffer.from("Experiment:ada/mnist/42").toString("base64url");
+    const id = globalId("Experiment:ada/mnist/42");
     const response = await fetch(`${gateway.url}/downloads/${id}/outputs`, {
       headers: { authorization: "token t0ken" },
     });

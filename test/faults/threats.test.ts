@@ -5,6 +5,7 @@ import { startFake, startRecords } from "../support/fake.ts";
 import { startFaultServer } from "../support/fault-server.ts";
 import { bombOf, flood, reset, say } from "../support/faults.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
 import { startCounter } from "../support/silent-ports.ts";
 
@@ -114,7 +115,7 @@ describe("the service cannot send the gateway elsewhere", () => {
       for (const query of [ASK, command]) {
         expect(codesOf((await ask(query)) as Answer<unknown>)).toEqual(["UPSTREAM_BAD_RESPONSE"]);
       }
-      const id = Buffer.from("Experiment:ada/mnist/42").toString("base64url");
+      const id = globalId("Experiment:ada/mnist/42");
       const headers = { authorization: "token t0ken" };
       const download = await fetch(`${url}/downloads/${id}/outputs`, { headers, redirect: "manual" });
       expect([download.status, download.headers.get("location")]).toEqual([502, null]);

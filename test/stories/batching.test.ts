@@ -5,6 +5,7 @@ import { cases } from "../support/cases.ts";
 import { callsOf, tokenOf } from "../support/demo-gateway.ts";
 import { startFake, startRecords, type Told } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 import { operation, VARIABLES, withoutPorts } from "../support/random-operations.ts";
 
 const upTo = (last: number) => Array.from({ length: last }, (_, index) => `${index + 1}`);
@@ -355,7 +356,6 @@ test("entities are found by their ids, those of a kind and project together, in 
     token: tokenOf(demo, "grace"),
     env: { UPSTREAM_PROFILE: "polyaxon-0.4" },
   });
-  const id = (text: string) => Buffer.from(text).toString("base64url");
   const names = [
     "Experiment:ada/mnist/42",
     "Job:ada/mnist/1",
@@ -369,7 +369,7 @@ test("entities are found by their ids, those of a kind and project together, in 
   ];
   const answer = await gateway.ask<{ entities: readonly unknown[] }, object>(
     `query ($ids: [ID!]!) { entities(ids: $ids) { ... on Run { uniqueName rawStatus } } }`,
-    { ids: names.map(id) },
+    { ids: names.map(globalId) },
   );
   expect(answer.data.entities).toEqual([
     { uniqueName: "ada.mnist.42", rawStatus: "succeeded" },
@@ -627,8 +627,7 @@ describe("callers", () => {
   });
 });
 
-const id = (text: string) => Buffer.from(text).toString("base64url");
-const entities = (...names: readonly string[]) => `entities(ids: ${JSON.stringify(names.map(id))})`;
+const entities = (...names: readonly string[]) => `entities(ids: ${JSON.stringify(names.map(globalId))})`;
 
 const MATERIAL = {
   roots: [

@@ -4,6 +4,7 @@ import { BulkActionsDocument, type BulkActionsMutationVariables } from "../gener
 import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 
 const variables: BulkActionsMutationVariables = {
   a: "ada.mnist.42",
@@ -12,11 +13,10 @@ const variables: BulkActionsMutationVariables = {
   note: "The best so far",
 };
 
-const globalId = (kind: string, segments: string) => Buffer.from(`${kind}:${segments}`).toString("base64url");
 const ids = {
-  experiment: globalId("Experiment", "ada/mnist/42"),
-  job: globalId("Job", "ada/mnist/2"),
-  group: globalId("Group", "ada/mnist/2"),
+  experiment: globalId("Experiment:ada/mnist/42"),
+  job: globalId("Job:ada/mnist/2"),
+  group: globalId("Group:ada/mnist/2"),
 };
 
 /** The requests of the whole operation in the order of their arrival. */
@@ -50,7 +50,7 @@ const done = {
   board: { group: { id: ids.group, hasTensorboard: true } },
   clean: {
     deletedId: ids.group,
-    project: { id: globalId("Project", "ada/mnist"), uniqueName: "ada.mnist" },
+    project: { id: globalId("Project:ada/mnist"), uniqueName: "ada.mnist" },
   },
 };
 

@@ -9,6 +9,7 @@ import { AdministrationDocument, RestartDocument } from "../generated/graphql.ts
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { type Seen, startFake, type Told } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
 import { withDeadline } from "../support/patience.ts";
 import { readRecording } from "../support/replay.ts";
@@ -150,13 +151,11 @@ const kindOf = (command: Command) => /(?:Experiment|BuildJob|Job|Group)/.exec(na
 const fieldOf = (command: Command) =>
   (kindOf(command) ?? "user").replace(/^./, (letter) => letter.toLowerCase());
 
-const globalId = (kind: string, segments: string) => Buffer.from(`${kind}:${segments}`).toString("base64url");
-
 /** The global id of the record that a command of the table names. */
 function idOf(command: Command): string {
   const [, , path] = command;
   const [owner, project, , id] = path.split("/");
-  return globalId(kindOf(command) ?? "", `${owner}/${project}/${id}`);
+  return globalId(`${kindOf(command) ?? ""}:${owner}/${project}/${id}`);
 }
 
 const onWire = ({ method, path }: Pick<Seen, "method" | "path">) =>
@@ -265,17 +264,17 @@ function addressOf(command: Command) {
   if (name === "deleteUser") {
     return {
       selection: "{ deletedId deletedUsername }",
-      told: { deletedId: globalId("User", "linus"), deletedUsername: "linus" },
+      told: { deletedId: globalId("User:linus"), deletedUsername: "linus" },
     };
   }
   if (kind === null) {
     return {
       selection: "{ user { __typename id username } }",
-      told: { user: { __typename: "User", id: globalId("User", "linus"), username: "linus" } },
+      told: { user: { __typename: "User", id: globalId("User:linus"), username: "linus" } },
     };
   }
   const project = {
-    id: globalId("Project", "ada/mnist"),
+    id: globalId("Project:ada/mnist"),
     uniqueName: "ada.mnist",
     owner: { username: "ada" },
   };
@@ -412,7 +411,7 @@ describe("what is selected beyond the address is read once, after the command", 
         } }`,
       );
     const metric = {
-      id: globalId("MetricRecord", "ada/mnist/3/9"),
+      id: globalId("MetricRecord:ada/mnist/3/9"),
       internalId: "9",
       createdAt: "2026-02-01T10:00:00+01:00",
       values: [{ name: "loss", value: 0.5 }],
@@ -543,7 +542,7 @@ describe("a record that cannot be read after its command is one error, and what 
         done: {
           known: { internalId: "77" },
           experiment: { isClone: null },
-          source: { id: globalId("Experiment", "ada/mnist/3") },
+          source: { id: globalId("Experiment:ada/mnist/3") },
         },
       },
       errors: [crashed("done.experiment.isClone", "{owner}/{project}/experiments/{id}/")],
@@ -619,12 +618,12 @@ describe("a clone", () => {
           source { id internalId }
         }
       }`);
-      const source = { id: globalId("Experiment", "ada/mnist/3") };
+      const source = { id: globalId("Experiment:ada/mnist/3") };
       expect(answer).toEqual({
         data: {
           done: {
             experiment: {
-              id: globalId("Experiment", "ada/mnist/61"),
+              id: globalId("Experiment:ada/mnist/61"),
               internalId: "61",
               uniqueName: "ada.mnist.61",
               uuid: reduced.uuid,
@@ -693,10 +692,10 @@ describe("a clone", () => {
       data: {
         resumeExperiment: {
           experiment: {
-            id: globalId("Experiment", "ada/mnist/61"),
+            id: globalId("Experiment:ada/mnist/61"),
             uniqueName: "ada.mnist.2.61",
-            experimentGroup: { id: globalId("Group", "ada/mnist/2") },
-            original: { id: globalId("Experiment", "ada/mnist/3"), uniqueName: "ada.mnist.2.3" },
+            experimentGroup: { id: globalId("Group:ada/mnist/2") },
+            original: { id: globalId("Experiment:ada/mnist/3"), uniqueName: "ada.mnist.2.3" },
           },
           source: { internalId: "3" },
         },
@@ -719,11 +718,11 @@ describe("a clone", () => {
         data: {
           done: {
             job: {
-              id: globalId("Job", "ada/mnist/61"),
+              id: globalId("Job:ada/mnist/61"),
               uniqueName: "ada.mnist.jobs.61",
               status: "CREATED",
             },
-            source: { id: globalId("Job", "ada/mnist/5"), uniqueName: "ada.mnist.jobs.5" },
+            source: { id: globalId("Job:ada/mnist/5"), uniqueName: "ada.mnist.jobs.5" },
           },
         },
       });
@@ -750,7 +749,7 @@ describe("a clone", () => {
     const { ask, demo } = await startDemoGateway();
     const { data, errors } = await ask(RestartDocument, { id: "ada.mnist.42" });
     expect(errors).toBeUndefined();
-    const of = (id: number) => globalId("Experiment", `ada/mnist/${id}`);
+    const of = (id: number) => globalId(`Experiment:ada/mnist/${id}`);
     expect(data).toEqual({
       restartExperiment: {
         experiment: {
@@ -842,22 +841,22 @@ describe("an update", () => {
 describe("an id that does not name a record of the mutation's kind is BAD_USER_INPUT and sends nothing", () => {
   const aimed = commands.filter((command) => kindOf(command));
   const ids = {
-    Experiment: globalId("Experiment", "ada/mnist/3"),
-    Job: globalId("Job", "ada/mnist/5"),
-    BuildJob: globalId("BuildJob", "ada/mnist/7"),
-    Group: globalId("Group", "ada/mnist/2"),
-    ExperimentJob: globalId("ExperimentJob", "ada/mnist/3/1"),
-    Project: globalId("Project", "ada/mnist"),
-    User: globalId("User", "ada"),
+    Experiment: globalId("Experiment:ada/mnist/3"),
+    Job: globalId("Job:ada/mnist/5"),
+    BuildJob: globalId("BuildJob:ada/mnist/7"),
+    Group: globalId("Group:ada/mnist/2"),
+    ExperimentJob: globalId("ExperimentJob:ada/mnist/3/1"),
+    Project: globalId("Project:ada/mnist"),
+    User: globalId("User:ada"),
   };
 
   test.each(aimed.map((command) => [nameOf(command), command] as const))("%s", async (_, command) => {
     const otherKinds = Object.entries(ids).flatMap(([kind, id]) => (kind === kindOf(command) ? [] : [id]));
     const wrong = [
       ...otherKinds,
-      globalId(kindOf(command) ?? "", "ada/mnist/../3"),
-      globalId(kindOf(command) ?? "", "ada/mnist/three"),
-      globalId("MetricRecord", "ada/mnist/3/9"),
+      globalId(`${kindOf(command) ?? ""}:ada/mnist/../3`),
+      globalId(`${kindOf(command) ?? ""}:ada/mnist/three`),
+      globalId("MetricRecord:ada/mnist/3/9"),
       ...(["Experiment", "Group"].includes(`${kindOf(command)}`)
         ? ["ada.mnist.jobs.5", "ada.mnist.builds.7"]
         : ["ada.mnist.3"]),
@@ -1027,7 +1026,7 @@ describe("the fields of one request", () => {
       data: {
         a: { experiment: { description: "after 1" } },
         b: { experiment: { description: "after 2" } },
-        c: { experiment: { id: globalId("Experiment", "ada/mnist/3") } },
+        c: { experiment: { id: globalId("Experiment:ada/mnist/3") } },
         d: { source: { description: "after 4" } },
         e: { experiment: { description: "after 5" } },
       },
@@ -1455,7 +1454,7 @@ describe("login", () => {
           login: {
             token: "n3w",
             user: {
-              id: globalId("User", "ada"),
+              id: globalId("User:ada"),
               username: "ada",
               email: "ada@example.com",
               isSuperuser: true,
@@ -1667,7 +1666,7 @@ describe("the administration of users", () => {
       admin: "grace",
       leaver: "linus",
     });
-    const of = (username: string) => globalId("User", username);
+    const of = (username: string) => globalId(`User:${username}`);
     expect(answer).toEqual({
       data: {
         activateUser: { user: { id: of("margaret"), username: "margaret" } },

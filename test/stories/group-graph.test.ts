@@ -5,6 +5,7 @@ import { GroupGraphDocument, type GroupGraphQuery } from "../generated/graphql.t
 import { callsOf, tokenOf } from "../support/demo-gateway.ts";
 import { startFake, type Told } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
 
 type Profile = "polyaxon-0.2" | "polyaxon-0.4";
@@ -48,7 +49,7 @@ describe("the group graph: a search, its 24 runs, their builds, jobs and machine
 
     const { experiments, ...group } = data.group ?? {};
     expect(group).toEqual({
-      id: Buffer.from("Group:ada/mnist/1").toString("base64url"),
+      id: globalId("Group:ada/mnist/1"),
       uniqueName: "ada.mnist.1",
       status: "RUNNING",
       experimentCounts: { total: 24, running: 3, succeeded: 15, failed: 3 },
@@ -58,7 +59,7 @@ describe("the group graph: a search, its 24 runs, their builds, jobs and machine
       RUNS.map((id) => `ada.mnist.1.${id}`),
     );
     expect(experiments?.nodes[0]).toEqual({
-      id: Buffer.from("Experiment:ada/mnist/9").toString("base64url"),
+      id: globalId("Experiment:ada/mnist/9"),
       uniqueName: "ada.mnist.1.9",
       status: "SUCCEEDED",
       declarations: { lr: 0.001, dropout: 0.25, activation: "relu" },
@@ -67,7 +68,7 @@ describe("the group graph: a search, its 24 runs, their builds, jobs and machine
         { name: "loss", value: expect.any(Number) },
       ],
       buildJob: {
-        id: Buffer.from("BuildJob:ada/mnist/1").toString("base64url"),
+        id: globalId("BuildJob:ada/mnist/1"),
         uniqueName: "ada.mnist.builds.1",
         commit: expect.stringMatching(/^[0-9a-f]{40}$/),
       },
@@ -93,7 +94,7 @@ describe("the group graph: a search, its 24 runs, their builds, jobs and machine
     const { data, errors } = await ask<GroupGraphQuery, object>(BY_STATUS, WIDE);
     expect(errors).toBeUndefined();
     expect(data.group?.experiments?.nodes[0]?.buildJob).toEqual({
-      id: Buffer.from("BuildJob:ada/mnist/1").toString("base64url"),
+      id: globalId("BuildJob:ada/mnist/1"),
       uniqueName: "ada.mnist.builds.1",
       status: "SUCCEEDED",
     });

@@ -5,6 +5,7 @@ import { cases } from "../support/cases.ts";
 import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 
 type Profile = "document" | "polyaxon-0.2" | "polyaxon-0.4";
 const POLYAXON: readonly Profile[] = ["polyaxon-0.2", "polyaxon-0.4"];
@@ -560,7 +561,7 @@ describe("the rows of a list are partial records", () => {
 
 describe("projects", () => {
   const projectsOf = (username: string) =>
-    `{ entity(id: "${Buffer.from(`User:${username}`).toString("base64url")}") {
+    `{ entity(id: "${globalId(`User:${username}`)}") {
       ... on User { username projects { nodes { uniqueName name owner { username } } totalCount } }
     } }`;
 

@@ -7,6 +7,7 @@ import { readWindow } from "../../src/rest/session/log-window.ts";
 import { cases } from "../support/cases.ts";
 import { startFake, startRecords } from "../support/fake.ts";
 import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
+import { globalId, opaque } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
 import { withDeadline } from "../support/patience.ts";
 
@@ -395,7 +396,7 @@ describe("however the network cuts a log", () => {
 
 test("`after` beside `tailLines` is refused before anything is sent", async () => {
   const log = await startLog("one\n");
-  const after = Buffer.from("byte:0").toString("base64url");
+  const after = opaque("byte:0");
   expect(
     await log.ask(READ, { after, tailLines: 1 }, { headers: { "x-request-id": "story-1" } }),
   ).toMatchObject({
@@ -606,7 +607,6 @@ const RUN_CALLS = Object.keys(RUNS)
   .toSorted();
 type Urls = Record<"experiment" | "job" | "buildJob", { logsUrl: string; outputsUrl: string }>;
 
-const idOf = (text: string) => Buffer.from(text).toString("base64url");
 const EVERY_BYTE = Buffer.from(Array.from({ length: 70_000 }, (_, index) => index % 256));
 const HEADERS = { authorization: "token t0ken", "x-request-id": "story-1" };
 
@@ -614,7 +614,7 @@ describe("a download", () => {
   test("has a URL at the gateway, which costs no request beyond the run's own", async () => {
     const service = await startRecords(RUNS);
     const { ask, url } = await startGateway({ upstream: service });
-    const at = (name: string, what: string) => `${url}/downloads/${idOf(name)}/${what}`;
+    const at = (name: string, what: string) => `${url}/downloads/${globalId(name)}/${what}`;
     expect(await ask(URLS)).toEqual({
       data: {
         experiment: {
@@ -638,7 +638,7 @@ describe("a download", () => {
     });
     const { data } = (await ask(URLS)) as Answer<Urls>;
     expect(data.buildJob.logsUrl).toBe(
-      `https://runs.example/graph/downloads/${idOf("BuildJob:ada/mnist/9")}/logs`,
+      `https://runs.example/graph/downloads/${globalId("BuildJob:ada/mnist/9")}/logs`,
     );
   });
 
@@ -690,7 +690,7 @@ describe("a download", () => {
   test("that its caller gave no request id has one id, at the service and in the answer", async () => {
     const service = await startFake(() => ({ text: "one\n" }));
     const { url } = await startGateway({ upstream: service });
-    const response = await fetch(`${url}/downloads/${idOf("Job:ada/mnist/3")}/logs`, {
+    const response = await fetch(`${url}/downloads/${globalId("Job:ada/mnist/3")}/logs`, {
       headers: { authorization: "token t0ken" },
     });
     await response.text();
@@ -701,14 +701,16 @@ describe("a download", () => {
   test("of nothing is empty", async () => {
     const service = await startFake(() => ({ text: "" }));
     const { url } = await startGateway({ upstream: service });
-    const response = await fetch(`${url}/downloads/${idOf("Job:ada/mnist/3")}/outputs`, { headers: HEADERS });
+    const response = await fetch(`${url}/downloads/${globalId("Job:ada/mnist/3")}/outputs`, {
+      headers: HEADERS,
+    });
     expect([response.status, await response.text()]).toEqual([200, ""]);
   });
 
   test("without a token is 401, and nothing is sent", async () => {
     const service = await startRecords({});
     const { url } = await startGateway({ upstream: service });
-    const response = await fetch(`${url}/downloads/${idOf("Job:ada/mnist/3")}/logs`, {
+    const response = await fetch(`${url}/downloads/${globalId("Job:ada/mnist/3")}/logs`, {
       headers: { "x-request-id": "story-1" },
     });
     expect(response.status).toBe(401);
@@ -727,18 +729,18 @@ describe("a download", () => {
     ["of nothing", "%20", "logs"],
     ["of a folder above", "%2e%2e%2f%2e%2e", "logs"],
     ["of a dotted name", "ada.mnist.42", "logs"],
-    ["that climbs", idOf("Experiment:../x/1"), "logs"],
-    ["with too many parts", idOf("Experiment:a/b/c/1"), "outputs"],
-    ["with a leading zero", idOf("Experiment:a/b/01"), "outputs"],
-    ["of no kind", idOf("Nope:a/b/1"), "logs"],
-    ["with NUL", idOf("Job:a\0/b/1"), "logs"],
+    ["that climbs", globalId("Experiment:../x/1"), "logs"],
+    ["with too many parts", globalId("Experiment:a/b/c/1"), "outputs"],
+    ["with a leading zero", globalId("Experiment:a/b/01"), "outputs"],
+    ["of no kind", globalId("Nope:a/b/1"), "logs"],
+    ["with NUL", globalId("Job:a\0/b/1"), "logs"],
     ["of 10,000 characters", "a".repeat(10_000), "logs"],
-    ["of a project", idOf("Project:ada/mnist"), "logs"],
-    ["of a person", idOf("User:ada"), "outputs"],
-    ["of a machine", idOf("Node:node-1"), "logs"],
-    ["of a group, which has no log", idOf("Group:ada/mnist/5"), "logs"],
-    ["of a build, which has no outputs", idOf("BuildJob:ada/mnist/9"), "outputs"],
-    ["of a job of an experiment, which has no outputs", idOf("ExperimentJob:ada/mnist/42/7"), "outputs"],
+    ["of a project", globalId("Project:ada/mnist"), "logs"],
+    ["of a person", globalId("User:ada"), "outputs"],
+    ["of a machine", globalId("Node:node-1"), "logs"],
+    ["of a group, which has no log", globalId("Group:ada/mnist/5"), "logs"],
+    ["of a build, which has no outputs", globalId("BuildJob:ada/mnist/9"), "outputs"],
+    ["of a job of an experiment, which has no outputs", globalId("ExperimentJob:ada/mnist/42/7"), "outputs"],
   ])("by an id %s is 400, and nothing is sent", async (_, id, what) => {
     const service = await startRecords({});
     const { url } = await startGateway({ upstream: service });
@@ -762,7 +764,9 @@ describe("a download", () => {
     const { data } = (await ask(`{ experimentJob(id: "ada.mnist.42.7.master") { logsUrl } }`)) as Answer<{
       experimentJob: { logsUrl: string };
     }>;
-    expect(data.experimentJob.logsUrl).toBe(`${url}/downloads/${idOf("ExperimentJob:ada/mnist/42/7")}/logs`);
+    expect(data.experimentJob.logsUrl).toBe(
+      `${url}/downloads/${globalId("ExperimentJob:ada/mnist/42/7")}/logs`,
+    );
     const response = await fetch(data.experimentJob.logsUrl, { headers: HEADERS });
     expect(response.status).toBe(404);
     expect(await response.json()).toEqual({
@@ -790,7 +794,7 @@ describe("a download", () => {
   ])("that the service answers with %i is %i with the code %s", async (status, told, code) => {
     const service = await startFake(() => ({ status, json: {}, headers: { location: "/canary" } }));
     const { url } = await startGateway({ upstream: service });
-    const response = await fetch(`${url}/downloads/${idOf("Experiment:ada/mnist/42")}/logs`, {
+    const response = await fetch(`${url}/downloads/${globalId("Experiment:ada/mnist/42")}/logs`, {
       headers: HEADERS,
     });
     expect(response.status).toBe(told);
@@ -808,7 +812,7 @@ describe("a download", () => {
   test("that never begins is 504", async () => {
     const url = await listen(() => {});
     const gateway = await startGateway({ upstream: { url }, env: { UPSTREAM_HEADERS_TIMEOUT_MS: "50" } });
-    const response = await fetch(`${gateway.url}/downloads/${idOf("Experiment:ada/mnist/42")}/logs`, {
+    const response = await fetch(`${gateway.url}/downloads/${globalId("Experiment:ada/mnist/42")}/logs`, {
       headers: HEADERS,
     });
     expect(response.status).toBe(504);
@@ -820,7 +824,7 @@ describe("a download", () => {
       response.write("line 1\n", () => response.destroy());
     });
     const gateway = await startGateway({ upstream: { url } });
-    const whole = fetch(`${gateway.url}/downloads/${idOf("Experiment:ada/mnist/42")}/logs`, {
+    const whole = fetch(`${gateway.url}/downloads/${globalId("Experiment:ada/mnist/42")}/logs`, {
       headers: HEADERS,
     }).then((response) => response.text());
     await expect(whole).rejects.toThrow("terminated");
@@ -830,7 +834,7 @@ describe("a download", () => {
     const service = await startEndless();
     const gateway = await startGateway({ upstream: service });
     const leaving = new AbortController();
-    const response = await fetch(`${gateway.url}/downloads/${idOf("Experiment:ada/mnist/42")}/${what}`, {
+    const response = await fetch(`${gateway.url}/downloads/${globalId("Experiment:ada/mnist/42")}/${what}`, {
       headers: HEADERS,
       signal: leaving.signal,
     });
@@ -849,7 +853,7 @@ describe("a download", () => {
     });
     const gateway = await startGateway({ upstream: { url } });
     const leaving = new AbortController();
-    const asked = fetch(`${gateway.url}/downloads/${idOf("Experiment:ada/mnist/42")}/logs`, {
+    const asked = fetch(`${gateway.url}/downloads/${globalId("Experiment:ada/mnist/42")}/logs`, {
       headers: HEADERS,
       signal: leaving.signal,
     });
@@ -862,7 +866,7 @@ describe("a download", () => {
   test.each(["POST", "PUT", "DELETE"])("is not made by %s", async (method) => {
     const service = await startRecords({});
     const { url } = await startGateway({ upstream: service });
-    const response = await fetch(`${url}/downloads/${idOf("Job:ada/mnist/3")}/logs`, {
+    const response = await fetch(`${url}/downloads/${globalId("Job:ada/mnist/3")}/logs`, {
       method,
       headers: HEADERS,
     });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { opaque } from "../support/ids.ts";
 
 interface Page {
   readonly nodes: readonly { readonly internalId: string }[];
@@ -46,7 +47,7 @@ async function startList(kind: "limit" | "page" | "cursor", length: number, size
     const link = {
       limit: `limit=${limit}&offset=${end}`,
       page: `page=${end / limit + 1}&page_size=${limit}`,
-      cursor: `limit=${limit}&cursor=${Buffer.from(`${end}`).toString("base64url")}`,
+      cursor: `limit=${limit}&cursor=${opaque(`${end}`)}`,
     };
     const next = end < length ? `http://internal.example/x?${link[kind]}` : null;
     return { json: { count: length, next, results: rows.slice(start, end) } };
@@ -123,8 +124,6 @@ test("metricSeries has all points of a page longer than MAX_PAGE_SIZE", async ()
   });
 });
 
-const cursorOf = (text: string) => Buffer.from(text).toString("base64url");
-
 describe("a cursor that somebody wrote", () => {
   test.each([
     ["a longer page", "limit=900000#0", "limit=500&offset=0"],
@@ -140,7 +139,7 @@ describe("a cursor that somebody wrote", () => {
   ])("cannot ask for %s: %s", async (_, text, query) => {
     const service = await startList("limit", 10, 5);
     const page = await open(service);
-    await page({ after: cursorOf(text) });
+    await page({ after: opaque(text) });
     expect(service.calls()).toEqual([`GET ${PATH}?${query}`]);
   });
 
@@ -153,9 +152,9 @@ describe("a cursor that somebody wrote", () => {
   ])("of a place that no list has is refused: %s", async (text) => {
     const service = await startList("limit", 10, 5);
     const { ask } = await startGateway({ upstream: service });
-    const { errors } = (await ask(READ, { after: cursorOf(text) })) as Pages;
+    const { errors } = (await ask(READ, { after: opaque(text) })) as Pages;
     expect(errors?.map(({ message, extensions }) => [message, extensions["code"]])).toEqual([
-      [`after: expected a cursor of this list, got "${cursorOf(text)}"`, "BAD_USER_INPUT"],
+      [`after: expected a cursor of this list, got "${opaque(text)}"`, "BAD_USER_INPUT"],
     ]);
     expect(service.calls()).toEqual([]);
   });
@@ -163,7 +162,7 @@ describe("a cursor that somebody wrote", () => {
   test("of a place that is no number is the start, where the gateway counts", async () => {
     const service = await startList("limit", 10, 5);
     const page = await open(service, { UPSTREAM_PROFILE: "polyaxon-0.2" });
-    await page({ first: 2, after: cursorOf("offset=1e300#0") });
+    await page({ first: 2, after: opaque("offset=1e300#0") });
     expect(service.calls()).toEqual([`GET ${PATH}?limit=2`]);
   });
 });

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { schema } from "../../src/graphql/schema.ts";
 import { startFake, type Told } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 import { type Line, readRecording } from "../support/replay.ts";
 
 /** A recorded command has a body as well. */
@@ -167,8 +168,6 @@ test("they are all 36 mutations", () => {
 });
 
 const fieldOf = (kind: string) => kind.replace(/^./, (letter) => letter.toLowerCase());
-const globalId = (kind: string, segments: string) => Buffer.from(`${kind}:${segments}`).toString("base64url");
-
 /** What is selected of a record, with the keys of the wire. */
 const VALUES: Readonly<Record<string, string>> = {
   uniqueName: "unique_name",
@@ -196,18 +195,18 @@ function taleOf({ line, aim, look }: Step): { readonly selection: string; readon
   if (name === "deleteUser") {
     return {
       selection: "{ deletedId deletedUsername }",
-      told: { deletedId: globalId("User", `${username}`), deletedUsername: username },
+      told: { deletedId: globalId(`User:${username}`), deletedUsername: username },
     };
   }
   if (!run)
     return {
       selection: "{ user { id username } }",
-      told: { user: { id: globalId("User", `${username}`), username } },
+      told: { user: { id: globalId(`User:${username}`), username } },
     };
 
   const { kind, project, id } = run;
   const field = fieldOf(kind);
-  const own = globalId(kind, `${project}/${id}`);
+  const own = globalId(`${kind}:${project}/${id}`);
   if (name.startsWith("delete")) {
     return {
       selection: "{ deletedId project { uniqueName } }",
@@ -235,7 +234,7 @@ function taleOf({ line, aim, look }: Step): { readonly selection: string; readon
     selection: isClone ? `{ ${selected} source { id } }` : `{ ${selected} }`,
     told: {
       [field]: {
-        id: globalId(kind, `${project}/${record?.["id"]}`),
+        id: globalId(`${kind}:${project}/${record?.["id"]}`),
         internalId: `${record?.["id"]}`,
         ...valuesOf(record ?? {}, names),
         user: { username: record?.["user"] },
@@ -284,7 +283,7 @@ function operationOf({ aim: { name, run, username }, input }: Step, selection: s
   return {
     query: `mutation (${declared} ${withInput[0]}) { done: ${name}(${given} ${withInput[1]}) ${selection} }`,
     variables: {
-      ...(run ? { id: globalId(run.kind, `${run.project}/${run.id}`) } : {}),
+      ...(run ? { id: globalId(`${run.kind}:${run.project}/${run.id}`) } : {}),
       ...(username === null ? {} : { username }),
       ...(input ? { input } : {}),
     },

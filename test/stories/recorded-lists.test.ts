@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 import { type Line, lineOf, plain, readRecording, startReplay } from "../support/replay.ts";
 
 type Row = Readonly<Record<string, unknown>>;
@@ -63,7 +64,7 @@ const LISTINGS: readonly Listing[] = [
   {
     path: /^(alice|bob|nobody)$/,
     route: "{owner}",
-    of: (owner) => [`entity(id: "${Buffer.from(`User:${owner}`).toString("base64url")}")`, "User"],
+    of: (owner) => [`entity(id: "${globalId(`User:${owner}`)}")`, "User"],
     field: "projects",
     fields: "uniqueName name",
     node: (row) => ({ uniqueName: row["unique_name"], name: row["name"] }),

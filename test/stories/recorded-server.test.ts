@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startRecords } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 import { type Line, lineOf, readRecording, startReplay } from "../support/replay.ts";
 
 const reads = readRecording("0.2.0-reads");
@@ -146,12 +147,12 @@ describe("release 0.2.0, names", () => {
     expect(whole(answer)).toEqual({
       data: {
         experiment: {
-          id: Buffer.from("Experiment:alice/mnist/1").toString("base64url"),
+          id: globalId("Experiment:alice/mnist/1"),
           uniqueName: "alice.mnist.1",
           name: "baseline",
         },
         group: {
-          id: Buffer.from("Group:alice/mnist/1").toString("base64url"),
+          id: globalId("Group:alice/mnist/1"),
           uniqueName: "alice.mnist.1",
           name: "sweep",
         },
@@ -436,7 +437,7 @@ describe("release 0.2.0, who may read", () => {
     const named = await ask(`{ job(id: "alice.mnist.jobs.1") { nodeScheduled { id name } } }`);
     expect(whole(named)).toEqual({
       data: {
-        job: { nodeScheduled: { id: Buffer.from("Node:node-1").toString("base64url"), name: "node-1" } },
+        job: { nodeScheduled: { id: globalId("Node:node-1"), name: "node-1" } },
       },
       errors: [],
     });

@@ -3,9 +3,8 @@ import { startDemo } from "../../src/demo/service.ts";
 import { tokenOf } from "../support/demo-gateway.ts";
 import { startFake, startRecords, type Told } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 import { startRounds } from "../support/rounds.ts";
-
-const idOf = (text: string) => Buffer.from(text).toString("base64url");
 
 /** Code and place of each error, and the other places where there are several. */
 const errorsIn = ({ errors = [] }: Answer<unknown>) =>
@@ -24,7 +23,7 @@ describe("a name is what the service wrote, whatever the caller wrote", () => {
   test.each([
     ["without its group", `experiment(id: "ada.mnist.12")`, "ada.mnist.1.12"],
     ["with a wrong group", `experiment(id: "ada.mnist.99.12")`, "ada.mnist.1.12"],
-    ["by its global id", `experiment(id: "${idOf("Experiment:ada/mnist/12")}")`, "ada.mnist.1.12"],
+    ["by its global id", `experiment(id: "${globalId("Experiment:ada/mnist/12")}")`, "ada.mnist.1.12"],
     ["a job with a wrong role", `experimentJob(id: "ada.mnist.12.7.worker")`, "ada.mnist.1.12.7.master"],
   ])("%s", async (_, field, name) => {
     const { ask } = await startGateway({ upstream: await startRecords(RECORDS) });
@@ -71,8 +70,8 @@ const LOOK_UPS: readonly (readonly [field: string, call: string])[] = [
   [`group(id: "a.b.9")`, "a/b/groups/9/"],
   [`experimentJob(id: "a.b.9.8.master")`, "a/b/experiments/9/jobs/8/"],
   [`node(name: "n")`, "cluster/"],
-  [`run(id: "${idOf("Job:a/b/9")}")`, "a/b/jobs/9/"],
-  [`entity(id: "${idOf("Group:a/b/9")}")`, "a/b/groups/9/"],
+  [`run(id: "${globalId("Job:a/b/9")}")`, "a/b/jobs/9/"],
+  [`entity(id: "${globalId("Group:a/b/9")}")`, "a/b/groups/9/"],
   [`cluster`, "cluster/"],
 ];
 
@@ -105,11 +104,11 @@ describe("a look-up of what is not there", () => {
     const { ask } = await startGateway({ upstream: service });
     const answer = await ask(`{
       project(owner: "a", name: "b") { there: experiment(internalId: 1) { id job(internalId: 8) { id } } gone: job(internalId: 9) { id } }
-      entities(ids: ["${idOf("Experiment:a/b/1")}", "${idOf("BuildJob:a/b/9")}", "${idOf("Project:a/b")}"]) { id }
+      entities(ids: ["${globalId("Experiment:a/b/1")}", "${globalId("BuildJob:a/b/9")}", "${globalId("Project:a/b")}"]) { id }
     }`);
     expect(answer.data).toEqual({
-      project: { there: { id: idOf("Experiment:a/b/1"), job: null }, gone: null },
-      entities: [{ id: idOf("Experiment:a/b/1") }, null, { id: idOf("Project:a/b") }],
+      project: { there: { id: globalId("Experiment:a/b/1"), job: null }, gone: null },
+      entities: [{ id: globalId("Experiment:a/b/1") }, null, { id: globalId("Project:a/b") }],
     });
     expect(errorsIn(answer as Answer<unknown>).map(({ at }) => at)).toEqual(
       expect.arrayContaining(["project.there.job", "project.gone", "entities.1"]),
@@ -124,7 +123,7 @@ describe("a look-up of what is not there", () => {
       gone: experiment(id: "a.b.9") { id statuses { totalCount } }
     }`);
     expect(answer.data).toEqual({
-      there: { id: idOf("Experiment:a/b/1"), statuses: { totalCount: 0 } },
+      there: { id: globalId("Experiment:a/b/1"), statuses: { totalCount: 0 } },
       gone: null,
     });
     expect(errorsIn(answer as Answer<unknown>)).toEqual([{ at: "gone", code: "NOT_FOUND" }]);

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { globalId } from "./ids.ts";
 
 /** An operation with what it is sent with. */
 export interface Sent {
@@ -9,9 +10,8 @@ export interface Sent {
 const times = (count: number, part: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => part(index)).join(" ");
 
-const idOf = (name: string) => Buffer.from(name).toString("base64url");
 const IDS = ["Experiment:ada/mnist/42", "Group:ada/mnist/1", "BuildJob:ada/mnist/1", "Job:ada/mnist/2"].map(
-  idOf,
+  globalId,
 );
 
 /** Fields that make much of little, by the type that they are selected on; `BELOW` stands for what is selected below. */
