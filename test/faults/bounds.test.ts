@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { getIntrospectionQuery, type IntrospectionOptions } from "graphql";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { startDemoGateway } from "../support/demo-gateway.ts";
+import { startDemoGateway, still } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
@@ -304,7 +304,6 @@ function stopwatchRuns(): void {
 }
 
 describe("the event loop has its turns", () => {
-  const frozen = Date.parse("2026-06-01T12:00:00Z");
   const NESTED = `{ project(owner: "ada", name: "mnist") { experiments(first: 40, orderBy: CREATED_ASC) { nodes {
     id buildJob { uniqueName status } lastMetricValue(name: "loss") experimentGroup { name }
   } } } }`;
@@ -319,7 +318,7 @@ describe("the event loop has its turns", () => {
     ["rows with links to follow", NESTED, 120],
     ["readers of one answer", READERS, 90],
   ])("between any two objects, once the time slice is over: %s", async (_, query, most) => {
-    const { ask } = await startDemoGateway({ now: () => frozen, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const { ask } = await startDemoGateway({ now: still, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     await ask(query);
     stopwatchRuns();
     let turns = 0;
@@ -337,7 +336,7 @@ describe("the event loop has its turns", () => {
 
   test("and neither answers nor requests depend on them", async () => {
     const { ask, calls } = await startDemoGateway({
-      now: () => frozen,
+      now: still,
       env: { UPSTREAM_PROFILE: "polyaxon-0.4" },
     });
     const before = await ask(NESTED);

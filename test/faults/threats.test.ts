@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { cases } from "../support/cases.ts";
+import { codesOf } from "../support/errors.ts";
 import { startFake, startRecords } from "../support/fake.ts";
 import { startFaultServer } from "../support/fault-server.ts";
 import { bombOf, flood, reset, say } from "../support/faults.ts";
@@ -13,8 +14,6 @@ const ASK = `{ experiment(id: "ada.mnist.42") { status } }`;
 const RUNNING = { data: { experiment: { status: "RUNNING" } } };
 const EXPERIMENT = { id: 42, last_status: "running" };
 const RECORDS = { "ada/mnist/experiments/42/": EXPERIMENT };
-
-const codesOf = ({ errors }: Answer<unknown>) => errors?.map(({ extensions }) => extensions["code"]) ?? [];
 
 /** Posts a body as it is. */
 async function post(url: string, body: string, headers: Record<string, string> = {}) {

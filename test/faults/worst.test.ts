@@ -1,14 +1,12 @@
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
-import { startDemo } from "../../src/demo/service.ts";
 import { costlyOperation } from "../support/costly-operations.ts";
-import { tokenOf } from "../support/demo-gateway.ts";
+import { startDemoService, tokenOf } from "../support/demo-gateway.ts";
 import { startWatched } from "../support/watched-process.ts";
 
 /** A gateway in a process of its own, in front of the demo. */
 async function start() {
-  const demo = await startDemo();
-  onTestFinished(() => demo.close());
+  const demo = await startDemoService();
   const gateway = await startWatched(demo.url);
   onTestFinished(gateway.stop);
   return { ...gateway, token: tokenOf(demo, "ada") };

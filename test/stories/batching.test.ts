@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { startDemo } from "../../src/demo/service.ts";
+import { describe, expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
-import { callsOf, tokenOf } from "../support/demo-gateway.ts";
+import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
+import { sortedErrorsOf } from "../support/errors.ts";
 import { startFake, startRecords, type Told } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
@@ -86,17 +86,6 @@ const buildsIn = ({ data }: Answer<unknown>) =>
   // The operation above asks for nothing else.
   (data as Builds).project.experiments.nodes.map(({ buildJob }) => buildJob);
 const succeeded = (id: string) => ({ uniqueName: `ada.mnist.builds.${id}`, status: "SUCCEEDED" });
-
-/** What went wrong, whole but for the request id, in the order of the places. */
-const errorsOf = ({ errors = [] }: Answer<unknown>) =>
-  errors
-    .map(({ path, message, extensions }) => ({
-      at: path?.join("."),
-      message,
-      ...extensions,
-      requestId: undefined,
-    }))
-    .toSorted((a, b) => `${a.at}`.localeCompare(`${b.at}`));
 
 describe("links of a kind", () => {
   test("are answered by one request, however many", async () => {
@@ -233,7 +222,7 @@ describe("an id that does not come back", () => {
     const { ask, calls } = await startBuilds(withoutTwo);
     const answer = await ask(buildsOf(3));
     expect(buildsIn(answer)).toEqual([succeeded("1"), null, succeeded("3")]);
-    expect(errorsOf(answer)).toEqual([
+    expect(sortedErrorsOf(answer)).toEqual([
       {
         at: "project.experiments.nodes.1.buildJob",
         code: "NOT_FOUND",
@@ -335,7 +324,7 @@ describe("a list that fails", () => {
     const { ask, calls } = await startBuilds({ byIds: () => ({ json: { detail: message }, status: 403 }) });
     const answer = await ask(buildsOf(3));
     expect(buildsIn(answer)).toEqual([null, null, null]);
-    expect(errorsOf(answer)).toEqual([
+    expect(sortedErrorsOf(answer)).toEqual([
       {
         at: "project.experiments.nodes.0.buildJob",
         code: "FORBIDDEN",
@@ -349,8 +338,7 @@ describe("a list that fails", () => {
 });
 
 test("entities are found by their ids, those of a kind and project together, in order, each failing alone", async () => {
-  const demo = await startDemo();
-  onTestFinished(() => demo.close());
+  const demo = await startDemoService();
   const gateway = await startGateway({
     upstream: demo,
     token: tokenOf(demo, "grace"),
@@ -382,7 +370,7 @@ test("entities are found by their ids, those of a kind and project together, in 
     null,
     { uniqueName: "ada.mnist.2", rawStatus: "running" },
   ]);
-  expect(errorsOf(answer)).toMatchObject([
+  expect(sortedErrorsOf(answer)).toMatchObject([
     { at: "entities.2", code: "NOT_FOUND" },
     { at: "entities.7", code: "FORBIDDEN" },
   ]);
@@ -397,12 +385,9 @@ test("entities are found by their ids, those of a kind and project together, in 
 });
 
 describe("metrics of the experiments of a group", () => {
-  const frozen = Date.parse("2026-06-01T12:00:00Z");
-
   /** The demo behind a gateway that may batch and one that may not. */
   async function startBoth() {
-    const demo = await startDemo({ now: () => frozen });
-    onTestFinished(() => demo.close());
+    const demo = await startDemoService({ now: still });
     const token = tokenOf(demo, "ada");
     const batching = await startGateway({ upstream: demo, token, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     const single = await startGateway({ upstream: demo, token, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
@@ -598,8 +583,7 @@ describe("callers", () => {
   });
 
   test("one without rights is refused beside one that has them", async () => {
-    const demo = await startDemo();
-    onTestFinished(() => demo.close());
+    const demo = await startDemoService();
     const { ask } = await startGateway({ upstream: demo, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     const document = `{ project(owner: "ada", name: "speech") {
       a: experiment(internalId: "6") { status buildJob { rawStatus } }
@@ -652,9 +636,7 @@ function aloneOf(call: string): string[] {
 }
 
 test("batching changes no answer and no error, and costs a request only where records are wanted again", async () => {
-  const frozen = Date.parse("2026-06-01T12:00:00Z");
-  const demo = await startDemo({ now: () => frozen });
-  onTestFinished(() => demo.close());
+  const demo = await startDemoService({ now: still });
   const token = tokenOf(demo, "ada");
   const wide = { MAX_UPSTREAM_REQUESTS: "100000", MAX_DEPTH: "40" };
   const batching = await startGateway({
@@ -677,7 +659,7 @@ test("batching changes no answer and no error, and costs a request only where re
       const apart = await single.ask<object, object>(document, VARIABLES);
       const askedApart = callsOf(demo);
       expect(withoutPorts(together.data)).toEqual(withoutPorts(apart.data));
-      expect(errorsOf(together)).toEqual(errorsOf(apart));
+      expect(sortedErrorsOf(together)).toEqual(sortedErrorsOf(apart));
       expect(new Set(asked).size).toBe(asked.length);
       // Records that came in part and are then wanted whole, or that did not come at all, are asked for alone as
       // well. A batch of nothing but such ones is a request too many; no other is.

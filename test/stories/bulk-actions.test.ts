@@ -1,7 +1,6 @@
-import { expect, onTestFinished, test } from "vitest";
-import { startDemo } from "../../src/demo/service.ts";
+import { expect, test } from "vitest";
 import { BulkActionsDocument, type BulkActionsMutationVariables } from "../generated/graphql.ts";
-import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
+import { startDemoGateway, startDemoService, tokenOf } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
@@ -109,8 +108,7 @@ test("without a note the first action alone is refused, and nothing is sent for 
 
 /** The demo behind a service that refuses one request, and passes the others on. */
 async function startRefusing(refused: string) {
-  const demo = await startDemo({ now: () => NOW });
-  onTestFinished(() => demo.close());
+  const demo = await startDemoService({ now: () => NOW });
   const service = await startFake(async ({ method, path, headers, body }) => {
     if (`${method} ${path}` === refused) return { status: 409, json: { detail: "The run is locked." } };
     const answer = await fetch(demo.url + path, {

@@ -7,12 +7,14 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { schema } from "../../src/graphql/schema.ts";
 import { AdministrationDocument, RestartDocument } from "../generated/graphql.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
+import { codesOf, failure, outcomeOf } from "../support/errors.ts";
 import { type Seen, startFake, type Told } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
 import { withDeadline } from "../support/patience.ts";
 import { readRecording } from "../support/replay.ts";
+import { detail, html } from "../support/replies.ts";
 
 const E = "{u}/{p}/experiments";
 const J = "{u}/{p}/jobs";
@@ -163,36 +165,6 @@ const onWire = ({ method, path }: Pick<Seen, "method" | "path">) =>
 
 /** The requests in the order of their arrival. */
 const inOrder = (service: { readonly seen: () => readonly Seen[] }) => service.seen().map(onWire);
-
-/** A whole answer without the request id, which differs each time. */
-const whole = ({ data, errors = [] }: Answer<unknown>) => ({
-  data,
-  errors: errors.map(({ path, message, extensions }) => {
-    const { requestId: _, ...facts } = extensions;
-    return { at: path?.join("."), message, ...facts };
-  }),
-});
-
-/** Of the errors no more than their codes. */
-const codesOf = ({ data, errors = [] }: Answer<unknown>) => ({
-  data,
-  codes: errors.map(({ extensions }) => extensions["code"]),
-});
-
-/** What `whole` gives of one failed field. */
-const failure = (at: string, code: string, message: string, facts: object = {}) => ({
-  at,
-  code,
-  message,
-  ...facts,
-});
-
-const html = (status: number, text = "<!DOCTYPE html><html><body>Sorry</body></html>"): Told => ({
-  status,
-  text,
-  headers: { "content-type": "text/html; charset=utf-8" },
-});
-const detail = (status: number, text: string): Told => ({ status, json: { detail: text } });
 
 /** A service that takes every command and answers what would do for any of them. */
 const startWilling = () => startFake(() => ({ json: { id: 77, token: "n3w" } }));
@@ -503,7 +475,7 @@ describe("a record that cannot be read after its command is one error, and what 
       `mutation { done: ${command[1]} { known: ${field} { id status } ${field} { id rawStatus description } } }`,
     );
     const route = routeOf(command).replace(/\{id\}\/.*$/, "{id}/");
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       // A status is never null, so it takes its record with it.
       data: { done: { known: null, [field]: { id: idOf(command), rawStatus: null, description: null } } },
       errors: [
@@ -525,7 +497,7 @@ describe("a record that cannot be read after its command is one error, and what 
     const answer = await ask(
       `mutation { done: ${mutation} { metric { internalId } experiment { status } } }`,
     );
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: { done: { metric: { internalId: "77" }, experiment: null } },
       errors: [crashed("done.experiment", "{owner}/{project}/experiments/{id}/")],
     });
@@ -537,7 +509,7 @@ describe("a record that cannot be read after its command is one error, and what 
     const answer = await ask(
       `mutation { done: ${mutation} { known: experiment { internalId } experiment { isClone } source { id } } }`,
     );
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         done: {
           known: { internalId: "77" },
@@ -555,7 +527,7 @@ describe("a record that cannot be read after its command is one error, and what 
     const answer = await ask(
       `mutation { done: ${mutation} { known: experiment { internalId } experiment { description } } }`,
     );
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: { done: { known: { internalId: "3" }, experiment: { description: null } } },
       errors: [crashed("done.experiment.description", "{owner}/{project}/experiments/{id}/")],
     });
@@ -565,7 +537,7 @@ describe("a record that cannot be read after its command is one error, and what 
     const { ask } = await startGateway({ upstream: await startUnreadable() });
     const [, mutation] = commandCalled("grantSuperuser");
     const answer = await ask(`mutation { done: ${mutation} { user { username isSuperuser } } }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: { done: { user: { username: "linus", isSuperuser: null } } },
       errors: [crashed("done.user.isSuperuser", "users/")],
     });
@@ -783,7 +755,7 @@ async function refused(mutation: string, variables: object | string = {}) {
     body: `{"query": ${JSON.stringify(mutation)}, "variables": ${given}}`,
   });
   const { data = null, errors = [] } = (await response.json()) as Partial<Answer<unknown>>;
-  return { data, codes: errors.map(({ extensions }) => extensions["code"]), errors, seen: service.seen() };
+  return { data, codes: codesOf({ errors }), errors, seen: service.seen() };
 }
 
 describe("an update", () => {
@@ -817,7 +789,7 @@ describe("an update", () => {
       );
       expect(data).toEqual({ nothing: null, omitted: null });
       const message = "input: expected at least one field to change, got none";
-      expect(whole({ data, errors }).errors).toEqual([
+      expect(outcomeOf({ data, errors }).errors).toEqual([
         failure("nothing", "BAD_USER_INPUT", message),
         failure("omitted", "BAD_USER_INPUT", message),
       ]);
@@ -873,7 +845,11 @@ describe("an id that does not name a record of the mutation's kind is BAD_USER_I
     for (const id of wrong) {
       const mutation = command[1].replace(/id: "[^"]+"/, "id: $id");
       const answer = await ask(`mutation ($id: ID!) { done: ${mutation} { __typename } }`, { id });
-      expect({ id, ...codesOf(answer) }).toEqual({ id, data: { done: null }, codes: ["BAD_USER_INPUT"] });
+      expect({ id, data: answer.data, codes: codesOf(answer) }).toEqual({
+        id,
+        data: { done: null },
+        codes: ["BAD_USER_INPUT"],
+      });
     }
     expect(service.seen()).toEqual([]);
   });
@@ -906,7 +882,7 @@ describe("a name of a user that could leave its path is BAD_USER_INPUT and sends
         `mutation ($username: String!) { done: ${name}(username: $username) { __typename } }`,
         { username },
       );
-      expect({ username, ...codesOf(answer) }).toEqual({
+      expect({ username, data: answer.data, codes: codesOf(answer) }).toEqual({
         username,
         data: { done: null },
         codes: ["BAD_USER_INPUT"],
@@ -943,7 +919,7 @@ describe("a metric", () => {
     ],
   ])("%s is BAD_USER_INPUT and sends nothing", async (_, values, message) => {
     const { data, errors, seen } = await refused(record, { values });
-    expect(whole({ data, errors })).toEqual({
+    expect(outcomeOf({ data, errors })).toEqual({
       data: { createExperimentMetric: null },
       errors: [failure("createExperimentMetric", "BAD_USER_INPUT", message)],
     });
@@ -1058,7 +1034,7 @@ describe("the fields of one request", () => {
       wrong: stopExperiment(id: "nonsense") { experiment { bookmarked } }
       after: bookmarkExperiment(id: "ada.mnist.3") { experiment { bookmarked } }
     }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         before: { experiment: { bookmarked: true } },
         refused: null,
@@ -1105,7 +1081,7 @@ test("without a caller's token every mutation but login is UNAUTHENTICATED and s
       nameOf(command) === "login"
         ? { data: { done: { __typename: "LoginPayload" } }, codes: [] }
         : { data: { done: null }, codes: ["UNAUTHENTICATED"] };
-    expect(codesOf(answer)).toEqual(expected);
+    expect({ data: answer.data, codes: codesOf(answer) }).toEqual(expected);
   }
   expect(inOrder(service)).toEqual(["POST users/token/"]);
 });
@@ -1140,7 +1116,7 @@ async function sendEach(url: string, these: readonly Command[], env: Record<stri
   return Promise.all(
     these.map(async ([, mutation], index) => {
       const { ask } = gateways[Math.floor(index / FEW)] ?? {};
-      return ask && whole(await ask(`mutation { done: ${mutation} { __typename } }`));
+      return ask && outcomeOf(await ask(`mutation { done: ${mutation} { __typename } }`));
     }),
   );
 }
@@ -1344,7 +1320,7 @@ describe("a command that cannot have happened is not said to be of unknown outco
       a: stopExperiment(id: "ada.mnist.3") { __typename }
       b: stopExperiment(id: "ada.mnist.4") { __typename }
     }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: { a: { __typename: "StopExperimentPayload" }, b: null },
       errors: [
         failure("b", "REQUEST_LIMIT_EXCEEDED", expect.stringContaining("more than 1 requests"), {
@@ -1371,7 +1347,7 @@ describe("a command that cannot have happened is not said to be of unknown outco
     }`);
       const upstream = { method: "POST", route: "{owner}/{project}/experiments/{id}/stop" };
       expect(calls).toEqual(["POST ada/mnist/experiments/3/stop"]);
-      expect(whole(answer)).toEqual({
+      expect(outcomeOf(answer)).toEqual({
         data: { hanging: null, waiting: null },
         errors: [
           failure("hanging", "UPSTREAM_TIMEOUT", NOT_IN_TIME, { upstream, ...unknown }),
@@ -1548,7 +1524,7 @@ describe("login", () => {
       // These four were recorded with a username and a password.
       const { body } = line as unknown as { readonly body: string };
       const answer = await ask(login, JSON.parse(body));
-      expect(whole(answer)).toEqual(bad(400, words[name] ?? ""));
+      expect(outcomeOf(answer)).toEqual(bad(400, words[name] ?? ""));
       expect(service.seen().map((seen) => JSON.parse(seen.body))).toEqual([JSON.parse(body)]);
     },
   );
@@ -1572,7 +1548,7 @@ describe("login", () => {
     async (status, told, message) => {
       const service = await startFake(() => told);
       const { ask } = await startGateway({ upstream: service, token: "t0ken" });
-      expect(whole(await ask(login, ada))).toEqual(bad(status, message));
+      expect(outcomeOf(await ask(login, ada))).toEqual(bad(status, message));
       expect(inOrder(service)).toEqual(["POST users/token/"]);
     },
   );
@@ -1582,7 +1558,7 @@ describe("login", () => {
       method === "GET" ? detail(403, "User inactive or deleted.") : { json: { token: "n3w" } },
     );
     const { ask } = await startGateway({ upstream: service, token: null });
-    expect(whole(await ask(login, ada))).toEqual({
+    expect(outcomeOf(await ask(login, ada))).toEqual({
       data: { login: { token: "n3w", user: null } },
       errors: [
         failure("login.user", "UNAUTHENTICATED", "User inactive or deleted.", {
@@ -1597,7 +1573,7 @@ describe("login", () => {
       method === "GET" ? { json: { username: "", is_superuser: false } } : { json: { token: "n3w" } },
     );
     const { ask } = await startGateway({ upstream: service, token: null });
-    expect(whole(await ask(login, ada))).toEqual({
+    expect(outcomeOf(await ask(login, ada))).toEqual({
       data: { login: { token: "n3w", user: null } },
       errors: [failure("login.user", "UNAUTHENTICATED", "The service says that nobody is signed in.")],
     });
@@ -1611,7 +1587,7 @@ describe("login", () => {
   ])("answered with %s is UPSTREAM_BAD_RESPONSE", async (_, json) => {
     const service = await startFake(() => ({ json }));
     const { ask } = await startGateway({ upstream: service, token: null });
-    const { data, errors } = whole(await ask(login, ada));
+    const { data, errors } = outcomeOf(await ask(login, ada));
     expect(data).toEqual({ login: null });
     expect(errors).toEqual([expect.objectContaining({ at: "login", code: "UPSTREAM_BAD_RESPONSE" })]);
   });

@@ -5,9 +5,11 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { createGateway } from "../../src/gateway.ts";
 import { startFake, startRecords, type Told } from "../support/fake.ts";
+import { gate } from "../support/gate.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
 import { NO_DEADLINES, withDeadline } from "../support/patience.ts";
+import { detail, html, json, PAGE } from "../support/replies.ts";
 
 const ASK = `{ experiment(id: "ada.mnist.42") { status } }`;
 const PATH = "/api/v1/ada/mnist/experiments/42/";
@@ -16,7 +18,6 @@ const UPSTREAM = { method: "GET", route: "{owner}/{project}/experiments/{id}/" }
 const EXPERIMENT = { id: 42, last_status: "running" };
 const RUNNING = { data: { experiment: { status: "RUNNING" } } };
 const TOKEN = "c4nary.T0ken";
-const PAGE = "<!DOCTYPE html><html><body>canary of /srv/tracking at db.internal</body></html>";
 
 /** What `ASK` answers when it fails, in a request named `story-1`. */
 const failure = (code: string, message: string, facts: object = {}) => ({
@@ -47,23 +48,6 @@ async function askOf(told: Told, env: Record<string, string> = {}) {
   expectNothingLeaked(answer, logged(), service.url);
   return { answer, calls: service.calls() };
 }
-
-/** A door that opens once: `opened` waits for it. */
-function gate() {
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open: () => open() };
-}
-
-const html = (status: number, text = PAGE): Told => ({
-  status,
-  text,
-  headers: { "content-type": "text/html; charset=utf-8" },
-});
-const json = (status: number, body: unknown): Told => ({ status, json: body });
-const detail = (status: number, text: string): Told => json(status, { detail: text });
 
 const notOffered = `This server does not offer GET ${UPSTREAM.route}, or failed at it.`;
 

@@ -1,8 +1,7 @@
 import { print } from "graphql";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { type Demo, startDemo } from "../../src/demo/service.ts";
+import { describe, expect, test } from "vitest";
 import { GroupGraphDocument, type GroupGraphQuery } from "../generated/graphql.ts";
-import { callsOf, tokenOf } from "../support/demo-gateway.ts";
+import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
 import { startFake, type Told } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
@@ -11,16 +10,8 @@ import { listen } from "../support/listen.ts";
 type Profile = "polyaxon-0.2" | "polyaxon-0.4";
 const WIDE = { id: "ada.mnist.1" };
 
-/** A demo that stands still, so that a number of requests stays what it is. */
-async function startStill(): Promise<Demo> {
-  const frozen = Date.parse("2026-06-01T12:00:00Z");
-  const demo = await startDemo({ now: () => frozen });
-  onTestFinished(() => demo.close());
-  return demo;
-}
-
 async function startProfile(profile: Profile) {
-  const demo = await startStill();
+  const demo = await startDemoService({ now: still });
   const gateway = await startGateway({
     upstream: demo,
     token: tokenOf(demo, "ada"),
@@ -114,7 +105,7 @@ describe("the group graph: a search, its 24 runs, their builds, jobs and machine
   });
 
   test("takes 74 of a program that follows each reference with a request of its own", async () => {
-    const demo = await startStill();
+    const demo = await startDemoService({ now: still });
     const token = tokenOf(demo, "ada");
     const get = async (path: string) => {
       const headers = { authorization: `token ${token}` };
@@ -181,7 +172,7 @@ const CHARTS = /* GraphQL */ `
  * seconds ago and does not pass; `nextMinute` begins another.
  */
 async function startThrottled(allowed: number, profile: Profile = "polyaxon-0.4") {
-  const demo = await startStill();
+  const demo = await startDemoService({ now: still });
   let passed = 0;
   let refused = 0;
   const url = await listen(async (request, response) => {
@@ -344,7 +335,7 @@ describe("a service that asks for patience", () => {
   });
 
   test("now and then costs nothing but its patience: the whole group graph gets through", async () => {
-    const demo = await startStill();
+    const demo = await startDemoService({ now: still });
     const seen: string[] = [];
     const refused: string[] = [];
     const url = await listen(async (request, response) => {

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ConfigError, readConfig } from "../../src/config.ts";
 import { cases } from "../support/cases.ts";
-import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
+import { startDemoGateway, still, tokenOf } from "../support/demo-gateway.ts";
+import { errorsOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
@@ -12,8 +13,7 @@ const POLYAXON: readonly Profile[] = ["polyaxon-0.2", "polyaxon-0.4"];
 
 /** The demo, standing still, behind a gateway with a profile. */
 const startProfile = (profile: Profile = "polyaxon-0.4", env: Record<string, string> = {}) => {
-  const frozen = Date.parse("2026-06-01T12:00:00Z");
-  return startDemoGateway({ now: () => frozen, env: { UPSTREAM_PROFILE: profile, ...env } });
+  return startDemoGateway({ now: still, env: { UPSTREAM_PROFILE: profile, ...env } });
 };
 
 /** The lists: what they are a field of, what names an item, and where the service has them, with parameters. */
@@ -78,15 +78,6 @@ function pageIn({ data, errors }: Answer<unknown>) {
 
 /** `GET ada/mnist/jobs?limit=2` for a list and the parameters of a page. */
 const callTo = (list: List, parameters: string) => `GET ${LISTS[list][3]}${parameters}`.replace(/[?&]$/, "");
-
-/** What went wrong, whole but for the request id, which differs each time. */
-const errorsOf = ({ errors = [] }: Answer<unknown>) =>
-  errors.map(({ path, message, extensions }) => ({
-    at: path?.join("."),
-    message,
-    ...extensions,
-    requestId: undefined,
-  }));
 
 describe("a list of runs or projects", () => {
   test.each(NAMES)("%s without `first` is the server's own page, in one request", async (list) => {

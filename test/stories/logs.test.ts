@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { readWindow } from "../../src/rest/session/log-window.ts";
 import { cases } from "../support/cases.ts";
 import { startFake, startRecords } from "../support/fake.ts";
+import { gate } from "../support/gate.ts";
 import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
 import { globalId, opaque } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
@@ -60,15 +61,6 @@ async function startLog(text: string | Buffer = "") {
       log = next;
     },
   };
-}
-
-/** A door that opens once: `opened` waits for it. */
-function gate() {
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open: () => open() };
 }
 
 /** A service whose logs and downloads have no end; `gone` opens when it is told to stop. */

@@ -1,8 +1,7 @@
 import fc from "fast-check";
-import { expect, onTestFinished, test } from "vitest";
-import { startDemo } from "../../src/demo/service.ts";
+import { expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
-import { callsOf, tokenOf } from "../support/demo-gateway.ts";
+import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
 import { operation, VARIABLES, withoutPorts } from "../support/random-operations.ts";
 
@@ -45,9 +44,7 @@ function beyond(these: readonly string[], those: readonly string[]): string[] {
 }
 
 test("the look-ahead changes no answer and adds no request", async () => {
-  const frozen = Date.parse("2026-06-01T12:00:00Z");
-  const demo = await startDemo({ now: () => frozen });
-  onTestFinished(() => demo.close());
+  const demo = await startDemoService({ now: still });
   const token = tokenOf(demo, "ada");
   const ahead = await startGateway({ upstream: demo, token });
   const lazy = await startGateway({ upstream: demo, token, lookAhead: false });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { type Line, lineOf, plain, readRecording, startReplay } from "../support/replay.ts";
 
@@ -371,16 +372,6 @@ describe("release 0.2.0", () => {
     };
   }
 
-  const whole = ({ data, errors = [] }: Answer<unknown>) => ({
-    data,
-    errors: errors.map(({ path, message, extensions }) => ({
-      at: path?.join("."),
-      message,
-      ...extensions,
-      requestId: undefined,
-    })),
-  });
-
   const groupOfNone = lineOf(readRecording("0.2.0-reads"), "variety group None random");
 
   test.each(expressed.map((line) => [line.case, line] as const))("%s", async (_, line) => {
@@ -392,7 +383,7 @@ describe("release 0.2.0", () => {
     const upstream = await startReplay([line, ...record]);
     const token = line.headers["Authorization"]?.replace("token ", "") ?? null;
     const { ask } = await startGateway({ upstream, token, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
-    expect(whole(await ask(document, variables))).toEqual(expected(line, listing));
+    expect(outcomeOf(await ask(document, variables))).toEqual(expected(line, listing));
     expect(upstream.seen().map(({ method, path }) => [method, ...plain(path)])).toEqual(
       [line, ...record].map(({ path }) => ["GET", ...plain(path)]),
     );

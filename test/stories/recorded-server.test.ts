@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
+import { sortedErrorsOf } from "../support/errors.ts";
 import { startRecords } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
@@ -28,17 +29,7 @@ const recordOf = (lines: readonly Line[], name: string) =>
   lineOf(lines, name).json as Record<string, unknown>;
 
 /** A whole answer, its errors in the order of their places. The request id differs each time: no part of it. */
-const whole = ({ data, errors = [] }: Answer<unknown>) => ({
-  data,
-  errors: errors
-    .map(({ path, message, extensions }) => ({
-      at: path?.join("."),
-      message,
-      ...extensions,
-      requestId: undefined,
-    }))
-    .toSorted((a, b) => `${a.at}`.localeCompare(`${b.at}`)),
-});
+const outcomeOf = (answer: Answer<unknown>) => ({ data: answer.data, errors: sortedErrorsOf(answer) });
 
 const told = (at: string, code: string, message: string, route: string, status: number) => ({
   at,
@@ -74,7 +65,7 @@ describe("release 0.2.0, names", () => {
         buildJob { internalId uniqueName }
       }
     }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         experiment: {
           internalId: "10",
@@ -121,7 +112,7 @@ describe("release 0.2.0, names", () => {
         experimentGroup { __typename uniqueName name tags experimentCounts { total succeeded } }
       }
     }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         experiment: {
           experimentGroup: {
@@ -144,7 +135,7 @@ describe("release 0.2.0, names", () => {
       experiment(id: "alice.mnist.1") { id uniqueName name }
       group(id: "alice.mnist.1") { id uniqueName name }
     }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         experiment: {
           id: globalId("Experiment:alice/mnist/1"),
@@ -169,7 +160,7 @@ describe("release 0.2.0, values", () => {
     const answer = await ask(
       `{ experiment(id: "alice.mnist.3") { createdAt startedAt finishedAt durationSeconds } }`,
     );
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         experiment: {
           createdAt: "2026-03-01T10:29:00+01:00",
@@ -195,7 +186,7 @@ describe("release 0.2.0, values", () => {
     const answer = await ask(
       `{ experiment(id: "alice.mnist.3") { createdAt startedAt finishedAt durationSeconds } }`,
     );
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         experiment: {
           createdAt: "2026-03-01T09:29:00.000001Z",
@@ -220,7 +211,7 @@ describe("release 0.2.0, values", () => {
       job(id: "alice.mnist.jobs.5") { buildJob { uniqueName } nodeScheduled { name memory } original { uniqueName } }
       experiment(id: "alice.quick-start.22") { lastMetric { name } lastMetricValue(name: "loss") declarations }
     }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         buildJob: {
           name: null,
@@ -265,7 +256,7 @@ describe("release 0.2.0, values", () => {
     }`);
     // JSON in JavaScript holds integers up to 2^53: the recorded ...993 is ...992 from there on.
     const big = 2 ** 53;
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         experiment: {
           lastMetric: [
@@ -309,7 +300,7 @@ describe("release 0.2.0, values", () => {
       }
       ended: job(id: "alice.mnist.jobs.1") { status rawStatus phase isFinished durationSeconds }
     }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         running: {
           status: "OTHER",
@@ -347,7 +338,7 @@ describe("release 0.2.0, who may read", () => {
       `{ cluster { uuid } experiment(id: "alice.mnist.1") { name } viewer { username } }`,
     );
     const message = "Authentication credentials were not provided.";
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: { viewer: null, experiment: null, cluster: null },
       errors: [
         told("cluster", "UNAUTHENTICATED", message, "cluster/", 403),
@@ -364,7 +355,7 @@ describe("release 0.2.0, who may read", () => {
   ])("%s is UNAUTHENTICATED, although the server says 403", async (_, sent, message) => {
     const { ask, calls } = await startRecorded();
     const query = `{ experiment(id: "alice.mnist.1") { name } viewer { username } }`;
-    expect(whole(await ask(query, {}, { token: sent }))).toEqual({
+    expect(outcomeOf(await ask(query, {}, { token: sent }))).toEqual({
       data: { experiment: null, viewer: null },
       errors: [
         told("experiment", "UNAUTHENTICATED", message, E, 403),
@@ -381,9 +372,9 @@ describe("release 0.2.0, who may read", () => {
       data: { experiment: { uniqueName: "alice.quick-start.22", status: "SUCCEEDED" } },
       errors: [],
     };
-    expect(whole(await ask(query, {}, { token: token.alice }))).toEqual(shown);
-    expect(whole(await ask(query, {}, { token: token.root }))).toEqual(shown);
-    expect(whole(await ask(query, {}, { token: token.bob }))).toEqual({
+    expect(outcomeOf(await ask(query, {}, { token: token.alice }))).toEqual(shown);
+    expect(outcomeOf(await ask(query, {}, { token: token.root }))).toEqual(shown);
+    expect(outcomeOf(await ask(query, {}, { token: token.bob }))).toEqual({
       data: { experiment: null },
       errors: [forbidden("experiment", E)],
     });
@@ -398,7 +389,7 @@ describe("release 0.2.0, who may read", () => {
       group(id: "bob.secret.4") { name }
       job(id: "bob.secret.jobs.7") { name }
     }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         buildJob: null,
         experiment: { internalId: "23", logs: null, metrics: null },
@@ -425,7 +416,7 @@ describe("release 0.2.0, who may read", () => {
   test("a public project can be read by everybody", async () => {
     const { ask, calls } = await startRecorded();
     const query = `{ experiment(id: "alice.mnist.1") { name user { username } } }`;
-    expect(whole(await ask(query, {}, { token: token.bob }))).toEqual({
+    expect(outcomeOf(await ask(query, {}, { token: token.bob }))).toEqual({
       data: { experiment: { name: "baseline", user: { username: "alice" } } },
       errors: [],
     });
@@ -435,7 +426,7 @@ describe("release 0.2.0, who may read", () => {
   test("a machine's name costs nothing; its memory, like the cluster, is FORBIDDEN to plain users, and the name stays", async () => {
     const { ask, calls } = await startRecorded();
     const named = await ask(`{ job(id: "alice.mnist.jobs.1") { nodeScheduled { id name } } }`);
-    expect(whole(named)).toEqual({
+    expect(outcomeOf(named)).toEqual({
       data: {
         job: { nodeScheduled: { id: globalId("Node:node-1"), name: "node-1" } },
       },
@@ -446,7 +437,7 @@ describe("release 0.2.0, who may read", () => {
     const measured = await ask(
       `{ cluster { uuid } job(id: "alice.mnist.jobs.1") { name nodeScheduled { name memory } } }`,
     );
-    expect(whole(measured)).toEqual({
+    expect(outcomeOf(measured)).toEqual({
       data: { cluster: null, job: { name: "prep", nodeScheduled: { name: "node-1", memory: null } } },
       errors: [
         {
@@ -463,7 +454,7 @@ describe("release 0.2.0, who may read", () => {
     const answer = await ask(
       `{ node(name: "node-3") { sequence memory status kubeletVersion gpuCount gpus } }`,
     );
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         node: {
           sequence: 3,
@@ -491,7 +482,7 @@ describe("release 0.2.0, what is not there", () => {
       group(id: "alice.mnist.999") { name }
       job(id: "alice.mnist.jobs.999") { name }
     }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         buildJob: null,
         elsewhere: null,
@@ -526,7 +517,7 @@ describe("release 0.2.0, what is not there", () => {
       `{ project(owner: "alice", name: "mn.ist") { experiment(internalId: 1) { name } } }`,
     );
     const message = `This server does not offer GET ${E}, or failed at it.`;
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: { project: { experiment: null } },
       errors: [told("project.experiment", "UPSTREAM_UNSUPPORTED", message, E, 404)],
     });
@@ -541,7 +532,7 @@ describe("release 0.2.0, what is not there", () => {
       job(id: "alice.mnist.jobs.2") { logs { text } }
       nowhere: experiment(id: "alice.mnist.9999") { logs { text } }
     }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         buildJob: { logs: null },
         experiment: { logs: null },
@@ -569,7 +560,7 @@ describe("release 0.2.0, what is not there", () => {
       job(id: "alice.mnist.jobs.1") { logs(tailLines: 2) { lines hasMore startByte } }
     }`);
     const jobLog = lineOf(reads, "job logs done").text ?? "";
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         experiment: {
           logs: {
@@ -609,7 +600,7 @@ describe("release 0.4.4", () => {
         experimentGroup { uniqueName }
       }
     }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         experiment: {
           uniqueName: "alice.mnist.1.10",
@@ -642,7 +633,7 @@ describe("release 0.4.4", () => {
         experimentCounts { total pending running scheduled succeeded failed stopped }
       }
     }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         group: {
           status: "DONE",
@@ -682,7 +673,7 @@ describe("release 0.4.4", () => {
   test("when the server fails at a machine's details, what the cluster tells of it is still there", async () => {
     const { ask, calls } = await startRecorded(samples, "b".repeat(64));
     const answer = await ask(`{ node(name: "node-1") { name memory kubeletVersion } }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: { node: { name: "node-1", memory: 7843635200, kubeletVersion: null } },
       errors: [
         told("node.kubeletVersion", "UPSTREAM_ERROR", "The service answered 500.", "nodes/{sequence}", 500),
@@ -738,7 +729,7 @@ run:
       job(id: "alice.mnist.jobs.1") { name ${config} }
       buildJob(id: "alice.mnist.builds.1") { commit ${config} }
     }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         experiment: { name: "baseline", declarations: { lr: 0.01, layers: [64, 32] }, config: shown },
         job: { name: "prep", config: shown },
@@ -764,7 +755,7 @@ run:
     const answer = await ask(
       `{ experiment(id: "alice.mnist.1") { declarations config { kind run { cmd } } } }`,
     );
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: {
         experiment: {
           declarations: { lr: 0.01, batch_size: 64 },
@@ -786,7 +777,7 @@ run:
       "alice/mnist/experiments/1/": renewed("experiment detail 1", { content, params: null }),
     });
     const answer = await ask(`{ experiment(id: "alice.mnist.1") { name declarations config { kind } } }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: { experiment: { name: "baseline", declarations: null, config: null } },
       errors: [],
     });
@@ -798,7 +789,7 @@ run:
       "alice/mnist/experiments/1/": renewed("experiment detail 1", {}),
     });
     const answer = await ask(`{ experiment(id: "alice.mnist.1") { name declarations config { kind } } }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: { experiment: { name: "baseline", declarations: null, config: null } },
       errors: [],
     });
@@ -816,7 +807,7 @@ run:
       }),
     });
     const answer = await ask(`{ experiment(id: "alice.mnist.1") { config { run { cmd } } } }`);
-    expect(whole(answer)).toEqual({
+    expect(outcomeOf(answer)).toEqual({
       data: { experiment: { config: { run: { cmd: "train --password=xyzzy" } } } },
       errors: [],
     });
@@ -827,7 +818,7 @@ run:
     const { ask, calls } = await startMade({
       "alice/mnist/groups/1/": { ...recordOf(reads, "group detail 1"), content: CONTENT },
     });
-    expect(whole(await ask(`{ group(id: "alice.mnist.1") { content } }`))).toEqual({
+    expect(outcomeOf(await ask(`{ group(id: "alice.mnist.1") { content } }`))).toEqual({
       data: { group: { content: CONTENT } },
       errors: [],
     });

@@ -1,7 +1,6 @@
-import { expect, onTestFinished, test } from "vitest";
-import { startDemo } from "../../src/demo/service.ts";
+import { expect, test } from "vitest";
 import { ExperimentPageDocument, NestedRunGraphDocument } from "../generated/graphql.ts";
-import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
+import { startDemoGateway, startDemoService, tokenOf } from "../support/demo-gateway.ts";
 import { startRecords } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
@@ -11,8 +10,7 @@ const E42 = "ada/mnist/experiments/42";
 
 /** The demo behind a service that answers in rounds. */
 async function startInRounds(rounds: readonly (readonly string[])[]) {
-  const demo = await startDemo();
-  onTestFinished(() => demo.close());
+  const demo = await startDemoService();
   const service = await startRounds(demo, rounds);
   const gateway = await startGateway({ upstream: service, token: tokenOf(demo, "ada") });
   return { ...gateway, ...service };

@@ -1,6 +1,5 @@
-import { describe, expect, onTestFinished, test } from "vitest";
-import { startDemo } from "../../src/demo/service.ts";
-import { tokenOf } from "../support/demo-gateway.ts";
+import { describe, expect, test } from "vitest";
+import { startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
 import { startFake, startRecords, type Told } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
@@ -296,9 +295,7 @@ test("a budget smaller than what may go at a time is spent on what many wait for
 describe("the experiments of a group and their metrics", () => {
   /** What went wrong, and how many rounds were answered. */
   const ask = async (selection: string, rounds: readonly (readonly string[])[]) => {
-    const frozen = Date.parse("2026-06-01T12:00:00Z");
-    const demo = await startDemo({ now: () => frozen });
-    onTestFinished(() => demo.close());
+    const demo = await startDemoService({ now: still });
     const service = await startRounds(demo, rounds);
     const gateway = await startGateway({
       upstream: service,
