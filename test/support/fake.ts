@@ -22,6 +22,10 @@ export async function startHolding() {
   return { url, held };
 }
 
+/** `GET ada/mnist/jobs/3/`: a request without the prefix that all of them have. */
+export const onWire = ({ method, path }: Pick<Seen, "method" | "path">): string =>
+  `${method} ${path.replace("/api/v1/", "")}`;
+
 /** A service that answers as told, over real HTTP. What it is not told of is a JSON 404. */
 export async function startFake(answer: (seen: Seen) => Told | undefined | Promise<Told | undefined>) {
   const seen: Seen[] = [];
@@ -42,8 +46,10 @@ export async function startFake(answer: (seen: Seen) => Told | undefined | Promi
   return {
     url,
     seen: () => seen,
-    /** `GET ada/mnist/jobs/3/` for each request, in the order of the alphabet. */
-    calls: () => seen.map(({ method, path }) => `${method} ${path.replace("/api/v1/", "")}`).toSorted(),
+    /** `GET ada/mnist/jobs/3/` for each request, in the order of their arrival. */
+    inOrder: () => seen.map(onWire),
+    /** The same in the order of the alphabet: what goes side by side arrives in any order. */
+    calls: () => seen.map(onWire).toSorted(),
   };
 }
 
