@@ -154,9 +154,9 @@ test("every row whose answer is JSON is held against its recordings", () => {
 
 test("what the document shows no answer of, and streams, were recorded with its status", () => {
   const others = contractRows.filter(({ content }) => ["text", "bytes", "nothing"].includes(content));
-  const recorded = others.flatMap((each) => answersTo(each.row).map((line) => [each, line] as const));
+  const recorded = others.flatMap((row) => answersTo(row.row).map((line) => [row, line] as const));
   expect(recorded.length).toBeGreaterThan(0);
-  expect(recorded.filter(([{ status }, line]) => line.status !== status)).toEqual([]);
+  expect(recorded.filter(([row, line]) => line.status !== row.status)).toEqual([]);
 });
 
 test("a key that did not arrive stays absent, so that it can still be loaded or told apart from null", () => {
