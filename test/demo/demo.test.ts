@@ -1,26 +1,18 @@
 import { Readable } from "node:stream";
 import { text as readText } from "node:stream/consumers";
 import { createGunzip } from "node:zlib";
-
 import { extract } from "tar-stream";
-import { afterEach, describe, expect, test } from "vitest";
-
-import { routes } from "../../src/demo/routes.ts";
-import { type DemoOptions, startDemo } from "../../src/demo/service.ts";
-
-const opened: { close(): Promise<void> }[] = [];
-
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((demo) => demo.close()));
-});
+import { describe, expect, test } from "vitest";
+import type { DemoOptions } from "../../src/demo/service.ts";
+import { contractRows } from "../support/contract.ts";
+import { startDemoService } from "../support/demo-gateway.ts";
 
 const noon = Date.UTC(2026, 5, 1, 12);
 
 /** A service whose clock stands at noon until `wait` moves it on. */
 async function open(options: Omit<DemoOptions, "now"> = {}) {
   let time = noon;
-  const demo = await startDemo({ ...options, now: () => time });
-  opened.push(demo);
+  const demo = await startDemoService({ ...options, now: () => time });
   const tokens = new Map(demo.users.map(({ username, token }) => [username, token]));
 
   /** Sends a request as somebody (null: without a token) and gives the answer with its body decoded. */
@@ -101,97 +93,44 @@ function recordOf(record: object): string {
   return found?.[0] ?? sorted(Object.keys(record));
 }
 
-type Row = readonly [row: string, line: string, status: number, content: string, body?: unknown];
-
-/** Every row of the document, asked with an address that exists. */
-const rows: readonly Row[] = [
-  ["POST users/token/", "POST users/token/", 200, "token", { username: "ada", password: "ada-demo" }],
-  ["GET users/", "GET users/", 200, "user"],
-  ["GET E/{id}/", `GET ${M}/experiments/42/`, 200, "experiment"],
-  ["PATCH E/{id}/", `PATCH ${M}/experiments/42/`, 200, "experiment", { description: "new" }],
-  ["DELETE E/{id}/", `DELETE ${M}/experiments/42/`, 204, "nothing"],
-  ["POST E/{id}/restart/", `POST ${M}/experiments/42/restart/`, 201, "reduced"],
-  ["POST E/{id}/resume/", `POST ${M}/experiments/42/resume/`, 201, "reduced"],
-  ["POST E/{id}/copy", `POST ${M}/experiments/42/copy`, 201, "reduced"],
-  ["POST E/{id}/stop", `POST ${M}/experiments/43/stop`, 200, "nothing"],
-  ["GET E/{id}/statuses", `GET ${M}/experiments/42/statuses`, 200, "page of experimentStatus"],
-  ["GET E/{id}/metrics", `GET ${M}/experiments/42/metrics`, 200, "page of metric"],
-  ["POST E/{id}/metrics", `POST ${M}/experiments/42/metrics`, 201, "metric", { values: { loss: 0.1 } }],
-  ["GET E/{id}/jobs", `GET ${M}/experiments/42/jobs`, 200, "page of experimentJob"],
-  ["GET E/{id}/logs/", `GET ${M}/experiments/42/logs/`, 200, "text"],
-  ["POST E/{id}/tensorboard/start", `POST ${M}/experiments/42/tensorboard/start`, 201, "nothing"],
-  ["POST E/{id}/tensorboard/stop", `POST ${M}/experiments/42/tensorboard/stop`, 200, "nothing"],
-  ["GET E/{id}/outputs", `GET ${M}/experiments/42/outputs`, 200, "bytes"],
-  ["GET E/{experiment_id}/jobs/{id}/", `GET ${M}/experiments/42/jobs/22/`, 200, "experimentJob"],
-  [
-    "GET E/{experiment_id}/jobs/{id}/statuses/",
-    `GET ${M}/experiments/42/jobs/22/statuses/`,
-    200,
-    "page of jobStatus",
-  ],
-  ["POST E/{experiment_id}/bookmark/", `POST ${M}/experiments/42/bookmark/`, 201, "nothing"],
-  ["DELETE E/{experiment_id}/unbookmark/", `DELETE ${M}/experiments/42/unbookmark/`, 204, "nothing"],
-  ["GET J/{id}/", `GET ${M}/jobs/1/`, 200, "job"],
-  ["PATCH J/{id}/", `PATCH ${M}/jobs/1/`, 200, "job", { description: null }],
-  ["DELETE J/{id}/", `DELETE ${M}/jobs/1/`, 204, "nothing"],
-  ["GET J/{id}/statuses/", `GET ${M}/jobs/1/statuses/`, 200, "page of jobStatus"],
-  ["POST J/{id}/restart", `POST ${M}/jobs/1/restart`, 201, "job"],
-  ["POST J/{id}/resume", `POST ${M}/jobs/1/resume`, 201, "job"],
-  ["POST J/{id}/copy", `POST ${M}/jobs/1/copy`, 201, "job"],
-  ["POST J/{id}/stop", `POST ${M}/jobs/2/stop`, 200, "nothing"],
-  ["GET J/{id}/logs", `GET ${M}/jobs/1/logs`, 200, "text"],
-  ["GET J/{id}/outputs", `GET ${M}/jobs/1/outputs`, 200, "bytes"],
-  ["POST J/{id}/bookmark/", `POST ${M}/jobs/1/bookmark/`, 201, "nothing"],
-  ["DELETE J/{job_id}/unbookmark/", `DELETE ${M}/jobs/1/unbookmark/`, 204, "nothing"],
-  ["GET B/{id}/", `GET ${M}/builds/1/`, 200, "build"],
-  ["PATCH B/{id}/", `PATCH ${M}/builds/1/`, 200, "build", { description: "x" }],
-  ["DELETE B/{id}/", `DELETE ${M}/builds/1/`, 204, "nothing"],
-  ["GET B/{id}/statuses", `GET ${M}/builds/1/statuses`, 200, "page of jobStatus"],
-  ["POST B/{id}/stop", `POST ${M}/builds/5/stop`, 200, "nothing"],
-  ["GET B/{id}/logs", `GET ${M}/builds/1/logs`, 200, "text"],
-  ["POST B/{id}/bookmark/", `POST ${M}/builds/1/bookmark/`, 201, "nothing"],
-  ["DELETE B/{id}/unbookmark/", `DELETE ${M}/builds/1/unbookmark/`, 204, "nothing"],
-  ["GET G/{id}/", `GET ${M}/groups/1/`, 200, "group"],
-  ["PATCH G/{id}/", `PATCH ${M}/groups/1/`, 200, "group", { description: "x" }],
-  ["DELETE G/{id}/", `DELETE ${M}/groups/1/`, 204, "nothing"],
-  ["POST G/{id}/stop", `POST ${M}/groups/2/stop`, 200, "nothing"],
-  ["POST G/{id}/tensorboard/start", `POST ${M}/groups/1/tensorboard/start`, 201, "nothing"],
-  ["POST G/{id}/tensorboard/stop", `POST ${M}/groups/1/tensorboard/stop`, 200, "nothing"],
-  ["GET G/{id}/statuses", `GET ${M}/groups/1/statuses`, 200, "page of groupStatus"],
-  ["POST G/{id}/bookmark/", `POST ${M}/groups/1/bookmark/`, 201, "nothing"],
-  ["DELETE G/{id}/unbookmark/", `DELETE ${M}/groups/1/unbookmark/`, 204, "nothing"],
-  ["GET cluster/", "GET cluster/", 200, "cluster"],
-  ["GET nodes/{sequence}", "GET nodes/3", 200, "node"],
-  ["POST users/activate/{username}/", "POST users/activate/margaret/", 200, "nothing"],
-  ["DELETE users/delete/{username}/", "DELETE users/delete/linus/", 204, "nothing"],
-  ["POST superusers/grant/{username}/", "POST superusers/grant/grace/", 200, "nothing"],
-  ["DELETE superusers/revoke/{username}/", "DELETE superusers/revoke/grace/", 200, "nothing"],
+/** Addresses that exist, for the paths of the document. */
+const EXAMPLES: readonly (readonly [path: RegExp, example: string])[] = [
+  [/\{experiment_id\}\/jobs\/\{id\}/, "42/jobs/22"],
+  [/experiments\/\{\w+\}/, "experiments/42"],
+  [/(jobs|builds|groups)\/\{\w+\}/, "$1/1"],
+  [/\{u\}\/\{p\}/, M],
+  [/\{sequence\}/, "3"],
+  [/\{username\}/, "grace"],
 ];
 
-describe("the rows of the document", () => {
-  test("the table of routes is the document's, in its order", () => {
-    const prefixes = { experiments: "E", jobs: "J", builds: "B", groups: "G" };
-    const table = routes.map(({ method, path }) => {
-      const short = path.replace(
-        /^\{owner\}\/\{project\}\/(experiments|jobs|builds|groups)/,
-        // The expression matches these four names only.
-        (_, kind: string) => prefixes[kind as keyof typeof prefixes],
-      );
-      return `${method} ${short}`;
-    });
-    expect(table).toEqual(rows.map(([row]) => row));
-    expect(table).toHaveLength(56);
-  });
+/** Where another record shall be asked, as in stopping one that runs. */
+const OTHERS: Readonly<Record<string, string>> = {
+  stopExperiment: `${M}/experiments/43/stop`,
+  stopJob: `${M}/jobs/2/stop`,
+  stopBuildJob: `${M}/builds/5/stop`,
+  stopGroup: `${M}/groups/2/stop`,
+  activateUser: "users/activate/margaret/",
+  deleteUser: "users/delete/linus/",
+};
 
-  test.each(rows.map(([row, ...rest]) => ({ row, rest })))(
-    "$row answers as the document says",
-    async ({ rest }) => {
-      const [line, status, content, body] = rest;
-      const { ask } = await open({ lists: false });
-      const answer = await ask(line, body);
-      expect([answer.status, contentOf(answer)]).toEqual([status, content]);
-    },
-  );
+const BODIES: Readonly<Record<string, unknown>> = {
+  login: { username: "ada", password: "ada-demo" },
+  updateExperiment: { description: "new" },
+  updateJob: { description: null },
+  updateBuildJob: { description: "x" },
+  updateGroup: { description: "x" },
+  createExperimentMetric: { values: { loss: 0.1 } },
+};
+
+describe("the rows of the document", () => {
+  test.each(contractRows)("$row answers as the document says", async (row) => {
+    const { ask } = await open({ lists: false });
+    const path =
+      OTHERS[row.mutation ?? ""] ??
+      EXAMPLES.reduce((filled, [pattern, example]) => filled.replace(pattern, example), row.path);
+    const answer = await ask(`${row.method} ${path}`, BODIES[row.mutation ?? ""]);
+    expect([answer.status, contentOf(answer)]).toEqual([row.status, row.content]);
+  });
 
   test("a trailing slash makes no difference, with or without one in the document", async () => {
     const { ask } = await open();
