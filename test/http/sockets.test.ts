@@ -9,7 +9,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { createGateway } from "../../src/gateway.ts";
 import { createHttpServer, SOCKET_LIMITS } from "../../src/http/server.ts";
-import { startHolding, startRecords } from "../support/fake.ts";
+import { startRecords } from "../support/fake.ts";
+import { startHolding } from "../support/holding.ts";
 import { NO_DEADLINES, PATIENT, withDeadline } from "../support/patience.ts";
 
 const QUERY = `{ experiment(id: "ada.mnist.42") { status } }`;

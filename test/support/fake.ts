@@ -1,4 +1,3 @@
-import type { ServerResponse } from "node:http";
 import { listen } from "./listen.ts";
 
 /** A request as a fake service saw it. */
@@ -14,13 +13,6 @@ export interface Seen {
 export type Told =
   | { readonly json: unknown; readonly status?: number; readonly headers?: Record<string, string> }
   | { readonly text: string | Buffer; readonly status?: number; readonly headers?: Record<string, string> };
-
-/** A service that holds what it is asked until the test answers it. */
-export async function startHolding() {
-  const held: ServerResponse[] = [];
-  const url = await listen((_, response) => void held.push(response));
-  return { url, held };
-}
 
 /** `GET ada/mnist/jobs/3/`: a request without the prefix that all of them have. */
 export const onWire = ({ method, path }: Pick<Seen, "method" | "path">): string =>

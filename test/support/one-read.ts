@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { startFake, type Told } from "./fake.ts";
-import { startGateway } from "./gateway.ts";
+import { type Answer, type Gateway, startGateway } from "./gateway.ts";
+import { globalId } from "./ids.ts";
 
 export const ASK_STATUS = `{ experiment(id: "ada.mnist.42") { status } }`;
 
@@ -66,3 +67,24 @@ export const jsonText = (text: string | Buffer, encoding?: string): Told => ({
 });
 
 export const RECORD_TEXT = JSON.stringify(RUNNING_RECORD);
+
+/** The experiment that most stories ask for. */
+export const EXPERIMENT_ID = globalId("Experiment:ada/mnist/42");
+
+export const OUTPUTS_OF_42 = `/downloads/${EXPERIMENT_ID}/outputs`;
+
+/** `ok`, or the code of the first error. */
+export const firstCodeOf = ({ errors }: Answer<unknown>): string =>
+  errors ? String(errors[0]?.extensions["code"]) : "ok";
+
+export const askFor = async (
+  gateway: Gateway,
+  query = ASK_STATUS,
+  token = "t0ken",
+): Promise<Answer<unknown>> => gateway.ask(query, {}, { token });
+
+/** Asks for another experiment. */
+export const statusOf = (id: number) => `{ experiment(id: "ada.mnist.${id}") { status } }`;
+
+/** The number of the experiment that a path is about. */
+export const experimentIn = (path = "") => Number(/experiments\/(\d+)/.exec(path)?.[1]);

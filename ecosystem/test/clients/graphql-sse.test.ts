@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createClient } from "graphql-sse";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startDemoGateway, tokenOf } from "../../../test/support/demo-gateway.ts";
-import { startHolding } from "../../../test/support/fake.ts";
 import { startGateway } from "../../../test/support/gateway.ts";
+import { startHolding } from "../../../test/support/holding.ts";
 import { PATIENT } from "../../../test/support/patience.ts";
 
 /** A frontend whose transport is event streams, each with one operation. */
