@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { parseManifest, type TrustedDocuments } from "./engine/documents/persisted.ts";
-import { spellingFault } from "./rest/api/endpoint.ts";
+import { overrideFault } from "./rest/api/endpoint.ts";
 import { faultsOf } from "./graphql/federation/rename.ts";
 import { schema } from "./graphql/schema.ts";
-import { PROFILE_NAMES, ROW_NAMES } from "./rest/api/profile.ts";
+import { ENDPOINTS_BY_NAME, PROFILE_NAMES } from "./rest/api/profile.ts";
 
 function whole(bounds: { readonly from: number; readonly to: number; readonly fallback: number }) {
   const error = `expected a whole number from ${bounds.from} to ${bounds.to}`;
@@ -40,9 +40,9 @@ function parseRows(text: string, context: z.RefinementCtx): Record<string, strin
   const faults = rows.success
     ? // Of what was given and not of what was read: zod drops a key `__proto__`.
       Object.entries(given as Record<string, string | null>).flatMap(([name, spelling]) => {
-        const row = ROW_NAMES.get(name);
+        const row = ENDPOINTS_BY_NAME.get(name);
         const fault = row
-          ? spelling !== null && spellingFault(row, spelling)
+          ? spelling !== null && overrideFault(row, spelling)
           : "expected a row of the table, such as job.resume";
         return fault ? [`${name}: ${fault}`] : [];
       })

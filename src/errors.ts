@@ -1,60 +1,236 @@
+/** What an error code stands for, wherever it occurs. */
+interface ErrorCodeRow {
+  /** HTTP status of a response that holds only this error. GraphQL results with `data` are 200. */
+  readonly status: number;
+  /** What a request that ends in it shows of the service: `down` counts as an outage, `up` against one. */
+  readonly service: "up" | "down" | "unknown";
+  /** When a read that ends in it is tried again; `when told`: after the pause that the service asks for. Absent: never. */
+  readonly retry?: "with backoff" | "when told";
+  /**
+   * What it says of the list that was to answer several reads at once: the server does not take the list's parameters, or
+   * the list failed and each read alone may succeed. Absent: each read would fail in the same way.
+   */
+  readonly batch?: "refused" | "failed";
+  /** What it means and what a client does, as the documentation prints it. */
+  readonly meaning: string;
+}
+
+/** Every code that `extensions.code` can hold. What a code means to any part of the gateway is decided here only. */
+const TABLE = {
+  UNAUTHENTICATED: {
+    status: 401,
+    service: "up",
+    meaning:
+      "The request has no token, or the service does not accept it. Without a token nothing is sent. Log in and send the new token.",
+  },
+  FORBIDDEN: {
+    status: 403,
+    service: "up",
+    meaning: "The service does not allow it to this user.",
+  },
+  BAD_CREDENTIALS: {
+    status: 401,
+    service: "up",
+    meaning: "The service refused the login. Ask for the password again.",
+  },
+  NOT_FOUND: { status: 404, service: "up", meaning: "There is no such record." },
+  BAD_USER_INPUT: {
+    status: 400,
+    service: "up",
+    batch: "refused",
+    meaning:
+      "An argument or variable was refused by the gateway, which then sends nothing, or by the service. Correct the input.",
+  },
+  CONFLICT: {
+    status: 409,
+    service: "up",
+    meaning: "The state of the record does not allow it. Read the record again.",
+  },
+  RATE_LIMITED: {
+    status: 429,
+    service: "up",
+    retry: "when told",
+    meaning:
+      "The service takes no more requests for now, or this token has as many operations under way as it may have. Try again after `retryAfterSeconds`. A read has already been tried again once if that pause fitted into the time of the request.",
+  },
+  UPSTREAM_ERROR: {
+    status: 502,
+    service: "up",
+    batch: "failed",
+    meaning: "The service failed.",
+  },
+  UPSTREAM_TIMEOUT: {
+    status: 504,
+    service: "down",
+    meaning:
+      "The service did not respond in time. With `outcome: unknown` a command may have been done: read before sending it again.",
+  },
+  UPSTREAM_UNAVAILABLE: {
+    status: 503,
+    service: "down",
+    retry: "with backoff",
+    meaning:
+      "The service cannot be reached or is not ready. Reads have already been tried again. Try again later.",
+  },
+  UPSTREAM_BAD_RESPONSE: {
+    status: 502,
+    service: "up",
+    batch: "failed",
+    meaning: "The response of the service cannot be used.",
+  },
+  UPSTREAM_UNSUPPORTED: {
+    status: 502,
+    service: "up",
+    batch: "refused",
+    meaning: "This server does not offer the operation.",
+  },
+  CAPABILITY_UNAVAILABLE: {
+    status: 404,
+    service: "unknown",
+    meaning:
+      "The field needs a capability that this server lacks. `gateway.capabilities` lists those it has.",
+  },
+  REQUEST_LIMIT_EXCEEDED: {
+    status: 400,
+    service: "unknown",
+    meaning:
+      "The operation needs more requests, or more bytes of responses, than one may cause; what was read is returned. What most places of the result wait for is requested first; `unsentRequests` counts the requests that were not sent. Ask for less at once.",
+  },
+  PAGE_LIMIT_REACHED: {
+    status: 400,
+    service: "unknown",
+    meaning: "A field would read more than 100 pages. Ask for fewer items at once.",
+  },
+  SERVICE_OVERLOADED: {
+    status: 503,
+    service: "unknown",
+    meaning: "The gateway is overloaded. Try again later.",
+  },
+  OPERATION_TOO_LARGE: {
+    status: 400,
+    service: "unknown",
+    meaning:
+      "The request or its result would have more tokens, aliases, fields or bytes than it may have. Ask for less at once.",
+  },
+  OPERATION_TOO_DEEP: {
+    status: 400,
+    service: "unknown",
+    meaning: "The document is nested deeper than `MAX_DEPTH`.",
+  },
+  REQUEST_CANCELLED: { status: 499, service: "unknown", meaning: "The client closed the connection." },
+  INTERNAL_SERVER_ERROR: {
+    status: 500,
+    service: "unknown",
+    meaning: "The gateway has a fault. Report it with the `requestId`.",
+  },
+  BAD_REQUEST: {
+    status: 400,
+    service: "unknown",
+    meaning:
+      "It is no GraphQL request: no JSON, no UTF-8, no query, a parameter of another type or given twice, a batch, a mutation by GET.",
+  },
+  OPERATION_RESOLUTION_FAILURE: {
+    status: 400,
+    service: "unknown",
+    meaning:
+      "`operationName` names no operation of the document, or is missing where the document has several.",
+  },
+  GRAPHQL_PARSE_FAILED: { status: 400, service: "unknown", meaning: "The document has a syntax error." },
+  GRAPHQL_VALIDATION_FAILED: {
+    status: 400,
+    service: "unknown",
+    meaning: "The document does not fit the schema.",
+  },
+  PERSISTED_QUERY_NOT_FOUND: {
+    status: 200,
+    service: "unknown",
+    meaning: "The hash is not known, or no longer. Send the document with it.",
+  },
+  PERSISTED_QUERY_MISMATCH: {
+    status: 200,
+    service: "unknown",
+    meaning: "The hash is not that of the document.",
+  },
+  PERSISTED_QUERY_NOT_IN_LIST: {
+    status: 400,
+    service: "unknown",
+    meaning: "Only trusted documents run here, and the hash is that of none of them.",
+  },
+  PERSISTED_QUERY_ID_REQUIRED: {
+    status: 400,
+    service: "unknown",
+    meaning: "Only trusted documents run here. Send the hash of one instead of a document.",
+  },
+} as const satisfies Record<string, ErrorCodeRow>;
+
+export type ErrorCode = keyof typeof TABLE;
+
+export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorCodeRow>> = TABLE;
+
+/** What HTTP itself answers when a request breaks one of its rules, whatever the code. */
+const HTTP_STATUSES = { "body too long": 413, "media type": 415, range: 416 };
+
+/** The HTTP status of a response that holds only an error of this code. */
+export const statusOf = (code: ErrorCode, rule?: keyof typeof HTTP_STATUSES): number =>
+  rule ? HTTP_STATUSES[rule] : ERROR_CODES[code].status;
+
+export const isErrorCode = (code: unknown): code is ErrorCode =>
+  typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
+
 /** A fault in what the caller gave: nothing was sent. The message says what was expected, what came, and where. */
 export class InputError extends RangeError {}
 
-/** Public codes of a failed exchange with the service. The README explains each. */
-export type UpstreamCode =
-  | "UNAUTHENTICATED"
-  | "FORBIDDEN"
-  | "BAD_CREDENTIALS"
-  | "NOT_FOUND"
-  | "BAD_USER_INPUT"
-  | "CONFLICT"
-  | "RATE_LIMITED"
-  | "UPSTREAM_ERROR"
-  | "UPSTREAM_TIMEOUT"
-  | "UPSTREAM_UNAVAILABLE"
-  | "UPSTREAM_BAD_RESPONSE"
-  | "UPSTREAM_UNSUPPORTED"
-  | "CAPABILITY_UNAVAILABLE"
-  | "REQUEST_LIMIT_EXCEEDED"
-  | "PAGE_LIMIT_REACHED"
-  | "SERVICE_OVERLOADED";
-
 export interface UpstreamFacts {
-  /** Which row was asked; `route` is the template, never the filled path. `status` is absent without an answer. */
+  /** The endpoint: `route` is its template, never the filled path. `status` is absent when there was no response. */
   readonly upstream?: { readonly method: string; readonly route: string; readonly status?: number };
   readonly retryAfterSeconds?: number;
-  /** How many requests were not sent because the operation had its share. What they would have led to is not known. */
+  /** How many requests were not sent because the operation had used up its number. */
   readonly unsentRequests?: number;
-  /** The dotted name that led nowhere. */
+  /** The dotted name that could not be resolved. */
   readonly reference?: string;
-  /** A command that was sent and whose answer is unknown: it may have happened. */
+  /** A command was sent and its response is not known: it may have been done. */
   readonly outcome?: "unknown";
 }
 
-/** What came of asking the service, when it is not the answer. Its message and facts are fit for callers. */
+/** A request to the service that did not bring what was needed. Its message and facts may be shown to callers. */
 export class UpstreamError extends Error {
-  readonly code: UpstreamCode;
+  readonly code: ErrorCode;
   readonly facts: UpstreamFacts;
 
-  constructor(code: UpstreamCode, message: string, facts: UpstreamFacts = {}, cause?: unknown) {
+  constructor(code: ErrorCode, message: string, facts: UpstreamFacts = {}, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
     this.facts = facts;
   }
 
-  /** The same fault, told of the reference that led to it. */
+  /** The same error with the reference that led to it. */
   of(reference: string): UpstreamError {
     return new UpstreamError(this.code, this.message, { ...this.facts, reference }, this);
   }
 }
 
-/** Whether an error says that a command may have been done. */
-export const hasOutcome = (fault: unknown): boolean =>
-  fault instanceof UpstreamError && fault.facts.outcome !== undefined;
-
-/** The time of the caller's whole request was over. It says nothing of the service. */
+/** The time of the caller's whole request was over. It shows nothing of the service. */
 export class DeadlineError extends UpstreamError {}
 
-/** The caller left before the answer: nobody is there to be told. */
+/** The caller closed the connection before the response: nobody is there to be answered. */
 export class Cancelled extends Error {}
+
+export const OVERLOADED = "The gateway is overloaded; try again later.";
+
+/** Whether an error says that a command may have been done. */
+export const hasOutcome = (error: unknown): boolean =>
+  error instanceof UpstreamError && error.facts.outcome !== undefined;
+
+/** What an error shows of the service. */
+export const serviceShownBy = (error: unknown): ErrorCodeRow["service"] =>
+  error instanceof UpstreamError && !(error instanceof DeadlineError)
+    ? ERROR_CODES[error.code].service
+    : "unknown";
+
+/** Whether and when a read that failed can be tried again; null: never. */
+export const retryOf = (error: unknown): NonNullable<ErrorCodeRow["retry"]> | null =>
+  (error instanceof UpstreamError && ERROR_CODES[error.code].retry) || null;
+
+/** What the error of a list says of the reads that it was to answer; null: each would fail in the same way. */
+export const batchFaultOf = (error: unknown): NonNullable<ErrorCodeRow["batch"]> | null =>
+  (error instanceof UpstreamError && ERROR_CODES[error.code].batch) || null;

@@ -1,5 +1,5 @@
 import { GraphQLError, type GraphQLErrorExtensions } from "graphql";
-import { Cancelled, InputError, UpstreamError } from "../errors.ts";
+import { Cancelled, type ErrorCode, InputError, isErrorCode, UpstreamError } from "../errors.ts";
 import { type Slip, slipOf } from "../observability/slip.ts";
 
 /**
@@ -9,7 +9,8 @@ import { type Slip, slipOf } from "../observability/slip.ts";
 export function publicError(thrown: unknown, report: (slip: Slip) => void): GraphQLError {
   const located = thrown instanceof GraphQLError ? thrown : null;
   const cause = located ? located.originalError : thrown;
-  const told = (message: string, extensions: GraphQLErrorExtensions) => at(located, message, extensions);
+  const told = (message: string, extensions: GraphQLErrorExtensions & { readonly code: ErrorCode }) =>
+    at(located, message, extensions);
 
   if (cause instanceof UpstreamError) {
     const { paths } = located?.extensions ?? {};
@@ -18,7 +19,8 @@ export function publicError(thrown: unknown, report: (slip: Slip) => void): Grap
   if (cause instanceof InputError) return told(cause.message, { code: "BAD_USER_INPUT" });
   if (cause instanceof Cancelled) return told("The request was cancelled.", { code: "REQUEST_CANCELLED" });
   if (located && isOfGraphQL(cause)) {
-    const { code = "BAD_USER_INPUT", http, outcome } = located.extensions;
+    const { code: given, http, outcome } = located.extensions;
+    const code = isErrorCode(given) ? given : "BAD_USER_INPUT";
     // A body that is no request at all is no GraphQL answer: Yoga would call it one, with status 200.
     const status = code === "BAD_REQUEST" && http ? { ...http, spec: false } : http;
     return told(withoutValues(located.message), {

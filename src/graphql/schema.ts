@@ -5,10 +5,11 @@ import "./types/cluster.ts";
 import "./operations/entity.ts";
 import "./types/experiment-job.ts";
 import "./types/experiment.ts";
-import { serveSubgraph, toSubgraphSchema } from "./federation/entities.ts";
+import { serveSdl, toSubgraphSchema } from "./federation/entities.ts";
 import "./types/gateway-info.ts";
 import "./types/group.ts";
 import "./types/job.ts";
+import { prefetchResources } from "./core/prefetch.ts";
 import { meterFields } from "../engine/metered.ts";
 import "./types/project.ts";
 import "./types/run.ts";
@@ -23,12 +24,14 @@ builder.mutationType({
     "Changing. The fields of one request run one after the other, each reading fresh data afterwards. A field is null with an error (`extensions.code`) when the service refused or did not answer; writes are never sent twice.",
 });
 
-/** What every slice has added by being imported, with what all fields have in common. */
-const finish = (built: GraphQLSchema): GraphQLSchema => meterFields(serveSubgraph(built));
+/** What every slice has added by being imported, under our own names. */
+const build = (): GraphQLSchema => prefetchResources(toSubgraphSchema());
+
+const finish = (named: GraphQLSchema): GraphQLSchema => meterFields(serveSdl(named));
 
 /** The whole schema under our own names. */
-export const schema = finish(toSubgraphSchema());
+export const schema = finish(build());
 
 /** The schema under the names that callers know. */
 export const schemaFor = (names: TypeNames): GraphQLSchema =>
-  names.areOurs ? schema : finish(rename(toSubgraphSchema(), names));
+  names.areOurs ? schema : finish(rename(build(), names));

@@ -6,7 +6,7 @@ import { decodeId } from "../graphql/core/ids.ts";
 import type { Download } from "../graphql/types/logs.ts";
 import type { TypeNames } from "../graphql/core/type-names.ts";
 import type { Client } from "../rest/client/client.ts";
-import { InputError, UpstreamError } from "../errors.ts";
+import { type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
 import { offered } from "../rest/session/exchanges.ts";
 import { failureOf } from "../rest/client/failure.ts";
 import type { Server } from "../rest/api/profile.ts";
@@ -44,7 +44,7 @@ export interface DownloadReport {
  */
 export function createDownloads({ client, server, names, publicError, places, onDownload }: Settings) {
   const open = (id: string, what: Download, scope: RequestScope) => {
-    const { kind, at } = decodeId("id", id, names);
+    const { kind, address } = decodeId("id", id, names);
     const documented = kind[what];
     if (!documented)
       throw new InputError(`id: expected something with ${what}, got the id of a ${names.served(kind.name)}`);
@@ -55,7 +55,7 @@ export function createDownloads({ client, server, names, publicError, places, on
     if (refusal) throw NO_PLACE[refusal]();
     scope.onEnd(places.take(scope.party));
     const row = offered(server, documented);
-    return { row, path: row.fill(at), name: kind.nameOf(at) };
+    return { row, path: row.toPath(address), name: kind.formatName(address) };
   };
 
   const serve = async (request: IncomingMessage, response: ServerResponse, id: string, what: Download) => {
@@ -100,7 +100,7 @@ export function createDownloads({ client, server, names, publicError, places, on
       const { retryAfterSeconds } = error.extensions;
       report(codeOf(error));
       if (retryAfterSeconds !== undefined) response.setHeader("retry-after", String(retryAfterSeconds));
-      response.writeHead(isOutside ? 416 : (STATUSES[codeOf(error)] ?? 502), JSON_TYPE);
+      response.writeHead(statusOf(codeOf(error), isOutside ? "range" : undefined), JSON_TYPE);
       response.end(JSON.stringify({ errors: [error] }));
     }
   };
@@ -115,7 +115,8 @@ export function createDownloads({ client, server, names, publicError, places, on
   };
 }
 
-const codeOf = ({ extensions }: GraphQLError) => String(extensions["code"]);
+const codeOf = ({ extensions: { code } }: GraphQLError): ErrorCode =>
+  isErrorCode(code) ? code : "INTERNAL_SERVER_ERROR";
 
 const NO_PLACE: Readonly<Record<NoPlace, () => UpstreamError>> = {
   "all taken": () =>
@@ -142,17 +143,4 @@ const HEADERS: Record<Download, (name: string) => Record<string, string>> = {
     "content-type": "application/gzip",
     "content-disposition": `attachment; filename="${name.replaceAll(/[^\w.-]/g, "_")}.tar.gz"`,
   }),
-};
-
-const STATUSES: Readonly<Record<string, number>> = {
-  BAD_USER_INPUT: 400,
-  UNAUTHENTICATED: 401,
-  FORBIDDEN: 403,
-  NOT_FOUND: 404,
-  RATE_LIMITED: 429,
-  CAPABILITY_UNAVAILABLE: 404,
-  SERVICE_OVERLOADED: 503,
-  INTERNAL_SERVER_ERROR: 500,
-  UPSTREAM_UNAVAILABLE: 503,
-  UPSTREAM_TIMEOUT: 504,
 };

@@ -1,8 +1,10 @@
 import type { ServerResponse } from "node:http";
+import { type ErrorCode, OVERLOADED, statusOf } from "../errors.ts";
 
 interface Row {
-  readonly status: number;
-  readonly code: string;
+  readonly code: ErrorCode;
+  /** The rule of HTTP that was broken. */
+  readonly rule?: Parameters<typeof statusOf>[1];
   readonly message: (maxBytes: number) => string;
   readonly retryAfterSeconds?: number;
 }
@@ -10,27 +12,18 @@ interface Row {
 /** GraphQL requests that are rejected before their document is read. */
 const REJECTIONS = {
   "not JSON": {
-    status: 415,
     code: "BAD_USER_INPUT",
+    rule: "media type",
     message: () => "Expected a body of application/json.",
   },
   "too long": {
-    status: 413,
     code: "OPERATION_TOO_LARGE",
+    rule: "body too long",
     message: (maxBytes) => `Expected a body of at most ${maxBytes} bytes.`,
   },
-  "too many": {
-    status: 503,
-    code: "SERVICE_OVERLOADED",
-    message: () => "The gateway has more to do than it can.",
-  },
-  overloaded: {
-    status: 503,
-    code: "SERVICE_OVERLOADED",
-    message: () => "The gateway has more to do than it can.",
-  },
+  "too many": { code: "SERVICE_OVERLOADED", message: () => OVERLOADED },
+  overloaded: { code: "SERVICE_OVERLOADED", message: () => OVERLOADED },
   "rate limited": {
-    status: 429,
     code: "RATE_LIMITED",
     message: () => "This caller has as many operations under way as one may have.",
     retryAfterSeconds: 1,
@@ -48,10 +41,10 @@ interface Rejected {
 }
 
 /** Answers a GraphQL request without reading its document, and gives the code of the error. */
-export function reject(response: ServerResponse, { rejection, requestId, maxBytes }: Rejected): string {
-  const { status, code, message, retryAfterSeconds }: Row = REJECTIONS[rejection];
+export function reject(response: ServerResponse, { rejection, requestId, maxBytes }: Rejected): ErrorCode {
+  const { code, rule, message, retryAfterSeconds }: Row = REJECTIONS[rejection];
   const request = response.req;
-  response.writeHead(status, {
+  response.writeHead(statusOf(code, rule), {
     // Who accepts the newer type reads an error of the older one as no answer of GraphQL at all.
     "content-type": `${GRAPHQL_TYPE.exec(request.headers.accept ?? "")?.[0] ?? "application/json"}; charset=utf-8`,
     "x-request-id": requestId,

@@ -1,6 +1,7 @@
 import { GraphQLError } from "graphql";
 import type { GraphQLParams, Plugin } from "graphql-yoga";
 import { DOCUMENT_ID } from "../engine/documents/persisted.ts";
+import { statusOf } from "../errors.ts";
 
 type ParamType = "string" | "object";
 
@@ -33,7 +34,9 @@ export function useRequestParams(): Plugin {
 }
 
 const badRequest = (message: string) =>
-  new GraphQLError(message, { extensions: { code: "BAD_REQUEST", http: { status: 400 } } });
+  new GraphQLError(message, {
+    extensions: { code: "BAD_REQUEST", http: { status: statusOf("BAD_REQUEST") } },
+  });
 
 /** `?query=…&variables={…}`. Parameters that are not GraphQL's belong to proxies and caches: they are ignored. */
 function parseQueryString(request: Request): GraphQLParams {

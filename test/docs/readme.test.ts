@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { isEnumType } from "graphql";
 import { expect, test } from "vitest";
 import { SETTINGS } from "../../src/config.ts";
+import { ERROR_CODES } from "../../src/errors.ts";
 import { schema } from "../../src/graphql/schema.ts";
 import { callsOf, startDemoGateway } from "../support/demo-gateway.ts";
 
@@ -40,7 +41,7 @@ test("it names every setting and no other", () => {
 });
 
 test("it tells the versions of clients and routers that are tried", () => {
-  const told = [...readme.matchAll(/^\| `([^`]+)` \| (\d[\d.]+) \|/gm)].map(([, name, version]) => [
+  const told = [...readme.matchAll(/^\| `([^`]+)` \| (\d+\.[\d.]+) \|/gm)].map(([, name, version]) => [
     name,
     version,
   ]);
@@ -105,10 +106,18 @@ const PACKAGES = [
 /** Codes of features that are off or are called otherwise here, and of a warning of the process. */
 const NEVER = new Set(["REQUEST_ENTITY_TOO_LARGE", "CANNOT_SEND_PQ_ID_AND_BODY", "LRU_CACHE_UNBOUNDED"]);
 
-test("it explains every error code that can leave the gateway, and no other", () => {
+test("the table of error codes holds every code that can leave the gateway, and no other", () => {
   const ours = wordsIn(["src/"], /\.ts$/, /"([A-Z]+(?:_[A-Z]+)*)"/g).filter((word) => !NO_CODES.has(word));
   const theirs = wordsIn(PACKAGES, /\.js$/, /\bcode\b['"\]]* *(?:\|\|)?[:=] *['"]([A-Z_]+)['"]/g);
   expect(theirs).toEqual(expect.arrayContaining([...NEVER]));
   const codes = new Set([...ours, ...theirs.filter((code) => !NEVER.has(code))]);
-  expect(rowsBelow("Error codes").toSorted()).toEqual([...codes].toSorted());
+  expect(Object.keys(ERROR_CODES).toSorted()).toEqual([...codes].toSorted());
+});
+
+test("the README's error codes are those of the table, with their HTTP status and meaning", () => {
+  const section = readme.split("\n## Error codes\n")[1]?.split("\n## ")[0] ?? "";
+  const rows = Object.entries(ERROR_CODES).map(
+    ([code, { status, meaning }]) => `| \`${code}\` | ${status} | ${meaning} |`,
+  );
+  expect(section.match(/^\| `.*$/gm)).toEqual(rows);
 });

@@ -3,6 +3,7 @@ import { usePersistedOperations } from "@graphql-yoga/plugin-persisted-operation
 import type { GraphQLParams, Plugin } from "graphql-yoga";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
+import { type ErrorCode, statusOf } from "../../errors.ts";
 import { BYTES_PER_CHARACTER } from "./cache.ts";
 
 /** Documents by the hashes that stand for them. */
@@ -40,7 +41,10 @@ function hashOf({ extensions, documentId }: Params): string | null {
   return typeof hash === "string" ? bare(hash) : null;
 }
 
-const refused = (message: string, code: string) => ({ message, extensions: { code, http: { status: 400 } } });
+const refused = (message: string, code: ErrorCode) => ({
+  message,
+  extensions: { code, http: { status: statusOf(code) } },
+});
 
 /** Runs no document but these. */
 export const useTrustedDocuments = (documents: TrustedDocuments): Plugin =>

@@ -1,7 +1,9 @@
 import { GraphQLError } from "graphql";
+import { statusOf } from "../../errors.ts";
 
-/** An operation that asks for more than one may. It is no failure of the server: 400 where the caller reads the status. */
+/** Rejects an operation that asks for more than one may, with the code's status where the caller reads the status. */
 export const tooLarge = (
   message: string,
   code: "OPERATION_TOO_LARGE" | "OPERATION_TOO_DEEP" = "OPERATION_TOO_LARGE",
-): GraphQLError => new GraphQLError(message, { extensions: { code, http: { spec: true, status: 400 } } });
+): GraphQLError =>
+  new GraphQLError(message, { extensions: { code, http: { spec: true, status: statusOf(code) } } });

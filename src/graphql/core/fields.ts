@@ -2,74 +2,66 @@ import type { ObjectRef } from "@pothos/core";
 import type { GraphQLResolveInfo } from "graphql";
 import type { PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
-import { type Address, type Handle, type Kind, need } from "./resource.ts";
-import { type Needs, resolveReference } from "./prefetch.ts";
-import { type Below, belowOf } from "./selection.ts";
+import type { Address, Kind, Resource } from "./resource.ts";
+import type { IsSelected } from "./selection.ts";
+import { resolverOf, type Source, type Sourced } from "./source.ts";
 
 /*
- * The ways in which a field comes from a record. Each gives the options of one Pothos field: what it needs
- * (for the look-ahead) and its resolver, from one declaration.
+ * The ways in which a field comes from a resource. Each gives the options of one Pothos field: `t.string({ description,
+ * ...property("dockerfile") })`. Here the types are checked; what a source does is written in `source.ts`.
  */
 
 /** A Pothos ref that knows its kind, as `refs.ts` makes them. */
-export type Thing<R extends object, At extends Address> = ObjectRef<PothosTypes, Handle<R, At>> & {
+export type ResourceRef<R extends object, At extends Address> = ObjectRef<PothosTypes, Resource<R, At>> & {
   readonly kind: Kind<R, At>;
 };
 
-const declare = <Resolve>(needs: Needs, resolve: Resolve) => ({ extensions: { needs }, resolve });
-
-/** The field helpers of one record. `R` is its wire shape; keys are spelled as on the wire. */
+/** The field helpers of one kind. `R` is its record; keys are spelled as the service spells them. */
 export function fieldsOf<R extends object, At extends Address = Address>(_kind?: Kind<R, At>) {
-  type From = Handle<R, At>;
+  type From = Resource<R, At>;
 
-  /** Worked out from values of the record, and from the address. */
-  const derived = <const Key extends keyof R & string, Out, Args = object>(
-    keys: readonly Key[],
-    work: (record: Partial<Pick<R, Key>>, thing: From, args: Args) => Out,
-  ) =>
-    declare({ keys }, (thing: From, args: Args, { session }: Context): Out | Promise<Out> => {
-      const record = need(thing, keys, session);
-      return record instanceof Promise
-        ? record.then((whole) => work(whole, thing, args))
-        : work(record, thing, args);
-    });
+  const from = <Out, Args>(source: Source) => ({
+    extensions: { source } satisfies Sourced,
+    // True because each helper below takes the functions of its source with these very types.
+    resolve: resolverOf(source) as (
+      resource: From,
+      args: Args,
+      context: Context,
+      info: GraphQLResolveInfo,
+    ) => Out | Promise<Out>,
+  });
 
   return {
-    derived,
-
     /** A value of the record as it came. */
-    value: <const Key extends keyof R & string>(key: Key) => derived([key], (record) => record[key] ?? null),
+    property: <const Key extends keyof R & string>(key: Key) =>
+      from<R[Key] | null, object>({ kind: "property", key }),
 
-    /** Told by the address: never costs a request. */
-    known: <Out>(work: (thing: From, args: object, context: Context, info: GraphQLResolveInfo) => Out) =>
-      declare({ keys: [] }, work),
+    /** Worked out from values of the record, and from the address. */
+    computed: <const Key extends keyof R & string, Out, Args = object>(
+      keys: readonly Key[],
+      compute: (record: Partial<Pick<R, Key>>, resource: From, args: Args) => Out,
+    ) => from<Out, Args>({ kind: "computed", keys, compute }),
 
-    /** A thing that a value of the record refers to by name. Selecting only what the name tells costs no request. */
-    link: <To extends object, ToAt extends Address>(key: keyof R & string, target: Thing<To, ToAt>) => ({
+    /** Told by the address: never costs a request of its own. */
+    fromAddress: <Out, Args = object>(compute: (resource: From, args: Args, context: Context) => Out) =>
+      from<Out, Args>({ kind: "address", compute }),
+
+    /** A resource that a value of the record names. Selecting only what the name tells costs no request. */
+    reference: <To extends object, ToAt extends Address>(
+      key: keyof R & string,
+      target: ResourceRef<To, ToAt>,
+    ) => ({
       type: target,
-      ...declare(
-        { keys: [key] },
-        async (thing: From, _: object, context: Context, info: GraphQLResolveInfo) => {
-          const { [key]: name } = await need(thing, [key], context.session);
-          return typeof name === "string" && name !== ""
-            ? resolveReference(target.kind, name, context, info)
-            : null;
-        },
-      ),
+      ...from<Resource<To, ToAt> | null, object>({ kind: "reference", key, target: target.kind }),
     }),
 
     /**
-     * Reads below the thing that need only its address: they start together with the thing's own. `shows` tells whether
-     * the answer shows that the thing is there; by default every answer does.
+     * Reads below the resource that need only its address: they start together with its own. `proves` tells whether
+     * the answer shows that the resource exists; by default every answer does.
      */
-    below: <Out, Args>(
-      start: (thing: From, args: Args, context: Context, below: Below) => Promise<Out>,
-      shows: (read: Out) => boolean = () => true,
-    ) =>
-      declare(
-        { keys: [], start, shows },
-        (thing: From, args: Args, context: Context, info: GraphQLResolveInfo) =>
-          start(thing, args, context, belowOf(info.fieldNodes, info)),
-      ),
+    child: <Out, Args>(
+      start: (resource: From, args: Args, context: Context, isSelected: IsSelected) => Promise<Out>,
+      proves: (read: Out) => boolean = () => true,
+    ) => from<Out, Args>({ kind: "child", start, proves }),
   };
 }

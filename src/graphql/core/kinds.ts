@@ -1,7 +1,6 @@
 import type { Get } from "../../rest/api/endpoint.ts";
-import { build, cluster, experiment, group, job, user } from "../../rest/api/endpoints.ts";
+import { build, cluster, experiment, group, job, optional, user } from "../../rest/api/endpoints.ts";
 import { UpstreamError } from "../../errors.ts";
-import { lists } from "../../rest/api/lists.ts";
 import type {
   BuildRecord,
   ClusterRecord,
@@ -31,76 +30,79 @@ import type { Address, Kind } from "./resource.ts";
  * What shared code must know of each kind: one row a kind, no `if (kind === …)` anywhere else.
  */
 
-const NO_ROWS = { isRun: false, statuses: null, logs: null, outputs: null };
+const NOT_A_RUN = { isRun: false, statuses: null, logs: null, outputs: null };
 
-interface RunRows<R> extends Pick<Kind<object, RunAddress>, "statuses"> {
+interface RunEndpoints<R> extends Pick<Kind<object, RunAddress>, "statuses"> {
   readonly read: Get<RunAddress, R>;
   readonly logs?: Get<RunAddress, undefined>;
   readonly outputs?: Get<RunAddress, undefined>;
 }
 
 const run = <R extends RunnableRecord>(
-  words: Pick<Kind, "name" | "example"> & { readonly lookUp: string },
+  names: Pick<Kind, "name" | "rootField" | "exampleName">,
   spelling: Spelling,
-  rows: RunRows<R>,
+  endpoints: RunEndpoints<R>,
 ): Kind<R, RunAddress> => {
   const { infix, inGroup } = spelling;
   const dotted = ({ owner, project, id }: RunAddress) =>
     [owner, project, ...(infix ? [infix] : []), id].join(".");
   return {
-    ...words,
+    ...names,
+    nameField: "uniqueName",
     isRun: true,
-    canBeRead: true,
-    segments: ["owner", "project", "id"],
-    parse: (text) => parseReference(text, spelling),
-    known: (at, reference) => {
+    isReadable: true,
+    parameters: ["owner", "project", "id"],
+    parseName: (text) => parseReference(text, spelling),
+    formatName: dotted,
+    fromAddress: (address, reference) => {
       // Where a group's number may be part of the name, the address does not tell it.
-      const told = reference ?? (inGroup ? null : dotted(at));
+      const name = reference ?? (inGroup ? null : dotted(address));
       // True for every R: they all have the keys of a runnable record.
-      return (told === null ? {} : { unique_name: told }) as Partial<R>;
+      return (name === null ? {} : { unique_name: name }) as Partial<R>;
     },
-    nameOf: dotted,
-    // A row of a list that lacks a key will lack it again: only the whole record helps then.
-    complete: ({ at, arrived }, keys, session) =>
-      session.read(rows.read, at, "id" in arrived ? {} : { part: { at, keys } }),
-    statuses: rows.statuses,
-    logs: rows.logs ?? null,
-    outputs: rows.outputs ?? null,
+    // A list item that lacks a key will lack it again: only the whole record helps then.
+    fetch: ({ address, loaded }, keys, session) =>
+      session.read(endpoints.read, address, "id" in loaded ? {} : { part: { at: address, keys } }),
+    statuses: endpoints.statuses,
+    logs: endpoints.logs ?? null,
+    outputs: endpoints.outputs ?? null,
   };
 };
 
 const experimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
-  ...NO_ROWS,
+  ...NOT_A_RUN,
   name: "ExperimentJob",
-  lookUp: "experimentJob",
-  example: "ada.mnist.42.7.master",
-  canBeRead: true,
-  segments: ["owner", "project", "experiment", "id"],
-  parse: parseExperimentJob,
-  known: (_, reference) => (reference === null ? {} : { unique_name: reference }),
-  nameOf: ({ owner, project, experiment: of, id }) => `${owner}.${project}.${of}.${id}`,
-  complete: ({ at }, _, session) => session.read(experiment.job, at),
+  nameField: "uniqueName",
+  rootField: "experimentJob",
+  exampleName: "ada.mnist.42.7.master",
+  isReadable: true,
+  parameters: ["owner", "project", "experiment", "id"],
+  parseName: parseExperimentJob,
+  fromAddress: (_, reference) => (reference === null ? {} : { unique_name: reference }),
+  formatName: ({ owner, project, experiment: of, id }) => `${owner}.${project}.${of}.${id}`,
+  fetch: ({ address }, _, session) => session.read(experiment.job, address),
   statuses: experiment.jobStatuses,
-  logs: lists.experimentJobLogs,
+  logs: optional.experimentJobLogs,
 };
 
 /** Spelled as a type, not an interface: only so it counts as an `Address`. */
 export type ProjectAddress = Pick<RunAddress, "owner" | "project">;
 
 const project: Kind<object, ProjectAddress> = {
-  ...NO_ROWS,
+  ...NOT_A_RUN,
   name: "Project",
-  lookUp: null,
-  example: "ada.mnist",
-  canBeRead: false,
-  segments: ["owner", "project"],
-  parse: (text) => {
+  nameField: "uniqueName",
+  rootField: null,
+  exampleName: "ada.mnist",
+  isReadable: false,
+  parameters: ["owner", "project"],
+  parseName: (text) => {
     const [owner, name, ...rest] = text.split(".");
     return owner && name && rest.length === 0 ? { owner, project: name } : null;
   },
-  known: () => ({}),
-  nameOf: ({ owner, project: name }) => `${owner}.${name}`,
-  complete: () => Promise.resolve({}),
+  fromAddress: () => ({}),
+  formatName: ({ owner, project: name }) => `${owner}.${name}`,
+  fetch: () => Promise.resolve({}),
 };
 
 export interface UserDetails extends UserRecord {
@@ -118,18 +120,21 @@ export async function readViewer(session: Session): Promise<UserDetails & { read
 export type ByName = { readonly username: string };
 
 const person: Kind<UserDetails, ByName> = {
-  ...NO_ROWS,
+  ...NOT_A_RUN,
   name: "User",
-  lookUp: null,
-  example: "ada",
-  canBeRead: false,
-  segments: ["username"],
-  parse: (username) => ({ username }),
-  known: ({ username }) => ({ username }),
-  nameOf: ({ username }) => username,
-  complete: async ({ at }, _, session) => {
+  nameField: "username",
+  rootField: null,
+  exampleName: "ada",
+  isReadable: false,
+  parameters: ["username"],
+  parseName: (username) => ({ username }),
+  fromAddress: ({ username }) => ({ username }),
+  formatName: ({ username }) => username,
+  fetch: async ({ address }, _, session) => {
     const viewer = await readViewer(session);
-    return viewer.username === at.username ? viewer : { email: null, is_superuser: null, is_viewer: false };
+    return viewer.username === address.username
+      ? viewer
+      : { email: null, is_superuser: null, is_viewer: false };
   },
 };
 
@@ -138,51 +143,53 @@ const person: Kind<UserDetails, ByName> = {
  * its summary in the cluster document, then its details.
  */
 const node: Kind<NodeRecord, { readonly name: string }> = {
-  ...NO_ROWS,
+  ...NOT_A_RUN,
   name: "Node",
-  lookUp: null,
-  example: "node-1",
-  canBeRead: true,
-  segments: ["name"],
-  parse: (name) => ({ name }),
-  known: ({ name }) => ({ name }),
-  nameOf: ({ name }) => name,
-  complete: async ({ at, arrived }, _, session) => {
-    if (arrived.sequence != null) return session.read(cluster.node, { sequence: String(arrived.sequence) });
+  nameField: "name",
+  rootField: null,
+  exampleName: "node-1",
+  isReadable: true,
+  parameters: ["name"],
+  parseName: (name) => ({ name }),
+  fromAddress: ({ name }) => ({ name }),
+  formatName: ({ name }) => name,
+  fetch: async ({ address, loaded }, _, session) => {
+    if (loaded.sequence != null) return session.read(cluster.node, { sequence: String(loaded.sequence) });
     const { nodes } = await session.read(cluster.read, {});
-    const summary = nodes?.find(({ name }) => name === at.name);
+    const summary = nodes?.find(({ name }) => name === address.name);
     if (summary) return summary;
     throw new UpstreamError("NOT_FOUND", "The cluster lists no machine of this name.");
   },
 };
 
 const wholeCluster: Kind<ClusterRecord, Record<never, string>> = {
-  ...NO_ROWS,
+  ...NOT_A_RUN,
   name: "Cluster",
-  lookUp: null,
-  example: null,
-  canBeRead: true,
-  segments: [],
-  parse: () => null,
-  known: () => ({}),
-  nameOf: () => "cluster",
-  complete: (_, _keys, session) => session.read(cluster.read, {}),
+  nameField: null,
+  rootField: null,
+  exampleName: null,
+  isReadable: true,
+  parameters: [],
+  parseName: () => null,
+  fromAddress: () => ({}),
+  formatName: () => "cluster",
+  fetch: (_, _keys, session) => session.read(cluster.read, {}),
 };
 
 export const kinds = {
   experiment: run<ExperimentRecord>(
-    { name: "Experiment", lookUp: "experiment", example: "ada.mnist.42" },
+    { name: "Experiment", rootField: "experiment", exampleName: "ada.mnist.42" },
     EXPERIMENT,
     experiment,
   ),
   experimentJob,
-  job: run<JobRecord>({ name: "Job", lookUp: "job", example: "ada.mnist.jobs.3" }, JOB, job),
+  job: run<JobRecord>({ name: "Job", rootField: "job", exampleName: "ada.mnist.jobs.3" }, JOB, job),
   buildJob: run<BuildRecord>(
-    { name: "BuildJob", lookUp: "buildJob", example: "ada.mnist.builds.9" },
+    { name: "BuildJob", rootField: "buildJob", exampleName: "ada.mnist.builds.9" },
     BUILD,
     build,
   ),
-  group: run<GroupRecord>({ name: "Group", lookUp: "group", example: "ada.mnist.5" }, GROUP, group),
+  group: run<GroupRecord>({ name: "Group", rootField: "group", exampleName: "ada.mnist.5" }, GROUP, group),
   project,
   user: person,
   node,

@@ -5,37 +5,52 @@ import type {
   RunnableRecord,
 } from "../../rest/api/records.ts";
 import { builder } from "./builder.ts";
-import type { Address, Handle, Kind } from "./resource.ts";
+import type { Address, Kind, Resource } from "./resource.ts";
 import { kinds } from "./kinds.ts";
 
 /*
- * Every type that more than one slice speaks of. Declared here, implemented in its slice: so slices never
- * import each other.
+ * Every type that more than one slice names. Declared here and implemented in its slice, so that slices never import
+ * each other.
  */
 
-const thing = <R extends object, At extends Address>(kind: Kind<R, At>) =>
-  Object.assign(builder.objectRef<Handle<R, At>>(kind.name), { kind });
+const refOf = <R extends object, At extends Address>(kind: Kind<R, At>) =>
+  Object.assign(builder.objectRef<Resource<R, At>>(kind.name), { kind });
 
-export const Experiment = thing(kinds.experiment);
-export const ExperimentJob = thing(kinds.experimentJob);
-export const Job = thing(kinds.job);
-export const BuildJob = thing(kinds.buildJob);
-export const Group = thing(kinds.group);
-export const Project = thing(kinds.project);
-export const User = thing(kinds.user);
-export const Node = thing(kinds.node);
-export const Cluster = thing(kinds.cluster);
+export const Experiment = refOf(kinds.experiment);
+export const ExperimentJob = refOf(kinds.experimentJob);
+export const Job = refOf(kinds.job);
+export const BuildJob = refOf(kinds.buildJob);
+export const Group = refOf(kinds.group);
+export const Project = refOf(kinds.project);
+export const User = refOf(kinds.user);
+export const Node = refOf(kinds.node);
+export const Cluster = refOf(kinds.cluster);
 
-export const Entity = builder.interfaceRef<Handle>("Entity");
-export const Trackable = builder.interfaceRef<Handle<TrackedRecord>>("Trackable");
-export const Run = builder.interfaceRef<Handle<RunnableRecord>>("Run");
-export const Cloneable = builder.interfaceRef<Handle<{ is_clone?: boolean | null | undefined }>>("Cloneable");
-export const Loggable = builder.interfaceRef<Handle>("Loggable");
+export const Entity = builder.interfaceRef<Resource>("Entity");
+export const Trackable = builder.interfaceRef<Resource<TrackedRecord>>("Trackable");
+export const Run = builder.interfaceRef<Resource<RunnableRecord>>("Run");
+export const Cloneable =
+  builder.interfaceRef<Resource<{ is_clone?: boolean | null | undefined }>>("Cloneable");
+export const Loggable = builder.interfaceRef<Resource>("Loggable");
 
-/** One row of a list below a thing, with the thing. */
-export interface Below<Row, Of extends Handle = Handle> {
-  readonly row: Row;
-  readonly of: Of;
+/** One record of a list below a resource, with the resource. */
+export interface ChildOf<Parent extends Resource, Child> {
+  readonly parent: Parent;
+  readonly record: Child;
 }
-export const StatusRecord = builder.objectRef<Below<StatusRow, Handle<TrackedRecord>>>("StatusRecord");
-export const MetricRecord = builder.objectRef<Below<MetricRow, typeof Experiment.$inferType>>("MetricRecord");
+export const StatusRecord = builder.objectRef<ChildOf<Resource<TrackedRecord>, StatusRow>>("StatusRecord");
+export const MetricRecord =
+  builder.objectRef<ChildOf<typeof Experiment.$inferType, MetricRow>>("MetricRecord");
+
+/** The ref of every kind. */
+export const resourceRefs = {
+  experiment: Experiment,
+  experimentJob: ExperimentJob,
+  job: Job,
+  buildJob: BuildJob,
+  group: Group,
+  project: Project,
+  user: User,
+  node: Node,
+  cluster: Cluster,
+} satisfies Record<keyof typeof kinds, unknown>;

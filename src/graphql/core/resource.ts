@@ -3,37 +3,39 @@ import { UpstreamError } from "../../errors.ts";
 import type { Page, StatusRecord } from "../../rest/api/records.ts";
 import type { Session } from "../../rest/session/session.ts";
 
-/** What names a thing towards the service: the segments of its path. */
+/** What names a resource towards the service: the parameters of its path. */
 export type Address = Readonly<Record<string, string>>;
 
 /**
- * A kind of thing, as shared code needs to know it. Methods, not properties, where `At` is taken: a handle keeps
- * an address and its kind together, so code that holds a handle of any kind may pass one to the other.
+ * A kind of resource, as shared code needs to know it. Methods, not properties, where `At` is taken: a resource keeps
+ * an address and its kind together, so code that holds a resource of any kind may pass one to the other.
  */
 export interface Kind<out R extends object = object, At extends Address = Address> {
   readonly name: string;
   /** The root field that finds one by `id:`; null where there is none. */
-  readonly lookUp: string | null;
+  readonly rootField: string | null;
   /** A name as the service writes it, for descriptions and messages; null where it names none. */
-  readonly example: string | null;
+  readonly exampleName: string | null;
+  /** The field that holds its name, a federation key beside `id`; null where it has none. */
+  readonly nameField: "uniqueName" | "username" | "name" | null;
   /** Whether it is a run of a project, which `run(id:)` finds. */
   readonly isRun: boolean;
   /** Whether the service has an endpoint that shows that one exists. */
-  readonly canBeRead: boolean;
-  /** The names of the address, in the order of the global id. */
-  readonly segments: readonly string[];
+  readonly isReadable: boolean;
+  /** The parameters of its address, in the order of the global id. */
+  readonly parameters: readonly string[];
   /** Reads a dotted name, or a name as other records write it. Null when it is none of this kind. */
-  parse(text: string): At | null;
-  /** What the address alone tells, in the words of the record; `reference` is the service's own name of it, if that led to it. */
-  known(at: At, reference: string | null): Partial<R>;
+  parseName(text: string): At | null;
   /** A dotted name that can be shown when no record tells the service's own. */
-  nameOf(at: At): string;
+  formatName(address: At): string;
+  /** Keys of the record that the address tells; `reference` is the service's own name of it, if that led to it. */
+  fromAddress(address: At, reference: string | null): Partial<R>;
   /**
-   * Reads one step further than what has arrived, towards these keys. Most kinds have one step, the whole record;
+   * Reads one step further than what is loaded, towards these keys. Most kinds have one step, the whole record;
    * a step may bring less than was asked for, then the next one brings the rest.
    */
-  complete(handle: Handle<R, At>, keys: readonly PropertyKey[], session: Session): Promise<Partial<R>>;
-  /** The status history; null for things that do not run. */
+  fetch(resource: Resource<R, At>, keys: readonly PropertyKey[], session: Session): Promise<Partial<R>>;
+  /** The status history; null for what does not run. */
   readonly statuses: Get<At, Page<StatusRecord>> | null;
   /** The log; null where the service has none. */
   readonly logs: Get<At, undefined> | null;
@@ -42,68 +44,86 @@ export interface Kind<out R extends object = object, At extends Address = Addres
 }
 
 /**
- * A thing by its address, and as much of its record as has arrived. References, rows of lists, reduced records and
- * whole records differ only in what has arrived. Absent is not null: an absent key is still to be loaded.
+ * A record of the service by its address, with as much of it as is loaded. References, list items, reduced records and
+ * whole records differ only in what is loaded. Absent is not null: an absent key is still to be fetched.
  */
-export interface Handle<out R extends object = object, At extends Address = Address> {
+export interface Resource<out R extends object = object, At extends Address = Address> {
   readonly kind: Kind<R, At>;
-  readonly at: At;
-  readonly arrived: Partial<R>;
+  readonly address: At;
+  readonly loaded: Partial<R>;
   /** The name by which a record of the service refers to it; null when something else led here. Its errors tell it. */
   readonly reference: string | null;
+  /** Whether only a caller says that it exists: then a read has to show it. */
+  readonly isUnverified: boolean;
 }
 
-export const handle = <R extends object, At extends Address>(
+export const toResource = <R extends object, At extends Address>(
   kind: Kind<R, At>,
-  at: At,
-  arrived: Partial<R> = {},
-): Handle<R, At> => ({ kind, at, arrived: { ...kind.known(at, null), ...arrived }, reference: null });
+  address: At,
+  loaded: Partial<R> = {},
+): Resource<R, At> => ({
+  kind,
+  address,
+  loaded: { ...kind.fromAddress(address, null), ...loaded },
+  reference: null,
+  isUnverified: false,
+});
+
+/** A resource that only a caller named: it is null with an error where the service does not have it. */
+export const unverified = <R extends object, At extends Address>(
+  resource: Resource<R, At>,
+): Resource<R, At> => ({ ...resource, isUnverified: true });
 
 /**
- * The thing that a record of the service refers to; null when the text is no name of this kind. Only for what the
- * service wrote: its text is taken for the thing's name.
+ * The resource that a record of the service refers to; null when the text is no name of this kind. Only for what the
+ * service wrote: its text is taken for the resource's name.
  */
-export function refer<R extends object, At extends Address>(
+export function resolveReference<R extends object, At extends Address>(
   kind: Kind<R, At>,
   reference: string,
-): Handle<R, At> | null {
-  const at = kind.parse(reference);
-  return at && { kind, at, arrived: kind.known(at, reference), reference };
+): Resource<R, At> {
+  const address = kind.parseName(reference);
+  if (!address) {
+    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's reference cannot be read.", {
+      reference,
+    });
+  }
+  return { ...toResource(kind, address), loaded: kind.fromAddress(address, reference), reference };
 }
 
-export const has = ({ arrived }: { readonly arrived: object }, keys: readonly PropertyKey[]): boolean =>
-  keys.every((key) => key in arrived);
+export const isLoaded = ({ loaded }: { readonly loaded: object }, keys: readonly PropertyKey[]): boolean =>
+  keys.every((key) => key in loaded);
 
-/** The handle with one more step of its record, towards these keys; what had arrived before stays as it was. */
-export async function advance<R extends object, At extends Address>(
-  thing: Handle<R, At>,
+/** The resource with one more step of its record, towards these keys; what was loaded before stays as it was. */
+export async function fetchMore<R extends object, At extends Address>(
+  resource: Resource<R, At>,
   keys: readonly PropertyKey[],
   session: Session,
-): Promise<Handle<R, At>> {
-  const { kind, arrived, reference } = thing;
+): Promise<Resource<R, At>> {
+  const { kind, loaded, reference } = resource;
   try {
-    const more = await kind.complete(thing, keys, session);
-    return { ...thing, arrived: { ...more, ...arrived } };
+    const more = await kind.fetch(resource, keys, session);
+    return { ...resource, loaded: { ...more, ...loaded } };
   } catch (fault) {
     throw fault instanceof UpstreamError && reference !== null ? fault.of(reference) : fault;
   }
 }
 
-/** The record with these keys, loaded as far as they need it. A key that the whole record lacks stays absent. */
-export function need<R extends object, At extends Address>(
-  thing: Handle<R, At>,
-  keys: readonly (keyof R)[],
+/** The record with these keys, fetched as far as they need it. A key that the whole record lacks stays absent. */
+export function load<R extends object, At extends Address>(
+  resource: Resource<R, At>,
+  keys: readonly PropertyKey[],
   session: Session,
 ): Partial<R> | Promise<Partial<R>> {
-  return has(thing, keys) ? thing.arrived : load(thing, keys, session);
+  return isLoaded(resource, keys) ? resource.loaded : fetchUntilLoaded(resource, keys, session);
 }
 
-async function load<R extends object, At extends Address>(
-  thing: Handle<R, At>,
-  keys: readonly (keyof R)[],
+async function fetchUntilLoaded<R extends object, At extends Address>(
+  resource: Resource<R, At>,
+  keys: readonly PropertyKey[],
   session: Session,
 ): Promise<Partial<R>> {
-  const further = await advance(thing, keys, session);
-  const gained = Object.keys(further.arrived).length > Object.keys(thing.arrived).length;
-  return gained && !has(further, keys) ? load(further, keys, session) : further.arrived;
+  const further = await fetchMore(resource, keys, session);
+  const gained = Object.keys(further.loaded).length > Object.keys(resource.loaded).length;
+  return gained && !isLoaded(further, keys) ? fetchUntilLoaded(further, keys, session) : further.loaded;
 }

@@ -9,11 +9,11 @@ import {
   type SelectionSetNode,
 } from "graphql";
 
-/** Whether a field is selected below another one: `below("nodes", "metrics")`. */
-export type Below = (...path: readonly string[]) => boolean;
+/** Whether a field is selected below another one: `isSelected("nodes", "metrics")`. */
+export type IsSelected = (...path: readonly string[]) => boolean;
 
 /** What is selected below a field, whatever the types of fragments: none of ours gives one name two meanings. */
-export function belowOf(nodes: readonly FieldNode[], info: GraphQLResolveInfo): Below {
+export function selectedBelow(nodes: readonly FieldNode[], info: GraphQLResolveInfo): IsSelected {
   const isSelected = (sets: readonly SelectionSetNode[], [name, ...rest]: readonly string[]): boolean => {
     const fields = fieldsIn(sets, info, new Set()).filter((field) => field.name.value === name);
     return rest.length === 0 ? fields.length > 0 : isSelected(setsOf(fields), rest);

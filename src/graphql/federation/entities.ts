@@ -1,125 +1,102 @@
 import { printSubgraphSchema } from "@apollo/subgraph";
 import type { InterfaceRef, ObjectRef } from "@pothos/core";
-import type { GraphQLSchema } from "graphql";
+import { type GraphQLSchema, isUnionType } from "graphql";
 import type { Multiplied } from "../../engine/limits/selection.ts";
 import { InputError } from "../../errors.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import { within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import type { Thing } from "../core/fields.ts";
-import type { Address, Handle } from "../core/resource.ts";
 import { identify, identifyRun, named } from "../core/ids.ts";
-import { prefetch } from "../core/prefetch.ts";
-import {
-  BuildJob,
-  Cluster,
-  Experiment,
-  ExperimentJob,
-  Group,
-  Job,
-  Node,
-  Project,
-  Run,
-  User,
-} from "../core/refs.ts";
+import { resourceRefs, Run } from "../core/refs.ts";
+import type { Address, Kind, Resource } from "../core/resource.ts";
 import type { TypeNames } from "../core/type-names.ts";
 
 /*
- * The schema as a subgraph of a wider graph. Other subgraphs name our things by their global ids, or by the names that
- * they have stored. A representation is a handle like any other: what its key tells costs no request, and what is
- * selected beyond it goes through the look-ahead and the loaders of the request.
+ * The schema as a subgraph of a wider graph. Other subgraphs name our resources by their global ids, or by the names that
+ * they have stored. A representation becomes a resource like any other: what its key tells costs no request.
  */
 
 type Representation = Readonly<Record<string, unknown>>;
 
-/** How a thing is found by the text of one key field. Throws `InputError`. */
-type Finders<Of> = Readonly<Record<string, (text: string, names: TypeNames) => Of>>;
+/** How a resource is found by the text of each key field. Throws `InputError`. */
+type Keys = Readonly<Record<string, (text: string, names: TypeNames) => Resource>>;
 
-/** Makes a type an entity: a key for each field by which it can be found. */
-function entity<R extends object, At extends Address>(
-  target: ObjectRef<PothosTypes, Handle<R, At>> | InterfaceRef<PothosTypes, Handle<R, At>>,
-  finders: Finders<Handle<R, At>>,
+/** Finds the resource that a representation stands for, of each entity type by our name of it. */
+const finders = new Map<string, (representation: Representation, names: TypeNames) => Resource>();
+
+/** Makes a type an entity: by its global id, and by the field that holds its name in the service. */
+function addEntity<R extends object, At extends Address>(
+  target: ObjectRef<PothosTypes, Resource<R, At>> | InterfaceRef<PothosTypes, Resource<R, At>>,
+  keys: Keys,
 ): void {
-  const fields = Object.keys(finders);
+  const fields = Object.keys(keys);
+  const find = (representation: Representation, names: TypeNames): Resource => {
+    for (const [field, findBy] of Object.entries(keys)) {
+      const text = representation[field];
+      if (typeof text === "string") return findBy(text, names);
+    }
+    throw new InputError(`expected a text in ${fields.join(" or ")}, got none`);
+  };
+  finders.set(target.name, find);
   builder.asEntity(target, {
     key: fields.map((selection) => ({ ...builder.selection<Representation>(""), selection })),
-    resolveReference: (representation: Representation, context, info) => {
-      for (const [field, find] of Object.entries(finders)) {
-        const text = representation[field];
-        if (typeof text === "string") return prefetch(find(text, context.names), context, info);
-      }
-      throw new InputError(`expected a text in ${fields.join(" or ")}, got none`);
-    },
+    // Unused: `_entities` asks the finders itself.
+    resolveReference: () => null,
   });
 }
 
-/** Makes a kind an entity: by its global id, and by the field that holds its name in the service. */
-function entityOf<R extends object, At extends Address>(target: Thing<R, At>, nameField?: string): void {
-  const { kind } = target;
-  entity(target, {
-    id: (id, names) => identify(kind, "id", id, names),
-    ...(nameField && { [nameField]: (name: string) => named(kind, nameField, name) }),
-  });
-}
+const keysOf = (kind: Kind): Keys => ({
+  id: (id, names) => identify(kind, "id", id, names),
+  ...(kind.nameField && { [kind.nameField]: (name: string) => named(kind, kind.nameField ?? "", name) }),
+});
 
-entityOf(Experiment, "uniqueName");
-entityOf(ExperimentJob, "uniqueName");
-entityOf(Job, "uniqueName");
-entityOf(BuildJob, "uniqueName");
-entityOf(Group, "uniqueName");
-entityOf(Project, "uniqueName");
-entityOf(User, "username");
-entityOf(Node, "name");
-entityOf(Cluster);
+for (const ref of Object.values(resourceRefs)) addEntity(ref, keysOf(ref.kind));
 // An entity interface: another subgraph adds fields to runs of all kinds by `type Run @interfaceObject`.
-entity(Run, { id: (text, names) => identifyRun("id", text, names) });
+addEntity(Run, { id: (text, names) => identifyRun("id", text, names) });
 
-/** The schema with the fields of federation, before anything is renamed. */
-export const toSubgraphSchema = (): GraphQLSchema =>
-  builder.toSubGraphSchema({
+/** Most representations of one `_entities` field. */
+const MAX_REPRESENTATIONS = 1_000;
+
+/**
+ * The schema with the fields of federation, before anything is renamed. Each representation stands for itself: the
+ * library's own resolver lets one that nobody knows fail all the others.
+ */
+export function toSubgraphSchema(): GraphQLSchema {
+  const schema = builder.toSubGraphSchema({
     // The first version that knows keys of interfaces.
     linkUrl: "https://specs.apollo.dev/federation/v2.3",
     federationDirectives: ["@key", "@shareable"],
   });
-
-/** Most representations of one `_entities` field. */
-const MOST_REPRESENTATIONS = 1_000;
-
-/**
- * The subgraph as it is served: `_service` tells the schema as it was named at last, and in `_entities` each
- * representation stands for itself. (The library's resolver lets one that nobody knows fail all the others.)
- */
-export function serveSubgraph(schema: GraphQLSchema): GraphQLSchema {
-  const fields = schema.getQueryType()?.getFields() ?? {};
-  const { _entities: entities, _service: service } = fields;
-  const resolve = entities?.resolve;
-  if (!resolve || !service) throw new TypeError("the schema is no subgraph");
-  let sdl: string | undefined;
-  const multiplied: Multiplied = { itemsOf: "representations" };
-  entities.extensions = { ...entities.extensions, ...multiplied };
-  service.resolve = () => ({ sdl: (sdl ??= printSubgraphSchema(schema)) });
-  entities.resolve = (
-    source,
-    { representations }: { representations: unknown[] },
-    context: Context,
-    info,
-  ) => {
-    within("representations", representations.length, { from: 0, to: MOST_REPRESENTATIONS });
-    return representations.map(async (representation, index) => {
-      const { __typename: name } = (representation ?? {}) as Representation;
-      if (typeof name !== "string" || !isEntity(name, context)) {
-        throw new InputError(`representations[${index}]: expected the __typename of an entity`);
-      }
-      // The list of one has one item.
-      const [thing] = (await resolve(source, { representations: [representation] }, context, info)) as [
-        unknown,
-      ];
-      return thing;
+  const { _entities: field } = schema.getQueryType()?.getFields() ?? {};
+  const union = schema.getType("_Entity");
+  if (!field || !isUnionType(union)) throw new TypeError("the schema is no subgraph");
+  union.resolveType = ({ kind }: Resource) => kind.name;
+  field.extensions = { ...field.extensions, itemsOf: "representations" } satisfies Multiplied;
+  field.resolve = (_, { representations }: { representations: unknown[] }, { names }: Context) => {
+    within("representations", representations.length, { from: 0, to: MAX_REPRESENTATIONS });
+    // Each in a promise of its own: one that cannot be read is one null.
+    // Each in a promise of its own: one that cannot be read is one null.
+    return representations.map(async (given, index) => {
+      const representation = (given ?? {}) as Representation;
+      const find = finderOf(representation["__typename"], names);
+      if (!find) throw new InputError(`representations[${index}]: expected the __typename of an entity`);
+      return find(representation, names);
     });
   };
   return schema;
 }
 
 /** Every kind is an entity, and so is the interface of all runs. */
-const isEntity = (typename: string, { names }: Context): boolean =>
-  names.ours(typename) !== null || typename === names.served(Run.name);
+function finderOf(typeName: unknown, names: TypeNames) {
+  if (typeof typeName !== "string") return undefined;
+  return finders.get(typeName === names.served(Run.name) ? Run.name : (names.ours(typeName) ?? ""));
+}
+
+/** Serves the SDL of a schema as it is finally named. */
+export function serveSdl(schema: GraphQLSchema): GraphQLSchema {
+  const { _service: service } = schema.getQueryType()?.getFields() ?? {};
+  if (!service) throw new TypeError("the schema is no subgraph");
+  let sdl: string | undefined;
+  service.resolve = () => ({ sdl: (sdl ??= printSubgraphSchema(schema)) });
+  return schema;
+}

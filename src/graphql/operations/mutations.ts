@@ -1,30 +1,27 @@
 import type { ObjectRef } from "@pothos/core";
-import type { GraphQLResolveInfo } from "graphql";
 import type { Command } from "../../rest/api/endpoint.ts";
 import type { Revision } from "../../rest/api/endpoints.ts";
 import { InputError } from "../../errors.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
-import type { Context } from "../core/context.ts";
-import type { Thing } from "../core/fields.ts";
-import { type Handle, handle } from "../core/resource.ts";
+import type { ResourceRef } from "../core/fields.ts";
+import { type Resource, toResource } from "../core/resource.ts";
 import { checked, identify, idOf } from "../core/ids.ts";
 import { type ByName, kinds } from "../core/kinds.ts";
-import { prefetch } from "../core/prefetch.ts";
 import { withId } from "../core/look-up.ts";
 import { Project, User } from "../core/refs.ts";
 
 /*
- * What can be done to a run or a user. A verb gives the mutation field that does it with one row of the service;
- * a slice gives the field its name, and the payload type is called after it.
+ * What can be done to a run or a user. Each function here gives a mutation that sends one command to the service; a
+ * slice gives it its name, and the payload type is called after it.
  */
 
-/** Adds one mutation under a name. */
-export type Verb = (name: string) => void;
+/** Adds a mutation under a name. */
+export type AddMutation = (name: string) => void;
 
 /** Adds mutations by their names: `mutations({ stopJob: act(Job, job.stop, "…") })`. */
-export function mutations(verbs: Readonly<Record<string, Verb>>): void {
-  for (const [name, verb] of Object.entries(verbs)) verb(name);
+export function mutations(byName: Readonly<Record<string, AddMutation>>): void {
+  for (const [name, add] of Object.entries(byName)) add(name);
 }
 
 /** `StopJobPayload` for `stopJob`. */
@@ -36,23 +33,17 @@ export const outcomeOf = (mutation: string) => `Outcome of \`${mutation}\`.`;
 /** `experiment`, `buildJob`: how a payload calls its record. */
 const fieldName = (kind: string) => `${kind.charAt(0).toLowerCase()}${kind.slice(1)}`;
 
-/** Hands the record to its selection: read now, after the command, and only when more than its address is selected. */
-const readAfterwards =
-  <Of, R extends object>(part: (payload: Of) => Handle<R, RunAddress>) =>
-  (payload: Of, _: object, context: Context, info: GraphQLResolveInfo) =>
-    prefetch(part(payload), context, info);
-
 interface Outcome<R extends object> {
   /** What the command was sent to. */
-  readonly source: Handle<R, RunAddress>;
-  /** The record that came of it: the same one, or a clone. */
-  readonly thing: Handle<R, RunAddress>;
+  readonly source: Resource<R, RunAddress>;
+  /** What came of it: the same run, or a clone. It is read again after the command when more than its address is selected. */
+  readonly result: Resource<R, RunAddress>;
 }
 
 /** A payload that holds the record under the name of its kind. */
 function recordPayload<R extends object>(
   mutation: string,
-  target: Thing<R, RunAddress>,
+  target: ResourceRef<R, RunAddress>,
   description: string,
 ) {
   return payloadOf<Outcome<R>>(mutation).implement({
@@ -61,7 +52,7 @@ function recordPayload<R extends object>(
       [fieldName(target.kind.name)]: t.field({
         type: target,
         description,
-        resolve: readAfterwards(({ thing }: Outcome<R>) => thing),
+        resolve: ({ result }: Outcome<R>) => result,
       }),
     }),
   });
@@ -70,10 +61,10 @@ function recordPayload<R extends object>(
 /** Changes a record; the service answers the whole of it. */
 export const update =
   <R extends object>(
-    target: Thing<R, RunAddress>,
-    row: Command<RunAddress, R, Revision>,
+    target: ResourceRef<R, RunAddress>,
+    endpoint: Command<RunAddress, R, Revision>,
     description: string,
-  ): Verb =>
+  ): AddMutation =>
   (name) => {
     const input = builder.inputType(`Update${target.kind.name}Input`, {
       description: "Fields to change; omitted fields stay as they are. At least one is needed.",
@@ -92,22 +83,23 @@ export const update =
           const source = identify(target.kind, "id", id, names);
           if (text === undefined)
             throw new InputError("input: expected at least one field to change, got none");
-          const record = await session.send(row, source.at, { description: text });
-          return { source, thing: handle(target.kind, source.at, record) };
+          const record = await session.send(endpoint, source.address, { description: text });
+          return { source, result: toResource(target.kind, source.address, record) };
         },
       }),
     );
   };
 
-/** A command without input on one record; `thingOf` tells what came of it, where that is not the record itself. */
+/** A command without input on one run; `resultOf` tells what came of it, where that is not the run itself. */
 const command =
   <R extends object, Answer>(
-    target: Thing<R, RunAddress>,
-    row: Command<RunAddress, Answer>,
+    target: ResourceRef<R, RunAddress>,
+    endpoint: Command<RunAddress, Answer>,
     description: string,
     payload: (mutation: string) => ObjectRef<PothosTypes, Outcome<R>>,
-    thingOf: (source: Handle<R, RunAddress>, answer: Answer) => Handle<R, RunAddress> = (source) => source,
-  ): Verb =>
+    resultOf: (source: Resource<R, RunAddress>, answer: Answer) => Resource<R, RunAddress> = (source) =>
+      source,
+  ): AddMutation =>
   (name) => {
     const type = payload(name);
     builder.mutationField(name, (t) =>
@@ -117,7 +109,10 @@ const command =
         args: withId(target),
         resolve: async (_, { id }, { session, names }) => {
           const source = identify(target.kind, "id", id, names);
-          return { source, thing: thingOf(source, await session.send(row, source.at, undefined)) };
+          return {
+            source,
+            result: resultOf(source, await session.send(endpoint, source.address, undefined)),
+          };
         },
       }),
     );
@@ -125,11 +120,11 @@ const command =
 
 /** Has the service do something to a record, and reads the record again when it is selected. */
 export const act = <R extends object>(
-  target: Thing<R, RunAddress>,
-  row: Command<RunAddress, undefined>,
+  target: ResourceRef<R, RunAddress>,
+  endpoint: Command<RunAddress, undefined>,
   description: string,
-): Verb =>
-  command(target, row, description, (mutation) =>
+): AddMutation =>
+  command(target, endpoint, description, (mutation) =>
     recordPayload(
       mutation,
       target,
@@ -139,24 +134,25 @@ export const act = <R extends object>(
 
 /** Deletes a record. */
 export const remove = <R extends object>(
-  target: Thing<R, RunAddress>,
-  row: Command<RunAddress, undefined>,
+  target: ResourceRef<R, RunAddress>,
+  endpoint: Command<RunAddress, undefined>,
   description: string,
-): Verb =>
-  command(target, row, description, (mutation) =>
+): AddMutation =>
+  command(target, endpoint, description, (mutation) =>
     payloadOf<Outcome<R>>(mutation).implement({
       description: outcomeOf(mutation),
       fields: (t) => ({
         deletedId: t.id({
           nullable: false,
           description: "Global id of the deleted record.",
-          resolve: ({ thing }, _, { names }) => idOf(thing, names),
+          resolve: ({ result }, _, { names }) => idOf(result, names),
         }),
         project: t.field({
           type: Project,
           nullable: false,
           description: "Project it was in.",
-          resolve: ({ thing: { at } }) => handle(kinds.project, { owner: at.owner, project: at.project }),
+          resolve: ({ result: { address } }) =>
+            toResource(kinds.project, { owner: address.owner, project: address.project }),
         }),
       }),
     }),
@@ -164,13 +160,13 @@ export const remove = <R extends object>(
 
 /** Makes a new record from an old one. The service answers a reduced record: what it lacks is read when selected. */
 export const clone = <R extends { readonly id: number }>(
-  target: Thing<R, RunAddress>,
-  row: Command<RunAddress, R>,
+  target: ResourceRef<R, RunAddress>,
+  endpoint: Command<RunAddress, R>,
   description: string,
-): Verb =>
+): AddMutation =>
   command(
     target,
-    row,
+    endpoint,
     description,
     (mutation) =>
       payloadOf<Outcome<R>>(mutation).implement({
@@ -180,24 +176,24 @@ export const clone = <R extends { readonly id: number }>(
             type: target,
             description:
               "The new record. Its `original` is what the service names: the source, or where that was resumed itself, possibly the first of the chain.",
-            resolve: readAfterwards(({ thing }: Outcome<R>) => thing),
+            resolve: ({ result }: Outcome<R>) => result,
           }),
           source: t.field({
             type: target,
             description: "The record it was made from. Its id costs no request.",
-            resolve: readAfterwards(({ source }: Outcome<R>) => source),
+            resolve: ({ source }: Outcome<R>) => source,
           }),
         }),
       }),
-    ({ at }, record) => handle(target.kind, { ...at, id: `${record.id}` }, record),
+    ({ address }, record) => toResource(target.kind, { ...address, id: `${record.id}` }, record),
   );
 
 const commandOnUser =
   (
-    row: Command<ByName, undefined>,
+    endpoint: Command<ByName, undefined>,
     description: string,
     payload: (mutation: string) => ObjectRef<PothosTypes, ByName>,
-  ): Verb =>
+  ): AddMutation =>
   (name) => {
     const type = payload(name);
     builder.mutationField(name, (t) =>
@@ -206,17 +202,17 @@ const commandOnUser =
         description: `${description} Administration: the service decides who may.`,
         args: { username: t.arg.string({ required: true, description: "Login name." }) },
         resolve: async (_, { username }, { session }) => {
-          const at = checked("username", { username });
-          await session.send(row, at, undefined);
-          return at;
+          const address = checked("username", { username });
+          await session.send(endpoint, address, undefined);
+          return address;
         },
       }),
     );
   };
 
 /** Changes what a user may do. */
-export const administer = (row: Command<ByName, undefined>, description: string): Verb =>
-  commandOnUser(row, description, (mutation) =>
+export const administer = (endpoint: Command<ByName, undefined>, description: string): AddMutation =>
+  commandOnUser(endpoint, description, (mutation) =>
     payloadOf<ByName>(mutation).implement({
       description: outcomeOf(mutation),
       fields: (t) => ({
@@ -224,22 +220,22 @@ export const administer = (row: Command<ByName, undefined>, description: string)
           type: User,
           nullable: false,
           description: "The user: known by name; details only where it is the caller.",
-          resolve: (at) => handle(kinds.user, at),
+          resolve: (address) => toResource(kinds.user, address),
         }),
       }),
     }),
   );
 
 /** Deletes a user. */
-export const removeUser = (row: Command<ByName, undefined>, description: string): Verb =>
-  commandOnUser(row, description, (mutation) =>
+export const removeUser = (endpoint: Command<ByName, undefined>, description: string): AddMutation =>
+  commandOnUser(endpoint, description, (mutation) =>
     payloadOf<ByName>(mutation).implement({
       description: outcomeOf(mutation),
       fields: (t) => ({
         deletedId: t.id({
           nullable: false,
           description: "Global id of the deleted user.",
-          resolve: (at, _, { names }) => idOf(handle(kinds.user, at), names),
+          resolve: (address, _, { names }) => idOf(toResource(kinds.user, address), names),
         }),
         deletedUsername: t.exposeString("username", {
           nullable: false,

@@ -5,10 +5,9 @@ import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
 import { identify } from "../core/ids.ts";
-import { prefetch } from "../core/prefetch.ts";
 import { withId } from "../core/look-up.ts";
-import { type Below, Experiment, MetricRecord } from "../core/refs.ts";
-import { outcomeOf, payloadOf, type Verb } from "./mutations.ts";
+import { type ChildOf, Experiment, MetricRecord } from "../core/refs.ts";
+import { outcomeOf, payloadOf, type AddMutation } from "./mutations.ts";
 
 const MetricValueInput = builder.inputType("MetricValueInput", {
   description: "A metric and its value.",
@@ -53,9 +52,9 @@ function valuesOf(given: readonly NamedNumber[]): NewMetric["values"] {
 
 /** Records metric values of an experiment. */
 export const recordMetric =
-  (row: Command<RunAddress, MetricRow, NewMetric>, description: string): Verb =>
+  (endpoint: Command<RunAddress, MetricRow, NewMetric>, description: string): AddMutation =>
   (name) => {
-    const type = payloadOf<Below<MetricRow, typeof Experiment.$inferType>>(name).implement({
+    const type = payloadOf<ChildOf<typeof Experiment.$inferType, MetricRow>>(name).implement({
       description: outcomeOf(name),
       fields: (t) => ({
         metric: t.field({
@@ -66,7 +65,7 @@ export const recordMetric =
         experiment: t.field({
           type: Experiment,
           description: "The experiment it belongs to.",
-          resolve: ({ of }, _, context, info) => prefetch(of, context, info),
+          resolve: ({ parent }) => parent,
         }),
       }),
     });
@@ -79,8 +78,9 @@ export const recordMetric =
           input: t.arg({ type: CreateExperimentMetricInput, required: true, description: "What to record." }),
         },
         resolve: async (_, { id, input }, { session, names }) => {
-          const of = identify(Experiment.kind, "id", id, names);
-          return { of, row: await session.send(row, of.at, { values: valuesOf(input.values) }) };
+          const parent = identify(Experiment.kind, "id", id, names);
+          const values = valuesOf(input.values);
+          return { parent, record: await session.send(endpoint, parent.address, { values }) };
         },
       }),
     );

@@ -6,7 +6,7 @@ import { BuildJob, Entity, Loggable, Node, Run, Trackable } from "../core/refs.t
 import { runConfig } from "./run-config.ts";
 import { act, mutations, remove, update } from "../operations/mutations.ts";
 
-const { value, link } = fieldsOf(BuildJob.kind);
+const { property, reference } = fieldsOf(BuildJob.kind);
 
 /** Source: service document, "Build job". */
 BuildJob.implement({
@@ -17,18 +17,21 @@ BuildJob.implement({
     resources: t.field({
       type: "JSON",
       description: "Requested resources. The shape is not stated by the service.",
-      ...value("resources"),
+      ...property("resources"),
     }),
-    nodeScheduled: t.field({ description: "Machine it was scheduled on.", ...link("node_scheduled", Node) }),
-    jobCount: t.int({ description: "Number of jobs that use the image.", ...value("num_jobs") }),
+    nodeScheduled: t.field({
+      description: "Machine it was scheduled on.",
+      ...reference("node_scheduled", Node),
+    }),
+    jobCount: t.int({ description: "Number of jobs that use the image.", ...property("num_jobs") }),
     experimentCount: t.int({
       description: "Number of experiments that use the image.",
-      ...value("num_experiments"),
+      ...property("num_experiments"),
     }),
-    dockerfile: t.string({ description: "Generated build recipe.", ...value("dockerfile") }),
+    dockerfile: t.string({ description: "Generated build recipe.", ...property("dockerfile") }),
     commit: t.string({
       description: "Revision it was built from (40 hexadecimal digits).",
-      ...value("commit"),
+      ...property("commit"),
     }),
   }),
 });

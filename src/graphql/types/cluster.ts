@@ -3,9 +3,8 @@ import { InputError } from "../../errors.ts";
 import type { ClusterRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { handle } from "../core/resource.ts";
+import { toResource, unverified } from "../core/resource.ts";
 import { checked, number } from "../core/ids.ts";
-import { vouchFor } from "../core/prefetch.ts";
 import { Cluster, Entity, Node } from "../core/refs.ts";
 
 type Version = NonNullable<ClusterRecord["version_api"]>;
@@ -41,82 +40,90 @@ Cluster.implement({
   description: "The compute cluster.",
   interfaces: [Entity],
   fields: (t) => ({
-    uuid: t.string({ description: "The service's own identifier.", ...ofCluster.value("uuid") }),
+    uuid: t.string({ description: "The service's own identifier.", ...ofCluster.property("uuid") }),
     platformVersion: t.field({
       type: PlatformVersion,
       description: "Version of the orchestration platform underneath. Not the version of the API.",
-      ...ofCluster.value("version_api"),
+      ...ofCluster.property("version_api"),
     }),
     createdAt: t.field({
       type: "DateTime",
       description: "When the record was created.",
-      ...ofCluster.value("created_at"),
+      ...ofCluster.property("created_at"),
     }),
     updatedAt: t.field({
       type: "DateTime",
       description: "When the record was last changed.",
-      ...ofCluster.value("updated_at"),
+      ...ofCluster.property("updated_at"),
     }),
     nodes: t.field({
       type: [Node],
       description: "The machines.",
-      ...ofCluster.derived(
+      ...ofCluster.computed(
         ["nodes"],
-        ({ nodes }) => nodes?.map((summary) => handle(Node.kind, { name: summary.name }, summary)) ?? null,
+        ({ nodes }) =>
+          nodes?.map((summary) => toResource(Node.kind, { name: summary.name }, summary)) ?? null,
       ),
     }),
   }),
 });
 
-const { value, known } = fieldsOf(Node.kind);
+const { property, fromAddress } = fieldsOf(Node.kind);
 
 /** Source: service document, "Node summary" and "Node detail". */
 Node.implement({
   description: "A machine of the cluster.",
   interfaces: [Entity],
   fields: (t) => ({
-    name: t.string({ nullable: false, description: "Name of the machine.", ...known(({ at }) => at.name) }),
-    uuid: t.string({ description: "The service's own identifier.", ...value("uuid") }),
+    name: t.string({
+      nullable: false,
+      description: "Name of the machine.",
+      ...fromAddress(({ address }) => address.name),
+    }),
+    uuid: t.string({ description: "The service's own identifier.", ...property("uuid") }),
     sequence: t.int({
       description: "Sequence number by which the service addresses the machine.",
-      ...value("sequence"),
+      ...property("sequence"),
     }),
-    hostname: t.string({ description: "Host name.", ...value("hostname") }),
+    hostname: t.string({ description: "Host name.", ...property("hostname") }),
     role: t.string({
       description: "Part it plays, such as `agent`. The allowed values are not stated.",
-      ...value("role"),
+      ...property("role"),
     }),
     memory: t.float({
       description: "Memory. The unit is not stated by the service; can exceed 32 bits.",
-      ...value("memory"),
+      ...property("memory"),
     }),
-    cpu: t.float({ description: "Processors. The unit is not stated by the service.", ...value("cpu") }),
-    gpuCount: t.int({ description: "Number of GPUs.", ...value("n_gpus") }),
+    cpu: t.float({ description: "Processors. The unit is not stated by the service.", ...property("cpu") }),
+    gpuCount: t.int({ description: "Number of GPUs.", ...property("n_gpus") }),
     gpus: t.field({
       type: ["JSON"],
       nullable: { list: true, items: true },
       description: "The GPUs. The shape is not stated by the service.",
-      ...value("gpus"),
+      ...property("gpus"),
     }),
-    dockerVersion: t.string({ description: "Version of the container runtime.", ...value("docker_version") }),
-    kubeletVersion: t.string({ description: "Version of the node agent.", ...value("kubelet_version") }),
-    osImage: t.string({ description: "Operating system image.", ...value("os_image") }),
-    kernelVersion: t.string({ description: "Kernel version.", ...value("kernel_version") }),
+    dockerVersion: t.string({
+      description: "Version of the container runtime.",
+      ...property("docker_version"),
+    }),
+    kubeletVersion: t.string({ description: "Version of the node agent.", ...property("kubelet_version") }),
+    osImage: t.string({ description: "Operating system image.", ...property("os_image") }),
+    kernelVersion: t.string({ description: "Kernel version.", ...property("kernel_version") }),
     schedulableTaints: t.boolean({
       description: "Whether its taints allow scheduling.",
-      ...value("schedulable_taints"),
+      ...property("schedulable_taints"),
     }),
     schedulableState: t.boolean({
       description: "Whether its state allows scheduling.",
-      ...value("schedulable_state"),
+      ...property("schedulable_state"),
     }),
     status: t.string({
       description: "Condition, such as `ready`. The allowed values are not stated.",
-      ...value("status"),
+      ...property("status"),
     }),
     isCurrent: t.boolean({
       description: "Whether the machine is part of the cluster at present.",
-      ...value("is_current"),
+      ...property("is_current"),
     }),
   }),
 });
@@ -125,7 +132,7 @@ builder.queryFields((t) => ({
   cluster: t.field({
     type: Cluster,
     description: "The cluster.",
-    resolve: async (_, _args, context, info) => vouchFor(handle(Cluster.kind, {}), context, info),
+    resolve: () => unverified(toResource(Cluster.kind, {})),
   }),
   node: t.field({
     type: Node,
@@ -134,14 +141,13 @@ builder.queryFields((t) => ({
       sequence: t.arg.int({ description: "Sequence number." }),
       name: t.arg.string({ description: "Name." }),
     },
-    resolve: async (_, { sequence, name }, context, info) => {
+    resolve: async (_, { sequence, name }, { session }) => {
       if (sequence != null && name == null) {
-        const at = { sequence: number("sequence", `${sequence}`) };
-        const record = await context.session.read(cluster.node, at);
-        return handle(Node.kind, { name: record.name }, record);
+        const record = await session.read(cluster.node, { sequence: number("sequence", `${sequence}`) });
+        return toResource(Node.kind, { name: record.name }, record);
       }
       if (name != null && sequence == null) {
-        return vouchFor(handle(Node.kind, checked("name", { name })), context, info);
+        return unverified(toResource(Node.kind, checked("name", { name })));
       }
       throw new InputError(`node: expected sequence or name, got ${name == null ? "neither" : "both"}`);
     },

@@ -4,9 +4,8 @@ import { builder } from "../core/builder.ts";
 import { connect, connectionOf, type PageArgs, pageArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { handle } from "../core/resource.ts";
+import { toResource, unverified } from "../core/resource.ts";
 import { number } from "../core/ids.ts";
-import { vouchFor } from "../core/prefetch.ts";
 import { lookUp } from "../core/look-up.ts";
 import { downloadUrl } from "./logs.ts";
 import {
@@ -36,7 +35,7 @@ import { recordMetric } from "../operations/record-metric.ts";
 import { runConfig } from "./run-config.ts";
 import { act, clone, mutations, remove, update } from "../operations/mutations.ts";
 
-const { value, derived, link, below, known } = fieldsOf(Experiment.kind);
+const { property, computed, reference, child, fromAddress } = fieldsOf(Experiment.kind);
 
 const ExperimentJobConnection = connectionOf(
   "ExperimentJob",
@@ -44,20 +43,22 @@ const ExperimentJobConnection = connectionOf(
   "A page of jobs of an experiment.",
 );
 
-type Thing = typeof Experiment.$inferType;
+type ExperimentResource = typeof Experiment.$inferType;
 
 /** The address of a job below its experiment. */
-const jobOf = ({ at: { owner, project, id } }: Thing, job: string) => ({
+const jobAddress = ({ address: { owner, project, id } }: ExperimentResource, job: string) => ({
   owner,
   project,
   experiment: id,
   id: job,
 });
 
-async function readJobs(thing: Thing, args: PageArgs, context: Context) {
-  const list = { row: experiment.jobs, at: thing.at };
+async function readJobs(resource: ExperimentResource, args: PageArgs, context: Context) {
+  const list = { row: experiment.jobs, at: resource.address };
   const page = await slice(context.session, list, sliceRequest(args, context));
-  return connect(page, (row) => handle(ExperimentJob.kind, jobOf(thing, `${row.id}`), row));
+  return connect(page, (record) =>
+    toResource(ExperimentJob.kind, jobAddress(resource, `${record.id}`), record),
+  );
 }
 
 /** Source: service document, "Experiment". */
@@ -67,29 +68,29 @@ Experiment.implement({
   fields: (t) => ({
     original: t.field({
       description: "Experiment this one was restarted, resumed or copied from.",
-      ...link("original", Experiment),
+      ...reference("original", Experiment),
     }),
     experimentGroup: t.field({
       description: "Search that owns this experiment; null for a single experiment.",
-      ...link("experiment_group", Group),
+      ...reference("experiment_group", Group),
     }),
-    buildJob: t.field({ description: "Build that made its image.", ...link("build_job", BuildJob) }),
+    buildJob: t.field({ description: "Build that made its image.", ...reference("build_job", BuildJob) }),
     config: t.field(runConfig("What is run and how its image is built.")),
     declarations: t.field({
       type: "JSON",
       description: "Parameters declared for the run. The shape is not stated by the service.",
-      ...value("declarations"),
+      ...property("declarations"),
     }),
     resources: t.field({
       type: "JSON",
       description: "Requested resources. The shape is not stated by the service.",
-      ...value("resources"),
+      ...property("resources"),
     }),
     lastMetric: t.field({
       type: [MetricValue],
       description: "Latest value of each metric, ordered by name.",
       args: namesArg,
-      ...derived(
+      ...computed(
         ["last_metric"],
         ({ last_metric }, _, { names }: { names?: readonly string[] | null | undefined }) =>
           last_metric ? namedValues(last_metric, names) : null,
@@ -98,7 +99,7 @@ Experiment.implement({
     lastMetricValue: t.float({
       description: "Latest value of one metric; null when it was never recorded.",
       args: nameArg,
-      ...derived(["last_metric"], ({ last_metric }, _, { name }: { name: string }) =>
+      ...computed(["last_metric"], ({ last_metric }, _, { name }: { name: string }) =>
         valueOf(last_metric, name),
       ),
     }),
@@ -106,37 +107,37 @@ Experiment.implement({
       type: MetricRecordConnection,
       description: "Recorded metrics, in upstream order.",
       args: pageArgs,
-      ...below(readMetrics),
+      ...child(readMetrics),
     }),
     metricSeries: t.field({
       type: [MetricSeries],
       description: "Metrics turned into one column per name, for charts.",
       args: seriesArgs,
-      ...below(readSeries),
+      ...child(readSeries),
     }),
-    jobCount: t.int({ description: "Number of jobs.", ...value("num_jobs") }),
+    jobCount: t.int({ description: "Number of jobs.", ...property("num_jobs") }),
     jobs: t.field({
       type: ExperimentJobConnection,
       description: "Jobs (replicas) of the experiment.",
       args: pageArgs,
-      ...below(readJobs),
+      ...child(readJobs),
     }),
     job: t.field({
       type: ExperimentJob,
       description: "One job of the experiment. Null with an error when there is none.",
       args: { internalId: t.arg.id({ required: true, description: "Integer id of the job." }) },
-      resolve: async (thing, { internalId }, context, info) =>
-        vouchFor(handle(ExperimentJob.kind, jobOf(thing, number("internalId", internalId))), context, info),
+      resolve: (resource, { internalId }) =>
+        unverified(toResource(ExperimentJob.kind, jobAddress(resource, number("internalId", internalId)))),
     }),
     hasTensorboard: t.boolean({
       description: "Whether a tensorboard is running.",
-      ...value("has_tensorboard"),
+      ...property("has_tensorboard"),
     }),
     outputsUrl: t.string({
       nullable: false,
       description:
         "URL at this gateway that streams the output files through; send the same Authorization header as for GraphQL. Costs no request.",
-      ...known((thing, _, context) => downloadUrl(thing, "outputs", context)),
+      ...fromAddress((resource, _, context) => downloadUrl(resource, "outputs", context)),
     }),
   }),
 });

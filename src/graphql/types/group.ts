@@ -1,5 +1,4 @@
-import { experiment, group } from "../../rest/api/endpoints.ts";
-import { lists } from "../../rest/api/lists.ts";
+import { experiment, group, optional } from "../../rest/api/endpoints.ts";
 import { GROUP_COUNTERS, type GroupRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
@@ -26,39 +25,39 @@ const ExperimentCounts = builder
     }),
   });
 
-const { value, derived } = fieldsOf(Group.kind);
+const { property, computed } = fieldsOf(Group.kind);
 
 /** Source: service document, "Experiment group". */
 Group.implement({
   description: "A hyperparameter search that owns many experiments.",
   interfaces: [Entity, Trackable, Run],
   fields: (t) => ({
-    concurrency: t.int({ description: "How many experiments may run at once.", ...value("concurrency") }),
+    concurrency: t.int({ description: "How many experiments may run at once.", ...property("concurrency") }),
     searchAlgorithm: t.string({
       description: "How parameters are chosen, such as `random`. The allowed values are not stated.",
-      ...value("search_algorithm"),
+      ...property("search_algorithm"),
     }),
     currentIteration: t.int({
       description: "Which round of the search is under way.",
-      ...value("current_iteration"),
+      ...property("current_iteration"),
     }),
-    content: t.string({ description: "The specification of the group, as text.", ...value("content") }),
+    content: t.string({ description: "The specification of the group, as text.", ...property("content") }),
     hptuning: t.field({
       type: HyperparameterTuning,
       description: "The search settings.",
-      ...value("hptuning"),
+      ...property("hptuning"),
     }),
     experimentCounts: t.field({
       type: ExperimentCounts,
       description: "Experiments of the group, counted by state.",
-      ...derived(GROUP_COUNTERS, (record) => record),
+      ...computed(GROUP_COUNTERS, (record) => record),
     }),
     hasTensorboard: t.boolean({
       description: "Whether a tensorboard is running.",
-      ...value("has_tensorboard"),
+      ...property("has_tensorboard"),
     }),
     experiments: t.field(
-      runList(ExperimentConnection, Experiment, lists.experiments, "Experiments of the group.", {
+      runList(ExperimentConnection, Experiment, optional.experiments, "Experiments of the group.", {
         filter: ({ id }: RunAddress) => ({ group: id }),
         readAhead: (at, { session }, isSelected) => {
           if (isSelected("metrics") || isSelected("metricSeries")) {

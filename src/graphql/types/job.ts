@@ -7,7 +7,7 @@ import { BuildJob, Cloneable, Entity, Job, Loggable, Node, Run, Trackable } from
 import { runConfig } from "./run-config.ts";
 import { act, clone, mutations, remove, update } from "../operations/mutations.ts";
 
-const { value, link, known } = fieldsOf(Job.kind);
+const { property, reference, fromAddress } = fieldsOf(Job.kind);
 
 /** Source: service document, "Job". */
 Job.implement({
@@ -16,21 +16,24 @@ Job.implement({
   fields: (t) => ({
     original: t.field({
       description: "Job this one was restarted, resumed or copied from.",
-      ...link("original", Job),
+      ...reference("original", Job),
     }),
-    buildJob: t.field({ description: "Build that made its image.", ...link("build_job", BuildJob) }),
+    buildJob: t.field({ description: "Build that made its image.", ...reference("build_job", BuildJob) }),
     config: t.field(runConfig("What is run and how its image is built.")),
     resources: t.field({
       type: "JSON",
       description: "Requested resources. The shape is not stated by the service.",
-      ...value("resources"),
+      ...property("resources"),
     }),
-    nodeScheduled: t.field({ description: "Machine it was scheduled on.", ...link("node_scheduled", Node) }),
+    nodeScheduled: t.field({
+      description: "Machine it was scheduled on.",
+      ...reference("node_scheduled", Node),
+    }),
     outputsUrl: t.string({
       nullable: false,
       description:
         "URL at this gateway that streams the output files through; send the same Authorization header as for GraphQL. Costs no request.",
-      ...known((thing, _, context) => downloadUrl(thing, "outputs", context)),
+      ...fromAddress((resource, _, context) => downloadUrl(resource, "outputs", context)),
     }),
   }),
 });

@@ -3,7 +3,7 @@ import type { LogWindow, WindowRequest } from "../../rest/session/log-window.ts"
 import { builder } from "../core/builder.ts";
 import { within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { advance, type Handle } from "../core/resource.ts";
+import { fetchMore, type Resource } from "../core/resource.ts";
 import { idOf } from "../core/ids.ts";
 
 const splitWindows = new WeakMap<LogWindow, readonly string[]>();
@@ -50,7 +50,7 @@ export const LogChunk = builder.objectRef<LogWindow>("LogChunk").implement({
 });
 
 /** Most lines of a tail. */
-const MOST_LINES = 5_000;
+const MAX_LINES = 5_000;
 
 export const logArgs = builder.args((t) => ({
   after: t.string({
@@ -71,17 +71,21 @@ interface LogArgs {
 }
 
 /** A window of a log. A log that was never written is null; a record that is not there is an error. */
-export async function readLog(thing: Handle, args: LogArgs, context: Context): Promise<LogWindow | null> {
-  const { kind, at } = thing;
+export async function readLog(
+  resource: Resource,
+  args: LogArgs,
+  context: Context,
+): Promise<LogWindow | null> {
+  const { kind, address } = resource;
   const wanted = windowRequest(args, context);
   // Whether this server offers the log is asked of its profile, below.
   if (!kind.logs) throw new TypeError(`${kind.name} has no log`);
   try {
-    return await context.session.window(kind.logs, at, wanted);
+    return await context.session.window(kind.logs, address, wanted);
   } catch (fault) {
     if (!(fault instanceof UpstreamError) || fault.code !== "NOT_FOUND") throw fault;
     // The answer does not tell a missing log from a missing record; reading the record does.
-    await advance(thing, [], context.session);
+    await fetchMore(resource, [], context.session);
     return null;
   }
 }
@@ -90,7 +94,7 @@ function windowRequest({ after, maxBytes, tailLines }: LogArgs, { gateway }: Con
   const bytes = within("maxBytes", maxBytes ?? 65_536, { from: 1, to: gateway.maxLogBytes });
   if (tailLines == null) return { fromByte: after == null ? 0 : parseCursor(after), maxBytes: bytes };
   if (after != null) throw new InputError("after: expected none beside tailLines, got both");
-  return { tailLines: within("tailLines", tailLines, { from: 1, to: MOST_LINES }), maxBytes: bytes };
+  return { tailLines: within("tailLines", tailLines, { from: 1, to: MAX_LINES }), maxBytes: bytes };
 }
 
 const formatCursor = (byte: number) => Buffer.from(`byte:${byte}`).toString("base64url");
@@ -107,5 +111,5 @@ function parseCursor(cursor: string): number {
 /** What can be streamed through the gateway. */
 export type Download = "logs" | "outputs";
 
-export const downloadUrl = (thing: Handle, what: Download, { publicUrl, names }: Context): string =>
-  `${publicUrl}/downloads/${idOf(thing, names)}/${what}`;
+export const downloadUrl = (resource: Resource, what: Download, { publicUrl, names }: Context): string =>
+  `${publicUrl}/downloads/${idOf(resource, names)}/${what}`;

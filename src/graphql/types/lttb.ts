@@ -7,7 +7,7 @@ interface Point {
  * the largest triangle with the point kept before it and the middle of the bucket behind it. The first and the last
  * point stay. Points without a value go first. Own code: the packages that do this are not kept up.
  */
-export function thin<P extends Point>(series: readonly P[], most: number): readonly P[] {
+export function lttb<P extends Point>(series: readonly P[], most: number): readonly P[] {
   if (series.length <= most) return series;
   const points = series.flatMap((point) => (point.value === null ? [] : [{ point, value: point.value }]));
   if (points.length <= most) return points.map(({ point }) => point);

@@ -6,9 +6,8 @@ import { builder } from "../core/builder.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { encodeId } from "../core/ids.ts";
-import { prefetch } from "../core/prefetch.ts";
 import { Experiment, MetricRecord } from "../core/refs.ts";
-import { thin } from "./lttb.ts";
+import { lttb } from "./lttb.ts";
 
 interface NamedValue {
   readonly name: string;
@@ -70,52 +69,52 @@ MetricRecord.implement({
     id: t.id({
       nullable: false,
       description: "Global id, for client caches. Metric records cannot be fetched one by one.",
-      resolve: ({ row, of: { at } }, _, { names }) =>
-        encodeId(names.served("MetricRecord"), [at.owner, at.project, at.id, `${row.id}`]),
+      resolve: ({ record, parent: { address } }, _, { names }) =>
+        encodeId(names.served("MetricRecord"), [address.owner, address.project, address.id, `${record.id}`]),
     }),
     internalId: t.id({
       nullable: false,
       description: "Integer id in the tracking service, as a string.",
-      resolve: ({ row }) => `${row.id}`,
+      resolve: ({ record }) => `${record.id}`,
     }),
     createdAt: t.field({
       type: "DateTime",
       description: "When it was recorded.",
-      resolve: ({ row }) => row.created_at ?? null,
+      resolve: ({ record }) => record.created_at ?? null,
     }),
     values: t.field({
       type: [MetricValue],
       nullable: false,
       description: "All values, ordered by name.",
       args: namesArg,
-      resolve: ({ row }, { names }) => namedValues(row.values, names),
+      resolve: ({ record }, { names }) => namedValues(record.values, names),
     }),
     value: t.float({
       description: "One value by name; null when this record lacks it.",
       args: nameArg,
-      resolve: ({ row }, { name }) => valueOf(row.values, name),
+      resolve: ({ record }, { name }) => valueOf(record.values, name),
     }),
     experiment: t.field({
       type: Experiment,
       description: "The experiment it belongs to. Its id costs no request.",
-      resolve: ({ of }, _, context, info) => prefetch(of, context, info),
+      resolve: ({ parent }) => parent,
     }),
   }),
 });
 
 export const MetricRecordConnection = connectionOf("MetricRecord", MetricRecord, "A page of metric records.");
 
-type Run = typeof Experiment.$inferType;
+type ExperimentResource = typeof Experiment.$inferType;
 
 /** The list of an experiment's metrics; known to be in a group, it may be read with those of the whole group. */
-function metricsOf({ at, arrived: { experiment_group } }: Run) {
+function metricsOf({ address: at, loaded: { experiment_group } }: ExperimentResource) {
   const group = experiment_group ? parseReference(experiment_group, GROUP) : null;
   return { row: experiment.metrics, at, part: { at, group } };
 }
 
-export async function readMetrics(thing: Run, args: PageArgs, context: Context) {
-  const page = await slice(context.session, metricsOf(thing), sliceRequest(args, context));
-  return connect(page, (row) => ({ row, of: thing }));
+export async function readMetrics(resource: ExperimentResource, args: PageArgs, context: Context) {
+  const page = await slice(context.session, metricsOf(resource), sliceRequest(args, context));
+  return connect(page, (record) => ({ parent: resource, record }));
 }
 
 interface Series {
@@ -163,17 +162,17 @@ interface SeriesArgs {
 
 /** All records of an experiment, as one column a metric. */
 export async function readSeries(
-  thing: Run,
+  resource: ExperimentResource,
   { names, maxPoints }: SeriesArgs,
   { session }: Context,
 ): Promise<Series[]> {
   const most = within("maxPoints", maxPoints ?? 500, { from: 2, to: 5_000 });
   const pages: (readonly MetricRow[])[] = [];
-  for await (const page of pagesOf(session, metricsOf(thing))) pages.push(page);
+  for await (const page of pagesOf(session, metricsOf(resource))) pages.push(page);
   return columns(pages.flat(), names).map(({ name, points }) => ({
     name,
     totalPoints: points.length,
-    points: thin(points, most),
+    points: lttb(points, most),
   }));
 }
 

@@ -1,7 +1,7 @@
-import { lists } from "../../rest/api/lists.ts";
+import { optional } from "../../rest/api/endpoints.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { handle } from "../core/resource.ts";
+import { toResource } from "../core/resource.ts";
 import { checked } from "../core/ids.ts";
 import {
   BuildJobConnection,
@@ -13,7 +13,7 @@ import {
 import { memberOf } from "../core/look-up.ts";
 import { BuildJob, Entity, Experiment, Group, Job, Project, User } from "../core/refs.ts";
 
-const { known } = fieldsOf(Project.kind);
+const { fromAddress } = fieldsOf(Project.kind);
 
 Project.implement({
   description:
@@ -23,29 +23,29 @@ Project.implement({
     uniqueName: t.string({
       nullable: false,
       description: "`<owner>.<project>`.",
-      ...known(({ kind, at }) => kind.nameOf(at)),
+      ...fromAddress(({ kind, address }) => kind.formatName(address)),
     }),
     name: t.string({
       nullable: false,
       description: "Name of the project.",
-      ...known(({ at }) => at.project),
+      ...fromAddress(({ address }) => address.project),
     }),
     owner: t.field({
       type: User,
       nullable: false,
       description: "Owner of the project.",
-      ...known(({ at }) => handle(User.kind, { username: at.owner })),
+      ...fromAddress(({ address }) => toResource(User.kind, { username: address.owner })),
     }),
     experiment: t.field(memberOf(Experiment, "An experiment of the project.")),
     job: t.field(memberOf(Job, "A job of the project.")),
     buildJob: t.field(memberOf(BuildJob, "A build job of the project.")),
     group: t.field(memberOf(Group, "A group of the project.")),
     experiments: t.field(
-      runList(ExperimentConnection, Experiment, lists.experiments, "Experiments of the project."),
+      runList(ExperimentConnection, Experiment, optional.experiments, "Experiments of the project."),
     ),
-    jobs: t.field(runList(JobConnection, Job, lists.jobs, "Jobs of the project.")),
-    buildJobs: t.field(runList(BuildJobConnection, BuildJob, lists.builds, "Build jobs of the project.")),
-    groups: t.field(runList(GroupConnection, Group, lists.groups, "Groups of the project.")),
+    jobs: t.field(runList(JobConnection, Job, optional.jobs, "Jobs of the project.")),
+    buildJobs: t.field(runList(BuildJobConnection, BuildJob, optional.builds, "Build jobs of the project.")),
+    groups: t.field(runList(GroupConnection, Group, optional.groups, "Groups of the project.")),
   }),
 });
 
@@ -62,7 +62,7 @@ builder.queryField("project", (t) =>
       session.requireToken();
       checked("owner", { owner });
       checked("name", { name });
-      return handle(Project.kind, { owner, project: name });
+      return toResource(Project.kind, { owner, project: name });
     },
   }),
 );

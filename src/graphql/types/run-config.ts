@@ -59,11 +59,11 @@ const RunConfig = builder.objectRef<RunConfigRecord>("RunConfig").implement({
   }),
 });
 
-const { derived } = fieldsOf<{ readonly config?: RunConfigValue | null | undefined }>();
+const { computed } = fieldsOf<{ readonly config?: RunConfigValue | null | undefined }>();
 
 /** The field `config` of a run. What arrived as text is parsed here: only when it is asked for. */
 export const runConfig = (description: string) => ({
   type: RunConfig,
   description,
-  ...derived(["config"], ({ config }) => openConfig(config)),
+  ...computed(["config"], ({ config }) => openConfig(config)),
 });

@@ -2,7 +2,7 @@ import type { ObjectRef } from "@pothos/core";
 import type { Query } from "../../rest/api/batches.ts";
 import type { Get } from "../../rest/api/endpoint.ts";
 import { InputError } from "../../errors.ts";
-import { lists } from "../../rest/api/lists.ts";
+import { optional } from "../../rest/api/endpoints.ts";
 import { slice } from "../../rest/session/pages.ts";
 import type { Page } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
@@ -16,10 +16,10 @@ import {
   sliceRequest,
 } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { fieldsOf, type Thing } from "../core/fields.ts";
-import { type Address, type Handle, handle } from "../core/resource.ts";
+import { fieldsOf, type ResourceRef } from "../core/fields.ts";
+import { type Address, type Resource, toResource } from "../core/resource.ts";
 import type { ByName } from "../core/kinds.ts";
-import type { Below } from "../core/selection.ts";
+import type { IsSelected } from "../core/selection.ts";
 import { BuildJob, Experiment, Group, Job, Project } from "../core/refs.ts";
 
 /*
@@ -76,19 +76,19 @@ interface ListOptions<Of> {
   readonly readAhead?: (at: Of, context: Context, isSelected: (field: string) => boolean) => void;
 }
 
-const isOfNodes = (below: Below, field: string): boolean =>
-  below("nodes", field) || below("edges", "node", field);
+const isSelectedOfNodes = (isSelected: IsSelected, field: string): boolean =>
+  isSelected("nodes", field) || isSelected("edges", "node", field);
 
 /**
  * A list of runs below a project, or below something else in it that the options name:
- * `jobs: t.field(runList(JobConnection, Job, lists.jobs, "Jobs of the project."))`. Its rows are partial records.
+ * `jobs: t.field(runList(JobConnection, Job, optional.jobs, "Jobs of the project."))`. Its rows are partial records.
  */
 export const runList = <
   R extends { readonly id: number },
   Of extends InProject & Address = InProject & Address,
 >(
-  type: ObjectRef<PothosTypes, Connection<Handle<R, RunAddress>>>,
-  target: Thing<R, RunAddress>,
+  type: ObjectRef<PothosTypes, Connection<Resource<R, RunAddress>>>,
+  target: ResourceRef<R, RunAddress>,
   row: Get<InProject, Page<R>>,
   description: string,
   { filter, readAhead }: ListOptions<Of> = {},
@@ -102,15 +102,18 @@ export const runList = <
       description: "Filter in the server's own language, such as `status:running`. Passed on as it is.",
     }),
   })),
-  ...fieldsOf<object, Of>().below(
-    async ({ at }, args: RunListArgs, context: Context, below) => {
+  ...fieldsOf<object, Of>().child(
+    async ({ address: at }, args: RunListArgs, context: Context, isSelected) => {
       const list = { row, at, base: { ...filter?.(at), ...baseOf(args) } };
       const request = sliceRequest(args, context);
       // With a filter, or for one run, too few may come.
-      if (!args.query && request.first !== 1) readAhead?.(at, context, (field) => isOfNodes(below, field));
+      if (!args.query && request.first !== 1)
+        readAhead?.(at, context, (field) => isSelectedOfNodes(isSelected, field));
       const page = await slice(context.session, list, request);
       const { owner, project } = at;
-      return connect(page, (record) => handle(target.kind, { owner, project, id: `${record.id}` }, record));
+      return connect(page, (record) =>
+        toResource(target.kind, { owner, project, id: `${record.id}` }, record),
+      );
     },
     // A filter by something that is not there is an empty list to the service.
     ({ edges, count }) => edges.length > 0 || (count ?? 0) > 0,
@@ -122,9 +125,9 @@ export const projectList = (description: string) => ({
   type: ProjectConnection,
   description: `${description} Needs the capability \`LISTS\`.`,
   args: pageArgs,
-  ...fieldsOf<object, ByName>().below(async ({ at: { username } }, args: PageArgs, context) => {
-    const list = { row: lists.projects, at: { owner: username } };
+  ...fieldsOf<object, ByName>().child(async ({ address: { username } }, args: PageArgs, context) => {
+    const list = { row: optional.projects, at: { owner: username } };
     const page = await slice(context.session, list, sliceRequest(args, context));
-    return connect(page, ({ name }) => handle(Project.kind, { owner: username, project: name }));
+    return connect(page, ({ name }) => toResource(Project.kind, { owner: username, project: name }));
   }),
 });

@@ -1,7 +1,7 @@
 import type { RunnableRecord, TrackedRecord } from "../../rest/api/records.ts";
 import { pageArgs } from "../core/connection.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { type Handle, handle } from "../core/resource.ts";
+import { type Resource, toResource } from "../core/resource.ts";
 import { idOf } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
 import { downloadUrl, logArgs, LogChunk, readLog } from "./logs.ts";
@@ -13,7 +13,7 @@ import { readStatuses, StatusRecordConnection } from "./status-record.ts";
  * What runs of all kinds have in common, written once. What must be known of a kind is asked of its row in `kinds`.
  */
 
-const resolveType = ({ kind }: Handle) => kind.name;
+const resolveType = ({ kind }: Resource) => kind.name;
 
 const entity = fieldsOf();
 
@@ -26,7 +26,7 @@ Entity.implement({
       nullable: false,
       description:
         "Globally unique, opaque, stable across requests. Safe as a cache key, as the argument of `entity(id:)` and as a federation key.",
-      ...entity.known((thing, _, { names }) => idOf(thing, names)),
+      ...entity.fromAddress((resource, _, { names }) => idOf(resource, names)),
     }),
   }),
 });
@@ -42,68 +42,71 @@ Trackable.implement({
       nullable: false,
       description:
         "The integer id of the record in the tracking service, as a string. Unique only within its kind.",
-      ...tracked.known(({ at }) => at["id"] ?? ""),
+      ...tracked.fromAddress(({ address }) => address["id"] ?? ""),
     }),
     uuid: t.string({
       description: "The service's own 32-digit hexadecimal identifier.",
-      ...tracked.value("uuid"),
+      ...tracked.property("uuid"),
     }),
     uniqueName: t.string({
       nullable: false,
       description:
         "Dotted name in the service, such as `alice.mnist.42`. An experiment and a group can carry the very same text.",
-      ...tracked.derived(["unique_name"], ({ unique_name }, { kind, at }) => unique_name ?? kind.nameOf(at)),
+      ...tracked.computed(
+        ["unique_name"],
+        ({ unique_name }, { kind, address }) => unique_name ?? kind.formatName(address),
+      ),
     }),
     status: t.field({
       type: RunStatusEnum,
       nullable: false,
       description: "Most recent status. Values this schema does not know become `OTHER`.",
-      ...tracked.derived(["last_status"], ({ last_status }) => statusOf(last_status)),
+      ...tracked.computed(["last_status"], ({ last_status }) => statusOf(last_status)),
     }),
     rawStatus: t.string({
       description: "Most recent status, spelled as the service spelled it.",
-      ...tracked.value("last_status"),
+      ...tracked.property("last_status"),
     }),
     phase: t.field({
       type: RunPhaseEnum,
       nullable: false,
       description: "Coarse stage derived from status and timestamps; use it to colour and to stop polling.",
-      ...tracked.derived(["last_status", "started_at", "finished_at"], phaseOf),
+      ...tracked.computed(["last_status", "started_at", "finished_at"], phaseOf),
     }),
     isFinished: t.boolean({
       nullable: false,
       description: "True once the run has reached a final phase.",
-      ...tracked.derived(["last_status", "started_at", "finished_at"], isFinished),
+      ...tracked.computed(["last_status", "started_at", "finished_at"], isFinished),
     }),
     createdAt: t.field({
       type: "DateTime",
       description: "When the record was created.",
-      ...tracked.value("created_at"),
+      ...tracked.property("created_at"),
     }),
     updatedAt: t.field({
       type: "DateTime",
       description: "When the record was last changed.",
-      ...tracked.value("updated_at"),
+      ...tracked.property("updated_at"),
     }),
     startedAt: t.field({
       type: "DateTime",
       description: "When the run started; null before that.",
-      ...tracked.value("started_at"),
+      ...tracked.property("started_at"),
     }),
     finishedAt: t.field({
       type: "DateTime",
       description: "When the run ended; null before that.",
-      ...tracked.value("finished_at"),
+      ...tracked.property("finished_at"),
     }),
     durationSeconds: t.float({
       description: "Seconds from start to end, or to now while it still runs; null before the start.",
-      ...tracked.derived(["last_status", "started_at", "finished_at"], durationSeconds),
+      ...tracked.computed(["last_status", "started_at", "finished_at"], durationSeconds),
     }),
     statuses: t.field({
       type: StatusRecordConnection,
       description: "Status history, oldest first.",
       args: pageArgs,
-      ...tracked.below(readStatuses),
+      ...tracked.child(readStatuses),
     }),
   }),
 });
@@ -115,22 +118,24 @@ Run.implement({
   interfaces: [Entity, Trackable],
   resolveType,
   fields: (t) => ({
-    name: t.string({ description: "Display name, if one was given.", ...runnable.value("name") }),
-    description: t.string({ description: "Free text; can be changed.", ...runnable.value("description") }),
-    user: t.field({ description: "Owner of the record.", ...runnable.link("user", User) }),
+    name: t.string({ description: "Display name, if one was given.", ...runnable.property("name") }),
+    description: t.string({ description: "Free text; can be changed.", ...runnable.property("description") }),
+    user: t.field({ description: "Owner of the record.", ...runnable.reference("user", User) }),
     project: t.field({
       type: Project,
       nullable: false,
       description: "Project the record belongs to. Known from the address, so it never costs a request.",
-      ...runnable.known(({ at: { owner = "", project = "" } }) => handle(kinds.project, { owner, project })),
+      ...runnable.fromAddress(({ address: { owner = "", project = "" } }) =>
+        toResource(kinds.project, { owner, project }),
+      ),
     }),
     tags: t.stringList({
       description: "Labels. Null when the service sends null or a shape other than strings.",
-      ...runnable.value("tags"),
+      ...runnable.property("tags"),
     }),
     bookmarked: t.boolean({
       description: "Whether the caller bookmarked the record.",
-      ...runnable.value("bookmarked"),
+      ...runnable.property("bookmarked"),
     }),
   }),
 });
@@ -144,7 +149,7 @@ Cloneable.implement({
   fields: (t) => ({
     isClone: t.boolean({
       description: "True when the record was made by restart, resume or copy.",
-      ...cloneable.value("is_clone"),
+      ...cloneable.property("is_clone"),
     }),
     original: t.field({
       type: Run,
@@ -164,13 +169,13 @@ Loggable.implement({
       type: LogChunk,
       description: "A window of the log. Null when no log was written.",
       args: logArgs,
-      ...loggable.below(readLog),
+      ...loggable.child(readLog),
     }),
     logsUrl: t.string({
       nullable: false,
       description:
         "URL at this gateway that streams the whole log through; send the same Authorization header as for GraphQL. Costs no request.",
-      ...loggable.known((thing, _, context) => downloadUrl(thing, "logs", context)),
+      ...loggable.fromAddress((resource, _, context) => downloadUrl(resource, "logs", context)),
     }),
   }),
 });

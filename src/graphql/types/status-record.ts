@@ -2,9 +2,8 @@ import { slice } from "../../rest/session/pages.ts";
 import type { TrackedRecord } from "../../rest/api/records.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import type { Handle } from "../core/resource.ts";
+import type { Resource } from "../core/resource.ts";
 import { encodeId } from "../core/ids.ts";
-import { prefetch } from "../core/prefetch.ts";
 import { StatusRecord, Trackable } from "../core/refs.ts";
 import { RunStatusEnum, statusOf } from "./status.ts";
 
@@ -14,11 +13,11 @@ export const StatusRecordConnection = connectionOf(
   "A page of a status history.",
 );
 
-export async function readStatuses(thing: Handle<TrackedRecord>, args: PageArgs, context: Context) {
-  const { kind, at } = thing;
+export async function readStatuses(resource: Resource<TrackedRecord>, args: PageArgs, context: Context) {
+  const { kind, address: at } = resource;
   if (!kind.statuses) throw new TypeError(`${kind.name} has no statuses`);
   const page = await slice(context.session, { row: kind.statuses, at }, sliceRequest(args, context));
-  return connect(page, (row) => ({ row, of: thing }));
+  return connect(page, (record) => ({ parent: resource, record }));
 }
 
 StatusRecord.implement({
@@ -27,44 +26,47 @@ StatusRecord.implement({
     id: t.id({
       nullable: false,
       description: "Global id, for client caches. Status records cannot be fetched one by one.",
-      resolve: ({ row, of }, _, { names }) =>
+      resolve: ({ record, parent: { kind, address } }, _, { names }) =>
         encodeId(names.served("StatusRecord"), [
-          names.served(of.kind.name),
-          ...of.kind.segments.map((name) => of.at[name] ?? ""),
-          `${row.id}`,
+          names.served(kind.name),
+          ...kind.parameters.map((name) => address[name] ?? ""),
+          `${record.id}`,
         ]),
     }),
     internalId: t.id({
       nullable: false,
       description: "Integer id in the tracking service, as a string.",
-      resolve: ({ row }) => `${row.id}`,
+      resolve: ({ record }) => `${record.id}`,
     }),
-    uuid: t.string({ description: "The service's own identifier.", resolve: ({ row }) => row.uuid ?? null }),
+    uuid: t.string({
+      description: "The service's own identifier.",
+      resolve: ({ record }) => record.uuid ?? null,
+    }),
     createdAt: t.field({
       type: "DateTime",
       description: "When the status was reached.",
-      resolve: ({ row }) => row.created_at ?? null,
+      resolve: ({ record }) => record.created_at ?? null,
     }),
-    message: t.string({ description: "Explanation.", resolve: ({ row }) => row.message ?? null }),
+    message: t.string({ description: "Explanation.", resolve: ({ record }) => record.message ?? null }),
     status: t.field({
       type: RunStatusEnum,
       nullable: false,
       description: "The status; unknown values become `OTHER`.",
-      resolve: ({ row }) => statusOf(row.status),
+      resolve: ({ record }) => statusOf(record.status),
     }),
     rawStatus: t.string({
       description: "The status as the service spelled it.",
-      resolve: ({ row }) => row.status ?? null,
+      resolve: ({ record }) => record.status ?? null,
     }),
     details: t.field({
       type: "JSON",
       description: "Details. Sent only for some kinds; the shape is not stated.",
-      resolve: ({ row }) => row.details ?? null,
+      resolve: ({ record }) => record.details ?? null,
     }),
     subject: t.field({
       type: Trackable,
       description: "What the status belongs to. Its id costs no request.",
-      resolve: ({ of }, _, context, info) => prefetch(of, context, info),
+      resolve: ({ parent }) => parent,
     }),
   }),
 });

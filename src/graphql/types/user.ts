@@ -2,7 +2,7 @@ import { administration, user } from "../../rest/api/endpoints.ts";
 import type { Session } from "../../rest/session/session.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { handle } from "../core/resource.ts";
+import { toResource } from "../core/resource.ts";
 import { readViewer } from "../core/kinds.ts";
 import { projectList } from "./run-list.ts";
 import { Entity, User } from "../core/refs.ts";
@@ -12,23 +12,27 @@ import {
   outcomeOf,
   payloadOf,
   removeUser,
-  type Verb,
+  type AddMutation,
 } from "../operations/mutations.ts";
 
-const { value, known } = fieldsOf(User.kind);
+const { property, fromAddress } = fieldsOf(User.kind);
 
 /** Source: service document, "Current user". */
 User.implement({
   description: "A person. The service tells details of the caller only; of others just the name is known.",
   interfaces: [Entity],
   fields: (t) => ({
-    username: t.string({ nullable: false, description: "Login name.", ...known(({ at }) => at.username) }),
-    email: t.string({ description: "E-mail address; null unless this is the caller.", ...value("email") }),
+    username: t.string({
+      nullable: false,
+      description: "Login name.",
+      ...fromAddress(({ address }) => address.username),
+    }),
+    email: t.string({ description: "E-mail address; null unless this is the caller.", ...property("email") }),
     isSuperuser: t.boolean({
       description: "Superuser flag; null unless this is the caller.",
-      ...value("is_superuser"),
+      ...property("is_superuser"),
     }),
-    isViewer: t.boolean({ description: "Whether this is the caller.", ...value("is_viewer") }),
+    isViewer: t.boolean({ description: "Whether this is the caller.", ...property("is_viewer") }),
     projects: t.field(projectList("Projects of the user.")),
   }),
 });
@@ -43,7 +47,7 @@ builder.queryField("viewer", (t) =>
 
 async function viewerOf(session: Session) {
   const viewer = await readViewer(session);
-  return handle(User.kind, { username: viewer.username }, viewer);
+  return toResource(User.kind, { username: viewer.username }, viewer);
 }
 
 const LoginInput = builder.inputType("LoginInput", {
@@ -56,7 +60,7 @@ const LoginInput = builder.inputType("LoginInput", {
 
 /** Exchanges credentials for a token. The one command that goes without the caller's own. */
 const signIn =
-  (row: typeof user.login, description: string): Verb =>
+  (endpoint: typeof user.login, description: string): AddMutation =>
   (name) => {
     const type = payloadOf<{ readonly token: string }>(name).implement({
       description: outcomeOf(name),
@@ -77,7 +81,7 @@ const signIn =
         type,
         description,
         args: { input: t.arg({ type: LoginInput, required: true, description: "Who signs in." }) },
-        resolve: (_, { input }, { session }) => session.send(row, {}, input),
+        resolve: (_, { input }, { session }) => session.send(endpoint, {}, input),
       }),
     );
   };

@@ -15,15 +15,15 @@ export interface RunRead {
   readonly group?: RunAddress | null;
 }
 
-type Ask = <At, Answer>(row: Get<At, Answer>, at: At, query: Query) => Promise<Answer>;
+type Ask = <At, Answer>(endpoint: Get<At, Answer>, at: At, query: Query) => Promise<Answer>;
 
 /** Finds the answer of a read among those of a list; undefined: it is not there. */
 type Find = (read: RunRead) => unknown;
 
-/** How one request can answer many reads of a row. */
+/** How one request can answer many reads of an endpoint. */
 export interface Batch {
-  /** The row that is read many at a time. */
-  readonly row: Get<RunAddress, unknown>;
+  /** The endpoint that is read many at a time. */
+  readonly endpoint: Get<RunAddress, unknown>;
   /** What the reads of one request have in common; null: this one must be asked alone. */
   readonly common: (read: RunRead) => string | null;
   readonly ask: (ask: Ask, reads: readonly [RunRead, ...RunRead[]]) => Promise<Find>;
@@ -32,44 +32,44 @@ export interface Batch {
 }
 
 /** Most ids in one filter. */
-const MOST_IDS = 100;
+const MAX_IDS = 100;
 
 interface InProject {
   readonly owner: string;
   readonly project: string;
 }
 
-/** Records by the list's filter on ids, as long as the keys that are needed are in the rows of the list. */
+/** Records by the list's filter on ids, as long as the keys that are needed are in the items of the list. */
 export function byIds<R extends { readonly id: number }>(
-  row: Get<RunAddress, R>,
+  endpoint: Get<RunAddress, R>,
   list: Get<InProject, Page<R>>,
-  lacks: readonly string[],
+  omittedInLists: readonly string[],
 ): Batch {
-  const lacking = new Set<PropertyKey>(lacks);
+  const omitted = new Set<PropertyKey>(omittedInLists);
   return {
-    row,
+    endpoint,
     common: ({ at: { owner, project }, keys }) =>
-      keys?.every((key) => !lacking.has(key)) ? `${owner}/${project}` : null,
+      keys?.every((key) => !omitted.has(key)) ? `${owner}/${project}` : null,
     ask: async (ask, reads) => {
       const ids = reads.map(({ at }) => at.id);
       const { results } = await ask(list, reads[0].at, {
         query: `id:${ids.join("|")}`,
-        limit: `${MOST_IDS}`,
+        limit: `${MAX_IDS}`,
       });
       const found = new Map(results.map((record) => [`${record.id}`, record]));
       return ({ at }) => found.get(at.id);
     },
-    most: MOST_IDS,
+    most: MAX_IDS,
   };
 }
 
 /** The metrics of experiments that are known to be in one group, by the metrics of the group. */
 export function ofGroup(
-  row: Get<RunAddress, Page<MetricRecord>>,
+  endpoint: Get<RunAddress, Page<MetricRecord>>,
   list: Get<RunAddress, Page<MetricRecord>>,
 ): Batch {
   return {
-    row,
+    endpoint,
     common: ({ group, query }) => (group && !query?.["offset"] ? Object.values(group).join("/") : null),
     ask: async (ask, [{ at, group }]) => {
       const { results, next } = await ask(list, group ?? at, {});

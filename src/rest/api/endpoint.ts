@@ -2,30 +2,30 @@ import { InputError } from "../../errors.ts";
 import type { Reader } from "./reader.ts";
 
 /** The names between braces in a path: `{owner}/{project}/jobs/{id}/` has `owner`, `project` and `id`. */
-type Holes<Path extends string> = Path extends `${string}{${infer Hole}}${infer Rest}`
-  ? Hole | Holes<Rest>
+type PathParameterNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PathParameterNames<Rest>
   : never;
 
-/** What fills the holes of a path, all as text. */
-export type Params<Path extends string> = { readonly [Hole in Holes<Path>]: string };
+/** The path parameters, all as text. */
+export type PathParameters<Path extends string> = { readonly [Name in PathParameterNames<Path>]: string };
 
-/** One row of the service's document: a method, a path below `/api/v1/`, and the reader of its answer. */
-interface Row<At, out Answer> {
+/** One endpoint of the service: a method, a path below its base path, and the reader of its answer. */
+interface Endpoint<At, out Answer> {
   /** The template as it stands in the table: safe in logs, metrics and errors, which the filled path is not. */
   readonly path: string;
   readonly answer: Reader<Answer>;
-  /** The path with its holes filled. Throws `InputError` when a value could leave its segment. */
-  fill(at: At): string;
+  /** The path with its parameters replaced. Throws `InputError` when a value could leave its segment. */
+  toPath(at: At): string;
 }
 
-export interface Get<At, out Answer> extends Row<At, Answer> {
+export interface Get<At, out Answer> extends Endpoint<At, Answer> {
   readonly method: "GET";
 }
 
-/** A writing row. `Body` is what it sends as JSON; `undefined` when the document shows no body. */
-export interface Command<At, out Answer, in Body = undefined> extends Row<At, Answer> {
+/** An endpoint that writes. `Body` is what it sends as JSON; `undefined` when the document shows no body. */
+export interface Command<At, out Answer, in Body = undefined> extends Endpoint<At, Answer> {
   readonly method: "POST" | "PATCH" | "DELETE";
-  /** Login is the one row that goes without the caller's token. */
+  /** Login is the one endpoint that goes without the caller's token. */
   readonly anonymous: boolean;
   readonly encode: (body: Body) => string | null;
   /** The part of the body that no message may repeat. */
@@ -35,8 +35,8 @@ export interface Command<At, out Answer, in Body = undefined> extends Row<At, An
 export function get<Path extends string, Answer>(
   path: Path,
   answer: Reader<Answer>,
-): Get<Params<Path>, Answer> {
-  return { method: "GET", path, answer, fill: filler(path) };
+): Get<PathParameters<Path>, Answer> {
+  return { method: "GET", path, answer, toPath: toPathOf(path) };
 }
 
 const command =
@@ -49,11 +49,11 @@ const command =
       readonly anonymous?: boolean;
       readonly secretOf?: (body: Body) => string;
     } = {},
-  ): Command<Params<Path>, Answer, Body> => ({
+  ): Command<PathParameters<Path>, Answer, Body> => ({
     method,
     path,
     answer,
-    fill: filler(path),
+    toPath: toPathOf(path),
     encode: options.body ?? (() => null),
     secretOf: options.secretOf ?? (() => null),
     anonymous: options.anonymous ?? false,
@@ -66,52 +66,54 @@ export const del = command("DELETE");
 /** The body of a command, sent as JSON: `post(path, Reader, json<{ values: … }>())`. */
 export const json = <Body>() => ({ body: (body: Body) => JSON.stringify(body) });
 
-/** The same row under another method and path, such as `POST superusers/revoke/{username}/`. */
-export function respell<Same extends { readonly path: string }>(row: Same, spelling: string): Same {
+/** The same endpoint under another method and path, such as `POST superusers/revoke/{username}/`. */
+export function override<Same extends { readonly path: string }>(endpoint: Same, spelling: string): Same {
   const [method, path = ""] = spelling.split(" ");
-  return { ...row, method, path, fill: filler(path) };
+  return { ...endpoint, method, path, toPath: toPathOf(path) };
 }
 
 const SPELLING = /^(?:GET|POST|PATCH|DELETE) (?:(?:\w|\{\w+\})(?:[\w.-]|\{\w+\})*(?:\/|$))+$/;
 
-/** What is wrong with another spelling of a row; null when it can be used. */
-export function spellingFault(
-  row: { readonly method: string; readonly path: string },
+/** What is wrong with another spelling of an endpoint; null when it can be used. */
+export function overrideFault(
+  endpoint: { readonly method: string; readonly path: string },
   spelling: string,
 ): string | null {
   if (!SPELLING.test(spelling)) {
     return "expected a method and a path, such as POST superusers/revoke/{username}/";
   }
   // What writes must never be tried again as a read would be.
-  if (spelling.startsWith("GET ") !== (row.method === "GET")) {
-    return row.method === "GET"
+  if (spelling.startsWith("GET ") !== (endpoint.method === "GET")) {
+    return endpoint.method === "GET"
       ? "expected GET, for it reads"
       : "expected POST, PATCH or DELETE, for it writes";
   }
-  const holes: readonly string[] = row.path.match(HOLE) ?? [];
-  const stranger = spelling.match(HOLE)?.find((hole) => !holes.includes(hole));
-  return stranger ? `expected only the parameters ${holes.join(" ")}, got ${stranger}` : null;
+  const parameters: readonly string[] = endpoint.path.match(PARAMETER) ?? [];
+  const stranger = spelling.match(PARAMETER)?.find((parameter) => !parameters.includes(parameter));
+  return stranger ? `expected only the parameters ${parameters.join(" ")}, got ${stranger}` : null;
 }
 
-const HOLE = /\{(\w+)\}/g;
+const PARAMETER = /\{(\w+)\}/g;
 
-function filler<Path extends string>(path: Path) {
-  return (at: Params<Path>): string =>
-    path.replace(HOLE, (_, hole: keyof Params<Path> & string) => encodeURIComponent(segment(hole, at[hole])));
+function toPathOf<Path extends string>(path: Path) {
+  return (at: PathParameters<Path>): string =>
+    path.replace(PARAMETER, (_, name: keyof PathParameters<Path> & string) =>
+      encodeURIComponent(segment(name, at[name])),
+    );
 }
 
 /** Longest name that is taken into a path; the service's own names end at 150 characters. */
-const LONGEST_SEGMENT = 200;
+const MAX_SEGMENT_LENGTH = 200;
 const OUTSIDE_A_SEGMENT = /[\s\p{C}/\\?#%]/u;
 
 /**
  * Checks that a text can stand as one segment of a path and returns it. `encodeURIComponent` alone is no guard:
- * it leaves `..` as it is, which climbs out of `/api/v1/`.
+ * it leaves `..` as it is, which climbs out of the base path.
  */
 export function segment(name: string, value: string): string {
   const fault =
-    value.length === 0 || value.length > LONGEST_SEGMENT
-      ? `expected 1 to ${LONGEST_SEGMENT} characters, got ${value.length}`
+    value.length === 0 || value.length > MAX_SEGMENT_LENGTH
+      ? `expected 1 to ${MAX_SEGMENT_LENGTH} characters, got ${value.length}`
       : value === "." || value === ".." || OUTSIDE_A_SEGMENT.test(value)
         ? `expected a name without blanks, control characters and / \\ ? # %, got ${JSON.stringify(value)}`
         : null;

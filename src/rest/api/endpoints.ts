@@ -2,24 +2,29 @@ import { del, get, json, patch, post } from "./endpoint.ts";
 import { Bytes, Nothing, Text } from "./reader.ts";
 import {
   Build,
+  Builds,
   Cluster,
   Experiment,
   ExperimentJob,
   ExperimentJobs,
+  Experiments,
   Group,
+  Groups,
   Job,
+  Jobs,
   Metric,
   Metrics,
   Node,
+  Projects,
   Statuses,
   Token,
   User,
 } from "./records.ts";
 
 /*
- * The service's document, "Endpoints", row by row in its order and spelling. Paths are below `{base_url}/api/v1/`;
- * the document's {u} and {p} are {owner} and {project}. In three rows it calls the hole of the record
- * {experiment_id} or {job_id}; here it has one name, so that every verb can fill every row.
+ * The service's document, "Endpoints", one by one in its order and spelling. Paths are below `{base_url}/api/v1/`;
+ * the document's {u} and {p} are {owner} and {project}. In three endpoints it calls the parameter of
+ * the record {experiment_id} or {job_id}; here it has one name, so that every mutation can use every endpoint.
  */
 
 /** What a PATCH may carry; the document shows no other updatable field. */
@@ -130,5 +135,18 @@ export const administration = {
   revoke: del("superusers/revoke/{username}/", Nothing),
 };
 
-/** The whole table: sections and rows in the order of the document. */
+/** The whole table: sections and endpoints in the order of the document. */
 export const endpoints = { user, experiment, job, build, group, cluster, administration };
+
+const P = "{owner}/{project}";
+
+/** Endpoints that the service's document does not show and some servers have. A profile says which. */
+export const optional = {
+  projects: get("{owner}", Projects),
+  experiments: get(`${P}/experiments`, Experiments),
+  jobs: get(`${P}/jobs`, Jobs),
+  builds: get(`${P}/builds`, Builds),
+  groups: get(`${P}/groups`, Groups),
+  groupMetrics: get(`${P}/groups/{id}/metrics`, Metrics),
+  experimentJobLogs: get(`${P}/experiments/{experiment}/jobs/{id}/logs`, Text),
+};

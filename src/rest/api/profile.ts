@@ -1,17 +1,16 @@
 import { type Batch, byIds, ofGroup } from "./batches.ts";
-import { type Command, type Get, respell } from "./endpoint.ts";
-import { build, endpoints, experiment, group, job } from "./endpoints.ts";
-import { lists } from "./lists.ts";
+import { type Command, type Get, override } from "./endpoint.ts";
+import { build, endpoints, experiment, group, job, optional } from "./endpoints.ts";
 import { GROUP_COUNTERS } from "./records.ts";
 
-export type AnyRow = Get<never, unknown> | Command<never, unknown, never>;
+export type AnyEndpoint = Get<never, unknown> | Command<never, unknown, never>;
 
 /** What a particular server does differently from the document. Adding a server is adding a profile, nothing else. */
 interface Profile {
-  /** Rows by their names in the table: spelled differently, or null when the server does not have them. */
-  readonly rows: Readonly<Record<string, string | null>>;
-  /** Rows that it has beyond the document. */
-  readonly beyond: readonly (keyof typeof lists)[];
+  /** Endpoints by their names in the table: spelled differently, or null when the server does not have them. */
+  readonly endpoints: Readonly<Record<string, string | null>>;
+  /** Endpoints that it has although the document does not show them. */
+  readonly optional: readonly (keyof typeof optional)[];
   /** Whether lists take `limit` and `offset`. Without, page links are all there is. */
   readonly paging: boolean;
   /** Reads that can be answered many at a time. */
@@ -27,8 +26,8 @@ const KNOWN_SERVERS = {
   "job.copy": null,
 };
 
-/** Keys that the rows of a list lack, by kind. What is not named is taken for there. */
-const LACKS = {
+/** Keys that the items of a list omit, by kind. What is not named is taken for there. */
+const OMITTED_IN_LISTS = {
   experiments: ["config", "resources", "num_jobs", "is_clone", "has_tensorboard"],
   jobs: ["config", "is_clone", "resources", "node_scheduled"],
   builds: ["config", "resources", "node_scheduled", "num_jobs", "num_experiments", "dockerfile", "commit"],
@@ -37,22 +36,22 @@ const LACKS = {
 
 const PROFILES = {
   /** Only what the service's document shows. */
-  document: { rows: {}, beyond: [], paging: false, batches: [] },
-  "polyaxon-0.2": { rows: KNOWN_SERVERS, beyond: LISTS, paging: true, batches: [] },
+  document: { endpoints: {}, optional: [], paging: false, batches: [] },
+  "polyaxon-0.2": { endpoints: KNOWN_SERVERS, optional: LISTS, paging: true, batches: [] },
   "polyaxon-0.4": {
-    rows: {
+    endpoints: {
       ...KNOWN_SERVERS,
       "experiment.outputs": "GET {owner}/{project}/experiments/{id}/outputs/download",
       "job.outputs": "GET {owner}/{project}/jobs/{id}/outputs/download",
     },
-    beyond: [...LISTS, "groupMetrics", "experimentJobLogs"],
+    optional: [...LISTS, "groupMetrics", "experimentJobLogs"],
     paging: true,
     batches: [
-      byIds(experiment.read, lists.experiments, LACKS.experiments),
-      byIds(job.read, lists.jobs, LACKS.jobs),
-      byIds(build.read, lists.builds, LACKS.builds),
-      byIds(group.read, lists.groups, LACKS.groups),
-      ofGroup(experiment.metrics, lists.groupMetrics),
+      byIds(experiment.read, optional.experiments, OMITTED_IN_LISTS.experiments),
+      byIds(job.read, optional.jobs, OMITTED_IN_LISTS.jobs),
+      byIds(build.read, optional.builds, OMITTED_IN_LISTS.builds),
+      byIds(group.read, optional.groups, OMITTED_IN_LISTS.groups),
+      ofGroup(experiment.metrics, optional.groupMetrics),
     ],
   },
 } as const satisfies Record<string, Profile>;
@@ -62,45 +61,49 @@ export const PROFILE_NAMES = Object.keys(PROFILES) as [ProfileName, ...ProfileNa
 
 /** A server as the gateway addresses it: the document's table with a profile laid over it. */
 export interface Server {
-  /** The row as this server spells it; null when it does not have it. */
-  readonly spell: <Row extends AnyRow>(row: Row) => Row | null;
-  /** Whether the row is beyond the document and this server does not offer it. */
-  readonly isBeyond: (row: AnyRow) => boolean;
+  /** The endpoint as this server spells it; null when it does not have it. */
+  readonly override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) => Endpoint | null;
+  /** Whether the endpoint is optional and this server does not have it. */
+  readonly lacks: (endpoint: AnyEndpoint) => boolean;
   readonly hasLists: boolean;
   readonly hasExperimentJobLogs: boolean;
   readonly paging: boolean;
-  /** How this row can be read many at a time; null when it cannot. */
-  readonly batchOf: (row: AnyRow) => Batch | null;
+  /** How this endpoint can be read many at a time; null when it cannot. */
+  readonly batchOf: (endpoint: AnyEndpoint) => Batch | null;
 }
 
-/** The names of the table's rows: `experiment.read`, `administration.revoke`. */
-export const ROW_NAMES: ReadonlyMap<string, AnyRow> = new Map(
-  Object.entries(endpoints).flatMap(([section, rows]) =>
-    Object.entries(rows).map(([name, row]): [string, AnyRow] => [`${section}.${name}`, row as AnyRow]),
+/** The table's endpoints by name: `experiment.read`, `administration.revoke`. */
+export const ENDPOINTS_BY_NAME: ReadonlyMap<string, AnyEndpoint> = new Map(
+  Object.entries(endpoints).flatMap(([section, named]) =>
+    Object.entries(named).map(([name, endpoint]): [string, AnyEndpoint] => [
+      `${section}.${name}`,
+      endpoint as AnyEndpoint,
+    ]),
   ),
 );
 
-/** Lays a profile over the table, and over both the rows that a setting names. */
+/** Lays a profile over the table, and over both the endpoints that a setting names. */
 export function describeServer(
-  name: ProfileName,
+  profileName: ProfileName,
   overrides: Readonly<Record<string, string | null>> = {},
 ): Server {
-  const profile: Profile = PROFILES[name];
-  const spelled = new Map<AnyRow, AnyRow | null>();
-  for (const [rowName, spelling] of Object.entries({ ...profile.rows, ...overrides })) {
-    const row = ROW_NAMES.get(rowName);
-    if (!row) throw new TypeError(`no row is called ${rowName}`);
-    spelled.set(row, spelling === null ? null : respell(row, spelling));
+  const profile: Profile = PROFILES[profileName];
+  const overridden = new Map<AnyEndpoint, AnyEndpoint | null>();
+  for (const [name, spelling] of Object.entries({ ...profile.endpoints, ...overrides })) {
+    const endpoint = ENDPOINTS_BY_NAME.get(name);
+    if (!endpoint) throw new TypeError(`no endpoint is called ${name}`);
+    overridden.set(endpoint, spelling === null ? null : override(endpoint, spelling));
   }
-  const offered = new Set<AnyRow>(profile.beyond.map((each) => lists[each]));
-  const beyond = new Set<AnyRow>(Object.values(lists));
+  const offered = new Set<AnyEndpoint>(profile.optional.map((each) => optional[each]));
+  const notDocumented = new Set<AnyEndpoint>(Object.values(optional));
   return {
-    // A respelled row differs in method and path only: its answer, its parameters and its body stay.
-    spell: <Row extends AnyRow>(row: Row) => (spelled.has(row) ? (spelled.get(row) as Row | null) : row),
-    isBeyond: (row) => beyond.has(row) && !offered.has(row),
-    hasLists: LISTS.every((each) => offered.has(lists[each])),
-    hasExperimentJobLogs: offered.has(lists.experimentJobLogs),
+    // An overridden endpoint differs in method and path only: its answer, its parameters and its body stay.
+    override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) =>
+      overridden.has(endpoint) ? (overridden.get(endpoint) as Endpoint | null) : endpoint,
+    lacks: (endpoint) => notDocumented.has(endpoint) && !offered.has(endpoint),
+    hasLists: LISTS.every((each) => offered.has(optional[each])),
+    hasExperimentJobLogs: offered.has(optional.experimentJobLogs),
     paging: profile.paging,
-    batchOf: (row) => profile.batches.find((batch) => batch.row === row) ?? null,
+    batchOf: (endpoint) => profile.batches.find((batch) => batch.endpoint === endpoint) ?? null,
   };
 }

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { UpstreamError } from "../../errors.ts";
 
 /**
- * How the answer of a row is taken: `json` through a zod schema, `text` and `bytes` as streams,
- * `nothing` when the document marks the row ∅: any body is accepted and dropped.
+ * How the answer of an endpoint is taken: `json` through a zod schema, `text` and `bytes` as streams,
+ * `nothing` when the document marks the endpoint ∅: any body is accepted and dropped.
  */
 export type Reader<Answer> =
   | {
@@ -14,8 +14,8 @@ export type Reader<Answer> =
     }
   | { readonly form: "text" | "bytes" | "nothing"; readonly read: () => Reading<Answer> };
 
-export type AnswerOf<Row extends Reader<unknown>> =
-  ReturnType<Row["read"]> extends Reading<infer Answer> ? Answer : never;
+export type AnswerOf<Each extends Reader<unknown>> =
+  ReturnType<Each["read"]> extends Reading<infer Answer> ? Answer : never;
 
 /** An answer and the places in it that had a wrong type and read as null, such as `results.3.started_at`. */
 export interface Reading<out Answer> {

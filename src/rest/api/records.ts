@@ -172,7 +172,7 @@ const GroupSchema = z.object({
   num_stopped_experiments: integer,
 });
 export type GroupRecord = z.output<typeof GroupSchema>;
-/** The experiments of a group by state; rows of lists lack them. */
+/** The experiments of a group by state; items of lists omit them. */
 export const GROUP_COUNTERS = [
   "num_experiments",
   "num_pending_experiments",

@@ -1,4 +1,4 @@
-import { UpstreamError } from "../../errors.ts";
+import { OVERLOADED, UpstreamError } from "../../errors.ts";
 import { createRequestBudget } from "./request-budget.ts";
 import { endedError, type RequestScope } from "../../request-scope.ts";
 
@@ -189,12 +189,7 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
         if (scope.ended()) return reject(endedError(row, scope, false));
         if (!isRetry && budget.isSpent()) return reject(budget.refuse());
         if (isRefused()) {
-          return reject(
-            new UpstreamError(
-              "SERVICE_OVERLOADED",
-              "The gateway has more to do than it can; try again later.",
-            ),
-          );
+          return reject(new UpstreamError("SERVICE_OVERLOADED", OVERLOADED));
         }
         hasBegun = true;
         const ticket: Ticket = {

@@ -6,7 +6,7 @@ export interface BreakerSettings {
   /** How long nobody is let through, before one exchange may try. */
   readonly pauseMs: number;
   /** What an error says of the service: that it is out, that it is there, or nothing. */
-  readonly judge: (fault: unknown) => "out" | "there" | "nothing";
+  readonly judge: (fault: unknown) => "down" | "up" | "unknown";
 }
 
 export interface Breaker {
@@ -77,16 +77,16 @@ export function createBreaker({ seconds, least, share, pauseMs, judge }: Breaker
   };
 
   const learn = (party: string, verdict: ReturnType<BreakerSettings["judge"]>, begun: number): void => {
-    if (verdict === "nothing" || begun !== era) return;
-    if (openedAt === null) note(party, verdict === "out" ? 1 : 0);
-    else turn(verdict === "out" ? Date.now() : null);
+    if (verdict === "unknown" || begun !== era) return;
+    if (openedAt === null) note(party, verdict === "down" ? 1 : 0);
+    else turn(verdict === "down" ? Date.now() : null);
   };
 
   const observed = async <Answer>(party: string, exchange: () => Promise<Answer>): Promise<Answer> => {
     const begun = era;
     try {
       const answer = await exchange();
-      learn(party, "there", begun);
+      learn(party, "up", begun);
       return answer;
     } catch (fault) {
       learn(party, judge(fault), begun);

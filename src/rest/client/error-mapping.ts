@@ -1,4 +1,4 @@
-import { UpstreamError, type UpstreamCode } from "../../errors.ts";
+import { type ErrorCode, UpstreamError } from "../../errors.ts";
 import { parseJson } from "../api/reader.ts";
 
 export interface AskedRow {
@@ -35,7 +35,7 @@ const mayHaveHappened = ({ status }: Refusal): boolean =>
   (status >= 500 && status !== 503) || status === 302 || status === 303 || status === 304;
 
 export interface Verdict {
-  readonly code: UpstreamCode;
+  readonly code: ErrorCode;
   readonly message: string;
 }
 

@@ -1,6 +1,6 @@
 import { errors } from "undici";
 import { TooLarge, NotUnderstood } from "./body.ts";
-import { Cancelled, DeadlineError, UpstreamError } from "../../errors.ts";
+import { Cancelled, OVERLOADED, retryOf, UpstreamError } from "../../errors.ts";
 import type { AskedRow, Verdict } from "./error-mapping.ts";
 import { TimedOut, TransportError } from "./transport.ts";
 
@@ -19,7 +19,7 @@ function classify(cause: unknown, wasSent: boolean): Verdict | null {
   if (LOCAL.test(code))
     return {
       code: "SERVICE_OVERLOADED",
-      message: "The gateway has more to do than it can; try again later.",
+      message: OVERLOADED,
     };
   // Refused while it came.
   if (cause instanceof UpstreamError) return cause;
@@ -78,17 +78,9 @@ const codeOf = (cause: unknown): string =>
 /** Longest pause before a second try, in milliseconds. A service that asks for more is told of, not waited for. */
 const LONGEST_PAUSE = 2_000;
 
-/** Failures that speak against the service: out of reach, not ready, or silent. Not a refusal, nor a caller that left. */
-export const isOutage = (fault: unknown): boolean =>
-  fault instanceof UpstreamError &&
-  !(fault instanceof DeadlineError) &&
-  (fault.code === "UPSTREAM_UNAVAILABLE" || fault.code === "UPSTREAM_TIMEOUT");
-
 /** Failures that a second try can mend. */
 export const isTransient = (fault: unknown): boolean =>
-  fault instanceof UpstreamError &&
-  fault.code === "UPSTREAM_UNAVAILABLE" &&
-  pauseAskedBy(fault) <= LONGEST_PAUSE;
+  retryOf(fault) === "with backoff" && pauseAskedBy(fault) <= LONGEST_PAUSE;
 
 /** How long to pause before a try, in milliseconds: full jitter, and at least as long as the service asks for. */
 export const pauseBefore = (attempt: number, fault: unknown): number =>
@@ -101,5 +93,5 @@ export const pauseAskedBy = (fault: unknown): number =>
 /** Whether the service says that it was asked too often, and when to come again. */
 export const isThrottled = (fault: unknown): boolean =>
   fault instanceof UpstreamError &&
-  fault.code === "RATE_LIMITED" &&
+  retryOf(fault) === "when told" &&
   fault.facts.retryAfterSeconds !== undefined;

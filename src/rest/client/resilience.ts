@@ -1,6 +1,6 @@
 import { type Breaker, CircuitOpen, createBreaker } from "./breaker.ts";
-import { DeadlineError, UpstreamError } from "../../errors.ts";
-import { isOutage, isThrottled, isTransient, pauseAskedBy, pauseBefore } from "./failure.ts";
+import { serviceShownBy, UpstreamError } from "../../errors.ts";
+import { isThrottled, isTransient, pauseAskedBy, pauseBefore } from "./failure.ts";
 import { pause, type RequestScope } from "../../request-scope.ts";
 
 /** Opens at half of at least 20 upstream requests in 10 seconds, and lets one through after 5. */
@@ -13,7 +13,7 @@ const RETRY_WINDOW_MS = 10_000;
 
 /** Keeps a slow or broken service from taking the gateway with it. One for each service. */
 export function createResilience({ retries }: { readonly retries: number }) {
-  const breaker = createBreaker({ ...CIRCUIT, judge });
+  const breaker = createBreaker({ ...CIRCUIT, judge: serviceShownBy });
   const budget = createBudget();
 
   /** One try, unless the service is known to be out. */
@@ -65,13 +65,6 @@ export function createResilience({ retries }: { readonly retries: number }) {
 
     circuit: (): ReturnType<Breaker["circuit"]> => breaker.circuit(),
   };
-}
-
-/** A response that refuses is a response. A caller that left had none, and neither had a gateway without descriptors. */
-function judge(fault: unknown): "out" | "there" | "nothing" {
-  if (!(fault instanceof UpstreamError) || fault instanceof DeadlineError) return "nothing";
-  if (fault.code === "SERVICE_OVERLOADED" || fault.code === "REQUEST_LIMIT_EXCEEDED") return "nothing";
-  return isOutage(fault) ? "out" : "there";
 }
 
 const circuitIsOpen = () =>

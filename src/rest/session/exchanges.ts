@@ -2,7 +2,7 @@ import type { Query } from "../api/batches.ts";
 import type { ReadPart, Upstream } from "../client/client.ts";
 import type { Command, Get } from "../api/endpoint.ts";
 import { UpstreamError } from "../../errors.ts";
-import type { AnyRow, Server } from "../api/profile.ts";
+import type { AnyEndpoint, Server } from "../api/profile.ts";
 
 /** What goes with a read beside its row and address. */
 interface ReadOptions {
@@ -29,7 +29,7 @@ export interface Exchanges {
 
 export function openExchanges(upstream: Upstream, token: string | null, server: Server): Exchanges {
   /** The row as this server spells it, when the caller may ask for it. */
-  const allowed = <Row extends AnyRow>(row: Row, as: string | null): Row => {
+  const allowed = <Row extends AnyEndpoint>(row: Row, as: string | null): Row => {
     const spelled = offered(server, row);
     if (!isAnonymous(row)) requireToken(as);
     return spelled;
@@ -39,17 +39,17 @@ export function openExchanges(upstream: Upstream, token: string | null, server: 
     requireToken: () => requireToken(as),
     ask: async (row, at, { query, waiting } = {}) => {
       const spelled = allowed(row, as);
-      return upstream.json({ row: spelled, path: spelled.fill(at) + searchOf(query), token: as, waiting });
+      return upstream.json({ row: spelled, path: spelled.toPath(at) + searchOf(query), token: as, waiting });
     },
     take: async (row, at, read, { waiting } = {}) => {
       const spelled = allowed(row, as);
-      return upstream.readPart({ row: spelled, path: spelled.fill(at), token: as, waiting }, read);
+      return upstream.readPart({ row: spelled, path: spelled.toPath(at), token: as, waiting }, read);
     },
     send: async (row, at, body) => {
       const spelled = allowed(row, as);
       return upstream.json({
         row: spelled,
-        path: spelled.fill(at),
+        path: spelled.toPath(at),
         body: spelled.encode(body),
         secret: spelled.secretOf(body),
         token: row.anonymous ? null : as,
@@ -68,17 +68,17 @@ function requireToken(token: string | null): void {
   );
 }
 
-const isAnonymous = (row: AnyRow) => "anonymous" in row && row.anonymous;
+const isAnonymous = (row: AnyEndpoint) => "anonymous" in row && row.anonymous;
 
 /** The row as the server spells it. Throws `UpstreamError` when the server does not have it. */
-export function offered<Row extends AnyRow>(server: Server, row: Row): Row {
-  if (server.isBeyond(row)) {
+export function offered<Row extends AnyEndpoint>(server: Server, row: Row): Row {
+  if (server.lacks(row)) {
     throw new UpstreamError(
       "CAPABILITY_UNAVAILABLE",
       "The server behind this gateway does not offer this. `gateway.capabilities` tells what there is.",
     );
   }
-  const spelled = server.spell(row);
+  const spelled = server.override(row);
   if (!spelled) {
     throw new UpstreamError("UPSTREAM_UNSUPPORTED", `This server does not offer ${row.method} ${row.path}.`);
   }

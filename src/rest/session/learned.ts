@@ -20,9 +20,9 @@ export function createLearnedRefusals(onLearned: (route: string) => void): Learn
     has: (party, batch) => refused.has(keyOf(party, batch)),
     learn: (party, batch) => {
       refused.set(keyOf(party, batch), true);
-      onLearned(batch.row.path);
+      onLearned(batch.endpoint.path);
     },
   };
 }
 
-const keyOf = (party: string, { row }: Batch) => `${party} ${row.path}`;
+const keyOf = (party: string, { endpoint }: Batch) => `${party} ${endpoint.path}`;

@@ -1,8 +1,8 @@
 import DataLoader from "dataloader";
 import type { Batch, RunRead } from "../api/batches.ts";
-import { UpstreamError, type UpstreamCode } from "../../errors.ts";
+import { batchFaultOf } from "../../errors.ts";
 import type { Exchanges } from "./exchanges.ts";
-import type { AnyRow } from "../api/profile.ts";
+import type { AnyEndpoint } from "../api/profile.ts";
 
 export interface Asked {
   /** Filled path, query and, for a log, the window: what makes two reads the same. */
@@ -19,7 +19,7 @@ interface Started {
 }
 
 export interface LoaderSettings {
-  readonly batchOf: (row: AnyRow) => Batch | null;
+  readonly batchOf: (row: AnyEndpoint) => Batch | null;
   /** Called when the server refuses what a batch asks and answers the single reads. */
   readonly refuse: (batch: Batch) => void;
 }
@@ -29,7 +29,7 @@ export interface LoaderSettings {
  * batch endpoint, so a batch is a set of GETs side by side, unless the server's profile knows better.
  */
 export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderSettings) {
-  const loaders = new Map<AnyRow, DataLoader<Asked, Started, string>>();
+  const loaders = new Map<AnyEndpoint, DataLoader<Asked, Started, string>>();
   /** Lists that were asked for ahead of their reads, by what these have in common. */
   const ahead = new Map<string, Promise<(read: RunRead) => unknown>>();
   /** How many times each address was asked for. */
@@ -39,7 +39,7 @@ export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderS
     (): number =>
       asked.reduce((sum, { address }) => sum + (timesAsked.get(address) ?? 0), 0);
 
-  const loaderOf = (row: AnyRow) => {
+  const loaderOf = (row: AnyEndpoint) => {
     const known = loaders.get(row);
     if (known) return known;
     const alone = new Map<string, Promise<unknown>>();
@@ -88,7 +88,7 @@ export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderS
     );
 
   /** Starts the request that answers many reads such as this one, before they are known. */
-  const readAhead = (row: AnyRow, read: RunRead): void => {
+  const readAhead = (row: AnyEndpoint, read: RunRead): void => {
     const batch = batchOf(row);
     const common = batch?.common(read);
     if (!batch || common == null || ahead.has(common)) return;
@@ -100,7 +100,7 @@ export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderS
 
   /** Where each record can be read although their list cannot, it is the question that the server does not take. */
   const learnFrom = (batch: Batch, fault: unknown, readSingles: () => Promise<unknown>): void => {
-    if (!(fault instanceof UpstreamError) || !REFUSALS.has(fault.code)) return;
+    if (batchFaultOf(fault) !== "refused") return;
     readSingles().then(
       () => refuse(batch),
       () => {},
@@ -116,14 +116,14 @@ export function createLoaders(exchanges: Exchanges, { batchOf, refuse }: LoaderS
       // What did not come back is asked alone, so that its error is the true one.
       return (await list)(read) ?? alone(asked);
     } catch (fault) {
-      if (!(fault instanceof UpstreamError) || !MENDABLE.has(fault.code)) throw fault;
+      if (!batchFaultOf(fault)) throw fault;
       return alone(asked);
     }
   };
 
   return {
     /** The answer, shared with whoever asked for the same. */
-    share: async (row: AnyRow, asked: Asked): Promise<unknown> => {
+    share: async (row: AnyEndpoint, asked: Asked): Promise<unknown> => {
       timesAsked.set(asked.address, (timesAsked.get(asked.address) ?? 0) + 1);
       return (await loaderOf(row).load(asked)).answer;
     },
@@ -159,8 +159,3 @@ function companies(
     return cuts;
   });
 }
-
-/** The server does not take the question at all. */
-const REFUSALS: ReadonlySet<UpstreamCode> = new Set(["BAD_USER_INPUT", "UPSTREAM_UNSUPPORTED"]);
-/** The list failed, the single records may not. */
-const MENDABLE: ReadonlySet<UpstreamCode> = new Set([...REFUSALS, "UPSTREAM_ERROR", "UPSTREAM_BAD_RESPONSE"]);

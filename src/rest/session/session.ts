@@ -4,7 +4,7 @@ import type { Client, ReadPart } from "../client/client.ts";
 import type { Command, Get } from "../api/endpoint.ts";
 import { type Exchanges, openExchanges, searchOf } from "./exchanges.ts";
 import { createLoaders } from "./loaders.ts";
-import type { AnyRow, Server } from "../api/profile.ts";
+import type { AnyEndpoint, Server } from "../api/profile.ts";
 import type { LearnedRefusals } from "./learned.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
@@ -43,7 +43,7 @@ export interface Session {
 
 export function openSession(client: Client, scope: RequestScope, settings: SessionSettings): Session {
   const { server, refusals } = settings;
-  const batchOf = (row: AnyRow): Batch | null => {
+  const batchOf = (row: AnyEndpoint): Batch | null => {
     const batch = server.batchOf(row);
     return batch && !refusals.has(scope.party, batch) ? batch : null;
   };
@@ -57,7 +57,7 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
       requireToken: exchanges.requireToken,
       // The casts are true because a loader belongs to one row, and a row has one type of answer.
       read: async <At, Answer>(row: Get<At, Answer>, at: At, { query, part }: Wants = {}) => {
-        const address = row.fill(at) + searchOf(query);
+        const address = row.toPath(at) + searchOf(query);
         const read = part ? { ...part, query } : null;
         const mayShare = read !== null && batchOf(row)?.common(read) != null;
         const start = (waiting: () => number) => exchanges.ask(row, at, { query, waiting });
@@ -65,7 +65,7 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
       },
       readAhead: (row, read) => loaders.readAhead(row, read),
       window: async (row, at, wanted) => {
-        const address = `${row.fill(at)} ${JSON.stringify(wanted)}`;
+        const address = `${row.toPath(at)} ${JSON.stringify(wanted)}`;
         const readPart: ReadPart<LogWindow> = async ({ stream, contentType }, onHeld) => {
           const part = await readWindow(stream, contentType, wanted);
           onHeld(part.endByte - part.startByte);

@@ -1,0 +1,97 @@
+import type { GraphQLFieldResolver } from "graphql";
+import type { Context } from "./context.ts";
+import { type Kind, load, resolveReference, type Resource } from "./resource.ts";
+import { type IsSelected, selectedBelow } from "./selection.ts";
+
+/**
+ * Where the value of a resource's field comes from. The only declaration of it: both the resolver and what a selection
+ * needs are made from it. Sources are kept in a field's `extensions`, which know no types: `fields.ts` checks them.
+ */
+export type Source =
+  /** A key of the record, as it came. */
+  | { readonly kind: "property"; readonly key: string }
+  /** Worked out from keys of the record. */
+  | {
+      readonly kind: "computed";
+      readonly keys: readonly string[];
+      readonly compute: (record: never, resource: never, args: never) => unknown;
+    }
+  /** Told by the address: costs no request. */
+  | {
+      readonly kind: "address";
+      readonly compute: (resource: never, args: never, context: Context) => unknown;
+    }
+  /** The resource that a key of the record names. Selecting only what the name tells costs no request. */
+  | { readonly kind: "reference"; readonly key: string; readonly target: { readonly name: string } }
+  /** Reads of its own that need only the address, so that they can start together with the read of the record. */
+  | {
+      readonly kind: "child";
+      readonly start: (
+        resource: never,
+        args: never,
+        context: Context,
+        isSelected: IsSelected,
+      ) => Promise<unknown>;
+      /** Whether what was read shows that the resource exists. */
+      readonly proves: (read: never) => boolean;
+    };
+
+/** What a field says of itself in its `extensions`. */
+export interface Sourced {
+  readonly source?: Source;
+}
+
+/** The keys of the record that a field needs. */
+export function keysOf(source: Source): readonly string[] {
+  if (source.kind === "computed") return source.keys;
+  return "key" in source ? [source.key] : [];
+}
+
+type Resolver = GraphQLFieldResolver<Resource<Readonly<Record<string, unknown>>>, Context>;
+
+/** The resolver of a field that comes from a source. */
+export function resolverOf(source: Source): Resolver {
+  switch (source.kind) {
+    case "property":
+      return fromRecord([source.key], (record) => record[source.key] ?? null);
+    case "computed": {
+      const compute = source.compute as (record: object, resource: Resource, args: object) => unknown;
+      return fromRecord(source.keys, compute);
+    }
+    case "reference": {
+      const target = source.target as Kind;
+      return fromRecord([source.key], ({ [source.key]: name }) =>
+        typeof name === "string" && name !== "" ? resolveReference(target, name) : null,
+      );
+    }
+    case "address": {
+      const compute = source.compute as (resource: Resource, args: object, context: Context) => unknown;
+      return (resource, args, context) => compute(resource, args, context);
+    }
+    case "child": {
+      const start = source.start as StartChild;
+      return (resource, args, context, info) =>
+        start(resource, args, context, selectedBelow(info.fieldNodes, info));
+    }
+  }
+}
+
+/** How a child is started, once its resource and arguments are known to fit. */
+export type StartChild = (
+  resource: Resource,
+  args: object,
+  context: Context,
+  isSelected: IsSelected,
+) => Promise<unknown>;
+
+const fromRecord =
+  (
+    keys: readonly string[],
+    compute: (record: Readonly<Record<string, unknown>>, resource: Resource, args: object) => unknown,
+  ): Resolver =>
+  (resource, args, { session }) => {
+    const record = load(resource, keys, session);
+    return record instanceof Promise
+      ? record.then((loaded) => compute(loaded, resource, args))
+      : compute(record, resource, args);
+  };
