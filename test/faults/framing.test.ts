@@ -114,6 +114,7 @@ const hasAnEnd = ({ framing, connection }: Pick<Shape, "framing" | "connection">
 
 /** One caller at a time: a place that does not come back is missed by the next request. */
 const ONE_OF_EACH = {
+  MAX_LOG_BYTES: `${WINDOW}`,
   UPSTREAM_CONNECTIONS: "1",
   UPSTREAM_QUEUE: "1",
   UPSTREAM_CONNECTIONS_PER_TOKEN: "1",

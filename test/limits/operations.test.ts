@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
-import { AS_IT_COMES } from "../support/raw-requests.ts";
+
+const LIMITS = { MAX_DEPTH: "15", MAX_TOKENS: "4000", MAX_ALIASES: "100", MAX_ROOT_FIELDS: "20" };
 
 describe("limits of an operation", () => {
   const many = (count: number, field: (index: number) => string) =>
@@ -35,7 +36,7 @@ describe("limits of an operation", () => {
       "OPERATION_TOO_LARGE",
     ],
   ])("one %s is refused, and nothing of it is sent", async (_, query, code) => {
-    const { ask, calls } = await startDemoGateway({ env: AS_IT_COMES });
+    const { ask, calls } = await startDemoGateway({ env: LIMITS });
     const { data, errors = [] } = await ask<unknown, object>(query);
     expect(data).toBeUndefined();
     expect(errors.map(({ extensions }) => extensions["code"])).toContain(code);
@@ -50,7 +51,7 @@ describe("limits of an operation", () => {
     ["10 commands", `mutation { ${many(10, stop)} }`],
     ["one login", `mutation { login(input: { username: "ada", password: "ada-demo" }) { token } }`],
   ])("one of %s is run", async (_, query) => {
-    const { ask } = await startDemoGateway({ env: AS_IT_COMES });
+    const { ask } = await startDemoGateway({ env: LIMITS });
     const { errors = [] } = await ask<unknown, object>(query);
     expect(errors.filter(({ extensions }) => String(extensions["code"]).startsWith("OPERATION_"))).toEqual(
       [],

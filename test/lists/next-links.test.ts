@@ -114,7 +114,7 @@ describe("page links that lead in a circle end the walk with an error", () => {
       json: { results: [{ id: asked + 1 }], next: links[asked++] ?? links.at(-1) },
     }));
     const { tryPage } = await openList(service);
-    const answer = await tryPage({ first: 500 });
+    const answer = await tryPage({ first: 200 });
     expect(answer.data).toEqual({ thing: { page: null } });
     expect(listErrorsOf(answer)).toEqual([CIRCLE]);
     expect(service.calls()).toHaveLength(requests);
@@ -125,14 +125,14 @@ describe("a list of very many pages", () => {
   test("is walked through a hundred of them", async () => {
     const service = await startPaging(rowsOf(100), 1);
     const { page } = await openList(service);
-    expect(idsOfPage(await page({ first: 500 }))).toHaveLength(100);
+    expect(idsOfPage(await page({ first: 200 }))).toHaveLength(100);
     expect(service.calls()).toHaveLength(100);
   });
 
   test("is PAGE_LIMIT_REACHED behind that", async () => {
     const service = await startPaging(rowsOf(101), 1);
     const { tryPage } = await openList(service);
-    const answer = await tryPage({ first: 500 });
+    const answer = await tryPage({ first: 200 });
     expect(answer.data).toEqual({ thing: { page: null } });
     expect(listErrorsOf(answer)).toEqual([
       {

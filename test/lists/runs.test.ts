@@ -17,8 +17,8 @@ describe("a list of runs or projects", () => {
     "%s takes one request for `first: n`, and one behind its cursor",
     async (list) => {
       const { ask, calls } = await startProfile();
-      const whole = runPageIn(await ask(runListOperation(list), { first: 500 }));
-      expect(calls()).toEqual([runListCall(list, "limit=500")]);
+      const whole = runPageIn(await ask(runListOperation(list), { first: 100 }));
+      expect(calls()).toEqual([runListCall(list, "limit=100")]);
       expect(whole.keys).toHaveLength(whole.totalCount ?? 0);
       expect(whole.keys.length).toBeGreaterThan(1);
 
@@ -99,7 +99,7 @@ describe("a list of runs or projects", () => {
       "query: expected at most 2000 characters, got 2001",
     ],
   ])("with %s wanted is refused before anything is sent", async (_, args, message) => {
-    const { ask, calls } = await startProfile();
+    const { ask, calls } = await startProfile("polyaxon-0.4", { MAX_PAGE_SIZE: "500" });
     const answer = await ask(
       `{ project(owner: "ada", name: "mnist") { name jobs(${args}) { totalCount } } }`,
     );

@@ -5,11 +5,11 @@ import { createGateway } from "../../src/gateway.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { listen } from "../support/listen.ts";
-import { AS_IT_COMES, JSON_BODY, operationText, sendTo } from "../support/raw-requests.ts";
+import { JSON_BODY, operationText, sendTo } from "../support/raw-requests.ts";
 
 describe("the log of the gateway", () => {
   test("has one line for each operation and one for each exchange, and nothing that a caller sent", async () => {
-    const { ask, logged } = await startDemoGateway({ env: AS_IT_COMES });
+    const { ask, logged } = await startDemoGateway();
     await ask(
       `query Page($id: ID!) { experiment(id: $id) { status description } }`,
       { id: "canary.canary.471100174" },

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
-import { AS_IT_COMES, sendTo } from "../support/raw-requests.ts";
+import { sendTo } from "../support/raw-requests.ts";
 
 describe("the metrics of the gateway", () => {
   test("count operations and exchanges by templates, never by names", async () => {
-    const { ask, url } = await startDemoGateway({ env: AS_IT_COMES });
+    const { ask, url } = await startDemoGateway();
     await ask(`query Canary { experiment(id: "ada.mnist.42") { status } }`);
     await ask(`query Canary { experiment(id: "canary.canary.471100174") { status } }`);
     await ask(`query Canary { job(id: "ada.mnist.jobs.2") { status } }`);

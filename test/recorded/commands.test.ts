@@ -161,10 +161,11 @@ test("of the 380 recorded lines 145 are commands that the schema can express, an
   expect(145 + 63 + 45 + 100 + 27).toBe(lines.length);
 });
 
-test("they are all 36 mutations", () => {
-  expect([...new Set(script.map(({ aim }) => aim.name))].toSorted()).toEqual(
-    Object.keys(mutations).toSorted(),
-  );
+test("36 mutations were recorded, each of which the schema has", () => {
+  const recorded = new Set(script.map(({ aim }) => aim.name));
+  // Of the recordings, which never change: a newer mutation is in none of them.
+  expect(recorded.size).toBe(36);
+  expect([...recorded].filter((name) => mutations[name] === undefined)).toEqual([]);
 });
 
 const fieldOf = (kind: string) => kind.replace(/^./, (letter) => letter.toLowerCase());

@@ -201,6 +201,8 @@ const SORTS: Readonly<Record<string, string>> = {
   created_at: "CREATED_ASC",
 };
 
+const LONGEST_PAGE = 500;
+
 /** What of a recorded request the schema has no words for; null when it can be asked for. */
 function unsaid(line: Line): string | null {
   const { Authorization: token, Accept: accepted } = line.headers;
@@ -209,7 +211,7 @@ function unsaid(line: Line): string | null {
   for (const [name, value] of parametersOf(line)) {
     const isOfRuns = listingOf(line)?.isOfRuns ?? false;
     if (name === "limit" || name === "offset") {
-      const most = name === "limit" ? 500 : Number.POSITIVE_INFINITY;
+      const most = name === "limit" ? LONGEST_PAGE : Number.POSITIVE_INFINITY;
       if (!/^[1-9]\d*$/.test(value) || Number(value) > most)
         return "a page is 1 to 500 items behind a cursor";
     } else if (name === "sort") {
@@ -285,7 +287,10 @@ describe("release 0.2.0", () => {
   async function cursorBehind(offset: number, document: string): Promise<string> {
     const rows = Array.from({ length: offset }, (_, index) => ({ id: index + 1, name: `p${index}` }));
     const upstream = await startFake(() => ({ json: { count: offset + 1, next: null, results: rows } }));
-    const { ask } = await startGateway({ upstream, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
+    const { ask } = await startGateway({
+      upstream,
+      env: { UPSTREAM_PROFILE: "polyaxon-0.2", MAX_PAGE_SIZE: `${LONGEST_PAGE}` },
+    });
     const { data } = await ask<{ thing: { list: { pageInfo: { endCursor: string } } } }, object>(
       document.replace(/nodes \{.*\} totalCount/s, "totalCount"),
       { first: offset },
@@ -389,7 +394,8 @@ describe("release 0.2.0", () => {
     const record = line.case === "variety selection group experiments" ? [groupOfNone] : [];
     const upstream = await startReplay([line, ...record]);
     const token = line.headers["Authorization"]?.replace("token ", "") ?? null;
-    const { ask } = await startGateway({ upstream, token, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
+    const env = { UPSTREAM_PROFILE: "polyaxon-0.2", MAX_PAGE_SIZE: `${LONGEST_PAGE}` };
+    const { ask } = await startGateway({ upstream, token, env });
     expect(outcomeOf(await ask(document, variables))).toEqual(expected(line, listing));
     expect(upstream.seen().map(({ method, path }) => [method, ...plain(path)])).toEqual(
       [line, ...record].map(({ path }) => ["GET", ...plain(path)]),

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { cases, everyNth } from "../support/cases.ts";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
-import { globalId } from "../support/ids.ts";
+import { globalId, opaque } from "../support/ids.ts";
 
 /** Texts that can stand in no path. */
 const UNFIT: Readonly<Record<string, string>> = {
@@ -153,16 +153,16 @@ const NO_NUMBERS: Readonly<Record<string, string>> = {
 const NO_CURSORS: Readonly<Record<string, string>> = {
   ...UNFIT,
   ...NO_IDS,
-  "a cursor without a place": globalId("offset=20"),
+  "a cursor without a place": opaque("offset=20"),
   "a cursor with a negative place": globalId("#-1"),
   "a cursor with a place that is no number": globalId("#x"),
   "a cursor with a place of ten digits": globalId("#1234567890"),
   "a cursor with another parameter": globalId("query=status:running#0"),
   "a cursor with a path": globalId("../other?offset=20#0"),
-  "a cursor with two places": globalId("offset=20#1#2"),
-  "a cursor that is not written as we write it": globalId("offset=../x#0"),
-  "a place in a log before its start": globalId("byte:-1"),
-  "a place in a log that is no number": globalId("byte:1e9"),
+  "a cursor with two places": opaque("offset=20#1#2"),
+  "a cursor that is not written as we write it": opaque("offset=../x#0"),
+  "a place in a log before its start": opaque("byte:-1"),
+  "a place in a log that is no number": opaque("byte:1e9"),
 };
 
 interface Door {
@@ -275,7 +275,7 @@ const doors: readonly Door[] = [
   {
     argument: "Experiment.logs(after:)",
     query: experimentIn("logs(after: $x) { text }"),
-    texts: { ...NO_CURSORS, "a cursor of a list": globalId("offset=20#0") },
+    texts: { ...NO_CURSORS, "a cursor of a list": opaque("offset=20#0") },
   },
   ...[
     ["ExperimentJob", `experimentJob(id: "ada.mnist.42.7.master")`],
@@ -285,14 +285,17 @@ const doors: readonly Door[] = [
   ].map(([kind = "", field = ""]) => ({
     argument: `${kind}.statuses(after:)`,
     query: `query ($x: String) { ${field} { statuses(after: $x) { totalCount } } }`,
-    texts: { ...NO_CURSORS, "a cursor of a log": globalId("byte:20") },
+    texts: { ...NO_CURSORS, "a cursor of a log": opaque("byte:20") },
   })),
 ];
 
 /** A gateway before a service that knows everything, and a question that tells only the errors' codes. */
 async function open() {
   const service = await startFake(() => ({ json: { id: 1, name: "node-1", results: [] } }));
-  const { ask } = await startGateway({ upstream: service });
+  const { ask } = await startGateway({
+    upstream: service,
+    env: { MAX_PAGE_SIZE: "500", MAX_LOG_BYTES: "1048576" },
+  });
   const codes = async (query: string, x: unknown) => {
     const { errors } = (await ask(query, { x })) as Answer<unknown>;
     return errors?.map(({ extensions }) => extensions["code"]) ?? [];

@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { createGateway } from "../../src/gateway.ts";
 import { listen } from "./listen.ts";
-import { NO_DEADLINES } from "./patience.ts";
+import { STORY_SETTINGS } from "./story-settings.ts";
 
 /** What a GraphQL server answers, as a client reads it. */
 export interface Answer<Data> {
@@ -45,16 +45,7 @@ export async function startGateway({
 }: GatewayOptions): Promise<Gateway> {
   const lines: string[] = [];
   const log = pino({ level: "debug", base: null }, { write: (line: string) => void lines.push(line) });
-  // Stories ask for more at once than a caller may, on machines of any speed; the stories of limits set their own.
-  const config = readConfig({
-    ...NO_DEADLINES,
-    UPSTREAM_RETRIES: "0",
-    MAX_ROOT_FIELDS: "100",
-    MAX_ALIASES: "200",
-    MAX_OPERATIONS_PER_TOKEN: "64",
-    UPSTREAM_CONNECTIONS_PER_TOKEN: "32",
-    ...env,
-  });
+  const config = readConfig({ ...STORY_SETTINGS, ...env });
   const gateway = createGateway({ config, upstreamUrl: new URL(upstream.url), log, ...options });
   const url = await listen(gateway.handle);
   onTestFinished(() => gateway.close());

@@ -1,6 +1,3 @@
-/** The limits as they come, which the harness widens. */
-export const AS_IT_COMES = { MAX_ROOT_FIELDS: "", MAX_ALIASES: "" };
-
 export interface Sending {
   readonly method?: string;
   readonly headers?: Record<string, string>;
