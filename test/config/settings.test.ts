@@ -3,6 +3,7 @@ import { ConfigError, readConfig, SETTINGS } from "../../src/config.ts";
 import { findMisspelled } from "../../src/config/misspelled.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
+import { STORY_SETTINGS } from "../support/story-settings.ts";
 import { ALL_WRONG_SETTINGS, WRONG_SETTINGS } from "../support/wrong-settings.ts";
 
 /** The lines of complaint about these settings. */
@@ -52,6 +53,13 @@ describe("settings", () => {
     expect(readConfig({})).not.toHaveProperty("UPSTREAM_URL");
     expect(readConfig({})).not.toHaveProperty("PUBLIC_URL");
     expect(readConfig({})).not.toHaveProperty("TRUSTED_DOCUMENTS");
+  });
+
+  test("that limit something are set for stories, so that a default can change without them", () => {
+    const limits = Object.entries(readConfig({})).filter(
+      ([name, value]) => typeof value === "number" && /^(?:MAX_|UPSTREAM_)/.test(name),
+    );
+    expect(limits.filter(([name]) => STORY_SETTINGS[name] === undefined)).toEqual([]);
   });
 
   test("that are empty count as not set", () => {

@@ -94,7 +94,7 @@ describe("callers who take nothing of a long answer", () => {
         description: experimentIn(path) === 42 ? description : "short",
       },
     }));
-    const gateway = await startGateway({ upstream: service, env });
+    const gateway = await startGateway({ upstream: service, env: { MAX_JSON_BYTES: "10000000", ...env } });
     const dawdle = () => {
       const sent = begin(gateway.url, { path: "/graphql", graphql: long });
       onTestFinished(() => void sent.destroy());

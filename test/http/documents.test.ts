@@ -82,7 +82,7 @@ describe("automatic persisted queries", () => {
   });
 
   test("memory is bounded: the documents unused for longest are asked for again", async () => {
-    const { post } = await start({ DOCUMENT_CACHE_BYTES: "8000000" });
+    const { post } = await start({ DOCUMENT_CACHE_BYTES: "8000000", MAX_BODY_BYTES: "256000" });
     // Each takes a little more than 500,000 bytes, and there is room for 2,000,000.
     const documents = Array.from(
       { length: 5 },

@@ -12,7 +12,8 @@ import { createHttpServer, SOCKET_LIMITS } from "../../src/http/server.ts";
 import { startRecords } from "../support/fake.ts";
 import { startHolding } from "../support/holding.ts";
 import { ASK_STATUS, RUNNING_ANSWER } from "../support/one-read.ts";
-import { NO_DEADLINES, PATIENT, withDeadline } from "../support/patience.ts";
+import { PATIENT, withDeadline } from "../support/patience.ts";
+import { STORY_SETTINGS } from "../support/story-settings.ts";
 
 /** No connection is used twice. */
 const HEADERS = { authorization: "token t0ken", connection: "close" };
@@ -41,7 +42,7 @@ async function start(env: Record<string, string> = {}, { service, limits }: Opti
   const upstream =
     service ?? (await startRecords({ "ada/mnist/experiments/42/": { last_status: "running", id: 42 } }));
   const gateway = createGateway({
-    config: readConfig({ ...NO_DEADLINES, ...env }),
+    config: readConfig({ ...STORY_SETTINGS, ...env }),
     upstreamUrl: new URL(upstream.url),
     log: pino({ level: "silent" }),
   });
@@ -172,7 +173,10 @@ test("a caller that takes nothing of its answer is let go, and holds no place me
     const service = await startRecords({
       "ada/mnist/experiments/42/": { id: 42, last_status: "running", description: megabytes },
     });
-    const gateway = await start({ MAX_OPERATIONS: "1" }, { service, limits: { timeout: deadlineMs } });
+    const gateway = await start(
+      { MAX_OPERATIONS: "1", MAX_JSON_BYTES: "10000000" },
+      { service, limits: { timeout: deadlineMs } },
+    );
     // Longer than what the system keeps for a connection that nobody reads.
     const fields = Array.from({ length: 3 }, (_, turn) => `d${turn}: description`).join(" ");
     const socket = connect(gateway.port, "127.0.0.1");

@@ -208,7 +208,10 @@ describe("what cannot be had costs no more than itself", () => {
         return { json: { detail: "You do not have permission to perform this action." }, status: 403 };
       return path.includes("/builds/") ? throttled : undefined;
     });
-    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
+    const { ask } = await startGateway({
+      upstream: service,
+      env: { UPSTREAM_PROFILE: "polyaxon-0.2", MAX_UPSTREAM_WIDTH: "32" },
+    });
     const answer = await ask<Runs, object>(RUNS);
     for (const [index, { buildJob, jobs }] of answer.data.project.experiments.nodes.entries()) {
       const uniqueName = `a.b.builds.${(index % 3) + 1}`;

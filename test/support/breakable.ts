@@ -19,7 +19,11 @@ export const BREAKER = "UPSTREAM_UNAVAILABLE, again in 5";
 /** A gateway before a service that can be broken; `many` asks for so many different experiments at once. */
 export async function startBreakable(env: Record<string, string> = {}) {
   const service = await startFaultServer(recordByItsId);
-  const gateway = await startGateway({ upstream: service, env });
+  // More of one caller than any story sends at once.
+  const gateway = await startGateway({
+    upstream: service,
+    env: { UPSTREAM_CONNECTIONS_PER_TOKEN: "32", ...env },
+  });
   let asked = 0;
   const one = async (id = ++asked, options = {}): Promise<string> => {
     const query = `{ experiment(id: "ada.mnist.${id}") { status } }`;

@@ -60,14 +60,15 @@ const ROOTS = [
 function selection(type: string, depth: number, spread: readonly string[]): fc.Arbitrary<string> {
   const fields = COSTLY[type] ?? [];
   const chosen = fc
-    .tuple(fc.constantFrom(...fields), fc.integer({ min: 1, max: 6 }))
-    .chain(([[field, below], repeats]) => {
+    .tuple(fc.constantFrom(...fields.entries()), fc.integer({ min: 1, max: 6 }))
+    .chain(([[place, [field, below]], repeats]) => {
       const inner = below && depth > 0 ? selection(below, depth - 1, spread) : fc.constant("{ id }");
       return fc.tuple(inner, fc.nat()).map(([set, salt]) =>
         times(below ? Math.min(2, repeats) : repeats, (index) => {
           const written = field.replaceAll("BELOW", set);
-          // Several fields in one line are left without an alias.
-          return /^\w+(?:\([^)]*\))? (?:\{|BELOW)/.test(field) ? `a${salt}_${index}: ${written}` : written;
+          // Several fields in one line are left without an alias; one alias never stands for different fields.
+          const isOne = /^\w+(?:\([^)]*\))? (?:\{|BELOW)/.test(field);
+          return isOne ? `a${place}_${salt}_${index}: ${written}` : written;
         }),
       );
     });
