@@ -174,7 +174,7 @@ test("a caller that takes nothing of its answer is let go, and holds no place me
       "ada/mnist/experiments/42/": { id: 42, last_status: "running", description: megabytes },
     });
     const gateway = await start(
-      { MAX_OPERATIONS: "1", MAX_JSON_BYTES: "10000000" },
+      { MAX_OPERATIONS: "1", MAX_JSON_BYTES: "10000000", MAX_RESULT_BYTES: "32000000" },
       { service, limits: { timeout: deadlineMs } },
     );
     // Longer than what the system keeps for a connection that nobody reads.
