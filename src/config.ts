@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
 import { parseManifest, type TrustedDocuments } from "./engine/documents/persisted.ts";
-import { overrideFault } from "./rest/api/endpoint.ts";
+import { readProfile } from "./config/profile-file.ts";
 import { faultsOf } from "./graphql/federation/rename.ts";
 import { schema } from "./graphql/schema.ts";
-import { ENDPOINTS_BY_NAME, PROFILE_NAMES } from "./rest/api/profile.ts";
+import type { Profile } from "./rest/api/profile.ts";
 
 function whole(bounds: { readonly from: number; readonly to: number; readonly fallback: number }) {
   const error = `expected a whole number from ${bounds.from} to ${bounds.to}`;
@@ -31,27 +32,6 @@ function isPlainHttpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
   return /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === "";
-}
-
-/** `{"administration.revoke": "POST superusers/revoke/{username}/", "job.resume": null}` */
-function parseRows(text: string, context: z.RefinementCtx): Record<string, string | null> {
-  const given = parseOr(text, null);
-  const rows = z.record(z.string(), z.string().nullable()).safeParse(given);
-  const faults = rows.success
-    ? // Of what was given and not of what was read: zod drops a key `__proto__`.
-      Object.entries(given as Record<string, string | null>).flatMap(([name, spelling]) => {
-        const row = ENDPOINTS_BY_NAME.get(name);
-        const fault = row
-          ? spelling !== null && overrideFault(row, spelling)
-          : "expected a row of the table, such as job.resume";
-        return fault ? [`${name}: ${fault}`] : [];
-      })
-    : rows.error.issues.map(({ path }) =>
-        [...path.map(String), "expected a JSON object of row names and spellings or null"].join(": "),
-      );
-  if (rows.success && faults.length === 0) return rows.data;
-  context.addIssue({ code: "custom", message: faults.join("; ") });
-  return z.NEVER;
 }
 
 const listOf = (text: string): string[] =>
@@ -84,6 +64,13 @@ function readManifest(path: string, context: z.RefinementCtx): TrustedDocuments 
   return z.NEVER;
 }
 
+function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile {
+  const found = readProfile(nameOrPath);
+  if ("profile" in found) return found.profile;
+  for (const message of found.faults) context.addIssue({ code: "custom", message });
+  return z.NEVER;
+}
+
 /** Exact origins, as browsers send them. */
 function parseOrigins(text: string, context: z.RefinementCtx): string[] {
   const origins = listOf(text);
@@ -95,14 +82,6 @@ function parseOrigins(text: string, context: z.RefinementCtx): string[] {
   return z.NEVER;
 }
 
-function parseOr<Otherwise>(text: string, otherwise: Otherwise): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return otherwise;
-  }
-}
-
 /** Every setting: its variable, its meaning, its default. The README's table is this list. */
 const Settings = z.object({
   /** `{base_url}` of the service; a path prefix is kept. Without it the embedded demo service is started. */
@@ -112,10 +91,9 @@ const Settings = z.object({
     .enum(["on", "off"], { error: "expected on or off" })
     .transform((value) => value === "on")
     .optional(),
-  /** What the server does differently from the document. */
-  UPSTREAM_PROFILE: z.enum(PROFILE_NAMES, { error: `expected ${PROFILE_NAMES.join(", ")}` }).optional(),
-  /** Single rows of a server that no profile describes: a JSON object of row names and spellings. */
-  UPSTREAM_ROWS: z.string().default("{}").transform(parseRows),
+  /** What the server does differently from the document: a built-in profile, or the path of a file that describes it. */
+  UPSTREAM_PROFILE: z.string().transform(profileOf).optional(),
+  ...upstreamSettings,
   /** What types are called towards callers, where it is not our name: `Node=ClusterNode,Entity=Node`. */
   TYPE_NAMES: z.string().default("").transform(parseTypeNames),
   /** Address to listen on. */
@@ -216,14 +194,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const result = Settings.safeParse(given);
   const faults = [
     ...(result.error?.issues ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`),
-    ...upstreamFaults(given),
+    ...demoFaults(given),
+    ...(result.success ? upstreamFaults(result.data) : []),
   ];
   if (result.success && faults.length === 0) return result.data;
   throw new ConfigError(faults.join("\n"));
 }
 
 /** The demo has known passwords: nobody shall run it by forgetting a setting. */
-function upstreamFaults({
+function demoFaults({
   UPSTREAM_URL,
   DEMO,
   NODE_ENV,

@@ -1,9 +1,12 @@
+/** What the outcome of a request shows of the service. */
+export type ServiceState = "up" | "down" | "unknown";
+
 /** What an error code stands for, wherever it occurs. */
 interface ErrorCodeRow {
   /** HTTP status of a response that holds only this error. GraphQL results with `data` are 200. */
   readonly status: number;
   /** What a request that ends in it shows of the service: `down` counts as an outage, `up` against one. */
-  readonly service: "up" | "down" | "unknown";
+  readonly service: ServiceState;
   /** When a read that ends in it is tried again; `when told`: after the pause that the service asks for. Absent: never. */
   readonly retry?: "with backoff" | "when told";
   /**
@@ -222,7 +225,7 @@ export const hasOutcome = (error: unknown): boolean =>
   error instanceof UpstreamError && error.facts.outcome !== undefined;
 
 /** What an error shows of the service. */
-export const serviceShownBy = (error: unknown): ErrorCodeRow["service"] =>
+export const serviceShownBy = (error: unknown): ServiceState =>
   error instanceof UpstreamError && !(error instanceof DeadlineError)
     ? ERROR_CODES[error.code].service
     : "unknown";

@@ -1,15 +1,16 @@
 import { readFileSync } from "node:fs";
-import { useDisableIntrospection } from "@graphql-yoga/plugin-disable-introspection";
-import { createYoga, type Plugin, useExecutionCancellation } from "graphql-yoga";
+import type { IncomingMessage } from "node:http";
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
-import { useDocumentCache } from "./engine/documents/cache.ts";
 import {
-  DOCUMENT_ID,
-  useAutomaticPersistedQueries,
-  useTrustedDocuments,
+  type DocumentStore,
+  openDocuments,
+  persistedDocuments,
+  trustedDocuments,
 } from "./engine/documents/persisted.ts";
+import { createEngine } from "./engine/engine.ts";
+import type { Meter } from "./engine/meter.ts";
 import type { Context, GatewayFacts } from "./graphql/core/context.ts";
 import { publicError } from "./engine/errors.ts";
 import { schemaFor } from "./graphql/schema.ts";
@@ -18,28 +19,22 @@ import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
 import { createPlaces } from "./http/places.ts";
-import type { RequestState } from "./http/request.ts";
+import type { RequestScope } from "./request-scope.ts";
 import { createRouter } from "./http/router.ts";
-import { useOperationLimits } from "./engine/limits/document.ts";
-import { useExecutionLimits } from "./engine/execution.ts";
 import { takeTurn } from "./engine/turns.ts";
-import {
-  type ServerContext,
-  useEndOfRequest,
-  useLastWords,
-  useReports,
-  useResponseNames,
-  useSharedFailures,
-} from "./engine/plugins.ts";
-import { useRequestParams } from "./http/request-params.ts";
+import { createGraphqlHandler } from "./http/graphql/handler.ts";
+import { createYogaHandler } from "./http/graphql/yoga.ts";
 import { createClient } from "./rest/client/client.ts";
-import { describeServer, type ProfileName, type Server } from "./rest/api/profile.ts";
+import { createConnector } from "./rest/client/connector.ts";
+import type { ProfileName } from "./rest/api/profile.ts";
+import { builtInProfile } from "./rest/api/profiles.ts";
+import { describeServer, type Server } from "./rest/api/server.ts";
 import { causeOf } from "./rest/client/failure.ts";
-import { createLearnedRefusals } from "./rest/session/learned.ts";
+import { createRefusedBatches } from "./rest/session/refused-batches.ts";
 import { openSession } from "./rest/session/session.ts";
 import { slipOf } from "./observability/slip.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
-import { inSpan } from "./observability/tracing.ts";
+import { openOperationSpan, openUpstreamSpan } from "./observability/tracing.ts";
 
 export interface GatewayOptions {
   readonly config: Config;
@@ -47,7 +42,7 @@ export interface GatewayOptions {
   readonly log: Logger;
   /** A token that GraphiQL offers: only the demo has one to give away. */
   readonly exampleToken?: string;
-  /** The profile of a server that nobody needs to name: the demo's. */
+  /** The profile where the settings name none: the demo's. */
   readonly profile?: ProfileName;
   /** Off only where a test compares. */
   readonly lookAhead?: boolean;
@@ -63,10 +58,10 @@ export function createGateway({
   upstreamUrl,
   log,
   exampleToken,
-  profile,
+  profile = "document",
   lookAhead = true,
 }: GatewayOptions) {
-  const server = describeServer(profile ?? config.UPSTREAM_PROFILE ?? "document", config.UPSTREAM_ROWS);
+  const server = describeServer(config.UPSTREAM_PROFILE ?? builtInProfile(profile));
   const operations = createPlaces({
     total: config.MAX_OPERATIONS,
     perParty: config.MAX_OPERATIONS_PER_TOKEN,
@@ -82,9 +77,23 @@ export function createGateway({
     downloads: downloads.taken(),
     waitingBytes: delivery.waitingBytes(),
   }));
+  const connectTimeoutMs = config.UPSTREAM_CONNECT_TIMEOUT_MS;
   const client = createClient({
     upstreamUrl,
-    connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
+    connect: createConnector({
+      connectTimeoutMs,
+      proxy: config.UPSTREAM_PROXY ?? null,
+      tls: {
+        ...(config.UPSTREAM_CA_FILE && { ca: config.UPSTREAM_CA_FILE }),
+        ...(config.UPSTREAM_CERT_FILE && { cert: config.UPSTREAM_CERT_FILE }),
+        ...(config.UPSTREAM_KEY_FILE && { key: config.UPSTREAM_KEY_FILE }),
+      },
+    }),
+    headers: { "user-agent": `rungraph/${version}`, ...config.UPSTREAM_HEADERS },
+    secrets: Object.values(config.UPSTREAM_HEADERS).flatMap(secretWordsOf),
+    connectTimeoutMs,
+    basePath: server.profile.basePath,
+    authorizationScheme: server.profile.authorization.scheme,
     headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
     exchangeTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
     idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
@@ -98,11 +107,11 @@ export function createGateway({
     onFailure: tellFailures(log),
     onRequest: telemetry.exchange,
     takeTurn,
-    trace: (name, run) => inSpan(name, { "http.route": name }, run),
+    openSpan: openUpstreamSpan,
   });
   const gateway = factsOf(config, server);
   const names = createTypeNames(config.TYPE_NAMES);
-  const refusals = createLearnedRefusals((route) =>
+  const refusedBatches = createRefusedBatches((route) =>
     log.warn(
       { route },
       "the server does not take reads of this route many at a time: they are made one by one",
@@ -111,66 +120,71 @@ export function createGateway({
   const toPublic = (thrown: unknown) => publicError(thrown, (slip) => log.error(slip, "unexpected error"));
   const publicRoot = config.PUBLIC_URL?.href.replace(/\/+$/, "");
 
-  const contextOf = (request: Request, { scope }: RequestState): Context => ({
-    session: openSession(client, scope, {
-      server,
-      refusals,
-      requests: config.MAX_UPSTREAM_REQUESTS,
-      width: config.MAX_UPSTREAM_WIDTH,
-    }),
-    gateway,
-    names,
-    publicUrl: publicRoot ?? new URL(request.url).origin,
-    lookAhead,
+  const schema = schemaFor(names);
+  const engine = createEngine({
+    schema,
+    documents: documentsOf(config),
+    cacheBytes: config.DOCUMENT_CACHE_BYTES,
+    isIntrospectable: config.INTROSPECTION,
+    limits: {
+      depth: config.MAX_DEPTH,
+      tokens: config.MAX_TOKENS,
+      aliases: config.MAX_ALIASES,
+      queryFields: config.MAX_ROOT_FIELDS,
+      mutationFields: Math.ceil(config.MAX_ROOT_FIELDS / 2),
+    },
+    executionLimits: {
+      selected: config.MAX_FIELDS,
+      fields: config.MAX_RESULT_FIELDS,
+      bytes: config.MAX_RESULT_BYTES,
+    },
+    publicError: toPublic,
+  });
+  const answerGraphql = createGraphqlHandler({
+    engine,
+    publicError: toPublic,
+    delivery,
+    yoga: createYogaHandler({ schema, engine, publicError: toPublic }),
   });
 
-  const yoga = createYoga<ServerContext>({
-    schema: schemaFor(names),
-    context: ({ request, state }) => contextOf(request, state),
-    graphqlEndpoint: "/graphql",
-    landingPage: false,
-    graphiql: false,
-    maskedErrors: { maskError: toPublic },
-    // The door has done it, at a fraction of the cost.
-    maxRequestBodySize: false,
-    multipart: false,
-    batching: false,
-    cors: false,
-    logging: false,
-    extraParamNames: [DOCUMENT_ID],
-    parserAndValidationCache: false,
-    plugins: [
-      useRequestParams(),
-      useResponseNames(),
-      useSharedFailures(),
-      useLastWords({ suggestions: config.INTROSPECTION }),
-      useReports(telemetry.operation),
-      ...documentsOf(config),
-      useDocumentCache(config.DOCUMENT_CACHE_BYTES),
-      ...useOperationLimits({
-        depth: config.MAX_DEPTH,
-        tokens: config.MAX_TOKENS,
-        aliases: config.MAX_ALIASES,
-        queryFields: config.MAX_ROOT_FIELDS,
-        mutationFields: Math.ceil(config.MAX_ROOT_FIELDS / 2),
+  /** Opens the context of an operation: its reads start when nothing of its result waits for a time slice. */
+  const contextOpener =
+    ({ headers, socket }: IncomingMessage, scope: RequestScope) =>
+    (meter: Meter): Context => ({
+      session: openSession(client, scope, {
+        server,
+        refusedBatches,
+        requests: config.MAX_UPSTREAM_REQUESTS,
+        width: config.MAX_UPSTREAM_WIDTH,
+        pacing: meter,
       }),
-      useExecutionCancellation(),
-      useEndOfRequest(),
-      useExecutionLimits({
-        selected: config.MAX_FIELDS,
-        fields: config.MAX_RESULT_FIELDS,
-        bytes: config.MAX_RESULT_BYTES,
-      }),
-      ...(config.INTROSPECTION ? [] : [useDisableIntrospection()]),
-    ],
-  });
+      gateway,
+      names,
+      get publicUrl() {
+        const scheme = "encrypted" in socket ? "https" : "http";
+        return publicRoot ?? new URL(`${scheme}://${headers.host ?? "localhost"}`).origin;
+      },
+      lookAhead,
+    });
 
   const router = createRouter({
-    graphql: async (response, state, onResult) => {
+    graphql: async (response, body, state, onResult) => {
       try {
-        const answer = await yoga.handleNodeRequestAndResponse(response.req, response, { state });
-        onResult();
-        await delivery.send(response, answer, state.scope.party);
+        const span = openOperationSpan(response.req, state);
+        await span.run(() =>
+          answerGraphql(
+            response,
+            body,
+            { scope: state.scope, facts: state, openContext: contextOpener(response.req, state.scope) },
+            (status) => {
+              const { type, name, codes, scope } = state;
+              const ms = performance.now() - state.began;
+              span.end(status);
+              telemetry.operation({ requestId: scope.requestId, type, name, codes, ms });
+              onResult();
+            },
+          ),
+        );
       } catch (fault) {
         log.error(slipOf(fault), "unexpected error");
         response.req.socket.destroy();
@@ -207,16 +221,23 @@ export function createGateway({
   };
 }
 
+/** Shorter words of a header are no secrets, and occur in messages by chance. */
+const MIN_SECRET_LENGTH = 8;
+
+const secretWordsOf = (value: string): string[] =>
+  value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
+
 /** Documents that are typed into the page are nobody's trusted ones. */
 export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;
 
-function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: Config): Plugin[] {
-  if (trusted) return [useTrustedDocuments(trusted)];
-  return APQ ? [useAutomaticPersistedQueries(Math.ceil(DOCUMENT_CACHE_BYTES / 4))] : [];
+function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: Config): DocumentStore {
+  if (trusted) return trustedDocuments(trusted);
+  return APQ ? persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4)) : openDocuments;
 }
 
 const factsOf = (config: Config, server: Server): GatewayFacts => ({
   version,
+  upstreamApiVersion: server.profile.apiVersion,
   capabilities: [
     ...(server.hasLists ? (["LISTS"] as const) : []),
     ...(server.hasExperimentJobLogs ? (["EXPERIMENT_JOB_LOGS"] as const) : []),

@@ -47,7 +47,7 @@ async function main(config: Config): Promise<void> {
     upstreamUrl: url,
     log,
     ...(exampleToken ? { exampleToken } : {}),
-    ...(demo && !config.UPSTREAM_PROFILE ? { profile: "polyaxon-0.4" } : {}),
+    ...(demo ? { profile: "polyaxon-0.4" } : {}),
   });
   const server = createHttpServer(gateway.handle);
 

@@ -1,5 +1,3 @@
-import { Cancelled, DeadlineError } from "./errors.ts";
-
 /** Who asks, as far as the service and the log are told. */
 export interface Identity {
   /** What follows `Authorization: token`; null when there is none. */
@@ -7,8 +5,8 @@ export interface Identity {
   /** Stands for the token, or for the address of a caller without one, wherever callers are told apart. */
   readonly party: string;
   readonly requestId: string;
-  /** The trace that an upstream request belongs to now, as a `traceparent`; null when there is none. */
-  readonly traceparent: () => string | null;
+  /** The caller's own trace context; null when there is none that is valid. */
+  readonly traceparent: string | null;
 }
 
 /** Why a scope has ended: its caller left, its time was over, or everything was answered. */
@@ -51,23 +49,6 @@ export function openScope(identity: Identity, timeoutMs: number): RequestScope {
     },
     end,
   };
-}
-
-interface AskedRow {
-  readonly method: string;
-  readonly path: string;
-}
-
-/** The error of a read or command that the end of its scope cut off. Nothing can have happened when nothing was sent. */
-export function endedError({ method, path }: AskedRow, scope: RequestScope, wasSent: boolean): Error {
-  if (scope.ended() !== "deadline") return new Cancelled("The caller left.");
-  return new DeadlineError(
-    "UPSTREAM_TIMEOUT",
-    wasSent
-      ? "The service did not answer in time."
-      : "The request's time was over before the service could be asked.",
-    { upstream: { method, route: path }, ...(wasSent && method !== "GET" ? { outcome: "unknown" } : {}) },
-  );
 }
 
 /** Resolves after a pause, or at once when the scope ends. */

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 
 import type { User } from "./model.ts";
@@ -13,6 +14,7 @@ export interface Exchange {
   readonly query: URLSearchParams;
   /** Scheme, Host header and path as they came: what links to other pages are made from. */
   readonly address: string;
+  readonly headers: IncomingHttpHeaders;
   /** The decoded JSON body, an empty object when none was sent. Refuses what is not JSON. */
   readonly body: () => unknown;
 }
@@ -23,7 +25,7 @@ export interface Answer {
   readonly body: string | Buffer | Readable;
 }
 
-export type Handler = (exchange: Exchange) => Answer;
+export type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
 
 /** What one row of the service's interface is. */
 export interface Route {

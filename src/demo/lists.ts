@@ -146,7 +146,7 @@ export const listRoutes: readonly Route[] = [
   {
     method: "GET",
     path: "{owner}/{project}/experiments",
-    handler: (exchange) => gzipped(experimentList(exchange)),
+    handler: async (exchange) => gzipped(await experimentList(exchange)),
   },
   { method: "GET", path: "{owner}/{project}/jobs", handler: jobList },
   { method: "GET", path: "{owner}/{project}/builds", handler: buildList },

@@ -1,19 +1,21 @@
+import { buffer } from "node:stream/consumers";
 import { createGzip } from "node:zlib";
 
 import { pack } from "tar-stream";
 
 import { readable } from "./access.ts";
 import type { Handler } from "./exchange.ts";
+import { file } from "./file.ts";
 import type { Kind } from "./kinds.ts";
 import { type Experiment, type Job, lastStatus } from "./model.ts";
 import { timestamp, uniqueName } from "./wire.ts";
 
-/** Answers the files of a run as a tar.gz stream, below a folder with the run's name. */
+/** Answers the files of a run as a tar.gz archive, below a folder with the run's name. */
 export function outputs<R extends Experiment | Job>(
   kind: Kind<R>,
   filesOf: (run: R) => Readonly<Record<string, string>>,
 ): Handler {
-  return (exchange) => {
+  return async (exchange) => {
     const run = readable(exchange, kind);
     const folder = uniqueName(run).replaceAll(".", "_");
     const archive = pack();
@@ -21,14 +23,10 @@ export function outputs<R extends Experiment | Job>(
       archive.entry({ name: `${folder}/${name}`, mtime: new Date(run.updatedAt) }, text);
     }
     archive.finalize();
-    return {
-      status: 200,
-      headers: {
-        "content-type": "application/octet-stream",
-        "content-disposition": `attachment; filename=${folder}.tar.gz`,
-      },
-      body: archive.pipe(createGzip()),
-    };
+    return file(await buffer(archive.pipe(createGzip())), exchange.headers, {
+      "content-type": "application/octet-stream",
+      "content-disposition": `attachment; filename=${folder}.tar.gz`,
+    });
   };
 }
 

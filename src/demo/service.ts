@@ -60,6 +60,7 @@ export async function startDemo({ port = 0, now = Date.now, lists = true }: Demo
       params: destination.params,
       query: new URLSearchParams(url.slice(path.length)),
       address: `http://${headers.host ?? "localhost"}${path}`,
+      headers,
       body: () => decodeBody(bytes, headers["content-type"]),
     });
   }

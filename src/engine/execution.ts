@@ -1,16 +1,20 @@
 import { randomUUID } from "node:crypto";
-import { type ExecutionArgs, type ExecutionResult, getOperationAST, GraphQLError } from "graphql";
-import type { Plugin } from "graphql-yoga";
+import {
+  type ExecutionResult,
+  GraphQLError,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+} from "graphql";
+import { Cancelled, hasOutcome } from "../errors.ts";
+import type { RequestScope } from "../request-scope.ts";
 import { withExtensions } from "./errors.ts";
-import type { RequestState } from "../http/request.ts";
-import { hasOutcome } from "../errors.ts";
-import type { Session } from "../rest/session/session.ts";
-import { isLargeIntrospection } from "./limits/introspection.ts";
+import type { Variables } from "./field-source.ts";
 import { toJsonText } from "./json-text.ts";
-import { type Meter, openMeter } from "./meter.ts";
-import { readTogether } from "../rest/session/reads.ts";
-import { fragmentsOf, sizeOfSelection, type Variables } from "./limits/selection.ts";
+import { isLargeIntrospection } from "./limits/introspection.ts";
+import { type Fragments, sizeOfSelection } from "./limits/selection.ts";
 import { tooLarge } from "./limits/too-large.ts";
+import { type Meter, openMeter } from "./meter.ts";
+import type { Plan } from "./plan/plan.ts";
 
 export interface ExecutionLimits {
   /** Fields that an operation may select, its fragments expanded. */
@@ -21,47 +25,21 @@ export interface ExecutionLimits {
   readonly bytes: number;
 }
 
+/** A result, and how it is written where that takes long. */
+export type WrittenResult = ExecutionResult & { readonly stringify?: (result: object) => string };
+
 /** Errors of one answer: one for each row of the longest page. Each costs as much as hundreds of fields. */
-const MOST_ERRORS = 500;
+const MAX_ERRORS = 500;
 
-/** What the context has, and what is added to it. */
-interface Metered {
-  readonly state: RequestState;
-  readonly session: Session;
-  readonly meter?: Meter;
-}
-
-/** Bounds what an operation selects before it runs, and what it gives while it runs. */
-export function useExecutionLimits({ selected, fields, bytes }: ExecutionLimits): Plugin<Metered> {
-  return {
-    onExecute({ args, context, extendContext, executeFn, setExecuteFn, setResultAndStopExecution }) {
-      const refusal = refusalOf(args, selected);
-      if (refusal) {
-        setResultAndStopExecution({ errors: [refusal] });
-        return;
-      }
-      const { party } = context.state.scope;
-      const meter = openMeter({ party, limits: { fields, bytes, errors: MOST_ERRORS }, tooLarge });
-      extendContext({ meter, session: readTogether(context.session, meter) });
-      setExecuteFn((given: Signalled) => run(executeFn, given, meter));
-    },
-    async onResultProcess({ result, setResult }) {
-      if (!("data" in result) || !result.data || !large.has(result.data)) return;
-      setResult({ ...result, stringify: stringifierOf(await toJsonText(result.data)) });
-    },
-  };
-}
-
-function refusalOf(
-  { schema, document, operationName, variableValues }: ExecutionArgs,
+/** Why an operation may not run; null when it may. */
+export function rejectionOf(
+  schema: GraphQLSchema,
+  { operation, fragments }: { readonly operation: OperationDefinitionNode; readonly fragments: Fragments },
+  variables: Variables,
   most: number,
 ): GraphQLError | null {
-  const operation = getOperationAST(document, operationName);
-  // The executor says what is wrong then.
-  if (!operation) return null;
   // Not yet coerced: only lengths of lists are looked at.
-  const variables: Variables = variableValues ?? {};
-  const selection = { schema, operation, fragments: fragmentsOf(document), variables };
+  const selection = { schema, operation, fragments, variables };
   if (sizeOfSelection(selection) > most) {
     return tooLarge(
       `Expected at most ${most} fields with fragments expanded and for each item of a list argument, got more.`,
@@ -72,52 +50,54 @@ function refusalOf(
     : null;
 }
 
-/** `useExecutionCancellation` adds the signal; the types of execution do not know it. */
-type Signalled = ExecutionArgs & { readonly signal?: AbortSignal };
-
-async function run(
-  execute: (args: Signalled) => unknown,
-  args: Signalled,
-  meter: Meter,
-): Promise<ExecutionResult> {
-  const { signal } = args;
-  signal?.addEventListener("abort", () => meter.stop(signal.reason), { once: true });
-  try {
-    // Nothing is deferred or streamed here: there is one result.
-    const result = (await Promise.race([execute(args), meter.stopped])) as ExecutionResult;
-    if (result.data && meter.bytes() > LARGE) large.add(result.data);
-    return withBoundedErrors(result, meter);
-  } catch (fault) {
-    // A result like any other: it is reported, and ends what is under way.
-    if (fault instanceof GraphQLError && meter.isStopped()) return stoppedResult(fault, args);
-    throw fault;
-  }
+/** Opens the meter of an operation, which stops it when its caller leaves. */
+export function openOperationMeter(scope: RequestScope, { fields, bytes }: ExecutionLimits): Meter {
+  const limits = { fields, bytes, errors: MAX_ERRORS };
+  const meter = openMeter({ party: scope.party, limits, tooLarge });
+  scope.onEnd(() => {
+    if (scope.ended() === "left") meter.stop(new Cancelled("The caller left."));
+  });
+  return meter;
 }
 
-/** Fields of a mutation that was stopped may have been done: it is no request that was refused. */
-function stoppedResult(error: GraphQLError, { document, operationName }: ExecutionArgs): ExecutionResult {
-  const isMutation = getOperationAST(document, operationName)?.operation === "mutation";
-  return isMutation
-    ? { data: null, errors: [withExtensions(error, { outcome: "unknown" })] }
-    : { errors: [error] };
+/** Runs a plan to its end, or until its meter stops it. */
+export async function execute(
+  plan: Plan,
+  variables: Variables,
+  context: unknown,
+  meter: Meter,
+): Promise<WrittenResult> {
+  try {
+    const result = withBoundedErrors(
+      await Promise.race([plan.run(variables, context, meter), meter.stopped]),
+      meter,
+    );
+    if (!result.data || meter.bytes() <= LARGE_BYTES) return result;
+    return { ...result, stringify: stringifierOf(await toJsonText(result.data)) };
+  } catch (fault) {
+    if (!meter.isStopped()) throw fault;
+    const error =
+      fault instanceof GraphQLError ? fault : new GraphQLError("", { originalError: fault as Error });
+    // Fields of a mutation that was stopped may have been done: it is no request that was refused.
+    return plan.operation.operation === "mutation"
+      ? { data: null, errors: [withExtensions(error, { outcome: "unknown" })] }
+      : { errors: [error] };
+  }
 }
 
 function withBoundedErrors(result: ExecutionResult, meter: Meter): ExecutionResult {
   const { errors = [] } = result;
   const all = errors.length + meter.untoldErrors();
-  if (all <= MOST_ERRORS) return result;
-  const rest = tooLarge(`Expected at most ${MOST_ERRORS} errors, got ${all}: the others are left out.`);
-  const outcomes = errors.slice(MOST_ERRORS).filter(({ originalError }) => hasOutcome(originalError));
-  return { ...result, errors: [...errors.slice(0, MOST_ERRORS), ...outcomes, rest] };
+  if (all <= MAX_ERRORS) return result;
+  const rest = tooLarge(`Expected at most ${MAX_ERRORS} errors, got ${all}: the others are left out.`);
+  const outcomes = errors.slice(MAX_ERRORS).filter(({ originalError }) => hasOutcome(originalError));
+  return { ...result, errors: [...errors.slice(0, MAX_ERRORS), ...outcomes, rest] };
 }
 
 /** Bytes beyond which a result is written in pieces. */
-const LARGE = 262_144;
+const LARGE_BYTES = 262_144;
 
-/** The `data` of large results that are on their way to being written. */
-const large = new WeakSet<object>();
-
-/** Stands for the data while Yoga writes what is around it. */
+/** Stands for the data while what is around it is written. */
 const MARK = randomUUID();
 
 /** Writes a result whose data was written before. */

@@ -19,7 +19,7 @@ interface Group {
 export function mergeFailures(errors: readonly GraphQLError[], data: unknown): GraphQLError[] {
   const groups = new Map<unknown, Group>();
   const merged: (GraphQLError | Group)[] = [];
-  for (const error of errors) {
+  for (const error of inOrderOf(data, errors)) {
     const { originalError: fault, path } = error;
     if (!(fault instanceof UpstreamError) || !path) {
       merged.push(error);
@@ -37,6 +37,36 @@ export function mergeFailures(errors: readonly GraphQLError[], data: unknown): G
     merged.push(group);
   }
   return merged.map((each) => (each instanceof GraphQLError ? each : errorOf(each)));
+}
+
+/** Errors in the order of the result, whatever came first. */
+function inOrderOf(data: unknown, errors: readonly GraphQLError[]): readonly GraphQLError[] {
+  if (errors.length < 2) return errors;
+  /** The places of the keys of each object. */
+  const places = new Map<object, ReadonlyMap<string, number>>();
+  const placeOf = (object: object, key: string): number => {
+    const known = places.get(object) ?? new Map(Object.keys(object).map((each, index) => [each, index]));
+    places.set(object, known);
+    return known.get(key) ?? 0;
+  };
+  const orderOf = ({ path = [] }: GraphQLError): number[] => {
+    let value = data;
+    return path.map((key) => {
+      if (typeof value !== "object" || value === null) return 0;
+      const place = typeof key === "number" ? key : placeOf(value, key);
+      value = (value as Readonly<Record<string | number, unknown>>)[key];
+      return place;
+    });
+  };
+  return errors
+    .map((error) => ({ error, order: orderOf(error) }))
+    .toSorted((a, b) => compare(a.order, b.order))
+    .map(({ error }) => error);
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  const index = a.findIndex((place, at) => place !== b[at]);
+  return index === -1 ? a.length - b.length : (a[index] ?? 0) - (b[index] ?? 0);
 }
 
 /** The place of the answer that is null: a value that may not be null takes what it belongs to with it. */

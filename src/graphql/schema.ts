@@ -10,7 +10,6 @@ import "./types/gateway-info.ts";
 import "./types/group.ts";
 import "./types/job.ts";
 import { prefetchResources } from "./core/prefetch.ts";
-import { meterFields } from "../engine/metered.ts";
 import "./types/project.ts";
 import "./types/run.ts";
 import "./core/scalars.ts";
@@ -27,7 +26,7 @@ builder.mutationType({
 /** What every slice has added by being imported, under our own names. */
 const build = (): GraphQLSchema => prefetchResources(toSubgraphSchema());
 
-const finish = (named: GraphQLSchema): GraphQLSchema => meterFields(serveSdl(named));
+const finish = (named: GraphQLSchema): GraphQLSchema => serveSdl(named);
 
 /** The whole schema under our own names. */
 export const schema = finish(build());

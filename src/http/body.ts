@@ -12,9 +12,8 @@ export interface BodySettings {
 }
 
 /**
- * Reads the bodies of requests for the adapter behind. Rejects what is no JSON (a page of another site can send forms
- * and text, but no JSON, without being asked), what is too long, and what would be too much at a time. The function
- * that is given resolves with null when there is nothing to object.
+ * Reads the bodies of requests. Rejects what is no JSON (a page of another site can send forms and text, but no JSON,
+ * without being asked), what is too long, and what would be too much at a time.
  */
 export function createBodyReader({ maxBytes, maxWaitingBytes }: BodySettings) {
   let waitingBytes = 0;
@@ -56,23 +55,15 @@ export function createBodyReader({ maxBytes, maxWaitingBytes }: BodySettings) {
       request.on("error", () => {});
     });
 
-  return async (request: IncomingMessage): Promise<BodyFault | null> => {
+  return async (request: IncomingMessage): Promise<Buffer | BodyFault> => {
     if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) return "not JSON";
-    // Yoga knows it by small letters only.
-    request.headers["content-type"] = "application/json";
     if (Number(request.headers["content-length"] ?? 0) > maxBytes) return "too long";
     const pieces = await readPieces(request);
-    if (typeof pieces === "string") return pieces;
-    // Where the adapter finds a body that was read before it. It lists the keys of what it finds: of a Buffer that
-    // would be one for each byte.
-    Object.assign(request, {
-      body: {
-        pieces,
-        async *[Symbol.asyncIterator]() {
-          yield* pieces;
-        },
-      },
-    });
-    return null;
+    return typeof pieces === "string" ? pieces : joined(pieces);
   };
 }
+
+const joined = (pieces: readonly Buffer[]): Buffer => {
+  const [first, ...others] = pieces;
+  return first && others.length === 0 ? first : Buffer.concat(pieces);
+};

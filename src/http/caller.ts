@@ -1,7 +1,7 @@
 import { hash, randomBytes, randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Identity } from "../request-scope.ts";
-import { traceparentFor } from "../observability/tracing.ts";
+import { validTraceparent } from "../observability/tracing.ts";
 
 const TOKEN = /^(?:token|bearer) +([A-Za-z0-9._~+/=-]{1,4096})$/i;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
@@ -22,6 +22,6 @@ export function identify({ headers, socket }: IncomingMessage): Identity {
     token,
     party: partyOf(token, socket.remoteAddress),
     requestId: typeof requestId === "string" && REQUEST_ID.test(requestId) ? requestId : randomUUID(),
-    traceparent: () => traceparentFor(traceparent),
+    traceparent: validTraceparent(traceparent),
   };
 }

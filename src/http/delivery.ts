@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { acceptsGzip, compress } from "./compression.ts";
 import { isOver, onceOver } from "./connection.ts";
+import type { WholeResponse } from "./graphql/response.ts";
 
 export interface DeliverySettings {
   /** How many bytes may wait for readers, over all answers. */
@@ -12,7 +13,9 @@ export interface DeliverySettings {
 /** Writes answers to callers who may be slow to read them. */
 export interface Delivery {
   /** `party` is whose answer it is: where too much waits, those of the party with most of it are let go. */
-  readonly send: (response: ServerResponse, answer: Response, party: string) => Promise<void>;
+  readonly send: (response: ServerResponse, answer: WholeResponse, party: string) => Promise<void>;
+  /** The same for an answer that may still be made while it is sent. */
+  readonly pass: (response: ServerResponse, answer: Response, party: string) => Promise<void>;
   readonly waitingBytes: () => number;
 }
 
@@ -117,9 +120,18 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
    */
   const sendWhole = async (
     response: ServerResponse,
-    answer: Response,
-    { plain, count }: { readonly plain: Buffer; readonly count: (bytes: number) => void },
+    { status, headers, body: text }: WholeResponse,
+    party: string,
   ): Promise<void> => {
+    if (isOver(response)) return;
+    for (const name in headers) response.setHeader(name, headers[name] ?? "");
+    if (text.length < COMPRESSED_FROM_BYTES && isTakenAtOnce(response)) {
+      response.writeHead(status, { "content-length": Buffer.byteLength(text) });
+      response.end(text);
+      return;
+    }
+    const count = countBytesOf(response, party);
+    const plain = Buffer.from(text);
     // While it is compressed it waits as well.
     count(plain.length);
     const isLong = plain.length >= COMPRESSED_FROM_BYTES;
@@ -127,11 +139,10 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
     const body = isCompressed ? await compress(plain) : plain;
     count(body.length - plain.length);
     if (isOver(response)) return;
-    response.setHeaders(answer.headers);
     if (isLong) response.appendHeader("vary", "accept-encoding");
     if (isCompressed) response.setHeader("content-encoding", "gzip");
     response.setHeader("content-length", body.length);
-    response.writeHead(answer.status, answer.statusText);
+    response.writeHead(status);
     response.end(await writeAllButLast(response, body, count));
   };
 
@@ -153,13 +164,15 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
   };
 
   return {
-    send: async (response, answer, party) => {
-      const isStream = STREAMED.test(answer.headers.get("content-type") ?? "");
-      const body = isStream ? null : Buffer.from(await answer.text());
+    send: sendWhole,
+    pass: async (response, answer, party) => {
+      if (!STREAMED.test(answer.headers.get("content-type") ?? "")) {
+        const headers = Object.fromEntries(answer.headers);
+        return sendWhole(response, { status: answer.status, headers, body: await answer.text() }, party);
+      }
       // A stream that nobody reads has not begun.
       if (isOver(response)) return;
       const count = countBytesOf(response, party);
-      if (body) return sendWhole(response, answer, { plain: body, count });
       response.setHeaders(answer.headers);
       response.writeHead(answer.status, answer.statusText);
       if (answer.body) await sendStream(response, answer.body, count);
@@ -168,6 +181,9 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
     waitingBytes: () => total,
   };
 }
+
+/** Whether a short answer waits for nobody: nothing else is on its way in its connection. */
+const isTakenAtOnce = ({ socket }: ServerResponse): boolean => socket !== null && socket.writableLength === 0;
 
 /** Results that are made while they are sent. */
 const STREAMED = /^(?:text\/event-stream|multipart\/mixed)/i;

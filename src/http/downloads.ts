@@ -7,11 +7,12 @@ import type { Download } from "../graphql/types/logs.ts";
 import type { TypeNames } from "../graphql/core/type-names.ts";
 import type { Client } from "../rest/client/client.ts";
 import { type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
-import { offered } from "../rest/session/exchanges.ts";
-import { failureOf } from "../rest/client/failure.ts";
-import type { Server } from "../rest/api/profile.ts";
+import { offered } from "../rest/session/session.ts";
+import { mapFailure } from "../rest/client/failure.ts";
+import type { Server } from "../rest/api/server.ts";
 import { openScope, type RequestScope } from "../request-scope.ts";
 import { identify } from "./caller.ts";
+import { openRequestSpan } from "../observability/tracing.ts";
 import { onceOver } from "./connection.ts";
 import { rangeOf } from "./range.ts";
 import type { NoPlace, Places } from "./places.ts";
@@ -54,8 +55,8 @@ export function createDownloads({ client, server, names, publicError, places, on
     const refusal = places.refusalFor(scope.party);
     if (refusal) throw NO_PLACE[refusal]();
     scope.onEnd(places.take(scope.party));
-    const row = offered(server, documented);
-    return { row, path: row.toPath(address), name: kind.formatName(address) };
+    const endpoint = offered(server, documented);
+    return { endpoint, path: endpoint.toPath(address), name: kind.formatName(address) };
   };
 
   const serve = async (request: IncomingMessage, response: ServerResponse, id: string, what: Download) => {
@@ -66,15 +67,17 @@ export function createDownloads({ client, server, names, publicError, places, on
     let bytes = 0;
     /** Whether the file has no such range. */
     let isOutside = false;
-    const report = (code: string) =>
+    const span = openRequestSpan(`GET /downloads/{id}/${what}`, request.headers);
+    const report = (code: string) => {
+      span.end({ error: code === "OK" || code === "REQUEST_CANCELLED" ? null : code });
       onDownload({ requestId, what, code, bytes, ms: performance.now() - began });
+    };
     onceOver(response, () => scope.end("left"));
     response.setHeaders(new Map(Object.entries({ ...NEVER_A_PAGE, "x-request-id": requestId })));
     try {
       const { name, ...asked } = open(id, what, scope);
-      const { stream, status, bodyHeaders } = await client.stream(
-        { ...asked, range: rangeOf(request) },
-        scope,
+      const { stream, status, bodyHeaders } = await span.run(() =>
+        client.stream({ ...asked, range: rangeOf(request) }, scope),
       );
       if (status === 416) {
         stream.destroy();
@@ -87,7 +90,7 @@ export function createDownloads({ client, server, names, publicError, places, on
       let failure: unknown = null;
       stream.on("data", (piece: Buffer) => (bytes += piece.length));
       stream.on("error", (fault) => {
-        if (!scope.ended()) failure = failureOf(asked.row, fault);
+        if (!scope.ended()) failure = mapFailure(asked.endpoint, fault);
       });
       response.writeHead(status, { ...HEADERS[what](name), ...bodyHeaders });
       // Breaks off for the caller where it breaks off at the service: a cut file must not look whole.

@@ -16,7 +16,12 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 export interface RouterSettings {
   /** Makes the result of a GraphQL request and calls `onResult`, then writes it. */
-  readonly graphql: (response: ServerResponse, state: RequestState, onResult: () => void) => Promise<void>;
+  readonly graphql: (
+    response: ServerResponse,
+    body: Buffer | null,
+    state: RequestState,
+    onResult: () => void,
+  ) => Promise<void>;
   /** Gives false when the path is no download. */
   readonly download: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** Null when there is no page. */
@@ -82,7 +87,7 @@ export function createRouter(settings: RouterSettings): Router {
    * Runs an operation, unless its caller has left: under an overload many gave up before they were even accepted. Of a
    * socket Node reads once in a turn of its loop, so what came behind a request, an end as well, is known two turns later.
    */
-  const run = async (identity: Identity, response: ServerResponse): Promise<void> => {
+  const run = async (identity: Identity, response: ServerResponse, body: Buffer | null): Promise<void> => {
     await turnOfTheLoop();
     await turnOfTheLoop();
     await takeTurn(identity.party);
@@ -90,16 +95,16 @@ export function createRouter(settings: RouterSettings): Router {
     const leave = operations.take(identity.party);
     onceOver(response, leave);
     // The place is free when the result is there: how long its reader takes is nobody else's matter.
-    await graphql(response, openRequest(identity, response, requestTimeoutMs), leave);
+    await graphql(response, body, openRequest(identity, response, requestTimeoutMs), leave);
   };
 
   const answerGraphql = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const identity = identify(request);
     if (isRejected(identity, response)) return;
-    const fault = request.method === "POST" ? await takeBody(request) : null;
-    if (fault === "broken off") return;
-    if (fault) rejectAs(fault, identity, response);
-    else await run(identity, response);
+    const body = request.method === "POST" ? await takeBody(request) : null;
+    if (body === "broken off") return;
+    if (typeof body === "string") rejectAs(body, identity, response);
+    else await run(identity, response, body);
   };
 
   const route: Listener = (request, response) => {
@@ -117,6 +122,8 @@ export function createRouter(settings: RouterSettings): Router {
   const enter: Listener = (request, response) => {
     if (hasTooManyRequests(response)) return void request.socket.destroy();
     if (draining) closeBehind(response);
+    // A download has eleven listeners of `close` when an instrumentation of node:http is among them.
+    response.setMaxListeners(20);
     open.add(response);
     onceOver(response, () => open.delete(response));
     if (!isAddressed(request)) answer(response, 400, "bad request\n");

@@ -98,6 +98,27 @@ describe("what the demo stores", () => {
     expect(files.get("ada_mnist_42/metrics.csv")?.split("\n")[0]).toBe("created_at,loss,accuracy");
   });
 
+  test("outputs tell their length, and are read on from where they broke off", async () => {
+    const { demo } = await openDemo();
+    const load = (headers: Record<string, string> = {}) =>
+      fetch(`${demo.url}/api/v1/${MNIST}/experiments/42/outputs`, {
+        headers: { authorization: `token ${demo.users[0]?.token}`, ...headers },
+      });
+    const whole = await load();
+    const bytes = Buffer.from(await whole.arrayBuffer());
+    expect(whole.headers.get("content-length")).toBe(String(bytes.length));
+    const etag = whole.headers.get("etag") ?? "";
+
+    const rest = await load({ range: "bytes=100-", "if-range": etag });
+    expect(rest.status).toBe(206);
+    expect(rest.headers.get("content-range")).toBe(`bytes 100-${bytes.length - 1}/${bytes.length}`);
+    expect(Buffer.from(await rest.arrayBuffer())).toEqual(bytes.subarray(100));
+    const end = await load({ range: "bytes=-10" });
+    expect(Buffer.from(await end.arrayBuffer())).toEqual(bytes.subarray(-10));
+    expect((await load({ range: "bytes=100-", "if-range": '"another"' })).status).toBe(200);
+    expect((await load({ range: `bytes=${bytes.length}-` })).status).toBe(416);
+  });
+
   test("ids, names and tokens are the same in every service", async () => {
     const [first, second] = [await openDemo(), await openDemo()];
     expect(first.demo.users).toEqual(second.demo.users);

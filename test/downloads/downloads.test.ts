@@ -99,6 +99,7 @@ describe("a download", () => {
     expect(service.seen().at(-1)?.headers).toEqual({
       accept: "*/*",
       authorization: "token t0ken",
+      "user-agent": expect.stringMatching(/^rungraph\/\d/),
       "x-request-id": "story-1",
       host: new URL(service.url).host,
       connection: "close",

@@ -72,6 +72,7 @@ describe("who asks", () => {
         headers: {
           accept: "application/json",
           authorization: `token ${SECRET_TOKEN}`,
+          "user-agent": expect.stringMatching(/^rungraph\/\d/),
           "x-request-id": "story-1",
           host: new URL(service.url).host,
           connection: "keep-alive",

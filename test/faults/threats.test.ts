@@ -437,7 +437,15 @@ describe("a caller cannot put headers of its own on the way to the service", () 
       }
     },
   );
-  const ALLOWED = new Set(["accept", "authorization", "x-request-id", "traceparent", "host", "connection"]);
+  const ALLOWED = new Set([
+    "accept",
+    "authorization",
+    "connection",
+    "host",
+    "traceparent",
+    "user-agent",
+    "x-request-id",
+  ]);
 
   test.each([
     ["two lengths", "content-length: 5\r\ncontent-length: 60"],

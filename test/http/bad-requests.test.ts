@@ -207,12 +207,13 @@ const BODIES: readonly (readonly [body: string | Buffer, expected: object])[] = 
     { status: 200, errors: ["PERSISTED_QUERY_MISMATCH: PersistedQueryMismatch"] },
   ],
 
-  // The executor takes an object with this key for a promise.
-  [ofQuery("{ then: __typename }"), invalid("Expected an alias other than `then`.")],
+  // Names that mean something to JavaScript are names like others.
+  [ofQuery("{ then: __typename }"), { status: 200, data: JSON.parse('{"then":"Query"}') }],
   [
     ofQuery('{ __type(name: "Job") { ...A } } fragment A on __Type { then: name }'),
-    invalid("Expected an alias other than `then`."),
+    { status: 200, data: JSON.parse('{"__type":{"then":"Job"}}') },
   ],
+  [ofQuery("{ __proto__: __typename }"), { status: 200, data: JSON.parse('{"__proto__":"Query"}') }],
   [ofQuery("{ __typename: __typename toJSON: __typename }"), { status: 200, data: expect.anything() }],
   [ofQuery('{ __type(name: "__proto__") { name } }'), { status: 200, data: { __type: null } }],
   [ofQuery("{ ...constructor }"), invalid('Unknown fragment "constructor".')],

@@ -113,7 +113,7 @@ function manifest(content: object): string {
 }
 
 const OURS = fileURLToPath(new URL("../../schema/persisted-documents.json", import.meta.url));
-const generated = new URL("../generated/persisted-documents.json", import.meta.url);
+const generated = new URL("../generated/trusted/persisted-documents.json", import.meta.url);
 
 describe("trusted documents", () => {
   test("the manifest of our own operations is the generated one", async () => {

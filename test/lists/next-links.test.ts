@@ -51,6 +51,7 @@ describe("of the link to the next page that a service gives,", () => {
       "authorization",
       "connection",
       "host",
+      "user-agent",
       "x-request-id",
     ]);
   });

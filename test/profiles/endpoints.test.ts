@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { ConfigError, readConfig } from "../../src/config.ts";
 import { tokenOf } from "../support/demo-gateway.ts";
 import { errorsOf } from "../support/errors.ts";
-import { POLYAXON, type ProfileName, startProfile } from "../support/profiles.ts";
+import { POLYAXON, startProfile } from "../support/profiles.ts";
 
 describe("rows that a profile spells differently", () => {
   test.each([
@@ -75,100 +74,5 @@ describe("rows that a profile spells differently", () => {
       copyJob(id: "ada.mnist.jobs.1") { source { id } }
     }`);
     expect(calls()).toEqual(["POST ada/mnist/jobs/1/copy", "POST ada/mnist/jobs/1/resume"]);
-  });
-});
-
-describe("UPSTREAM_ROWS", () => {
-  const startRows = (rows: Record<string, string | null>, profile: ProfileName = "polyaxon-0.4") =>
-    startProfile(profile, { UPSTREAM_ROWS: JSON.stringify(rows) });
-
-  test("spells single rows as another server does, over any profile", async () => {
-    const { ask, calls } = await startRows({
-      "job.stop": "DELETE {project}/of/{owner}/job-{id}",
-      "experiment.statuses": "GET {owner}/{project}/experiments/{id}/statuses/",
-      "administration.revoke": "DELETE superusers/revoke/{username}/",
-    });
-    const answer = await ask(`mutation {
-      stopJob(id: "ada.mnist.jobs.1") { job { id } }
-      revokeSuperuser(username: "grace") { user { username } }
-      stopExperiment(id: "ada.mnist.42") { experiment { statuses(first: 1) { totalCount } } }
-    }`);
-    expect(calls()).toEqual([
-      "DELETE mnist/of/ada/job-1",
-      "DELETE superusers/revoke/grace/",
-      "GET ada/mnist/experiments/42/statuses/?limit=1",
-      "POST ada/mnist/experiments/42/stop",
-    ]);
-    // The demo knows no such path: the error names the row as it was asked.
-    expect(errorsOf(answer)).toEqual([
-      expect.objectContaining({
-        at: "stopJob",
-        code: "UPSTREAM_UNSUPPORTED",
-        upstream: { method: "DELETE", route: "{project}/of/{owner}/job-{id}", status: 405 },
-      }),
-    ]);
-  });
-
-  test("takes rows away", async () => {
-    const { ask, calls } = await startRows({ "experiment.metrics": null, "cluster.read": null }, "document");
-    const answer = await ask(`{
-      experiment(id: "ada.mnist.42") { status metrics { totalCount } }
-      cluster { uuid }
-    }`);
-    expect(answer.data).toEqual({ experiment: { status: "SUCCEEDED", metrics: null }, cluster: null });
-    expect(
-      answer.errors
-        ?.map(({ path, message, extensions }) => [path?.join("."), extensions["code"], message])
-        .toSorted(),
-    ).toEqual([
-      ["cluster", "UPSTREAM_UNSUPPORTED", "This server does not offer GET cluster/."],
-      [
-        "experiment.metrics",
-        "UPSTREAM_UNSUPPORTED",
-        "This server does not offer GET {owner}/{project}/experiments/{id}/metrics.",
-      ],
-    ]);
-    expect(calls()).toEqual(["GET ada/mnist/experiments/42/"]);
-  });
-
-  test("gives a server what its profile takes away", async () => {
-    const { ask, calls } = await startRows({ "job.copy": "POST {owner}/{project}/jobs/{id}/copy" });
-    const { errors } = await ask(`mutation { copyJob(id: "ada.mnist.jobs.1") { source { id } } }`);
-    expect(errors).toBeUndefined();
-    expect(calls()).toEqual(["POST ada/mnist/jobs/1/copy"]);
-  });
-
-  const faults: readonly (readonly [rows: string, told: RegExp])[] = [
-    ["job.stop", /expected a JSON object of row names and spellings/],
-    ["{", /expected a JSON object of row names and spellings/],
-    ["7", /expected a JSON object of row names and spellings/],
-    ["null", /expected a JSON object of row names and spellings/],
-    ['["job.stop"]', /expected a JSON object of row names and spellings/],
-    ['{"job.fly": null}', /job\.fly: expected a row of the table/],
-    ['{"jobs.stop": "POST jobs/{id}/stop"}', /jobs\.stop: expected a row of the table/],
-    ['{"job.stop": 7}', /job\.stop: /],
-    ['{"job.stop": ""}', /job\.stop: expected a method and a path/],
-    ['{"job.stop": "jobs/{id}/stop"}', /job\.stop: expected a method and a path/],
-    ['{"job.stop": "FETCH jobs/{id}/stop"}', /job\.stop: expected a method and a path/],
-    ['{"job.stop": "POST http://elsewhere.example/{id}"}', /job\.stop: expected a method and a path/],
-    ['{"job.stop": "POST ../../{id}"}', /job\.stop: expected a method and a path/],
-    ['{"job.stop": "POST jobs/{id}/stop?force=1"}', /job\.stop: expected a method and a path/],
-    ['{"job.stop": null, "job.read": "x", "job.fly": null}', /(?=.*job\.read: )(?=.*job\.fly: )/],
-    // Servers take no double slash, and a row's path goes behind one.
-    ['{"job.stop": "POST /jobs/{id}/stop"}', /job\.stop: expected a method and a path/],
-    ['{"job.stop": "POST jobs/{id/stop"}', /job\.stop: /],
-    // Nothing fills a hole that the row does not have.
-    ['{"job.stop": "POST {owner}/{project}/jobs/{number}/stop"}', /job\.stop: /],
-  ];
-  test.each(faults)("%s is refused at the start, with the variable's name", (rows, told) => {
-    let fault: unknown;
-    try {
-      readConfig({ UPSTREAM_ROWS: rows });
-    } catch (thrown) {
-      fault = thrown;
-    }
-    expect(fault).toBeInstanceOf(ConfigError);
-    expect((fault as ConfigError).message).toMatch(/^UPSTREAM_ROWS: /);
-    expect((fault as ConfigError).message).toMatch(told);
   });
 });

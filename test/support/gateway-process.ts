@@ -10,14 +10,16 @@ export interface GatewayProcess {
   readonly pid: number;
   /** What it wrote before it ended; null while it runs. */
   readonly lastWords: () => string | null;
+  /** All that it wrote so far. */
+  readonly said: () => string;
   /** Throws what it wrote before it ended, unless it lives. */
   readonly expectAlive: () => Promise<void>;
   readonly kill: () => Promise<void>;
 }
 
-/** The gateway as a process of its own: what ends it does not end the tests. */
+/** The gateway as a process of its own: what ends it does not end the tests. Without an upstream it has the embedded demo. */
 export async function startGatewayProcess(
-  upstreamUrl: string,
+  upstreamUrl: string | null,
   env: Readonly<Record<string, string>> = {},
 ): Promise<GatewayProcess> {
   const child = spawn(process.execPath, ["--import", "tsx", "src/main.ts"], {
@@ -26,7 +28,7 @@ export async function startGatewayProcess(
       PATH: process.env["PATH"],
       PORT: "0",
       LOG_LEVEL: "silent",
-      UPSTREAM_URL: upstreamUrl,
+      ...(upstreamUrl === null ? {} : { UPSTREAM_URL: upstreamUrl }),
       UPSTREAM_RETRIES: "0",
       ...env,
     },
@@ -53,6 +55,7 @@ export async function startGatewayProcess(
     // A process that printed its address has been started.
     pid: child.pid ?? 0,
     lastWords,
+    said: () => said.out + said.err,
     expectAlive: async () => {
       const lives = await fetch(`${url}/healthz`).then(
         ({ ok }) => ok,

@@ -5,7 +5,7 @@ import { PersistedQueryLink } from "@apollo/client/link/persisted-queries";
 import { cacheExchange, Client, fetchExchange } from "@urql/core";
 import { persistedExchange } from "@urql/exchange-persisted";
 import { expect, onTestFinished, test } from "vitest";
-import { StartPageDocument } from "../../../test/generated/graphql.ts";
+import { StartPageDocument } from "../../../test/generated/trusted/graphql.ts";
 import { startDemoGateway, tokenOf } from "../../../test/support/demo-gateway.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -81,9 +81,12 @@ test("Apollo Client has trusted documents by the same hashes, and is refused ano
   const { uri, calls, headers, sent, watched } = await start({ TRUSTED_DOCUMENTS: MANIFEST });
   const link = (generateHash: () => string) =>
     new PersistedQueryLink({ generateHash }).concat(new HttpLink({ uri, headers, fetch: watched }));
-  const client = new ApolloClient({ link: link(() => hash), cache: new InMemoryCache() });
+  const cache = new InMemoryCache();
+  const client = new ApolloClient({ link: link(() => hash), cache });
   onTestFinished(() => client.stop());
   expect((await client.query({ query: StartPageDocument })).data).toMatchObject(START_PAGE);
+  // The documents of the manifest ask for `__typename`, so the cache knows the record.
+  expect(cache.extract()).toHaveProperty("User:VXNlcjphZGE", expect.objectContaining({ username: "ada" }));
   client.setLink(link(() => sha256("another")));
   await expect(client.query({ query: StartPageDocument, fetchPolicy: "network-only" })).rejects.toMatchObject(
     {

@@ -25,8 +25,13 @@ export function toSupergraph(subgraphs: readonly Subgraph[]): string {
 }
 
 export const withApollo: Compose = (subgraphs) => {
-  const { supergraphSdl, errors = [], hints = [] } = composeServices(subgraphs.map(parsed));
-  return ofSupergraph(subgraphs, supergraphSdl, [...errors, ...hints].map(String));
+  try {
+    const { supergraphSdl, errors = [], hints = [] } = composeServices(subgraphs.map(parsed));
+    return ofSupergraph(subgraphs, supergraphSdl, [...errors, ...hints].map(String));
+  } catch (fault) {
+    // It throws what it finds while it merges an interface into a type of the same name.
+    return none([String(fault)]);
+  }
 };
 
 export const withGuild: Compose = (subgraphs) => {

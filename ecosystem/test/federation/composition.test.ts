@@ -1,27 +1,36 @@
 import { describe, expect, test } from "vitest";
+import { readPage } from "../../../test/docs/page.ts";
 import { federate, fieldsOf, withApollo, withGuild, withWundergraph } from "./composers.ts";
-import { DATASETS, JOB_BOARD, MODEL_REGISTRY, NOTES, startRungraph } from "./subgraphs.ts";
+import { DATASETS, FEDERATION, JOB_BOARD, MODEL_REGISTRY, NOTES, startRungraph } from "./subgraphs.ts";
 
 const registry = { name: "model-registry", url: "http://models.test", sdl: MODEL_REGISTRY };
-const notes = { name: "team-notes", url: "http://notes.test", sdl: NOTES };
+const notes = { name: "notes", url: "http://notes.test", sdl: NOTES };
 const datasets = { name: "datasets", url: "http://datasets.test", sdl: DATASETS };
 const jobBoard = { name: "job-board", url: "http://jobs.test", sdl: JOB_BOARD };
 
-const IN_APOLLOS_WORDS = {
-  ofKinds:
-    'Type "Node" has mismatched kind: it is defined as Interface Type in subgraph "datasets" but Object Type in subgraph "rungraph"',
-  ofFields: 'Non-shareable field "Query.job" is resolved from multiple subgraphs',
-};
+const ofFields = 'Non-shareable field "Query.job" is resolved from multiple subgraphs';
 
 describe.each([
-  { name: "@apollo/composition", compose: withApollo, clash: IN_APOLLOS_WORDS },
-  { name: "@theguild/federation-composition", compose: withGuild, clash: IN_APOLLOS_WORDS },
+  {
+    name: "@apollo/composition",
+    compose: withApollo,
+    clash: { ofKinds: "Cannot implement non-interface type Node", ofFields },
+  },
+  {
+    name: "@theguild/federation-composition",
+    compose: withGuild,
+    clash: {
+      ofKinds:
+        'Type "Node" has mismatched kind: it is defined as Object Type in subgraph "a-rungraph" but Interface Type in subgraph "datasets"',
+      ofFields,
+    },
+  },
   {
     name: "@wundergraph/composition",
     compose: withWundergraph,
     clash: {
       ofKinds: '"Node" is defined using incompatible types across subgraphs',
-      ofFields: 'The field "job" is defined in the following subgraphs: "rungraph", "job-board"',
+      ofFields: 'The field "job" is defined in the following subgraphs: "a-rungraph", "job-board"',
     },
   },
 ])("$name", ({ compose, clash }) => {
@@ -49,10 +58,22 @@ describe.each([
       models: sources("Experiment", "models"),
       notes: sources("Run", "notes"),
     }).toEqual({
-      status: ["rungraph"],
+      status: ["a-rungraph"],
       models: ["model-registry"],
-      notes: ["team-notes"],
+      notes: ["notes"],
     });
+  });
+
+  test("the fields that the README adds to experiments and to runs compose", async () => {
+    const added = readPage("README.md").blocks.filter(({ text }) => /^type .* @key/.test(text));
+    const others = added.map(({ text, line }) => {
+      const sdl = `${FEDERATION} type Query { of${line}: [Model!] } type Model @key(fields: "name") { name: ID! } ${text}`;
+      return { name: `line-${line}`, url: `http://line-${line}.test`, sdl };
+    });
+    const { faults, schema } = compose([await startRungraph(), ...others]);
+    expect(faults).toEqual([]);
+    expect(fieldsOf(schema, "Experiment").has("models")).toBe(true);
+    expect(fieldsOf(schema, "Job").has("notes")).toBe(true);
   });
 
   test("Relay's Node of another subgraph is refused beside the machine, and fits once the machine is called otherwise", async () => {
@@ -86,14 +107,14 @@ describe.each([
     expect([...fieldsOf(renamed.schema, "Job").keys()]).toEqual(["id", "title"]);
     expect(fieldsOf(renamed.schema, "TrainingJob").has("notes")).toBe(true);
     expect(renamed.sources("Query", "job")).toEqual(["job-board"]);
-    expect(renamed.sources("Query", "trainingJob")).toEqual(["rungraph"]);
+    expect(renamed.sources("Query", "trainingJob")).toEqual(["a-rungraph"]);
   });
 
   test("jobs that are reached by no root field become one type with ours, and nobody warns", async () => {
     const sdl = JOB_BOARD.replace("job(id: ID!)", "vacancy(id: ID!)");
     const { faults, sources } = compose([await startRungraph(), { ...jobBoard, sdl }]);
     expect(faults).toEqual([]);
-    expect([sources("Job", "title"), sources("Job", "status")]).toEqual([["job-board"], ["rungraph"]]);
+    expect([sources("Job", "title"), sources("Job", "status")]).toEqual([["job-board"], ["a-rungraph"]]);
   });
 });
 
@@ -110,12 +131,12 @@ test("Cosmo's router is told both keys of each kind, the entity interface and th
       isInterfaceObject: settings?.isInterfaceObject,
     };
   };
-  expect(settingsOf("rungraph", "Experiment").keys).toEqual(["id", "uniqueName"]);
-  expect(settingsOf("rungraph", "User").keys).toEqual(["id", "username"]);
-  expect(settingsOf("rungraph", "Run")).toEqual({
+  expect(settingsOf("a-rungraph", "Experiment").keys).toEqual(["id", "uniqueName"]);
+  expect(settingsOf("a-rungraph", "User").keys).toEqual(["id", "username"]);
+  expect(settingsOf("a-rungraph", "Run")).toEqual({
     keys: ["id"],
     behind: new Set(["Experiment", "Job", "BuildJob", "Group"]),
     isInterfaceObject: false,
   });
-  expect(settingsOf("team-notes", "Run")).toMatchObject({ keys: ["id"], isInterfaceObject: true });
+  expect(settingsOf("notes", "Run")).toMatchObject({ keys: ["id"], isInterfaceObject: true });
 });

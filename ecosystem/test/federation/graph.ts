@@ -3,9 +3,6 @@ import type { Answer } from "../../../test/support/gateway.ts";
 import { toSupergraph } from "./composers.ts";
 import { type ModelRow, startModelRegistry, startNotes, startRungraph, type Subgraph } from "./subgraphs.ts";
 
-/** What of a request's headers a router sends on to the subgraphs. */
-export const FORWARDED = ["authorization", "x-request-id", "traceparent"] as const;
-
 /** Starts a router for a supergraph, until the test ends, and gives the address that it answers at. */
 export type StartRouter = (supergraph: string) => Promise<string>;
 
@@ -17,15 +14,18 @@ interface GraphOptions {
   readonly env?: Record<string, string>;
   /** Subgraphs beside the gateway, the registry of models and the notes. */
   readonly others?: readonly Subgraph[];
-  readonly nameOfNotes?: string;
+  /** What this gateway is called in the supergraph. */
+  readonly name?: string;
+  /** The schema of the notes. */
+  readonly sdlOfNotes?: string;
 }
 
 /** A router in front of our gateway and the subgraphs of the test. `ask` is signed in as ada unless told otherwise. */
 export async function startGraph(startRouter: StartRouter, options: GraphOptions = {}) {
-  const { models = [], pinned = [], env = {}, others = [], nameOfNotes } = options;
-  const rungraph = await startRungraph(env);
+  const { models = [], pinned = [], env = {}, others = [], name, sdlOfNotes } = options;
+  const rungraph = await startRungraph(env, name);
   const registry = await startModelRegistry(models);
-  const notes = await startNotes(pinned, nameOfNotes);
+  const notes = await startNotes(pinned, sdlOfNotes);
   const url = await startRouter(toSupergraph([rungraph, registry, notes, ...others]));
   return {
     ask: async (

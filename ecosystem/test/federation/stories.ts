@@ -205,6 +205,15 @@ export function tellStories(startRouter: StartRouter): void {
     });
   });
 
+  test("a nullable link to a run that is gone is one null with its code, and its neighbours are there", async () => {
+    const { ask } = await startGraph(startRouter, { pinned: ["Job:ada/mnist/999", "Job:ada/mnist/1"] });
+    const answer = await ask("{ pinnedRuns { status notes } }");
+    expect(answer.data).toEqual({
+      pinnedRuns: [null, { status: "SUCCEEDED", notes: ["about Job:ada/mnist/1"] }],
+    });
+    expect(codesOf(answer)).toEqual({ "pinnedRuns.0": "NOT_FOUND" });
+  });
+
   test("a subgraph that is down leaves what the others know", async () => {
     const { ask, registry } = await startGraph(startRouter, { models: MODELS });
     await registry.stop();

@@ -14,7 +14,7 @@ export interface Subgraph {
   readonly sdl: string;
 }
 
-const FEDERATION = `extend schema @link(
+export const FEDERATION = `extend schema @link(
   url: "https://specs.apollo.dev/federation/v2.3"
   import: ["@key", "@interfaceObject"]
 )`;
@@ -27,7 +27,7 @@ type Experiment @key(fields: "uniqueName") { uniqueName: String! models: [Model!
 
 /** Knows notes on runs of any kind, by their global ids. */
 export const NOTES = `${FEDERATION}
-type Query { pinnedRuns: [Run!] }
+type Query { pinnedRuns: [Run] }
 type Run @key(fields: "id") @interfaceObject { id: ID! notes: [String!] }`;
 
 /** Has Relay's interface of global ids, and another type behind it. */
@@ -55,8 +55,8 @@ export function startModelRegistry(rows: readonly ModelRow[]) {
 }
 
 /** Pins the runs of these addresses, such as `Job:ada/mnist/1`. The note of every run is its address. */
-export const startNotes = (pinned: readonly string[], name = "team-notes") =>
-  startSubgraph(name, NOTES, {
+export const startNotes = (pinned: readonly string[], sdl = NOTES) =>
+  startSubgraph("notes", sdl, {
     Query: { pinnedRuns: () => pinned.map((address) => ({ id: globalId(address) })) },
     Run: { notes: ({ id }: { id: string }) => [`about ${Buffer.from(id, "base64url").toString()}`] },
   });
@@ -80,13 +80,13 @@ async function startSubgraph(name: string, sdl: string, resolvers: Resolvers) {
   return { name, url, sdl, stop: () => server.stop() };
 }
 
-/** Our gateway as a subgraph, with the SDL that it tells anybody. */
-export async function startRungraph(env: Record<string, string> = {}) {
+/** Our gateway as a subgraph, with the SDL that it tells anybody. Its name sorts first, as docs/federation.md advises. */
+export async function startRungraph(env: Record<string, string> = {}, name = "a-rungraph") {
   const gateway = await startDemoGateway({ env });
   const { data } = await gateway.ask<{ _service: { sdl: string } }, object>(
     "{ _service { sdl } }",
     {},
     { token: null },
   );
-  return { ...gateway, name: "rungraph", url: `${gateway.url}/graphql`, sdl: data._service.sdl };
+  return { ...gateway, name, url: `${gateway.url}/graphql`, sdl: data._service.sdl };
 }

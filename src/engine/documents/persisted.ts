@@ -1,10 +1,8 @@
-import { useAPQ } from "@graphql-yoga/plugin-apq";
-import { usePersistedOperations } from "@graphql-yoga/plugin-persisted-operations";
-import type { GraphQLParams, Plugin } from "graphql-yoga";
+import { hash } from "node:crypto";
+import { GraphQLError } from "graphql";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { type ErrorCode, statusOf } from "../../errors.ts";
-import { BYTES_PER_CHARACTER } from "./cache.ts";
 
 /** Documents by the hashes that stand for them. */
 export type TrustedDocuments = ReadonlyMap<string, string>;
@@ -18,65 +16,87 @@ const Manifest = z.union([
 ]);
 
 /** Hashes are written with the name of their algorithm in front, or without. */
-const bare = (hash: string) => hash.replace(/^sha256:/, "");
+const bare = (text: string) => text.replace(/^sha256:/, "");
 
 /** Reads a manifest; null when the text is none. */
 export function parseManifest(text: string): TrustedDocuments | null {
   try {
-    return new Map(Manifest.parse(JSON.parse(text)).map(([hash, document]) => [bare(hash), document]));
+    return new Map(Manifest.parse(JSON.parse(text)).map(([id, document]) => [bare(id), document]));
   } catch {
     return null;
   }
 }
 
-/** Where a request carries the hash of its document, beside `extensions.persistedQuery`. */
-export const DOCUMENT_ID = "documentId";
-
-type Params = GraphQLParams & { readonly [DOCUMENT_ID]?: unknown };
-
-/** `extensions.persistedQuery.sha256Hash`, or `documentId`. */
-function hashOf({ extensions, documentId }: Params): string | null {
-  const { sha256Hash } = (extensions?.["persistedQuery"] ?? {}) as { sha256Hash?: unknown };
-  const hash = sha256Hash ?? documentId;
-  return typeof hash === "string" ? bare(hash) : null;
+/** What a GraphQL request holds. */
+export interface OperationParams {
+  readonly query?: string | null | undefined;
+  readonly operationName?: string | null | undefined;
+  readonly variables?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly extensions?: Readonly<Record<string, unknown>> | null | undefined;
+  /** The hash of the document, where it is not in `extensions.persistedQuery`. */
+  readonly documentId?: string | null | undefined;
 }
 
-const refused = (message: string, code: ErrorCode) => ({
-  message,
-  extensions: { code, http: { status: statusOf(code) } },
-});
+/** Gives the text of a request's document. Throws `GraphQLError` when there is none that may run. */
+export type DocumentStore = (params: OperationParams) => string;
 
-/** Runs no document but these. */
-export const useTrustedDocuments = (documents: TrustedDocuments): Plugin =>
-  usePersistedOperations({
-    extractPersistedOperationId: hashOf,
-    getPersistedOperation: (hash) => documents.get(hash) ?? null,
-    customErrors: {
-      notFound: refused(
-        "Expected the hash of a trusted document, got another.",
-        "PERSISTED_QUERY_NOT_IN_LIST",
-      ),
-      keyNotFound: refused(
-        "Expected the hash of a trusted document, got none.",
-        "PERSISTED_QUERY_ID_REQUIRED",
-      ),
-      persistedQueryOnly: refused(
-        "Expected the hash of a trusted document, got a document.",
-        "PERSISTED_QUERY_ID_REQUIRED",
-      ),
-    },
+/** `extensions.persistedQuery.sha256Hash`, or `documentId`. */
+function hashOf({ extensions, documentId }: OperationParams): string | null {
+  const { sha256Hash } = (extensions?.["persistedQuery"] ?? {}) as { readonly sha256Hash?: unknown };
+  const given = sha256Hash ?? documentId;
+  return typeof given === "string" ? bare(given) : null;
+}
+
+const rejection = (message: string, code: ErrorCode): GraphQLError =>
+  new GraphQLError(message, { extensions: { code, http: { status: statusOf(code) } } });
+
+/** Takes the documents of requests as they are. */
+export const openDocuments: DocumentStore = ({ query }) => {
+  if (query != null) return query;
+  throw new GraphQLError("Must provide query string.", {
+    extensions: { code: "BAD_REQUEST", http: { status: 400, headers: { Allow: "GET, POST" } } },
   });
+};
+
+/** Runs no documents but these. */
+export const trustedDocuments =
+  (documents: TrustedDocuments): DocumentStore =>
+  (params) => {
+    const id = hashOf(params);
+    if (id === null || params.query) {
+      const got = params.query ? "a document" : "none";
+      throw rejection(`Expected the hash of a trusted document, got ${got}.`, "PERSISTED_QUERY_ID_REQUIRED");
+    }
+    const text = documents.get(id);
+    if (text !== undefined) return text;
+    throw rejection("Expected the hash of a trusted document, got another.", "PERSISTED_QUERY_NOT_IN_LIST");
+  };
+
+const BYTES_PER_CHARACTER = 2;
 
 /**
  * Automatic persisted queries: a client sends a hash, and the document with it when it is asked to. The texts are kept up
- * to so many bytes; the ones unused for longest go first.
+ * to so many bytes; the ones unused for longest go first. Own code: Yoga's plugin is one for Yoga's path only.
  */
-export const useAutomaticPersistedQueries = (bytes: number): Plugin =>
-  useAPQ({
-    store: new LRUCache<string, string>({
-      maxSize: bytes,
-      sizeCalculation: (text, hash) => (text.length + hash.length) * BYTES_PER_CHARACTER,
-    }),
-    // "Not found" is a question, not a failure: clients look at the code and not all of them at a body with status 404.
-    responseConfig: { forceStatusCodeOk: true },
+export function persistedDocuments(bytes: number): DocumentStore {
+  const texts = new LRUCache<string, string>({
+    maxSize: bytes,
+    sizeCalculation: (text, id) => (text.length + id.length) * BYTES_PER_CHARACTER,
   });
+  return (params) => {
+    const { extensions, query } = params;
+    const { version, sha256Hash: id } = (extensions?.["persistedQuery"] ?? {}) as Readonly<
+      Record<string, unknown>
+    >;
+    if (version !== 1 || typeof id !== "string") return openDocuments(params);
+    if (query == null) {
+      const known = texts.get(id);
+      if (known !== undefined) return known;
+      throw rejection("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND");
+    }
+    if (hash("sha256", query, "hex") !== id)
+      throw rejection("PersistedQueryMismatch", "PERSISTED_QUERY_MISMATCH");
+    texts.set(id, query);
+    return query;
+  };
+}

@@ -1,6 +1,7 @@
-import { maxAliasesPlugin } from "@escape.tech/graphql-armor-max-aliases";
-import { maxDepthPlugin } from "@escape.tech/graphql-armor-max-depth";
+import { maxAliasesRule } from "@escape.tech/graphql-armor-max-aliases";
+import { maxDepthRule } from "@escape.tech/graphql-armor-max-depth";
 import {
+  type DocumentNode,
   GraphQLError,
   Kind,
   parse,
@@ -8,7 +9,6 @@ import {
   type ValidationContext,
   type ValidationRule,
 } from "graphql";
-import type { Plugin } from "graphql-yoga";
 import { costlyToValidate } from "./repeats.ts";
 import { tooLarge } from "./too-large.ts";
 
@@ -29,59 +29,50 @@ const report =
   (context: ValidationContext | null): void =>
     context?.reportError(error);
 
-/** Bounds what a document may ask before anything of it is run. */
-export function useOperationLimits({
+/** Parses a document of at most so many tokens that is not costly to validate. Throws `GraphQLError`. */
+export function parseBounded(text: string, maxTokens: number): DocumentNode {
+  try {
+    const document = parse(text, { maxTokens });
+    const refusal = costlyToValidate(document);
+    if (refusal) throw refusal;
+    return document;
+  } catch (fault) {
+    // The parser calls itself for each bracket.
+    if (fault instanceof RangeError)
+      throw tooLarge("Expected a document that is nested less deeply.", "OPERATION_TOO_DEEP");
+    if (!(fault instanceof GraphQLError) || !fault.message.includes("Parsing aborted")) throw fault;
+    throw tooLarge(`Expected a document of at most ${maxTokens} tokens, got a longer one.`);
+  }
+}
+
+/** The rules of validation that bound what a document may ask. */
+export const limitRules = ({
   depth,
-  tokens,
   aliases,
   queryFields,
   mutationFields,
-}: OperationLimits): Plugin[] {
-  return [
-    {
-      onParse({ setParseFn }) {
-        setParseFn((source, options) => {
-          try {
-            const document = parse(source, { ...options, maxTokens: tokens });
-            const refusal = costlyToValidate(document);
-            if (refusal) throw refusal;
-            return document;
-          } catch (fault) {
-            // The parser calls itself for each bracket.
-            if (fault instanceof RangeError)
-              throw tooLarge("Expected a document that is nested less deeply.", "OPERATION_TOO_DEEP");
-            if (!(fault instanceof GraphQLError) || !fault.message.includes("Parsing aborted")) throw fault;
-            throw tooLarge(`Expected a document of at most ${tokens} tokens, got a longer one.`);
-          }
-        });
-      },
-    },
-    maxDepthPlugin({
-      n: depth,
-      flattenFragments: true,
-      propagateOnRejection: false,
-      onReject: [
-        report(
-          tooLarge(
-            `Expected an operation at most ${depth} fields deep, got a deeper one.`,
-            "OPERATION_TOO_DEEP",
-          ),
+}: OperationLimits): ValidationRule[] => [
+  maxDepthRule({
+    n: depth,
+    flattenFragments: true,
+    propagateOnRejection: false,
+    onReject: [
+      report(
+        tooLarge(
+          `Expected an operation at most ${depth} fields deep, got a deeper one.`,
+          "OPERATION_TOO_DEEP",
         ),
-      ],
-    }),
-    maxAliasesPlugin({
-      n: aliases,
-      propagateOnRejection: false,
-      allowList: [],
-      onReject: [report(tooLarge(`Expected at most ${aliases} aliases, got more.`))],
-    }),
-    {
-      onValidate({ addValidationRule }) {
-        addValidationRule(rootFieldsRule({ query: queryFields, mutation: mutationFields }));
-      },
-    },
-  ];
-}
+      ),
+    ],
+  }),
+  maxAliasesRule({
+    n: aliases,
+    propagateOnRejection: false,
+    allowList: [],
+    onReject: [report(tooLarge(`Expected at most ${aliases} aliases, got more.`))],
+  }),
+  rootFieldsRule({ query: queryFields, mutation: mutationFields }),
+];
 
 interface RootCount {
   readonly fields: number;

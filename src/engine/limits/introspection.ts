@@ -11,7 +11,8 @@ import {
   parse,
   type SelectionSetNode,
 } from "graphql";
-import { type Fragments, fragmentsOf, INTROSPECTION, type Selection, type Variables } from "./selection.ts";
+import type { Variables } from "../field-source.ts";
+import { type Fragments, fragmentsOf, INTROSPECTION, type Selection } from "./selection.ts";
 
 /*
  * Introspection is answered from memory in one go, without a turn of the event loop, so it is weighed before: the

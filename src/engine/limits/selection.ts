@@ -16,7 +16,8 @@ import {
   type ValueNode,
 } from "graphql";
 
-export type Variables = Readonly<Record<string, unknown>>;
+import type { FieldExtensions, Variables } from "../field-source.ts";
+
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
 /** The fields at the root of a query that answer from the schema itself. */
@@ -31,12 +32,6 @@ export const fragmentsOf = ({ definitions }: DocumentNode): Fragments =>
       node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
     ),
   );
-
-/** What a field may say of itself in its `extensions`. */
-export interface Multiplied {
-  /** The list argument that makes the items of the field: as many items as it has are selected on. */
-  readonly itemsOf?: string;
-}
 
 export interface Selection {
   readonly schema: GraphQLSchema;
@@ -102,7 +97,7 @@ export function sizeOfSelection({ schema, operation, fragments, variables }: Sel
   /** Items that an argument makes; null: none does. */
   const itemsOf = (node: FieldNode, field: GraphQLField<unknown, unknown>): number | null => {
     // Who declares the field writes it.
-    const { itemsOf: name } = field.extensions as Multiplied;
+    const { itemsOf: name } = field.extensions as FieldExtensions;
     const value = node.arguments?.find((argument) => argument.name.value === name)?.value;
     // At least one: nothing times the size of fragments that expand for ever would be no number.
     return value ? Math.max(1, lengthOf(value)) : null;

@@ -6,6 +6,7 @@ type Capability = "LISTS" | "EXPERIMENT_JOB_LOGS";
 /** What the gateway tells of itself, and holds requests to. */
 export interface GatewayFacts {
   readonly version: string;
+  readonly upstreamApiVersion: string;
   readonly capabilities: readonly Capability[];
   readonly maxDepth: number;
   readonly maxUpstreamRequests: number;

@@ -1,10 +1,10 @@
 import type { ObjectRef } from "@pothos/core";
 import type { GraphQLResolveInfo } from "graphql";
+import type { IsSelected } from "../../engine/field-source.ts";
 import type { PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
 import type { Address, Kind, Resource } from "./resource.ts";
-import type { IsSelected } from "./selection.ts";
-import { resolverOf, type Source, type Sourced } from "./source.ts";
+import { extensionsOf, resolverOf, type Source } from "./source.ts";
 
 /*
  * The ways in which a field comes from a resource. Each gives the options of one Pothos field: `t.string({ description,
@@ -21,9 +21,9 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
   type From = Resource<R, At>;
 
   const from = <Out, Args>(source: Source) => ({
-    extensions: { source } satisfies Sourced,
+    extensions: { ...extensionsOf(source) },
     // True because each helper below takes the functions of its source with these very types.
-    resolve: resolverOf(source) as (
+    resolve: resolverOf(source) as unknown as (
       resource: From,
       args: Args,
       context: Context,

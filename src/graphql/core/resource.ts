@@ -1,6 +1,7 @@
 import type { Get } from "../../rest/api/endpoint.ts";
 import { UpstreamError } from "../../errors.ts";
-import type { Page, StatusRecord } from "../../rest/api/records.ts";
+import type { Page } from "../../rest/api/page.ts";
+import type { StatusRecord } from "../../rest/api/records.ts";
 import type { Session } from "../../rest/session/session.ts";
 
 /** What names a resource towards the service: the parameters of its path. */

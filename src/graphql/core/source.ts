@@ -1,11 +1,10 @@
-import type { GraphQLFieldResolver } from "graphql";
+import type { FieldExtensions, IsSelected } from "../../engine/field-source.ts";
 import type { Context } from "./context.ts";
 import { type Kind, load, resolveReference, type Resource } from "./resource.ts";
-import { type IsSelected, selectedBelow } from "./selection.ts";
 
 /**
  * Where the value of a resource's field comes from. The only declaration of it: both the resolver and what a selection
- * needs are made from it. Sources are kept in a field's `extensions`, which know no types: `fields.ts` checks them.
+ * needs are made from it. Sources know no types: `fields.ts` checks them.
  */
 export type Source =
   /** A key of the record, as it came. */
@@ -36,18 +35,23 @@ export type Source =
       readonly proves: (read: never) => boolean;
     };
 
-/** What a field says of itself in its `extensions`. */
-export interface Sourced {
-  readonly source?: Source;
+/** What a field that comes from a source tells the engine. */
+export function extensionsOf(source: Source): FieldExtensions {
+  if (source.kind === "child") return { child: source };
+  if (source.kind === "computed") return { keys: source.keys };
+  return "key" in source ? { keys: [source.key] } : {};
 }
 
-/** The keys of the record that a field needs. */
-export function keysOf(source: Source): readonly string[] {
-  if (source.kind === "computed") return source.keys;
-  return "key" in source ? [source.key] : [];
+interface Selected {
+  readonly isSelected: IsSelected;
 }
 
-type Resolver = GraphQLFieldResolver<Resource<Readonly<Record<string, unknown>>>, Context>;
+type Resolver = (
+  resource: Resource<Readonly<Record<string, unknown>>>,
+  args: object,
+  context: Context,
+  selected: Selected,
+) => unknown;
 
 /** The resolver of a field that comes from a source. */
 export function resolverOf(source: Source): Resolver {
@@ -69,20 +73,11 @@ export function resolverOf(source: Source): Resolver {
       return (resource, args, context) => compute(resource, args, context);
     }
     case "child": {
-      const start = source.start as StartChild;
-      return (resource, args, context, info) =>
-        start(resource, args, context, selectedBelow(info.fieldNodes, info));
+      const start = source.start as (...given: readonly unknown[]) => Promise<unknown>;
+      return (resource, args, context, { isSelected }) => start(resource, args, context, isSelected);
     }
   }
 }
-
-/** How a child is started, once its resource and arguments are known to fit. */
-export type StartChild = (
-  resource: Resource,
-  args: object,
-  context: Context,
-  isSelected: IsSelected,
-) => Promise<unknown>;
 
 const fromRecord =
   (

@@ -1,7 +1,7 @@
 import { printSubgraphSchema } from "@apollo/subgraph";
 import type { InterfaceRef, ObjectRef } from "@pothos/core";
 import { type GraphQLSchema, isUnionType } from "graphql";
-import type { Multiplied } from "../../engine/limits/selection.ts";
+import type { FieldExtensions } from "../../engine/field-source.ts";
 import { InputError } from "../../errors.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import { within } from "../core/connection.ts";
@@ -71,7 +71,7 @@ export function toSubgraphSchema(): GraphQLSchema {
   const union = schema.getType("_Entity");
   if (!field || !isUnionType(union)) throw new TypeError("the schema is no subgraph");
   union.resolveType = ({ kind }: Resource) => kind.name;
-  field.extensions = { ...field.extensions, itemsOf: "representations" } satisfies Multiplied;
+  field.extensions = { ...field.extensions, itemsOf: "representations" } satisfies FieldExtensions;
   field.resolve = (_, { representations }: { representations: unknown[] }, { names }: Context) => {
     within("representations", representations.length, { from: 0, to: MAX_REPRESENTATIONS });
     // Each in a promise of its own: one that cannot be read is one null.

@@ -80,9 +80,9 @@ const rootFieldsOf = (schema: GraphQLSchema): ReadonlySet<string> =>
 /** Values are told apart by our names. The types of federation have no resolver: their values carry the served name. */
 function typeResolver({ resolveType }: GraphQLAbstractType, names: TypeNames) {
   if (!resolveType) return null;
-  const resolver: GraphQLTypeResolver<unknown, unknown> = async (...given) => {
-    const name = await resolveType(...given);
-    return name && names.served(name);
+  const resolver: GraphQLTypeResolver<unknown, unknown> = (...given) => {
+    const name = resolveType(...given);
+    return typeof name === "string" ? names.served(name) : name;
   };
   return resolver;
 }

@@ -1,4 +1,4 @@
-import type { Multiplied } from "../../engine/limits/selection.ts";
+import type { FieldExtensions } from "../../engine/field-source.ts";
 import { builder } from "../core/builder.ts";
 import { within } from "../core/connection.ts";
 import { decodeId, identifyRun } from "../core/ids.ts";
@@ -21,7 +21,7 @@ builder.queryFields((t) => ({
     nullable: { list: false, items: true },
     description:
       "Several things by their global ids, in the same order; each as `entity(id:)` finds it, null where one cannot be had.",
-    extensions: { itemsOf: "ids" } satisfies Multiplied,
+    extensions: { itemsOf: "ids" } satisfies FieldExtensions,
     args: { ids: t.arg.idList({ required: true, description: "Global ids, at most 100." }) },
     resolve: (_, { ids }, { names }) => {
       within("ids", ids.length, { from: 0, to: MAX_IDS });

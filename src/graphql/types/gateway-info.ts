@@ -30,10 +30,9 @@ const GatewayInfo = builder.objectRef<GatewayFacts>("GatewayInfo").implement({
   description: "What this gateway is and may do. Readable without a token.",
   fields: (t) => ({
     version: t.exposeString("version", { nullable: false, description: "Version of the gateway." }),
-    upstreamApiVersion: t.string({
+    upstreamApiVersion: t.exposeString("upstreamApiVersion", {
       nullable: false,
       description: "Version of the upstream API, such as `v1`.",
-      resolve: () => "v1",
     }),
     capabilities: t.field({
       type: [Capability],

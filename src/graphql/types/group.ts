@@ -58,7 +58,7 @@ Group.implement({
     }),
     experiments: t.field(
       runList(ExperimentConnection, Experiment, optional.experiments, "Experiments of the group.", {
-        filter: ({ id }: RunAddress) => ({ group: id }),
+        groupOf: ({ id }: RunAddress) => id,
         readAhead: (at, { session }, isSelected) => {
           if (isSelected("metrics") || isSelected("metricSeries")) {
             session.readAhead(experiment.metrics, { at, group: at });

@@ -1,10 +1,10 @@
 import type { ObjectRef } from "@pothos/core";
-import type { Query } from "../../rest/api/batches.ts";
 import type { Get } from "../../rest/api/endpoint.ts";
 import { InputError } from "../../errors.ts";
 import { optional } from "../../rest/api/endpoints.ts";
 import { slice } from "../../rest/session/pages.ts";
-import type { Page } from "../../rest/api/records.ts";
+import type { Page } from "../../rest/api/page.ts";
+import type { Order } from "../../rest/api/profile.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import {
@@ -19,7 +19,7 @@ import type { Context } from "../core/context.ts";
 import { fieldsOf, type ResourceRef } from "../core/fields.ts";
 import { type Address, type Resource, toResource } from "../core/resource.ts";
 import type { ByName } from "../core/kinds.ts";
-import type { IsSelected } from "../core/selection.ts";
+import type { IsSelected } from "../../engine/field-source.ts";
 import { BuildJob, Experiment, Group, Job, Project } from "../core/refs.ts";
 
 /*
@@ -36,12 +36,6 @@ const RunOrder = builder.enumType("RunOrder", {
   },
 });
 
-const SORTS = {
-  UPDATED_DESC: "-updated_at",
-  CREATED_DESC: "-created_at",
-  CREATED_ASC: "created_at",
-};
-
 export const ExperimentConnection = connectionOf("Experiment", Experiment, "A page of experiments.");
 export const JobConnection = connectionOf("Job", Job, "A page of jobs.");
 export const BuildJobConnection = connectionOf("BuildJob", BuildJob, "A page of build jobs.");
@@ -49,19 +43,18 @@ export const GroupConnection = connectionOf("Group", Group, "A page of groups.")
 const ProjectConnection = connectionOf("Project", Project, "A page of projects.");
 
 type RunListArgs = PageArgs & {
-  readonly orderBy?: keyof typeof SORTS | null | undefined;
+  readonly orderBy?: Order | null | undefined;
   readonly query?: string | null | undefined;
 };
 
 /** Longest filter that is passed on, in characters. */
-const LONGEST_FILTER = 2_000;
+const MAX_FILTER_LENGTH = 2_000;
 
-/** Order and filter in the words of the server. Throws `InputError`. */
-function baseOf({ orderBy, query }: RunListArgs): Query {
-  if (query && query.length > LONGEST_FILTER) {
-    throw new InputError(`query: expected at most ${LONGEST_FILTER} characters, got ${query.length}`);
+/** Throws `InputError`. */
+function checkFilter({ query }: RunListArgs): void {
+  if (query && query.length > MAX_FILTER_LENGTH) {
+    throw new InputError(`query: expected at most ${MAX_FILTER_LENGTH} characters, got ${query.length}`);
   }
-  return { ...(orderBy ? { sort: SORTS[orderBy] } : {}), ...(query ? { query } : {}) };
 }
 
 interface InProject {
@@ -70,8 +63,8 @@ interface InProject {
 }
 
 interface ListOptions<Of> {
-  /** Parameters that make it the list of something else in the project. */
-  readonly filter?: (at: Of) => Query;
+  /** The id of the group whose experiments they are. */
+  readonly groupOf?: (at: Of) => string;
   /** Starts what the runs of the list will need, when it is known before they are. */
   readonly readAhead?: (at: Of, context: Context, isSelected: (field: string) => boolean) => void;
 }
@@ -91,7 +84,7 @@ export const runList = <
   target: ResourceRef<R, RunAddress>,
   row: Get<InProject, Page<R>>,
   description: string,
-  { filter, readAhead }: ListOptions<Of> = {},
+  { groupOf, readAhead }: ListOptions<Of> = {},
 ) => ({
   type,
   description: `${description} Needs the capability \`LISTS\`.`,
@@ -104,7 +97,10 @@ export const runList = <
   })),
   ...fieldsOf<object, Of>().child(
     async ({ address: at }, args: RunListArgs, context: Context, isSelected) => {
-      const list = { row, at, base: { ...filter?.(at), ...baseOf(args) } };
+      checkFilter(args);
+      const { orderBy: order, query } = args;
+      const base = context.session.server.listQuery({ group: groupOf?.(at), order, query });
+      const list = { row, at, base };
       const request = sliceRequest(args, context);
       // With a filter, or for one run, too few may come.
       if (!args.query && request.first !== 1)

@@ -1,5 +1,7 @@
 import type { Get } from "./endpoint.ts";
-import type { MetricRecord, Page } from "./records.ts";
+import type { Page } from "./page.ts";
+import type { Paging, Profile } from "./profile.ts";
+import type { MetricRecord } from "./records.ts";
 import type { RunAddress } from "./reference.ts";
 
 /** Parameters behind the `?` of a list. */
@@ -15,10 +17,16 @@ export interface RunRead {
   readonly group?: RunAddress | null;
 }
 
-type Ask = <At, Answer>(endpoint: Get<At, Answer>, at: At, query: Query) => Promise<Answer>;
-
 /** Finds the answer of a read among those of a list; undefined: it is not there. */
-type Find = (read: RunRead) => unknown;
+export type Find = (read: RunRead) => unknown;
+
+/** One list that answers several reads, and how each of them finds its answer in it. */
+export interface ListRead<At, Answer> {
+  readonly endpoint: Get<At, Answer>;
+  readonly at: At;
+  readonly query: Query;
+  readonly find: (answer: Answer) => Find;
+}
 
 /** How one request can answer many reads of an endpoint. */
 export interface Batch {
@@ -26,62 +34,87 @@ export interface Batch {
   readonly endpoint: Get<RunAddress, unknown>;
   /** What the reads of one request have in common; null: this one must be asked alone. */
   readonly common: (read: RunRead) => string | null;
-  readonly ask: (ask: Ask, reads: readonly [RunRead, ...RunRead[]]) => Promise<Find>;
+  /** The list that answers these reads, handed to `use`: only the batch knows the types of its endpoint. */
+  readonly list: <Result>(
+    reads: readonly [RunRead, ...RunRead[]],
+    use: <At, Answer>(list: ListRead<At, Answer>) => Result,
+  ) => Result;
   /** Most reads of one request. */
   readonly most: number;
 }
-
-/** Most ids in one filter. */
-const MAX_IDS = 100;
 
 interface InProject {
   readonly owner: string;
   readonly project: string;
 }
 
+/** How a server filters a list by ids. */
+export interface IdRules {
+  readonly ids: NonNullable<Profile["filters"]["ids"]>;
+  readonly paging: Paging;
+  /** Keys that the items of the list lack. */
+  readonly omitted: readonly string[];
+}
+
 /** Records by the list's filter on ids, as long as the keys that are needed are in the items of the list. */
 export function byIds<R extends { readonly id: number }>(
   endpoint: Get<RunAddress, R>,
   list: Get<InProject, Page<R>>,
-  omittedInLists: readonly string[],
+  { ids: { parameter, value, separator, max }, paging, omitted: omittedInLists }: IdRules,
 ): Batch {
   const omitted = new Set<PropertyKey>(omittedInLists);
+  const { size, maxSize } = sizeOf(paging);
+  const most = Math.min(max, maxSize);
   return {
     endpoint,
     common: ({ at: { owner, project }, keys }) =>
       keys?.every((key) => !omitted.has(key)) ? `${owner}/${project}` : null,
-    ask: async (ask, reads) => {
-      const ids = reads.map(({ at }) => at.id);
-      const { results } = await ask(list, reads[0].at, {
-        query: `id:${ids.join("|")}`,
-        limit: `${MAX_IDS}`,
-      });
-      const found = new Map(results.map((record) => [`${record.id}`, record]));
-      return ({ at }) => found.get(at.id);
-    },
-    most: MAX_IDS,
+    list: (reads, use) =>
+      use({
+        endpoint: list,
+        at: reads[0].at,
+        query: {
+          [parameter]: value.replace("{ids}", () => reads.map(({ at }) => at.id).join(separator)),
+          ...(size && { [size]: `${most}` }),
+        },
+        find: ({ results }) => {
+          const found = new Map(results.map((record) => [`${record.id}`, record]));
+          return ({ at }) => found.get(at.id);
+        },
+      }),
+    most,
   };
 }
 
 /** The metrics of experiments that are known to be in one group, by the metrics of the group. */
-export function ofGroup(
+export function byGroup(
   endpoint: Get<RunAddress, Page<MetricRecord>>,
   list: Get<RunAddress, Page<MetricRecord>>,
+  paging: Paging,
 ): Batch {
+  const { size } = sizeOf(paging);
+  const isFirstPage = (query: Query = {}) => Object.keys(query).every((name) => name === size);
   return {
     endpoint,
-    common: ({ group, query }) => (group && !query?.["offset"] ? Object.values(group).join("/") : null),
-    ask: async (ask, [{ at, group }]) => {
-      const { results, next } = await ask(list, group ?? at, {});
-      // A list with a next page does not tell that an experiment has no more; a record of nobody could be anybody's.
-      const tellsAll = !next && results.every(({ experiment }) => experiment != null);
-      return tellsAll ? pagesOf(results) : () => undefined;
-    },
+    common: ({ group, query }) => (group && isFirstPage(query) ? Object.values(group).join("/") : null),
+    list: ([{ at, group }], use) =>
+      use({
+        endpoint: list,
+        at: group ?? at,
+        query: {},
+        find: ({ results, next, count }) => {
+          // A list with a next page does not tell that an experiment has no more; a record of nobody could be anybody's.
+          const isWhole = !next && (count ?? 0) <= results.length;
+          return isWhole && results.every(({ experiment }) => experiment != null)
+            ? pagesOf(results)
+            : () => undefined;
+        },
+      }),
     most: Number.POSITIVE_INFINITY,
   };
 }
 
-/** The first page of each experiment, as its own list would give it. */
+/** All records of each experiment, as one page. */
 function pagesOf(records: readonly MetricRecord[]): Find {
   const byExperiment = new Map<string, MetricRecord[]>();
   for (const record of records) {
@@ -89,9 +122,14 @@ function pagesOf(records: readonly MetricRecord[]): Find {
     own.push(record);
     byExperiment.set(`${record.experiment}`, own);
   }
-  return ({ at, query }): Page<MetricRecord> => {
-    const own = byExperiment.get(at.id) ?? [];
-    const limit = Number(query?.["limit"] ?? own.length);
-    return { count: own.length, next: null, previous: null, results: own.slice(0, limit) };
+  return ({ at }): Page<MetricRecord> => {
+    const results = byExperiment.get(at.id) ?? [];
+    return { count: results.length, next: null, results };
   };
+}
+
+/** The parameter that takes the length of a page, null where there is none, and the longest that can be asked for. */
+function sizeOf(paging: Paging): { readonly size: string | null; readonly maxSize: number } {
+  if (paging.by === "link") return { size: null, maxSize: Number.POSITIVE_INFINITY };
+  return { size: paging.size, maxSize: paging.maxSize ?? Number.POSITIVE_INFINITY };
 }

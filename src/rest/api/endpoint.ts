@@ -24,13 +24,15 @@ export interface Get<At, out Answer> extends Endpoint<At, Answer> {
 
 /** An endpoint that writes. `Body` is what it sends as JSON; `undefined` when the document shows no body. */
 export interface Command<At, out Answer, in Body = undefined> extends Endpoint<At, Answer> {
-  readonly method: "POST" | "PATCH" | "DELETE";
+  readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
   /** Login is the one endpoint that goes without the caller's token. */
   readonly anonymous: boolean;
   readonly encode: (body: Body) => string | null;
   /** The part of the body that no message may repeat. */
   readonly secretOf: (body: Body) => string | null;
 }
+
+export type AnyEndpoint = Get<never, unknown> | Command<never, unknown, never>;
 
 export function get<Path extends string, Answer>(
   path: Path,
@@ -72,11 +74,11 @@ export function override<Same extends { readonly path: string }>(endpoint: Same,
   return { ...endpoint, method, path, toPath: toPathOf(path) };
 }
 
-const SPELLING = /^(?:GET|POST|PATCH|DELETE) (?:(?:\w|\{\w+\})(?:[\w.-]|\{\w+\})*(?:\/|$))+$/;
+const SPELLING = /^(?:GET|POST|PUT|PATCH|DELETE) (?:(?:\w|\{\w+\})(?:[\w.-]|\{\w+\})*(?:\/|$))+$/;
 
 /** What is wrong with another spelling of an endpoint; null when it can be used. */
 export function overrideFault(
-  endpoint: { readonly method: string; readonly path: string },
+  endpoint: Pick<AnyEndpoint, "method" | "path">,
   spelling: string,
 ): string | null {
   if (!SPELLING.test(spelling)) {
@@ -86,11 +88,14 @@ export function overrideFault(
   if (spelling.startsWith("GET ") !== (endpoint.method === "GET")) {
     return endpoint.method === "GET"
       ? "expected GET, for it reads"
-      : "expected POST, PATCH or DELETE, for it writes";
+      : "expected POST, PUT, PATCH or DELETE, for it writes";
   }
   const parameters: readonly string[] = endpoint.path.match(PARAMETER) ?? [];
   const stranger = spelling.match(PARAMETER)?.find((parameter) => !parameters.includes(parameter));
-  return stranger ? `expected only the parameters ${parameters.join(" ")}, got ${stranger}` : null;
+  if (stranger) return `expected only the parameters ${parameters.join(" ")}`;
+  // The others may be left out; without the last one the path names something else.
+  const last = parameters.at(-1);
+  return last && !spelling.includes(last) ? `expected ${last} in the path` : null;
 }
 
 const PARAMETER = /\{(\w+)\}/g;

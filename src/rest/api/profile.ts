@@ -1,109 +1,251 @@
-import { type Batch, byIds, ofGroup } from "./batches.ts";
-import { type Command, type Get, override } from "./endpoint.ts";
-import { build, endpoints, experiment, group, job, optional } from "./endpoints.ts";
-import { GROUP_COUNTERS } from "./records.ts";
+import { z } from "zod";
+import { type AnyEndpoint, overrideFault } from "./endpoint.ts";
+import { endpoints, optional } from "./endpoints.ts";
+import { RUN_KEYS } from "./records.ts";
 
-export type AnyEndpoint = Get<never, unknown> | Command<never, unknown, never>;
+/*
+ * What a profile says of a server. The built-in profiles and the files that `UPSTREAM_PROFILE` names are of this shape;
+ * the descriptions are those of its JSON Schema.
+ */
 
-/** What a particular server does differently from the document. Adding a server is adding a profile, nothing else. */
-interface Profile {
-  /** Endpoints by their names in the table: spelled differently, or null when the server does not have them. */
-  readonly endpoints: Readonly<Record<string, string | null>>;
-  /** Endpoints that it has although the document does not show them. */
-  readonly optional: readonly (keyof typeof optional)[];
-  /** Whether lists take `limit` and `offset`. Without, page links are all there is. */
-  readonly paging: boolean;
-  /** Reads that can be answered many at a time. */
-  readonly batches: readonly Batch[];
-}
+/** An object with these keys and no other. */
+const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.strictObject(shape, {
+    error: ({ code }) =>
+      code === "unrecognized_keys" ? `expected only ${Object.keys(shape).join(", ")}` : "expected an object",
+  });
 
-const LISTS = ["projects", "experiments", "jobs", "builds", "groups"] as const;
+/** Text of this form. `expected` is what a fault says. */
+const textOf = (form: RegExp, expected: string) =>
+  z.string({ error: `expected ${expected}` }).regex(form, { error: `expected ${expected}` });
 
-/** True of all known servers, whatever their document says. */
-const KNOWN_SERVERS = {
-  "administration.revoke": "POST superusers/revoke/{username}/",
-  "job.resume": null,
-  "job.copy": null,
-};
+const parameter = textOf(/^[\w.[\]-]{1,100}$/, "the name of a query parameter");
+const envelopeKey = textOf(/^[\w-]+(?:\.[\w-]+)*$/, "a key of the response, such as results or meta.total");
+const query = z.record(parameter, z.string({ error: "expected text" }), {
+  error: "expected query parameters and their values",
+});
+const maxItems = z
+  .int({ error: "expected a whole number above 0" })
+  .positive({ error: "expected a whole number above 0" });
 
-/** Keys that the items of a list omit, by kind. What is not named is taken for there. */
-const OMITTED_IN_LISTS = {
-  experiments: ["config", "resources", "num_jobs", "is_clone", "has_tensorboard"],
-  jobs: ["config", "is_clone", "resources", "node_scheduled"],
-  builds: ["config", "resources", "node_scheduled", "num_jobs", "num_experiments", "dockerfile", "commit"],
-  groups: ["content", "hptuning", "current_iteration", "has_tensorboard", ...GROUP_COUNTERS],
-};
+/** Another spelling of an endpoint, or null. */
+const overrideOf = (endpoint: AnyEndpoint) =>
+  z
+    .string({ error: "expected a method and a path, or null" })
+    .superRefine((spelling, context) => {
+      const fault = overrideFault(endpoint, spelling);
+      if (fault) context.addIssue({ code: "custom", message: fault, input: spelling });
+    })
+    .nullable()
+    .optional()
+    .describe(`${endpoint.method} ${endpoint.path}`);
 
-const PROFILES = {
-  /** Only what the service's document shows. */
-  document: { endpoints: {}, optional: [], paging: false, batches: [] },
-  "polyaxon-0.2": { endpoints: KNOWN_SERVERS, optional: LISTS, paging: true, batches: [] },
-  "polyaxon-0.4": {
-    endpoints: {
-      ...KNOWN_SERVERS,
-      "experiment.outputs": "GET {owner}/{project}/experiments/{id}/outputs/download",
-      "job.outputs": "GET {owner}/{project}/jobs/{id}/outputs/download",
-    },
-    optional: [...LISTS, "groupMetrics", "experimentJobLogs"],
-    paging: true,
-    batches: [
-      byIds(experiment.read, optional.experiments, OMITTED_IN_LISTS.experiments),
-      byIds(job.read, optional.jobs, OMITTED_IN_LISTS.jobs),
-      byIds(build.read, optional.builds, OMITTED_IN_LISTS.builds),
-      byIds(group.read, optional.groups, OMITTED_IN_LISTS.groups),
-      ofGroup(experiment.metrics, optional.groupMetrics),
-    ],
-  },
-} as const satisfies Record<string, Profile>;
+type Override = ReturnType<typeof overrideOf>;
 
-export type ProfileName = keyof typeof PROFILES;
-export const PROFILE_NAMES = Object.keys(PROFILES) as [ProfileName, ...ProfileName[]];
+// The cast is true because the shape has the section's keys.
+const overridesOf = <Section extends object>(table: Section) =>
+  section(
+    Object.fromEntries(
+      Object.entries(table).map(([name, endpoint]) => [name, overrideOf(endpoint as AnyEndpoint)]),
+    ) as { readonly [Name in keyof Section]: Override },
+  ).optional();
 
-/** A server as the gateway addresses it: the document's table with a profile laid over it. */
-export interface Server {
-  /** The endpoint as this server spells it; null when it does not have it. */
-  readonly override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) => Endpoint | null;
-  /** Whether the endpoint is optional and this server does not have it. */
-  readonly lacks: (endpoint: AnyEndpoint) => boolean;
-  readonly hasLists: boolean;
-  readonly hasExperimentJobLogs: boolean;
-  readonly paging: boolean;
-  /** How this endpoint can be read many at a time; null when it cannot. */
-  readonly batchOf: (endpoint: AnyEndpoint) => Batch | null;
-}
+const Endpoints = section({
+  user: overridesOf(endpoints.user),
+  experiment: overridesOf(endpoints.experiment),
+  job: overridesOf(endpoints.job),
+  build: overridesOf(endpoints.build),
+  group: overridesOf(endpoints.group),
+  cluster: overridesOf(endpoints.cluster),
+  administration: overridesOf(endpoints.administration),
+  optional: overridesOf(optional),
+});
 
-/** The table's endpoints by name: `experiment.read`, `administration.revoke`. */
-export const ENDPOINTS_BY_NAME: ReadonlyMap<string, AnyEndpoint> = new Map(
-  Object.entries(endpoints).flatMap(([section, named]) =>
-    Object.entries(named).map(([name, endpoint]): [string, AnyEndpoint] => [
-      `${section}.${name}`,
-      endpoint as AnyEndpoint,
-    ]),
+const Authorization = section({
+  scheme: textOf(/^[A-Za-z][\w-]*$/, "one word such as token or Bearer").describe(
+    "The word before the token in the Authorization header.",
   ),
+});
+
+const Envelope = section({
+  items: envelopeKey
+    .nullable()
+    .describe("Key of the items; dots lead into objects; null where the response is the list itself."),
+  count: envelopeKey.nullable().describe("Key of the length of the whole list; null where it is not told."),
+  next: envelopeKey
+    .nullable()
+    .describe("Key of the link to the next page, or of its cursor; null where neither is told."),
+});
+
+const size = parameter
+  .nullable()
+  .default(null)
+  .describe("Takes how many items a page shall have; null where nothing does.");
+const maxSize = maxItems
+  .nullable()
+  .default(null)
+  .describe("Most items that a page can have; null: any number.");
+
+const Paging = z.discriminatedUnion(
+  "by",
+  [
+    section({
+      by: z.literal("link"),
+      parameters: z
+        .record(parameter, z.enum(["size", "offset", "page", "cursor"]))
+        .describe("The parameters that are taken of a link, and what each tells."),
+    }).describe("Each page has a link to the next one."),
+    section({
+      by: z.literal("offset"),
+      parameter: parameter.describe("Takes how many items to skip."),
+      size,
+      maxSize,
+    }).describe("Places are counted in items."),
+    section({
+      by: z.literal("page"),
+      parameter: parameter.describe("Takes the number of a page."),
+      first: z
+        .union([z.literal(0), z.literal(1)], { error: "expected 0 or 1" })
+        .default(1)
+        .describe("Number of the first page."),
+      size: parameter.describe("Takes how many items a page shall have."),
+      maxSize,
+    }).describe("Places are counted in pages."),
+    section({
+      by: z.literal("cursor"),
+      parameter: parameter.describe("Takes the cursor that the page before told."),
+      size,
+      maxSize,
+    }).describe("Each page tells a cursor of the next one."),
+  ],
+  {
+    error: ({ code }) =>
+      code === "invalid_union"
+        ? "expected link, offset, page or cursor"
+        : "expected an object with the key by",
+  },
 );
 
-/** Lays a profile over the table, and over both the endpoints that a setting names. */
-export function describeServer(
-  profileName: ProfileName,
-  overrides: Readonly<Record<string, string | null>> = {},
-): Server {
-  const profile: Profile = PROFILES[profileName];
-  const overridden = new Map<AnyEndpoint, AnyEndpoint | null>();
-  for (const [name, spelling] of Object.entries({ ...profile.endpoints, ...overrides })) {
-    const endpoint = ENDPOINTS_BY_NAME.get(name);
-    if (!endpoint) throw new TypeError(`no endpoint is called ${name}`);
-    overridden.set(endpoint, spelling === null ? null : override(endpoint, spelling));
-  }
-  const offered = new Set<AnyEndpoint>(profile.optional.map((each) => optional[each]));
-  const notDocumented = new Set<AnyEndpoint>(Object.values(optional));
+const order = query
+  .nullable()
+  .describe("The query parameters that ask for this order; null where the server has none such.");
+
+const Orders = section({ UPDATED_DESC: order, CREATED_DESC: order, CREATED_ASC: order });
+
+const Ids = section({
+  parameter: parameter.describe("Takes the filter."),
+  value: textOf(/\{ids\}/, "text with {ids} in it").describe("The filter: {ids} stands for the ids."),
+  separator: z.string({ error: "expected text" }).describe("Stands between two ids."),
+  max: maxItems.describe("Most ids of one filter."),
+});
+
+const Filters = section({
+  query: parameter
+    .nullable()
+    .describe("Takes a filter in the server's own language; null where nothing does."),
+  group: parameter
+    .nullable()
+    .describe("Takes the id of a group, whose experiments are listed; null where nothing does."),
+  ids: Ids.nullable().describe("How lists of runs are filtered by ids; null where they cannot be."),
+});
+
+/** The lists of runs, each by its endpoint's name. */
+export type RunList = keyof typeof RUN_KEYS;
+
+const OmittedInLists = section({
+  experiments: z.array(RUN_KEYS.experiments),
+  jobs: z.array(RUN_KEYS.jobs),
+  builds: z.array(RUN_KEYS.builds),
+  groups: z.array(RUN_KEYS.groups),
+} satisfies Record<RunList, z.ZodType>);
+
+const basePath = textOf(
+  /^(?:\/[\w~-][\w.~-]*)*\/?$/,
+  "a path such as /api/v1, without query and fragment",
+).describe("What comes before the path of every endpoint.");
+const apiVersion = textOf(/^\S{1,50}$/, "a version such as v1").describe(
+  "What `gateway.upstreamApiVersion` answers.",
+);
+
+/** All that is known of a server. */
+export interface Profile {
+  readonly basePath: string;
+  readonly apiVersion: string;
+  readonly authorization: z.output<typeof Authorization>;
+  /** Endpoints that it spells differently than the document, or has not (null), or has besides (`optional`). */
+  readonly endpoints: z.output<typeof Endpoints>;
+  readonly envelope: z.output<typeof Envelope>;
+  readonly paging: z.output<typeof Paging>;
+  readonly orders: z.output<typeof Orders>;
+  readonly filters: z.output<typeof Filters>;
+  /** Keys that items of lists lack. What is not named is taken for there. */
+  readonly omittedInLists: z.output<typeof OmittedInLists>;
+}
+export type Paging = Profile["paging"];
+export type Order = keyof Profile["orders"];
+
+export const PROFILE_NAMES = ["document", "polyaxon-0.2", "polyaxon-0.4"] as const;
+export type ProfileName = (typeof PROFILE_NAMES)[number];
+
+/** A profile as it is written: what differs from the one that it extends. */
+export const WrittenProfile = section({
+  $schema: z.string().optional().describe("The JSON Schema of this file, for editors."),
+  extends: z
+    .enum(PROFILE_NAMES)
+    .optional()
+    .describe("What is not said here is said there. Default: document."),
+  basePath: basePath.optional(),
+  apiVersion: apiVersion.optional(),
+  authorization: Authorization.partial().optional(),
+  endpoints: Endpoints.optional().describe(
+    "Endpoints that are spelled differently, as method and path, or that the server does not have: null.",
+  ),
+  envelope: Envelope.partial().optional().describe("The keys of a page of a list."),
+  paging: Paging.optional().describe("How the next page of a list is asked for."),
+  orders: Orders.partial().optional().describe("How lists of runs are ordered."),
+  filters: Filters.partial().optional().describe("How lists of runs are filtered."),
+  omittedInLists: OmittedInLists.partial()
+    .optional()
+    .describe("Keys of a run that items of lists lack. They are loaded when they are asked for."),
+});
+export type WrittenProfile = z.input<typeof WrittenProfile>;
+
+/** The profile that another one makes of this one. Sections are merged by their keys; `paging` is replaced. */
+export function extend(base: Profile, written: z.output<typeof WrittenProfile>): Profile {
   return {
-    // An overridden endpoint differs in method and path only: its answer, its parameters and its body stay.
-    override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) =>
-      overridden.has(endpoint) ? (overridden.get(endpoint) as Endpoint | null) : endpoint,
-    lacks: (endpoint) => notDocumented.has(endpoint) && !offered.has(endpoint),
-    hasLists: LISTS.every((each) => offered.has(optional[each])),
-    hasExperimentJobLogs: offered.has(optional.experimentJobLogs),
-    paging: profile.paging,
-    batchOf: (endpoint) => profile.batches.find((batch) => batch.endpoint === endpoint) ?? null,
+    basePath: written.basePath ?? base.basePath,
+    apiVersion: written.apiVersion ?? base.apiVersion,
+    authorization: merge(base.authorization, written.authorization),
+    endpoints: mergeEndpoints(base.endpoints, written.endpoints),
+    envelope: merge(base.envelope, written.envelope),
+    paging: written.paging ?? base.paging,
+    orders: merge(base.orders, written.orders),
+    filters: merge(base.filters, written.filters),
+    omittedInLists: merge(base.omittedInLists, written.omittedInLists),
   };
 }
+
+/** What is wrong with a whole profile, although each part of it can be; null: nothing. */
+export function contradictionIn({ paging, envelope }: Profile): string | null {
+  return (paging.by === "cursor" || paging.by === "link") && envelope.next === null
+    ? `envelope.next: expected a key of the response, since paging is by ${paging.by}, got null`
+    : null;
+}
+
+/** Written text holds no `undefined`, so each key that is there has a value. */
+const merge = <Section extends object>(
+  base: Section,
+  written: { readonly [Key in keyof Section]?: Section[Key] | undefined } | undefined,
+): Section => ({ ...base, ...written }) as Section;
+
+type EndpointOverrides = Profile["endpoints"];
+
+const mergeEndpoints = (base: EndpointOverrides, written: EndpointOverrides = {}): EndpointOverrides => ({
+  ...base,
+  ...Object.fromEntries(
+    Object.entries(written).map(([name, overrides]) => [
+      name,
+      merge(base[name as keyof EndpointOverrides] ?? {}, overrides),
+    ]),
+  ),
+});

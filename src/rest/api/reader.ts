@@ -6,13 +6,29 @@ import { UpstreamError } from "../../errors.ts";
  * `nothing` when the document marks the endpoint ∅: any body is accepted and dropped.
  */
 export type Reader<Answer> =
-  | {
-      readonly form: "json";
-      readonly read: (body: unknown) => Reading<Answer>;
-      /** The same of an answer that may be long, with a pause now and then. Absent where answers are short. */
-      readonly readInTurns?: (body: unknown, pause: () => Promise<void>) => Promise<Reading<Answer>>;
-    }
+  | JsonReader<Answer>
   | { readonly form: "text" | "bytes" | "nothing"; readonly read: () => Reading<Answer> };
+
+export interface JsonReader<Answer> {
+  readonly form: "json";
+  readonly read: (body: unknown) => Reading<Answer>;
+  /** The same of an answer that may be long, with a pause now and then. Absent where answers are short. */
+  readonly readInTurns?: (body: unknown, pause: () => Promise<void>) => Promise<Reading<Answer>>;
+  /** The same answer in the envelope of another server. Absent where the answer is no page of a list. */
+  readonly inEnvelope?: (envelope: Envelope) => Reader<Answer>;
+}
+
+/** Where a server writes what a page consists of. Dots lead into objects: `meta.total`. */
+export interface Envelope {
+  /** The items; null where the response is the list itself. */
+  readonly items: string | null;
+  /** The length of the whole list; null where it is not told. */
+  readonly count: string | null;
+  /** Where the next page is; null where it is not told. */
+  readonly next: string | null;
+  /** Whether `next` is a link, which is text. A cursor may be a number. */
+  readonly hasLinks: boolean;
+}
 
 export type AnswerOf<Each extends Reader<unknown>> =
   ReturnType<Each["read"]> extends Reading<infer Answer> ? Answer : never;
@@ -37,30 +53,32 @@ export const json = <Schema extends z.ZodType>(schema: Schema): Reader<z.output<
   read: (body) => readTolerantly(schema, body),
 });
 
+type LongJsonReader<Answer> = JsonReader<Answer> & Required<Pick<JsonReader<Answer>, "readInTurns">>;
+
 /**
  * Reads a JSON answer that holds a list of records under a key. The schema takes the list for a list of anything;
  * its records are read one by one, so that faults are counted while they are found: a schema of the whole would
  * collect millions of them first.
  */
-export const jsonWithRows = <
+export const jsonWithList = <
   Schema extends z.ZodObject,
   Key extends keyof z.output<Schema> & string,
-  Row extends z.ZodType,
+  Item extends z.ZodType,
 >(
   schema: Schema,
   key: Key,
-  row: Row,
-): Reader<WithRows<z.output<Schema>, Key, z.output<Row>>> => {
-  type Answer = WithRows<z.output<Schema>, Key, z.output<Row>>;
+  item: Item,
+): LongJsonReader<WithList<z.output<Schema>, Key, z.output<Item>>> => {
+  type Answer = WithList<z.output<Schema>, Key, z.output<Item>>;
 
   /** Yields now and then, and returns what was read. */
   function* steps(body: unknown): Generator<undefined, Reading<Answer>> {
     const { answer, faults } = readTolerantly(schema, body);
     const list: unknown = answer[key];
-    const rows = Array.isArray(list) ? yield* readEach(row, list, { place: key, faults }) : list;
-    if (rows === UNREADABLE && !takesNull(schema.shape[key])) throw outsideTheDocument(faults.at(-1) ?? key);
-    const read = key in answer ? { ...answer, [key]: rows === UNREADABLE ? null : rows } : answer;
-    // Under the key are the rows now, or what the schema takes instead of a list.
+    const items = Array.isArray(list) ? yield* readEach(item, list, { place: key, faults }) : list;
+    if (items === UNREADABLE && !takesNull(schema.shape[key])) throw outsideTheDocument(faults.at(-1) ?? key);
+    const read = key in answer ? { ...answer, [key]: items === UNREADABLE ? null : items } : answer;
+    // Under the key are the items now, or what the schema takes instead of a list.
     return { answer: read as Answer, faults };
   }
 
@@ -84,9 +102,9 @@ export const jsonWithRows = <
   };
 };
 
-/** A record whose list under a key is one of rows; null or absent only where the list may be that. */
-type WithRows<Whole, Key extends keyof Whole, Row> = Omit<Whole, Key> & {
-  readonly [Each in Key]: readonly Row[] | Extract<Whole[Each], null | undefined>;
+/** A record whose list under a key is one of items; null or absent only where the list may be that. */
+type WithList<Whole, Key extends keyof Whole, Item> = Omit<Whole, Key> & {
+  readonly [Each in Key]: readonly Item[] | Extract<Whole[Each], null | undefined>;
 };
 
 /**
@@ -149,22 +167,22 @@ function readFields(
   return record;
 }
 
-/** Rows that are read without a pause: about a millisecond. */
-const ROWS_AT_A_TIME = 50;
+/** Items that are read without a pause: about a millisecond. */
+const ITEMS_AT_A_TIME = 50;
 
 function* readEach(
-  row: z.ZodType,
+  item: z.ZodType,
   list: readonly unknown[],
   { place, faults }: Here,
 ): Generator<undefined, unknown[] | typeof UNREADABLE> {
-  const rows: unknown[] = [];
+  const items: unknown[] = [];
   for (const [index, value] of list.entries()) {
-    if (index > 0 && index % ROWS_AT_A_TIME === 0) yield;
-    const read = readPart(row, value, { place: below(place, index), faults });
+    if (index > 0 && index % ITEMS_AT_A_TIME === 0) yield;
+    const read = readPart(item, value, { place: below(place, index), faults });
     if (read === UNREADABLE) return UNREADABLE;
-    rows.push(read);
+    items.push(read);
   }
-  return rows;
+  return items;
 }
 
 /** The object that a schema is about: itself, or what it takes beside null and nothing. */

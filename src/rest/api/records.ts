@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { type AnswerOf, isObject, json, jsonWithRows } from "./reader.ts";
+import { pageOf } from "./page.ts";
+import { type AnswerOf, json, jsonWithList } from "./reader.ts";
 import { Config, configOf, Content, type RunConfig } from "./run-config.ts";
 import {
   byName,
@@ -8,6 +9,7 @@ import {
   integer,
   list,
   number,
+  records,
   text,
   texts,
   timestamp,
@@ -20,14 +22,6 @@ import {
  * Only `id` must be there: a key that did not arrive stays absent, a value of a wrong type reads as null,
  * an unknown key is dropped. So `key in record` tells what arrived.
  */
-
-/** Longest list of records that is looked at: what the bytes of an answer could hold at most, if they were real. */
-export const LONGEST_PAGE = 100_000;
-
-/** A list of records, which are read one by one. A list of a million things that are no records is one fault. */
-const rows = z.custom<readonly unknown[]>(
-  (value) => Array.isArray(value) && value.length <= LONGEST_PAGE && value.every(isObject),
-);
 
 /** What all four kinds of run carry, and (with fewer keys) the jobs of experiments. */
 const Tracked = {
@@ -226,21 +220,11 @@ const ClusterSchema = z.object({
     .nullish(),
   created_at: timestamp,
   updated_at: timestamp,
-  nodes: rows.nullish(),
+  nodes: records.nullish(),
 });
 
 const UserSchema = z.object({ username: text, email: text, is_superuser: flag });
 export type UserRecord = z.output<typeof UserSchema>;
-
-const pageOf = <Item extends z.ZodType>(item: Item) =>
-  jsonWithRows(z.object({ count: integer, next: text, previous: text, results: rows }), "results", item);
-/** The envelope of every list: one page, and where the next one is. */
-export interface Page<Item> {
-  readonly count?: number | null | undefined;
-  readonly next?: string | null | undefined;
-  readonly previous?: string | null | undefined;
-  readonly results: readonly Item[];
-}
 
 export const Experiment = json(ExperimentSchema);
 export const Metric = json(MetricSchema);
@@ -251,7 +235,7 @@ export const Job = json(JobSchema);
 export const Statuses = pageOf(StatusSchema);
 export const Build = json(BuildSchema);
 export const Group = json(GroupSchema);
-export const Cluster = jsonWithRows(ClusterSchema, "nodes", SummarySchema);
+export const Cluster = jsonWithList(ClusterSchema, "nodes", SummarySchema);
 export type ClusterRecord = AnswerOf<typeof Cluster>;
 export const Node = json(NodeSchema);
 export const User = json(UserSchema);
@@ -262,3 +246,11 @@ export const Jobs = pageOf(JobSchema);
 export const Builds = pageOf(BuildSchema);
 export const Groups = pageOf(GroupSchema);
 export const Token = json(z.object({ token: z.string().min(1) }));
+
+/** The keys of the runs that lists hold. */
+export const RUN_KEYS = {
+  experiments: ExperimentSchema.in.keyof(),
+  jobs: JobSchema.in.keyof(),
+  builds: BuildSchema.in.keyof(),
+  groups: GroupSchema.keyof(),
+};

@@ -1,7 +1,7 @@
 /** How a kind of run is named in dotted names. */
 export interface Spelling {
-  /** The word before the id; null for experiments and groups, which have none. */
-  readonly infix: "jobs" | "builds" | null;
+  /** The word before the id, such as `jobs`; null for experiments and groups, which have none. */
+  readonly infix: string | null;
   /** Whether a group's number may stand before the id, as in `ada.mnist.2.3` for experiment 3. */
   readonly inGroup: boolean;
 }

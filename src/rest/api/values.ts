@@ -17,6 +17,14 @@ export const object = z.custom<Record<string, unknown>>(isObject);
 /** A list whose items are of no documented shape. */
 export const list = z.custom<readonly unknown[]>(Array.isArray).nullish();
 
+/** Longest list of records that is looked at: what the bytes of an answer could hold at most, if they were real. */
+export const MAX_RECORDS = 100_000;
+
+/** A list of records, which are read one by one. A list of a million things that are no records is one fault. */
+export const records = z.custom<readonly unknown[]>(
+  (value) => Array.isArray(value) && value.length <= MAX_RECORDS && value.every(isObject),
+);
+
 /** A list of strings. Own code and not `z.array`, which finds a fault for each of a million wrong items. */
 export const texts = z
   .custom<readonly string[]>(Array.isArray)

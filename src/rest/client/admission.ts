@@ -1,6 +1,8 @@
 import { OVERLOADED, UpstreamError } from "../../errors.ts";
+import type { RequestScope } from "../../request-scope.ts";
+import { endedError } from "./failure.ts";
+import type { EndpointName } from "./request.ts";
 import { createRequestBudget } from "./request-budget.ts";
-import { endedError, type RequestScope } from "../../request-scope.ts";
 
 export interface AdmissionSettings {
   /** Upstream requests at a time, over all callers. */
@@ -19,90 +21,117 @@ export interface OperationBounds {
   readonly requests: number;
 }
 
-/** An upstream request that waits for its turn. */
-interface Ticket {
-  readonly admit: () => void;
-  /** How many places of the operation's answer wait for it now. */
-  readonly waiting: () => number;
-}
-
-/**
- * A lane lets at most `width` requests through at a time and serves what waits in it by turns. Lanes form a tree: all
- * callers, one party, one operation; a request goes ahead when every lane above it has room.
- */
-interface Lane {
-  readonly parent: Lane | null;
-  readonly width: number;
-  running: number;
-  /** Requests that wait here and in the lanes below. */
-  waiting: number;
-  /** Lanes that have something waiting and room for it, in the order of their turns; or tickets of one operation. */
-  readonly turns: Set<Ticket | Lane>;
+interface TurnRequest {
+  readonly endpoint: EndpointName;
+  /** How many places of the operation's result wait for it now: the more, the sooner it goes. */
+  readonly waiting?: (() => number) | undefined;
+  /** Whether it was admitted before: it counts no more then. */
+  readonly isRetry: boolean;
 }
 
 /** The turns of one operation's upstream requests. */
-export interface OperationLane {
+export interface Turns {
   /**
-   * A ticket for one upstream request, used again for its retries. It resolves when it is the request's turn; the
-   * function that is given must be called when the request is over. It rejects when the scope ends before, with
-   * `REQUEST_LIMIT_EXCEEDED` when the operation had its requests, and with `SERVICE_OVERLOADED` when too much waits.
+   * Resolves when it is the request's turn. Rejects when the scope ends before, with `REQUEST_LIMIT_EXCEEDED` when the
+   * operation had its requests, and with `SERVICE_OVERLOADED` when too much waits.
    */
-  readonly ticketFor: (row: AskedRow, waiting?: () => number) => () => Promise<() => void>;
+  readonly enter: (request: TurnRequest) => Promise<void>;
+  /** Called once for each request that was admitted, when it is over. */
+  readonly leave: () => void;
 }
 
-interface AskedRow {
-  readonly method: string;
-  readonly path: string;
+/** A request that waits for its turn. */
+interface Ticket {
+  readonly endpoint: EndpointName;
+  readonly isRetry: boolean;
+  readonly waiting: () => number;
+  readonly admit: (ticket: Ticket) => void;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
 }
 
-/** The next turn: of lanes the one in front, of an operation's tickets the one that most places wait for. */
-function nextTurn(turns: ReadonlySet<Ticket | Lane>): Ticket | Lane | null {
+/**
+ * A bulkhead lets at most `width` requests through at a time and serves what waits behind it by turns. Bulkheads form a
+ * tree: all callers, one party, one operation; a request goes ahead when every bulkhead above it has room.
+ */
+interface Bulkhead {
+  readonly parent: Bulkhead | null;
+  readonly width: number;
+  running: number;
+  /** Requests that wait behind it and those below. */
+  waiting: number;
+  /** Bulkheads that have something waiting and room for it, in the order of their turns; or tickets of one operation. */
+  readonly turns: Set<Ticket | Bulkhead>;
+}
+
+const createBulkhead = (parent: Bulkhead | null, width: number): Bulkhead => ({
+  parent,
+  width,
+  running: 0,
+  waiting: 0,
+  turns: new Set(),
+});
+
+const isReady = ({ running, width, turns }: Bulkhead) => running < width && turns.size > 0;
+
+const isTicket = (turn: Ticket | Bulkhead): turn is Ticket => "admit" in turn;
+
+/** The next turn: of bulkheads the one in front, of an operation's tickets the one that most places wait for. */
+function nextTurn(turns: ReadonlySet<Ticket | Bulkhead>): Ticket | Bulkhead | null {
   let best: Ticket | null = null;
   for (const turn of turns) {
-    if (!("admit" in turn)) return turn;
+    if (!isTicket(turn)) return turn;
     if (!best || turn.waiting() > best.waiting()) best = turn;
   }
   return best;
 }
 
-/** How a ticket leaves its lane before its turn. */
-interface Drop {
-  readonly row: AskedRow;
-  readonly isRetry: boolean;
-  readonly reject: (fault: Error) => void;
+/** Takes the next request from behind a bulkhead that is ready. */
+function takeNext(bulkhead: Bulkhead): Ticket {
+  const turn = nextTurn(bulkhead.turns);
+  if (!turn) throw new TypeError("a bulkhead without requests has no next one");
+  bulkhead.turns.delete(turn);
+  bulkhead.running++;
+  bulkhead.waiting--;
+  if (isTicket(turn)) return turn;
+  const ticket = takeNext(turn);
+  // To the end: the others have their turn before.
+  if (isReady(turn)) bulkhead.turns.add(turn);
+  return ticket;
 }
 
-const isReady = ({ running, width, turns }: Lane) => running < width && turns.size > 0;
+/** Changes the counts of a bulkhead and of those above it, and puts each among its parent's turns where it is ready. */
+function change(bulkhead: Bulkhead, { waiting = 0, running = 0 }): void {
+  for (let at: Bulkhead | null = bulkhead; at; at = at.parent) {
+    at.waiting += waiting;
+    at.running += running;
+  }
+  for (let at = bulkhead; at.parent; at = at.parent) {
+    if (isReady(at)) at.parent.turns.add(at);
+    else at.parent.turns.delete(at);
+  }
+}
+
+const ONE_PLACE = () => 1;
 
 /**
  * The one queue in front of the service. Own code: the queues of p-limit, p-queue and cockatiel serve in the order of
  * arrival, so that one caller with many requests starves the others, and keep the requests of callers who have left.
  */
 export function createAdmission({ connections, connectionsPerParty, queue }: AdmissionSettings) {
-  const root: Lane = { parent: null, width: connections, running: 0, waiting: 0, turns: new Set() };
-  const parties = new Map<string, Lane & { operations: number }>();
+  const root = createBulkhead(null, connections);
+  const parties = new Map<string, { readonly bulkhead: Bulkhead; operations: number }>();
   let shed = 0;
 
-  /** Takes the next request out of a lane that is ready. */
-  const next = (lane: Lane): Ticket => {
-    const first = nextTurn(lane.turns);
-    if (!first) throw new TypeError("a lane without requests has no next one");
-    lane.turns.delete(first);
-    lane.running++;
-    lane.waiting--;
-    if ("admit" in first) return first;
-    const ticket = next(first);
-    // To the end: the others have their turn before.
-    if (isReady(first)) lane.turns.add(first);
-    return ticket;
-  };
-
   const serve = (): void => {
-    while (isReady(root)) next(root).admit();
+    while (isReady(root)) {
+      const ticket = takeNext(root);
+      ticket.admit(ticket);
+    }
   };
 
   let isServing = false;
-  /** Serves at the end of this tick: what is asked together is known then, and what most wait for goes first. */
+  /** Serves at the end of this tick: what is requested together is known then, and what most wait for goes first. */
   const serveSoon = (): void => {
     if (isServing) return;
     isServing = true;
@@ -112,115 +141,78 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
     });
   };
 
-  /** Puts a lane, and those above it, among the turns of their parents where they are ready, and out where they are not. */
-  const place = (lane: Lane): void => {
-    for (let at = lane; at.parent; at = at.parent) {
-      const { turns } = at.parent;
-      if (isReady(at)) turns.add(at);
-      else turns.delete(at);
-    }
+  const partyOf = (name: string) => {
+    const party = parties.get(name) ?? { bulkhead: createBulkhead(root, connectionsPerParty), operations: 0 };
+    parties.set(name, party);
+    return party;
   };
 
-  const add = (lane: Lane, change: { readonly waiting?: number; readonly running?: number }): void => {
-    for (let at: Lane | null = lane; at; at = at.parent) {
-      at.waiting += change.waiting ?? 0;
-      at.running += change.running ?? 0;
-    }
-    place(lane);
-  };
-
-  const laneOf = (party: string) => {
-    const lane = parties.get(party) ?? {
-      parent: root,
-      width: connectionsPerParty,
-      running: 0,
-      waiting: 0,
-      turns: new Set(),
-      operations: 0,
-    };
-    parties.set(party, lane);
-    return lane;
-  };
+  const hasItsShare = (party: string): boolean =>
+    root.waiting >= queue && (parties.get(party)?.bulkhead.waiting ?? 0) >= queue / Math.max(1, parties.size);
 
   /** Whether a new operation is refused: too much waits already, and its party has its share of that. */
   const refuses = (party: string): boolean => {
-    const hasItsShare = () =>
-      root.waiting >= queue && (parties.get(party)?.waiting ?? 0) >= queue / Math.max(1, parties.size);
-    if (!hasItsShare()) return false;
+    if (!hasItsShare(party)) return false;
     // Some may wait only for the end of this tick.
     serve();
-    if (!hasItsShare()) return false;
+    if (!hasItsShare(party)) return false;
     shed++;
     return true;
   };
 
-  /** Opens the lane of an operation, which closes with its scope. */
-  const open = (scope: RequestScope, { width, requests }: OperationBounds): OperationLane => {
-    const partyLane = laneOf(scope.party);
-    partyLane.operations++;
+  /** Opens the turns of an operation, which close with its scope. */
+  const open = (scope: RequestScope, { width, requests }: OperationBounds): Turns => {
+    const party = partyOf(scope.party);
+    party.operations++;
     const budget = createRequestBudget(requests);
-    /** What waits. */
-    const tickets = new Map<Ticket, Drop>();
-    const lane: Lane = { parent: partyLane, width, running: 0, waiting: 0, turns: new Set() };
+    const bulkhead = createBulkhead(party.bulkhead, width);
     let hasBegun = false;
-    scope.onEnd(() => {
-      lane.turns.clear();
-      add(lane, { waiting: -lane.waiting });
-      for (const { row, reject } of tickets.values()) reject(endedError(row, scope, false));
-      tickets.clear();
-      if (--partyLane.operations === 0) parties.delete(scope.party);
-    });
 
-    /** What has begun is carried on. */
-    const isRefused = () => !hasBegun && refuses(scope.party);
-
-    const refuseNewRequests = (): void => {
-      for (const [ticket, { isRetry, reject }] of tickets) {
-        if (isRetry) continue;
-        tickets.delete(ticket);
-        lane.turns.delete(ticket);
-        add(lane, { waiting: -1 });
-        reject(budget.refuse());
-      }
+    /** Rejects the tickets that wait. */
+    const drop = (isDropped: (ticket: Ticket) => boolean, errorOf: (ticket: Ticket) => Error): void => {
+      const dropped = [...bulkhead.turns].filter(isTicket).filter(isDropped);
+      for (const ticket of dropped) bulkhead.turns.delete(ticket);
+      change(bulkhead, { waiting: -dropped.length });
+      for (const ticket of dropped) ticket.reject(errorOf(ticket));
     };
 
-    const enter = (row: AskedRow, waiting: () => number, isRetry: boolean): Promise<() => void> =>
-      new Promise((resolve, reject) => {
-        if (scope.ended()) return reject(endedError(row, scope, false));
-        if (!isRetry && budget.isSpent()) return reject(budget.refuse());
-        if (isRefused()) {
-          return reject(new UpstreamError("SERVICE_OVERLOADED", OVERLOADED));
-        }
-        hasBegun = true;
-        const ticket: Ticket = {
-          waiting,
-          admit: () => {
-            tickets.delete(ticket);
-            if (!isRetry) budget.spend();
-            let isOver = false;
-            resolve(() => {
-              if (isOver) return;
-              isOver = true;
-              add(lane, { running: -1 });
-              serve();
-            });
-            if (budget.isSpent()) refuseNewRequests();
-          },
-        };
-        tickets.set(ticket, { row, isRetry, reject });
-        lane.turns.add(ticket);
-        add(lane, { waiting: 1 });
-        serveSoon();
-      });
+    scope.onEnd(() => {
+      drop(
+        () => true,
+        ({ endpoint }) => endedError(endpoint, scope, false),
+      );
+      if (--party.operations === 0) parties.delete(scope.party);
+    });
+
+    const admit = ({ isRetry, resolve }: Ticket): void => {
+      if (!isRetry) budget.spend();
+      resolve();
+      if (budget.isSpent()) drop((ticket) => !ticket.isRetry, budget.refuse);
+    };
+
+    /** Why a request cannot even wait; null when it can. */
+    const refusalOf = ({ endpoint, isRetry }: TurnRequest): Error | null => {
+      if (scope.ended()) return endedError(endpoint, scope, false);
+      if (!isRetry && budget.isSpent()) return budget.refuse();
+      // An operation that has begun is carried on.
+      if (!hasBegun && refuses(scope.party)) return new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
+      return null;
+    };
 
     return {
-      ticketFor: (row, waiting = () => 1) => {
-        let isRetry = false;
-        return () => {
-          const turn = enter(row, waiting, isRetry);
-          isRetry = true;
-          return turn;
-        };
+      enter: (request) =>
+        new Promise((resolve, reject) => {
+          const refusal = refusalOf(request);
+          if (refusal) return reject(refusal);
+          hasBegun = true;
+          const { endpoint, isRetry, waiting = ONE_PLACE } = request;
+          bulkhead.turns.add({ endpoint, isRetry, waiting, admit, resolve, reject });
+          change(bulkhead, { waiting: 1 });
+          serveSoon();
+        }),
+      leave: () => {
+        change(bulkhead, { running: -1 });
+        serve();
       },
     };
   };

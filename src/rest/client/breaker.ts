@@ -1,53 +1,48 @@
-/** How many seconds are looked at, how many exchanges they must hold, and which share of them must have failed. */
-export interface BreakerSettings {
-  readonly seconds: number;
-  readonly least: number;
-  readonly share: number;
-  /** How long nobody is let through, before one exchange may try. */
-  readonly pauseMs: number;
-  /** What an error says of the service: that it is out, that it is there, or nothing. */
-  readonly judge: (fault: unknown) => "down" | "up" | "unknown";
-}
+import { type ServiceState, UpstreamError } from "../../errors.ts";
+
+/** Opens when at least half of at least 20 requests within 10 seconds failed, and lets one through after 5. */
+const WINDOW_SECONDS = 10;
+const MIN_REQUESTS = 20;
+const FAILED_SHARE = 0.5;
+const PAUSE_MS = 5_000;
+
+/** Parties that one second remembers. */
+const MAX_PARTIES = 100;
 
 export interface Breaker {
-  /** Runs an exchange, or throws `CircuitOpen`. */
-  readonly run: <Answer>(party: string, exchange: () => Promise<Answer>) => Promise<Answer>;
-  /** Half-open while one exchange tries. */
+  /** Lets a request through and gives the generation that it belongs to. Throws `UpstreamError` while the circuit is open. */
+  readonly enter: () => number;
+  /** Tells what the outcome of a request showed of the service. */
+  readonly leave: (generation: number, party: string, shown: ServiceState) => void;
+  /** Half-open while one request tries. */
   readonly circuit: () => "closed" | "half-open" | "open";
 }
-
-/** The service is known to be out: nothing was sent. */
-export class CircuitOpen extends Error {}
 
 interface Second {
   /** Which second since 1970. */
   readonly at: number;
   failures: number;
   total: number;
-  /** The parties whose exchanges failed, and those whose were answered: some of them, for there can be many. */
+  /** The parties whose requests failed, and those whose were answered: some of them, for there can be many. */
   readonly failed: Set<string>;
   readonly answered: Set<string>;
 }
 
-/** Parties that one second remembers. */
-const MAX_PARTIES = 100;
-
 /**
- * Opens when of the exchanges of the last seconds a share or more failed, and closes when one that tries is answered.
- * Own code: cockatiel's breaker takes a caller that leaves for an answer, and lets all others wait for the one that
- * tries; its sampling keeps windows of any age while nothing happens.
+ * A circuit breaker around the service. Own code: cockatiel's takes a caller that leaves for an answer, and lets all
+ * others wait for the request that tries; its sampling keeps windows of any age while nothing happens.
  */
-export function createBreaker({ seconds, least, share, pauseMs, judge }: BreakerSettings): Breaker {
+export function createBreaker(): Breaker {
   let recent: Second[] = [];
   let openedAt: number | null = null;
   let isTrying = false;
   /** Changes whenever the circuit opens or closes: what was sent before says nothing of what is now. */
-  let era = 0;
+  let generation = 0;
 
-  const turn = (at: number | null): void => {
+  const open = (at: number | null): void => {
     openedAt = at;
     recent = [];
-    era++;
+    generation++;
   };
 
   /** What fails for one party alone, while others are answered, says something of what that one asks for. */
@@ -57,54 +52,50 @@ export function createBreaker({ seconds, least, share, pauseMs, judge }: Breaker
     return failed.size === 1 && recent.some(({ answered }) => [...answered].some((party) => party !== only));
   };
 
-  const note = (party: string, failures: 0 | 1): void => {
+  const currentSecond = (): Second => {
     const at = Math.floor(Date.now() / 1000);
-    recent = recent.filter((second) => second.at > at - seconds);
-    const known = recent.at(-1);
-    const now =
-      known?.at === at
-        ? known
-        : { at, failures: 0, total: 0, failed: new Set<string>(), answered: new Set<string>() };
-    if (now !== known) recent.push(now);
-    now.failures += failures;
-    now.total++;
-    const parties = failures === 1 ? now.failed : now.answered;
+    const last = recent.at(-1);
+    if (last?.at === at) return last;
+    const second: Second = { at, failures: 0, total: 0, failed: new Set(), answered: new Set() };
+    recent = [...recent.filter((each) => each.at > at - WINDOW_SECONDS), second];
+    return second;
+  };
+
+  const count = (party: string, hasFailed: boolean): void => {
+    const second = currentSecond();
+    second.total++;
+    const parties = hasFailed ? second.failed : second.answered;
     if (parties.size < MAX_PARTIES) parties.add(party);
-    if (failures === 0) return;
-    const total = recent.reduce((sum, second) => sum + second.total, 0);
-    const failed = recent.reduce((sum, second) => sum + second.failures, 0);
-    if (total >= least && failed >= total * share && !isOneParty()) turn(Date.now());
-  };
-
-  const learn = (party: string, verdict: ReturnType<BreakerSettings["judge"]>, begun: number): void => {
-    if (verdict === "unknown" || begun !== era) return;
-    if (openedAt === null) note(party, verdict === "down" ? 1 : 0);
-    else turn(verdict === "down" ? Date.now() : null);
-  };
-
-  const observed = async <Answer>(party: string, exchange: () => Promise<Answer>): Promise<Answer> => {
-    const begun = era;
-    try {
-      const answer = await exchange();
-      learn(party, "up", begun);
-      return answer;
-    } catch (fault) {
-      learn(party, judge(fault), begun);
-      throw fault;
-    }
+    if (!hasFailed) return;
+    second.failures++;
+    const total = recent.reduce((sum, each) => sum + each.total, 0);
+    const failures = recent.reduce((sum, each) => sum + each.failures, 0);
+    if (total >= MIN_REQUESTS && failures >= total * FAILED_SHARE && !isOneParty()) open(Date.now());
   };
 
   return {
-    run: async (party, exchange) => {
-      if (openedAt === null) return observed(party, exchange);
-      if (isTrying || Date.now() - openedAt < pauseMs) throw new CircuitOpen();
-      isTrying = true;
-      try {
-        return await observed(party, exchange);
-      } finally {
-        isTrying = false;
+    enter: () => {
+      if (openedAt !== null) {
+        if (isTrying || Date.now() - openedAt < PAUSE_MS) throw circuitOpen();
+        isTrying = true;
       }
+      return generation;
+    },
+    leave: (begun, party, shown) => {
+      if (begun !== generation) return;
+      // While the circuit is open, only the one that tries is of this generation.
+      isTrying = false;
+      if (shown === "unknown") return;
+      if (openedAt === null) count(party, shown === "down");
+      else open(shown === "down" ? Date.now() : null);
     },
     circuit: () => (openedAt === null ? "closed" : isTrying ? "half-open" : "open"),
   };
 }
+
+const circuitOpen = () =>
+  new UpstreamError(
+    "UPSTREAM_UNAVAILABLE",
+    "The service failed again and again and is not asked for a moment.",
+    { retryAfterSeconds: PAUSE_MS / 1000 },
+  );

@@ -1,74 +1,84 @@
-import { type AdmissionSettings, createAdmission, type OperationBounds } from "./admission.ts";
-import { readAnswer } from "./response.ts";
-import { NotUnderstood, readWhole } from "./body.ts";
-import type { Command, Get } from "../api/endpoint.ts";
-import { Cancelled, UpstreamError } from "../../errors.ts";
-import { failureOf } from "./failure.ts";
+import { Cancelled, serviceShownBy, UpstreamError } from "../../errors.ts";
+import { pause, type RequestScope } from "../../request-scope.ts";
+import { type AdmissionSettings, createAdmission, type OperationBounds, type Turns } from "./admission.ts";
+import { createBreaker } from "./breaker.ts";
+import { endedError, isSent, mapFailure } from "./failure.ts";
 import { createHeldBytes, type Held } from "./held.ts";
-import { refusal } from "./error-mapping.ts";
-import { createResilience } from "./resilience.ts";
-import { endedError, type RequestScope } from "../../request-scope.ts";
+import { toWireRequest, type UpstreamRequest } from "./request.ts";
+import { checkStream, readResponse } from "./response.ts";
+import { createRetries, isThrottled } from "./retry.ts";
 import { openStream } from "./stream.ts";
 import {
   createTransport,
-  MAX_ERROR_BYTES,
   type ResponseHead,
   type StreamedResponse,
-  TransportError,
   type TransportSettings,
   type WireRequest,
 } from "./transport.ts";
 
-/** What came of one upstream request, told by its template. */
+/** What came of one upstream request. `route` is the template, never the filled path. */
 export interface UpstreamReport {
   readonly requestId: string;
   readonly method: string;
   readonly route: string;
+  /** HTTP status, or a code where there was no response that could be used. */
   readonly outcome: string;
   readonly ms: number;
 }
 
+export interface UpstreamSpan {
+  /** The trace context to send; null when no span is made. */
+  readonly traceparent: string | null;
+  readonly run: <Answer>(act: () => Answer) => Answer;
+  /** Ends it with the status that came, if any, and the code of the failure; null when there was none. */
+  readonly end: (status: number | null, error: string | null) => void;
+}
+
 export interface ClientSettings extends TransportSettings, AdmissionSettings {
-  /** How many bytes of answers the scopes of one party may hold, after decompression. */
+  /** What comes before the path of every endpoint. */
+  readonly basePath: string;
+  /** The word before the token in the `Authorization` header. */
+  readonly authorizationScheme: string;
+  /** Headers of every request, in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What no message may repeat, whoever asks. */
+  readonly secrets: readonly string[];
+  /** How many bytes of responses the scopes of one party may hold, after decompression. */
   readonly maxHeldBytes: number;
   /** How many times a failed GET is tried again. */
   readonly retries: number;
   /** Told of values that read as null because their type was wrong. */
   readonly onFault: (route: string, place: string) => void;
-  /** Told of the cause behind a failed request: of a refused certificate, a reset connection, a slip of our own. */
+  /** Told of the cause behind a failed request: a refused certificate, a reset connection, a bug of the gateway. */
   readonly onFailure: (cause: unknown) => void;
   readonly onRequest: (report: UpstreamReport) => void;
-  /** Resolves when it is the turn of a party to have an answer read: reading holds the process. */
+  /** Resolves when it is the turn of a party to have a response read: reading holds the process. */
   readonly takeTurn: (party: string) => Promise<void>;
-  /** Runs an upstream request as a span of the caller's trace. */
-  readonly trace: <Answer>(name: string, run: () => Promise<Answer>) => Promise<Answer>;
+  /** Opens the span of one upstream request, by its method and route template. */
+  readonly openSpan: (method: string, route: string) => UpstreamSpan;
 }
 
-type Row<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
+/** Reads a part of a stream and tells how many bytes of it are kept. */
+type ReadPart<Part> = (response: StreamedResponse, hold: (bytes: number) => void) => Promise<Part>;
 
-/** One upstream request: a row, its filled path with the query, and what goes with it. */
-export interface UpstreamRequest<Answer> {
-  readonly row: Row<never, Answer>;
-  readonly path: string;
-  readonly body?: string | null;
-  /** What no message may repeat, beside the caller's token. */
-  readonly secret?: string | null;
-  /** The token to send, where it is not the caller's; null for none. */
-  readonly token?: string | null;
-  /** How many places of an operation's answer wait for this one now. */
-  readonly waiting?: (() => number) | undefined;
-  /** `Range` and `If-Range` of a download. */
-  readonly range?: Readonly<Record<string, string>> | null;
-}
-
-export type ReadPart<Part> = (response: StreamedResponse, onHeld: (bytes: number) => void) => Promise<Part>;
-
-/** The upstream requests of one scope. They wait for their turns together. */
+/** The upstream requests of one scope, which wait for their turns together. */
 export interface Upstream {
-  /** Reads a whole answer. A GET is tried again when the service was out of reach; a command never is. */
+  /** Reads a whole response. A GET is tried again when the service was out of reach; a command never is. */
   readonly json: <Answer>(request: UpstreamRequest<Answer>) => Promise<Answer>;
-  /** Reads a part of a log, which tells how many bytes it holds; the rest is not fetched. */
+  /** Reads a part of a log; the rest is not fetched. */
   readonly readPart: <Part>(request: UpstreamRequest<unknown>, read: ReadPart<Part>) => Promise<Part>;
+}
+
+/** How one kind of request is sent, and how its response is read. */
+interface Exchange<Response extends ResponseHead, Part> {
+  readonly send: (wire: WireRequest, scope: RequestScope) => Promise<Response>;
+  readonly read: (response: Response) => Promise<Part>;
+}
+
+interface Operation {
+  readonly scope: RequestScope;
+  readonly turns: Turns;
+  readonly held: Held;
 }
 
 /** How busy the gateway is with the service, and how the service is. */
@@ -79,191 +89,147 @@ export type Client = ReturnType<typeof createClient>;
 export function createClient(settings: ClientSettings) {
   const transport = createTransport(settings);
   const admission = createAdmission(settings);
-  const resilience = createResilience(settings);
+  const breaker = createBreaker();
+  const retries = createRetries(settings.retries);
   const heldOf = createHeldBytes(settings.maxHeldBytes);
-  const root = `${settings.upstreamUrl.pathname.replace(/\/+$/, "")}/api/v1/`;
+  const segments = [settings.upstreamUrl.pathname, settings.basePath].flatMap((path) => path.split("/"));
+  const fixed = {
+    basePath: ["", ...segments.filter((segment) => segment !== ""), ""].join("/"),
+    authorizationScheme: settings.authorizationScheme,
+    headers: settings.headers,
+  };
 
-  const wireRequest = (
-    { row, path, body = null, token, range }: UpstreamRequest<unknown>,
+  /** Sends a request once and reads its response, unless the circuit is open. A failure becomes the error for callers. */
+  const exchange = async <Response extends ResponseHead, Part>(
+    request: UpstreamRequest<unknown>,
     scope: RequestScope,
-  ): WireRequest => ({
-    method: row.method,
-    path: root + path,
-    headers: {
-      ...headersOf(scope, {
-        token: token === undefined ? scope.token : token,
-        body,
-        form: row.answer.form,
-      }),
-      // A part of something compressed cannot be decompressed.
-      ...(range && { ...range, "accept-encoding": "identity" }),
-    },
-    body,
-    wantsBody: row.answer.form === "json",
-  });
-
-  /** Runs one try: as a span, reported, its failures as the errors that callers see. */
-  const observed = async <Part>(
-    { row }: UpstreamRequest<unknown>,
-    scope: RequestScope,
-    run: () => Promise<Part>,
-    outcomeOfPart: (part: Part) => string = () => "2xx",
+    { send, read }: Exchange<Response, Part>,
   ): Promise<Part> => {
+    const { endpoint } = request;
+    const generation = breaker.enter();
+    retries.count();
     const began = performance.now();
-    const report = (outcome: string) =>
+    const span = settings.openSpan(endpoint.method, endpoint.path);
+    const traceparent = span.traceparent ?? scope.traceparent;
+    let status: number | null = null;
+    let error: Error | null = null;
+    try {
+      const wire = toWireRequest(request, scope, { ...fixed, traceparent });
+      const response = await span.run(() => send(wire, scope));
+      status = response.status;
+      return await read(response);
+    } catch (thrown) {
+      error = errorFor(request, scope, thrown);
+      throw error;
+    } finally {
+      breaker.leave(generation, scope.party, error ? serviceShownBy(error) : "up");
+      span.end(status, error && codeOf(error));
       settings.onRequest({
         requestId: scope.requestId,
-        method: row.method,
-        route: row.path,
-        outcome,
+        method: endpoint.method,
+        route: endpoint.path,
+        outcome: outcomeOf(status, error),
         ms: performance.now() - began,
       });
-    try {
-      const part = await settings.trace(`${row.method} ${row.path}`, run);
-      report(outcomeOfPart(part));
-      return part;
-    } catch (thrown) {
-      const failure = scope.ended() ? endedError(row, scope, wasSent(thrown)) : failureOf(row, thrown);
-      if (!scope.ended() && failure !== thrown) settings.onFailure(failure.cause ?? failure);
-      report(outcomeOf(failure));
-      throw failure;
     }
   };
 
-  const askOnce = <Answer>(
-    request: UpstreamRequest<Answer>,
-    scope: RequestScope,
-    held: Held,
-  ): Promise<Answer> =>
-    observed(request, scope, async () => {
-      const response = await transport.whole(wireRequest(request, scope), scope, held.add);
-      await settings.takeTurn(scope.party);
-      if (response.status >= 300) throw refuse(request, scope, response, response.body.toString("utf8"));
-      return readAnswer(request, response, {
-        onFault: settings.onFault,
-        onHeld: held.add,
-        pause: () => settings.takeTurn(scope.party),
-      });
-    });
+  const errorFor = ({ endpoint }: UpstreamRequest<unknown>, scope: RequestScope, thrown: unknown): Error => {
+    if (scope.ended()) return endedError(endpoint, scope, isSent(thrown));
+    const error = mapFailure(endpoint, thrown);
+    if (error !== thrown) settings.onFailure(error.cause ?? error);
+    return error;
+  };
 
-  const openOnce = (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> =>
-    observed(
-      request,
-      scope,
-      async () => {
-        const response = await openStream(settings, wireRequest(request, scope), scope);
-        const { status, stream } = response;
-        if (status < 300 || (status === 416 && request.range)) {
-          const fault = faultOf(request, response);
-          if (fault) stream.destroy();
-          if (fault) throw fault;
-          return response;
-        }
-        const text = await readWhole(stream, MAX_ERROR_BYTES).catch(() => "");
-        throw refuse(request, scope, response, text.toString());
-      },
-      ({ status }) => (status < 300 ? "2xx" : `${status}`),
-    );
+  /** Exchanges a request of an operation when it is its turn. A GET is tried again where that can help. */
+  const run = async <Response extends ResponseHead, Part>(
+    request: UpstreamRequest<unknown>,
+    { scope, turns, held }: Operation,
+    way: Exchange<Response, Part>,
+  ): Promise<Part> => {
+    const { endpoint, waiting } = request;
+    let throttled = 0;
+    for (let attempts = 1; ; attempts++) {
+      await turns.enter({ endpoint, waiting, isRetry: attempts > 1 });
+      let failure: unknown;
+      try {
+        held.check();
+        return await exchange(request, scope, way);
+      } catch (error) {
+        failure = error;
+      } finally {
+        turns.leave();
+      }
+      if (isThrottled(failure)) throttled++;
+      const isRead = endpoint.method === "GET";
+      const pauseMs = isRead ? retries.pauseAfter(failure, { attempts, throttled }, scope) : null;
+      if (pauseMs === null) throw failure;
+      await pause(pauseMs, scope);
+    }
+  };
+
+  const secretsFor = ({ token }: RequestScope) => [token, ...settings.secrets];
+
+  const sendForStream = (wire: WireRequest, scope: RequestScope) => openStream(settings, wire, scope);
 
   return {
     /** The upstream requests of a scope, within its bounds. */
     open: (scope: RequestScope, bounds: OperationBounds): Upstream => {
-      const lane = admission.open(scope, bounds);
-      const held = heldOf(scope);
-      /** Sends a request when it is its turn. The function that is given may be called again: a retry is no new request. */
-      const inTurn = <Part>({ row, waiting }: UpstreamRequest<unknown>, send: () => Promise<Part>) => {
-        const ticket = lane.ticketFor(row, waiting);
-        return async (): Promise<Part> => {
-          const leave = await ticket();
-          try {
-            held.check();
-            return await resilience.attempt(scope.party, send);
-          } finally {
-            leave();
-          }
-        };
-      };
+      const operation: Operation = { scope, turns: admission.open(scope, bounds), held: heldOf(scope) };
+      const { held } = operation;
+      const send = (wire: WireRequest) => transport.whole(wire, scope, held.add);
+      const takeTurn = () => settings.takeTurn(scope.party);
+      const secrets = secretsFor(scope);
+      const reading = { onFault: settings.onFault, hold: held.add, takeTurn, secrets };
       return {
-        json: (request) => {
-          const send = inTurn(request, () => askOnce(request, scope, held));
-          return request.row.method === "GET" ? resilience.withRetry(scope, send) : send();
-        },
+        json: (request) =>
+          run(request, operation, {
+            send,
+            read: async (response) => {
+              await takeTurn();
+              return readResponse(request, response, reading);
+            },
+          }),
         readPart: (request, read) =>
-          resilience.withRetry(
-            scope,
-            inTurn(request, async () => {
-              const response = await openOnce(request, scope);
+          run(request, operation, {
+            send: sendForStream,
+            read: async (response) => {
+              await checkStream(request, response, secrets);
               try {
                 return await read(response, held.add);
-              } catch (thrown) {
-                throw scope.ended() ? endedError(request.row, scope, true) : failureOf(request.row, thrown);
               } finally {
                 response.stream.destroy();
               }
-            }),
-          ),
+            },
+          }),
       };
     },
 
     /** Opens a download. It does not wait among the others: its reader takes as long as it likes. */
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> =>
-      resilience.attempt(scope.party, () => openOnce(request, scope)),
+      exchange(request, scope, {
+        send: sendForStream,
+        read: (response) => checkStream(request, response, secretsFor(scope)),
+      }),
 
     /** Whether a new operation of a party would find no room in the queue: it need not begin. */
     refuses: admission.refuses,
 
-    pressure: () => ({ ...admission.pressure(), circuit: resilience.circuit() }),
+    pressure: () => ({ ...admission.pressure(), circuit: breaker.circuit() }),
     reach: () => transport.reach(),
     close: () => transport.close(),
   };
 }
 
-/** Why a response that is no error cannot be passed on; null when it can. */
-function faultOf({ row, range }: UpstreamRequest<unknown>, response: StreamedResponse): Error | null {
-  const { status, bodyHeaders, isHandedOver } = response;
-  if (isHandedOver) {
-    return new UpstreamError(
-      "UPSTREAM_BAD_RESPONSE",
-      "The service's application left the file to the web server in front of it. UPSTREAM_URL must name that web server, not the application.",
-      { upstream: { method: row.method, route: row.path, status } },
-    );
-  }
-  const isPart = status === 206;
-  return isPart && !(range && bodyHeaders["content-range"]) ? new NotUnderstood() : null;
+/** The code of a failure; null when the caller left, which is none. */
+function codeOf(error: Error): string | null {
+  if (error instanceof UpstreamError) return error.code;
+  return error instanceof Cancelled ? null : "INTERNAL_SERVER_ERROR";
 }
 
-const refuse = (
-  { row, secret, token }: UpstreamRequest<unknown>,
-  scope: RequestScope,
-  head: ResponseHead,
-  text: string,
-) => refusal(row, { ...head, text, secrets: [scope.token, token, secret] });
-
-/** Whether the service can have seen a request that failed. */
-const wasSent = (thrown: unknown): boolean => !(thrown instanceof TransportError) || thrown.wasSent;
-
 /** HTTP status, or the code of a failure without one. */
-const outcomeOf = (failure: Error): string =>
-  failure instanceof UpstreamError
-    ? `${failure.facts.upstream?.status ?? failure.code}`
-    : failure instanceof Cancelled
-      ? "CANCELLED"
-      : "INTERNAL_SERVER_ERROR";
-
-function headersOf(
-  { requestId, traceparent }: RequestScope,
-  {
-    token,
-    body,
-    form,
-  }: { readonly token: string | null; readonly body: string | null; readonly form: string },
-): Record<string, string> {
-  const trace = traceparent();
-  return {
-    accept: form === "json" ? "application/json" : "*/*",
-    "x-request-id": requestId,
-    ...(trace === null ? {} : { traceparent: trace }),
-    ...(token === null ? {} : { authorization: `token ${token}` }),
-    ...(body === null ? {} : { "content-type": "application/json" }),
-  };
+function outcomeOf(status: number | null, error: Error | null): string {
+  if (!error) return status === null || status < 300 ? "2xx" : `${status}`;
+  const told = error instanceof UpstreamError ? error.facts.upstream?.status : undefined;
+  return `${told ?? codeOf(error) ?? "CANCELLED"}`;
 }

@@ -1,13 +1,9 @@
 import { type ErrorCode, UpstreamError } from "../../errors.ts";
+import type { UpstreamRequest } from "./request.ts";
 import { parseJson } from "../api/reader.ts";
 
-export interface AskedRow {
-  readonly method: string;
-  readonly path: string;
-  readonly anonymous?: boolean;
-}
-
-interface Refusal {
+/** A response with an error, and what came with it. */
+interface ErrorResponse {
   readonly status: number;
   readonly contentType: string | null;
   readonly retryAfter: string | null;
@@ -16,105 +12,110 @@ interface Refusal {
   readonly secrets: readonly (string | null | undefined)[];
 }
 
-/** An answer of 300 or more, as the error that callers see. The document describes none; the table is ours. */
-export function refusal(row: AskedRow, answer: Refusal): UpstreamError {
-  const { code, message } = verdict(row, answer);
-  const retryAfterSeconds = secondsOf(answer.retryAfter);
+/** A response of 300 or more, as the error that callers see. The document describes none; the table is ours. */
+export function mapErrorResponse(
+  endpoint: UpstreamRequest<unknown>["endpoint"],
+  response: ErrorResponse,
+): UpstreamError {
+  const { code, message } = mapStatus(endpoint, response);
+  const retryAfterSeconds = secondsOf(response.retryAfter);
   return new UpstreamError(code, message, {
-    upstream: { method: row.method, route: row.path, status: answer.status },
+    upstream: { method: endpoint.method, route: endpoint.path, status: response.status },
     ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
-    ...(row.method !== "GET" && mayHaveHappened(answer) ? { outcome: "unknown" } : {}),
+    ...(endpoint.method !== "GET" && mayHaveBeenDone(response) ? { outcome: "unknown" } : {}),
   });
 }
 
 /**
- * Whether a command can have happened although its answer is an error. A 503 is a refusal; the others of 500 and more
+ * Whether a command can have been done although its response is an error. A 503 is a refusal; the others of 500 and more
  * can come from a server that had begun, 302 and 303 lead to what came of it, and a 304 says nothing.
  */
-const mayHaveHappened = ({ status }: Refusal): boolean =>
+const mayHaveBeenDone = ({ status }: ErrorResponse): boolean =>
   (status >= 500 && status !== 503) || status === 302 || status === 303 || status === 304;
 
-export interface Verdict {
+interface Mapped {
   readonly code: ErrorCode;
   readonly message: string;
 }
 
-function verdict(row: AskedRow, answer: Refusal): Verdict {
-  const { status } = answer;
-  const words = complaint(answer);
-  const told = isFitToQuote(words, answer.secrets) ? words : null;
-  if (row.anonymous && (status === 400 || status === 401 || status === 403)) {
-    return { code: "BAD_CREDENTIALS", message: told ?? "The service refused the username and password." };
+function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: ErrorResponse): Mapped {
+  const { status } = response;
+  const said = upstreamMessage(response);
+  const message = isSafeToExpose(said, response.secrets) ? said : null;
+  const isLogin = "anonymous" in endpoint && endpoint.anonymous;
+  if (isLogin && (status === 400 || status === 401 || status === 403)) {
+    return { code: "BAD_CREDENTIALS", message: message ?? "The service refused the username and password." };
   }
-  if (status === 401 || (status === 403 && SIGNED_OUT.test(words))) {
-    return { code: "UNAUTHENTICATED", message: told ?? "The service asks for a valid token." };
+  if (status === 401 || (status === 403 && SIGNED_OUT.test(said))) {
+    return { code: "UNAUTHENTICATED", message: message ?? "The service asks for a valid token." };
   }
-  if ((status === 404 && isHtml(answer)) || status === 405) {
+  if ((status === 404 && isHtml(response)) || status === 405) {
     return {
       code: "UPSTREAM_UNSUPPORTED",
-      message: `This server does not offer ${row.method} ${row.path}, or failed at it.`,
+      message: `This server does not offer ${endpoint.method} ${endpoint.path}, or failed at it.`,
     };
   }
   if (status < 400) {
     return { code: "UPSTREAM_BAD_RESPONSE", message: "The service redirected, which is never followed." };
   }
   const known = BY_STATUS[status];
-  if (known) return { code: known.code, message: (known.quotes ? told : null) ?? known.message };
+  if (known) return { code: known.code, message: (known.exposes ? message : null) ?? known.message };
   return { code: "UPSTREAM_ERROR", message: `The service answered ${status}.` };
 }
 
 /** Servers say 403 both for "not signed in" and for "not allowed"; only the words tell. */
 const SIGNED_OUT = /authenticat|credential|token|inactive/i;
 
-const BY_STATUS: Readonly<Record<number, Verdict & { readonly quotes: boolean }>> = {
-  400: { code: "BAD_USER_INPUT", message: "The service refused the input.", quotes: true },
-  403: { code: "FORBIDDEN", message: "The service does not allow this.", quotes: true },
-  404: { code: "NOT_FOUND", message: "Not found.", quotes: true },
-  409: { code: "CONFLICT", message: "The record is in a state that does not allow this.", quotes: true },
-  422: { code: "BAD_USER_INPUT", message: "The service refused the input.", quotes: true },
-  429: { code: "RATE_LIMITED", message: "The service allows no more requests for now.", quotes: false },
-  502: { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach.", quotes: false },
-  503: { code: "UPSTREAM_UNAVAILABLE", message: "The service is not ready.", quotes: false },
-  504: { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach.", quotes: false },
+/** `exposes`: whether what the service said is passed on. */
+const BY_STATUS: Readonly<Record<number, Mapped & { readonly exposes: boolean }>> = {
+  400: { code: "BAD_USER_INPUT", message: "The service refused the input.", exposes: true },
+  403: { code: "FORBIDDEN", message: "The service does not allow this.", exposes: true },
+  404: { code: "NOT_FOUND", message: "Not found.", exposes: true },
+  409: { code: "CONFLICT", message: "The record is in a state that does not allow this.", exposes: true },
+  422: { code: "BAD_USER_INPUT", message: "The service refused the input.", exposes: true },
+  429: { code: "RATE_LIMITED", message: "The service allows no more requests for now.", exposes: false },
+  502: { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach.", exposes: false },
+  503: { code: "UPSTREAM_UNAVAILABLE", message: "The service is not ready.", exposes: false },
+  504: { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach.", exposes: false },
 };
 
-const isHtml = ({ contentType, text }: Refusal) =>
+const isHtml = ({ contentType, text }: ErrorResponse) =>
   (contentType ?? "").startsWith("text/html") || text.trimStart().startsWith("<");
 
 /** Longest message of the service that is passed on, in characters. */
-const LONGEST_QUOTE = 300;
+const MAX_MESSAGE_LENGTH = 300;
 
 /**
  * What the service said, in any of its shapes: `{"detail": "…"}`, `{"field": ["…"]}` (also nested),
  * `{"non_field_errors": […]}`, a list, a bare string. Empty when it said nothing in JSON.
  */
-function complaint(answer: Refusal): string {
-  if (isHtml(answer)) return "";
+function upstreamMessage(response: ErrorResponse): string {
+  if (isHtml(response)) return "";
   try {
-    return beginningOf(sentences(parseJson(answer.text), [])).join(" ");
+    return beginningOf(sentences(parseJson(response.text), [])).join(" ");
   } catch {
     return "";
   }
 }
 
-/** So many that they are too long to be passed on: names of fields repeat, so 60 kB can say a gigabyte. */
-function beginningOf(complaints: Iterable<string>): string[] {
-  const begun: string[] = [];
+/** The first sentences, until they are too long to be passed on: names of fields repeat, so 60 kB can make a gigabyte. */
+function beginningOf(all: Iterable<string>): string[] {
+  const taken: string[] = [];
   let length = 0;
-  for (const sentence of complaints) {
-    begun.push(sentence);
+  for (const sentence of all) {
+    taken.push(sentence);
     length += sentence.length;
-    if (length > LONGEST_QUOTE) break;
+    if (length > MAX_MESSAGE_LENGTH) break;
   }
-  return begun;
+  return taken;
 }
 
-/** Words are passed on when they are short and cannot hold markup, a path or a secret. */
-const isFitToQuote = (words: string, secrets: Refusal["secrets"]): boolean =>
-  words !== "" &&
-  words.length <= LONGEST_QUOTE &&
-  !/[/\\<>\p{Cc}]/u.test(words) &&
-  !secrets.some((secret) => secret && words.includes(secret));
+/** Whether a message is short and cannot hold markup, a path or a secret. */
+const isSafeToExpose = (message: string, secrets: ErrorResponse["secrets"]): boolean =>
+  message !== "" &&
+  message.length <= MAX_MESSAGE_LENGTH &&
+  !/[/\\<>\p{Cc}]/u.test(message) &&
+  !secrets.some((secret) => secret && message.includes(secret));
 
 const UNNAMED = new Set(["detail", "non_field_errors"]);
 

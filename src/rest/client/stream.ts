@@ -1,6 +1,7 @@
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { urlToHttpOptions } from "node:url";
+import { targetOf } from "./connector.ts";
 import { decodeStream, encodingsOf, NotUnderstood } from "./body.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import {
@@ -21,13 +22,18 @@ export function openStream(
   { method, path, headers }: WireRequest,
   scope: RequestScope,
 ): Promise<StreamedResponse> {
-  const { upstreamUrl, connectTimeoutMs, headersTimeoutMs, idleTimeoutMs } = settings;
+  const { upstreamUrl, connect, connectTimeoutMs, headersTimeoutMs, idleTimeoutMs } = settings;
   const isSecure = upstreamUrl.protocol === "https:";
   return new Promise((resolve, reject) => {
     let wasSent = false;
     const request = (isSecure ? httpsRequest : httpRequest)({
       ...urlToHttpOptions(upstreamUrl),
-      agent: false,
+      // Without an agent Node takes 80 for the default of HTTPS as well, and writes it into `Host`.
+      defaultPort: isSecure ? 443 : 80,
+      createConnection: (_, onSocket) => {
+        connect(targetOf(upstreamUrl), (fault, socket) => (fault ? fail(fault) : onSocket(null, socket)));
+        return null;
+      },
       method,
       path,
       headers,
@@ -42,12 +48,10 @@ export function openStream(
     let timer = failAfter(connectTimeoutMs);
     const forget = scope.onEnd(() => fail(new TimedOut()));
 
-    request.once("socket", (socket) => {
-      socket.once(isSecure ? "secureConnect" : "connect", () => {
-        wasSent = true;
-        clearTimeout(timer);
-        timer = failAfter(headersTimeoutMs);
-      });
+    request.once("socket", () => {
+      wasSent = true;
+      clearTimeout(timer);
+      timer = failAfter(headersTimeoutMs);
     });
     request.on("error", fail);
     request.once("close", forget);

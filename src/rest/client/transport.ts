@@ -1,11 +1,13 @@
 import type { Readable } from "node:stream";
-import { Agent, buildConnector } from "undici";
+import { Agent } from "undici";
 import { createCollector, decodeBody, encodingsOf } from "./body.ts";
+import { type Connector, targetOf } from "./connector.ts";
 import type { RequestScope } from "../../request-scope.ts";
 
 export interface TransportSettings {
   /** `{base_url}` of the service. */
   readonly upstreamUrl: URL;
+  readonly connect: Connector;
   /** Connections for whole responses. Streams open one each. */
   readonly connections: number;
   /** How long a connection may take to open, in milliseconds. */
@@ -21,7 +23,7 @@ export interface TransportSettings {
 }
 
 export interface WireRequest {
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path and query as they go over the wire. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -83,8 +85,7 @@ export interface Transport {
  * process when the connection of a paused response ends (nodejs/undici#5360), and answers from gunicorn end so.
  */
 export function createTransport(settings: TransportSettings): Transport {
-  const { upstreamUrl, maxJsonBytes, exchangeTimeoutMs } = settings;
-  const connect = buildConnector({ timeout: settings.connectTimeoutMs });
+  const { upstreamUrl, connect, maxJsonBytes, exchangeTimeoutMs } = settings;
   const agent = new Agent({
     connections: settings.connections,
     connect,
@@ -172,8 +173,7 @@ export function createTransport(settings: TransportSettings): Transport {
 
   const reach = () =>
     new Promise<void>((resolve, reject) => {
-      const { host, hostname, port, protocol } = upstreamUrl;
-      connect({ host, hostname: hostname.replaceAll(/[[\]]/g, ""), port, protocol }, (fault, socket) => {
+      connect(targetOf(upstreamUrl), (fault, socket) => {
         if (fault) return reject(fault);
         socket.destroy();
         resolve();

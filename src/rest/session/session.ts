@@ -1,89 +1,128 @@
-import type { Batch, Query, RunRead } from "../api/batches.ts";
+import type { Batch, RunRead } from "../api/batches.ts";
+import type { AnyEndpoint, Command, Get } from "../api/endpoint.ts";
+import { notOffered, type Server } from "../api/server.ts";
 import type { OperationBounds } from "../client/admission.ts";
-import type { Client, ReadPart } from "../client/client.ts";
-import type { Command, Get } from "../api/endpoint.ts";
-import { type Exchanges, openExchanges, searchOf } from "./exchanges.ts";
-import { createLoaders } from "./loaders.ts";
-import type { AnyEndpoint, Server } from "../api/profile.ts";
-import type { LearnedRefusals } from "./learned.ts";
+import type { Client } from "../client/client.ts";
+import { UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
+import { createReads, type Pacing, type Read, type ReadOptions } from "./batching.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
+import type { RefusedBatches } from "./refused-batches.ts";
 
 export interface SessionSettings extends OperationBounds {
   readonly server: Server;
-  readonly refusals: LearnedRefusals;
+  readonly refusedBatches: RefusedBatches;
+  readonly pacing: Pacing;
 }
 
-export interface Wants {
-  readonly query?: Query;
-  /** What is needed of a run, when others of its kind may be read with it: then no more than that may come. */
-  readonly part?: Omit<RunRead, "query">;
-}
+export type Wants = Pick<ReadOptions, "query" | "part">;
 
 /** The reads and commands of one GraphQL request, for one caller. */
 export interface Session {
-  /** Whether lists take `limit` and `offset`. */
-  readonly paging: boolean;
+  readonly server: Server;
   /** Throws `UpstreamError` when the caller has no token: then nothing is sent. */
   readonly requireToken: () => void;
   /**
-   * Reads a row. Whoever asks for the same address again shares the first answer, or the first error.
-   * Rejects with `InputError` when a name cannot stand in a path, with `UpstreamError` otherwise.
+   * Reads from an endpoint. Equal reads share one response, or one error.
+   * Rejects with `InputError` when a path parameter cannot be used, with `UpstreamError` otherwise.
    */
-  read: <At, Answer>(row: Get<At, Answer>, at: At, wants?: Wants) => Promise<Answer>;
-  /** Starts the request by which this server answers many reads of a row such as this one, if it has one. */
-  readAhead: <At>(row: Get<At, unknown>, read: RunRead) => void;
+  readonly read: <At, Answer>(endpoint: Get<At, Answer>, at: At, wants?: Wants) => Promise<Answer>;
+  /** Requests the list by which this server answers many reads such as this one, if it has one. */
+  readonly readAhead: <At>(endpoint: Get<At, unknown>, run: RunRead) => void;
   /** Reads part of a log, shared in the same way. */
-  window: <At>(row: Get<At, undefined>, at: At, wanted: WindowRequest) => Promise<LogWindow>;
-  /** Sends a command, once. What was read before is forgotten, also when it failed: it may have happened. */
-  send: <At, Answer, Body>(row: Command<At, Answer, Body>, at: At, body: Body) => Promise<Answer>;
-  /** The same request on behalf of somebody else, sharing nothing but the limits. */
-  as: (token: string) => Session;
+  readonly window: <At>(endpoint: Get<At, undefined>, at: At, wanted: WindowRequest) => Promise<LogWindow>;
+  /** Sends a command, once. What was read before is forgotten, also when it failed: it may have been done. */
+  readonly send: <At, Answer, Body>(
+    endpoint: Command<At, Answer, Body>,
+    at: At,
+    body: Body,
+  ) => Promise<Answer>;
+  /** The same session on behalf of somebody else. They share nothing but the limits. */
+  readonly as: (token: string) => Session;
 }
 
 export function openSession(client: Client, scope: RequestScope, settings: SessionSettings): Session {
-  const { server, refusals } = settings;
-  const batchOf = (row: AnyEndpoint): Batch | null => {
-    const batch = server.batchOf(row);
-    return batch && !refusals.has(scope.party, batch) ? batch : null;
-  };
-  const forget = (exchanges: Exchanges) =>
-    createLoaders(exchanges, { batchOf, refuse: (batch) => refusals.learn(scope.party, batch) });
+  const { server, refusedBatches, pacing } = settings;
+  const upstream = client.open(scope, settings);
 
-  const sessionOf = (exchanges: Exchanges): Session => {
-    let loaders = forget(exchanges);
+  const batchOf = (endpoint: AnyEndpoint): Batch | null => {
+    const batch = server.batchOf(endpoint);
+    return batch && !refusedBatches.has(scope.party, batch) ? batch : null;
+  };
+
+  const sessionOf = (token: string | null): Session => {
+    const request = async ({ endpoint, path, window }: Read, waiting: () => number): Promise<unknown> => {
+      const spelled = offered(server, endpoint);
+      requireToken(token);
+      const upstreamRequest = { endpoint: spelled, path, token, waiting };
+      if (!window) return upstream.json(upstreamRequest);
+      return upstream.readPart(upstreamRequest, async ({ stream, contentType }, hold) => {
+        const part = await readWindow(stream, contentType, window);
+        hold(part.endByte - part.startByte);
+        return part;
+      });
+    };
+
+    const openReads = () =>
+      createReads({
+        server,
+        batchOf,
+        request,
+        onRefused: (batch) => refusedBatches.add(scope.party, batch),
+        pacing,
+      });
+    let reads = openReads();
+
+    const load = async <At>(endpoint: Get<At, unknown>, at: At, options: ReadOptions): Promise<unknown> =>
+      pacing.pass(await reads.load(endpoint, at, options));
+
     return {
-      paging: server.paging,
-      requireToken: exchanges.requireToken,
-      // The casts are true because a loader belongs to one row, and a row has one type of answer.
-      read: async <At, Answer>(row: Get<At, Answer>, at: At, { query, part }: Wants = {}) => {
-        const address = row.toPath(at) + searchOf(query);
-        const read = part ? { ...part, query } : null;
-        const mayShare = read !== null && batchOf(row)?.common(read) != null;
-        const start = (waiting: () => number) => exchanges.ask(row, at, { query, waiting });
-        return (await loaders.share(row, { address, start, read: mayShare ? read : null })) as Answer;
-      },
-      readAhead: (row, read) => loaders.readAhead(row, read),
-      window: async (row, at, wanted) => {
-        const address = `${row.toPath(at)} ${JSON.stringify(wanted)}`;
-        const readPart: ReadPart<LogWindow> = async ({ stream, contentType }, onHeld) => {
-          const part = await readWindow(stream, contentType, wanted);
-          onHeld(part.endByte - part.startByte);
-          return part;
-        };
-        const start = (waiting: () => number) => exchanges.take(row, at, readPart, { waiting });
-        return (await loaders.share(row, { address, start, read: null })) as LogWindow;
-      },
-      send: async (row, at, body) => {
+      server,
+      requireToken: () => requireToken(token),
+      // The casts are true because an endpoint has one type of response, and its windows another.
+      read: async <At, Answer>(endpoint: Get<At, Answer>, at: At, { query, part }: Wants = {}) =>
+        (await load(endpoint, at, { query, part })) as Answer,
+      readAhead: (endpoint, run) => reads.loadAhead(endpoint, run),
+      window: async (endpoint, at, window) => (await load(endpoint, at, { window })) as LogWindow,
+      send: async (endpoint, at, body) => {
         try {
-          return await exchanges.send(row, at, body);
+          const spelled = offered(server, endpoint);
+          if (!endpoint.anonymous) requireToken(token);
+          return await upstream.json({
+            endpoint: spelled,
+            path: spelled.toPath(at),
+            body: spelled.encode(body),
+            secret: spelled.secretOf(body),
+            token: endpoint.anonymous ? null : token,
+          });
         } finally {
-          loaders = forget(exchanges);
+          reads = openReads();
         }
       },
-      as: (token) => sessionOf(exchanges.as(token)),
+      as: (other) => sessionOf(other),
     };
   };
 
-  return sessionOf(openExchanges(client.open(scope, settings), scope.token, server));
+  return sessionOf(scope.token);
+}
+
+function requireToken(token: string | null): void {
+  if (token !== null) return;
+  throw new UpstreamError(
+    "UNAUTHENTICATED",
+    "Expected the header `Authorization: token <token>`, got none that can be used. The mutation `login` gives a token.",
+  );
+}
+
+/** The endpoint as the server spells it. Throws `UpstreamError` when the server does not have it. */
+export function offered<Endpoint extends AnyEndpoint>(server: Server, endpoint: Endpoint): Endpoint {
+  if (server.lacks(endpoint)) throw notOffered("this");
+  const spelled = server.override(endpoint);
+  if (!spelled) {
+    throw new UpstreamError(
+      "UPSTREAM_UNSUPPORTED",
+      `This server does not offer ${endpoint.method} ${endpoint.path}.`,
+    );
+  }
+  return spelled;
 }

@@ -1,7 +1,12 @@
 import { GraphQLError } from "graphql";
-import type { GraphQLParams, Plugin } from "graphql-yoga";
-import { DOCUMENT_ID } from "../engine/documents/persisted.ts";
-import { statusOf } from "../errors.ts";
+import type { OperationParams } from "../../engine/documents/persisted.ts";
+import { statusOf } from "../../errors.ts";
+
+/*
+ * Reads the parameters of a request. Own code: Yoga's parsers report a GET whose `variables` are no JSON as an internal
+ * error, take the first of two parameters of one name, replace bytes that are no UTF-8 in silence, and pass any type of
+ * `operationName` and `documentId` on.
+ */
 
 type ParamType = "string" | "object";
 
@@ -11,36 +16,18 @@ const PARAMS = {
   operationName: "string",
   variables: "object",
   extensions: "object",
-  [DOCUMENT_ID]: "string",
-} as const satisfies Record<string, ParamType>;
+  documentId: "string",
+} as const satisfies Record<keyof OperationParams, ParamType>;
 
 const EXPECTED: Record<ParamType, string> = { string: "a string", object: "a JSON object" };
-
-const JSON_CONTENT = /^application\/(?:graphql\+)?json\b/i;
-
-/**
- * Reads the parameters of a request. Own code: Yoga's parsers report a GET whose `variables` are no JSON as an internal
- * error, take the first of two parameters of one name, replace bytes that are no UTF-8 in silence, and pass any type of
- * `operationName` and `documentId` on.
- */
-export function useRequestParams(): Plugin {
-  return {
-    onRequestParse({ request, setRequestParser }) {
-      if (request.method === "GET") setRequestParser(parseQueryString);
-      else if (request.method === "POST" && JSON_CONTENT.test(request.headers.get("content-type") ?? ""))
-        setRequestParser(parseBody);
-    },
-  };
-}
 
 const badRequest = (message: string) =>
   new GraphQLError(message, {
     extensions: { code: "BAD_REQUEST", http: { status: statusOf("BAD_REQUEST") } },
   });
 
-/** `?query=…&variables={…}`. Parameters that are not GraphQL's belong to proxies and caches: they are ignored. */
-function parseQueryString(request: Request): GraphQLParams {
-  const text = new URL(request.url).search.slice(1);
+/** `query=…&variables={…}`. Parameters that are not GraphQL's belong to proxies and caches: they are ignored. */
+export function parseQueryString(text: string): OperationParams {
   if (!isPercentEncoded(text)) throw badRequest("Expected a query string in percent-encoded UTF-8.");
   const search = new URLSearchParams(text);
   const params = Object.entries(PARAMS).map(([name, type]) => {
@@ -53,8 +40,8 @@ function parseQueryString(request: Request): GraphQLParams {
   return checkParams(Object.fromEntries(params));
 }
 
-async function parseBody(request: Request): Promise<GraphQLParams> {
-  const bytes = await request.arrayBuffer();
+/** The JSON body of a request. Throws `GraphQLError`. */
+export function parseBody(bytes: Uint8Array): OperationParams {
   const params = parseJson(decodeUtf8(bytes), "Expected a JSON object as the body");
   const type = typeOf(params);
   if (type === "array") throw badRequest("Expected a JSON object as the body, got an array: no batches.");
@@ -63,7 +50,7 @@ async function parseBody(request: Request): Promise<GraphQLParams> {
 }
 
 /** Checks the types of all parameters. Names and values of the caller are not repeated. */
-function checkParams(params: object): GraphQLParams {
+function checkParams(params: object): OperationParams {
   for (const [name, value] of Object.entries(params)) {
     if (value == null) continue;
     const expected = Object.hasOwn(PARAMS, name) ? PARAMS[name as keyof typeof PARAMS] : null;
@@ -83,9 +70,11 @@ function isPercentEncoded(text: string): boolean {
   }
 }
 
-function decodeUtf8(bytes: ArrayBuffer): string {
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
+function decodeUtf8(bytes: Uint8Array): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return UTF8.decode(bytes);
   } catch {
     throw badRequest("Expected a body in UTF-8.");
   }

@@ -1,26 +1,26 @@
 import { LRUCache } from "lru-cache";
 import type { Batch } from "../api/batches.ts";
 
-/** How long a refusal is remembered, in milliseconds: servers are updated. */
+/** How long a batch counts as refused, in milliseconds: servers are updated. */
 const REMEMBERED_MS = 600_000;
 const MAX_REMEMBERED = 1_000;
 
 /**
- * Which batches the server refused whom. Kept for each party: what one caller's input or rights bring about changes
- * nothing for the others.
+ * The batches whose lists the server refused. Kept for each party: the input or the rights of one caller change nothing
+ * for the others.
  */
-export interface LearnedRefusals {
+export interface RefusedBatches {
   readonly has: (party: string, batch: Batch) => boolean;
-  readonly learn: (party: string, batch: Batch) => void;
+  readonly add: (party: string, batch: Batch) => void;
 }
 
-export function createLearnedRefusals(onLearned: (route: string) => void): LearnedRefusals {
+export function createRefusedBatches(onRefused: (route: string) => void): RefusedBatches {
   const refused = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: REMEMBERED_MS });
   return {
     has: (party, batch) => refused.has(keyOf(party, batch)),
-    learn: (party, batch) => {
+    add: (party, batch) => {
       refused.set(keyOf(party, batch), true);
-      onLearned(batch.endpoint.path);
+      onRefused(batch.endpoint.path);
     },
   };
 }

@@ -1,0 +1,94 @@
+import { readFileSync } from "node:fs";
+import { extname } from "node:path";
+import { parseDocument } from "yaml";
+import type { z } from "zod";
+import { isObject } from "../rest/api/reader.ts";
+import {
+  contradictionIn,
+  type Profile,
+  PROFILE_NAMES,
+  type ProfileName,
+  WrittenProfile,
+} from "../rest/api/profile.ts";
+import { builtInProfile, wholeProfile } from "../rest/api/profiles.ts";
+
+/** A profile, or what is wrong with it: one sentence for each fault, with its place. */
+type Found = { readonly profile: Profile } | { readonly faults: readonly string[] };
+
+const EXTENSIONS: ReadonlySet<string> = new Set([".yaml", ".yml", ".json"]);
+
+const isName = (text: string): text is ProfileName => PROFILE_NAMES.some((name) => name === text);
+
+/** The profile of this name, or of the file at this path. Faults do not repeat the path: it says where things lie. */
+export function readProfile(nameOrPath: string): Found {
+  if (isName(nameOrPath)) return { profile: builtInProfile(nameOrPath) };
+  const text = EXTENSIONS.has(extname(nameOrPath)) ? read(nameOrPath) : null;
+  if (text !== null) return parseProfile(text);
+  const names = PROFILE_NAMES.join(", ");
+  return { faults: [`expected ${names} or the path of a .yaml or .json file that can be read`] };
+}
+
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return null;
+  }
+}
+
+function parseProfile(text: string): Found {
+  const written = parseYaml(text);
+  if ("faults" in written) return written;
+  const result = WrittenProfile.safeParse(written.value ?? {}, { reportInput: true });
+  if (!result.success) return { faults: result.error.issues.flatMap(faultsOf) };
+  const profile = wholeProfile(result.data);
+  const contradiction = contradictionIn(profile);
+  return contradiction === null ? { profile } : { faults: [contradiction] };
+}
+
+/** Reads YAML, of which JSON is a part. */
+function parseYaml(text: string): { readonly value: unknown } | { readonly faults: readonly string[] } {
+  const document = parseDocument(text, { prettyErrors: false });
+  const faults = document.errors.map(
+    ({ message, pos: [start] }) => `line ${lineOf(text, start)}: ${message}`,
+  );
+  if (faults.length > 0) return { faults };
+  try {
+    return { value: document.toJS() };
+  } catch (fault) {
+    // An alias without an anchor, or one that would be expanded without end.
+    return { faults: [fault instanceof Error ? fault.message : "expected YAML or JSON"] };
+  }
+}
+
+const lineOf = (text: string, position: number) => text.slice(0, position).split("\n").length;
+
+/** `paging.parameter: expected the name of a query parameter, got 7` */
+function faultsOf(issue: z.core.$ZodIssue): string[] {
+  const place = issue.path.map(String);
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => `${[...place, key].join(".")}: unknown key, ${issue.message}`);
+  }
+  const at = place.join(".") || "profile";
+  return [`${at}: ${expectation(issue)}, got ${shown(inputOf(issue))}`];
+}
+
+/** Of a union the input is all of it, and the place is its discriminator. */
+function inputOf({ code, input, path }: z.core.$ZodIssue): unknown {
+  return code === "invalid_union" && isObject(input) ? input[String(path.at(-1))] : input;
+}
+
+function expectation(issue: z.core.$ZodIssue): string {
+  if (issue.code === "invalid_value") return `expected ${issue.values.join(", ")}`;
+  if (issue.code === "invalid_key") return issue.issues[0]?.message ?? issue.message;
+  return issue.message.replace(/^Invalid input: /, "").replace(/, received .*/, "");
+}
+
+const MAX_SHOWN = 80;
+
+function shown(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  if (isObject(value)) return "an object";
+  return (JSON.stringify(value) ?? typeof value).slice(0, MAX_SHOWN);
+}

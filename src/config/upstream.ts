@@ -1,0 +1,166 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
+import { z } from "zod";
+
+// How the service is reached. No message repeats a value: they are secrets, or lead to one.
+
+/** Headers that the gateway sets itself, and those that belong to a connection and not to a request. */
+const RESERVED = new Set([
+  "accept",
+  "accept-encoding",
+  "authorization",
+  "connection",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "expect",
+  "host",
+  "if-range",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "range",
+  "te",
+  "traceparent",
+  "tracestate",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "x-request-id",
+]);
+
+const HEADER_NAME = /^[a-z][\w.-]*$/;
+const HEADER_VALUE = /^[!-~](?:[\t -~]*[!-~])?$/;
+
+/** `{"x-api-key": "…"}`; names in lower case. */
+function parseHeaders(text: string, context: z.RefinementCtx): Readonly<Record<string, string>> {
+  const given = parseJson(text);
+  const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
+  const headers = Object.entries(isObject ? given : {}).map(
+    ([name, value]: [string, unknown]) => [name.toLowerCase(), value] as const,
+  );
+  const texts = headers.flatMap(([name, value]) =>
+    HEADER_NAME.test(name) && typeof value === "string" && HEADER_VALUE.test(value) ? [[name, value]] : [],
+  );
+  const names = headers.map(([name]) => name);
+  const faults = [
+    ...(isObject && texts.length === headers.length
+      ? []
+      : ["expected a JSON object of header names and values"]),
+    ...names
+      .filter((name) => RESERVED.has(name))
+      .map((name) => `${name}: expected a header that the gateway does not set itself`),
+    ...(new Set(names).size < names.length ? ["expected each header at most once"] : []),
+  ];
+  if (faults.length === 0) return Object.fromEntries(texts) as Record<string, string>;
+  context.addIssue({ code: "custom", message: faults.join("; ") });
+  return z.NEVER;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function parseProxy(text: string, context: z.RefinementCtx): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isPlain = url?.protocol === "http:" && url.pathname === "/" && url.search + url.hash === "";
+  if (url && isPlain && isDecodable(url.username) && isDecodable(url.password)) return url;
+  context.addIssue({
+    code: "custom",
+    message:
+      "expected an http URL such as http://proxy.example.com:3128, in which user and password may stand",
+  });
+  return z.NEVER;
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The text of a file in which `parse` finds what it should hold. */
+const pemFile = (expected: string, parse: (pem: string) => unknown) =>
+  z.string().transform((path, context) => {
+    let message = "expected the path of a file that can be read";
+    try {
+      const pem = readFileSync(path, "utf8");
+      message = expected;
+      parse(pem);
+      return pem;
+    } catch {
+      context.addIssue({ code: "custom", message });
+      return z.NEVER;
+    }
+  });
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gs;
+
+/** The certificates of a PEM file. Throws when there are none or one cannot be read. */
+function parseCertificates(pem: string): readonly [X509Certificate, ...X509Certificate[]] {
+  const [first, ...others] = (pem.match(CERTIFICATE) ?? []).map((text) => new X509Certificate(text));
+  if (!first) throw new TypeError("no certificate");
+  return [first, ...others];
+}
+
+const certificateFile = pemFile("expected certificates in PEM", parseCertificates);
+const keyFile = pemFile("expected a private key in PEM without a passphrase", (pem) => createPrivateKey(pem));
+
+/** How the gateway reaches the service. */
+export const upstreamSettings = {
+  /** Headers of every request to the service, as a JSON object: the key of an API gateway in front of it. */
+  UPSTREAM_HEADERS: z.string().default("{}").transform(parseHeaders),
+  /** An HTTP proxy on the way to the service. */
+  UPSTREAM_PROXY: z.string().transform(parseProxy).optional(),
+  /** PEM file of the authorities that may have signed the service's certificate, in place of the usual ones. */
+  UPSTREAM_CA_FILE: certificateFile.optional(),
+  /** PEM file of the certificate, and those between it and its authority, that the service is shown. */
+  UPSTREAM_CERT_FILE: certificateFile.optional(),
+  /** PEM file of its private key. */
+  UPSTREAM_KEY_FILE: keyFile.optional(),
+};
+
+interface Files {
+  readonly UPSTREAM_URL?: URL | undefined;
+  readonly UPSTREAM_PROXY?: URL | undefined;
+  readonly UPSTREAM_CA_FILE?: string | undefined;
+  readonly UPSTREAM_CERT_FILE?: string | undefined;
+  readonly UPSTREAM_KEY_FILE?: string | undefined;
+}
+
+/** What settings that are right by themselves lack together. */
+export function upstreamFaults(settings: Files): string[] {
+  const { UPSTREAM_URL: url, UPSTREAM_PROXY: proxy } = settings;
+  const { UPSTREAM_CA_FILE: ca, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key } = settings;
+  if (proxy && !url)
+    return ["UPSTREAM_PROXY: expected UPSTREAM_URL beside it, for the demo is behind no proxy"];
+  const useless = (["UPSTREAM_CA_FILE", "UPSTREAM_CERT_FILE", "UPSTREAM_KEY_FILE"] as const).find(
+    (name) => settings[name] !== undefined && url?.protocol !== "https:",
+  );
+  if (useless) return [`${useless}: expected an https UPSTREAM_URL beside it`];
+  if (cert && !key) return ["UPSTREAM_KEY_FILE: expected the key of UPSTREAM_CERT_FILE, got none"];
+  if (key && !cert) return ["UPSTREAM_CERT_FILE: expected the certificate of UPSTREAM_KEY_FILE, got none"];
+  if (cert && key && !parseCertificates(cert)[0].checkPrivateKey(createPrivateKey(key))) {
+    return [
+      "UPSTREAM_KEY_FILE: expected the key of the first certificate in UPSTREAM_CERT_FILE, got another",
+    ];
+  }
+  try {
+    createSecureContext({ ca, cert, key });
+    return [];
+  } catch (fault) {
+    // Such as ERR_SSL_EE_KEY_TOO_SMALL.
+    const code = fault instanceof Error && "code" in fault ? `${fault.code}` : "unknown";
+    const name = cert ? "UPSTREAM_CERT_FILE" : "UPSTREAM_CA_FILE";
+    return [`${name}: expected what OpenSSL accepts, got a fault (${code})`];
+  }
+}

@@ -1,0 +1,204 @@
+import {
+  type FieldNode,
+  type FragmentDefinitionNode,
+  getArgumentValues,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  isAbstractType,
+  isNonNullType,
+  Kind,
+  SchemaMetaFieldDef,
+  type SelectionNode,
+  type SelectionSetNode,
+  TypeMetaFieldDef,
+  visit,
+} from "graphql";
+import type { FieldExtensions, IsSelected, SelectionNeeds, Variables } from "../field-source.ts";
+import { completerOf } from "./complete.ts";
+import type { Compilation, PlannedField, Selection, Slots } from "./types.ts";
+
+export interface Source {
+  readonly schema: GraphQLSchema;
+  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  /** Whether `@skip` or `@include` leaves a node out. */
+  readonly isLeftOut: (node: SelectionNode) => boolean;
+}
+
+/** Compiles the selections of one operation, each when it is first met. */
+export function createCompilation(source: Source): Compilation {
+  const byNodes = new Map<GraphQLObjectType, Map<readonly FieldNode[], Selection>>();
+  const compilation: Compilation = {
+    schema: source.schema,
+    selectionOf: (type, nodes) => {
+      const selections = byNodes.get(type) ?? new Map<readonly FieldNode[], Selection>();
+      byNodes.set(type, selections);
+      const known = selections.get(nodes);
+      if (known) return known;
+      const selection = compileSelection(source, compilation, type, setsOf(nodes));
+      selections.set(nodes, selection);
+      return selection;
+    },
+  };
+  return compilation;
+}
+
+const setsOf = (nodes: readonly FieldNode[]) => nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+
+/** Compiles what some selection sets select on an object type. */
+export function compileSelection(
+  source: Source,
+  compilation: Compilation,
+  type: GraphQLObjectType,
+  sets: readonly SelectionSetNode[],
+): Selection {
+  const nodesByKey = collectFields(source, type, sets);
+  const fields = [...nodesByKey].map(([key, nodes]) => compileField(source, compilation, type, key, nodes));
+  return {
+    type,
+    fields,
+    needs: needsOf(type, fields),
+    createObject: nodesByKey.has("__proto__") ? () => Object.create(null) as Slots : () => ({}),
+  };
+}
+
+/** What the fields need of the object that they are selected on. */
+function needsOf(type: GraphQLObjectType, fields: readonly PlannedField[]): SelectionNeeds {
+  const keys = new Set<string>();
+  const children: SelectionNeeds["children"][number][] = [];
+  for (const field of fields) {
+    const extensions: FieldExtensions = type.getFields()[field.name]?.extensions ?? {};
+    for (const key of extensions.keys ?? []) keys.add(key);
+    const { child } = extensions;
+    if (!child) continue;
+    // The field was found on the type of the parent, and its arguments are coerced for it.
+    const start = child.start as (...given: readonly unknown[]) => Promise<unknown>;
+    children.push({
+      start: (parent, context, variables) =>
+        start(parent, field.argsFor(variables), context, field.selectedFor?.(variables).isSelected),
+      proves: child.proves as (read: unknown) => boolean,
+    });
+  }
+  return { keys: [...keys], children };
+}
+
+/** The fields that selection sets select on a type, by response name. Each fragment counts where it is first spread. */
+function collectFields(
+  { schema, fragments, isLeftOut }: Source,
+  type: GraphQLObjectType | null,
+  sets: readonly SelectionSetNode[],
+): Map<string, FieldNode[]> {
+  const nodesByKey = new Map<string, FieldNode[]>();
+  const seen = new Set<string>();
+  const collect = ({ selections }: SelectionSetNode): void => {
+    for (const node of selections) {
+      if (isLeftOut(node)) continue;
+      if (node.kind === Kind.FIELD) {
+        const key = (node.alias ?? node.name).value;
+        const nodes = nodesByKey.get(key);
+        if (nodes) nodes.push(node);
+        else nodesByKey.set(key, [node]);
+        continue;
+      }
+      if (node.kind === Kind.FRAGMENT_SPREAD) {
+        if (seen.has(node.name.value)) continue;
+        seen.add(node.name.value);
+      }
+      const part = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
+      if (part && applies(schema, part.typeCondition?.name.value, type)) collect(part.selectionSet);
+    }
+  };
+  for (const set of sets) collect(set);
+  return nodesByKey;
+}
+
+/** Whether a fragment applies to a type; null: to any. */
+function applies(
+  schema: GraphQLSchema,
+  condition: string | undefined,
+  type: GraphQLObjectType | null,
+): boolean {
+  if (!condition || !type || condition === type.name) return true;
+  const wider = schema.getType(condition);
+  return isAbstractType(wider) && schema.isSubType(wider, type);
+}
+
+function compileField(
+  source: Source,
+  compilation: Compilation,
+  parent: GraphQLObjectType,
+  key: string,
+  nodes: FieldNode[],
+): PlannedField {
+  // Every response name has a node.
+  const [node] = nodes as [FieldNode];
+  const site = { parentType: parent.name, name: node.name.value, nodes };
+  const shared = { ...site, key, keyBytes: key.length + 6 };
+  const definition = definitionOf(source.schema, parent, node.name.value);
+  if (!definition) {
+    const complete: PlannedField["complete"] = (_, slots, at) => void (slots[at] = parent.name);
+    return { ...shared, isNullable: false, resolve: noArgs, argsFor: noArgs, complete, selectedFor: null };
+  }
+  const { prefetch, child }: FieldExtensions = definition.extensions;
+  return {
+    ...shared,
+    isNullable: !isNonNullType(definition.type),
+    resolve: resolverOf(definition),
+    argsFor: argumentsOf(definition, node),
+    complete: completerOf(compilation, definition.type, { ...site, prefetch }),
+    selectedFor: child || isIntrospection(parent, definition) ? selectedBelow(source, nodes) : null,
+  };
+}
+
+const isIntrospection = (parent: GraphQLObjectType, { name }: GraphQLField<unknown, unknown>): boolean =>
+  parent.name.startsWith("__") || name.startsWith("__");
+
+/** The field of a name; null for `__typename`, which every type has. */
+function definitionOf(
+  schema: GraphQLSchema,
+  parent: GraphQLObjectType,
+  name: string,
+): GraphQLField<unknown, unknown> | null {
+  if (parent === schema.getQueryType()) {
+    if (name === SchemaMetaFieldDef.name) return SchemaMetaFieldDef;
+    if (name === TypeMetaFieldDef.name) return TypeMetaFieldDef;
+  }
+  return parent.getFields()[name] ?? null;
+}
+
+/** A resolver, or the property of the field's name. Ours take no `info`, and those of introspection only its schema. */
+function resolverOf({ name, resolve }: GraphQLField<unknown, unknown>): PlannedField["resolve"] {
+  if (resolve) return resolve as unknown as PlannedField["resolve"];
+  return (parent) => (parent as Readonly<Record<string, unknown>>)[name];
+}
+
+const NO_ARGS = {};
+const noArgs = (): object => NO_ARGS;
+
+/** The arguments of a field: coerced once where no variable is in them. */
+function argumentsOf(definition: GraphQLField<unknown, unknown>, node: FieldNode): PlannedField["argsFor"] {
+  if (definition.args.length === 0) return noArgs;
+  const argsFor = (variables: Variables): object => getArgumentValues(definition, node, variables);
+  if (hasVariable(node)) return argsFor;
+  let args: object | null = null;
+  return (variables) => (args ??= argsFor(variables));
+}
+
+function hasVariable({ arguments: given = [] }: FieldNode): boolean {
+  let isFound = false;
+  for (const argument of given) visit(argument, { Variable: () => void (isFound = true) });
+  return isFound;
+}
+
+/** What is selected below a field, whatever the types of fragments: none of ours gives one name two meanings. */
+function selectedBelow(source: Source, nodes: readonly FieldNode[]) {
+  const isSelected = (sets: readonly SelectionSetNode[], [name, ...rest]: readonly string[]): boolean => {
+    const fields = [...collectFields(source, null, sets).values()]
+      .flat()
+      .filter((field) => field.name.value === name);
+    return rest.length === 0 ? fields.length > 0 : isSelected(setsOf(fields), rest);
+  };
+  const below: IsSelected = (...path) => isSelected(setsOf(nodes), path);
+  const selected = { schema: source.schema, isSelected: below };
+  return () => selected;
+}

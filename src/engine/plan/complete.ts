@@ -1,0 +1,190 @@
+import {
+  GraphQLError,
+  type GraphQLAbstractType,
+  type GraphQLLeafType,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+} from "graphql";
+import type { Prefetch } from "../field-source.ts";
+import { sizeOfJson } from "../json-size.ts";
+import { isSliceOver } from "../turns.ts";
+import { end, inSlice, runFields, settle } from "./run.ts";
+import type { Compilation, Complete, FieldSite, Place, Run, Selection, Slots } from "./types.ts";
+
+export interface CompletedField extends FieldSite {
+  /** Reads what is selected of the objects that the field gives, where they may be null. */
+  readonly prefetch: Prefetch | undefined;
+}
+
+/** How values of a type are completed: as graphql-js does it, with its messages. */
+export function completerOf(
+  compilation: Compilation,
+  type: GraphQLOutputType,
+  field: CompletedField,
+): Complete {
+  const isNullable = !isNonNullType(type);
+  const present = completeValue(compilation, isNonNullType(type) ? type.ofType : type, field, isNullable);
+  const missing = `Cannot return null for non-nullable field ${field.parentType}.${field.name}.`;
+  return (value, slots, at, above, run) => {
+    if (value !== null && value !== undefined) {
+      // What is an error already is thrown where it belongs.
+      if (value instanceof Error) throw value;
+      present(value, slots, at, above, run);
+      return;
+    }
+    if (!isNullable) throw new Error(missing);
+    slots[at] = null;
+  };
+}
+
+function completeValue(
+  compilation: Compilation,
+  type: GraphQLOutputType,
+  field: CompletedField,
+  isNullable: boolean,
+): Complete {
+  if (isLeafType(type)) return completeLeaf(type);
+  if (isListType(type)) return completeList(compilation, type.ofType, field, isNullable);
+  if (isObjectType(type)) return completeObject(compilation, type, field, isNullable);
+  return completeAbstract(compilation, type as GraphQLAbstractType, field, isNullable);
+}
+
+/** Values that are written as they are. Whatever else comes goes through the type's own `serialize`. */
+const AS_IS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  String: (value) => typeof value === "string",
+  ID: (value) => typeof value === "string",
+  Boolean: (value) => typeof value === "boolean",
+  Int: (value) => value === (Number(value) | 0),
+  Float: (value) => Number.isFinite(value),
+};
+
+function completeLeaf(type: GraphQLLeafType): Complete {
+  const isAsIs = AS_IS[type.name] ?? (() => false);
+  return (value, slots, at, _, run) => {
+    const written: unknown = isAsIs(value) ? value : type.serialize(value);
+    if (written === null || written === undefined) {
+      throw new Error(
+        `Expected \`${type.name}.serialize\` to return non-nullable value, returned: ${written}`,
+      );
+    }
+    slots[at] = written;
+    const size = sizeOfJson(written, run.meter.limits.bytes);
+    if (typeof size === "number") run.meter.count(0, size);
+    else countLater(size, run);
+  };
+}
+
+function countLater(measuring: Promise<number>, run: Run): void {
+  run.pending++;
+  void measuring.then((size) => {
+    if (run.meter.count(0, size)) end(run);
+    return size;
+  });
+}
+
+/** `{},` */
+const ITEM_BYTES = 3;
+/** Items of a list that are completed before the clock is looked at. */
+const STRIDE = 64;
+
+function completeList(
+  compilation: Compilation,
+  itemType: GraphQLOutputType,
+  field: CompletedField,
+  isNullable: boolean,
+): Complete {
+  const completeItem = completerOf(compilation, itemType, field);
+  const isItemNullable = !isNonNullType(itemType);
+  return (value, slots, at, above, run) => {
+    if (typeof value !== "object" || value === null || !(Symbol.iterator in value)) {
+      throw new GraphQLError(
+        `Expected Iterable, but did not find one for field "${field.parentType}.${field.name}".`,
+      );
+    }
+    const items: readonly unknown[] = Array.isArray(value) ? value : [...(value as Iterable<unknown>)];
+    if (!run.meter.count(items.length, items.length * ITEM_BYTES)) return;
+    const list: unknown[] = Array.from(items, () => null);
+    // An array has its items under their numbers.
+    const itemSlots = list as unknown as Slots;
+    slots[at] = list;
+    const place: Place = { parent: above, slots, at, isNullable, isNulled: false };
+    // Looked at late, or never when the operation is stopped: their errors are no unhandled ones.
+    for (const item of items) if (item instanceof Promise) item.catch(() => {});
+    const completeFrom = (first: number): void => {
+      for (let index = first; index < items.length; index++) {
+        if (index > first && index % STRIDE === 0 && isSliceOver()) {
+          inSlice(run, () => completeFrom(index));
+          return;
+        }
+        settle(items[index], completeItem, field, itemSlots, index, place, isItemNullable, run);
+        if (place.isNulled || run.meter.isStopped()) return;
+      }
+    };
+    completeFrom(0);
+  };
+}
+
+function completeObject(
+  compilation: Compilation,
+  type: GraphQLObjectType,
+  field: CompletedField,
+  isNullable: boolean,
+): Complete {
+  let selection: Selection | null = null;
+  return (value, slots, at, above, run) => {
+    selection ??= compilation.selectionOf(type, field.nodes);
+    completeSelected(selection, value, field, { parent: above, slots, at, isNullable, isNulled: false }, run);
+  };
+}
+
+function completeAbstract(
+  { schema, selectionOf }: Compilation,
+  type: GraphQLAbstractType,
+  field: CompletedField,
+  isNullable: boolean,
+): Complete {
+  const selections = new Map<unknown, Selection>();
+  const select = (name: unknown): Selection => {
+    const object = typeof name === "string" ? schema.getType(name) : null;
+    if (!isObjectType(object) || !schema.isSubType(type, object)) {
+      throw new TypeError(`Abstract type ${type.name} must resolve to one of its object types.`);
+    }
+    const selection = selectionOf(object, field.nodes);
+    selections.set(name, selection);
+    return selection;
+  };
+  return (value, slots, at, above, run) => {
+    // Types are told by the value alone.
+    const name: unknown = type.resolveType?.(value, run.context, null as never, type);
+    const selection = selections.get(name) ?? select(name);
+    completeSelected(selection, value, field, { parent: above, slots, at, isNullable, isNulled: false }, run);
+  };
+}
+
+function completeSelected(
+  selection: Selection,
+  value: unknown,
+  field: CompletedField,
+  place: Place,
+  run: Run,
+): void {
+  const { slots, at, parent, isNullable } = place;
+  const runInto = (object: unknown): void => {
+    const values = selection.createObject();
+    slots[at] = values;
+    if (isSliceOver()) inSlice(run, () => runFields(selection, object, place, values, run));
+    else runFields(selection, object, place, values, run);
+  };
+  if (!field.prefetch || !isNullable || !parent) {
+    runInto(value);
+    return;
+  }
+  // Whoever declares what a field prefetches knows its objects and its context.
+  const prefetch = field.prefetch as (...given: readonly unknown[]) => unknown;
+  const loaded = prefetch(value, selection.needs, run.context, run.variables);
+  settle(loaded, runInto, field, slots, at, parent, isNullable, run);
+}

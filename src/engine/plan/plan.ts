@@ -1,0 +1,135 @@
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  getDirectiveValues,
+  getVariableValues,
+  GraphQLError,
+  GraphQLIncludeDirective,
+  GraphQLSkipDirective,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionNode,
+  visit,
+} from "graphql";
+import type { Variables } from "../field-source.ts";
+import { type Fragments, fragmentsOf } from "../limits/selection.ts";
+import type { Meter } from "../meter.ts";
+import { compileSelection, createCompilation } from "./compile.ts";
+import { end, runFields } from "./run.ts";
+import type { Place, Run, Selection, Slots } from "./types.ts";
+
+/** One operation of a document, ready to run. Compiled as far as it was run. */
+export interface Plan {
+  readonly operation: OperationDefinitionNode;
+  readonly fragments: Fragments;
+  readonly run: (given: Variables, context: unknown, meter: Meter) => Promise<ExecutionResult>;
+}
+
+/**
+ * Plans an operation. Own code: executors walk the document anew for each request and wrap each value in promises;
+ * graphql-jit compiles for longer than most operations take, and runs the wrong one of two operations.
+ */
+export function createPlan(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): Plan {
+  const fragments = fragmentsOf(document);
+  const conditions = conditionsOf(document);
+  /** The selection at the root, for each combination of the conditions. */
+  const roots = new Map<string, Selection>();
+  const rootType = schema.getRootType(operation.operation);
+
+  const rootFor = (variables: Variables): Selection => {
+    const combination = conditions.map((name) => (variables[name] === true ? "1" : "0")).join("");
+    const known = roots.get(combination);
+    if (known) return known;
+    if (!rootType)
+      throw new GraphQLError(`Schema is not configured to execute ${operation.operation} operation.`);
+    const isLeftOut = (node: SelectionNode): boolean =>
+      node.directives?.length ? isSkipped(node, variables) : false;
+    const source = { schema, fragments, isLeftOut };
+    const root = compileSelection(source, createCompilation(source), rootType, [operation.selectionSet]);
+    if (roots.size >= MAX_COMBINATIONS) roots.clear();
+    roots.set(combination, root);
+    return root;
+  };
+
+  return {
+    operation,
+    fragments,
+    run: (given, context, meter) => {
+      const definitions = operation.variableDefinitions ?? [];
+      const { errors, coerced } =
+        definitions.length > 0
+          ? getVariableValues(schema, definitions, given, { maxErrors: MAX_VARIABLE_ERRORS })
+          : NO_VARIABLES;
+      if (errors) return Promise.resolve({ errors });
+      return runRoot(rootFor(coerced), operation, { context, variables: coerced, meter });
+    },
+  };
+}
+
+/** Combinations of `@skip` and `@include` that are kept of one operation. */
+const MAX_COMBINATIONS = 32;
+const MAX_VARIABLE_ERRORS = 50;
+const NO_VARIABLES = { errors: undefined, coerced: {} };
+
+/** The variables that `@skip` and `@include` ask. */
+function conditionsOf(document: DocumentNode): readonly string[] {
+  const names = new Set<string>();
+  visit(document, {
+    Directive: ({ name, arguments: given = [] }) => {
+      if (name.value !== "skip" && name.value !== "include") return;
+      for (const { value } of given) if (value.kind === Kind.VARIABLE) names.add(value.name.value);
+    },
+  });
+  return [...names];
+}
+
+const isSkipped = (node: SelectionNode, variables: Variables): boolean =>
+  getDirectiveValues(GraphQLSkipDirective, node, variables)?.["if"] === true ||
+  getDirectiveValues(GraphQLIncludeDirective, node, variables)?.["if"] === false;
+
+function runRoot(
+  root: Selection,
+  { operation }: OperationDefinitionNode,
+  given: Pick<Run, "context" | "variables" | "meter">,
+): Promise<ExecutionResult> {
+  return new Promise((resolve) => {
+    const data = root.createObject();
+    const result: { data: Slots | null } = { data };
+    const errors: GraphQLError[] = [];
+    const place: Place = { parent: null, slots: result, at: "data", isNullable: true, isNulled: false };
+    const finish = () => resolve(errors.length === 0 ? result : { errors, ...result });
+    if (operation === "mutation") runSerially(root, data, place, { ...given, errors }, finish);
+    else {
+      const run: Run = { ...given, errors, pending: 1, onEnd: finish };
+      runFields(root, undefined, place, data, run);
+      end(run);
+    }
+  });
+}
+
+/** Runs root fields one after the other, each to its end. */
+function runSerially(
+  { fields, ...root }: Selection,
+  data: Slots,
+  place: Place,
+  shared: Omit<Run, "pending" | "onEnd">,
+  finish: () => void,
+): void {
+  const [field, ...rest] = fields;
+  if (!field || place.isNulled) {
+    finish();
+    return;
+  }
+  const run: Run = {
+    ...shared,
+    pending: 1,
+    onEnd: () => runSerially({ ...root, fields: rest }, data, place, shared, finish),
+  };
+  runFields({ ...root, fields: [field] }, undefined, place, data, run);
+  end(run);
+}

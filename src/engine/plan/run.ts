@@ -1,0 +1,135 @@
+import { type GraphQLError, locatedError } from "graphql";
+import { hasOutcome } from "../../errors.ts";
+import { isSliceOver } from "../turns.ts";
+import type { Complete, FieldSite, Place, Run, Selection, Slots } from "./types.ts";
+
+/*
+ * How a plan runs. Values are written into the result where they belong; promises fill holes, and a counter of what is
+ * waited for tells the end. Work is cut into time slices, so that the event loop has its turns while a large result is
+ * made, and stops where its meter says so.
+ */
+
+/** Runs the fields of an object into its slots. */
+export function runFields(
+  { fields }: Selection,
+  parent: unknown,
+  place: Place,
+  slots: Slots,
+  run: Run,
+): void {
+  for (const field of fields) {
+    slots[field.key] = null;
+    if (!run.meter.count(1, field.keyBytes)) return;
+    const { variables, context } = run;
+    let value: unknown;
+    try {
+      const selected = field.selectedFor?.(variables);
+      // Whoever looks at what is selected is given it.
+      value = field.resolve(parent, field.argsFor(variables), context, selected as never);
+    } catch (error) {
+      fail(error, field, slots, field.key, place, field.isNullable, run);
+      if (place.isNulled) return;
+      continue;
+    }
+    settle(value, field.complete, field, slots, field.key, place, field.isNullable, run);
+    if (place.isNulled) return;
+  }
+}
+
+/** Completes a value now, or when it is there. */
+export function settle(
+  value: unknown,
+  complete: Complete,
+  field: FieldSite,
+  slots: Slots,
+  at: string | number,
+  above: Place,
+  isNullable: boolean,
+  run: Run,
+): void {
+  if (!(value instanceof Promise)) {
+    try {
+      complete(value, slots, at, above, run);
+    } catch (error) {
+      fail(error, field, slots, at, above, isNullable, run);
+    }
+    return;
+  }
+  run.pending++;
+  void value.then(
+    (given: unknown) =>
+      inTurn(run, () => {
+        settle(given, complete, field, slots, at, above, isNullable, run);
+        end(run);
+      }),
+    (error: unknown) => {
+      fail(error, field, slots, at, above, isNullable, run);
+      end(run);
+    },
+  );
+}
+
+/** Does work that is waited for in this time slice, or in a later one behind what waits already. */
+function inTurn(run: Run, work: () => void): void {
+  const { meter } = run;
+  if (meter.isStopped()) return;
+  if (!meter.isWaiting() && !isSliceOver()) work();
+  else void meter.pass(work).then(call);
+}
+
+const call = (work: () => void): void => work();
+
+/** Does work in this time slice, or lets the run wait for it. */
+export function inSlice(run: Run, work: () => void): void {
+  if (!isSliceOver()) {
+    work();
+    return;
+  }
+  run.pending++;
+  inTurn(run, () => {
+    work();
+    end(run);
+  });
+}
+
+/** Something that was waited for is over. */
+export function end(run: Run): void {
+  if (--run.pending === 0) run.onEnd();
+}
+
+/** Tells an error, and makes null what has to be: the value itself, or what above it may be. */
+function fail(
+  error: unknown,
+  field: FieldSite,
+  slots: Slots,
+  at: string | number,
+  above: Place,
+  isNullable: boolean,
+  run: Run,
+): void {
+  if (run.meter.isStopped() || isDropped(above)) return;
+  if (isNullable) {
+    slots[at] = null;
+    // What may have happened is told, however much else failed.
+    if (!run.meter.countError() && !hasOutcome(error)) return;
+  }
+  run.errors.push(locate(error, field, at, above));
+  if (isNullable) return;
+  for (let place: Place | null = above; place; place = place.parent) {
+    place.isNulled = true;
+    if (!place.isNullable) continue;
+    place.slots[place.at] = null;
+    return;
+  }
+}
+
+function isDropped(above: Place): boolean {
+  for (let place: Place | null = above; place; place = place.parent) if (place.isNulled) return true;
+  return false;
+}
+
+function locate(error: unknown, { nodes }: FieldSite, at: string | number, above: Place): GraphQLError {
+  const path = [at];
+  for (let place: Place = above; place.parent; place = place.parent) path.unshift(place.at);
+  return locatedError(error, [...nodes], path);
+}

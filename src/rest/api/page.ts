@@ -1,0 +1,63 @@
+import { z } from "zod";
+import { type Envelope, isObject, type JsonReader, jsonWithList } from "./reader.ts";
+import { integer, records, text } from "./values.ts";
+
+/** One page of a list. */
+export interface Page<Item> {
+  readonly count?: number | null | undefined;
+  /** Where the next page is: a link or a cursor, as the server pages. Null or empty behind the last one. */
+  readonly next?: string | null | undefined;
+  readonly results: readonly Item[];
+}
+
+const DOCUMENTED: Envelope = { items: "results", count: "count", next: "next", hasLinks: true };
+
+const cursor = z.union([z.string(), z.int().transform(String)]).nullish();
+
+/** Reads a page of items from the envelope of the service's document, or from another server's. */
+export function pageOf<Item extends z.ZodType>(
+  item: Item,
+  envelope: Envelope = DOCUMENTED,
+): JsonReader<Page<z.output<Item>>> {
+  const { items, count, next, hasLinks } = envelope;
+  const listKey = items ?? "items";
+  const schema = z.object({
+    ...(count === null ? {} : { [count]: integer }),
+    ...(next === null ? {} : { [next]: hasLinks ? text : cursor }),
+    [listKey]: records,
+  });
+  const reader = jsonWithList(schema, listKey, item);
+  const keys = Object.keys(schema.shape);
+  const open = (body: unknown): unknown => {
+    if (items === null) return { [listKey]: body };
+    if (!isObject(body)) return body;
+    return Object.fromEntries(
+      keys.flatMap((key) => {
+        const value = valueAt(body, key);
+        return value === undefined ? [] : [[key, value]];
+      }),
+    );
+  };
+  // True because the schema has these keys with these types.
+  const toPage = (answer: Readonly<Record<string, unknown>>) =>
+    ({
+      count: count === null ? null : answer[count],
+      next: next === null ? null : answer[next],
+      results: answer[listKey],
+    }) as Page<z.output<Item>>;
+  return {
+    form: "json",
+    read: (body) => {
+      const { answer, faults } = reader.read(open(body));
+      return { answer: toPage(answer), faults };
+    },
+    readInTurns: async (body, pause) => {
+      const { answer, faults } = await reader.readInTurns(open(body), pause);
+      return { answer: toPage(answer), faults };
+    },
+    inEnvelope: (other) => pageOf(item, other),
+  };
+}
+
+const valueAt = (body: unknown, place: string): unknown =>
+  place.split(".").reduce((value: unknown, key) => (isObject(value) ? value[key] : undefined), body);

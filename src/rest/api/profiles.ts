@@ -1,0 +1,74 @@
+import type { z } from "zod";
+import { extend, type Profile, type ProfileName, WrittenProfile } from "./profile.ts";
+import { GROUP_COUNTERS } from "./records.ts";
+
+/** What the service's document shows, and nothing else. */
+const document: Profile = {
+  basePath: "/api/v1/",
+  apiVersion: "v1",
+  authorization: { scheme: "token" },
+  endpoints: {},
+  envelope: { items: "results", count: "count", next: "next" },
+  paging: {
+    by: "link",
+    parameters: { limit: "size", offset: "offset", page: "page", page_size: "size", cursor: "cursor" },
+  },
+  orders: { UPDATED_DESC: null, CREATED_DESC: null, CREATED_ASC: null },
+  filters: { query: null, group: null, ids: null },
+  omittedInLists: { experiments: [], jobs: [], builds: [], groups: [] },
+};
+
+const polyaxon02: WrittenProfile = {
+  extends: "document",
+  endpoints: {
+    job: { resume: null, copy: null },
+    administration: { revoke: "POST superusers/revoke/{username}/" },
+    optional: {
+      projects: "GET {owner}",
+      experiments: "GET {owner}/{project}/experiments",
+      jobs: "GET {owner}/{project}/jobs",
+      builds: "GET {owner}/{project}/builds",
+      groups: "GET {owner}/{project}/groups",
+    },
+  },
+  paging: { by: "offset", parameter: "offset", size: "limit" },
+  orders: {
+    UPDATED_DESC: { sort: "-updated_at" },
+    CREATED_DESC: { sort: "-created_at" },
+    CREATED_ASC: { sort: "created_at" },
+  },
+  filters: { query: "query", group: "group" },
+};
+
+const polyaxon04: WrittenProfile = {
+  extends: "polyaxon-0.2",
+  endpoints: {
+    experiment: { outputs: "GET {owner}/{project}/experiments/{id}/outputs/download" },
+    job: { outputs: "GET {owner}/{project}/jobs/{id}/outputs/download" },
+    optional: {
+      groupMetrics: "GET {owner}/{project}/groups/{id}/metrics",
+      experimentJobLogs: "GET {owner}/{project}/experiments/{experiment}/jobs/{id}/logs",
+    },
+  },
+  filters: { ids: { parameter: "query", value: "id:{ids}", separator: "|", max: 100 } },
+  omittedInLists: {
+    experiments: ["config", "resources", "num_jobs", "is_clone", "has_tensorboard"],
+    jobs: ["config", "is_clone", "resources", "node_scheduled"],
+    builds: ["config", "resources", "node_scheduled", "num_jobs", "num_experiments", "dockerfile", "commit"],
+    groups: ["content", "hptuning", "current_iteration", "has_tensorboard", ...GROUP_COUNTERS],
+  },
+};
+
+const BUILT_IN: Readonly<Record<ProfileName, WrittenProfile>> = {
+  document: {},
+  "polyaxon-0.2": polyaxon02,
+  "polyaxon-0.4": polyaxon04,
+};
+
+export const builtInProfile = (name: ProfileName): Profile =>
+  name === "document" ? document : wholeProfile(WrittenProfile.parse(BUILT_IN[name]));
+
+/** A written profile with all that it extends. */
+export function wholeProfile(written: z.output<typeof WrittenProfile>): Profile {
+  return extend(builtInProfile(written.extends ?? "document"), written);
+}

@@ -1,0 +1,29 @@
+import type { Block } from "./page.ts";
+
+interface NotRun {
+  readonly page: string;
+  /** A piece of the block, in no other block of the page. */
+  readonly holds: string;
+  readonly why: string;
+}
+
+/** The blocks of README and docs that no test runs. Every other one is run. */
+export const NOT_RUN: readonly NotRun[] = [
+  { page: "README.md", holds: "npm ci && npm start", why: "installs from the registry: CI begins with it" },
+  { page: "README.md", holds: "npm ci && npm test", why: "it is what runs this: CI ends with it" },
+  { page: "README.md", holds: "https://tracker.example.com", why: "needs a server of the reader's own" },
+  { page: "README.md", holds: "src/main.ts  ", why: "a list of files" },
+  {
+    page: "docs/federation.md",
+    holds: "include_subgraph_errors",
+    why: "Apollo Router is no npm package; from its manual",
+  },
+  {
+    page: "docs/federation.md",
+    holds: "subgraph_error_propagation",
+    why: "Cosmo Router is no npm package; from its manual",
+  },
+];
+
+export const isNotRun = ({ page, text }: Block): boolean =>
+  NOT_RUN.some((each) => each.page === page && text.includes(each.holds));

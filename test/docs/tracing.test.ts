@@ -1,0 +1,132 @@
+import { expect, test } from "vitest";
+import { startFake } from "../support/fake.ts";
+import { globalId } from "../support/ids.ts";
+import { type Span, startTraced } from "../support/tracing.ts";
+
+const SAMPLE = "docs/tracing.mjs";
+const WITHOUT_HTTP = "test/support/tracing-without-http.mjs";
+
+/** A service with one user, one log and no jobs. */
+const startService = () =>
+  startFake(({ path }) => {
+    if (path.endsWith("/users/")) return { json: { username: "ada", is_superuser: false } };
+    if (path.endsWith("/logs")) return { text: "step 1\n" };
+    return undefined;
+  });
+
+/** The one span of a kind and name. */
+function only({ spans }: { readonly spans: readonly Span[] }, kind: string, name: string): Span {
+  const [span, ...others] = spans.filter((each) => each.kind === kind && each.name === name);
+  if (!span || others.length > 0) throw new Error(`expected one ${kind} ${name} in ${JSON.stringify(spans)}`);
+  return span;
+}
+
+const USERS = "GET users/";
+const JOB = "GET {owner}/{project}/jobs/{id}/";
+const LOGS = "GET {owner}/{project}/jobs/{id}/logs";
+const LOG_ID = globalId("Job:ada/mnist/3");
+
+test("with the sample, a caller's trace leads through the gateway to the service", async () => {
+  const service = await startService();
+  const { ask, get } = await startTraced(service, SAMPLE);
+  const sentFor = (traceId: string) =>
+    service
+      .seen()
+      .map(({ headers }) => `${headers["traceparent"]}`)
+      .filter((traceparent) => traceparent.includes(traceId))
+      .toSorted();
+
+  const page = await ask(`query Page {
+    viewer { isSuperuser } job(id: "ada.mnist.jobs.3") { status logs { text } }
+  }`);
+  const server = only(page, "SERVER", "POST");
+  const operation = only(page, "INTERNAL", "query");
+  const upstream = [USERS, LOGS, JOB].map((name) => only(page, "CLIENT", name));
+  expect(page.spans).toHaveLength(5);
+  expect(server.parentSpanId).toBe(page.caller);
+  expect(operation).toMatchObject({ parentSpanId: server.spanId, isError: true });
+  for (const span of upstream) expect(span.parentSpanId).toBe(operation.spanId);
+  // A second value in the header would be behind a comma.
+  expect(sentFor(page.traceId)).toEqual(
+    upstream.map(({ spanId }) => `00-${page.traceId}-${spanId}-01`).toSorted(),
+  );
+  expect(upstream.map(({ isError, attributes }) => ({ isError, ...attributes }))).toEqual([
+    {
+      isError: false,
+      "http.request.method": "GET",
+      "url.template": "users/",
+      "http.response.status_code": 200,
+    },
+    {
+      isError: false,
+      "http.request.method": "GET",
+      "url.template": "{owner}/{project}/jobs/{id}/logs",
+      "http.response.status_code": 200,
+    },
+    {
+      isError: true,
+      "http.request.method": "GET",
+      "url.template": "{owner}/{project}/jobs/{id}/",
+      "http.response.status_code": 404,
+      "error.type": "404",
+    },
+  ]);
+
+  const file = await get(`/downloads/${LOG_ID}/logs`);
+  const download = only(file, "INTERNAL", "GET /downloads/{id}/logs");
+  const opened = only(file, "CLIENT", LOGS);
+  expect(file.spans).toHaveLength(3);
+  expect(only(file, "SERVER", "GET").parentSpanId).toBe(file.caller);
+  expect(download.parentSpanId).toBe(only(file, "SERVER", "GET").spanId);
+  expect(opened.parentSpanId).toBe(download.spanId);
+  expect(sentFor(file.traceId)).toEqual([`00-${file.traceId}-${opened.spanId}-01`]);
+});
+
+test("with the sample, no span tells the service's address, an id, a document or the token", async () => {
+  const service = await startService();
+  const { ask, get, exported } = await startTraced(service, SAMPLE);
+  await ask(`{ job(id: "canary.mnist.jobs.3") { status logs { text } } }`);
+  await get(`/downloads/${LOG_ID}/logs?x=canary`);
+  await get(`/graphql?query=${encodeURIComponent(`{ job(id: "canary.mnist.jobs.3") { id } }`)}`);
+  for (const secret of ["canary", "mnist", LOG_ID, `:${new URL(service.url).port}`, "step 1"]) {
+    expect(exported()).not.toContain(secret);
+  }
+});
+
+test("without an instrumentation of HTTP, operations and downloads are server spans below the caller's", async () => {
+  const { ask, get } = await startTraced(await startService(), WITHOUT_HTTP);
+  const operation = await ask(`mutation Stop { login(input: {username: "ada", password: "x"}) { token } }`);
+  expect(only(operation, "SERVER", "mutation")).toMatchObject({ parentSpanId: operation.caller });
+  const download = await get(`/downloads/${LOG_ID}/logs`);
+  expect(only(download, "SERVER", "GET /downloads/{id}/logs")).toMatchObject({
+    parentSpanId: download.caller,
+    isError: false,
+  });
+
+  const healthy = await ask("query Me { viewer { isSuperuser } }");
+  expect(only(healthy, "SERVER", "query")).toMatchObject({
+    isError: false,
+    attributes: { "graphql.operation.type": "query", "graphql.operation.name": "Me" },
+  });
+  const refused = await ask(`query Page { job(id: "ada.mnist.jobs.3") { status } }`);
+  expect(only(refused, "SERVER", "query")).toMatchObject({
+    isError: true,
+    attributes: {
+      "graphql.operation.type": "query",
+      "graphql.operation.name": "Page",
+      "error.type": "NOT_FOUND",
+    },
+  });
+  for (const [document, code] of [
+    ["{ canary }", "GRAPHQL_VALIDATION_FAILED"],
+    ["{", "GRAPHQL_PARSE_FAILED"],
+  ] as const) {
+    const invalid = only(await ask(document), "SERVER", "GraphQL Operation");
+    expect(invalid).toMatchObject({ isError: true, attributes: { "error.type": code } });
+  }
+  const missing = await get(`/downloads/${globalId("Group:ada/mnist/3")}/logs`);
+  expect(only(missing, "SERVER", "GET /downloads/{id}/logs")).toMatchObject({
+    isError: true,
+    attributes: { "error.type": "BAD_USER_INPUT" },
+  });
+});

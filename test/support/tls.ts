@@ -1,0 +1,161 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { TLSSocket } from "node:tls";
+import { generate } from "selfsigned";
+import { onTestFinished } from "vitest";
+
+/** PEM texts. */
+interface Identity {
+  readonly cert: string;
+  readonly key: string;
+}
+
+interface Authority {
+  readonly cert: string;
+  /** A certificate for a host or a client of this name, with its key. */
+  readonly issue: (name: string) => Promise<Identity>;
+}
+
+/** An authority that nobody trusts unless told. */
+export async function makeAuthority(algorithm = "sha256"): Promise<Authority> {
+  const { cert, private: key } = await generate([{ name: "commonName", value: "Test authority" }], {
+    keyType: "ec",
+    algorithm,
+    extensions: [
+      { name: "basicConstraints", cA: true, critical: true },
+      { name: "keyUsage", keyCertSign: true, critical: true },
+    ],
+  });
+  return {
+    cert,
+    issue: async (name) => {
+      const issued = await generate([{ name: "commonName", value: name }], {
+        keyType: "ec",
+        algorithm,
+        ca: { cert, key },
+        extensions: [{ name: "subjectAltName", altNames: [{ type: 2, value: name }] }],
+      });
+      return { cert: issued.cert, key: issued.private };
+    },
+  };
+}
+
+/** Writes texts into files of their own, and gives their paths by the same names. */
+export function writeFiles<Name extends string>(texts: Readonly<Record<Name, string>>): Record<Name, string> {
+  const folder = mkdtempSync(join(tmpdir(), "rungraph-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const paths = Object.entries<string>(texts).map(([name, text]) => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return [name, path];
+  });
+  // The entries are those of the texts.
+  return Object.fromEntries(paths) as Record<Name, string>;
+}
+
+/** A request as a service saw it. */
+interface Arrived {
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  /** The name in the client's certificate; null when it showed none that the service's authority issued. */
+  readonly client: string | null;
+}
+
+/** The host by which the services below are known. No resolver knows it. */
+export const SERVICE_HOST = "tracker.invalid";
+
+const nameIn = (socket: TLSSocket) => String(socket.getPeerCertificate().subject.CN);
+
+interface Tls extends Identity {
+  /** Clients must show a certificate of this authority. */
+  readonly clientAuthority?: string;
+}
+
+/** A service with one user and one log, by HTTP or HTTPS. */
+export async function startService(tls: Tls | null = null) {
+  const seen: Arrived[] = [];
+  const listener = (request: IncomingMessage): { readonly type: string; readonly text: string } => {
+    const { url: path = "", headers, socket } = request;
+    const isKnown = socket instanceof TLSSocket && socket.authorized;
+    seen.push({ path, headers, client: isKnown ? nameIn(socket) : null });
+    if (path.endsWith("/logs")) return { type: "text/plain", text: "step 1\n" };
+    return { type: "application/json", text: JSON.stringify({ username: "ada", is_superuser: true }) };
+  };
+  const options = tls
+    ? {
+        cert: tls.cert,
+        key: tls.key,
+        ...(tls.clientAuthority ? { ca: tls.clientAuthority, requestCert: true } : {}),
+      }
+    : null;
+  const server = options ? createTlsServer(options) : createServer();
+  server.on("request", (request, response) => {
+    const { type, text } = listener(request);
+    response.writeHead(200, { "content-type": type }).end(text);
+  });
+  server.keepAliveTimeout = 0;
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((closed) => server.close(closed));
+  });
+  const { port } = server.address() as AddressInfo;
+  const scheme = tls ? "https" : "http";
+  return {
+    port,
+    /** By a name that only the proxy below knows, and the scheme's own port. */
+    url: `${scheme}://${SERVICE_HOST}`,
+    localUrl: `${scheme}://localhost:${port}`,
+    seen: (): readonly Arrived[] => seen,
+  };
+}
+
+/** A proxy whose tunnels all lead to this service, whatever host and port is asked for. */
+export async function startProxy(
+  { port: servicePort }: { readonly port: number },
+  options: { readonly credentials?: string } = {},
+) {
+  const requests: { readonly line: string; readonly headers: IncomingMessage["headers"] }[] = [];
+  const sockets = new Set<Socket>();
+  const keep = (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {}).on("close", () => sockets.delete(socket));
+  };
+  const server = createServer((request, response) => {
+    requests.push({ line: `${request.method} ${request.url}`, headers: request.headers });
+    response.writeHead(501).end();
+  });
+  server.on("connection", keep);
+  server.on("connect", (request: IncomingMessage, client: Socket) => {
+    const { method, url = "", headers } = request;
+    requests.push({ line: `${method} ${url}`, headers });
+    const expected = options.credentials;
+    if (expected && headers["proxy-authorization"] !== `Basic ${Buffer.from(expected).toString("base64")}`) {
+      client.end("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n");
+      return;
+    }
+    const service = connect(servicePort, "127.0.0.1", () => {
+      client.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      service.pipe(client).pipe(service);
+    });
+    keep(service);
+    service.on("close", () => client.destroy());
+    client.on("close", () => service.destroy());
+  });
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((closed) => server.close(closed));
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    host: `127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${port}`,
+    requests: () => requests,
+    lines: () => requests.map(({ line }) => line),
+  };
+}
