@@ -4,7 +4,7 @@ import { type Fault, startFaultServer } from "./fault-server.ts";
 import { say } from "./faults.ts";
 import { type Answer, startGateway } from "./gateway.ts";
 
-export const recordByItsId = ({ path, method }: Seen): Told | undefined => {
+const recordByItsId = ({ path, method }: Seen): Told | undefined => {
   const id = /\/(?:experiments|jobs|builds)\/(\d+)\//.exec(path)?.[1];
   if (!id) return undefined;
   return method === "DELETE"
@@ -65,7 +65,7 @@ export async function leaveAll({
 }
 
 /** `ok`, or the code of the first error, with how long to wait. */
-export function verdictOf({ errors }: Answer<unknown>): string {
+function verdictOf({ errors }: Answer<unknown>): string {
   if (!errors) return "ok";
   const { code, retryAfterSeconds } = errors[0]?.extensions ?? {};
   return retryAfterSeconds === undefined ? String(code) : `${code}, again in ${retryAfterSeconds}`;

@@ -1,7 +1,7 @@
 import type { DemoOptions } from "../../src/demo/service.ts";
 import { startDemoService } from "./demo-gateway.ts";
 
-export const noon = Date.UTC(2026, 5, 1, 12);
+const noon = Date.UTC(2026, 5, 1, 12);
 
 /** A service whose clock stands at noon until `wait` moves it on. */
 export async function openDemo(options: Omit<DemoOptions, "now"> = {}) {
@@ -47,7 +47,7 @@ const trackedKeys =
 
 const reducedKeys = `${trackedKeys} original project experiment_group build_job tags`;
 
-export const keysOf = {
+const keysOf = {
   experiment: `${reducedKeys} config declarations resources last_metric num_jobs is_clone has_tensorboard bookmarked`,
   reduced: reducedKeys,
   job: `${trackedKeys} tags project build_job is_clone original config resources node_scheduled bookmarked`,
@@ -90,7 +90,7 @@ export function contentOf({
 
 const sortedKeys = (keys: readonly string[]) => keys.toSorted().join(" ");
 
-export function recordNameOf(record: object): string {
+function recordNameOf(record: object): string {
   const found = Object.entries(keysOf).find(
     ([, keys]) => sortedKeys(keys.split(/\s+/)) === sortedKeys(Object.keys(record)),
   );

@@ -6,12 +6,12 @@ import { type Answer, type Gateway, startGateway } from "./gateway.ts";
 import { globalId } from "./ids.ts";
 import { startCounter } from "./silent-ports.ts";
 
-export const MATRIX_TOKEN = "c4nary.T0ken";
+const MATRIX_TOKEN = "c4nary.T0ken";
 
 const OUTPUTS = "outputs";
 
 /** Enough to say that a download is passed on and not held. */
-export const ENOUGH_BYTES = 3_000_000;
+const ENOUGH_BYTES = 3_000_000;
 
 const RECORDS: Readonly<Record<string, Told>> = {
   "GET ada/mnist/experiments/42/": { json: { id: 42, last_status: "running" } },

@@ -69,7 +69,7 @@ export const jsonText = (text: string | Buffer, encoding?: string): Told => ({
 export const RECORD_TEXT = JSON.stringify(RUNNING_RECORD);
 
 /** The experiment that most stories ask for. */
-export const EXPERIMENT_ID = globalId("Experiment:ada/mnist/42");
+const EXPERIMENT_ID = globalId("Experiment:ada/mnist/42");
 
 export const OUTPUTS_OF_42 = `/downloads/${EXPERIMENT_ID}/outputs`;
 

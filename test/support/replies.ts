@@ -13,8 +13,3 @@ export const html = (status: number, text = PAGE): Told => ({
   text,
   headers: { "content-type": "text/html; charset=utf-8" },
 });
-
-/** A page of a list, with nothing before and behind it unless told. */
-export const list = (results: readonly unknown[], facts: object = {}): Told => ({
-  json: { count: results.length, next: null, previous: null, results, ...facts },
-});

@@ -1,7 +1,7 @@
 import type { Answer } from "./gateway.ts";
 
 /** The lists: what they are a field of, what names an item, and where the service has them, with parameters. */
-export const RUN_LISTS = {
+const RUN_LISTS = {
   "Project.experiments": [
     'project(owner: "ada", name: "mnist")',
     "experiments",
