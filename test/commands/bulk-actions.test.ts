@@ -62,7 +62,7 @@ test("six actions in one operation run one after the other, and each answer is r
   expect(arrived(demo.calls())).toEqual(REQUESTS);
 });
 
-test("they have happened: the run tells its note and its new metric, the search is gone with its experiments", async () => {
+test("six actions in one operation have happened afterwards: the run tells its note and its new metric, the search is gone with its experiments", async () => {
   const { ask } = await startDemoGateway({ now: () => NOW });
   await ask(BulkActionsDocument, variables);
   const { data, errors } = await ask<unknown, unknown>(/* GraphQL */ `
@@ -95,7 +95,7 @@ test("they have happened: the run tells its note and its new metric, the search 
   ]);
 });
 
-test("without a note the first action alone is refused, and nothing is sent for it", async () => {
+test("of six actions without a note the first alone is refused, and nothing is sent for it", async () => {
   const { ask, demo } = await startDemoGateway({ now: () => NOW });
   const { note: _, ...rest } = variables;
   const { data, errors } = await ask(BulkActionsDocument, rest);
@@ -143,7 +143,7 @@ test.each([
   ],
   ["clean", "DELETE ada/mnist/groups/2/", "{owner}/{project}/groups/{id}/", []],
 ] as const)(
-  "when `%s` is refused its field is null, its error names it, and the others are done",
+  "when `%s` of six actions is refused its field is null, its error names it, and the others are done",
   async (field, request, route, unread) => {
     const { ask, seen } = await startRefusing(request.replace(" ", " /api/v1/"));
     const { data, errors } = await ask(BulkActionsDocument, variables);
@@ -165,7 +165,7 @@ test.each([
   },
 );
 
-test("who may only read is refused each action for itself, and reads nothing afterwards", async () => {
+test("a caller who may only read is refused each of six actions for itself, and reads nothing afterwards", async () => {
   const { ask, demo } = await startDemoGateway({ now: () => NOW });
   const { data, errors } = await ask(BulkActionsDocument, variables, { token: tokenOf(demo, "grace") });
   const fields = Object.keys(done);
