@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import { createServer } from "node:http";
 import fc from "fast-check";
-import { expect, onTestFinished, test } from "vitest";
-import { startDemo } from "../../src/demo/service.ts";
-import { cases } from "../cases.ts";
-import { callsOf, startGateway, tokenOf } from "../harness.ts";
-import { operation, VARIABLES } from "../random-operations.ts";
-import { referencePlanner } from "../reference-planner.ts";
+import { expect, test } from "vitest";
+import { cases } from "../support/cases.ts";
+import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
+import { startGateway } from "../support/gateway.ts";
+import { listen } from "../support/listen.ts";
+import { operation, VARIABLES } from "../support/random-operations.ts";
+import { referencePlanner } from "../support/reference-planner.ts";
 
 /** Where random operations begin: also at what does not exist, and at what cannot be read. */
 const ROOTS: readonly (readonly [field: string, type: string])[] = [
@@ -40,8 +40,8 @@ const BROKEN: readonly (readonly [status: number, body: string])[] = [
 ];
 
 /** A service in front of another, at which some addresses fail, always the same ones and in the same way. */
-async function startBroken(url: string, share: number): Promise<{ url: string }> {
-  const server = createServer(async (request, response) => {
+async function startBroken(service: string, share: number): Promise<{ url: string }> {
+  const url = await listen(async (request, response) => {
     const [first = 0, second = 0] = createHash("sha256")
       .update(request.url ?? "")
       .digest();
@@ -51,15 +51,11 @@ async function startBroken(url: string, share: number): Promise<{ url: string }>
       return;
     }
     const { authorization = "" } = request.headers;
-    const answer = await fetch(`${url}${request.url}`, { headers: { authorization } });
+    const answer = await fetch(`${service}${request.url}`, { headers: { authorization } });
     const body = Buffer.from(await answer.arrayBuffer());
     response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" }).end(body);
   });
-  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-  onTestFinished(() => void server.close());
-  const address = server.address();
-  if (typeof address !== "object" || !address) throw new TypeError("no port");
-  return { url: `http://127.0.0.1:${address.port}` };
+  return { url };
 }
 
 /** The text of an answer without what differs from one request to the next. */
@@ -71,9 +67,7 @@ const comparable = (answer: object): string =>
 test.each([0, 0.1, 0.5])(
   "an operation is answered as graphql-js answers it, to the byte, when %d of the service's addresses fail",
   async (share) => {
-    const frozen = Date.parse("2026-06-01T12:00:00Z");
-    const demo = await startDemo({ now: () => frozen });
-    onTestFinished(() => demo.close());
+    const demo = await startDemoService({ now: still });
     const upstream = await startBroken(demo.url, share);
     const given = { upstream, token: tokenOf(demo, "ada"), env: { MAX_DEPTH: "30" } };
     const planned = await startGateway(given);
