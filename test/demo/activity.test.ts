@@ -1,47 +1,34 @@
-import { expect, onTestFinished, test } from "vitest";
-import { startDemo } from "../../src/demo/service.ts";
+import { expect, test } from "vitest";
+import { openDemo } from "../support/demo-clock.ts";
 
 interface Run {
   readonly id: number;
-  readonly last_status: string;
   readonly created_at: string;
 }
 
-/** A demo service with activity whose clock stands still until `wait` moves it on. */
-async function open() {
-  let time = Date.UTC(2026, 5, 1, 12);
-  const demo = await startDemo({ now: () => time, activity: true });
-  onTestFinished(() => demo.close());
-  const get = async (path: string) => {
-    const headers = { authorization: `token ${demo.users[0]?.token}` };
-    const response = await fetch(`${demo.url}/api/v1/${path}`, { headers });
-    return (await response.json()) as { count: number; results: Run[] };
+/** A demo service with activity, and the runs of its project by their status. */
+async function openActiveDemo() {
+  const { ask, wait } = await openDemo({ activity: true });
+  const list = async (kind: string, status: string): Promise<Run[]> =>
+    (await ask(`GET ada/live/${kind}?limit=100&query=status:${status}`)).json.results;
+  const countMetrics = async (groups: readonly Run[]) => {
+    const pages = await Promise.all(groups.map(({ id }) => ask(`GET ada/live/groups/${id}/metrics`)));
+    return pages.reduce((sum, { json }) => sum + json.count, 0);
   };
-  return {
-    list: async (path: string, status: string) =>
-      (await get(`ada/live/${path}?limit=100&sort=created_at&query=status:${status}`)).results,
-    count: async (path: string) => (await get(path)).count,
-    wait: (seconds: number) => {
-      time += seconds * 1_000;
-    },
-  };
+  return { list, countMetrics, wait };
 }
 
 test("at any time a search records metrics, a build is building and a job is about to end", async () => {
-  const { list, count, wait } = await open();
+  const { list, countMetrics, wait } = await openActiveDemo();
   for (let step = 0; step < 40; step += 1) {
     const [groups, builds, [job]] = await Promise.all([
       list("groups", "running"),
       list("builds", "building"),
       list("jobs", "running"),
     ]);
-    const recorded = async () => {
-      const counts = await Promise.all(groups.map(({ id }) => count(`ada/live/groups/${id}/metrics`)));
-      return counts.reduce((sum, records) => sum + records, 0);
-    };
-    const before = await recorded();
+    const before = await countMetrics(groups);
     wait(10);
-    expect(await recorded()).toBeGreaterThan(before);
+    expect(await countMetrics(groups)).toBeGreaterThan(before);
     expect(builds).not.toEqual([]);
     wait(180);
     const ended = await list("jobs", "succeeded");
@@ -50,7 +37,7 @@ test("at any time a search records metrics, a build is building and a job is abo
 });
 
 test("activity keeps the runs of the last hour only, however long nobody asks", async () => {
-  const { list, wait } = await open();
+  const { list, wait } = await openActiveDemo();
   wait(30 * 86_400);
   const builds = await list("builds", "~stopped");
   const times = builds.map((build) => Date.parse(build.created_at));

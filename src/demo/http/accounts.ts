@@ -32,7 +32,7 @@ export function requireUser({ caller }: DemoRequest): User {
   return caller;
 }
 
-export function requireSuperuser(request: DemoRequest): User {
+function requireSuperuser(request: DemoRequest): User {
   const caller = requireUser(request);
   if (!caller.isSuperuser) throw forbidden();
   return caller;

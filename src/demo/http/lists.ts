@@ -103,7 +103,7 @@ export const experimentKeys: FilterKeys<Experiment> = (name) => {
 };
 
 /** The latest number recorded under a name; null when there is none. */
-export function lastMetric(experiment: Experiment, name: string): number | null {
+function lastMetric(experiment: Experiment, name: string): number | null {
   const value = experiment.metrics.at(-1)?.values[name];
   return typeof value === "number" ? value : null;
 }
