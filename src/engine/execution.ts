@@ -53,7 +53,7 @@ export function rejectionOf(
 /** Opens the meter of an operation, which stops it when its caller leaves. */
 export function openOperationMeter(scope: RequestScope, { fields, bytes }: ExecutionLimits): Meter {
   const limits = { fields, bytes, errors: MAX_ERRORS };
-  const meter = openMeter({ party: scope.party, limits, tooLarge });
+  const meter = openMeter({ callerKey: scope.callerKey, limits, tooLarge });
   scope.onEnd(() => {
     if (scope.ended() === "left") meter.stop(new Cancelled("The caller left."));
   });

@@ -39,14 +39,14 @@ export interface Meter {
 
 export interface MeterSettings {
   /** Whose operation it is: parties take turns. */
-  readonly party: string;
+  readonly callerKey: string;
   readonly limits: ResultLimits;
   /** Makes the error that stops the operation. */
   readonly tooLarge: (message: string) => Error;
 }
 
-export function openMeter({ party, limits, tooLarge }: MeterSettings): Meter {
-  const line = openLine(party);
+export function openMeter({ callerKey, limits, tooLarge }: MeterSettings): Meter {
+  const line = openLine(callerKey);
   let fields = 0;
   let bytes = 0;
   let errors = 0;

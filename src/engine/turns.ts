@@ -52,22 +52,22 @@ interface Waiters {
  * Lines in which something waits, by their parties. Parties take turns, one release each, and so do the lines of a
  * party: neither a long line nor a caller with many of them holds up the others.
  */
-const parties = new Map<string, Set<Waiters>>();
+const callers = new Map<string, Set<Waiters>>();
 let isServing = false;
 
-function linesOf(party: string): Set<Waiters> {
-  const lines = parties.get(party) ?? new Set<Waiters>();
-  parties.set(party, lines);
+function linesOf(callerKey: string): Set<Waiters> {
+  const lines = callers.get(callerKey) ?? new Set<Waiters>();
+  callers.set(callerKey, lines);
   return lines;
 }
 
-function remove(party: string, line: Waiters): void {
-  const lines = parties.get(party);
+function remove(callerKey: string, line: Waiters): void {
+  const lines = callers.get(callerKey);
   lines?.delete(line);
-  if (lines?.size === 0) parties.delete(party);
+  if (lines?.size === 0) callers.delete(callerKey);
 }
 
-export function openLine(party: string): Line {
+export function openLine(callerKey: string): Line {
   const line: Waiters = { first: null, last: null, empty: [] };
   return {
     wait: (value) =>
@@ -76,24 +76,24 @@ export function openLine(party: string): Line {
         if (line.last) line.last.next = waiting;
         else line.first = waiting;
         line.last = waiting;
-        linesOf(party).add(line);
+        linesOf(callerKey).add(line);
         if (!isServing) void serve();
       }),
     isEmpty: () => line.first === null,
     onEmpty: (callback) => void line.empty.push(callback),
     clear: () => {
       Object.assign(line, { first: null, last: null, empty: [] });
-      remove(party, line);
+      remove(callerKey, line);
     },
   };
 }
 
 /** Resolves when it is the turn of a party: at once, or in a later time slice. */
-export const takeTurn = (party: string): Promise<void> => openLine(party).wait(undefined);
+export const takeTurn = (callerKey: string): Promise<void> => openLine(callerKey).wait(undefined);
 
 async function serve(): Promise<void> {
   isServing = true;
-  while (parties.size > 0) {
+  while (callers.size > 0) {
     if (isSliceOver()) await nextTurn();
     await serveSlice();
   }
@@ -102,19 +102,19 @@ async function serve(): Promise<void> {
 
 async function serveSlice(): Promise<void> {
   while (!isSliceOver()) {
-    const [next] = parties;
+    const [next] = callers;
     if (!next) return;
-    const [party, lines] = next;
+    const [callerKey, lines] = next;
     // To the end: the other parties have their turns before.
-    parties.delete(party);
-    parties.set(party, lines);
-    serveNext(party, lines);
+    callers.delete(callerKey);
+    callers.set(callerKey, lines);
+    serveNext(callerKey, lines);
     // What was released runs as a microtask, before this goes on.
     await undefined;
   }
 }
 
-function serveNext(party: string, lines: Set<Waiters>): void {
+function serveNext(callerKey: string, lines: Set<Waiters>): void {
   const [line] = lines;
   if (!line?.first) return;
   lines.delete(line);
@@ -124,7 +124,7 @@ function serveNext(party: string, lines: Set<Waiters>): void {
     lines.add(line);
     return;
   }
-  remove(party, line);
+  remove(callerKey, line);
   line.last = null;
   for (const callback of line.empty.splice(0)) callback();
 }

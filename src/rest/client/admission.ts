@@ -8,7 +8,7 @@ export interface AdmissionSettings {
   /** Upstream requests at a time, over all callers. */
   readonly connections: number;
   /** Upstream requests of one party at a time. */
-  readonly connectionsPerParty: number;
+  readonly connectionsPerCaller: number;
   /** Upstream requests that may wait before new operations are refused. */
   readonly queue: number;
 }
@@ -118,9 +118,9 @@ const ONE_PLACE = () => 1;
  * The one queue in front of the service. Own code: the queues of p-limit, p-queue and cockatiel serve in the order of
  * arrival, so that one caller with many requests starves the others, and keep the requests of callers who have left.
  */
-export function createAdmission({ connections, connectionsPerParty, queue }: AdmissionSettings) {
+export function createAdmission({ connections, connectionsPerCaller, queue }: AdmissionSettings) {
   const root = createBulkhead(null, connections);
-  const parties = new Map<string, { readonly bulkhead: Bulkhead; operations: number }>();
+  const callers = new Map<string, { readonly bulkhead: Bulkhead; operations: number }>();
   let shed = 0;
 
   const serve = (): void => {
@@ -142,30 +142,34 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
   };
 
   const partyOf = (name: string) => {
-    const party = parties.get(name) ?? { bulkhead: createBulkhead(root, connectionsPerParty), operations: 0 };
-    parties.set(name, party);
-    return party;
+    const callerKey = callers.get(name) ?? {
+      bulkhead: createBulkhead(root, connectionsPerCaller),
+      operations: 0,
+    };
+    callers.set(name, callerKey);
+    return callerKey;
   };
 
-  const hasItsShare = (party: string): boolean =>
-    root.waiting >= queue && (parties.get(party)?.bulkhead.waiting ?? 0) >= queue / Math.max(1, parties.size);
+  const hasItsShare = (callerKey: string): boolean =>
+    root.waiting >= queue &&
+    (callers.get(callerKey)?.bulkhead.waiting ?? 0) >= queue / Math.max(1, callers.size);
 
   /** Whether a new operation is refused: too much waits already, and its party has its share of that. */
-  const refuses = (party: string): boolean => {
-    if (!hasItsShare(party)) return false;
+  const refuses = (callerKey: string): boolean => {
+    if (!hasItsShare(callerKey)) return false;
     // Some may wait only for the end of this tick.
     serve();
-    if (!hasItsShare(party)) return false;
+    if (!hasItsShare(callerKey)) return false;
     shed++;
     return true;
   };
 
   /** Opens the turns of an operation, which close with its scope. */
   const open = (scope: RequestScope, { width, requests }: OperationBounds): Turns => {
-    const party = partyOf(scope.party);
-    party.operations++;
+    const callerKey = partyOf(scope.callerKey);
+    callerKey.operations++;
     const budget = createRequestBudget(requests);
-    const bulkhead = createBulkhead(party.bulkhead, width);
+    const bulkhead = createBulkhead(callerKey.bulkhead, width);
     let hasBegun = false;
 
     /** Rejects the tickets that wait. */
@@ -181,7 +185,7 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
         () => true,
         ({ endpoint }) => endedError(endpoint, scope, false),
       );
-      if (--party.operations === 0) parties.delete(scope.party);
+      if (--callerKey.operations === 0) callers.delete(scope.callerKey);
     });
 
     const admit = ({ isRetry, resolve }: Ticket): void => {
@@ -195,7 +199,7 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
       if (scope.ended()) return endedError(endpoint, scope, false);
       if (!isRetry && budget.isSpent()) return budget.refuse();
       // An operation that has begun is carried on.
-      if (!hasBegun && refuses(scope.party)) return new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
+      if (!hasBegun && refuses(scope.callerKey)) return new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
       return null;
     };
 

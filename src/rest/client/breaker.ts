@@ -13,7 +13,7 @@ export interface Breaker {
   /** Lets a request through and gives the generation that it belongs to. Throws `UpstreamError` while the circuit is open. */
   readonly enter: () => number;
   /** Tells what the outcome of a request showed of the service. */
-  readonly leave: (generation: number, party: string, shown: ServiceState) => void;
+  readonly leave: (generation: number, callerKey: string, shown: ServiceState) => void;
   /** Half-open while one request tries. */
   readonly circuit: () => "closed" | "half-open" | "open";
 }
@@ -49,7 +49,10 @@ export function createBreaker(): Breaker {
   const isOneParty = (): boolean => {
     const failed = new Set(recent.flatMap((second) => [...second.failed]));
     const [only] = failed;
-    return failed.size === 1 && recent.some(({ answered }) => [...answered].some((party) => party !== only));
+    return (
+      failed.size === 1 &&
+      recent.some(({ answered }) => [...answered].some((callerKey) => callerKey !== only))
+    );
   };
 
   const currentSecond = (): Second => {
@@ -61,11 +64,11 @@ export function createBreaker(): Breaker {
     return second;
   };
 
-  const count = (party: string, hasFailed: boolean): void => {
+  const count = (callerKey: string, hasFailed: boolean): void => {
     const second = currentSecond();
     second.total++;
-    const parties = hasFailed ? second.failed : second.answered;
-    if (parties.size < MAX_PARTIES) parties.add(party);
+    const callers = hasFailed ? second.failed : second.answered;
+    if (callers.size < MAX_PARTIES) callers.add(callerKey);
     if (!hasFailed) return;
     second.failures++;
     const total = recent.reduce((sum, each) => sum + each.total, 0);
@@ -81,12 +84,12 @@ export function createBreaker(): Breaker {
       }
       return generation;
     },
-    leave: (begun, party, shown) => {
+    leave: (begun, callerKey, shown) => {
       if (begun !== generation) return;
       // While the circuit is open, only the one that tries is of this generation.
       isTrying = false;
       if (shown === "unknown") return;
-      if (openedAt === null) count(party, shown === "down");
+      if (openedAt === null) count(callerKey, shown === "down");
       else open(shown === "down" ? Date.now() : null);
     },
     circuit: () => (openedAt === null ? "closed" : isTrying ? "half-open" : "open"),

@@ -53,7 +53,7 @@ export interface ClientSettings extends TransportSettings, AdmissionSettings {
   readonly onFailure: (cause: unknown) => void;
   readonly onRequest: (report: UpstreamReport) => void;
   /** Resolves when it is the turn of a party to have a response read: reading holds the process. */
-  readonly takeTurn: (party: string) => Promise<void>;
+  readonly takeTurn: (callerKey: string) => Promise<void>;
   /** Opens the span of one upstream request, by its method and route template. */
   readonly openSpan: (method: string, route: string) => UpstreamSpan;
 }
@@ -122,7 +122,7 @@ export function createClient(settings: ClientSettings) {
       error = errorFor(request, scope, thrown);
       throw error;
     } finally {
-      breaker.leave(generation, scope.party, error ? serviceShownBy(error) : "up");
+      breaker.leave(generation, scope.callerKey, error ? serviceShownBy(error) : "up");
       span.end(status, error && codeOf(error));
       settings.onRequest({
         requestId: scope.requestId,
@@ -178,7 +178,7 @@ export function createClient(settings: ClientSettings) {
       const operation: Operation = { scope, turns: admission.open(scope, bounds), held: heldOf(scope) };
       const { held } = operation;
       const send = (wire: WireRequest) => transport.whole(wire, scope, held.add);
-      const takeTurn = () => settings.takeTurn(scope.party);
+      const takeTurn = () => settings.takeTurn(scope.callerKey);
       const secrets = secretsFor(scope);
       const reading = { onFault: settings.onFault, hold: held.add, takeTurn, secrets };
       return {

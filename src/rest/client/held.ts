@@ -14,22 +14,22 @@ const PARTIES_IN_ALL = 4;
 
 /** Counts what is held of answers, for each party over all its scopes. Keeps only parties with a scope. */
 export function createHeldBytes(maxBytes: number): (scope: RequestScope) => Held {
-  const parties = new Map<string, { bytes: number; scopes: number }>();
+  const callers = new Map<string, { bytes: number; scopes: number }>();
   let total = 0;
   return (scope) => {
-    const party = parties.get(scope.party) ?? { bytes: 0, scopes: 0 };
-    parties.set(scope.party, party);
-    party.scopes++;
+    const callerKey = callers.get(scope.callerKey) ?? { bytes: 0, scopes: 0 };
+    callers.set(scope.callerKey, callerKey);
+    callerKey.scopes++;
     let own = 0;
     scope.onEnd(() => {
-      party.bytes -= own;
+      callerKey.bytes -= own;
       total -= own;
       own = 0;
-      if (--party.scopes === 0) parties.delete(scope.party);
+      if (--callerKey.scopes === 0) callers.delete(scope.callerKey);
     });
     const check = (): void => {
-      const isShareTaken = total > maxBytes * PARTIES_IN_ALL && party.bytes > total / parties.size;
-      if (party.bytes <= maxBytes && !isShareTaken) return;
+      const isShareTaken = total > maxBytes * PARTIES_IN_ALL && callerKey.bytes > total / callers.size;
+      if (callerKey.bytes <= maxBytes && !isShareTaken) return;
       throw new UpstreamError(
         "REQUEST_LIMIT_EXCEEDED",
         `This caller's operations need more than ${maxBytes} bytes of the service's answers at a time; ask for less at once.`,
@@ -39,7 +39,7 @@ export function createHeldBytes(maxBytes: number): (scope: RequestScope) => Held
       add: (bytes) => {
         if (scope.ended()) return;
         own += bytes;
-        party.bytes += bytes;
+        callerKey.bytes += bytes;
         total += bytes;
         check();
       },

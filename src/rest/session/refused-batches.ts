@@ -10,19 +10,19 @@ const MAX_REMEMBERED = 1_000;
  * for the others.
  */
 export interface RefusedBatches {
-  readonly has: (party: string, batch: Batch) => boolean;
-  readonly add: (party: string, batch: Batch) => void;
+  readonly has: (callerKey: string, batch: Batch) => boolean;
+  readonly add: (callerKey: string, batch: Batch) => void;
 }
 
 export function createRefusedBatches(onRefused: (route: string) => void): RefusedBatches {
   const refused = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: REMEMBERED_MS });
   return {
-    has: (party, batch) => refused.has(keyOf(party, batch)),
-    add: (party, batch) => {
-      refused.set(keyOf(party, batch), true);
+    has: (callerKey, batch) => refused.has(keyOf(callerKey, batch)),
+    add: (callerKey, batch) => {
+      refused.set(keyOf(callerKey, batch), true);
       onRefused(batch.endpoint.path);
     },
   };
 }
 
-const keyOf = (party: string, { endpoint }: Batch) => `${party} ${endpoint.path}`;
+const keyOf = (callerKey: string, { endpoint }: Batch) => `${callerKey} ${endpoint.path}`;

@@ -47,7 +47,7 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
 
   const batchOf = (endpoint: AnyEndpoint): Batch | null => {
     const batch = server.batchOf(endpoint);
-    return batch && !refusedBatches.has(scope.party, batch) ? batch : null;
+    return batch && !refusedBatches.has(scope.callerKey, batch) ? batch : null;
   };
 
   const sessionOf = (token: string | null): Session => {
@@ -68,7 +68,7 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
         server,
         batchOf,
         request,
-        onRefused: (batch) => refusedBatches.add(scope.party, batch),
+        onRefused: (batch) => refusedBatches.add(scope.callerKey, batch),
         pacing,
       });
     let reads = openReads();
