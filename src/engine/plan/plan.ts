@@ -19,7 +19,7 @@ import { compileSelection, createCompilation } from "./compile.ts";
 import { end, runFields } from "./run.ts";
 import type { Place, Run, Selection, Slots } from "./types.ts";
 
-/** One operation of a document, ready to run. Compiled as far as it was run. */
+/** An executable operation. Its selections are compiled on first use. */
 export interface Plan {
   readonly operation: OperationDefinitionNode;
   readonly fragments: Fragments;
@@ -33,20 +33,20 @@ export type Planner = (
 ) => Plan;
 
 /**
- * Plans an operation. Own code: executors walk the document anew for each request and wrap each value in promises;
- * graphql-jit compiles for longer than most operations take, and runs the wrong one of two operations.
+ * Creates the plan of an operation. Own code: executors walk the document again for each request and wrap each value in
+ * promises; graphql-jit takes longer to compile than most operations to run, and can run the wrong one of two operations.
  */
 export const createPlan: Planner = (schema, document, operation) => {
   const fragments = fragmentsOf(document);
   const conditions = conditionsOf(document);
-  /** The selection at the root, for each combination of the conditions. */
+  /** Root selections by combination of the `@skip` and `@include` variables. */
   const roots = new Map<string, Selection>();
   const rootType = schema.getRootType(operation.operation);
 
   const rootFor = (variables: Variables): Selection => {
     const combination = conditions.map((name) => (variables[name] === true ? "1" : "0")).join("");
-    const known = roots.get(combination);
-    if (known) return known;
+    const compiled = roots.get(combination);
+    if (compiled) return compiled;
     if (!rootType)
       throw new GraphQLError(`Schema is not configured to execute ${operation.operation} operation.`);
     const isLeftOut = (node: SelectionNode): boolean =>
@@ -73,12 +73,12 @@ export const createPlan: Planner = (schema, document, operation) => {
   };
 };
 
-/** Combinations of `@skip` and `@include` that are kept of one operation. */
+/** Maximum cached combinations of `@skip` and `@include` per operation. */
 const MAX_COMBINATIONS = 32;
 const MAX_VARIABLE_ERRORS = 50;
 const NO_VARIABLES = { errors: undefined, coerced: {} };
 
-/** The variables that `@skip` and `@include` ask. */
+/** The variables in `@skip` and `@include`. */
 function conditionsOf(document: DocumentNode): readonly string[] {
   const names = new Set<string>();
   visit(document, {
@@ -114,7 +114,7 @@ function runRoot(
   });
 }
 
-/** Runs root fields one after the other, each to its end. */
+/** Runs the root fields of a mutation one after the other. */
 function runSerially(
   { fields, ...root }: Selection,
   data: Slots,
