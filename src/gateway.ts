@@ -174,7 +174,7 @@ export function createGateway({
     origins: config.CORS_ORIGINS,
     bodies: { maxBytes: config.MAX_BODY_BYTES, maxWaitingBytes: config.MAX_WAITING_BYTES },
     operations,
-    isQueueFull: client.refuses,
+    isQueueFull: client.isQueueFull,
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
   });
   return {
@@ -203,7 +203,7 @@ const upstreamSettings = (config: Config, { profile }: Server) => ({
   authorizationScheme: profile.authorization.scheme,
   connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
   headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
-  exchangeTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
+  responseTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
   idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
   connections: config.UPSTREAM_CONNECTIONS,
   connectionsPerCaller: config.UPSTREAM_CONNECTIONS_PER_TOKEN,

@@ -1,13 +1,13 @@
 import { LRUCache } from "lru-cache";
 import type { Batch } from "../api/batches.ts";
 
-/** How long a batch counts as refused, in milliseconds: servers are updated. */
+/** How long a rejection is remembered, in milliseconds: servers are updated. */
 const REMEMBERED_MS = 600_000;
 const MAX_REMEMBERED = 1_000;
 
 /**
- * The batches whose lists the server refused. Kept for each party: the input or the rights of one caller change nothing
- * for the others.
+ * Remembers the batches whose lists the server rejects. Kept per caller, because the cause may be the input or the
+ * rights of one caller.
  */
 export interface RefusedBatches {
   readonly has: (callerKey: string, batch: Batch) => boolean;
