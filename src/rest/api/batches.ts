@@ -4,23 +4,23 @@ import type { Paging, Profile } from "./profile.ts";
 import type { MetricRecord } from "./records.ts";
 import type { RunAddress } from "./reference.ts";
 
-/** Parameters behind the `?` of a list. */
+/** Query parameters. */
 export type Query = Readonly<Record<string, string>>;
 
-/** One read of a run, as far as it matters for answering it together with others. */
+/** One read of a run, with what decides whether it can be batched. */
 export interface RunRead {
   readonly at: RunAddress;
   readonly query?: Query | undefined;
-  /** Keys of the record that are needed; absent: all of them. */
+  /** Keys of the record that are needed; all of them when absent. */
   readonly keys?: readonly PropertyKey[];
-  /** The group that an experiment is known to be in. */
+  /** The group of an experiment, when known. */
   readonly group?: RunAddress | null;
 }
 
-/** Finds the answer of a read among those of a list; undefined: it is not there. */
+/** Finds the response for one read in a list; undefined when the list does not contain it. */
 export type Find = (read: RunRead) => unknown;
 
-/** One list that answers several reads, and how each of them finds its answer in it. */
+/** One list request that covers several reads, and how to find the response for each in it. */
 export interface ListRead<At, Answer> {
   readonly endpoint: Get<At, Answer>;
   readonly at: At;
@@ -28,18 +28,18 @@ export interface ListRead<At, Answer> {
   readonly find: (answer: Answer) => Find;
 }
 
-/** How one request can answer many reads of an endpoint. */
+/** How one list request can replace many reads of an endpoint. */
 export interface Batch {
-  /** The endpoint that is read many at a time. */
+  /** The endpoint whose reads are batched. */
   readonly endpoint: Get<RunAddress, unknown>;
-  /** What the reads of one request have in common; null: this one must be asked alone. */
+  /** A key that is equal for reads that one list can cover; null when the read cannot be batched. */
   readonly common: (read: RunRead) => string | null;
-  /** The list that answers these reads, handed to `use`: only the batch knows the types of its endpoint. */
+  /** Passes the list that covers these reads to `use`, because only the batch knows the types of its endpoint. */
   readonly list: <Result>(
     reads: readonly [RunRead, ...RunRead[]],
     use: <At, Answer>(list: ListRead<At, Answer>) => Result,
   ) => Result;
-  /** Most reads of one request. */
+  /** Maximum reads of one request. */
   readonly maxReads: number;
 }
 
@@ -52,11 +52,11 @@ interface InProject {
 export interface IdRules {
   readonly ids: NonNullable<Profile["filters"]["ids"]>;
   readonly paging: Paging;
-  /** Keys that the items of the list lack. */
+  /** Keys that list items omit. */
   readonly omitted: readonly string[];
 }
 
-/** Records by the list's filter on ids, as long as the keys that are needed are in the items of the list. */
+/** Batches reads of records by the list's id filter, provided that list items have the keys that are needed. */
 export function byIds<R extends { readonly id: number }>(
   endpoint: Get<RunAddress, R>,
   list: Get<InProject, Page<R>>,
@@ -64,7 +64,7 @@ export function byIds<R extends { readonly id: number }>(
 ): Batch {
   const omitted = new Set<PropertyKey>(omittedInLists);
   const { size, maxSize } = sizeOf(paging);
-  const most = Math.min(max, maxSize);
+  const maxReads = Math.min(max, maxSize);
   return {
     endpoint,
     common: ({ at: { owner, project }, keys }) =>
@@ -75,18 +75,18 @@ export function byIds<R extends { readonly id: number }>(
         at: reads[0].at,
         query: {
           [parameter]: value.replace("{ids}", () => reads.map(({ at }) => at.id).join(separator)),
-          ...(size && { [size]: `${most}` }),
+          ...(size && { [size]: `${maxReads}` }),
         },
         find: ({ results }) => {
           const found = new Map(results.map((record) => [`${record.id}`, record]));
           return ({ at }) => found.get(at.id);
         },
       }),
-    most,
+    maxReads,
   };
 }
 
-/** The metrics of experiments that are known to be in one group, by the metrics of the group. */
+/** Batches the metrics of experiments in the same group into the metrics of the group. */
 export function byGroup(
   endpoint: Get<RunAddress, Page<MetricRecord>>,
   list: Get<RunAddress, Page<MetricRecord>>,
@@ -103,7 +103,7 @@ export function byGroup(
         at: group ?? at,
         query: {},
         find: ({ results, next, count }) => {
-          // A list with a next page does not tell that an experiment has no more; a record of nobody could be anybody's.
+          // With a next page an experiment may have more; a record without an experiment could belong to any of them.
           const isWhole = !next && (count ?? 0) <= results.length;
           return isWhole && results.every(({ experiment }) => experiment != null)
             ? pagesOf(results)
@@ -114,7 +114,7 @@ export function byGroup(
   };
 }
 
-/** All records of each experiment, as one page. */
+/** Groups the records by experiment and returns each group as one page. */
 function pagesOf(records: readonly MetricRecord[]): Find {
   const byExperiment = new Map<string, MetricRecord[]>();
   for (const record of records) {
@@ -128,7 +128,7 @@ function pagesOf(records: readonly MetricRecord[]): Find {
   };
 }
 
-/** The parameter that takes the length of a page, null where there is none, and the longest that can be asked for. */
+/** The page size parameter, null without one, and the maximum page size. */
 function sizeOf(paging: Paging): { readonly size: string | null; readonly maxSize: number } {
   if (paging.by === "link") return { size: null, maxSize: Number.POSITIVE_INFINITY };
   return { size: paging.size, maxSize: paging.maxSize ?? Number.POSITIVE_INFINITY };

@@ -6,15 +6,15 @@ type PathParameterNames<Path extends string> = Path extends `${string}{${infer N
   ? Name | PathParameterNames<Rest>
   : never;
 
-/** The path parameters, all as text. */
+/** Path parameters, all as text. */
 export type PathParameters<Path extends string> = { readonly [Name in PathParameterNames<Path>]: string };
 
-/** One endpoint of the service: a method, a path below its base path, and the reader of its answer. */
+/** One endpoint of the service: a method, a path below the base path, and the reader of its response. */
 interface Endpoint<At, out Answer> {
-  /** The template as it stands in the table: safe in logs, metrics and errors, which the filled path is not. */
+  /** The path template. Safe in logs, metrics and errors, unlike the filled path. */
   readonly path: string;
   readonly answer: Reader<Answer>;
-  /** The path with its parameters replaced. Throws `InputError` when a value could leave its segment. */
+  /** Fills the path parameters. Throws `InputError` when a value could leave its segment. */
   toPath(at: At): string;
 }
 
@@ -22,13 +22,13 @@ export interface Get<At, out Answer> extends Endpoint<At, Answer> {
   readonly method: "GET";
 }
 
-/** An endpoint that writes. `Body` is what it sends as JSON; `undefined` when the document shows no body. */
+/** An endpoint that writes. `Body` is its JSON body; `undefined` when the document shows none. */
 export interface Command<At, out Answer, in Body = undefined> extends Endpoint<At, Answer> {
   readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Login is the one endpoint that goes without the caller's token. */
+  /** Whether the request is sent without the caller's token, as for login. */
   readonly anonymous: boolean;
   readonly encode: (body: Body) => string | null;
-  /** The part of the body that no message may repeat. */
+  /** The part of the body that no error message may contain. */
   readonly secretOf: (body: Body) => string | null;
 }
 
@@ -68,7 +68,7 @@ export const del = command("DELETE");
 /** The body of a command, sent as JSON: `post(path, Reader, json<{ values: … }>())`. */
 export const json = <Body>() => ({ body: (body: Body) => JSON.stringify(body) });
 
-/** The same endpoint under another method and path, such as `POST superusers/revoke/{username}/`. */
+/** The endpoint with another method and path, such as `POST superusers/revoke/{username}/`. */
 export function override<Same extends { readonly path: string }>(endpoint: Same, spelling: string): Same {
   const [method, path = ""] = spelling.split(" ");
   return { ...endpoint, method, path, toPath: toPathOf(path) };
@@ -76,7 +76,7 @@ export function override<Same extends { readonly path: string }>(endpoint: Same,
 
 const SPELLING = /^(?:GET|POST|PUT|PATCH|DELETE) (?:(?:\w|\{\w+\})(?:[\w.-]|\{\w+\})*(?:\/|$))+$/;
 
-/** What is wrong with another spelling of an endpoint; null when it can be used. */
+/** Checks an override of an endpoint. Returns what is wrong with it; null when it is valid. */
 export function overrideFault(
   endpoint: Pick<AnyEndpoint, "method" | "path">,
   spelling: string,
@@ -84,16 +84,16 @@ export function overrideFault(
   if (!SPELLING.test(spelling)) {
     return "expected a method and a path, such as POST superusers/revoke/{username}/";
   }
-  // What writes must never be tried again as a read would be.
+  // A command must not become a GET, which is retried.
   if (spelling.startsWith("GET ") !== (endpoint.method === "GET")) {
     return endpoint.method === "GET"
       ? "expected GET, for it reads"
       : "expected POST, PUT, PATCH or DELETE, for it writes";
   }
   const parameters: readonly string[] = endpoint.path.match(PARAMETER) ?? [];
-  const stranger = spelling.match(PARAMETER)?.find((parameter) => !parameters.includes(parameter));
-  if (stranger) return `expected only the parameters ${parameters.join(" ")}`;
-  // The others may be left out; without the last one the path names something else.
+  const unknown = spelling.match(PARAMETER)?.find((parameter) => !parameters.includes(parameter));
+  if (unknown) return `expected only the parameters ${parameters.join(" ")}`;
+  // The last parameter identifies the resource; the others are optional.
   const last = parameters.at(-1);
   return last && !spelling.includes(last) ? `expected ${last} in the path` : null;
 }
@@ -107,13 +107,13 @@ function toPathOf<Path extends string>(path: Path) {
     );
 }
 
-/** Longest name that is taken into a path; the service's own names end at 150 characters. */
+/** Longest path parameter, in characters. The service's own names have at most 150. */
 const MAX_SEGMENT_LENGTH = 200;
 const OUTSIDE_A_SEGMENT = /[\s\p{C}/\\?#%]/u;
 
 /**
- * Checks that a text can stand as one segment of a path and returns it. `encodeURIComponent` alone is no guard:
- * it leaves `..` as it is, which climbs out of the base path.
+ * Returns a path segment unchanged, or throws `InputError`. `encodeURIComponent` alone is not enough: it keeps `..`,
+ * which leaves the base path.
  */
 export function segment(name: string, value: string): string {
   const fault =

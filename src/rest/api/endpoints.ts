@@ -22,12 +22,12 @@ import {
 } from "./records.ts";
 
 /*
- * The service's document, "Endpoints", one by one in its order and spelling. Paths are below `{base_url}/api/v1/`;
- * the document's {u} and {p} are {owner} and {project}. In three endpoints it calls the parameter of
- * the record {experiment_id} or {job_id}; here it has one name, so that every mutation can use every endpoint.
+ * All endpoints of the service, in the order and spelling of its document, "Endpoints". Paths are relative to
+ * `{base_url}/api/v1/`; the document's {u} and {p} are {owner} and {project}. Three endpoints call the record's id
+ * {experiment_id} or {job_id} there; here it is always {id}, so that every mutation works with every endpoint.
  */
 
-/** What a PATCH may carry; the document shows no other updatable field. */
+/** The body of a PATCH. The document shows no other updatable field. */
 export interface Revision {
   readonly description: string | null;
 }
@@ -135,12 +135,12 @@ export const administration = {
   revoke: del("superusers/revoke/{username}/", Nothing),
 };
 
-/** The whole table: sections and endpoints in the order of the document. */
+/** All documented endpoints, by section. */
 export const endpoints = { user, experiment, job, build, group, cluster, administration };
 
 const P = "{owner}/{project}";
 
-/** Endpoints that the service's document does not show and some servers have. A profile says which. */
+/** Endpoints that are not in the service's document. The profile tells which of them a server has. */
 export const optional = {
   projects: get("{owner}", Projects),
   experiments: get(`${P}/experiments`, Experiments),

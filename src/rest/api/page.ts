@@ -5,7 +5,7 @@ import { integer, records, text } from "./values.ts";
 /** One page of a list. */
 export interface Page<Item> {
   readonly count?: number | null | undefined;
-  /** Where the next page is: a link or a cursor, as the server pages. Null or empty behind the last one. */
+  /** The link to the next page, or its cursor. Null or empty on the last page. */
   readonly next?: string | null | undefined;
   readonly results: readonly Item[];
 }
@@ -14,7 +14,7 @@ const DOCUMENTED: Envelope = { items: "results", count: "count", next: "next", h
 
 const cursor = z.union([z.string(), z.int().transform(String)]).nullish();
 
-/** Reads a page of items from the envelope of the service's document, or from another server's. */
+/** Creates the reader of a page of items. The default envelope is that of the service's document. */
 export function pageOf<Item extends z.ZodType>(
   item: Item,
   envelope: Envelope = DOCUMENTED,
@@ -38,7 +38,7 @@ export function pageOf<Item extends z.ZodType>(
       }),
     );
   };
-  // True because the schema has these keys with these types.
+  // Safe: the schema has these keys with these types.
   const toPage = (answer: Readonly<Record<string, unknown>>) =>
     ({
       count: count === null ? null : answer[count],

@@ -4,18 +4,18 @@ import { endpoints, optional } from "./endpoints.ts";
 import { RUN_KEYS } from "./records.ts";
 
 /*
- * What a profile says of a server. The built-in profiles and the files that `UPSTREAM_PROFILE` names are of this shape;
- * the descriptions are those of its JSON Schema.
+ * The format of profiles, which describe servers. Built-in profiles and the files of `UPSTREAM_PROFILE` use it; its JSON
+ * Schema is generated from here, descriptions included.
  */
 
-/** An object with these keys and no other. */
+/** A strict object, with our own error messages. */
 const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject(shape, {
     error: ({ code }) =>
       code === "unrecognized_keys" ? `expected only ${Object.keys(shape).join(", ")}` : "expected an object",
   });
 
-/** Text of this form. `expected` is what a fault says. */
+/** Text that matches `form`. `expected` completes the error message. */
 const textOf = (form: RegExp, expected: string) =>
   z.string({ error: `expected ${expected}` }).regex(form, { error: `expected ${expected}` });
 
@@ -28,7 +28,7 @@ const maxItems = z
   .int({ error: "expected a whole number above 0" })
   .positive({ error: "expected a whole number above 0" });
 
-/** Another spelling of an endpoint, or null. */
+/** An override of an endpoint, or null. */
 const overrideOf = (endpoint: AnyEndpoint) =>
   z
     .string({ error: "expected a method and a path, or null" })
@@ -42,7 +42,7 @@ const overrideOf = (endpoint: AnyEndpoint) =>
 
 type Override = ReturnType<typeof overrideOf>;
 
-// The cast is true because the shape has the section's keys.
+// Safe: the shape has the section's keys.
 const overridesOf = <Section extends object>(table: Section) =>
   section(
     Object.fromEntries(
@@ -149,7 +149,7 @@ const Filters = section({
   ids: Ids.nullable().describe("How lists of runs are filtered by ids; null where they cannot be."),
 });
 
-/** The lists of runs, each by its endpoint's name. */
+/** The lists of runs, by the name of the endpoint. */
 export type RunList = keyof typeof RUN_KEYS;
 
 const OmittedInLists = section({
@@ -167,18 +167,18 @@ const apiVersion = textOf(/^\S{1,50}$/, "a version such as v1").describe(
   "What `gateway.upstreamApiVersion` answers.",
 );
 
-/** All that is known of a server. */
+/** A complete description of a server. */
 export interface Profile {
   readonly basePath: string;
   readonly apiVersion: string;
   readonly authorization: z.output<typeof Authorization>;
-  /** Endpoints that it spells differently than the document, or has not (null), or has besides (`optional`). */
+  /** Endpoints that differ from the document, that are missing (null), or that are additional (`optional`). */
   readonly endpoints: z.output<typeof Endpoints>;
   readonly envelope: z.output<typeof Envelope>;
   readonly paging: z.output<typeof Paging>;
   readonly orders: z.output<typeof Orders>;
   readonly filters: z.output<typeof Filters>;
-  /** Keys that items of lists lack. What is not named is taken for there. */
+  /** Keys that list items omit. Items are expected to have all others. */
   readonly omittedInLists: z.output<typeof OmittedInLists>;
 }
 export type Paging = Profile["paging"];
@@ -187,7 +187,7 @@ export type Order = keyof Profile["orders"];
 export const PROFILE_NAMES = ["document", "polyaxon-0.2", "polyaxon-0.4"] as const;
 export type ProfileName = (typeof PROFILE_NAMES)[number];
 
-/** A profile as it is written: what differs from the one that it extends. */
+/** A profile as written: the differences from the profile that it extends. */
 export const WrittenProfile = section({
   $schema: z.string().optional().describe("The JSON Schema of this file, for editors."),
   extends: z
@@ -210,7 +210,7 @@ export const WrittenProfile = section({
 });
 export type WrittenProfile = z.input<typeof WrittenProfile>;
 
-/** The profile that another one makes of this one. Sections are merged by their keys; `paging` is replaced. */
+/** Extends a profile. Sections are merged by key; `paging` is replaced as a whole. */
 export function extend(base: Profile, written: z.output<typeof WrittenProfile>): Profile {
   return {
     basePath: written.basePath ?? base.basePath,
@@ -225,14 +225,14 @@ export function extend(base: Profile, written: z.output<typeof WrittenProfile>):
   };
 }
 
-/** What is wrong with a whole profile, although each part of it can be; null: nothing. */
+/** Finds a contradiction between valid sections of a profile. Returns null without one. */
 export function contradictionIn({ paging, envelope }: Profile): string | null {
   return (paging.by === "cursor" || paging.by === "link") && envelope.next === null
     ? `envelope.next: expected a key of the response, since paging is by ${paging.by}, got null`
     : null;
 }
 
-/** Written text holds no `undefined`, so each key that is there has a value. */
+/** Safe cast: parsed files contain no `undefined`, so each present key has a value. */
 const merge = <Section extends object>(
   base: Section,
   written: { readonly [Key in keyof Section]?: Section[Key] | undefined } | undefined,

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { extend, type Profile, type ProfileName, WrittenProfile } from "./profile.ts";
 import { GROUP_COUNTERS } from "./records.ts";
 
-/** What the service's document shows, and nothing else. */
+/** The server of the service's document. */
 const document: Profile = {
   basePath: "/api/v1/",
   apiVersion: "v1",
@@ -68,7 +68,7 @@ const BUILT_IN: Readonly<Record<ProfileName, WrittenProfile>> = {
 export const builtInProfile = (name: ProfileName): Profile =>
   name === "document" ? document : wholeProfile(WrittenProfile.parse(BUILT_IN[name]));
 
-/** A written profile with all that it extends. */
+/** Completes a written profile with the profile that it extends. */
 export function wholeProfile(written: z.output<typeof WrittenProfile>): Profile {
   return extend(builtInProfile(written.extends ?? "document"), written);
 }

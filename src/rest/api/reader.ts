@@ -2,8 +2,8 @@ import { z } from "zod";
 import { UpstreamError } from "../../errors.ts";
 
 /**
- * How the answer of an endpoint is taken: `json` through a zod schema, `text` and `bytes` as streams,
- * `nothing` when the document marks the endpoint ∅: any body is accepted and dropped.
+ * Reads the response of an endpoint: `json` with a zod schema, `text` and `bytes` as streams. `nothing`, for endpoints
+ * that the document marks ∅, ignores any body.
  */
 export type Reader<Answer> =
   | JsonReader<Answer>
@@ -12,28 +12,28 @@ export type Reader<Answer> =
 export interface JsonReader<Answer> {
   readonly form: "json";
   readonly read: (body: unknown) => Reading<Answer>;
-  /** The same of an answer that may be long, with a pause now and then. Absent where answers are short. */
+  /** Reads a long response and awaits `pause` regularly. Absent for endpoints with short responses. */
   readonly readInTurns?: (body: unknown, pause: () => Promise<void>) => Promise<Reading<Answer>>;
-  /** The same answer in the envelope of another server. Absent where the answer is no page of a list. */
+  /** Creates the reader for another server's envelope. Absent when the response is not a page. */
   readonly inEnvelope?: (envelope: Envelope) => Reader<Answer>;
 }
 
-/** Where a server writes what a page consists of. Dots lead into objects: `meta.total`. */
+/** The keys of a page. Dots address nested objects: `meta.total`. */
 export interface Envelope {
-  /** The items; null where the response is the list itself. */
+  /** Key of the items; null when the response is the list itself. */
   readonly items: string | null;
-  /** The length of the whole list; null where it is not told. */
+  /** Key of the length of the whole list; null without one. */
   readonly count: string | null;
-  /** Where the next page is; null where it is not told. */
+  /** Key of the next page's link or cursor; null without one. */
   readonly next: string | null;
-  /** Whether `next` is a link, which is text. A cursor may be a number. */
+  /** Whether `next` is a link. Links are text; cursors may be numbers. */
   readonly hasLinks: boolean;
 }
 
 export type AnswerOf<Each extends Reader<unknown>> =
   ReturnType<Each["read"]> extends Reading<infer Answer> ? Answer : never;
 
-/** An answer and the places in it that had a wrong type and read as null, such as `results.3.started_at`. */
+/** A parsed response. `faults` lists the places with a wrong type, which read as null, such as `results.3.started_at`. */
 export interface Reading<out Answer> {
   readonly answer: Answer;
   readonly faults: readonly string[];
@@ -42,12 +42,12 @@ export interface Reading<out Answer> {
 const nothing = { answer: undefined, faults: [] };
 
 export const Nothing: Reader<undefined> = { form: "nothing", read: () => nothing };
-/** A log: text of any length, read as a window or streamed through. */
+/** A log of any length, read as a window or streamed to the caller. */
 export const Text: Reader<undefined> = { form: "text", read: () => nothing };
-/** A download, streamed through. */
+/** A download, streamed to the caller. */
 export const Bytes: Reader<undefined> = { form: "bytes", read: () => nothing };
 
-/** Reads a JSON answer tolerantly with a schema. */
+/** Creates a tolerant reader of JSON responses. */
 export const json = <Schema extends z.ZodType>(schema: Schema): Reader<z.output<Schema>> => ({
   form: "json",
   read: (body) => readTolerantly(schema, body),
@@ -56,9 +56,8 @@ export const json = <Schema extends z.ZodType>(schema: Schema): Reader<z.output<
 type LongJsonReader<Answer> = JsonReader<Answer> & Required<Pick<JsonReader<Answer>, "readInTurns">>;
 
 /**
- * Reads a JSON answer that holds a list of records under a key. The schema takes the list for a list of anything;
- * its records are read one by one, so that faults are counted while they are found: a schema of the whole would
- * collect millions of them first.
+ * Creates a reader of JSON responses with a long list under a key. The schema accepts any items there; they are read one
+ * by one, which allows pauses and stops at `MAX_FAULTS`. A schema of the whole would collect millions of faults first.
  */
 export const jsonWithList = <
   Schema extends z.ZodObject,
@@ -71,14 +70,15 @@ export const jsonWithList = <
 ): LongJsonReader<WithList<z.output<Schema>, Key, z.output<Item>>> => {
   type Answer = WithList<z.output<Schema>, Key, z.output<Item>>;
 
-  /** Yields now and then, and returns what was read. */
+  /** Yields regularly and returns the parsed response. */
   function* steps(body: unknown): Generator<undefined, Reading<Answer>> {
     const { answer, faults } = readTolerantly(schema, body);
     const list: unknown = answer[key];
     const items = Array.isArray(list) ? yield* readEach(item, list, { place: key, faults }) : list;
-    if (items === UNREADABLE && !takesNull(schema.shape[key])) throw outsideTheDocument(faults.at(-1) ?? key);
+    if (items === UNREADABLE && !acceptsNull(schema.shape[key]))
+      throw outsideTheDocument(faults.at(-1) ?? key);
     const read = key in answer ? { ...answer, [key]: items === UNREADABLE ? null : items } : answer;
-    // Under the key are the items now, or what the schema takes instead of a list.
+    // Safe: the key holds the parsed items, or what the schema accepts instead of a list.
     return { answer: read as Answer, faults };
   }
 
@@ -102,15 +102,14 @@ export const jsonWithList = <
   };
 };
 
-/** A record whose list under a key is one of items; null or absent only where the list may be that. */
+/** `Whole` with a list of `Item` under a key; null or absent only where the schema allows it. */
 type WithList<Whole, Key extends keyof Whole, Item> = Omit<Whole, Key> & {
   readonly [Each in Key]: readonly Item[] | Extract<Whole[Each], null | undefined>;
 };
 
 /**
- * Parses, and where a value has the wrong type reads it as null; where null is not possible either,
- * its parent becomes null, and so on outwards, as GraphQL does it with its own nulls.
- * Throws `UpstreamError` when that reaches the record itself. The body is left as it came.
+ * Parses tolerantly: a value of the wrong type reads as null, and where null is not allowed it propagates to the parent,
+ * as in GraphQL. Throws `UpstreamError` when it propagates to the record itself. Does not modify the body.
  */
 export function readTolerantly<Schema extends z.ZodType>(
   schema: Schema,
@@ -119,15 +118,15 @@ export function readTolerantly<Schema extends z.ZodType>(
   const faults: string[] = [];
   const answer = readPart(schema, body, { place: "", faults });
   if (answer === UNREADABLE) throw outsideTheDocument(faults.at(-1) ?? "");
-  // Every part of it came out of its own schema, or is a null that the schema takes.
+  // Safe: each part was parsed by its own schema, or is a null that the schema allows.
   return { answer: answer as z.output<Schema>, faults };
 }
 
-/** Most values of one answer that are read as null because of their type: more are no slips of a server. */
-const MOST_FAULTS = 1_000;
+/** Maximum faults of one response. Above it the response is rejected. */
+const MAX_FAULTS = 1_000;
 
-/** Where in an answer a part stands, and the faults found so far; the last one is why something is unreadable. */
-interface Here {
+/** The place of a part in the response, and the faults found so far. The last fault is the cause of `UNREADABLE`. */
+interface ReadContext {
   readonly place: string;
   readonly faults: string[];
 }
@@ -135,27 +134,27 @@ interface Here {
 const UNREADABLE = Symbol("neither of its type nor null");
 
 /**
- * A part of an answer. What is wrong in an object is looked for key by key, and nothing is copied for it.
- * The casts here and below are true because schemas made with zod's classic API hold only such schemas.
+ * Reads a part of a response. When an object fails to parse, its keys are read one by one, without copying.
+ * The casts here and below are safe because schemas of zod's classic API contain only such schemas.
  */
-function readPart(schema: z.ZodType, value: unknown, here: Here): unknown {
+function readPart(schema: z.ZodType, value: unknown, context: ReadContext): unknown {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   if (schema instanceof z.ZodPipe) {
-    const read = readPart(schema.in as z.ZodType, value, here);
+    const read = readPart(schema.in as z.ZodType, value, context);
     return read === UNREADABLE ? read : (schema.out as z.ZodType).parse(read);
   }
   const fields = fieldsIn(schema);
-  const record = fields && isObject(value) ? readFields(fields, value, here) : null;
-  if (record === null) tell(here, parsed.error.issues[0]?.path ?? []);
+  const record = fields && isObject(value) ? readFields(fields, value, context) : null;
+  if (record === null) addFault(context, parsed.error.issues[0]?.path ?? []);
   if (record !== null && record !== UNREADABLE) return record;
-  return takesNull(schema) ? null : UNREADABLE;
+  return acceptsNull(schema) ? null : UNREADABLE;
 }
 
 function readFields(
   fields: z.ZodObject,
   value: Record<string, unknown>,
-  { place, faults }: Here,
+  { place, faults }: ReadContext,
 ): Record<string, unknown> | typeof UNREADABLE {
   const record: Record<string, unknown> = {};
   for (const [key, field] of Object.entries<z.ZodType>(fields.shape)) {
@@ -167,13 +166,13 @@ function readFields(
   return record;
 }
 
-/** Items that are read without a pause: about a millisecond. */
+/** Items read between two pauses: about a millisecond. */
 const ITEMS_AT_A_TIME = 50;
 
 function* readEach(
   item: z.ZodType,
   list: readonly unknown[],
-  { place, faults }: Here,
+  { place, faults }: ReadContext,
 ): Generator<undefined, unknown[] | typeof UNREADABLE> {
   const items: unknown[] = [];
   for (const [index, value] of list.entries()) {
@@ -185,7 +184,7 @@ function* readEach(
   return items;
 }
 
-/** The object that a schema is about: itself, or what it takes beside null and nothing. */
+/** The object schema inside optional and nullable wrappers; null for other schemas. */
 function fieldsIn(schema: z.ZodType): z.ZodObject | null {
   if (schema instanceof z.ZodObject) return schema;
   return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
@@ -196,14 +195,14 @@ function fieldsIn(schema: z.ZodType): z.ZodObject | null {
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const takesNull = (schema: z.ZodType | undefined) => schema?.safeParse(null).success === true;
+const acceptsNull = (schema: z.ZodType | undefined) => schema?.safeParse(null).success === true;
 
 const below = (place: string, key: PropertyKey) => (place === "" ? String(key) : `${place}.${String(key)}`);
 
-/** Throws `UpstreamError` when there are too many. */
-function tell({ place, faults }: Here, path: readonly PropertyKey[]): void {
+/** Records a fault. Throws `UpstreamError` above `MAX_FAULTS`. */
+function addFault({ place, faults }: ReadContext, path: readonly PropertyKey[]): void {
   faults.push(path.reduce(below, place));
-  if (faults.length > MOST_FAULTS) throw outsideTheDocument(faults[0] ?? place);
+  if (faults.length > MAX_FAULTS) throw outsideTheDocument(faults[0] ?? place);
 }
 
 const outsideTheDocument = (place: string) =>
@@ -214,27 +213,27 @@ const outsideTheDocument = (place: string) =>
       : `The service's answer cannot be used: ${place} is missing or of another type than documented.`,
   );
 
-/** Deepest nesting of an answer: the documented ones have six levels. Deeper ones break what walks them. */
-export const DEEPEST = 200;
+/** Maximum nesting of a response. The documented ones have six levels; deep ones overflow the stack of recursive code. */
+export const MAX_DEPTH = 200;
 
 /**
- * Parses JSON text. Python's encoder writes `NaN` and `Infinity`, which are no JSON: they read as null. `onHeap` is
- * told how many bytes the values will take before they are made, and may throw. Throws `SyntaxError`.
+ * Parses JSON. `NaN` and `Infinity`, which Python's encoder writes, read as null. `onHeap` receives the approximate heap
+ * size of the values, in bytes, before they are parsed, and may throw. Throws `SyntaxError`.
  */
 export function parseJson(text: string, onHeap: (bytes: number) => void = () => {}): unknown {
   const bare = text.startsWith("\uFEFF") ? text.slice(1) : text;
   const { isTooDeep, heapBytes } = scan(bare);
-  if (isTooDeep) throw new SyntaxError(`nested more than ${DEEPEST} levels deep`);
+  if (isTooDeep) throw new SyntaxError(`nested more than ${MAX_DEPTH} levels deep`);
   onHeap(heapBytes);
   try {
     return JSON.parse(bare);
-  } catch (fault) {
-    if (!/NaN|Infinity/.test(bare)) throw fault;
-    // A string that never closes matches to the end: without that, each of its quotes would be tried anew.
-    const mended = bare.replace(/"(?:[^"\\]|\\.)*(?:"|\\?$)|-?\b(?:NaN|Infinity)\b/gs, (token) =>
+  } catch (error) {
+    if (!/NaN|Infinity/.test(bare)) throw error;
+    // An unclosed string matches up to the end; otherwise each of its quotes would start another search.
+    const repaired = bare.replace(/"(?:[^"\\]|\\.)*(?:"|\\?$)|-?\b(?:NaN|Infinity)\b/gs, (token) =>
       token.startsWith('"') ? token : "null",
     );
-    return JSON.parse(mended);
+    return JSON.parse(repaired);
   }
 }
 
@@ -242,11 +241,11 @@ const [QUOTE, BACKSLASH, COMMA] = ['"', "\\", ","].map((character) => character.
 const [OPEN_LIST, OPEN_OBJECT] = ["[", "{"].map((character) => character.charCodeAt(0));
 const [CLOSE_LIST, CLOSE_OBJECT] = ["]", "}"].map((character) => character.charCodeAt(0));
 
-/** What a list or an object, and an item of one, take of the heap, measured: an empty list is twenty times its text. */
+/** Measured heap size of a list or object and of each item. An empty list takes twenty times its text. */
 const BYTES_PER_CONTAINER = 50;
 const BYTES_PER_ITEM = 12;
 
-/** Whether a JSON text is nested too deeply, and about how many bytes its values will take, beside their texts. */
+/** Checks the nesting of a JSON text and estimates the heap size of its values without strings, in bytes. */
 function scan(text: string): { readonly isTooDeep: boolean; readonly heapBytes: number } {
   let depth = 0;
   let heapBytes = 0;
@@ -260,7 +259,7 @@ function scan(text: string): { readonly isTooDeep: boolean; readonly heapBytes: 
     else if (code === COMMA) heapBytes += BYTES_PER_ITEM;
     else if (code === OPEN_LIST || code === OPEN_OBJECT) {
       heapBytes += BYTES_PER_CONTAINER;
-      if (++depth > DEEPEST) return { isTooDeep: true, heapBytes };
+      if (++depth > MAX_DEPTH) return { isTooDeep: true, heapBytes };
     } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
   }
   return { isTooDeep: false, heapBytes };

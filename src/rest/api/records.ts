@@ -18,12 +18,12 @@ import {
 } from "./values.ts";
 
 /*
- * One reader for each record of the document's "Resources and their fields", keys in its order and spelling.
- * Only `id` must be there: a key that did not arrive stays absent, a value of a wrong type reads as null,
- * an unknown key is dropped. So `key in record` tells what arrived.
+ * One reader per record of the document's "Resources and their fields", with keys in its order and spelling. Only `id` is
+ * required: missing keys stay absent, values of a wrong type read as null, unknown keys are dropped. So `key in record`
+ * tells whether the key was received.
  */
 
-/** What all four kinds of run carry, and (with fewer keys) the jobs of experiments. */
+/** Keys of all four kinds of run and of experiment jobs. */
 const Tracked = {
   id,
   uuid: text,
@@ -46,7 +46,7 @@ const Runnable = {
 export type TrackedRecord = z.output<z.ZodObject<typeof Tracked>>;
 export type RunnableRecord = z.output<z.ZodObject<typeof Runnable>>;
 
-interface LaterNames {
+interface NewerKeys {
   readonly config?: RunConfig | null | undefined;
   readonly content?: z.output<typeof Content>;
   readonly declarations?: unknown;
@@ -54,10 +54,10 @@ interface LaterNames {
 }
 
 /**
- * Newer servers write `config` as text in `content`, and `declarations` as `params`. A record with both is read by the
- * old key; a key that arrived under neither name stays absent.
+ * Maps newer keys to the documented ones: newer servers send `config` as text in `content`, and `declarations` as
+ * `params`. The documented key wins when both are present; with neither it stays absent.
  */
-function underOldNames<Record extends LaterNames>(record: Record): Record {
+function withDocumentedKeys<Record extends NewerKeys>(record: Record): Record {
   const { content, params } = record;
   if (content === undefined && params === undefined) return record;
   return {
@@ -83,10 +83,10 @@ const ExperimentSchema = z
     is_clone: flag,
     has_tensorboard: flag,
   })
-  .transform(underOldNames);
+  .transform(withDocumentedKeys);
 export type ExperimentRecord = z.output<typeof ExperimentSchema>;
 
-/** Statuses of all kinds; each kind names what the status belongs to under a key of its own. */
+/** A status of any kind. The key that refers to the run differs by kind and is not read. */
 const StatusSchema = z.object({
   id,
   uuid: text,
@@ -120,7 +120,7 @@ const JobSchema = z
     resources: unstated,
     node_scheduled: text,
   })
-  .transform(underOldNames);
+  .transform(withDocumentedKeys);
 export type JobRecord = z.output<typeof JobSchema>;
 
 const BuildSchema = z
@@ -135,7 +135,7 @@ const BuildSchema = z
     dockerfile: text,
     commit: text,
   })
-  .transform(underOldNames);
+  .transform(withDocumentedKeys);
 export type BuildRecord = z.output<typeof BuildSchema>;
 
 const Hptuning = withRaw(
@@ -166,7 +166,7 @@ const GroupSchema = z.object({
   num_stopped_experiments: integer,
 });
 export type GroupRecord = z.output<typeof GroupSchema>;
-/** The experiments of a group by state; items of lists omit them. */
+/** Numbers of a group's experiments by state. List items omit them. */
 export const GROUP_COUNTERS = [
   "num_experiments",
   "num_pending_experiments",
@@ -177,14 +177,14 @@ export const GROUP_COUNTERS = [
   "num_stopped_experiments",
 ] as const satisfies readonly (keyof GroupRecord)[];
 
-/** A machine is known by its name: without one it cannot be shown. */
+/** The name is required because it identifies the node. */
 const SummarySchema = z.object({
   uuid: text,
   sequence: integer,
   name: z.string(),
   hostname: text,
   role: text,
-  /** More than 32 bits on every machine of today. */
+  /** Bytes; above 32 bits. */
   memory: number,
   cpu: number,
   n_gpus: integer,
@@ -200,7 +200,7 @@ const NodeSchema = SummarySchema.extend({
   status: text,
   is_current: flag,
 });
-/** A summary is a node whose detail keys did not arrive. */
+/** A summary is a node without the detail keys. */
 export type NodeRecord = z.output<typeof NodeSchema>;
 
 const ClusterSchema = z.object({
@@ -239,7 +239,7 @@ export const Cluster = jsonWithList(ClusterSchema, "nodes", SummarySchema);
 export type ClusterRecord = AnswerOf<typeof Cluster>;
 export const Node = json(NodeSchema);
 export const User = json(UserSchema);
-/** A project, as lists of projects tell of it. */
+/** A project as a list item. */
 export const Projects = pageOf(z.object({ name: z.string() }));
 export const Experiments = pageOf(ExperimentSchema);
 export const Jobs = pageOf(JobSchema);
@@ -247,7 +247,7 @@ export const Builds = pageOf(BuildSchema);
 export const Groups = pageOf(GroupSchema);
 export const Token = json(z.object({ token: z.string().min(1) }));
 
-/** The keys of the runs that lists hold. */
+/** The keys of runs, by list. */
 export const RUN_KEYS = {
   experiments: ExperimentSchema.in.keyof(),
   jobs: JobSchema.in.keyof(),

@@ -1,12 +1,12 @@
-/** How a kind of run is named in dotted names. */
+/** The format of dotted names for a kind of run. */
 export interface Spelling {
-  /** The word before the id, such as `jobs`; null for experiments and groups, which have none. */
+  /** The part before the id, such as `jobs`; null for experiments and groups. */
   readonly infix: string | null;
-  /** Whether a group's number may stand before the id, as in `ada.mnist.2.3` for experiment 3. */
+  /** Whether a group's number may precede the id, as in `ada.mnist.2.3` for experiment 3. */
   readonly inGroup: boolean;
 }
 
-/** A type, not an interface, so that it can stand where any record of strings can. */
+/** A type alias, because interfaces are not assignable to records of strings. */
 export type RunAddress = {
   readonly owner: string;
   readonly project: string;
@@ -16,13 +16,13 @@ export type RunAddress = {
 
 const NUMBER = /^(?:0|[1-9]\d{0,17})$/;
 
-/** Whether a text is an integer id as the service writes it: digits, no sign, no leading zero. */
+/** Whether a text is an integer id: digits without sign and leading zeros. */
 export const isNumber = (text: string | undefined): text is string => text !== undefined && NUMBER.test(text);
 
 /**
- * Reads a reference: `ada.mnist.builds.7` with infix `builds`, `ada.mnist.3` without. The caller names the spelling
- * because the text alone is ambiguous: experiments and groups are spelled alike. Gives null when the text is no
- * such reference.
+ * Parses a reference: `ada.mnist.builds.7` with infix `builds`, `ada.mnist.3` without. The caller passes the spelling
+ * because the text alone is ambiguous: experiments and groups have the same format. Returns null when the text does not
+ * match.
  */
 export function parseReference(text: string, { infix, inGroup }: Spelling): RunAddress | null {
   const parts = text.split(".");
@@ -33,7 +33,7 @@ export function parseReference(text: string, { infix, inGroup }: Spelling): RunA
     const shape = parts.length === 3 || (inGroup && parts.length === 4 && isNumber(group));
     return shape && owner && project ? { owner, project, id } : null;
   }
-  // Only here can an owner's name hold dots: the infix marks where the project ends.
+  // Owner names may contain dots here, because the infix marks the end of the project.
   const project = parts.at(-3);
   const owner = parts.slice(0, -3).join(".");
   return parts.at(-2) === infix && owner && project ? { owner, project, id } : null;
@@ -51,7 +51,7 @@ export type ExperimentJobAddress = {
   readonly id: string;
 };
 
-/** Reads `<experiment>.<job id>.<role>`, such as `ada.mnist.3.1.master` or, inside group 2, `ada.mnist.2.3.1.master`. */
+/** Parses `<experiment>.<job id>.<role>`, such as `ada.mnist.3.1.master` or, inside group 2, `ada.mnist.2.3.1.master`. */
 export function parseExperimentJob(text: string): ExperimentJobAddress | null {
   const parts = text.split(".");
   const id = parts.at(-2);

@@ -1,7 +1,7 @@
 import { Composer, type CST, Lexer, Parser } from "yaml";
 import { z } from "zod";
 import { UpstreamError } from "../../errors.ts";
-import { DEEPEST, isObject } from "./reader.ts";
+import { MAX_DEPTH, isObject } from "./reader.ts";
 import { integer, object, openRaw, text, texts, type WithRaw } from "./values.ts";
 
 const Known = z.object({
@@ -12,18 +12,18 @@ const Known = z.object({
 });
 export type RunConfigRecord = WithRaw<z.output<typeof Known>>;
 
-/** A configuration that arrived as text. It is parsed when a field asks for it, and once. */
+/** A configuration that was received as text. It is parsed on first use. */
 interface WrittenConfig {
-  /** Null when the text is no YAML of an object. Throws `UpstreamError` when it is too long to be parsed. */
+  /** Parses the text. Returns null when it is not a YAML object. Throws `UpstreamError` when it is too long. */
   readonly open: () => RunConfigRecord | null;
 }
 
-/** The configuration of a run, as it arrived. */
+/** The configuration of a run as received. */
 export type RunConfig = RunConfigRecord | WrittenConfig;
 
 export const Config = object.transform((raw): RunConfig => openRaw(Known, raw)).nullish();
 
-/** The same as newer servers write it, under `content`: text of YAML or JSON, or an object. */
+/** The configuration as newer servers send it under `content`: YAML or JSON text, or an object. */
 export const Content = z.union([z.string(), object]).nullish();
 
 export function configOf(content: z.output<typeof Content>): RunConfig | null {
@@ -32,36 +32,36 @@ export function configOf(content: z.output<typeof Content>): RunConfig | null {
   return { open: () => (opened ??= { config: parse(content) }).config };
 }
 
-/** Longest text of a configuration, in characters. The longest known ones have 10,000; a parse takes 1 to 7 ms for each 1,000. */
-const LONGEST_TEXT = 16_384;
+/** Longest text of a configuration, in characters. Known ones have up to 10,000; parsing takes 1 to 7 ms per 1,000. */
+const MAX_TEXT_LENGTH = 16_384;
 
-/** The configuration itself; null when there is none. */
+/** Returns the parsed configuration; null without one. */
 export const openConfig = (config: RunConfig | null | undefined): RunConfigRecord | null =>
   config && "open" in config ? config.open() : (config ?? null);
 
 function parse(content: string): RunConfigRecord | null {
-  if (content.length > LONGEST_TEXT) {
+  if (content.length > MAX_TEXT_LENGTH) {
     throw new UpstreamError(
       "UPSTREAM_BAD_RESPONSE",
-      `config: expected at most ${LONGEST_TEXT} characters of YAML from the service, got ${content.length}.`,
+      `config: expected at most ${MAX_TEXT_LENGTH} characters of YAML from the service, got ${content.length}.`,
     );
   }
   const raw = valueOf(content);
-  return isObject(raw) && !isDeeper(raw, DEEPEST) ? openRaw(Known, raw) : null;
+  return isObject(raw) && !isDeeper(raw, MAX_DEPTH) ? openRaw(Known, raw) : null;
 }
 
 const OPTIONS = {
-  // Comparing each key with all the others is quadratic. Of two equal keys the last one counts, as in JSON.
+  // The check for unique keys is quadratic. Of two equal keys the last one wins, as in JSON.
   uniqueKeys: false,
-  // What JSON can say, whatever version or type the text declares: no dates, bytes, sets or merged keys.
+  // Only JSON's types, whatever version or tags the text declares: no dates, bytes, sets or merged keys.
   schema: "core",
   resolveKnownTags: false,
   merge: false,
-  // A warning would quote the text on the process's stderr.
+  // A warning would quote the text on stderr.
   logLevel: "error",
 } as const;
 
-/** The value that a text of YAML stands for; null when it is no YAML, holds several documents, or expands without bound. */
+/** Parses YAML. Returns null when the text is invalid, contains several documents, or expands too far by aliases. */
 function valueOf(content: string): unknown {
   try {
     const [document, ...others] = new Composer(OPTIONS).compose(tokensOf(content), true, content.length);
@@ -72,8 +72,8 @@ function valueOf(content: string): unknown {
 }
 
 /**
- * The tokens of a text, up to where it cannot be used any more. Own code and not the library's `parse`, which goes
- * down into any depth: where the stack ends, compiling a regular expression ends the process, and nothing can catch that.
+ * Tokenizes YAML and throws on the first error. Own code instead of the library's `parse`, which recurses to any depth:
+ * a regular expression that is compiled at the end of the stack crashes the process.
  */
 function* tokensOf(content: string): Generator<CST.Token, void> {
   const parser = new Parser();
@@ -82,12 +82,12 @@ function* tokensOf(content: string): Generator<CST.Token, void> {
       if (token.type === "error") throw new SyntaxError(token.message);
       yield token;
     }
-    if (parser.stack.length > DEEPEST) throw new SyntaxError("nested too deeply");
+    if (parser.stack.length > MAX_DEPTH) throw new SyntaxError("nested too deeply");
   }
   yield* parser.end();
 }
 
-/** Whether a value is nested more deeply: what writes the answer would run out of stack. */
+/** Whether a value is nested more than `levels` deep, where recursive code overflows the stack. */
 const isDeeper = (value: unknown, levels: number): boolean =>
   typeof value === "object" &&
   value !== null &&

@@ -4,51 +4,51 @@ import { type AnyEndpoint, override } from "./endpoint.ts";
 import { build, endpoints, experiment, group, job, optional } from "./endpoints.ts";
 import type { Order, Profile, RunList } from "./profile.ts";
 
-/** What is wanted of a list of runs. */
+/** The order and filters of a list of runs. */
 interface ListRequest {
   readonly order?: Order | null | undefined;
   /** A filter in the server's own language. */
   readonly query?: string | null | undefined;
-  /** The id of the group whose experiments are wanted. */
+  /** The id of a group, to list only its experiments. */
   readonly group: string | undefined;
 }
 
-/** A server as the gateway addresses it: the document's table with a profile laid over it. */
+/** A server: the documented endpoints with the overrides of a profile. */
 export interface Server {
   readonly profile: Profile;
-  /** The endpoint as this server spells it; null when it does not have it. */
+  /** The endpoint with this server's method and path; null when the server lacks it. */
   readonly override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) => Endpoint | null;
-  /** Whether the endpoint is optional and this server does not have it. */
+  /** Whether the endpoint is optional and this server lacks it. */
   readonly lacks: (endpoint: AnyEndpoint) => boolean;
   readonly hasLists: boolean;
   readonly hasExperimentJobLogs: boolean;
-  /** The query parameters of a list of runs. Throws `UpstreamError` when this server has none for what is wanted. */
-  readonly listQuery: (wanted: ListRequest) => Query;
-  /** How this endpoint can be read many at a time; null when it cannot. */
+  /** The query parameters of a list of runs. Throws `UpstreamError` when this server lacks one of them. */
+  readonly listQuery: (request: ListRequest) => Query;
+  /** How reads of this endpoint are batched; null when they cannot be. */
   readonly batchOf: (endpoint: AnyEndpoint) => Batch | null;
 }
 
-/** Lays a profile over the table. */
+/** Applies a profile to the documented endpoints. */
 export function describeServer(profile: Profile): Server {
   const overrides = overridesOf(profile);
   const has = (name: keyof typeof optional) => Boolean(overrides.get(optional[name]));
   const batches = batchesOf(profile, has);
   return {
     profile,
-    // An overridden endpoint differs in method, path and envelope only: what it takes and what its answer tells stays.
+    // Safe: an override changes only method, path and envelope, not the types of the endpoint.
     override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) =>
       (overrides.get(endpoint) ?? null) as Endpoint | null,
     lacks: (endpoint) => OPTIONAL.has(endpoint) && !overrides.get(endpoint),
     hasLists: has("projects") && has("experiments") && has("jobs") && has("builds") && has("groups"),
     hasExperimentJobLogs: has("experimentJobLogs"),
-    listQuery: (wanted) => listQuery(profile, wanted),
+    listQuery: (request) => listQuery(profile, request),
     batchOf: (endpoint) => batches.find((batch) => batch.endpoint === endpoint) ?? null,
   };
 }
 
 const OPTIONAL: ReadonlySet<AnyEndpoint> = new Set(Object.values(optional));
 
-/** Every endpoint as the server spells it; null where it has none. */
+/** Maps each endpoint to this server's; null when the server lacks it. */
 function overridesOf(profile: Profile): ReadonlyMap<AnyEndpoint, AnyEndpoint | null> {
   const spellings: Readonly<Record<string, Readonly<Record<string, string | null | undefined>> | undefined>> =
     profile.endpoints;
@@ -64,12 +64,12 @@ function overridesOf(profile: Profile): ReadonlyMap<AnyEndpoint, AnyEndpoint | n
   );
 }
 
-/** The endpoint with a reader of this server's pages, if it gives pages. */
+/** Replaces the reader of an endpoint that returns pages by one for this server's envelope. */
 function inEnvelope(endpoint: AnyEndpoint, { envelope, paging }: Profile): AnyEndpoint {
   const hasLinks = paging.by === "link" || paging.by === "offset";
   const { answer } = endpoint;
   const reader = answer.form === "json" ? answer.inEnvelope?.({ ...envelope, hasLinks }) : undefined;
-  // True because the answer stays the same: a page of the same items.
+  // Safe: the type stays the same, a page of the same items.
   return reader ? ({ ...endpoint, answer: reader } as AnyEndpoint) : endpoint;
 }
 
