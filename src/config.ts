@@ -40,13 +40,16 @@ const listOf = (text: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== "");
 
-/** `Node=ClusterNode,Entity=Node` */
+/** Parses `Node=ClusterNode,Entity=Node`. */
 function parseTypeNames(text: string, context: z.RefinementCtx): Record<string, string> {
   const pairs = listOf(text).map((pair) => /^([A-Z]\w*)=([A-Z][A-Za-z\d]*)$/.exec(pair)?.slice(1) ?? []);
   const renames = Object.fromEntries(pairs) as Record<string, string>;
-  const isTwice = pairs.length > Object.keys(renames).length;
+  const hasDuplicates = pairs.length > Object.keys(renames).length;
   const faults = pairs.every(({ length }) => length === 2)
-    ? [...(isTwice ? ["expected each type at most once, got one twice"] : []), ...faultsOf(renames, schema)]
+    ? [
+        ...(hasDuplicates ? ["expected each type at most once, got one twice"] : []),
+        ...faultsOf(renames, schema),
+      ]
     : ["expected pairs such as Node=ClusterNode, separated by commas"];
   if (faults.length === 0) return renames;
   context.addIssue({ code: "custom", message: faults.join("; ") });
@@ -71,7 +74,7 @@ function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile {
   return z.NEVER;
 }
 
-/** Exact origins, as browsers send them. */
+/** Parses exact origins, as browsers send them. */
 function parseOrigins(text: string, context: z.RefinementCtx): string[] {
   const origins = listOf(text);
   if (origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin)) return origins;
@@ -180,12 +183,12 @@ const Settings = z.object({
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
 });
 
-/** The names of all variables. */
+/** The names of all settings. */
 export const SETTINGS: readonly string[] = Object.keys(Settings.shape);
 
 export type Config = z.output<typeof Settings>;
 
-/** The settings were wrong; the message has one line for each fault, with the variable's name and never its value. */
+/** Invalid settings. The message has one line per fault, with the variable's name and never its value. */
 export class ConfigError extends Error {}
 
 /** Reads the environment. A blank variable counts as not set. Throws `ConfigError` with all faults at once. */
@@ -201,7 +204,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   throw new ConfigError(faults.join("\n"));
 }
 
-/** The demo has known passwords: nobody shall run it by forgetting a setting. */
+/** Requires `DEMO=on` in production: the demo has known passwords and must not start because of a missing setting. */
 function demoFaults({
   UPSTREAM_URL,
   DEMO,

@@ -1,24 +1,24 @@
-/** What the outcome of a request shows of the service. */
+/** What the outcome of a request shows about the service. */
 export type ServiceState = "up" | "down" | "unknown";
 
-/** What an error code stands for, wherever it occurs. */
+/** All properties of an error code. */
 interface ErrorCodeRow {
-  /** HTTP status of a response that holds only this error. GraphQL results with `data` are 200. */
+  /** HTTP status of a response that contains only this error. GraphQL results with `data` are 200. */
   readonly status: number;
-  /** What a request that ends in it shows of the service: `down` counts as an outage, `up` against one. */
+  /** What it shows about the service, for the circuit breaker: `down` counts as an outage, `up` against one. */
   readonly service: ServiceState;
-  /** When a read that ends in it is tried again; `when told`: after the pause that the service asks for. Absent: never. */
+  /** Whether reads are retried; `when told`: after the service's `Retry-After`. Never when absent. */
   readonly retry?: "with backoff" | "when told";
   /**
-   * What it says of the list that was to answer several reads at once: the server does not take the list's parameters, or
-   * the list failed and each read alone may succeed. Absent: each read would fail in the same way.
+   * How a batch continues when its list ends in this error: `refused`, the server does not accept the list's parameters;
+   * `failed`, the single reads may still succeed. When absent, they would fail in the same way.
    */
   readonly batch?: "refused" | "failed";
-  /** What it means and what a client does, as the documentation prints it. */
+  /** Meaning and remedy, as printed in the documentation. */
   readonly meaning: string;
 }
 
-/** Every code that `extensions.code` can hold. What a code means to any part of the gateway is decided here only. */
+/** Every value of `extensions.code`. No other table depends on the code. */
 const TABLE = {
   UNAUTHENTICATED: {
     status: 401,
@@ -170,7 +170,7 @@ export type ErrorCode = keyof typeof TABLE;
 
 export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorCodeRow>> = TABLE;
 
-/** What HTTP itself answers when a request breaks one of its rules, whatever the code. */
+/** HTTP statuses for violations of HTTP's own rules. They replace the status of the code. */
 const HTTP_STATUSES = { "body too long": 413, "media type": 415, range: 416 };
 
 /** The HTTP status of a response that holds only an error of this code. */
@@ -180,22 +180,22 @@ export const statusOf = (code: ErrorCode, rule?: keyof typeof HTTP_STATUSES): nu
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
 
-/** A fault in what the caller gave: nothing was sent. The message says what was expected, what came, and where. */
+/** Invalid input from the caller. Nothing was sent. The message says what was expected, what came, and where. */
 export class InputError extends RangeError {}
 
 export interface UpstreamFacts {
   /** The endpoint: `route` is its template, never the filled path. `status` is absent when there was no response. */
   readonly upstream?: { readonly method: string; readonly route: string; readonly status?: number };
   readonly retryAfterSeconds?: number;
-  /** How many requests were not sent because the operation had used up its number. */
+  /** Number of requests that were not sent because the operation had reached its limit. */
   readonly unsentRequests?: number;
-  /** The dotted name that could not be resolved. */
+  /** The reference that could not be resolved. */
   readonly reference?: string;
-  /** A command was sent and its response is not known: it may have been done. */
+  /** A command was sent without a usable response, so it may have been done. */
   readonly outcome?: "unknown";
 }
 
-/** A request to the service that did not bring what was needed. Its message and facts may be shown to callers. */
+/** A failed upstream request. Its message and facts are safe to expose to callers. */
 export class UpstreamError extends Error {
   readonly code: ErrorCode;
   readonly facts: UpstreamFacts;
@@ -212,10 +212,10 @@ export class UpstreamError extends Error {
   }
 }
 
-/** The time of the caller's whole request was over. It shows nothing of the service. */
+/** The deadline of the caller's request passed. It shows nothing about the service. */
 export class DeadlineError extends UpstreamError {}
 
-/** The caller closed the connection before the response: nobody is there to be answered. */
+/** The caller closed the connection before the response. */
 export class Cancelled extends Error {}
 
 export const OVERLOADED = "The gateway is overloaded; try again later.";
@@ -224,16 +224,16 @@ export const OVERLOADED = "The gateway is overloaded; try again later.";
 export const hasOutcome = (error: unknown): boolean =>
   error instanceof UpstreamError && error.facts.outcome !== undefined;
 
-/** What an error shows of the service. */
+/** What an error shows about the service. */
 export const serviceShownBy = (error: unknown): ServiceState =>
   error instanceof UpstreamError && !(error instanceof DeadlineError)
     ? ERROR_CODES[error.code].service
     : "unknown";
 
-/** Whether and when a read that failed can be tried again; null: never. */
+/** How a failed read is retried; null when it is not. */
 export const retryOf = (error: unknown): NonNullable<ErrorCodeRow["retry"]> | null =>
   (error instanceof UpstreamError && ERROR_CODES[error.code].retry) || null;
 
-/** What the error of a list says of the reads that it was to answer; null: each would fail in the same way. */
+/** How a batch continues after the error of its list; null when the single reads would fail in the same way. */
 export const batchFaultOf = (error: unknown): NonNullable<ErrorCodeRow["batch"]> | null =>
   (error instanceof UpstreamError && ERROR_CODES[error.code].batch) || null;

@@ -39,13 +39,13 @@ export interface GatewayOptions {
   readonly config: Config;
   readonly upstreamUrl: URL;
   readonly log: Logger;
-  /** A token that GraphiQL offers: only the demo has one to give away. */
+  /** The token that GraphiQL starts with. Only the demo has one. */
   readonly exampleToken?: string;
-  /** The profile where the settings name none: the demo's. */
+  /** The profile when the settings name none. The demo sets it. */
   readonly profile?: ProfileName;
-  /** Off only where a test compares. */
+  /** Whether selections are prefetched. Tests switch it off to compare. */
   readonly lookAhead?: boolean;
-  /** What runs operations; another one only where a test compares. */
+  /** Creates the plans of operations. Tests replace it to compare with graphql-js. */
   readonly planner?: Planner;
 }
 
@@ -53,7 +53,7 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
   version: string;
 };
 
-/** The gateway without a port: `handle` is a listener for node:http. */
+/** Creates the gateway. `handle` is a request listener for `node:http`. */
 export function createGateway({
   config,
   upstreamUrl,
@@ -88,14 +88,14 @@ export function createGateway({
     upstreamUrl,
     onFault: events.wrongType,
     onFailure: events.upstreamFailure,
-    onRequest: telemetry.exchange,
+    onRequest: telemetry.upstreamRequest,
     takeTurn,
     openSpan: openUpstreamSpan,
   });
   const gateway = factsOf(config, server);
   const names = createTypeNames(config.TYPE_NAMES);
   const refusedBatches = createRefusedBatches(events.refusedBatch);
-  const toPublic = (thrown: unknown) => publicError(thrown, events.unexpected);
+  const toPublic = (error: unknown) => publicError(error, events.unexpected);
   const publicRoot = config.PUBLIC_URL?.href.replace(/\/+$/, "");
 
   const schema = schemaFor(names);
@@ -112,7 +112,7 @@ export function createGateway({
     yoga: createYogaHandler({ schema, engine, publicError: toPublic }),
   });
 
-  /** Opens the context of an operation: its reads start when nothing of its result waits for a time slice. */
+  /** Returns a function that creates the context of an operation, whose meter paces its reads. */
   const contextOpener =
     ({ headers, socket }: IncomingMessage, scope: RequestScope) =>
     (meter: Meter): Context => ({
@@ -150,8 +150,8 @@ export function createGateway({
             },
           ),
         );
-      } catch (fault) {
-        events.unexpected(fault);
+      } catch (error) {
+        events.unexpected(error);
         response.req.socket.destroy();
       }
     },
@@ -180,13 +180,13 @@ export function createGateway({
   return {
     handle: router.listen,
     drain: router.drain,
-    /** Rejects when no connection to the service can be opened. */
+    /** Connects to the service without sending anything. Rejects when that fails. */
     reachUpstream: () => client.reach(),
     close: () => client.close(),
   };
 }
 
-/** How the service is reached, and how much of it is asked for at a time. */
+/** The settings of the upstream client. */
 const upstreamSettings = (config: Config, { profile }: Server) => ({
   connect: createConnector({
     connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
@@ -213,7 +213,7 @@ const upstreamSettings = (config: Config, { profile }: Server) => ({
   retries: config.UPSTREAM_RETRIES,
 });
 
-/** Which documents may run, and how large operations and their results may be. */
+/** The settings of the engine. */
 const engineSettings = (config: Config) => ({
   documents: documentsOf(config),
   cacheBytes: config.DOCUMENT_CACHE_BYTES,
@@ -232,13 +232,13 @@ const engineSettings = (config: Config) => ({
   },
 });
 
-/** Shorter words of a header are no secrets, and occur in messages by chance. */
+/** Shorter words in a header, in characters, are not treated as secrets: they occur in messages by chance. */
 const MIN_SECRET_LENGTH = 8;
 
 const secretWordsOf = (value: string): string[] =>
   value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
 
-/** Documents that are typed into the page are nobody's trusted ones. */
+/** Whether GraphiQL is served. With trusted documents the page would be useless. */
 export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;
 
 function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: Config): DocumentStore {

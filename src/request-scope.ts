@@ -1,38 +1,41 @@
-/** Who asks, as far as the service and the log are told. */
+/** The identity of a request's caller. */
 export interface Identity {
-  /** What follows `Authorization: token`; null when there is none. */
+  /** The token from `Authorization`; null without one. */
   readonly token: string | null;
-  /** Stands for the token, or for the address of a caller without one, wherever callers are told apart. */
+  /** Hash of the token, or of the address of a caller without one. Limits are counted by it. */
   readonly callerKey: string;
   readonly requestId: string;
-  /** The caller's own trace context; null when there is none that is valid. */
+  /** The caller's trace context; null when it is missing or invalid. */
   readonly traceparent: string | null;
 }
 
-/** Why a scope has ended: its caller left, its time was over, or everything was answered. */
-type EndOfScope = "left" | "deadline" | "done";
+/** Why a scope has ended: the caller disconnected, the deadline passed, or the request is complete. */
+type EndReason = "left" | "deadline" | "done";
 
-/** One request of a caller: who asks, until when, and what ends with it. */
+/** The lifetime of one request: its caller, its deadline, and callbacks for its end. */
 export interface RequestScope extends Identity {
-  /** When its time is over, in milliseconds since 1970; infinite for downloads. */
+  /** Deadline in milliseconds since 1970; infinite for downloads. */
   readonly deadline: number;
-  /** Why it has ended; null while it runs. */
-  readonly ended: () => EndOfScope | null;
-  /** Calls back once when it ends, or at once when it has ended. The function that is given takes the callback back. */
+  /** Why the scope has ended; null while it is open. */
+  readonly ended: () => EndReason | null;
+  /** Calls back once when the scope ends, immediately if it has ended. Returns a function that removes the callback. */
   readonly onEnd: (callback: () => void) => () => void;
-  readonly end: (why: EndOfScope) => void;
+  readonly end: (reason: EndReason) => void;
 }
 
-/** Opens a scope that ends by itself when its time is over. Own code: an `AbortSignal` for each upstream request costs more than the request. */
+/**
+ * Opens a scope that ends at its deadline. Own code: an `AbortSignal` for each upstream request costs more than the
+ * request itself.
+ */
 export function openScope(identity: Identity, timeoutMs: number): RequestScope {
   const callbacks = new Set<() => void>();
-  let ended: EndOfScope | null = null;
+  let ended: EndReason | null = null;
   const isBounded = Number.isFinite(timeoutMs);
   const timer = isBounded ? setTimeout(() => end("deadline"), timeoutMs) : undefined;
 
-  const end = (why: EndOfScope): void => {
+  const end = (reason: EndReason): void => {
     if (ended) return;
-    ended = why;
+    ended = reason;
     clearTimeout(timer);
     for (const callback of callbacks) callback();
     callbacks.clear();
@@ -51,14 +54,14 @@ export function openScope(identity: Identity, timeoutMs: number): RequestScope {
   };
 }
 
-/** Resolves after a pause, or at once when the scope ends. */
+/** Resolves after a pause, or as soon as the scope ends. */
 export const pause = (ms: number, scope: RequestScope): Promise<void> =>
   new Promise((resolve) => {
     const timer = setTimeout(() => {
-      forget();
+      removeCallback();
       resolve();
     }, ms);
-    const forget = scope.onEnd(() => {
+    const removeCallback = scope.onEnd(() => {
       clearTimeout(timer);
       resolve();
     });

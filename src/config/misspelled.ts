@@ -1,14 +1,14 @@
 import { SETTINGS } from "../config.ts";
 
-/** A variable that is no setting, and the setting that it resembles. */
+/** An unknown variable and the setting that it resembles. */
 export interface Misspelled {
   readonly given: string;
   readonly meant: string;
 }
 
 /**
- * Variables that were probably meant as settings: `UPSTREM_URL`. Most of an environment is not ours, so only names of
- * some length count, and few letters may differ: `HOME` is no `HOST`.
+ * Finds misspelled settings such as `UPSTREM_URL`. Most variables are not ours, so the number of edits depends on the
+ * length: `HOME` is not taken for `HOST`.
  */
 export function findMisspelled(environment: Readonly<Record<string, string | undefined>>): Misspelled[] {
   return Object.keys(environment).flatMap((given) => {
@@ -19,13 +19,13 @@ export function findMisspelled(environment: Readonly<Record<string, string | und
 }
 
 function isLike(name: string, setting: string): boolean {
-  // Another case, or without its unit: `UPSTREAM_TIMEOUT`.
+  // Wrong case, or without the unit: `UPSTREAM_TIMEOUT`.
   if (name === setting || (name.includes("_") && setting === `${name}_MS`)) return true;
-  const mostEdits = Math.min(2, Math.floor(Math.min(name.length, setting.length) / 5));
-  return Math.abs(name.length - setting.length) <= mostEdits && editsBetween(name, setting) <= mostEdits;
+  const maxEdits = Math.min(2, Math.floor(Math.min(name.length, setting.length) / 5));
+  return Math.abs(name.length - setting.length) <= maxEdits && editsBetween(name, setting) <= maxEdits;
 }
 
-/** How many letters must be added, left out or replaced (Levenshtein). Own code: no dependency of ours offers it. */
+/** Levenshtein distance. Own code: none of our dependencies has it. */
 function editsBetween(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const [index, letter] of [...from].entries()) {

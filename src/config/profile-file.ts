@@ -12,14 +12,14 @@ import {
 } from "../rest/api/profile.ts";
 import { builtInProfile, wholeProfile } from "../rest/api/profiles.ts";
 
-/** A profile, or what is wrong with it: one sentence for each fault, with its place. */
+/** A profile, or its faults: one sentence each, with the place. */
 type Found = { readonly profile: Profile } | { readonly faults: readonly string[] };
 
 const EXTENSIONS: ReadonlySet<string> = new Set([".yaml", ".yml", ".json"]);
 
 const isName = (text: string): text is ProfileName => PROFILE_NAMES.some((name) => name === text);
 
-/** The profile of this name, or of the file at this path. Faults do not repeat the path: it says where things lie. */
+/** Reads a built-in profile by name, or a profile file by path. Faults do not contain the path, which could leak. */
 export function readProfile(nameOrPath: string): Found {
   if (isName(nameOrPath)) return { profile: builtInProfile(nameOrPath) };
   const text = EXTENSIONS.has(extname(nameOrPath)) ? read(nameOrPath) : null;
@@ -46,7 +46,7 @@ function parseProfile(text: string): Found {
   return contradiction === null ? { profile } : { faults: [contradiction] };
 }
 
-/** Reads YAML, of which JSON is a part. */
+/** Parses YAML, which includes JSON. */
 function parseYaml(text: string): { readonly value: unknown } | { readonly faults: readonly string[] } {
   const document = parseDocument(text, { prettyErrors: false });
   const faults = document.errors.map(
@@ -55,15 +55,15 @@ function parseYaml(text: string): { readonly value: unknown } | { readonly fault
   if (faults.length > 0) return { faults };
   try {
     return { value: document.toJS() };
-  } catch (fault) {
-    // An alias without an anchor, or one that would be expanded without end.
-    return { faults: [fault instanceof Error ? fault.message : "expected YAML or JSON"] };
+  } catch (error) {
+    // An alias without an anchor, or one that expands too far.
+    return { faults: [error instanceof Error ? error.message : "expected YAML or JSON"] };
   }
 }
 
 const lineOf = (text: string, position: number) => text.slice(0, position).split("\n").length;
 
-/** `paging.parameter: expected the name of a query parameter, got 7` */
+/** Formats an issue: `paging.parameter: expected the name of a query parameter, got 7`. */
 function faultsOf(issue: z.core.$ZodIssue): string[] {
   const place = issue.path.map(String);
   if (issue.code === "unrecognized_keys") {
@@ -73,7 +73,7 @@ function faultsOf(issue: z.core.$ZodIssue): string[] {
   return [`${at}: ${expectation(issue)}, got ${shown(inputOf(issue))}`];
 }
 
-/** Of a union the input is all of it, and the place is its discriminator. */
+/** The invalid value. For a union, zod gives the whole object and the path of its discriminator. */
 function inputOf({ code, input, path }: z.core.$ZodIssue): unknown {
   return code === "invalid_union" && isObject(input) ? input[String(path.at(-1))] : input;
 }
@@ -84,11 +84,11 @@ function expectation(issue: z.core.$ZodIssue): string {
   return issue.message.replace(/^Invalid input: /, "").replace(/, received .*/, "");
 }
 
-const MAX_SHOWN = 80;
+const MAX_SHOWN_LENGTH = 80;
 
 function shown(value: unknown): string {
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return "a list";
   if (isObject(value)) return "an object";
-  return (JSON.stringify(value) ?? typeof value).slice(0, MAX_SHOWN);
+  return (JSON.stringify(value) ?? typeof value).slice(0, MAX_SHOWN_LENGTH);
 }

@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { z } from "zod";
 
-// How the service is reached. No message repeats a value: they are secrets, or lead to one.
+// Settings for the connection to the service. No message contains a value, because values are or refer to secrets.
 
-/** Headers that the gateway sets itself, and those that belong to a connection and not to a request. */
+/** Headers that the gateway sets itself, and hop-by-hop headers. */
 const RESERVED = new Set([
   "accept",
   "accept-encoding",
@@ -34,7 +34,7 @@ const RESERVED = new Set([
 const HEADER_NAME = /^[a-z][\w.-]*$/;
 const HEADER_VALUE = /^[!-~](?:[\t -~]*[!-~])?$/;
 
-/** `{"x-api-key": "…"}`; names in lower case. */
+/** Parses `{"x-api-key": "…"}`. Lowercases the names. */
 function parseHeaders(text: string, context: z.RefinementCtx): Readonly<Record<string, string>> {
   const given = parseJson(text);
   const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
@@ -88,7 +88,7 @@ function isDecodable(text: string): boolean {
   }
 }
 
-/** The text of a file in which `parse` finds what it should hold. */
+/** A setting with the path of a PEM file. Reads the file and validates it with `parse`. */
 const pemFile = (expected: string, parse: (pem: string) => unknown) =>
   z.string().transform((path, context) => {
     let message = "expected the path of a file that can be read";
@@ -105,7 +105,7 @@ const pemFile = (expected: string, parse: (pem: string) => unknown) =>
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gs;
 
-/** The certificates of a PEM file. Throws when there are none or one cannot be read. */
+/** Parses the certificates of a PEM file. Throws when there are none or one is invalid. */
 function parseCertificates(pem: string): readonly [X509Certificate, ...X509Certificate[]] {
   const [first, ...others] = (pem.match(CERTIFICATE) ?? []).map((text) => new X509Certificate(text));
   if (!first) throw new TypeError("no certificate");
@@ -137,7 +137,7 @@ interface Files {
   readonly UPSTREAM_KEY_FILE?: string | undefined;
 }
 
-/** What settings that are right by themselves lack together. */
+/** Checks settings that depend on each other. */
 export function upstreamFaults(settings: Files): string[] {
   const { UPSTREAM_URL: url, UPSTREAM_PROXY: proxy } = settings;
   const { UPSTREAM_CA_FILE: ca, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key } = settings;
@@ -157,9 +157,9 @@ export function upstreamFaults(settings: Files): string[] {
   try {
     createSecureContext({ ca, cert, key });
     return [];
-  } catch (fault) {
+  } catch (error) {
     // Such as ERR_SSL_EE_KEY_TOO_SMALL.
-    const code = fault instanceof Error && "code" in fault ? `${fault.code}` : "unknown";
+    const code = error instanceof Error && "code" in error ? `${error.code}` : "unknown";
     const name = cert ? "UPSTREAM_CERT_FILE" : "UPSTREAM_CA_FILE";
     return [`${name}: expected what OpenSSL accepts, got a fault (${code})`];
   }

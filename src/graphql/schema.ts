@@ -23,14 +23,14 @@ builder.mutationType({
     "Changing. The fields of one request run one after the other, each reading fresh data afterwards. A field is null with an error (`extensions.code`) when the service refused or did not answer; writes are never sent twice.",
 });
 
-/** What every slice has added by being imported, under our own names. */
+/** The schema of all imported slices, with our own names. */
 const build = (): GraphQLSchema => prefetchResources(toSubgraphSchema());
 
 const finish = (named: GraphQLSchema): GraphQLSchema => serveSdl(named);
 
-/** The whole schema under our own names. */
+/** The whole schema, with our own names. */
 export const schema = finish(build());
 
-/** The schema under the names that callers know. */
+/** The schema with its served names. */
 export const schemaFor = (names: TypeNames): GraphQLSchema =>
   names.areOurs ? schema : finish(rename(build(), names));

@@ -72,7 +72,7 @@ export function createRouter(settings: RouterSettings): Router {
   });
 
   const rejectAs = (rejection: Rejection, { requestId }: Identity, response: ServerResponse): void => {
-    telemetry?.refused(reject(response, { rejection, requestId, maxBytes: settings.bodies.maxBytes }));
+    telemetry?.rejected(reject(response, { rejection, requestId, maxBytes: settings.bodies.maxBytes }));
   };
 
   /** Rejects a request under overload before any work is done: its result would come too late. */

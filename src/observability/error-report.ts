@@ -1,12 +1,12 @@
 import { fileURLToPath } from "node:url";
 
-/** An error that nobody expected, as a log may hold it. */
+/** An unexpected error, reduced to what is safe to log. */
 export interface ErrorReport {
-  /** What kind of error was thrown: `TypeError`. */
+  /** The class of the error: `TypeError`. */
   readonly error: string;
-  /** The field of the answer that it cost, as in `group.hptuning.raw`. */
+  /** The path of the failed field: `group.hptuning.raw`. */
   readonly field?: string;
-  /** The calls that led there, innermost first: `dist/graphql/group.js:12:5`. */
+  /** Stack frames, innermost first: `dist/graphql/group.js:12:5`. */
   readonly at: readonly string[];
 }
 
@@ -15,13 +15,13 @@ const MAX_CALLS = 10;
 const MAX_FIELD_LENGTH = 200;
 
 /**
- * Where to look for the cause of an error. Own code: of what pino's serializer tells, the message and the error's own
- * keys can hold what was asked or answered, and the calls the place of the installation.
+ * Creates the report of an error. Own code: pino's serializer logs the message and own keys of an error, which can contain
+ * data of requests and responses, and absolute paths of the installation.
  */
-export function reportOf(thrown: unknown, path: readonly (string | number)[] = []): ErrorReport {
-  const lines = thrown instanceof Error ? (thrown.stack ?? "").split("\n") : [];
+export function reportOf(error: unknown, path: readonly (string | number)[] = []): ErrorReport {
+  const lines = error instanceof Error ? (error.stack ?? "").split("\n") : [];
   return {
-    error: thrown instanceof Error ? thrown.constructor.name : typeof thrown,
+    error: error instanceof Error ? error.constructor.name : typeof error,
     ...(path.length > 0 && { field: path.join(".").slice(0, MAX_FIELD_LENGTH) }),
     at: lines.flatMap(placeOf).slice(0, MAX_CALLS),
   };

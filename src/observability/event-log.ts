@@ -3,25 +3,25 @@ import type { Logger } from "pino";
 import { causeOf } from "../rest/client/failure.ts";
 import { reportOf } from "./error-report.ts";
 
-/** How many different places of wrong types are logged, each once. */
+/** Maximum places with wrong types that are logged. Each is logged once. */
 const MAX_WRONG_TYPES = 200;
 
-/** For how long a failure of one kind is logged only once, in milliseconds. */
+/** Failures with the same cause are logged once in this time, in milliseconds. */
 const FAILURE_LOGGED_MS = 60_000;
 
-/** Logs what an operator should see, and not for each request anew. */
+/** Creates the log of events for operators. Repeated events are not logged again. */
 export function createEventLog(log: Logger) {
   const wrongTypes = new Set<string>();
   const failures = new LRUCache<string, true>({ max: 100, ttl: FAILURE_LOGGED_MS });
 
-  /** An error that nobody expected: where it came from, and the field that it cost. */
-  const unexpected = (thrown: unknown, path?: readonly (string | number)[]): void =>
-    log.error(reportOf(thrown, path), "unexpected error");
+  /** Logs an unexpected error with its stack and the path of the failed field. */
+  const unexpected = (error: unknown, path?: readonly (string | number)[]): void =>
+    log.error(reportOf(error, path), "unexpected error");
 
   return {
     unexpected,
 
-    /** A value of the service that reads as null because of its type. */
+    /** Logs a value of the service that reads as null because its type is wrong. */
     wrongType: (route: string, at: string): void => {
       const place = at.replaceAll(/\d+/g, "*");
       const key = `${route} ${place}`;
@@ -30,7 +30,7 @@ export function createEventLog(log: Logger) {
       log.warn({ route, place }, "the service sent a value of another type: it reads as null");
     },
 
-    /** What is behind a failed request to the service: a code such as `CERT_HAS_EXPIRED`, or a bug of the gateway. */
+    /** Logs the cause of a failed upstream request: a code such as `CERT_HAS_EXPIRED`, or a bug of the gateway. */
     upstreamFailure: (cause: unknown): void => {
       const code = causeOf(cause);
       if (code === null) return unexpected(cause);
@@ -39,7 +39,7 @@ export function createEventLog(log: Logger) {
       log.warn({ cause: code }, "a request to the service failed");
     },
 
-    /** A list that the server refuses although it answers the single reads. */
+    /** Logs a batch whose list the server rejects although it serves the single reads. */
     refusedBatch: (route: string): void =>
       log.warn(
         { route },

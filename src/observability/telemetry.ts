@@ -6,33 +6,33 @@ export interface OperationReport {
   readonly requestId: string;
   readonly type: "query" | "mutation" | "subscription" | "invalid";
   readonly name: string | null;
-  /** Codes of its errors, each once. */
+  /** The distinct codes of its errors. */
   readonly codes: readonly string[];
   readonly ms: number;
 }
 
-/** What came of a download. */
+/** The outcome of a download. */
 export interface DownloadReport {
   readonly requestId: string;
   readonly what: "logs" | "outputs";
-  /** `OK`, or the code of its error, also of one behind its beginning. */
+  /** `OK`, or the code of its error, even of one after the response started. */
   readonly code: string;
-  /** Bytes of the file that were passed on. */
+  /** Bytes of the file that were sent to the caller. */
   readonly bytes: number;
   readonly ms: number;
 }
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** How much is under way in the gateway. */
+/** The current load of the gateway. */
 export interface Load extends Pressure {
   readonly operations: number;
   readonly downloads: number;
-  /** Bytes of answers that wait for their readers. */
+  /** Bytes of responses that wait for slow readers. */
   readonly waitingBytes: number;
 }
 
-/** Log lines and metrics. Labels are bounded: templates, statuses and codes, never a name of a caller's choice. */
+/** Creates the metrics and request logs. Labels have few values: templates, statuses and codes, never a caller's names. */
 export function createTelemetry(log: Logger, load: () => Load) {
   const registry = new Registry();
   const registers = [registry];
@@ -45,57 +45,57 @@ export function createTelemetry(log: Logger, load: () => Load) {
   });
   const operationSeconds = new Histogram({
     name: "rungraph_operation_seconds",
-    help: "How long GraphQL operations took.",
+    help: "Duration of GraphQL operations in seconds.",
     labelNames: ["type"],
     buckets: SECONDS,
     registers,
   });
   const downloads = new Counter({
     name: "rungraph_downloads_total",
-    help: "Downloads by what was asked for and code.",
+    help: "Downloads by kind of file and code.",
     labelNames: ["what", "code"],
     registers,
   });
   const downloadBytes = new Counter({
     name: "rungraph_download_bytes_total",
-    help: "Bytes of files that were passed on.",
+    help: "Bytes of downloads sent to callers.",
     labelNames: ["what"],
     registers,
   });
-  const exchanges = new Counter({
+  const upstreamRequests = new Counter({
     name: "rungraph_exchanges_total",
-    help: "Exchanges with the service by route template and outcome (HTTP status, or code without one).",
+    help: "Upstream requests by route template and outcome (HTTP status, or code without one).",
     labelNames: ["method", "route", "outcome"],
     registers,
   });
-  const exchangeSeconds = new Histogram({
+  const upstreamSeconds = new Histogram({
     name: "rungraph_exchange_seconds",
-    help: "How long exchanges with the service took.",
+    help: "Duration of upstream requests in seconds.",
     labelNames: ["method", "route"],
     buckets: SECONDS,
     registers,
   });
-  gauge("rungraph_circuit_open", "1 while the service is not asked because it failed again and again.", () =>
+  gauge("rungraph_circuit_open", "1 while the circuit breaker sends no requests to the service.", () =>
     load().circuit === "open" ? 1 : 0,
   );
-  gauge("rungraph_exchanges_running", "Exchanges under way.", () => load().running);
-  gauge("rungraph_exchanges_waiting", "Exchanges waiting for their turn.", () => load().waiting);
+  gauge("rungraph_exchanges_running", "Upstream requests in progress.", () => load().running);
+  gauge("rungraph_exchanges_waiting", "Upstream requests in the queue.", () => load().waiting);
   gauge(
     "rungraph_exchanges_shed",
-    "Exchanges refused since the start because too many waited.",
+    "Operations rejected since the start because the upstream queue was full.",
     () => load().shed,
   );
 
+  gauge("rungraph_operations_running", "GraphQL requests in progress.", () => load().operations);
+  gauge("rungraph_downloads_running", "Downloads in progress.", () => load().downloads);
   gauge(
-    "rungraph_operations_running",
-    "GraphQL requests whose results are being made.",
-    () => load().operations,
+    "rungraph_waiting_bytes",
+    "Bytes of responses that wait for slow readers.",
+    () => load().waitingBytes,
   );
-  gauge("rungraph_downloads_running", "Downloads under way.", () => load().downloads);
-  gauge("rungraph_waiting_bytes", "Bytes of answers that wait for their readers.", () => load().waitingBytes);
 
   function gauge(name: string, help: string, read: () => number): void {
-    // The registry keeps it and asks it when it is scraped.
+    // The registry keeps the gauge and collects it on each scrape.
     void new Gauge({
       name,
       help,
@@ -107,9 +107,9 @@ export function createTelemetry(log: Logger, load: () => Load) {
   }
 
   return {
-    exchange: ({ requestId, method, route, outcome, ms }: UpstreamReport): void => {
-      exchanges.inc({ method, route, outcome });
-      exchangeSeconds.observe({ method, route }, ms / 1000);
+    upstreamRequest: ({ requestId, method, route, outcome, ms }: UpstreamReport): void => {
+      upstreamRequests.inc({ method, route, outcome });
+      upstreamSeconds.observe({ method, route }, ms / 1000);
       log.debug({ requestId, method, route, outcome, ms: Math.round(ms) }, "exchange");
     },
     operation: ({ requestId, type, name, codes, ms }: OperationReport): void => {
@@ -122,8 +122,8 @@ export function createTelemetry(log: Logger, load: () => Load) {
       downloadBytes.inc({ what }, bytes);
       log.info({ requestId, what, code, bytes, ms: Math.round(ms) }, "download");
     },
-    /** Turned away before its document was read. */
-    refused: (code: string): void => operations.inc({ type: "unread", code }),
+    /** Counts a request that was rejected before its document was read. */
+    rejected: (code: string): void => operations.inc({ type: "unread", code }),
     metrics: () => registry.metrics(),
     contentType: registry.contentType,
   };

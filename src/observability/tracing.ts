@@ -2,14 +2,14 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Attributes, Context, Span } from "@opentelemetry/api";
 import type { UpstreamSpan } from "../rest/client/client.ts";
 
-/** OpenTelemetry where its API is installed, and nothing where it is not: an operator who wants spans loads an SDK. */
+/** The OpenTelemetry API, an optional dependency; null when it is not installed. Operators load the SDK themselves. */
 const otel = await import("@opentelemetry/api").catch(() => null);
 
 type OpenTelemetry = NonNullable<typeof otel>;
 
-/** How a request ended, as its span tells it. Attributes hold only what a log line may hold. */
+/** The outcome of a request. Attributes contain only what is safe to log. */
 interface Outcome {
-  /** A name that was not known at the start. */
+  /** A more specific name that was unknown at the start. */
   readonly name?: string;
   readonly attributes?: Attributes;
   /** The code or status of its failure; null when it succeeded. */
@@ -37,7 +37,7 @@ export function openRequestSpan(name: string, headers: IncomingHttpHeaders): Req
   return opened(otel, span, otel.trace.setSpan(parent, span));
 }
 
-/** What a span tells of an operation, known when its result is there. */
+/** The facts about an operation for its span, complete when the result is. */
 interface Operation {
   readonly type: string;
   readonly name: string | null;
@@ -46,14 +46,14 @@ interface Operation {
 }
 
 /**
- * Opens the span of a GraphQL request. It ends when its result is made, named by the type of the operation. The name of
- * the operation is an attribute only: callers choose it, and names of spans should be few.
+ * Opens the span of a GraphQL request, which ends with its result. The span is named by the operation type. The operation
+ * name is only an attribute, because callers choose it and span names should have low cardinality.
  */
 export function openOperationSpan({ headers }: IncomingMessage, operation: Operation) {
   const span = openRequestSpan("GraphQL Operation", headers);
   return {
     run: span.run,
-    /** `status` is that of the response. */
+    /** Ends the span with the HTTP status of the response. */
     end: (status: number): void => {
       const { type, name, codes } = operation;
       const isRead = type !== "invalid";
@@ -95,7 +95,7 @@ export function openUpstreamSpan(method: string, route: string): UpstreamSpan {
   };
 }
 
-/** By a key of this name `@opentelemetry/core` knows that nothing is traced. Keys of one name are the same key. */
+/** The context key with which `@opentelemetry/core` suppresses tracing. Keys with the same name are equal. */
 const SUPPRESS_TRACING = "OpenTelemetry SDK Context Key SUPPRESS_TRACING";
 
 function opened(api: OpenTelemetry, span: Span, context: Context): RequestSpan {
@@ -115,6 +115,6 @@ function opened(api: OpenTelemetry, span: Span, context: Context): RequestSpan {
 
 const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
-/** The caller's trace context when its header is valid, else null. */
+/** Returns a valid `traceparent` header, otherwise null. */
 export const validTraceparent = (header: unknown): string | null =>
   typeof header === "string" && TRACEPARENT.test(header) ? header : null;

@@ -13,11 +13,11 @@ interface SchemaTypes {
   };
 }
 
-/** The schema under construction. Fields are nullable unless they say otherwise: `!` is for what the gateway can vouch for. */
+/** The schema builder. Fields are nullable by default; non-null is for values that the gateway guarantees. */
 export const builder = new SchemaBuilder<SchemaTypes>({
   plugins: [DirectivesPlugin, FederationPlugin],
   directives: { useGraphQLToolsUnorderedDirectives: true },
 });
 
-/** The builder's types as Pothos completes them, for helpers that take a ref. */
+/** The builder's extended types, for helpers that accept a ref. */
 export type PothosTypes = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer Types> ? Types : never;

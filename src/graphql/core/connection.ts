@@ -5,8 +5,8 @@ import { builder, type PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
 
 /*
- * Relay connections, forward only. Own code and not Pothos' Relay plugin: that one brings its own `Node` and its own
- * global ids, and both words mean something else here.
+ * Relay connections, forward only. Own code instead of Pothos' Relay plugin, which defines its own `Node` and global ids;
+ * both mean something else here.
  */
 
 interface Edge<Node> {
@@ -23,7 +23,7 @@ export interface Connection<Node> {
 
 const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
   description: "Where a page lies in its list.",
-  // Every subgraph with Relay connections has it.
+  // Other subgraphs with Relay connections define `PageInfo` as well.
   shareable: true,
   fields: (t) => ({
     hasNextPage: t.exposeBoolean("hasNext", {
@@ -61,7 +61,7 @@ export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
         type: node,
         nullable: false,
         description: "Item.",
-        // Of the ref's own type, which Pothos does not see through a type parameter; so below.
+        // Safe: the node has the ref's type, which Pothos cannot infer from a type parameter. The same applies below.
         resolve: (edge) => edge.node as never,
       }),
     }),
@@ -96,10 +96,10 @@ export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
   return ConnectionType;
 }
 
-/** A slice of an upstream list, its rows turned into nodes. */
-export const connect = <Row, Node>(
-  { items, hasNext, hasPrevious, count }: Slice<Row>,
-  toNode: (row: Row) => Node,
+/** Converts a slice of an upstream list to a connection. */
+export const connect = <Item, Node>(
+  { items, hasNext, hasPrevious, count }: Slice<Item>,
+  toNode: (item: Item) => Node,
 ): Connection<Node> => ({
   edges: items.map(({ cursor, item }) => ({ cursor, node: toNode(item) })),
   hasNext,
@@ -112,7 +112,7 @@ export interface PageArgs {
   readonly after?: string | null | undefined;
 }
 
-/** `first` and `after` of every list field. */
+/** The arguments `first` and `after` of list fields. */
 export const pageArgs = builder.args((t) => ({
   first: t.int({
     description:
@@ -121,7 +121,7 @@ export const pageArgs = builder.args((t) => ({
   after: t.string({ description: "Continue behind this cursor." }),
 }));
 
-/** The arguments as a request for a slice. Throws `InputError`. */
+/** Converts the arguments to the request for a slice. Throws `InputError`. */
 export function sliceRequest({ first = null, after = null }: PageArgs, { gateway }: Context) {
   return {
     first: first === null ? null : within("first", first, { from: 1, to: gateway.maxPageSize }),
@@ -130,7 +130,7 @@ export function sliceRequest({ first = null, after = null }: PageArgs, { gateway
   };
 }
 
-/** A number between its bounds, both included. Throws `InputError`. */
+/** Returns a number within its inclusive bounds, or throws `InputError`. */
 export function within(argument: string, value: number, { from, to }: { from: number; to: number }): number {
   if (value >= from && value <= to) return value;
   throw new InputError(`${argument}: expected ${from} to ${to}, got ${value}`);

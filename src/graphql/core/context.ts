@@ -3,7 +3,7 @@ import type { TypeNames } from "./type-names.ts";
 
 type Capability = "LISTS" | "EXPERIMENT_JOB_LOGS";
 
-/** What the gateway tells of itself, and holds requests to. */
+/** The gateway's version, capabilities and limits, which the field `gateway` exposes. */
 export interface GatewayFacts {
   readonly version: string;
   readonly upstreamApiVersion: string;
@@ -14,14 +14,14 @@ export interface GatewayFacts {
   readonly maxLogBytes: number;
 }
 
-/** What every resolver is given: one GraphQL request. */
+/** The context of resolvers, one per GraphQL request. */
 export interface Context {
   readonly session: Session;
   readonly gateway: GatewayFacts;
-  /** What types are called towards callers. */
+  /** The served names of types. */
   readonly names: TypeNames;
-  /** Where callers reach this gateway: the root of the download URLs, without a slash at its end. */
+  /** Root of the download URLs, without a trailing slash. */
   readonly publicUrl: string;
-  /** Off only where a test compares: then nothing is loaded before a field asks for it. */
+  /** Whether selections are prefetched. Tests switch it off to compare. */
   readonly lookAhead: boolean;
 }

@@ -7,22 +7,22 @@ import type { Address, Kind, Resource } from "./resource.ts";
 import { extensionsOf, resolverOf, type Source } from "./source.ts";
 
 /*
- * The ways in which a field comes from a resource. Each gives the options of one Pothos field: `t.string({ description,
- * ...property("dockerfile") })`. Here the types are checked; what a source does is written in `source.ts`.
+ * Typed helpers for fields of resources. Each returns the options of one Pothos field: `t.string({ description,
+ * ...property("dockerfile") })`. This file checks the types; `source.ts` implements the sources.
  */
 
-/** A Pothos ref that knows its kind, as `refs.ts` makes them. */
+/** A Pothos ref with its kind; see `refs.ts`. */
 export type ResourceRef<R extends object, At extends Address> = ObjectRef<PothosTypes, Resource<R, At>> & {
   readonly kind: Kind<R, At>;
 };
 
-/** The field helpers of one kind. `R` is its record; keys are spelled as the service spells them. */
+/** Creates the field helpers of one kind. `R` is its record, with the service's spelling of keys. */
 export function fieldsOf<R extends object, At extends Address = Address>(_kind?: Kind<R, At>) {
   type From = Resource<R, At>;
 
   const from = <Out, Args>(source: Source) => ({
     extensions: { ...extensionsOf(source) },
-    // True because each helper below takes the functions of its source with these very types.
+    // Safe: each helper below declares the functions of its source with exactly these types.
     resolve: resolverOf(source) as unknown as (
       resource: From,
       args: Args,
@@ -32,21 +32,21 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
   });
 
   return {
-    /** A value of the record as it came. */
+    /** A value of the record, unchanged. */
     property: <const Key extends keyof R & string>(key: Key) =>
       from<R[Key] | null, object>({ kind: "property", key }),
 
-    /** Worked out from values of the record, and from the address. */
+    /** A value computed from keys of the record and the resource. */
     computed: <const Key extends keyof R & string, Out, Args = object>(
       keys: readonly Key[],
       compute: (record: Partial<Pick<R, Key>>, resource: From, args: Args) => Out,
     ) => from<Out, Args>({ kind: "computed", keys, compute }),
 
-    /** Told by the address: never costs a request of its own. */
+    /** A value computed from the address. Never causes a request. */
     fromAddress: <Out, Args = object>(compute: (resource: From, args: Args, context: Context) => Out) =>
       from<Out, Args>({ kind: "address", compute }),
 
-    /** A resource that a value of the record names. Selecting only what the name tells costs no request. */
+    /** A resource that a key of the record refers to. Fields that follow from its name cause no request. */
     reference: <To extends object, ToAt extends Address>(
       key: keyof R & string,
       target: ResourceRef<To, ToAt>,
@@ -56,8 +56,8 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
     }),
 
     /**
-     * Reads below the resource that need only its address: they start together with its own. `proves` tells whether
-     * the answer shows that the resource exists; by default every answer does.
+     * A value with reads of its own, which need only the address and start together with the read of the record. `proves`
+     * tells whether a result shows that the resource exists; by default every result does.
      */
     child: <Out, Args>(
       start: (resource: From, args: Args, context: Context, isSelected: IsSelected) => Promise<Out>,

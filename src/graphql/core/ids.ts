@@ -7,8 +7,8 @@ import { kinds, kindsByName } from "./kinds.ts";
 import type { TypeNames } from "./type-names.ts";
 
 /*
- * Global ids: base64url of `Kind:parameter/parameter`. They hold the address, because that is what the service needs
- * and because an id must be known from a reference alone. They give no rights.
+ * Global ids: base64url of `Kind:parameter/parameter`. They contain the address, which requests need and which a reference
+ * alone determines. They grant no access.
  */
 
 export const encodeId = (name: string, segments: readonly string[]): string =>
@@ -23,7 +23,7 @@ export const idOf = ({ kind, address }: Resource, names: TypeNames): string =>
 /** Longest id that is decoded, in characters. */
 const MAX_ID_LENGTH = 1_000;
 
-/** The resource behind a global id of any kind. Throws `InputError`. */
+/** Decodes a global id of any kind to its resource. Throws `InputError`. */
 export function decodeId(argument: string, id: string, names: TypeNames): Resource {
   const text = id.length > MAX_ID_LENGTH ? "" : Buffer.from(id, "base64url").toString("utf8");
   const [, name = "", segments = ""] = /^(\w+):(.*)$/s.exec(text) ?? [];
@@ -36,7 +36,7 @@ export function decodeId(argument: string, id: string, names: TypeNames): Resour
   return toResource(kind, checked(argument, address));
 }
 
-/** Which fields take a dotted name; empty when the text is none. The name alone does not tell the kind. */
+/** Suggests the fields that accept a dotted name, whose kind is ambiguous. Empty when the text is not one. */
 function hintFor(text: string, names: TypeNames): string {
   if (text.length > MAX_ID_LENGTH) return "";
   const fields = Object.values<Kind>(kinds)
@@ -45,7 +45,7 @@ function hintFor(text: string, names: TypeNames): string {
   return fields.length === 0 ? "" : `; a name is taken by ${fields.join(" or ")}`;
 }
 
-/** A resource of one kind by its global id or its dotted name. Throws `InputError`, also for an id of another kind. */
+/** Finds a resource of one kind by global id or dotted name. Throws `InputError`, also for an id of another kind. */
 export function identify<R extends object, At extends Address>(
   kind: Kind<R, At>,
   argument: string,
@@ -54,14 +54,14 @@ export function identify<R extends object, At extends Address>(
 ): Resource<R, At> {
   if (id.includes(".")) return named(kind, argument, id);
   const resource = decodeId(argument, id, names);
-  // The names are equal, so the kinds are.
+  // Safe: kinds are equal when their names are.
   if (resource.kind.name === kind.name) return resource as Resource<R, At>;
   throw ofAnotherKind(argument, names.served(kind.name), resource, names);
 }
 
 /**
- * A resource of one kind by the name that a caller gives it. The name leads to the address and is not taken for the
- * resource's own: a caller may have a wrong group or role in it. Throws `InputError`.
+ * Finds a resource of one kind by a name from the caller. Only the address is taken from it, not the resource's name,
+ * because its group or role may be wrong. Throws `InputError`.
  */
 export function named<R extends object, At extends Address>(
   kind: Kind<R, At>,
@@ -76,7 +76,7 @@ export function named<R extends object, At extends Address>(
 
 const isRun = (resource: Resource): resource is Resource<RunnableRecord> => resource.kind.isRun;
 
-/** A run of any kind by its global id. Throws `InputError`. */
+/** Finds a run of any kind by global id. Throws `InputError`. */
 export function identifyRun(argument: string, id: string, names: TypeNames): Resource<RunnableRecord> {
   const resource = decodeId(argument, id, names);
   if (isRun(resource)) return resource;
@@ -86,7 +86,7 @@ export function identifyRun(argument: string, id: string, names: TypeNames): Res
 const ofAnotherKind = (argument: string, expected: string, { kind }: Resource, names: TypeNames) =>
   new InputError(`${argument}: expected the id of a ${expected}, got the id of a ${names.served(kind.name)}`);
 
-/** The address, when each of its segments can stand in a path and its numbers are numbers. */
+/** Checks that each segment of an address is valid in a path and that its ids are integers. Throws `InputError`. */
 export function checked<At extends Address>(argument: string, address: At): At {
   for (const [name, value] of Object.entries(address)) {
     if (name === "id" || name === "experiment") number(argument, value);
@@ -95,7 +95,7 @@ export function checked<At extends Address>(argument: string, address: At): At {
   return address;
 }
 
-/** An integer id of the service. Throws `InputError`. */
+/** Returns an integer id, or throws `InputError`. */
 export function number(argument: string, value: string): string {
   if (isNumber(value)) return value;
   throw new InputError(`${argument}: expected an integer such as 42, got ${quote(value)}`);

@@ -27,7 +27,7 @@ import type { Session } from "../../rest/session/session.ts";
 import type { Address, Kind } from "./resource.ts";
 
 /*
- * What shared code must know of each kind: one row a kind, no `if (kind === …)` anywhere else.
+ * The table of all kinds. Shared code reads the row of a kind and never branches on the kind itself.
  */
 
 const NOT_A_RUN = { isRun: false, statuses: null, logs: null, outputs: null };
@@ -55,12 +55,12 @@ const run = <R extends RunnableRecord>(
     parseName: (text) => parseReference(text, spelling),
     formatName: dotted,
     fromAddress: (address, reference) => {
-      // Where a group's number may be part of the name, the address does not tell it.
+      // The name may contain a group's number, which is not in the address.
       const name = reference ?? (inGroup ? null : dotted(address));
-      // True for every R: they all have the keys of a runnable record.
+      // Safe: every R extends `RunnableRecord`.
       return (name === null ? {} : { unique_name: name }) as Partial<R>;
     },
-    // A list item that lacks a key will lack it again: only the whole record helps then.
+    // With `id` loaded the record is a list item that lacks a key, so the whole record is read.
     fetch: ({ address, loaded }, keys, session) =>
       session.read(endpoints.read, address, "id" in loaded ? {} : { part: { at: address, keys } }),
     statuses: endpoints.statuses,
@@ -85,7 +85,7 @@ const experimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
   logs: optional.experimentJobLogs,
 };
 
-/** Spelled as a type, not an interface: only so it counts as an `Address`. */
+/** A type alias, because an interface is not assignable to `Address`. */
 export type ProjectAddress = Pick<RunAddress, "owner" | "project">;
 
 const project: Kind<object, ProjectAddress> = {
@@ -109,17 +109,17 @@ export interface UserDetails extends UserRecord {
   readonly is_viewer: boolean;
 }
 
-/** The service tells details of the caller only. Rejects when nobody is signed in: some servers answer 200 then. */
+/** Reads the caller's own details. Rejects when nobody is signed in, for which some servers respond with 200. */
 export async function readViewer(session: Session): Promise<UserDetails & { readonly username: string }> {
   const me = await session.read(user.me, {});
   if (!me.username) throw new UpstreamError("UNAUTHENTICATED", "The service says that nobody is signed in.");
   return { ...me, username: me.username, is_viewer: true };
 }
 
-/** A type, not an interface: only so it counts as an `Address`. */
-export type ByName = { readonly username: string };
+/** A type alias, because an interface is not assignable to `Address`. */
+export type UserAddress = { readonly username: string };
 
-const person: Kind<UserDetails, ByName> = {
+const person: Kind<UserDetails, UserAddress> = {
   ...NOT_A_RUN,
   name: "User",
   nameField: "username",
@@ -139,8 +139,8 @@ const person: Kind<UserDetails, ByName> = {
 };
 
 /**
- * The service addresses a machine by its sequence number but refers to it by name, so a machine takes two steps:
- * its summary in the cluster document, then its details.
+ * The service addresses a machine by sequence number but refers to it by name, so the record is fetched in two steps: its
+ * summary from the cluster, then its details.
  */
 const node: Kind<NodeRecord, { readonly name: string }> = {
   ...NOT_A_RUN,
@@ -196,7 +196,7 @@ export const kinds = {
   cluster: wholeCluster,
 };
 
-/** Every kind by the name it has in global ids. */
+/** Kinds by their name in global ids. */
 export const kindsByName: ReadonlyMap<string, Kind<object, Address>> = new Map(
   Object.values(kinds).map((kind): [string, Kind<object, Address>] => [kind.name, kind]),
 );

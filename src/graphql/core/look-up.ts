@@ -6,7 +6,7 @@ import { identify, number } from "./ids.ts";
 import type { ProjectAddress } from "./kinds.ts";
 import { type Address, type Kind, type Resource, toResource, unverified } from "./resource.ts";
 
-/** The `id` argument of whatever finds or changes a resource of one kind. */
+/** The `id` argument of fields that find or change a resource of one kind. */
 export const withId = ({ kind }: { readonly kind: Pick<Kind, "exampleName"> }) =>
   builder.args((t) => ({
     id: t.id({

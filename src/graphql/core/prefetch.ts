@@ -13,34 +13,34 @@ import { Entity } from "./refs.ts";
 import { fetchMore, isLoaded, type Resource } from "./resource.ts";
 
 /*
- * Wherever a field gives a resource, what its selection needs is read in one step: its record, and beside it what needs
- * only its address. This is the one place that does it; resolvers give resources and know nothing of selections.
+ * Prefetches the selection of every field that returns a resource: its record, and in parallel the reads that need only
+ * its address. Resolvers return resources and do not know the selection.
  */
 
 /**
- * Has every field prefetch that gives resources. The engine does it where the schema allows null: there a failed read
- * costs no more than that.
+ * Adds `prefetch` to every field that returns resources. The engine calls it only at nullable positions, where a failed
+ * read makes nothing else null.
  */
 export function prefetchResources(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type)) continue;
     for (const field of Object.values(type.getFields())) {
-      if (!givesResources(getNamedType(field.type), schema)) continue;
+      if (!isResourceType(getNamedType(field.type), schema)) continue;
       field.extensions = { ...field.extensions, prefetch: loadSelected } satisfies FieldExtensions;
     }
   }
   return schema;
 }
 
-/** Resources are what implements `Entity`, and unions of it. */
-function givesResources(type: GraphQLNamedType, schema: GraphQLSchema): boolean {
+/** Whether a type implements `Entity`, or is a union of such types. */
+function isResourceType(type: GraphQLNamedType, schema: GraphQLSchema): boolean {
   if (isInterfaceType(type) && type.name === Entity.name) return true;
   if (isObjectType(type) || isInterfaceType(type))
     return type.getInterfaces().some(({ name }) => name === Entity.name);
-  return isAbstractType(type) && schema.getPossibleTypes(type).every((each) => givesResources(each, schema));
+  return isAbstractType(type) && schema.getPossibleTypes(type).every((each) => isResourceType(each, schema));
 }
 
-/** What is selected of a resource, and the variables of the operation. */
+/** The needs of a selection, and the variables of the operation. */
 interface Selection extends SelectionNeeds {
   readonly variables: Variables;
 }
@@ -60,23 +60,21 @@ function loadSelected(
 const NOTHING: Selection = { keys: [], children: [], variables: {} };
 
 /**
- * Reads what is selected of a resource that something vouches for: a record that names it, or a router. What its address
- * tells costs nothing. A resource that does not exist is one null and one error at this place; when its record cannot be
- * had for another reason, the fields that need it tell so, and the others keep their values.
+ * Prefetches a resource that a record or a federation router refers to, unless the address is enough. When it does not
+ * exist, the resource itself is null with one error. On other failures only the fields that need the record fail.
  */
 function prefetch(resource: Resource, selection: Selection, context: Context): Resource | Promise<Resource> {
   if (isLoaded(resource, selection.keys)) return resource;
-  return read(resource, selection, context).catch((fault: unknown) => {
-    if (!(fault instanceof UpstreamError) || fault.code === "NOT_FOUND") throw fault;
-    // The fields ask again and share the failure.
+  return read(resource, selection, context).catch((error: unknown) => {
+    if (!(error instanceof UpstreamError) || error.code === "NOT_FOUND") throw error;
+    // The fields load the record again and share the failure.
     return resource;
   });
 }
 
 /**
- * Reads what is selected of a resource that a caller named, and at least what shows that it exists: its record, also
- * when nothing of it is selected, or what is below it. Whatever keeps the record away is one null and one error at this
- * place.
+ * Prefetches a resource that the caller named and verifies that it exists: by its record, even when nothing of it is
+ * selected, or by its children. On any failure the resource itself is null with one error.
  */
 async function verify(resource: Resource, selection: Selection, context: Context): Promise<Resource> {
   context.session.requireToken();
@@ -92,17 +90,17 @@ function read(
   { keys, children, variables }: Selection,
   context: Context,
 ): Promise<Resource> {
-  const further = fetchMore(resource, keys, context.session);
+  const record = fetchMore(resource, keys, context.session);
   for (const { start } of children) {
-    // The field itself asks again, shares the answer, and reports its error in its place.
+    // The field loads it again, shares the result, and reports the error at its own path.
     start(resource, context, variables).catch(() => {});
   }
-  return further;
+  return record;
 }
 
 /**
- * Whether the reads below a resource leave open if it exists. Rejects when they say that it does not; a failure that
- * says nothing of it is told at its field.
+ * Whether the children of a resource leave its existence unproven. Rejects when one shows that it does not exist. Other
+ * failures are reported at their fields.
  */
 async function isUnproven(
   resource: Resource,
@@ -116,11 +114,11 @@ async function isUnproven(
   try {
     await Promise.any(proofs);
     return false;
-  } catch (thrown) {
-    const faults = (thrown as AggregateError).errors as readonly unknown[];
-    const missing = faults.find((fault) => fault instanceof UpstreamError && fault.code === "NOT_FOUND");
+  } catch (error) {
+    const errors = (error as AggregateError).errors as readonly unknown[];
+    const missing = errors.find((each) => each instanceof UpstreamError && each.code === "NOT_FOUND");
     if (missing) throw missing;
-    return faults.some((fault) => fault instanceof NoProof);
+    return errors.some((each) => each instanceof NoProof);
   }
 }
 

@@ -1,6 +1,6 @@
 import type {
-  MetricRecord as MetricRow,
-  StatusRecord as StatusRow,
+  MetricRecord as UpstreamMetric,
+  StatusRecord as UpstreamStatus,
   TrackedRecord,
   RunnableRecord,
 } from "../../rest/api/records.ts";
@@ -9,7 +9,7 @@ import type { Address, Kind, Resource } from "./resource.ts";
 import { kinds } from "./kinds.ts";
 
 /*
- * Every type that more than one slice names. Declared here and implemented in its slice, so that slices never import
+ * Refs of the types that several slices use. Declared here and implemented in their slices, so that slices never import
  * each other.
  */
 
@@ -33,16 +33,17 @@ export const Cloneable =
   builder.interfaceRef<Resource<{ is_clone?: boolean | null | undefined }>>("Cloneable");
 export const Loggable = builder.interfaceRef<Resource>("Loggable");
 
-/** One record of a list below a resource, with the resource. */
+/** A record of a list below a resource, with the resource. */
 export interface ChildOf<Parent extends Resource, Child> {
   readonly parent: Parent;
   readonly record: Child;
 }
-export const StatusRecord = builder.objectRef<ChildOf<Resource<TrackedRecord>, StatusRow>>("StatusRecord");
+export const StatusRecord =
+  builder.objectRef<ChildOf<Resource<TrackedRecord>, UpstreamStatus>>("StatusRecord");
 export const MetricRecord =
-  builder.objectRef<ChildOf<typeof Experiment.$inferType, MetricRow>>("MetricRecord");
+  builder.objectRef<ChildOf<typeof Experiment.$inferType, UpstreamMetric>>("MetricRecord");
 
-/** The ref of every kind. */
+/** The refs of all kinds. */
 export const resourceRefs = {
   experiment: Experiment,
   experimentJob: ExperimentJob,

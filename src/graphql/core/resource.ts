@@ -4,57 +4,57 @@ import type { Page } from "../../rest/api/page.ts";
 import type { StatusRecord } from "../../rest/api/records.ts";
 import type { Session } from "../../rest/session/session.ts";
 
-/** What names a resource towards the service: the parameters of its path. */
+/** The path parameters that address a resource in the service. */
 export type Address = Readonly<Record<string, string>>;
 
 /**
- * A kind of resource, as shared code needs to know it. Methods, not properties, where `At` is taken: a resource keeps
- * an address and its kind together, so code that holds a resource of any kind may pass one to the other.
+ * A kind of resource: all that shared code needs to know about it. Members that take `At` are methods, which are
+ * bivariant, so that code with a resource of any kind can pass its address to its kind.
  */
 export interface Kind<out R extends object = object, At extends Address = Address> {
   readonly name: string;
-  /** The root field that finds one by `id:`; null where there is none. */
+  /** The root field that finds one by `id:`; null without one. */
   readonly rootField: string | null;
-  /** A name as the service writes it, for descriptions and messages; null where it names none. */
+  /** An example name for descriptions and messages; null for kinds without names. */
   readonly exampleName: string | null;
-  /** The field that holds its name, a federation key beside `id`; null where it has none. */
+  /** The field with its name, which is a federation key besides `id`; null without one. */
   readonly nameField: "uniqueName" | "username" | "name" | null;
   /** Whether it is a run of a project, which `run(id:)` finds. */
   readonly isRun: boolean;
-  /** Whether the service has an endpoint that shows that one exists. */
+  /** Whether the service has an endpoint that verifies that one exists. */
   readonly isReadable: boolean;
-  /** The parameters of its address, in the order of the global id. */
+  /** The names of its path parameters, in the order of the global id. */
   readonly parameters: readonly string[];
-  /** Reads a dotted name, or a name as other records write it. Null when it is none of this kind. */
+  /** Parses a dotted name, or a name in other records. Returns null when it is not one of this kind. */
   parseName(text: string): At | null;
-  /** A dotted name that can be shown when no record tells the service's own. */
+  /** Formats a dotted name, for when the service's own is not loaded. */
   formatName(address: At): string;
-  /** Keys of the record that the address tells; `reference` is the service's own name of it, if that led to it. */
+  /** Keys of the record that follow from the address and from `reference`, the service's own name of it, if known. */
   fromAddress(address: At, reference: string | null): Partial<R>;
   /**
-   * Reads one step further than what is loaded, towards these keys. Most kinds have one step, the whole record;
-   * a step may bring less than was asked for, then the next one brings the rest.
+   * Fetches the next part of the record, to load these keys. For most kinds it is the whole record; a part may lack
+   * requested keys, which the next fetch returns.
    */
   fetch(resource: Resource<R, At>, keys: readonly PropertyKey[], session: Session): Promise<Partial<R>>;
-  /** The status history; null for what does not run. */
+  /** The status history; null for kinds that do not run. */
   readonly statuses: Get<At, Page<StatusRecord>> | null;
-  /** The log; null where the service has none. */
+  /** The log; null for kinds without one. */
   readonly logs: Get<At, undefined> | null;
-  /** The output files; null where the service has none. */
+  /** The output files; null for kinds without them. */
   readonly outputs: Get<At, undefined> | null;
 }
 
 /**
- * A record of the service by its address, with as much of it as is loaded. References, list items, reduced records and
- * whole records differ only in what is loaded. Absent is not null: an absent key is still to be fetched.
+ * A record of the service: its address, and the part of it that is loaded. References, list items, reduced records and
+ * whole records differ only in that part. A null value is known; an absent key is not loaded yet.
  */
 export interface Resource<out R extends object = object, At extends Address = Address> {
   readonly kind: Kind<R, At>;
   readonly address: At;
   readonly loaded: Partial<R>;
-  /** The name by which a record of the service refers to it; null when something else led here. Its errors tell it. */
+  /** The reference in another record that led to it, for its errors; null without one. */
   readonly reference: string | null;
-  /** Whether only a caller says that it exists: then a read has to show it. */
+  /** Whether a caller named it, so that a read must verify that it exists. */
   readonly isUnverified: boolean;
 }
 
@@ -70,14 +70,14 @@ export const toResource = <R extends object, At extends Address>(
   isUnverified: false,
 });
 
-/** A resource that only a caller named: it is null with an error where the service does not have it. */
+/** Marks a resource that a caller named. It is null with an error when the service does not have it. */
 export const unverified = <R extends object, At extends Address>(
   resource: Resource<R, At>,
 ): Resource<R, At> => ({ ...resource, isUnverified: true });
 
 /**
- * The resource that a record of the service refers to; null when the text is no name of this kind. Only for what the
- * service wrote: its text is taken for the resource's name.
+ * Resolves a reference in a record of the service. The reference becomes the resource's name, so it must not come from a
+ * caller. Throws `UpstreamError` when it is not a name of this kind.
  */
 export function resolveReference<R extends object, At extends Address>(
   kind: Kind<R, At>,
@@ -95,7 +95,7 @@ export function resolveReference<R extends object, At extends Address>(
 export const isLoaded = ({ loaded }: { readonly loaded: object }, keys: readonly PropertyKey[]): boolean =>
   keys.every((key) => key in loaded);
 
-/** The resource with one more step of its record, towards these keys; what was loaded before stays as it was. */
+/** Fetches the next part of the record, to load these keys. Keys that are already loaded keep their values. */
 export async function fetchMore<R extends object, At extends Address>(
   resource: Resource<R, At>,
   keys: readonly PropertyKey[],
@@ -105,18 +105,18 @@ export async function fetchMore<R extends object, At extends Address>(
   try {
     const more = await kind.fetch(resource, keys, session);
     return { ...resource, loaded: withLoaded(more, loaded) };
-  } catch (fault) {
-    throw fault instanceof UpstreamError && reference !== null ? fault.of(reference) : fault;
+  } catch (error) {
+    throw error instanceof UpstreamError && reference !== null ? error.of(reference) : error;
   }
 }
 
-/** A record with what was loaded before. Mostly it says the same: then nothing is copied. */
+/** Merges a fetched record with the loaded keys. Copies nothing in the usual case that the values are equal. */
 function withLoaded<R extends object>(more: Partial<R>, loaded: Partial<R>): Partial<R> {
   for (const key in loaded) if (!(key in more) || more[key] !== loaded[key]) return { ...more, ...loaded };
   return more;
 }
 
-/** The record with these keys, fetched as far as they need it. A key that the whole record lacks stays absent. */
+/** Returns the record with these keys and fetches missing ones. Keys that the whole record lacks stay absent. */
 export function load<R extends object, At extends Address>(
   resource: Resource<R, At>,
   keys: readonly PropertyKey[],

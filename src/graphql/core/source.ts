@@ -3,26 +3,26 @@ import type { Context } from "./context.ts";
 import { type Kind, load, resolveReference, type Resource } from "./resource.ts";
 
 /**
- * Where the value of a resource's field comes from. The only declaration of it: both the resolver and what a selection
- * needs are made from it. Sources know no types: `fields.ts` checks them.
+ * The source of a field's value. The field's resolver and its needs are both derived from it. Sources are untyped;
+ * `fields.ts` checks the types.
  */
 export type Source =
-  /** A key of the record, as it came. */
+  /** A key of the record, unchanged. */
   | { readonly kind: "property"; readonly key: string }
-  /** Worked out from keys of the record. */
+  /** Computed from keys of the record. */
   | {
       readonly kind: "computed";
       readonly keys: readonly string[];
       readonly compute: (record: never, resource: never, args: never) => unknown;
     }
-  /** Told by the address: costs no request. */
+  /** Computed from the address, without a request. */
   | {
       readonly kind: "address";
       readonly compute: (resource: never, args: never, context: Context) => unknown;
     }
-  /** The resource that a key of the record names. Selecting only what the name tells costs no request. */
+  /** The resource that a key of the record refers to. */
   | { readonly kind: "reference"; readonly key: string; readonly target: { readonly name: string } }
-  /** Reads of its own that need only the address, so that they can start together with the read of the record. */
+  /** Own reads that need only the address, so that they start together with the read of the record. */
   | {
       readonly kind: "child";
       readonly start: (
@@ -31,11 +31,11 @@ export type Source =
         context: Context,
         isSelected: IsSelected,
       ) => Promise<unknown>;
-      /** Whether what was read shows that the resource exists. */
+      /** Whether the result shows that the resource exists. */
       readonly proves: (read: never) => boolean;
     };
 
-/** What a field that comes from a source tells the engine. */
+/** The metadata of a source for the engine. */
 export function extensionsOf(source: Source): FieldExtensions {
   if (source.kind === "child") return { child: source };
   if (source.kind === "computed") return { keys: source.keys };
@@ -53,7 +53,7 @@ type Resolver = (
   selected: Selected,
 ) => unknown;
 
-/** The resolver of a field that comes from a source. */
+/** Creates the resolver of a source. */
 export function resolverOf(source: Source): Resolver {
   switch (source.kind) {
     case "property":

@@ -1,25 +1,25 @@
 import { kindsByName } from "./kinds.ts";
 
 /**
- * What types are called towards callers: a wider graph may have a `Node` or a `Job` of its own. All of our code uses
- * our own names; these stand in the served schema, in global ids and in messages.
+ * Maps our type names to the served ones, which are configurable because a federated graph may have its own `Node` or
+ * `Job`. Our code uses our own names; the served ones appear in the schema, in global ids and in messages.
  */
 export interface TypeNames {
-  /** Whether nothing is called otherwise. */
+  /** Whether no type is renamed. */
   readonly areOurs: boolean;
-  /** The served name of a type of ours. Types that are called after a renamed one follow: `UpdateJobInput`. */
+  /** The served name of one of our types. Names derived from a renamed type follow it: `UpdateJobInput`. */
   readonly served: (ours: string) => string;
   /** The served name of a root field: `stopJob` follows `Job`, `entities` follows `Entity`. */
   readonly servedField: (ours: string) => string;
-  /** Our name of a kind that is served under this one; null when none is. */
+  /** Our name of the kind that is served under this name; null without one. */
   readonly ours: (served: string) => string | null;
 }
 
-/** Our names and the served ones, of those types that are called otherwise: `{ Node: "ClusterNode" }`. */
+/** Served names by our names, for renamed types only: `{ Node: "ClusterNode" }`. */
 export type Renames = Readonly<Record<string, string>>;
 
 export function createTypeNames(renames: Renames): TypeNames {
-  // The longest name that fits is meant: `stopBuildJob` speaks of a `BuildJob` and not of a `Job`.
+  // The longest match wins: `stopBuildJob` is about `BuildJob`, not `Job`.
   const subjects = [...new Set([...kindsByName.keys(), ...Object.keys(renames)])];
   const pattern = new RegExp(
     `(?:${subjects.toSorted((a, b) => b.length - a.length).join("|")})(?![a-z])`,

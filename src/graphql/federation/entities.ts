@@ -12,19 +12,19 @@ import type { Address, Kind, Resource } from "../core/resource.ts";
 import type { TypeNames } from "../core/type-names.ts";
 
 /*
- * The schema as a subgraph of a wider graph. Other subgraphs name our resources by their global ids, or by the names that
- * they have stored. A representation becomes a resource like any other: what its key tells costs no request.
+ * The schema as an Apollo Federation subgraph. Other subgraphs refer to our resources by global id or by name. A
+ * representation becomes an ordinary resource; fields that follow from its key cause no request.
  */
 
 type Representation = Readonly<Record<string, unknown>>;
 
-/** How a resource is found by the text of each key field. Throws `InputError`. */
+/** Finds a resource by the value of a key field. Throws `InputError`. */
 type Keys = Readonly<Record<string, (text: string, names: TypeNames) => Resource>>;
 
-/** Finds the resource that a representation stands for, of each entity type by our name of it. */
+/** Finds the resource of a representation, by our name of the entity type. */
 const finders = new Map<string, (representation: Representation, names: TypeNames) => Resource>();
 
-/** Makes a type an entity: by its global id, and by the field that holds its name in the service. */
+/** Makes a type an entity with the keys `id` and its name field. */
 function addEntity<R extends object, At extends Address>(
   target: ObjectRef<PothosTypes, Resource<R, At>> | InterfaceRef<PothosTypes, Resource<R, At>>,
   keys: Keys,
@@ -40,7 +40,7 @@ function addEntity<R extends object, At extends Address>(
   finders.set(target.name, find);
   builder.asEntity(target, {
     key: fields.map((selection) => ({ ...builder.selection<Representation>(""), selection })),
-    // Unused: `_entities` asks the finders itself.
+    // Unused: `_entities` calls the finders itself.
     resolveReference: () => null,
   });
 }
@@ -54,16 +54,16 @@ for (const ref of Object.values(resourceRefs)) addEntity(ref, keysOf(ref.kind));
 // An entity interface: another subgraph adds fields to runs of all kinds by `type Run @interfaceObject`.
 addEntity(Run, { id: (text, names) => identifyRun("id", text, names) });
 
-/** Most representations of one `_entities` field. */
+/** Maximum representations of one `_entities` field. */
 const MAX_REPRESENTATIONS = 1_000;
 
 /**
- * The schema with the fields of federation, before anything is renamed. Each representation stands for itself: the
- * library's own resolver lets one that nobody knows fail all the others.
+ * Builds the schema with the federation fields, before renaming. Replaces the library's `_entities` resolver, in which an
+ * unknown representation fails all others.
  */
 export function toSubgraphSchema(): GraphQLSchema {
   const schema = builder.toSubGraphSchema({
-    // The first version that knows keys of interfaces.
+    // The first version that supports keys on interfaces.
     linkUrl: "https://specs.apollo.dev/federation/v2.3",
     federationDirectives: ["@key", "@shareable"],
   });
@@ -74,8 +74,7 @@ export function toSubgraphSchema(): GraphQLSchema {
   field.extensions = { ...field.extensions, itemsOf: "representations" } satisfies FieldExtensions;
   field.resolve = (_, { representations }: { representations: unknown[] }, { names }: Context) => {
     within("representations", representations.length, { from: 0, to: MAX_REPRESENTATIONS });
-    // Each in a promise of its own: one that cannot be read is one null.
-    // Each in a promise of its own: one that cannot be read is one null.
+    // A separate promise for each, so that an invalid representation is a single null.
     return representations.map(async (given, index) => {
       const representation = (given ?? {}) as Representation;
       const find = finderOf(representation["__typename"], names);
@@ -86,13 +85,13 @@ export function toSubgraphSchema(): GraphQLSchema {
   return schema;
 }
 
-/** Every kind is an entity, and so is the interface of all runs. */
+/** The finder of an entity type. Every kind is an entity, and so is the interface `Run`. */
 function finderOf(typeName: unknown, names: TypeNames) {
   if (typeof typeName !== "string") return undefined;
   return finders.get(typeName === names.served(Run.name) ? Run.name : (names.ours(typeName) ?? ""));
 }
 
-/** Serves the SDL of a schema as it is finally named. */
+/** Serves the SDL of the renamed schema in `_service`. */
 export function serveSdl(schema: GraphQLSchema): GraphQLSchema {
   const { _service: service } = schema.getQueryType()?.getFields() ?? {};
   if (!service) throw new TypeError("the schema is no subgraph");

@@ -22,7 +22,7 @@ interface Described {
   readonly description?: string | null | undefined;
 }
 
-/** The schema with its types and root fields under their served names, in descriptions too. */
+/** Renames types and root fields of a schema to their served names, in descriptions as well. */
 export function rename(schema: GraphQLSchema, names: TypeNames): GraphQLSchema {
   const fields = rootFieldsOf(schema);
   const inText = (code: string) =>
@@ -32,7 +32,7 @@ export function rename(schema: GraphQLSchema, names: TypeNames): GraphQLSchema {
   const described = <Config extends Described>(config: Config): Config => ({
     ...config,
     astNode: null,
-    // Names stand in back quotes; a lone small word there is a value, not the root field of that name.
+    // Names are in backquotes. A single lower-case word is a value, not the root field of that name.
     description: config.description?.replaceAll(/`(?!\w+`)[^`]+`|`\w*[A-Z]\w*`/g, inText),
   });
   const named = <Config extends Described & { readonly name: string }>(config: Config): Config => ({
@@ -59,17 +59,17 @@ export function rename(schema: GraphQLSchema, names: TypeNames): GraphQLSchema {
   );
 }
 
-/** Gives the types their syntax nodes anew: the printer of subgraphs reads names and directives there. */
+/** Rebuilds the syntax nodes of the types, where the subgraph printer reads names and directives. */
 function withSyntax(schema: GraphQLSchema): GraphQLSchema {
   for (const node of getDocumentNodeFromSchema(schema).definitions) {
     const type = isTypeDefinitionNode(node) ? schema.getType(node.name.value) : null;
-    // The node was made from this very type: its kind fits.
+    // Safe: the node was built from this type.
     if (type) type.astNode = node as never;
   }
   return schema;
 }
 
-/** Types and fields of federation itself are called `_Any`, `_entities`, `link__Import`. */
+/** Whether a name belongs to federation itself, such as `_Any`, `_entities` or `link__Import`. */
 const isOurs = (name: string) => !name.includes("_");
 
 const rootFieldsOf = (schema: GraphQLSchema): ReadonlySet<string> =>
@@ -77,7 +77,7 @@ const rootFieldsOf = (schema: GraphQLSchema): ReadonlySet<string> =>
     [schema.getQueryType(), schema.getMutationType()].flatMap((type) => Object.keys(type?.getFields() ?? {})),
   );
 
-/** Values are told apart by our names. The types of federation have no resolver: their values carry the served name. */
+/** Maps a type resolver's result, one of our names, to the served name. Federation's own types have no resolver. */
 function typeResolver({ resolveType }: GraphQLAbstractType, names: TypeNames) {
   if (!resolveType) return null;
   const resolver: GraphQLTypeResolver<unknown, unknown> = (...given) => {
@@ -89,7 +89,7 @@ function typeResolver({ resolveType }: GraphQLAbstractType, names: TypeNames) {
 
 const called = (name: NameNode, value: string): NameNode => ({ ...name, value });
 
-/** A document that was written against our own schema, in served names. */
+/** Renames a document that uses our own names to the served ones. */
 export function renameDocument(document: string, names: TypeNames): string {
   if (names.areOurs) return document;
   return print(
@@ -110,7 +110,7 @@ export function renameDocument(document: string, names: TypeNames): string {
   );
 }
 
-/** What speaks against these names, in sentences that tell ours only: what was given stays untold. */
+/** Checks configured names. The messages contain only our own names, not the configured ones. */
 export function faultsOf(renames: Renames, schema: GraphQLSchema): string[] {
   const names = createTypeNames(renames);
   const ours = Object.keys(schema.getTypeMap()).filter(isOurs);
@@ -124,7 +124,7 @@ export function faultsOf(renames: Renames, schema: GraphQLSchema): string[] {
   ];
 }
 
-/** Names of root types, whether the schema has them or not, and of the scalars of the language. */
+/** Reserved names: root types, whether or not the schema has them, and built-in scalars. */
 const FIXED = new Set(["Query", "Mutation", "Subscription", "ID", "String", "Int", "Float", "Boolean"]);
 
 /** `Entity and Node would have one name` */

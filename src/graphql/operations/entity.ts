@@ -5,7 +5,7 @@ import { decodeId, identifyRun } from "../core/ids.ts";
 import { Entity, Run } from "../core/refs.ts";
 import { unverified } from "../core/resource.ts";
 
-/** Most ids of one `entities` field. */
+/** Maximum ids of one `entities` field. */
 const MAX_IDS = 100;
 
 builder.queryFields((t) => ({
@@ -25,7 +25,7 @@ builder.queryFields((t) => ({
     args: { ids: t.arg.idList({ required: true, description: "Global ids, at most 100." }) },
     resolve: (_, { ids }, { names }) => {
       within("ids", ids.length, { from: 0, to: MAX_IDS });
-      // Each in a promise of its own: an id that cannot be read is one null.
+      // A separate promise for each, so that an invalid id is a single null.
       return ids.map(async (id, index) => unverified(decodeId(`ids[${index}]`, id, names)));
     },
   }),

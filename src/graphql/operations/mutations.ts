@@ -7,19 +7,19 @@ import { builder, type PothosTypes } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { type Resource, toResource } from "../core/resource.ts";
 import { checked, identify, idOf } from "../core/ids.ts";
-import { type ByName, kinds } from "../core/kinds.ts";
+import { type UserAddress, kinds } from "../core/kinds.ts";
 import { withId } from "../core/look-up.ts";
 import { Project, User } from "../core/refs.ts";
 
 /*
- * What can be done to a run or a user. Each function here gives a mutation that sends one command to the service; a
- * slice gives it its name, and the payload type is called after it.
+ * Mutations of runs and users. Each function here creates a mutation that sends one command to the service. The slice
+ * names it, and the payload type is named after it.
  */
 
-/** Adds a mutation under a name. */
+/** Adds a mutation with this name. */
 export type AddMutation = (name: string) => void;
 
-/** Adds mutations by their names: `mutations({ stopJob: act(Job, job.stop, "…") })`. */
+/** Adds mutations by name: `mutations({ stopJob: act(Job, job.stop, "…") })`. */
 export function mutations(byName: Readonly<Record<string, AddMutation>>): void {
   for (const [name, add] of Object.entries(byName)) add(name);
 }
@@ -30,17 +30,17 @@ export const payloadOf = <Shape>(mutation: string) =>
 
 export const outcomeOf = (mutation: string) => `Outcome of \`${mutation}\`.`;
 
-/** `experiment`, `buildJob`: how a payload calls its record. */
+/** The payload field of a record: `experiment`, `buildJob`. */
 const fieldName = (kind: string) => `${kind.charAt(0).toLowerCase()}${kind.slice(1)}`;
 
 interface Outcome<R extends object> {
-  /** What the command was sent to. */
+  /** The resource that the command was sent to. */
   readonly source: Resource<R, RunAddress>;
-  /** What came of it: the same run, or a clone. It is read again after the command when more than its address is selected. */
+  /** The same run, or a clone of it. It is read again after the command when more than its address is selected. */
   readonly result: Resource<R, RunAddress>;
 }
 
-/** A payload that holds the record under the name of its kind. */
+/** Creates a payload type with a field for the record. */
 function recordPayload<R extends object>(
   mutation: string,
   target: ResourceRef<R, RunAddress>,
@@ -58,7 +58,7 @@ function recordPayload<R extends object>(
   });
 }
 
-/** Changes a record; the service answers the whole of it. */
+/** Updates a record. The service returns the whole record. */
 export const update =
   <R extends object>(
     target: ResourceRef<R, RunAddress>,
@@ -90,7 +90,7 @@ export const update =
     );
   };
 
-/** A command without input on one run; `resultOf` tells what came of it, where that is not the run itself. */
+/** A command on a run without input. `resultOf` returns the affected run; by default the run itself. */
 const command =
   <R extends object, Answer>(
     target: ResourceRef<R, RunAddress>,
@@ -118,7 +118,7 @@ const command =
     );
   };
 
-/** Has the service do something to a record, and reads the record again when it is selected. */
+/** Sends a command for a record. The record is read again when it is selected. */
 export const act = <R extends object>(
   target: ResourceRef<R, RunAddress>,
   endpoint: Command<RunAddress, undefined>,
@@ -158,7 +158,7 @@ export const remove = <R extends object>(
     }),
   );
 
-/** Makes a new record from an old one. The service answers a reduced record: what it lacks is read when selected. */
+/** Creates a new record from an existing one. The service returns a reduced record; other keys are read when selected. */
 export const clone = <R extends { readonly id: number }>(
   target: ResourceRef<R, RunAddress>,
   endpoint: Command<RunAddress, R>,
@@ -190,9 +190,9 @@ export const clone = <R extends { readonly id: number }>(
 
 const commandOnUser =
   (
-    endpoint: Command<ByName, undefined>,
+    endpoint: Command<UserAddress, undefined>,
     description: string,
-    payload: (mutation: string) => ObjectRef<PothosTypes, ByName>,
+    payload: (mutation: string) => ObjectRef<PothosTypes, UserAddress>,
   ): AddMutation =>
   (name) => {
     const type = payload(name);
@@ -210,10 +210,10 @@ const commandOnUser =
     );
   };
 
-/** Changes what a user may do. */
-export const administer = (endpoint: Command<ByName, undefined>, description: string): AddMutation =>
+/** Changes a user's permissions. */
+export const administer = (endpoint: Command<UserAddress, undefined>, description: string): AddMutation =>
   commandOnUser(endpoint, description, (mutation) =>
-    payloadOf<ByName>(mutation).implement({
+    payloadOf<UserAddress>(mutation).implement({
       description: outcomeOf(mutation),
       fields: (t) => ({
         user: t.field({
@@ -227,9 +227,9 @@ export const administer = (endpoint: Command<ByName, undefined>, description: st
   );
 
 /** Deletes a user. */
-export const removeUser = (endpoint: Command<ByName, undefined>, description: string): AddMutation =>
+export const removeUser = (endpoint: Command<UserAddress, undefined>, description: string): AddMutation =>
   commandOnUser(endpoint, description, (mutation) =>
-    payloadOf<ByName>(mutation).implement({
+    payloadOf<UserAddress>(mutation).implement({
       description: outcomeOf(mutation),
       fields: (t) => ({
         deletedId: t.id({

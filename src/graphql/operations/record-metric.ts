@@ -33,7 +33,7 @@ interface NamedNumber {
   readonly value: number;
 }
 
-/** The values by name. Throws `InputError`. */
+/** Converts the input to values by name. Throws `InputError`. */
 function valuesOf(given: readonly NamedNumber[]): NewMetric["values"] {
   if (given.length === 0) throw new InputError("input.values: expected at least one metric, got none");
   const seen = new Set<string>();

@@ -59,7 +59,7 @@ const isScalar = (value: unknown): value is Scalar => ["string", "number", "bool
 const numberOf = (value: unknown, fits: (value: unknown) => boolean): number | null =>
   typeof value === "number" && fits(value) ? value : null;
 
-/** One of the forms that the document shows, or what was received. */
+/** One of the documented formats, or the value as received. */
 function definitionOf(raw: unknown): Definition {
   if (typeof raw !== "object" || raw === null) return { raw };
   const { values, linspace } = raw as { values?: unknown; linspace?: unknown };

@@ -8,12 +8,12 @@ import { idOf } from "../core/ids.ts";
 
 const splitWindows = new WeakMap<LogWindow, readonly string[]>();
 
-/** The lines of a window, split once however many fields ask: fields that want one window share it. */
+/** The lines of a window. Cached, because several fields can share a window. */
 function linesOf(window: LogWindow): readonly string[] {
-  const known = splitWindows.get(window);
-  if (known) return known;
+  const cached = splitWindows.get(window);
+  if (cached) return cached;
   const lines = window.text.split(/\r?\n/);
-  // A line end at the very end ends the last line and begins none.
+  // A newline at the very end ends the last line and starts none.
   if (lines.at(-1) === "") lines.pop();
   splitWindows.set(window, lines);
   return lines;
@@ -49,7 +49,7 @@ export const LogChunk = builder.objectRef<LogWindow>("LogChunk").implement({
   }),
 });
 
-/** Most lines of a tail. */
+/** Maximum lines of a tail. */
 const MAX_LINES = 5_000;
 
 export const logArgs = builder.args((t) => ({
@@ -70,7 +70,7 @@ interface LogArgs {
   readonly tailLines?: number | null | undefined;
 }
 
-/** A window of a log. A log that was never written is null; a record that is not there is an error. */
+/** Reads a window of a log. A log that was never written is null; a missing record is an error. */
 export async function readLog(
   resource: Resource,
   args: LogArgs,
@@ -78,13 +78,13 @@ export async function readLog(
 ): Promise<LogWindow | null> {
   const { kind, address } = resource;
   const wanted = windowRequest(args, context);
-  // Whether this server offers the log is asked of its profile, below.
+  // The session checks whether the server offers the log.
   if (!kind.logs) throw new TypeError(`${kind.name} has no log`);
   try {
     return await context.session.window(kind.logs, address, wanted);
-  } catch (fault) {
-    if (!(fault instanceof UpstreamError) || fault.code !== "NOT_FOUND") throw fault;
-    // The answer does not tell a missing log from a missing record; reading the record does.
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || error.code !== "NOT_FOUND") throw error;
+    // The log is missing, or the record is; reading the record tells which.
     await fetchMore(resource, [], context.session);
     return null;
   }
@@ -108,7 +108,7 @@ function parseCursor(cursor: string): number {
   return Number(byte);
 }
 
-/** What can be streamed through the gateway. */
+/** Files that the gateway streams. */
 export type Download = "logs" | "outputs";
 
 export const downloadUrl = (resource: Resource, what: Download, { publicUrl, names }: Context): string =>

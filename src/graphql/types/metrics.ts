@@ -14,7 +14,7 @@ interface NamedValue {
   readonly raw: unknown;
 }
 
-/** Some servers also hold text, objects and numbers that are none. */
+/** Returns a finite number, otherwise null. Some servers also send text and objects. */
 const finite = (raw: unknown): number | null =>
   typeof raw === "number" && Number.isFinite(raw) ? raw : null;
 
@@ -36,7 +36,7 @@ export const MetricValue = builder.objectRef<NamedValue>("MetricValue").implemen
 
 type Values = ReadonlyMap<string, unknown> | null | undefined;
 
-/** Names as a set, made once for a list of them: a list of records asks again for each. */
+/** The names as a set. Cached by list, because every record of a list needs it. */
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
 function setOf(names: readonly string[]): ReadonlySet<string> {
@@ -45,7 +45,7 @@ function setOf(names: readonly string[]): ReadonlySet<string> {
   return set;
 }
 
-/** The values ordered by name, all or only those asked for; names that are absent are left out. */
+/** The values in order of their names, optionally only some names. Absent names are omitted. */
 export function namedValues(values: Values, names: readonly string[] | null | undefined): NamedValue[] {
   const wanted = names ? setOf(names) : null;
   return [...(values ?? [])]
@@ -106,7 +106,7 @@ export const MetricRecordConnection = connectionOf("MetricRecord", MetricRecord,
 
 type ExperimentResource = typeof Experiment.$inferType;
 
-/** The list of an experiment's metrics; known to be in a group, it may be read with those of the whole group. */
+/** The list of an experiment's metrics. With a known group it can be batched with the metrics of that group. */
 function metricsOf({ address, loaded: { experiment_group } }: ExperimentResource) {
   const group = experiment_group ? parseReference(experiment_group, GROUP) : null;
   return { endpoint: experiment.metrics, address, part: { at: address, group } };
@@ -160,7 +160,7 @@ interface SeriesArgs {
   readonly maxPoints?: number | null | undefined;
 }
 
-/** All records of an experiment, as one column a metric. */
+/** Converts all metric records of an experiment to one series per metric. */
 export async function readSeries(
   resource: ExperimentResource,
   { names, maxPoints }: SeriesArgs,

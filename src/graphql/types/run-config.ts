@@ -61,7 +61,7 @@ const RunConfig = builder.objectRef<RunConfigRecord>("RunConfig").implement({
 
 const { computed } = fieldsOf<{ readonly config?: RunConfigValue | null | undefined }>();
 
-/** The field `config` of a run. What arrived as text is parsed here: only when it is asked for. */
+/** The field `config` of a run. Text is parsed only when the field is selected. */
 export const runConfig = (description: string) => ({
   type: RunConfig,
   description,

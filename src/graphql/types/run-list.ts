@@ -18,13 +18,13 @@ import {
 import type { Context } from "../core/context.ts";
 import { fieldsOf, type ResourceRef } from "../core/fields.ts";
 import { type Address, type Resource, toResource } from "../core/resource.ts";
-import type { ByName } from "../core/kinds.ts";
+import type { UserAddress } from "../core/kinds.ts";
 import type { IsSelected } from "../../engine/field-source.ts";
 import { BuildJob, Experiment, Group, Job, Project } from "../core/refs.ts";
 
 /*
- * Lists of runs. The service's document shows none, but no frontend lives without them: the fields are always in
- * the schema, so that generated code and composition do not depend on a deployment.
+ * Lists of runs. They are not in the service's document, but frontends need them. The fields are always in the schema, so
+ * that generated code and composition do not depend on the deployment.
  */
 
 const RunOrder = builder.enumType("RunOrder", {
@@ -47,7 +47,7 @@ type RunListArgs = PageArgs & {
   readonly query?: string | null | undefined;
 };
 
-/** Longest filter that is passed on, in characters. */
+/** Longest filter, in characters. */
 const MAX_FILTER_LENGTH = 2_000;
 
 /** Throws `InputError`. */
@@ -63,9 +63,9 @@ interface InProject {
 }
 
 interface ListOptions<Of> {
-  /** The id of the group whose experiments they are. */
+  /** The id of the group to which the list is restricted. */
   readonly groupOf?: (address: Of) => string;
-  /** Starts what the runs of the list will need, when it is known before they are. */
+  /** Prefetches a list that the runs need, before the runs are loaded. */
   readonly prefetchList?: (address: Of, context: Context, isSelected: (field: string) => boolean) => void;
 }
 
@@ -73,7 +73,7 @@ const isSelectedOfNodes = (isSelected: IsSelected, field: string): boolean =>
   isSelected("nodes", field) || isSelected("edges", "node", field);
 
 /**
- * A list of runs below a project, or below something else in it that the options name:
+ * A field with a list of runs of a project, or of another parent in it, such as a group:
  * `jobs: t.field(runList(JobConnection, Job, optional.jobs, "Jobs of the project."))`. Its rows are partial records.
  */
 export const runList = <
@@ -102,7 +102,7 @@ export const runList = <
       const base = context.session.server.listQuery({ group: groupOf?.(address), order, query });
       const list = { endpoint, address, base };
       const request = sliceRequest(args, context);
-      // With a filter, or for one run, too few may come.
+      // A filter, or `first: 1`, may leave too few runs to be worth it.
       if (!args.query && request.first !== 1)
         prefetchList?.(address, context, (field) => isSelectedOfNodes(isSelected, field));
       const page = await slice(context.session, list, request);
@@ -111,17 +111,17 @@ export const runList = <
         toResource(target.kind, { owner, project, id: `${record.id}` }, record),
       );
     },
-    // A filter by something that is not there is an empty list to the service.
+    // The service returns an empty list for a group that does not exist.
     ({ edges, count }) => edges.length > 0 || (count ?? 0) > 0,
   ),
 });
 
-/** A list of the projects of an owner. */
+/** A field with a list of an owner's projects. */
 export const projectList = (description: string) => ({
   type: ProjectConnection,
   description: `${description} Needs the capability \`LISTS\`.`,
   args: pageArgs,
-  ...fieldsOf<object, ByName>().child(async ({ address: { username } }, args: PageArgs, context) => {
+  ...fieldsOf<object, UserAddress>().child(async ({ address: { username } }, args: PageArgs, context) => {
     const list = { endpoint: optional.projects, address: { owner: username } };
     const page = await slice(context.session, list, sliceRequest(args, context));
     return connect(page, ({ name }) => toResource(Project.kind, { owner: username, project: name }));

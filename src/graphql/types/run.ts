@@ -10,7 +10,7 @@ import { durationSeconds, isFinished, phaseOf, RunPhaseEnum, RunStatusEnum, stat
 import { readStatuses, StatusRecordConnection } from "./status-record.ts";
 
 /*
- * What runs of all kinds have in common, written once. What must be known of a kind is asked of its row in `kinds`.
+ * Interfaces and fields that all kinds of run share. Differences between kinds are in the rows of `kinds`.
  */
 
 const resolveType = ({ kind }: Resource) => kind.name;

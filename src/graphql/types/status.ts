@@ -1,7 +1,7 @@
 import type { TrackedRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 
-/** Every status that was seen, and where it stands in the life of a run. */
+/** All known statuses and their phases. */
 const STATUSES = {
   CREATED: ["PENDING", "Record exists, nothing has happened yet."],
   RESUMING: ["PENDING", "Being prepared to continue an earlier run."],
@@ -55,17 +55,17 @@ export const RunPhaseEnum = builder.enumType("RunPhase", {
   >,
 });
 
-/** The status as a value of the schema: unknown text is `OTHER`, none is `UNKNOWN`. */
+/** Converts a status to the enum: unknown text is `OTHER`, null is `UNKNOWN`. */
 export function statusOf(raw: string | null | undefined): RunStatus {
   if (!raw) return "UNKNOWN";
   const name = raw.toUpperCase();
   return Object.hasOwn(STATUSES, name) && name !== "OTHER" ? (name as RunStatus) : "OTHER";
 }
 
-type Told = Partial<Pick<TrackedRecord, "last_status" | "started_at" | "finished_at">>;
+type StatusFacts = Partial<Pick<TrackedRecord, "last_status" | "started_at" | "finished_at">>;
 
-/** A final status says how a run ended; otherwise the time stamps have the last word. */
-export function phaseOf({ last_status, started_at, finished_at }: Told): RunPhase {
+/** The phase of a run. A final status decides; otherwise the time stamps do. */
+export function phaseOf({ last_status, started_at, finished_at }: StatusFacts): RunPhase {
   const [phase] = STATUSES[statusOf(last_status)];
   if (phase === "SUCCEEDED" || phase === "FAILED" || phase === "STOPPED") return phase;
   if (finished_at) return "UNKNOWN";
@@ -73,16 +73,16 @@ export function phaseOf({ last_status, started_at, finished_at }: Told): RunPhas
   return phase;
 }
 
-/** True in the phases that a run does not leave, and when the service noted an end whatever the status says. */
-export const isFinished = (told: Told): boolean =>
-  Boolean(told.finished_at) || ["SUCCEEDED", "FAILED", "STOPPED"].includes(phaseOf(told));
+/** Whether the run has ended: it is in a final phase, or the service recorded an end. */
+export const isFinished = (record: StatusFacts): boolean =>
+  Boolean(record.finished_at) || ["SUCCEEDED", "FAILED", "STOPPED"].includes(phaseOf(record));
 
-/** Seconds from start to end, or to now while it runs; null before the start, or when a time cannot be read. */
-export function durationSeconds(told: Told): number | null {
-  if (!told.started_at) return null;
-  // A run that ended without a recorded end has no duration that could be told.
-  if (!told.finished_at && isFinished(told)) return null;
-  const end = told.finished_at ? Date.parse(told.finished_at) : Date.now();
-  const seconds = (end - Date.parse(told.started_at)) / 1000;
+/** Seconds from start to end, or to now while it runs; null before the start or when a time is invalid. */
+export function durationSeconds(record: StatusFacts): number | null {
+  if (!record.started_at) return null;
+  // The duration is unknown when the service recorded no end.
+  if (!record.finished_at && isFinished(record)) return null;
+  const end = record.finished_at ? Date.parse(record.finished_at) : Date.now();
+  const seconds = (end - Date.parse(record.started_at)) / 1000;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : null;
 }

@@ -58,7 +58,7 @@ const LoginInput = builder.inputType("LoginInput", {
   }),
 });
 
-/** Exchanges credentials for a token. The one command that goes without the caller's own. */
+/** Exchanges credentials for a token. The only command that is sent without the caller's token. */
 const signIn =
   (endpoint: typeof user.login, description: string): AddMutation =>
   (name) => {

@@ -5,27 +5,27 @@ import { isObject, readTolerantly } from "./reader.ts";
 
 export const id = z.int();
 export const text = z.string().nullish();
-/** What GraphQL calls an Int. */
+/** A 32-bit integer, as GraphQL's Int. */
 export const integer = z.int32().nullish();
 export const number = z.number().nullish();
 export const flag = z.boolean().nullish();
-/** ISO 8601 as the service wrote it: microseconds and offset would not survive a Date. */
+/** ISO 8601 text as received, because a `Date` would lose microseconds and offset. */
 export const timestamp = z.string().nullish();
-/** A shape that the document does not show. */
+/** A value whose type the document does not show. */
 export const unstated = z.unknown().optional();
 export const object = z.custom<Record<string, unknown>>(isObject);
-/** A list whose items are of no documented shape. */
+/** A list whose items have no documented type. */
 export const list = z.custom<readonly unknown[]>(Array.isArray).nullish();
 
-/** Longest list of records that is looked at: what the bytes of an answer could hold at most, if they were real. */
+/** Longest list of records that is read. Real records of this number would exceed the size of a response. */
 export const MAX_RECORDS = 100_000;
 
-/** A list of records, which are read one by one. A list of a million things that are no records is one fault. */
+/** A list of records, which are parsed one by one. A list that is too long is a single fault. */
 export const records = z.custom<readonly unknown[]>(
   (value) => Array.isArray(value) && value.length <= MAX_RECORDS && value.every(isObject),
 );
 
-/** A list of strings. Own code and not `z.array`, which finds a fault for each of a million wrong items. */
+/** A list of strings. Own code instead of `z.array`, which reports a fault for each of a million wrong items. */
 export const texts = z
   .custom<readonly string[]>(Array.isArray)
   .check(({ value, issues }) => {
@@ -34,23 +34,23 @@ export const texts = z
   })
   .nullish();
 
-/** Most names in one object of values: runs have some dozens, and each is held, sorted and shown. */
-const MOST_NAMES = 10_000;
+/** Maximum keys of one object of named values. Runs have some dozens. */
+const MAX_NAMES = 10_000;
 
 function isByName(value: unknown): boolean {
   if (!isObject(value)) return false;
   let names = 0;
-  for (const _ in value) if (++names > MOST_NAMES) return false;
+  for (const _ in value) if (++names > MAX_NAMES) return false;
   return true;
 }
 
-/** Names are data: a Map cannot be hurt by `__proto__`. */
+/** An object of named values, as a `Map` because names such as `__proto__` come from users. */
 export const byName = z
   .custom<Record<string, unknown>>(isByName)
   .transform((values): ReadonlyMap<string, unknown> => new Map(Object.entries(values)))
   .nullish();
 
-/** The documented keys of an object, tolerantly read when they are asked for, beside the whole of it as received. */
+/** The documented keys of an object, parsed tolerantly on first use, and the whole object as received. */
 export interface WithRaw<Known> {
   readonly known: Known;
   readonly raw: Readonly<Record<string, unknown>>;
