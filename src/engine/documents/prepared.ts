@@ -16,6 +16,8 @@ import { createPlan, type Plan, type Planner } from "../plan/plan.ts";
 /** A document that was parsed. */
 export interface PreparedDocument {
   readonly document: DocumentNode;
+  /** What it takes of the heap with its plans, which grow while they run. */
+  readonly bytes: () => number;
   /** What is wrong with it; empty when it is valid. Found when it is first asked for. */
   readonly faults: () => readonly GraphQLError[];
   /** The plan of an operation of a valid document; null when there is none of that name, or several without one. */
@@ -35,12 +37,9 @@ export interface DocumentSettings {
 /** Documents with more characters are parsed and validated again each time. */
 const MAX_KEPT_LENGTH = 16_384;
 
-/** What a document takes of the heap with its plans, measured: 270 to 480 bytes a token without, and its text. */
-const BYTES_PER_TOKEN = 960;
+/** What a document takes of the heap without its plans, measured: 270 to 480 bytes a token, and its text. */
+const BYTES_PER_TOKEN = 480;
 const BYTES_PER_CHARACTER = 2;
-
-const weigh = ({ document: { tokenCount = 0 } }: PreparedDocument, text: string): number =>
-  tokenCount * BYTES_PER_TOKEN + text.length * BYTES_PER_CHARACTER;
 
 /** Parses, validates and plans documents, and keeps those that are valid: up to so many bytes, the ones unused for longest go first. */
 export function createDocuments({
@@ -50,7 +49,10 @@ export function createDocuments({
   isIntrospectable,
   planner = createPlan,
 }: DocumentSettings) {
-  const kept = new LRUCache<string, PreparedDocument>({ maxSize: cacheBytes, sizeCalculation: weigh });
+  const kept = new LRUCache<string, PreparedDocument>({
+    maxSize: cacheBytes,
+    sizeCalculation: ({ bytes }) => bytes(),
+  });
   const rules = [
     ...specifiedRules,
     ...limitRules(limits),
@@ -69,8 +71,17 @@ export function createDocuments({
     const document = parse(text);
     const plans = new Map<string, Plan>();
     let faults: readonly GraphQLError[] | null = null;
+    let bytes = (document.tokenCount ?? 0) * BYTES_PER_TOKEN + text.length * BYTES_PER_CHARACTER;
+    const grow = (more: number): void => {
+      bytes += more;
+      if (kept.peek(text) !== prepared) return;
+      // The cache weighs what it does not have.
+      kept.delete(text);
+      kept.set(text, prepared);
+    };
     const prepared: PreparedDocument = {
       document,
+      bytes: () => bytes,
       faults: () => {
         faults ??= validate(schema, document, rules).map((error) =>
           requestError(error, "GRAPHQL_VALIDATION_FAILED"),
@@ -82,7 +93,7 @@ export function createDocuments({
         const operation = getOperationAST(document, operationName);
         if (!operation) return null;
         const name = operation.name?.value ?? "";
-        const plan = plans.get(name) ?? planner(schema, document, operation);
+        const plan = plans.get(name) ?? planner(schema, document, operation, grow);
         plans.set(name, plan);
         return plan;
       },
