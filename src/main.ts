@@ -38,10 +38,21 @@ async function warnUnlessReached(reached: Promise<void>): Promise<void> {
 const LOG_BUFFER_BYTES = 4_096;
 const LOG_FLUSH_MS = 200;
 
+/** Bytes of log lines that are kept while they cannot be written; further ones are dropped. */
+const MAX_LOG_BACKLOG_BYTES = 1_048_576;
+
 /** Log lines on standard output, many at a time: writing each for itself takes a tenth of a short operation. */
 function createLog(level: Config["LOG_LEVEL"]): Logger {
-  const lines = pino.destination({ minLength: LOG_BUFFER_BYTES, periodicFlush: LOG_FLUSH_MS, sync: true });
-  process.on("exit", () => lines.flushSync());
+  const lines = pino.destination({
+    minLength: LOG_BUFFER_BYTES,
+    maxLength: MAX_LOG_BACKLOG_BYTES,
+    periodicFlush: LOG_FLUSH_MS,
+    sync: true,
+  });
+  // A full disk, or a reader of the log that has ended.
+  lines.on("error", () => {});
+  // `flushSync` would try for ever where lines cannot be written.
+  process.on("exit", () => lines.flush());
   // Whoever collects the lines knows which process wrote them.
   return pino({ level, base: null }, lines);
 }
@@ -71,12 +82,6 @@ async function main(config: Config): Promise<void> {
   // From here on an error is a connection that could not be accepted: the others go on.
   server.on("error", (fault) => log.error({ code: codeOf(fault) }, "a connection was not accepted"));
   server.off("error", cannotListen);
-  // A server that listens on TCP has an address of this form.
-  const { port } = server.address() as AddressInfo;
-  const host = ALL_ADDRESSES[config.HOST] ?? config.HOST;
-  welcome(`http://${host.includes(":") ? `[${host}]` : host}:${port}/graphql`, config, demo);
-  if (!demo) void warnUnlessReached(gateway.reachUpstream());
-
   const stop = () => {
     // A second signal ends it at once.
     for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => process.exit(1));
@@ -93,6 +98,12 @@ async function main(config: Config): Promise<void> {
   };
   process.once("SIGTERM", stop);
   process.once("SIGINT", stop);
+
+  // A server that listens on TCP has an address of this form.
+  const { port } = server.address() as AddressInfo;
+  const host = ALL_ADDRESSES[config.HOST] ?? config.HOST;
+  welcome(`http://${host.includes(":") ? `[${host}]` : host}:${port}/graphql`, config, demo);
+  if (!demo) void warnUnlessReached(gateway.reachUpstream());
 }
 
 type DemoAccounts = Pick<Demo, "users">;
@@ -124,6 +135,9 @@ function welcome(graphql: string, config: Config, demo: DemoAccounts | null): vo
     `    -d '{"query":"{ experiment(id: \\"ada.mnist.42\\") { uniqueName status buildJob { uniqueName commit } } }"}'\n`,
   );
 }
+
+// What cannot be printed ends nothing.
+for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
 
 for (const { given, meant } of findMisspelled(process.env))
   complain(`Warning: ${given} is no setting and has no effect. Was ${meant} meant?`);
