@@ -1,3 +1,4 @@
+import { isErrorCode, statusOf } from "../../errors.ts";
 import type { WrittenResult } from "../../engine/execution.ts";
 
 /** The media types of a result that is sent in one piece. */
@@ -11,15 +12,16 @@ export interface WholeResponse {
 }
 
 /**
- * The media type in which a result is sent: the first that the caller accepts, `application/json` where either will do.
- * Null when it accepts neither.
+ * The media type in which a result is sent: the one that the caller prefers by weight, then by order, and
+ * `application/json` where either will do. Null when it accepts neither.
  */
 export function resultTypeFor(accept: string | undefined): ResultType | null {
   if (!accept || accept === "*/*") return "application/json";
-  for (const range of accept.replaceAll(/\s/g, "").toLowerCase().split(",")) {
+  const ranges = accept.replaceAll(/\s/g, "").toLowerCase().split(",");
+  for (const range of ranges.filter((each) => weightOf(each) > 0).toSorted(byWeight)) {
     const [type = "", ...parameters] = range.split(";");
     const charset = parameters.find((parameter) => parameter.includes("charset="));
-    if (charset && charset !== "charset=utf-8") continue;
+    if (charset && !/^charset=("?)utf-8\1$/.test(charset)) continue;
     if (type === "*/*" || type === "application/*" || type === "*/json" || type === "application/json")
       return "application/json";
     if (type === "application/graphql-response+json" || type === "*/graphql-response+json")
@@ -27,6 +29,11 @@ export function resultTypeFor(accept: string | undefined): ResultType | null {
   }
   return null;
 }
+
+/** `application/json;q=0.5`; without a weight it is 1. */
+const weightOf = (range: string): number => Number(/;q=([\d.]+)/.exec(range)?.[1] ?? 1);
+
+const byWeight = (one: string, other: string): number => weightOf(other) - weightOf(one);
 
 /** How HTTP tells of an error, in its `extensions.http`. */
 interface HttpFacts {
@@ -52,6 +59,11 @@ export function encodeResult(result: WrittenResult, type: ResultType, requestId:
     for (const [name, value] of Object.entries(http?.headers ?? {})) headers[name.toLowerCase()] = value;
     if (http?.status && !(http.spec && type === "application/json")) status = Math.max(status, http.status);
   }
+  // Without data it is no result of an execution: the newer type says so by its status.
+  if (status === 0 && result.data === undefined && type === "application/graphql-response+json")
+    status = Math.max(
+      ...errors.map(({ extensions: { code } }) => (isErrorCode(code) ? statusOf(code) : 400)),
+    );
   return { status: status || 200, headers, body: stringify({ errors: errors.map(toJson), ...rest }) };
 }
 
