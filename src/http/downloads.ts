@@ -3,6 +3,7 @@ import { pipeline } from "node:stream";
 import type { GraphQLError } from "graphql";
 import { withExtensions } from "../engine/errors.ts";
 import { decodeId } from "../graphql/core/ids.ts";
+import type { DownloadReport } from "../observability/telemetry.ts";
 import type { Download } from "../graphql/types/logs.ts";
 import type { TypeNames } from "../graphql/core/type-names.ts";
 import type { Client } from "../rest/client/client.ts";
@@ -26,17 +27,6 @@ interface Settings {
   readonly publicError: (thrown: unknown) => GraphQLError;
   readonly places: Places;
   readonly onDownload: (report: DownloadReport) => void;
-}
-
-/** What came of a download. */
-export interface DownloadReport {
-  readonly requestId: string;
-  readonly what: Download;
-  /** `OK`, or the code of its error, also of one behind its beginning. */
-  readonly code: string;
-  /** Bytes of the file that were passed on. */
-  readonly bytes: number;
-  readonly ms: number;
 }
 
 /**

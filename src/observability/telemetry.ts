@@ -1,6 +1,5 @@
 import type { Logger } from "pino";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { DownloadReport } from "../http/downloads.ts";
 import type { Pressure, UpstreamReport } from "../rest/client/client.ts";
 
 export interface OperationReport {
@@ -9,6 +8,17 @@ export interface OperationReport {
   readonly name: string | null;
   /** Codes of its errors, each once. */
   readonly codes: readonly string[];
+  readonly ms: number;
+}
+
+/** What came of a download. */
+export interface DownloadReport {
+  readonly requestId: string;
+  readonly what: "logs" | "outputs";
+  /** `OK`, or the code of its error, also of one behind its beginning. */
+  readonly code: string;
+  /** Bytes of the file that were passed on. */
+  readonly bytes: number;
   readonly ms: number;
 }
 
