@@ -18,7 +18,7 @@ import { createTypeNames } from "./graphql/core/type-names.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
-import { createPlaces } from "./http/places.ts";
+import { createConcurrencyLimit } from "./http/concurrency-limit.ts";
 import type { RequestScope } from "./request-scope.ts";
 import { createRouter } from "./http/router.ts";
 import { takeTurn } from "./engine/turns.ts";
@@ -65,19 +65,22 @@ export function createGateway({
 }: GatewayOptions) {
   const server = describeServer(config.UPSTREAM_PROFILE ?? builtInProfile(profile));
   const events = createEventLog(log);
-  const operations = createPlaces({
+  const operations = createConcurrencyLimit({
     total: config.MAX_OPERATIONS,
-    perParty: config.MAX_OPERATIONS_PER_TOKEN,
+    perCaller: config.MAX_OPERATIONS_PER_TOKEN,
   });
-  const downloads = createPlaces({ total: config.MAX_DOWNLOADS, perParty: config.MAX_DOWNLOADS_PER_TOKEN });
+  const downloads = createConcurrencyLimit({
+    total: config.MAX_DOWNLOADS,
+    perCaller: config.MAX_DOWNLOADS_PER_TOKEN,
+  });
   const delivery = createDelivery({
     maxWaitingBytes: config.MAX_WAITING_BYTES,
     readTimeoutMs: config.READ_TIMEOUT_MS,
   });
   const telemetry = createTelemetry(log, () => ({
     ...client.pressure(),
-    operations: operations.taken(),
-    downloads: downloads.taken(),
+    operations: operations.active(),
+    downloads: downloads.active(),
     waitingBytes: delivery.waitingBytes(),
   }));
   const client = createClient({
@@ -158,20 +161,20 @@ export function createGateway({
       names,
       publicError: toPublic,
       onDownload: telemetry.download,
-      places: downloads,
+      concurrency: downloads,
     }),
     page: hasPage(config)
       ? createPage({
           names,
           exampleToken: exampleToken ?? null,
-          onFault: events.unexpected,
+          onError: events.unexpected,
         })
       : null,
     telemetry: config.METRICS ? telemetry : null,
     origins: config.CORS_ORIGINS,
     bodies: { maxBytes: config.MAX_BODY_BYTES, maxWaitingBytes: config.MAX_WAITING_BYTES },
     operations,
-    isQueueFull: client.refuses,
+    isQueueFull: client.isQueueFull,
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
   });
   return {
@@ -200,10 +203,10 @@ const upstreamSettings = (config: Config, { profile }: Server) => ({
   authorizationScheme: profile.authorization.scheme,
   connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
   headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
-  exchangeTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
+  responseTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
   idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
   connections: config.UPSTREAM_CONNECTIONS,
-  connectionsPerParty: config.UPSTREAM_CONNECTIONS_PER_TOKEN,
+  connectionsPerCaller: config.UPSTREAM_CONNECTIONS_PER_TOKEN,
   queue: config.UPSTREAM_QUEUE,
   maxJsonBytes: config.MAX_JSON_BYTES,
   maxHeldBytes: config.MAX_UPSTREAM_BYTES,

@@ -3,7 +3,7 @@ export interface Identity {
   /** What follows `Authorization: token`; null when there is none. */
   readonly token: string | null;
   /** Stands for the token, or for the address of a caller without one, wherever callers are told apart. */
-  readonly party: string;
+  readonly callerKey: string;
   readonly requestId: string;
   /** The caller's own trace context; null when there is none that is valid. */
   readonly traceparent: string | null;

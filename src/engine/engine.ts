@@ -15,22 +15,22 @@ import type { Meter } from "./meter.ts";
 import type { Plan } from "./plan/plan.ts";
 import { mergeFailures } from "./shared-failures.ts";
 
-/** What becomes known of a request's operation while it is worked on. */
+/** Facts about an operation for logs and metrics, filled in while the request is handled. */
 export interface OperationFacts {
   type: "query" | "mutation" | "subscription" | "invalid";
   name: string | null;
-  /** Codes of its errors, each once. */
+  /** The distinct codes of its errors. */
   codes: readonly string[];
 }
 
-/** One GraphQL request, however it came. */
+/** One GraphQL request, independent of its transport. */
 export interface OperationRequest {
   readonly params: OperationParams;
   readonly scope: RequestScope;
   readonly facts: OperationFacts;
-  /** Whether it came by GET, which must change nothing. */
+  /** Whether mutations are rejected, as for GET. */
   readonly isReadOnly: boolean;
-  /** Opens the context of its resolvers. */
+  /** Creates the context for its resolvers. */
   readonly openContext: (meter: Meter) => unknown;
 }
 
@@ -38,19 +38,19 @@ export interface EngineSettings extends DocumentSettings {
   readonly schema: GraphQLSchema;
   readonly documents: DocumentStore;
   readonly executionLimits: ExecutionLimits;
-  /** Makes of any error what callers see. */
-  readonly publicError: (thrown: unknown) => GraphQLError;
+  /** Converts any error to the one that callers see. */
+  readonly publicError: (error: unknown) => GraphQLError;
 }
 
-/** Documents, limits, validation, plans, execution and errors: what becomes of a GraphQL request, whichever way it came. */
+/** Runs GraphQL requests of any transport: documents, limits, validation, plans, execution and errors. */
 export interface Engine {
-  /** The result of a request. Never rejects. */
+  /** Runs a request. Never rejects. */
   readonly run: (request: OperationRequest) => Promise<WrittenResult>;
-  /** The errors of a result as they are told last: with the id of their request, and without what was asked. */
+  /** Finalizes the errors of a result: adds the request id and removes the caller's values. */
   readonly finish: <Result extends ExecutionResult>(result: Result, requestId: string) => Result;
 }
 
-/** Names are the caller's choice: in a log they are words of GraphQL and not long. */
+/** Longest operation name in logs, in characters: callers choose the names. */
 const MAX_NAME_LENGTH = 100;
 
 export function createEngine(settings: EngineSettings): Engine {
@@ -70,8 +70,8 @@ export function createEngine(settings: EngineSettings): Engine {
         headers: { Allow: "POST" },
       });
     }
-    const faults = prepared.faults();
-    if (faults.length > 0) throw new Invalid(faults);
+    const validationErrors = prepared.validationErrors();
+    if (validationErrors.length > 0) throw new InvalidDocument(validationErrors);
     facts.type = type;
     facts.name = name?.value.slice(0, MAX_NAME_LENGTH) ?? null;
     const tooMuch = rejectionOf(schema, plan, params.variables ?? {}, executionLimits.selected);
@@ -95,12 +95,12 @@ export function createEngine(settings: EngineSettings): Engine {
         const result = await resultOf(request);
         facts.codes = codesOf(result.errors);
         return result;
-      } catch (thrown) {
-        const errors = thrown instanceof Invalid ? thrown.faults : [publicError(thrown)];
+      } catch (error) {
+        const errors = error instanceof InvalidDocument ? error.validationErrors : [publicError(error)];
         facts.codes = codesOf(errors);
         return { errors };
       } finally {
-        // What is still on its way to the service was asked early and is not needed.
+        // Cancels prefetches that turned out not to be needed.
         scope.end("done");
       }
     },
@@ -116,13 +116,13 @@ export function createEngine(settings: EngineSettings): Engine {
   };
 }
 
-/** A document that does not fit the schema. */
-class Invalid extends Error {
-  readonly faults: readonly GraphQLError[];
+/** A document that does not validate against the schema. */
+class InvalidDocument extends Error {
+  readonly validationErrors: readonly GraphQLError[];
 
-  constructor(faults: readonly GraphQLError[]) {
+  constructor(validationErrors: readonly GraphQLError[]) {
     super("invalid document");
-    this.faults = faults;
+    this.validationErrors = validationErrors;
   }
 }
 

@@ -17,32 +17,32 @@ import { type Meter, openMeter } from "./meter.ts";
 import type { Plan } from "./plan/plan.ts";
 
 export interface ExecutionLimits {
-  /** Fields that an operation may select, its fragments expanded. */
+  /** Maximum fields that an operation selects, with its fragments expanded. */
   readonly selected: number;
-  /** Fields and list items that its result may have. */
+  /** Maximum fields and list items of its result. */
   readonly fields: number;
-  /** Bytes of its result. */
+  /** Maximum bytes of its result. */
   readonly bytes: number;
 }
 
-/** A result, and how it is written where that takes long. */
+/** A result. `stringify` is present for large results, whose data is already serialized. */
 export type WrittenResult = ExecutionResult & { readonly stringify?: (result: object) => string };
 
-/** Errors of one answer: one for each row of the longest page. Each costs as much as hundreds of fields. */
+/** Maximum errors of one result: one per item of the longest page. Each costs as much as hundreds of fields. */
 const MAX_ERRORS = 500;
 
-/** Why an operation may not run; null when it may. */
+/** The error of an operation that selects too much; null when it may run. */
 export function rejectionOf(
   schema: GraphQLSchema,
   { operation, fragments }: { readonly operation: OperationDefinitionNode; readonly fragments: Fragments },
   variables: Variables,
-  most: number,
+  maxFields: number,
 ): GraphQLError | null {
-  // Not yet coerced: only lengths of lists are looked at.
+  // The variables are not coerced yet: only the lengths of lists are read.
   const selection = { schema, operation, fragments, variables };
-  if (sizeOfSelection(selection) > most) {
+  if (sizeOfSelection(selection) > maxFields) {
     return tooLarge(
-      `Expected at most ${most} fields with fragments expanded and for each item of a list argument, got more.`,
+      `Expected at most ${maxFields} fields with fragments expanded and for each item of a list argument, got more.`,
     );
   }
   return isLargeIntrospection(selection)
@@ -50,17 +50,17 @@ export function rejectionOf(
     : null;
 }
 
-/** Opens the meter of an operation, which stops it when its caller leaves. */
+/** Opens the meter of an operation. It stops the operation when the caller disconnects. */
 export function openOperationMeter(scope: RequestScope, { fields, bytes }: ExecutionLimits): Meter {
   const limits = { fields, bytes, errors: MAX_ERRORS };
-  const meter = openMeter({ party: scope.party, limits, tooLarge });
+  const meter = openMeter({ callerKey: scope.callerKey, limits, tooLarge });
   scope.onEnd(() => {
     if (scope.ended() === "left") meter.stop(new Cancelled("The caller left."));
   });
   return meter;
 }
 
-/** Runs a plan to its end, or until its meter stops it. */
+/** Runs a plan until it completes or its meter stops it. */
 export async function execute(
   plan: Plan,
   variables: Variables,
@@ -74,11 +74,11 @@ export async function execute(
     );
     if (!result.data || meter.bytes() <= LARGE_BYTES) return result;
     return { ...result, stringify: stringifierOf(await toJsonText(result.data)) };
-  } catch (fault) {
-    if (!meter.isStopped()) throw fault;
+  } catch (reason) {
+    if (!meter.isStopped()) throw reason;
     const error =
-      fault instanceof GraphQLError ? fault : new GraphQLError("", { originalError: fault as Error });
-    // Fields of a mutation that was stopped may have been done: it is no request that was refused.
+      reason instanceof GraphQLError ? reason : new GraphQLError("", { originalError: reason as Error });
+    // Some fields of a stopped mutation may have taken effect, so the result is not a request error.
     return plan.operation.operation === "mutation"
       ? { data: null, errors: [withExtensions(error, { outcome: "unknown" })] }
       : { errors: [error] };
@@ -87,20 +87,20 @@ export async function execute(
 
 function withBoundedErrors(result: ExecutionResult, meter: Meter): ExecutionResult {
   const { errors = [] } = result;
-  const all = errors.length + meter.untoldErrors();
+  const all = errors.length + meter.omittedErrors();
   if (all <= MAX_ERRORS) return result;
   const rest = tooLarge(`Expected at most ${MAX_ERRORS} errors, got ${all}: the others are left out.`);
   const outcomes = errors.slice(MAX_ERRORS).filter(({ originalError }) => hasOutcome(originalError));
   return { ...result, errors: [...errors.slice(0, MAX_ERRORS), ...outcomes, rest] };
 }
 
-/** Bytes beyond which a result is written in pieces. */
+/** Larger results, in bytes, are serialized in time slices. */
 const LARGE_BYTES = 262_144;
 
-/** Stands for the data while what is around it is written. */
+/** Placeholder for the serialized data. */
 const MARK = randomUUID();
 
-/** Writes a result whose data was written before. */
+/** Returns a `stringify` for a result whose data is already serialized. */
 const stringifierOf =
   (data: string) =>
   (result: object): string =>

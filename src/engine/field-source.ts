@@ -1,31 +1,31 @@
 /*
- * What a field says of itself in its `extensions`, for the plan and for the limits. The engine knows neither the service
- * nor its records: whoever declares a field writes this, and checks the types.
+ * Metadata in a field's `extensions`, read by the plan and the limits. The engine knows neither the service nor its
+ * records, so the types here are loose; the schema code that declares fields checks them.
  */
 
-/** Whether a field is selected below another one: `isSelected("nodes", "metrics")`. */
+/** Whether a path of fields is selected: `isSelected("nodes", "metrics")`. */
 export type IsSelected = (...path: readonly string[]) => boolean;
 
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** The field's own reads, when they need only the address of its parent: they can start before its record is there. */
+/** Starts a field's own reads. They need only the parent's address, so they can start before its record is loaded. */
 type StartChild = (parent: never, args: never, context: never, isSelected: IsSelected) => Promise<unknown>;
 
-/** What a selection needs of the object it is made on. */
+/** What a selection needs from its parent object. */
 export interface SelectionNeeds {
-  /** Keys of its record. */
+  /** Keys of the parent's record. */
   readonly keys: readonly string[];
-  /** Reads that need only its address. */
+  /** Reads that need only the parent's address. */
   readonly children: readonly ChildRead[];
 }
 
 interface ChildRead {
   readonly start: (parent: unknown, context: unknown, variables: Variables) => Promise<unknown>;
-  /** Whether what was read shows that the parent exists. */
+  /** Whether the result of the read shows that the parent exists. */
   readonly proves: (read: unknown) => boolean;
 }
 
-/** Reads what is selected of an object that a field gives, before its fields are asked for. */
+/** Prefetches the selection of an object before its fields are resolved. */
 export type Prefetch = (
   object: never,
   needs: SelectionNeeds,
@@ -38,6 +38,6 @@ export interface FieldExtensions {
   readonly keys?: readonly string[];
   readonly child?: { readonly start: StartChild; readonly proves: (read: never) => boolean };
   readonly prefetch?: Prefetch;
-  /** The list argument that makes the items of the field: as many items as it has are selected on. */
+  /** The list argument whose length is the number of items in the field. */
   readonly itemsOf?: string;
 }

@@ -1,8 +1,8 @@
 import { isSliceOver, nextTurn } from "./turns.ts";
 
 /*
- * How many bytes values take as JSON, without writing them. Own code: packages that measure either write the whole
- * JSON, which is what is to be prevented, or measure memory.
+ * Measures the size of values as JSON without serializing them. Own code: packages that measure either serialize the
+ * value, which is what must be avoided, or measure memory.
  */
 
 const QUOTE = 0x22;
@@ -15,9 +15,9 @@ const SHORT_ESCAPES: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
 
 const LONG_TEXT = 10_000;
 
-/** Bytes of a text as JSON. Half a surrogate pair counts as three; alone it takes six. */
+/** Size of a string as JSON. Half a surrogate pair counts as three bytes, although a lone one takes six. */
 function sizeOfText(text: string): number {
-  // Counted by Node, without escapes: of a long text looking at each character would hold the process.
+  // Counted natively and without escapes: a loop over a long text would block the event loop.
   if (text.length > LONG_TEXT) return Buffer.byteLength(text) + 2;
   let size = 2;
   for (let index = 0; index < text.length; index++) {
@@ -30,28 +30,28 @@ function sizeOfText(text: string): number {
   return size;
 }
 
-/** Bytes of what is no text and no object. Most take fewer. */
+/** Upper bound for a number, a boolean or null, in bytes. */
 const sizeOfOther = (value: unknown): number =>
   typeof value !== "number" || Number.isSafeInteger(value) ? 8 : 24;
 
-/** Sizes of objects that were measured, or are being measured: one value may stand in many places of a result. */
+/** Sizes of objects that are or were measured: one value may occur many times in a result. */
 const sizes = new WeakMap<object, number | Promise<number>>();
 
-/** Bytes up to which measuring again costs less than remembering. */
+/** Sizes up to this, in bytes, are not remembered: measuring again is cheaper. */
 const SMALL = 4_096;
 
-/** Values looked at before the clock is. */
+/** Values measured between two checks of the clock. */
 const STRIDE = 1_000;
 
-/** Bytes of any JSON value. A promise where measuring takes longer than the time slice. Stops beyond `most`. */
-export function sizeOfJson(value: unknown, most: number): number | Promise<number> {
+/** Size of any JSON value in bytes. A promise when measuring outlasts the time slice. Stops above `max`. */
+export function sizeOfJson(value: unknown, max: number): number | Promise<number> {
   if (typeof value === "string") return sizeOfText(value);
   if (typeof value !== "object" || value === null) return sizeOfOther(value);
   const known = sizes.get(value);
   if (known !== undefined) return known;
-  const measuring = openMeasuring(value, most);
+  const measuring = openMeasuring(value, max);
   while (!isSliceOver()) {
-    if (!measuring.advance()) continue;
+    if (!measuring.step()) continue;
     const size = measuring.size();
     return size > SMALL ? remember(value, size) : size;
   }
@@ -66,26 +66,26 @@ function remember(value: object, size: number): number {
 }
 
 interface Measuring {
-  /** Goes on for a while; gives whether it is over. */
-  readonly advance: () => boolean;
+  /** Measures up to `STRIDE` values. Returns whether all are measured. */
+  readonly step: () => boolean;
   readonly size: () => number;
 }
 
 async function finish(measuring: Measuring): Promise<number> {
   do {
     if (isSliceOver()) await nextTurn();
-  } while (!measuring.advance());
+  } while (!measuring.step());
   return measuring.size();
 }
 
-/** Walks without calling itself: a value may be nested deeper than the stack is. */
-function openMeasuring(value: object, most: number): Measuring {
+/** Walks a value iteratively, because it may be nested deeper than the call stack. */
+function openMeasuring(value: object, max: number): Measuring {
   const open: Iterator<unknown>[] = [partsOf(value)];
   let size = 2;
-  const advance = (): boolean => {
+  const step = (): boolean => {
     for (let steps = 0; steps < STRIDE; steps++) {
       const parts = open.at(-1);
-      if (!parts || size > most) return true;
+      if (!parts || size > max) return true;
       const { done, value: part } = parts.next();
       if (done) {
         open.pop();
@@ -98,10 +98,10 @@ function openMeasuring(value: object, most: number): Measuring {
     }
     return false;
   };
-  return { advance, size: () => size };
+  return { step, size: () => size };
 }
 
-/** Items of a list; names and values of an object. */
+/** The items of a list, or the keys and values of an object. */
 const partsOf = (value: object): Iterator<unknown> =>
   Array.isArray(value) ? value.values() : entriesOf(value as Readonly<Record<string, unknown>>);
 

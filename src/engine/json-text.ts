@@ -1,42 +1,42 @@
 import { isSliceOver, nextTurn } from "./turns.ts";
 
-/** One object or list that is being written. */
+/** An object or list that is being serialized. */
 interface Frame {
   readonly value: Readonly<Record<string, unknown>> | readonly unknown[];
-  /** The names of an object's values; null for a list. */
+  /** The keys of an object; null for a list. */
   readonly keys: readonly string[] | null;
   index: number;
   isEmpty: boolean;
 }
 
-/** Values written before the clock is looked at. */
+/** Values serialized between two checks of the clock. */
 const STRIDE = 500;
-/** Characters of one piece. */
-const PIECE = 65_536;
+/** Characters of one chunk. */
+const CHUNK_LENGTH = 65_536;
 
 /**
- * What `JSON.stringify` gives, with turns of the event loop while it is made, and without calling itself: a value may be
- * nested deeper than the stack is. Own code: packages that write JSON as a stream (json-stream-stringify) take a turn
- * and a piece for each value, at many times the cost.
+ * Serializes like `JSON.stringify`, but in time slices that yield to the event loop, and iteratively, because a value
+ * may be nested deeper than the call stack. Own code: streaming packages (json-stream-stringify) yield a chunk for each
+ * value, at many times the cost.
  */
 export async function toJsonText(root: unknown): Promise<string> {
   const frames: Frame[] = [];
-  const pieces: string[] = [];
+  const chunks: string[] = [];
   let text = "";
   let steps = 0;
 
-  /** Writes a value, or opens it where it has parts. Gives false for what JSON leaves out. */
+  /** Writes a scalar, or opens a frame for an object or list. Returns false for values that JSON omits. */
   const write = (prefix: string, key: string, given: unknown): boolean => {
     const value = hasToJson(given) ? given.toJSON(key) : given;
     if (typeof value === "object" && value !== null) {
       const isList = Array.isArray(value);
       text += prefix + (isList ? "[" : "{");
-      // What is no list is read by its names.
+      // Objects are read by the keys of the frame.
       const parts = value as Frame["value"];
       frames.push({ value: parts, keys: isList ? null : Object.keys(value), index: 0, isEmpty: true });
       return true;
     }
-    // The types forget it: there is no text of `undefined` and of functions.
+    // TypeScript's signature is wrong: `undefined` and functions give undefined.
     const plain = JSON.stringify(value) as string | undefined;
     if (plain !== undefined) text += prefix + plain;
     return plain !== undefined;
@@ -51,7 +51,7 @@ export async function toJsonText(root: unknown): Promise<string> {
       return;
     }
     const key = frame.keys?.[index] ?? "";
-    // An object, as no list is.
+    // Not a list, so an object.
     const part = (frame.value as Readonly<Record<string, unknown>>)[key];
     if (write(`${comma}${JSON.stringify(key)}:`, key, part)) frame.isEmpty = false;
   };
@@ -65,8 +65,8 @@ export async function toJsonText(root: unknown): Promise<string> {
       text += frame.keys ? "}" : "]";
       frames.pop();
     }
-    if (text.length > PIECE) {
-      pieces.push(text);
+    if (text.length > CHUNK_LENGTH) {
+      chunks.push(text);
       text = "";
       steps = STRIDE;
     }
@@ -74,8 +74,8 @@ export async function toJsonText(root: unknown): Promise<string> {
     steps = 0;
     while (isSliceOver()) await nextTurn();
   }
-  pieces.push(text);
-  return pieces.join("");
+  chunks.push(text);
+  return chunks.join("");
 }
 
 const hasToJson = (value: unknown): value is { readonly toJSON: (key: string) => unknown } =>

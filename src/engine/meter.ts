@@ -1,52 +1,52 @@
-import { isSliceOver, openLine } from "./turns.ts";
+import { isSliceOver, openSliceQueue } from "./turns.ts";
 
 interface ResultLimits {
-  /** Fields and list items of one result. */
+  /** Maximum fields and list items. */
   readonly fields: number;
-  /** Bytes of one result as JSON. */
+  /** Maximum bytes as JSON. */
   readonly bytes: number;
-  /** Errors of one answer; further fields that fail are null without one. */
+  /** Maximum errors. Further nullable fields that fail are null without an error. */
   readonly errors: number;
 }
 
-/** Counts what is completed of one operation's result, and cuts the work into time slices. */
+/** Measures the result of one operation while it is completed, stops it above the limits and divides it into time slices. */
 export interface Meter {
   readonly limits: ResultLimits;
-  /** Counts fields and bytes. Gives false when the operation is stopped: nothing more of it is needed. */
+  /** Counts fields and bytes. Returns false when the operation is stopped. */
   readonly count: (fields: number, bytes: number) => boolean;
-  /** Counts a field that failed. Gives false when there are too many to tell of each. */
+  /** Counts a failed field. Returns false when its error is above the limit. */
   readonly countError: () => boolean;
-  /** Bytes so far. */
+  /** Bytes counted so far. */
   readonly bytes: () => number;
-  /** Errors that were left out. */
-  readonly untoldErrors: () => number;
-  /** The value at once while the time slice lasts, else in a later one. What is below it waits with it. */
+  /** Number of errors above the limit. */
+  readonly omittedErrors: () => number;
+  /** Returns the value within the time slice, or a promise for it in a later slice. */
   readonly gate: <Value>(value: Value) => Value | Promise<Value>;
-  /** The same for a value that was waited for: many may come at once, and the clock tells only after the work on each. */
+  /** Always queues the value, because many promises can resolve in the same slice before the clock is checked. */
   readonly pass: <Value>(value: Value) => Promise<Value>;
-  /** Whether values wait at the gate. */
+  /** Whether values are queued. */
   readonly isWaiting: () => boolean;
-  /** Calls back when the last that waits has passed, and never once the operation is stopped. */
+  /** Calls back when the queue is empty; never after the operation is stopped. */
   readonly onPassed: (callback: () => void) => void;
   readonly isStopped: () => boolean;
-  /** Ends the operation: what waits is forgotten, and `stopped` rejects. */
+  /** Stops the operation: clears the queue and rejects `stopped`. */
   readonly stop: (reason: unknown) => void;
-  /** Rejects when the operation is stopped, and settles in no other way. */
+  /** Rejects when the operation is stopped; otherwise never settles. */
   readonly stopped: Promise<never>;
-  /** What a field gives once the operation is stopped. It never settles, so nothing more is done, and no error is made. */
+  /** The value of every field after the operation is stopped. It never settles, so no more work or errors follow. */
   readonly never: Promise<never>;
 }
 
 export interface MeterSettings {
-  /** Whose operation it is: parties take turns. */
-  readonly party: string;
+  /** The caller of the operation: callers take turns. */
+  readonly callerKey: string;
   readonly limits: ResultLimits;
-  /** Makes the error that stops the operation. */
+  /** Creates the error that stops the operation. */
   readonly tooLarge: (message: string) => Error;
 }
 
-export function openMeter({ party, limits, tooLarge }: MeterSettings): Meter {
-  const line = openLine(party);
+export function openMeter({ callerKey, limits, tooLarge }: MeterSettings): Meter {
+  const queue = openSliceQueue(callerKey);
   let fields = 0;
   let bytes = 0;
   let errors = 0;
@@ -56,12 +56,12 @@ export function openMeter({ party, limits, tooLarge }: MeterSettings): Meter {
     fail = reject;
   });
   const never = new Promise<never>(() => {});
-  // Whoever runs the operation looks at it when there is something to wait for.
+  // Prevents an unhandled rejection when nothing awaits it yet.
   stopped.catch(() => {});
 
   const stop = (reason: unknown): void => {
     isStopped = true;
-    line.clear();
+    queue.clear();
     fail?.(reason);
   };
 
@@ -80,11 +80,11 @@ export function openMeter({ party, limits, tooLarge }: MeterSettings): Meter {
     },
     countError: () => ++errors <= limits.errors,
     bytes: () => bytes,
-    untoldErrors: () => Math.max(0, errors - limits.errors),
-    gate: (value) => (isStopped ? never : isSliceOver() ? line.wait(value) : value),
-    pass: (value) => (isStopped ? never : line.wait(value)),
-    isWaiting: () => !line.isEmpty(),
-    onPassed: line.onEmpty,
+    omittedErrors: () => Math.max(0, errors - limits.errors),
+    gate: (value) => (isStopped ? never : isSliceOver() ? queue.wait(value) : value),
+    pass: (value) => (isStopped ? never : queue.wait(value)),
+    isWaiting: () => !queue.isEmpty(),
+    onPassed: queue.onEmpty,
     isStopped: () => isStopped,
     stop,
     stopped,

@@ -3,61 +3,61 @@ import { UpstreamError } from "../errors.ts";
 
 type Path = NonNullable<GraphQLError["path"]>;
 
-/** Errors of one failure, the first one in front. */
+/** The errors that share one failure. */
 interface Group {
   readonly first: GraphQLError;
   readonly failure: UpstreamError;
   readonly references: Set<string | undefined>;
-  /** Where the answer is null because of it, by their text. */
+  /** The null positions of the result, by their joined keys. */
   readonly paths: Map<string, Path>;
 }
 
 /**
- * Tells each failure of the service once, however many places of the answer are null because of it: the error stands at
- * the first of them, and `extensions.paths` names them all where there are several.
+ * Merges the errors of one upstream failure into one error, however many positions of the result are null because of
+ * it. Its path is the first of them; with several, `extensions.paths` lists all.
  */
 export function mergeFailures(errors: readonly GraphQLError[], data: unknown): GraphQLError[] {
   const groups = new Map<unknown, Group>();
   const merged: (GraphQLError | Group)[] = [];
   for (const error of inOrderOf(data, errors)) {
-    const { originalError: fault, path } = error;
-    if (!(fault instanceof UpstreamError) || !path) {
+    const { originalError, path } = error;
+    if (!(originalError instanceof UpstreamError) || !path) {
       merged.push(error);
       continue;
     }
-    const failure = rootOf(fault);
-    const key = keyOf(fault, failure, path);
-    const known = groups.get(key);
-    const group = known ?? { first: error, failure, references: new Set(), paths: new Map() };
-    group.references.add(fault.facts.reference);
-    const place = nullAt(data, path);
-    group.paths.set(place.join(" "), place);
-    if (known) continue;
+    const failure = rootOf(originalError);
+    const key = keyOf(originalError, failure, path);
+    const existing = groups.get(key);
+    const group = existing ?? { first: error, failure, references: new Set(), paths: new Map() };
+    group.references.add(originalError.facts.reference);
+    const nullPath = nullAt(data, path);
+    group.paths.set(nullPath.join(" "), nullPath);
+    if (existing) continue;
     groups.set(key, group);
     merged.push(group);
   }
   return merged.map((each) => (each instanceof GraphQLError ? each : errorOf(each)));
 }
 
-/** Errors in the order of the result, whatever came first. */
+/** Sorts errors by their position in the result, independent of timing. */
 function inOrderOf(data: unknown, errors: readonly GraphQLError[]): readonly GraphQLError[] {
   if (errors.length < 2) return errors;
-  /** The places of the keys of each object. */
-  const places = new Map<object, ReadonlyMap<string, number>>();
-  const placeOf = (object: object, key: string): number => {
-    const known = places.get(object) ?? new Map(Object.keys(object).map((each, index) => [each, index]));
-    places.set(object, known);
-    return known.get(key) ?? 0;
+  /** Indexes of the keys of each object. */
+  const indexes = new Map<object, ReadonlyMap<string, number>>();
+  const indexOf = (object: object, key: string): number => {
+    const keys = indexes.get(object) ?? new Map(Object.keys(object).map((each, index) => [each, index]));
+    indexes.set(object, keys);
+    return keys.get(key) ?? 0;
   };
   const orderOf = ({ path }: GraphQLError): number[] => {
-    // What is said of the whole result is said last.
+    // Errors about the whole result come last.
     if (!path) return [Number.POSITIVE_INFINITY];
     let value = data;
     return path.map((key) => {
       if (typeof value !== "object" || value === null) return 0;
-      const place = typeof key === "number" ? key : placeOf(value, key);
+      const index = typeof key === "number" ? key : indexOf(value, key);
       value = (value as Readonly<Record<string | number, unknown>>)[key];
-      return place;
+      return index;
     });
   };
   return errors
@@ -67,11 +67,11 @@ function inOrderOf(data: unknown, errors: readonly GraphQLError[]): readonly Gra
 }
 
 function compare(a: readonly number[], b: readonly number[]): number {
-  const index = a.findIndex((place, at) => place !== b[at]);
+  const index = a.findIndex((position, at) => position !== b[at]);
   return index === -1 ? a.length - b.length : (a[index] ?? 0) - (b[index] ?? 0);
 }
 
-/** The place of the answer that is null: a value that may not be null takes what it belongs to with it. */
+/** The path of the null in the result: a non-null field propagates null to its parent. */
 function nullAt(data: unknown, path: Path): Path {
   let value = data;
   for (const [index, key] of path.entries()) {
@@ -81,27 +81,27 @@ function nullAt(data: unknown, path: Path): Path {
   return path;
 }
 
-/** Reads are shared, so one failed request is one object, told with the reference that led to it. */
-const rootOf = (fault: UpstreamError): UpstreamError =>
-  fault.cause instanceof UpstreamError ? rootOf(fault.cause) : fault;
+/** The error of the request itself: reads are shared, and each reference wraps the same error object. */
+const rootOf = (error: UpstreamError): UpstreamError =>
+  error.cause instanceof UpstreamError ? rootOf(error.cause) : error;
 
 function keyOf({ code, facts: { reference } }: UpstreamError, failure: UpstreamError, path: Path): unknown {
-  // A router gives each representation's errors their places in its own answer: it needs one for each.
+  // A federation router maps the errors of each representation to its own result, so it needs one per representation.
   if (path[0] === "_entities") return `${path[1]} ${code} ${reference}`;
-  // That a list does not have a name is found out for each link anew.
+  // A name that a list does not contain gives a new error object for each reference.
   return code === "NOT_FOUND" && reference !== undefined ? reference : failure;
 }
 
 function errorOf({ first, failure, references, paths }: Group): GraphQLError {
   const [reference, ...others] = references;
   const { nodes, source, positions } = first;
-  const [path, ...more] = paths.values();
+  const [path, ...otherPaths] = paths.values();
   return new GraphQLError(failure.message, {
     nodes: nodes ?? null,
     source: source ?? null,
     positions: positions ?? null,
     path: path ?? null,
     originalError: reference !== undefined && others.length === 0 ? failure.of(reference) : failure,
-    ...(more.length > 0 && { extensions: { paths: [path, ...more] } }),
+    ...(otherPaths.length > 0 && { extensions: { paths: [path, ...otherPaths] } }),
   });
 }

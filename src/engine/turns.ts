@@ -1,18 +1,18 @@
 /*
- * Time slices. Work that could hold the event loop for long asks here whether its slice is over, and waits for the next
- * one if so: between two slices the loop serves sockets, timers and probes. One clock for the whole process: what
- * counts is how long the loop was held, by however many requests.
+ * Time slices for work that could block the event loop. Such work checks whether the slice is over and, if so, waits for
+ * the next one, so that sockets, timers and probes are served in between. The clock is shared by the whole process,
+ * because all requests together block the loop.
  *
- * Own code: packages that yield (p-event-loop and the like) yield on every call, or know nothing of fairness.
+ * Own code: packages that yield (p-event-loop and similar) yield on every call, or are not fair.
  */
 
-/** How long the event loop may be held before other work gets its turn, in milliseconds. */
+/** How long the event loop may be blocked, in milliseconds. */
 const SLICE_MS = 3;
 
-/** When the running slice ends; null until work asks for the first time in this turn of the loop. */
+/** When the current slice ends; null until the first check in this turn of the event loop. */
 let sliceEnd: number | null = null;
 
-/** Whether this turn of the event loop has lasted long enough. */
+/** Whether the current time slice is over. */
 export function isSliceOver(): boolean {
   const now = performance.now();
   if (sliceEnd !== null) return now >= sliceEnd;
@@ -23,17 +23,17 @@ export function isSliceOver(): boolean {
   return false;
 }
 
-/** The next turn of the event loop. */
+/** Resolves in the next turn of the event loop. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-/** Work of one request that waits for a slice, in its order. */
-export interface Line {
-  /** Gives the value behind what waits already: in this slice, or in a later one. */
+/** A FIFO queue of one request's work that waits for a time slice. */
+export interface SliceQueue {
+  /** Resolves with the value in its turn: in this slice or in a later one. */
   readonly wait: <Value>(value: Value) => Promise<Value>;
   readonly isEmpty: () => boolean;
-  /** Calls back after the last that waits was released. Not after `clear`. */
+  /** Calls back after the last waiting value is released; not after `clear`. */
   readonly onEmpty: (callback: () => void) => void;
-  /** Forgets what waits: its promises never settle. */
+  /** Drops all waiting values. Their promises never settle. */
   readonly clear: () => void;
 }
 
@@ -49,51 +49,51 @@ interface Waiters {
 }
 
 /**
- * Lines in which something waits, by their parties. Parties take turns, one release each, and so do the lines of a
- * party: neither a long line nor a caller with many of them holds up the others.
+ * Queues with waiting values, by caller. Callers take turns, one release each, and so do the queues of a caller: neither
+ * a long queue nor a caller with many queues delays the others.
  */
-const parties = new Map<string, Set<Waiters>>();
+const callers = new Map<string, Set<Waiters>>();
 let isServing = false;
 
-function linesOf(party: string): Set<Waiters> {
-  const lines = parties.get(party) ?? new Set<Waiters>();
-  parties.set(party, lines);
-  return lines;
+function queuesOf(callerKey: string): Set<Waiters> {
+  const queues = callers.get(callerKey) ?? new Set<Waiters>();
+  callers.set(callerKey, queues);
+  return queues;
 }
 
-function remove(party: string, line: Waiters): void {
-  const lines = parties.get(party);
-  lines?.delete(line);
-  if (lines?.size === 0) parties.delete(party);
+function remove(callerKey: string, queue: Waiters): void {
+  const queues = callers.get(callerKey);
+  queues?.delete(queue);
+  if (queues?.size === 0) callers.delete(callerKey);
 }
 
-export function openLine(party: string): Line {
-  const line: Waiters = { first: null, last: null, empty: [] };
+export function openSliceQueue(callerKey: string): SliceQueue {
+  const queue: Waiters = { first: null, last: null, empty: [] };
   return {
     wait: (value) =>
       new Promise((resolve) => {
         const waiting: Waiting = { release: () => resolve(value), next: null };
-        if (line.last) line.last.next = waiting;
-        else line.first = waiting;
-        line.last = waiting;
-        linesOf(party).add(line);
+        if (queue.last) queue.last.next = waiting;
+        else queue.first = waiting;
+        queue.last = waiting;
+        queuesOf(callerKey).add(queue);
         if (!isServing) void serve();
       }),
-    isEmpty: () => line.first === null,
-    onEmpty: (callback) => void line.empty.push(callback),
+    isEmpty: () => queue.first === null,
+    onEmpty: (callback) => void queue.empty.push(callback),
     clear: () => {
-      Object.assign(line, { first: null, last: null, empty: [] });
-      remove(party, line);
+      Object.assign(queue, { first: null, last: null, empty: [] });
+      remove(callerKey, queue);
     },
   };
 }
 
-/** Resolves when it is the turn of a party: at once, or in a later time slice. */
-export const takeTurn = (party: string): Promise<void> => openLine(party).wait(undefined);
+/** Resolves when it is the caller's turn: immediately, or in a later time slice. */
+export const takeTurn = (callerKey: string): Promise<void> => openSliceQueue(callerKey).wait(undefined);
 
 async function serve(): Promise<void> {
   isServing = true;
-  while (parties.size > 0) {
+  while (callers.size > 0) {
     if (isSliceOver()) await nextTurn();
     await serveSlice();
   }
@@ -102,29 +102,29 @@ async function serve(): Promise<void> {
 
 async function serveSlice(): Promise<void> {
   while (!isSliceOver()) {
-    const [next] = parties;
+    const [next] = callers;
     if (!next) return;
-    const [party, lines] = next;
-    // To the end: the other parties have their turns before.
-    parties.delete(party);
-    parties.set(party, lines);
-    serveNext(party, lines);
-    // What was released runs as a microtask, before this goes on.
+    const [callerKey, queues] = next;
+    // Re-inserted at the end, behind the other callers.
+    callers.delete(callerKey);
+    callers.set(callerKey, queues);
+    serveNext(callerKey, queues);
+    // Lets the released work run, as a microtask, before the next release.
     await undefined;
   }
 }
 
-function serveNext(party: string, lines: Set<Waiters>): void {
-  const [line] = lines;
-  if (!line?.first) return;
-  lines.delete(line);
-  line.first.release();
-  line.first = line.first.next;
-  if (line.first) {
-    lines.add(line);
+function serveNext(callerKey: string, queues: Set<Waiters>): void {
+  const [queue] = queues;
+  if (!queue?.first) return;
+  queues.delete(queue);
+  queue.first.release();
+  queue.first = queue.first.next;
+  if (queue.first) {
+    queues.add(queue);
     return;
   }
-  remove(party, line);
-  line.last = null;
-  for (const callback of line.empty.splice(0)) callback();
+  remove(callerKey, queue);
+  queue.last = null;
+  for (const callback of queue.empty.splice(0)) callback();
 }

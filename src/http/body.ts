@@ -2,22 +2,22 @@ import type { IncomingMessage } from "node:http";
 
 const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 
-/** Why a body is not taken, or that its caller left before its end. */
+/** Why a body was rejected. `broken off`: the caller disconnected before the body was complete. */
 export type BodyFault = "not JSON" | "too long" | "too many" | "broken off";
 
 export interface BodySettings {
   readonly maxBytes: number;
-  /** How many bytes of bodies may be waiting for their ends, over all requests. */
+  /** Maximum bytes of incomplete bodies, over all requests. */
   readonly maxWaitingBytes: number;
 }
 
 /**
- * Reads the bodies of requests. Rejects what is no JSON (a page of another site can send forms and text, but no JSON,
- * without being asked), what is too long, and what would be too much at a time.
+ * Reads request bodies. Rejects bodies that are not JSON (a page of another origin can send forms and text without a
+ * CORS preflight, but not JSON), bodies longer than `maxBytes`, and bodies that would exceed `maxWaitingBytes`.
  */
 export function createBodyReader({ maxBytes, maxWaitingBytes }: BodySettings) {
   let waitingBytes = 0;
-  /** By address: tokens are not proven yet, and anybody has many. */
+  /** Counted by address: tokens are not verified at this point, so anyone can send many. */
   const byAddress = new Map<string, number>();
 
   const change = (address: string, bytes: number): void => {
@@ -27,13 +27,13 @@ export function createBodyReader({ maxBytes, maxWaitingBytes }: BodySettings) {
     else byAddress.set(address, own);
   };
 
-  /** One address may fill half of what there is, so that it cannot keep the others out. */
+  /** One address may use half of the limit, so that it cannot lock out the others. */
   const isTooMuch = (address: string): boolean =>
     waitingBytes > maxWaitingBytes || (byAddress.get(address) ?? 0) > maxWaitingBytes / 2;
 
-  const readPieces = (request: IncomingMessage): Promise<readonly Buffer[] | BodyFault> =>
+  const readChunks = (request: IncomingMessage): Promise<readonly Buffer[] | BodyFault> =>
     new Promise((resolve) => {
-      const pieces: Buffer[] = [];
+      const chunks: Buffer[] = [];
       const address = request.socket.remoteAddress ?? "";
       let size = 0;
       const settle = (result: readonly Buffer[] | BodyFault) => {
@@ -42,15 +42,15 @@ export function createBodyReader({ maxBytes, maxWaitingBytes }: BodySettings) {
         request.off("data", add);
         resolve(result);
       };
-      const add = (piece: Buffer) => {
-        size += piece.length;
-        change(address, piece.length);
-        pieces.push(piece);
+      const add = (chunk: Buffer) => {
+        size += chunk.length;
+        change(address, chunk.length);
+        chunks.push(chunk);
         if (size > maxBytes) settle("too long");
         else if (isTooMuch(address)) settle("too many");
       };
       request.on("data", add);
-      request.once("end", () => settle(pieces));
+      request.once("end", () => settle(chunks));
       request.once("close", () => settle("broken off"));
       request.on("error", () => {});
     });
@@ -58,12 +58,12 @@ export function createBodyReader({ maxBytes, maxWaitingBytes }: BodySettings) {
   return async (request: IncomingMessage): Promise<Buffer | BodyFault> => {
     if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) return "not JSON";
     if (Number(request.headers["content-length"] ?? 0) > maxBytes) return "too long";
-    const pieces = await readPieces(request);
-    return typeof pieces === "string" ? pieces : joined(pieces);
+    const chunks = await readChunks(request);
+    return typeof chunks === "string" ? chunks : joined(chunks);
   };
 }
 
-const joined = (pieces: readonly Buffer[]): Buffer => {
-  const [first, ...others] = pieces;
-  return first && others.length === 0 ? first : Buffer.concat(pieces);
+const joined = (chunks: readonly Buffer[]): Buffer => {
+  const [first, ...others] = chunks;
+  return first && others.length === 0 ? first : Buffer.concat(chunks);
 };

@@ -3,19 +3,19 @@ import { gzip } from "node:zlib";
 
 const gzipInBackground = promisify(gzip);
 
-/** Compresses outside the event loop. */
+/** Compresses in the thread pool, without blocking the event loop. */
 export const compress = (bytes: Uint8Array | string): Promise<Buffer> => gzipInBackground(bytes);
 
 /**
- * Whether a caller takes gzip, by its `accept-encoding`. Own code: with one encoding on offer there is nothing to
- * negotiate but whether its weight is above zero.
+ * Whether an `accept-encoding` header accepts gzip. Own code: with a single encoding on offer there is nothing to
+ * negotiate except whether its weight is above zero.
  */
 export function acceptsGzip(header: string | undefined): boolean {
   const weights = new Map((header ?? "").toLowerCase().split(",").map(weightOf));
   return (weights.get("gzip") ?? weights.get("x-gzip") ?? weights.get("*") ?? 0) > 0;
 }
 
-/** `gzip;q=0.5`; without a weight it is 1. */
+/** Parses `gzip;q=0.5`. The weight defaults to 1. */
 function weightOf(item: string): [coding: string, weight: number] {
   const [coding = "", ...parameters] = item.split(";").map((part) => part.trim());
   const weight = parameters.find((parameter) => parameter.startsWith("q="));

@@ -1,25 +1,25 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Callbacks of the responses of each connection. */
+/** The `onceOver` callbacks of each connection's responses. */
 const pending = new WeakMap<Socket, Set<() => void>>();
 
 export const isOver = (response: ServerResponse): boolean =>
   response.destroyed || response.writableFinished || response.req.socket.destroyed;
 
 /**
- * Calls back once when a response was sent or its connection ended. By the connection as well as by the response: Node
- * tells a response nothing that waits behind another one of its connection (pipelining). The function that is given
- * takes the callback back.
+ * Calls `callback` once when a response is sent or its connection closes. Listens to the connection as well, because
+ * Node emits no event on a response that is queued behind another one (pipelining). Returns a function that removes the
+ * callback.
  */
 export function onceOver(response: ServerResponse, callback: () => void): () => void {
   const { socket } = response.req;
   const callbacks = pending.get(socket) ?? watch(socket);
   const over = () => {
-    forget();
+    removeCallback();
     callback();
   };
-  const forget = () => {
+  const removeCallback = () => {
     callbacks.delete(over);
     response.off("close", over);
   };
@@ -29,7 +29,7 @@ export function onceOver(response: ServerResponse, callback: () => void): () => 
   }
   callbacks.add(over);
   response.on("close", over);
-  return forget;
+  return removeCallback;
 }
 
 function watch(socket: Socket): Set<() => void> {
@@ -41,13 +41,13 @@ function watch(socket: Socket): Set<() => void> {
   return callbacks;
 }
 
-/** Most requests of one connection that may wait for their answers: those who pipeline at all send a few. */
+/** Maximum unanswered requests of one connection. Clients that pipeline at all send a few. */
 const MAX_UNANSWERED = 32;
 const unanswered = new WeakMap<Socket, number>();
 
 /**
- * Counts a request, and tells whether its connection has too many without an answer. Node stops reading from a
- * connection whose answers pile up, and so would not see its end.
+ * Counts a request and tells whether its connection has too many unanswered ones. Node stops reading from a connection
+ * whose responses pile up, and would not notice that it closed.
  */
 export function hasTooManyRequests(response: ServerResponse): boolean {
   const { socket } = response.req;

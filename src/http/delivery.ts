@@ -4,137 +4,137 @@ import { isOver, onceOver } from "./connection.ts";
 import type { WholeResponse } from "./graphql/response.ts";
 
 export interface DeliverySettings {
-  /** How many bytes may wait for readers, over all answers. */
+  /** Maximum bytes that wait for slow readers, over all responses. */
   readonly maxWaitingBytes: number;
-  /** How long a reader may take for 64 kB, in milliseconds. */
+  /** How long a reader may take for 64 kB, in milliseconds. Slower readers are disconnected. */
   readonly readTimeoutMs: number;
 }
 
-/** Writes answers to callers who may be slow to read them. */
+/** Writes responses to callers that may read slowly. */
 export interface Delivery {
-  /** `party` is whose answer it is: where too much waits, those of the party with most of it are let go. */
-  readonly send: (response: ServerResponse, answer: WholeResponse, party: string) => Promise<void>;
-  /** The same for an answer that may still be made while it is sent. */
-  readonly pass: (response: ServerResponse, answer: Response, party: string) => Promise<void>;
+  /** Sends a complete response. When too many bytes wait, the caller with most of them is disconnected first. */
+  readonly send: (response: ServerResponse, result: WholeResponse, callerKey: string) => Promise<void>;
+  /** Sends a fetch response, whose body may be a stream. */
+  readonly pass: (response: ServerResponse, result: Response, callerKey: string) => Promise<void>;
   readonly waitingBytes: () => number;
 }
 
-/** An answer and how much of it waits for its reader. */
+/** A response and how many of its bytes wait for the reader. */
 interface Waiting {
   readonly response: ServerResponse;
   bytes: number;
 }
 
-/** Answers are written in pieces: so it is seen whether their readers keep their pace. */
-const PIECE_BYTES = 65_536;
+/** Responses are written in chunks, so that the read timeout applies to each chunk. */
+const CHUNK_BYTES = 65_536;
 
-/** Shorter answers fit into one packet: compressing them saves nothing. */
-const COMPRESSED_FROM_BYTES = 1_024;
+/** Shorter responses fit into one packet: compressing them saves nothing. */
+const MIN_COMPRESSED_BYTES = 1_024;
 
 export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySettings): Delivery {
-  /** The answers that wait for their readers, by their parties; of a party the one that began first in front. */
-  const parties = new Map<string, { readonly answers: Set<Waiting>; bytes: number }>();
+  /** Responses that wait for their readers, by caller. Those of one caller are in the order in which they began. */
+  const callers = new Map<string, { readonly waiting: Set<Waiting>; bytes: number }>();
   let total = 0;
 
-  const change = (party: string, answer: Waiting, bytes: number): void => {
-    const own = parties.get(party);
-    if (!own?.answers.has(answer)) return;
-    answer.bytes += bytes;
+  const change = (callerKey: string, item: Waiting, bytes: number): void => {
+    const own = callers.get(callerKey);
+    if (!own?.waiting.has(item)) return;
+    item.bytes += bytes;
     own.bytes += bytes;
     total += bytes;
   };
 
-  const remove = (party: string, answer: Waiting): void => {
-    change(party, answer, -answer.bytes);
-    const own = parties.get(party);
-    own?.answers.delete(answer);
-    if (own?.answers.size === 0) parties.delete(party);
+  const remove = (callerKey: string, item: Waiting): void => {
+    change(callerKey, item, -item.bytes);
+    const own = callers.get(callerKey);
+    own?.waiting.delete(item);
+    if (own?.waiting.size === 0) callers.delete(callerKey);
   };
 
-  /** Lets readers go until no more than may be waits: those who took longest, of the party with most that waits. */
+  /** Disconnects readers until the limit holds: the oldest response of the caller with the most waiting bytes first. */
   const shrink = (): void => {
     for (let isTooMuch = total > maxWaitingBytes; isTooMuch; isTooMuch = total > maxWaitingBytes) {
-      let [largest] = parties;
-      for (const each of parties) if (each[1].bytes > (largest?.[1].bytes ?? 0)) largest = each;
-      const [oldest] = largest?.[1].answers ?? [];
+      let [largest] = callers;
+      for (const each of callers) if (each[1].bytes > (largest?.[1].bytes ?? 0)) largest = each;
+      const [oldest] = largest?.[1].waiting ?? [];
       if (!largest || !oldest) return;
       remove(largest[0], oldest);
       oldest.response.req.socket.destroy();
     }
   };
 
-  /** Counts the bytes of an answer that wait. */
-  const countBytesOf = (response: ServerResponse, party: string) => {
-    const answer: Waiting = { response, bytes: 0 };
-    const own = parties.get(party) ?? { answers: new Set(), bytes: 0 };
-    parties.set(party, own);
-    own.answers.add(answer);
-    onceOver(response, () => remove(party, answer));
+  /** Returns a function that counts the waiting bytes of a response. */
+  const countBytesOf = (response: ServerResponse, callerKey: string) => {
+    const item: Waiting = { response, bytes: 0 };
+    const own = callers.get(callerKey) ?? { waiting: new Set(), bytes: 0 };
+    callers.set(callerKey, own);
+    own.waiting.add(item);
+    onceOver(response, () => remove(callerKey, item));
     return (bytes: number): void => {
-      change(party, answer, bytes);
+      change(callerKey, item, bytes);
       shrink();
     };
   };
 
-  /** Writes a piece and waits until it was taken. Ends the connection of a reader who takes too long. */
-  const write = async (response: ServerResponse, piece: Uint8Array): Promise<void> => {
-    if (isOver(response) || response.write(piece)) return;
+  /** Writes a chunk and waits until it is drained. Closes the connection when that takes longer than `readTimeoutMs`. */
+  const write = async (response: ServerResponse, chunk: Uint8Array): Promise<void> => {
+    if (isOver(response) || response.write(chunk)) return;
     await new Promise<void>((resolve) => {
       let timer: NodeJS.Timeout | undefined;
       const watch = () => {
         timer = setTimeout(() => response.req.socket.destroy(), readTimeoutMs);
       };
-      // Behind another answer of its connection it waits for that one, and not for its reader.
+      // Without a socket the response is queued behind another one of its connection: its reader is not to blame.
       if (response.socket) watch();
       else response.once("socket", watch);
-      const taken = () => {
+      const onDrained = () => {
         clearTimeout(timer);
         response.off("socket", watch);
-        response.off("drain", taken);
-        forget();
+        response.off("drain", onDrained);
+        removeCallback();
         resolve();
       };
-      const forget = onceOver(response, taken);
-      response.once("drain", taken);
+      const removeCallback = onceOver(response, onDrained);
+      response.once("drain", onDrained);
     });
   };
 
-  /** Writes a body up to its last piece, and gives that one. */
+  /** Writes a body except its last chunk, and returns that chunk. */
   const writeAllButLast = async (
     response: ServerResponse,
     body: Uint8Array,
     count: (bytes: number) => void,
   ): Promise<Uint8Array> => {
     let from = 0;
-    for (; body.length - from > PIECE_BYTES && !isOver(response); from += PIECE_BYTES) {
-      await write(response, body.subarray(from, from + PIECE_BYTES));
-      count(-PIECE_BYTES);
+    for (; body.length - from > CHUNK_BYTES && !isOver(response); from += CHUNK_BYTES) {
+      await write(response, body.subarray(from, from + CHUNK_BYTES));
+      count(-CHUNK_BYTES);
     }
     return body.subarray(from);
   };
 
   /**
-   * Sends a body in one piece of known length, compressed where its reader takes that. The size of a compressed secret
-   * tells something of it to who can have text of his own beside it; no page of another site can ask for that here, as
-   * tokens are never sent by the browser itself.
+   * Sends a body of known length, compressed when the caller accepts gzip. The length of a compressed response can leak
+   * secrets to a page that makes the browser request its own text beside them (BREACH). That does not apply here:
+   * browsers never send tokens by themselves.
    */
   const sendWhole = async (
     response: ServerResponse,
     { status, headers, body: text }: WholeResponse,
-    party: string,
+    callerKey: string,
   ): Promise<void> => {
     if (isOver(response)) return;
     for (const name in headers) response.setHeader(name, headers[name] ?? "");
-    if (text.length < COMPRESSED_FROM_BYTES && isTakenAtOnce(response)) {
+    if (text.length < MIN_COMPRESSED_BYTES && isIdle(response)) {
       response.writeHead(status, { "content-length": Buffer.byteLength(text) });
       response.end(text);
       return;
     }
-    const count = countBytesOf(response, party);
+    const count = countBytesOf(response, callerKey);
     const plain = Buffer.from(text);
-    // While it is compressed it waits as well.
+    // The body counts while it is being compressed as well.
     count(plain.length);
-    const isLong = plain.length >= COMPRESSED_FROM_BYTES;
+    const isLong = plain.length >= MIN_COMPRESSED_BYTES;
     const isCompressed = isLong && acceptsGzip(response.req.headers["accept-encoding"]);
     const body = isCompressed ? await compress(plain) : plain;
     count(body.length - plain.length);
@@ -146,13 +146,13 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
     response.end(await writeAllButLast(response, body, count));
   };
 
-  /** Passes a body on as it comes, no faster than it is read. */
+  /** Streams a body, no faster than the caller reads it. */
   const sendStream = async (
     response: ServerResponse,
     body: AsyncIterable<Uint8Array>,
     count: (bytes: number) => void,
   ): Promise<void> => {
-    // Leaving the loop ends what makes the body.
+    // Leaving the loop cancels the source of the body.
     for await (const part of body) {
       if (isOver(response)) break;
       count(part.length);
@@ -165,25 +165,25 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
 
   return {
     send: sendWhole,
-    pass: async (response, answer, party) => {
-      if (!STREAMED.test(answer.headers.get("content-type") ?? "")) {
-        const headers = Object.fromEntries(answer.headers);
-        return sendWhole(response, { status: answer.status, headers, body: await answer.text() }, party);
+    pass: async (response, result, callerKey) => {
+      if (!STREAMED.test(result.headers.get("content-type") ?? "")) {
+        const headers = Object.fromEntries(result.headers);
+        return sendWhole(response, { status: result.status, headers, body: await result.text() }, callerKey);
       }
-      // A stream that nobody reads has not begun.
+      // The stream needs no cancelling: it starts with the first read.
       if (isOver(response)) return;
-      const count = countBytesOf(response, party);
-      response.setHeaders(answer.headers);
-      response.writeHead(answer.status, answer.statusText);
-      if (answer.body) await sendStream(response, answer.body, count);
+      const count = countBytesOf(response, callerKey);
+      response.setHeaders(result.headers);
+      response.writeHead(result.status, result.statusText);
+      if (result.body) await sendStream(response, result.body, count);
       else response.end();
     },
     waitingBytes: () => total,
   };
 }
 
-/** Whether a short answer waits for nobody: nothing else is on its way in its connection. */
-const isTakenAtOnce = ({ socket }: ServerResponse): boolean => socket !== null && socket.writableLength === 0;
+/** Whether the connection has nothing left to write, so that a short response need not be counted. */
+const isIdle = ({ socket }: ServerResponse): boolean => socket !== null && socket.writableLength === 0;
 
-/** Results that are made while they are sent. */
+/** Media types of incremental results. */
 const STREAMED = /^(?:text\/event-stream|multipart\/mixed)/i;

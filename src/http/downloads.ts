@@ -16,24 +16,31 @@ import { identify } from "./caller.ts";
 import { openRequestSpan } from "../observability/tracing.ts";
 import { onceOver } from "./connection.ts";
 import { rangeOf } from "./range.ts";
-import type { NoPlace, Places } from "./places.ts";
+import type { ConcurrencyLimit, ExceededLimit } from "./concurrency-limit.ts";
 
 const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs)(?:\?|$)/;
 
-interface Settings {
+interface DownloadSettings {
   readonly client: Client;
   readonly server: Server;
   readonly names: TypeNames;
-  readonly publicError: (thrown: unknown) => GraphQLError;
-  readonly places: Places;
+  readonly publicError: (error: unknown) => GraphQLError;
+  readonly concurrency: ConcurrencyLimit;
   readonly onDownload: (report: DownloadReport) => void;
 }
 
 /**
- * The routes behind `logsUrl` and `outputsUrl`: `GET /downloads/{global id}/logs` and `…/outputs`. They stream what the
- * service sends with the caller's token, as fast as the caller takes it, and hold nothing. Gives false for other paths.
+ * Serves the routes behind `logsUrl` and `outputsUrl`: `GET /downloads/{global id}/logs` and `…/outputs`. Streams the
+ * upstream response, requested with the caller's token, at the caller's pace. Returns false for other paths.
  */
-export function createDownloads({ client, server, names, publicError, places, onDownload }: Settings) {
+export function createDownloads({
+  client,
+  server,
+  names,
+  publicError,
+  concurrency,
+  onDownload,
+}: DownloadSettings) {
   const open = (id: string, what: Download, scope: RequestScope) => {
     const { kind, address } = decodeId("id", id, names);
     const documented = kind[what];
@@ -42,20 +49,20 @@ export function createDownloads({ client, server, names, publicError, places, on
     if (scope.token === null) {
       throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
     }
-    const refusal = places.refusalFor(scope.party);
-    if (refusal) throw NO_PLACE[refusal]();
-    scope.onEnd(places.take(scope.party));
+    const exceeded = concurrency.exceededBy(scope.callerKey);
+    if (exceeded) throw LIMIT_ERRORS[exceeded]();
+    scope.onEnd(concurrency.acquire(scope.callerKey));
     const endpoint = offered(server, documented);
     return { endpoint, path: endpoint.toPath(address), name: kind.formatName(address) };
   };
 
   const serve = async (request: IncomingMessage, response: ServerResponse, id: string, what: Download) => {
-    // A download takes as long as it takes: only its caller's leaving ends it.
+    // Downloads have no deadline: only a disconnect of the caller ends the scope.
     const scope = openScope(identify(request), Number.POSITIVE_INFINITY);
     const { requestId } = scope;
     const began = performance.now();
     let bytes = 0;
-    /** Whether the file has no such range. */
+    /** Whether the requested range is outside of the file. */
     let isOutside = false;
     const span = openRequestSpan(`GET /downloads/{id}/${what}`, request.headers);
     const report = (code: string) => {
@@ -63,11 +70,11 @@ export function createDownloads({ client, server, names, publicError, places, on
       onDownload({ requestId, what, code, bytes, ms: performance.now() - began });
     };
     onceOver(response, () => scope.end("left"));
-    response.setHeaders(new Map(Object.entries({ ...NEVER_A_PAGE, "x-request-id": requestId })));
+    response.setHeaders(new Map(Object.entries({ ...NO_RENDERING, "x-request-id": requestId })));
     try {
-      const { name, ...asked } = open(id, what, scope);
+      const { name, ...target } = open(id, what, scope);
       const { stream, status, bodyHeaders } = await span.run(() =>
-        client.stream({ ...asked, range: rangeOf(request) }, scope),
+        client.stream({ ...target, range: rangeOf(request) }, scope),
       );
       if (status === 416) {
         stream.destroy();
@@ -76,20 +83,20 @@ export function createDownloads({ client, server, names, publicError, places, on
         if (length) response.setHeader("content-range", length);
         throw new InputError("Range: expected bytes that the file has, got others");
       }
-      /** What went wrong at the service, not with the caller. */
+      /** The upstream error; stays null when the caller disconnects. */
       let failure: unknown = null;
-      stream.on("data", (piece: Buffer) => (bytes += piece.length));
-      stream.on("error", (fault) => {
-        if (!scope.ended()) failure = mapFailure(asked.endpoint, fault);
+      stream.on("data", (chunk: Buffer) => (bytes += chunk.length));
+      stream.on("error", (error) => {
+        if (!scope.ended()) failure = mapFailure(target.endpoint, error);
       });
       response.writeHead(status, { ...HEADERS[what](name), ...bodyHeaders });
-      // Breaks off for the caller where it breaks off at the service: a cut file must not look whole.
-      pipeline(stream, response, (fault) => {
+      // Aborts the response when the upstream response aborts: a truncated file must not look complete.
+      pipeline(stream, response, (error) => {
         scope.end("done");
-        report(!fault ? "OK" : failure ? codeOf(publicError(failure)) : "REQUEST_CANCELLED");
+        report(!error ? "OK" : failure ? codeOf(publicError(failure)) : "REQUEST_CANCELLED");
       });
-    } catch (fault) {
-      const error = withExtensions(publicError(fault), { requestId });
+    } catch (cause) {
+      const error = withExtensions(publicError(cause), { requestId });
       const { retryAfterSeconds } = error.extensions;
       report(codeOf(error));
       if (retryAfterSeconds !== undefined) response.setHeader("retry-after", String(retryAfterSeconds));
@@ -101,7 +108,7 @@ export function createDownloads({ client, server, names, publicError, places, on
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const [, id, what] = ROUTE.exec(request.url ?? "") ?? [];
     if (!id || !what) return false;
-    // The route has no other words than the two.
+    // `ROUTE` matches no other words than the two.
     if (request.method === "GET") void serve(request, response, id, what as Download);
     else response.writeHead(405, { allow: "GET" }).end();
     return true;
@@ -111,17 +118,17 @@ export function createDownloads({ client, server, names, publicError, places, on
 const codeOf = ({ extensions: { code } }: GraphQLError): ErrorCode =>
   isErrorCode(code) ? code : "INTERNAL_SERVER_ERROR";
 
-const NO_PLACE: Readonly<Record<NoPlace, () => UpstreamError>> = {
-  "all taken": () =>
+const LIMIT_ERRORS: Readonly<Record<ExceededLimit, () => UpstreamError>> = {
+  total: () =>
     new UpstreamError("SERVICE_OVERLOADED", "The gateway has as many downloads under way as it may have."),
-  "share taken": () =>
+  perCaller: () =>
     new UpstreamError("RATE_LIMITED", "This caller has as many downloads under way as one may have.", {
       retryAfterSeconds: 1,
     }),
 };
 
-/** What a run wrote is never shown as a page of this origin. */
-const NEVER_A_PAGE = {
+/** Keeps browsers from rendering the output of a run as a page of this origin. */
+const NO_RENDERING = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "sandbox",
   "cache-control": "private, no-store",

@@ -1,15 +1,15 @@
 import type { ServerResponse } from "node:http";
 import { type ErrorCode, OVERLOADED, statusOf } from "../errors.ts";
 
-interface Row {
+interface RejectionRow {
   readonly code: ErrorCode;
-  /** The rule of HTTP that was broken. */
+  /** The HTTP rule that the request breaks. */
   readonly rule?: Parameters<typeof statusOf>[1];
   readonly message: (maxBytes: number) => string;
   readonly retryAfterSeconds?: number;
 }
 
-/** GraphQL requests that are rejected before their document is read. */
+/** Reasons to reject a GraphQL request before its document is read. */
 const REJECTIONS = {
   "not JSON": {
     code: "BAD_USER_INPUT",
@@ -28,24 +28,27 @@ const REJECTIONS = {
     message: () => "This caller has as many operations under way as one may have.",
     retryAfterSeconds: 1,
   },
-} satisfies Record<string, Row>;
+} satisfies Record<string, RejectionRow>;
 
 export type Rejection = keyof typeof REJECTIONS;
 
 const GRAPHQL_TYPE = /application\/graphql-response\+json/;
 
-interface Rejected {
+interface RejectionFacts {
   readonly rejection: Rejection;
   readonly requestId: string;
   readonly maxBytes: number;
 }
 
-/** Answers a GraphQL request without reading its document, and gives the code of the error. */
-export function reject(response: ServerResponse, { rejection, requestId, maxBytes }: Rejected): ErrorCode {
-  const { code, rule, message, retryAfterSeconds }: Row = REJECTIONS[rejection];
+/** Rejects a GraphQL request and closes its connection. Returns the code of the error. */
+export function reject(
+  response: ServerResponse,
+  { rejection, requestId, maxBytes }: RejectionFacts,
+): ErrorCode {
+  const { code, rule, message, retryAfterSeconds }: RejectionRow = REJECTIONS[rejection];
   const request = response.req;
   response.writeHead(statusOf(code, rule), {
-    // Who accepts the newer type reads an error of the older one as no answer of GraphQL at all.
+    // Clients that accept `application/graphql-response+json` do not read a non-200 `application/json` as GraphQL.
     "content-type": `${GRAPHQL_TYPE.exec(request.headers.accept ?? "")?.[0] ?? "application/json"}; charset=utf-8`,
     "x-request-id": requestId,
     connection: "close",

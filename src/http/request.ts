@@ -3,13 +3,14 @@ import type { OperationFacts } from "../engine/engine.ts";
 import { type Identity, openScope, type RequestScope } from "../request-scope.ts";
 import { onceOver } from "./connection.ts";
 
-/** What is known of a GraphQL request from its beginning to its end. */
+/** The state of one GraphQL request. */
 export interface RequestState extends OperationFacts {
+  /** When the request began, by `performance.now()`. */
   readonly began: number;
   readonly scope: RequestScope;
 }
 
-/** Opens the state of a request. Its scope ends when the caller leaves. */
+/** Opens the state of a request. Its scope ends when the caller disconnects. */
 export function openRequest(identity: Identity, response: ServerResponse, timeoutMs: number): RequestState {
   const scope = openScope(identity, timeoutMs);
   onceOver(response, () => scope.end("left"));

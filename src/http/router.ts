@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { setImmediate as turnOfTheLoop } from "node:timers/promises";
+import { setImmediate as nextLoopTurn } from "node:timers/promises";
 import cors from "cors";
 import { takeTurn } from "../engine/turns.ts";
 import type { Identity } from "../request-scope.ts";
@@ -8,53 +8,53 @@ import { type BodySettings, createBodyReader } from "./body.ts";
 import { identify } from "./caller.ts";
 import { hasTooManyRequests, onceOver } from "./connection.ts";
 import type { Page } from "./graphiql/page.ts";
-import type { NoPlace, Places } from "./places.ts";
+import type { ConcurrencyLimit, ExceededLimit } from "./concurrency-limit.ts";
 import { reject, type Rejection } from "./rejection.ts";
 import { openRequest, type RequestState } from "./request.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 export interface RouterSettings {
-  /** Makes the result of a GraphQL request and calls `onResult`, then writes it. */
+  /** Executes a GraphQL request, calls `onResult`, then writes the result. */
   readonly graphql: (
     response: ServerResponse,
     body: Buffer | null,
     state: RequestState,
     onResult: () => void,
   ) => Promise<void>;
-  /** Gives false when the path is no download. */
+  /** Returns false when the path is not a download. */
   readonly download: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** Null when there is no page. */
+  /** Null when the GraphiQL page is off. */
   readonly page: Page | null;
   /** Null when `/metrics` is off. */
   readonly telemetry: Telemetry | null;
   readonly origins: readonly string[];
   readonly bodies: BodySettings;
-  /** Places of GraphQL requests whose results are being made. */
-  readonly operations: Places;
-  /** Whether so much waits for the service that a new operation of a party need not begin. */
-  readonly isQueueFull: (party: string) => boolean;
+  /** Limits the GraphQL requests that are executed at a time. */
+  readonly operations: ConcurrencyLimit;
+  /** Whether the upstream queue has no room for requests of the caller. */
+  readonly isQueueFull: (callerKey: string) => boolean;
   readonly requestTimeoutMs: number;
 }
 
 export interface Router {
   readonly listen: Listener;
-  /** From now on not ready, and every answer closes its connection: a balancer sends its requests elsewhere. */
+  /** Makes `/readyz` fail and every response close its connection, so that load balancers send requests elsewhere. */
   readonly drain: () => void;
 }
 
-const NO_PLACE: Readonly<Record<NoPlace, Rejection>> = {
-  "all taken": "overloaded",
-  "share taken": "rate limited",
+const REJECTION_OF: Readonly<Record<ExceededLimit, Rejection>> = {
+  total: "overloaded",
+  perCaller: "rate limited",
 };
 
-/** Probes, metrics, CORS and the rules for bodies; behind them downloads, the page and GraphQL. */
+/** Routes requests: probes and metrics first, then downloads, the page and GraphQL. Applies CORS, load and body limits. */
 export function createRouter(settings: RouterSettings): Router {
   const { graphql, download, page, telemetry, operations, requestTimeoutMs } = settings;
-  const takeBody = createBodyReader(settings.bodies);
+  const readBody = createBodyReader(settings.bodies);
   const open = new Set<ServerResponse>();
   let draining = false;
-  // Exact origins, never `*`, and no credentials: tokens travel in a header that only the page's own code can set.
+  // Exact origins, never `*`, and no credentials: tokens are sent in a header that only the page's own code can set.
   const allow = cors({
     origin: [...settings.origins],
     methods: ["GET", "POST"],
@@ -75,33 +75,34 @@ export function createRouter(settings: RouterSettings): Router {
     telemetry?.refused(reject(response, { rejection, requestId, maxBytes: settings.bodies.maxBytes }));
   };
 
-  /** Rejects before anything is done for it: work on answers that come too late is lost. */
+  /** Rejects a request under overload before any work is done: its result would come too late. */
   const isRejected = (identity: Identity, response: ServerResponse): boolean => {
-    const { party } = identity;
-    const refusal = operations.refusalFor(party) ?? (settings.isQueueFull(party) ? "all taken" : null);
-    if (refusal) rejectAs(NO_PLACE[refusal], identity, response);
-    return refusal !== null;
+    const { callerKey } = identity;
+    const exceeded = operations.exceededBy(callerKey) ?? (settings.isQueueFull(callerKey) ? "total" : null);
+    if (exceeded) rejectAs(REJECTION_OF[exceeded], identity, response);
+    return exceeded !== null;
   };
 
   /**
-   * Runs an operation, unless its caller has left: under an overload many gave up before they were even accepted. Of a
-   * socket Node reads once in a turn of its loop, so what came behind a request, an end as well, is known two turns later.
+   * Runs an operation unless its caller has disconnected: under overload many callers give up before their request is
+   * accepted. Node reads each socket once per turn of the event loop, so a close that follows the request is visible two
+   * turns later.
    */
   const run = async (identity: Identity, response: ServerResponse, body: Buffer | null): Promise<void> => {
-    await turnOfTheLoop();
-    await turnOfTheLoop();
-    await takeTurn(identity.party);
+    await nextLoopTurn();
+    await nextLoopTurn();
+    await takeTurn(identity.callerKey);
     if (!response.req.socket.readable || isRejected(identity, response)) return;
-    const leave = operations.take(identity.party);
-    onceOver(response, leave);
-    // The place is free when the result is there: how long its reader takes is nobody else's matter.
-    await graphql(response, body, openRequest(identity, response, requestTimeoutMs), leave);
+    const release = operations.acquire(identity.callerKey);
+    onceOver(response, release);
+    // Released with the result: a slow reader must not count as a running operation.
+    await graphql(response, body, openRequest(identity, response, requestTimeoutMs), release);
   };
 
-  const answerGraphql = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const handleGraphql = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const identity = identify(request);
     if (isRejected(identity, response)) return;
-    const body = request.method === "POST" ? await takeBody(request) : null;
+    const body = request.method === "POST" ? await readBody(request) : null;
     if (body === "broken off") return;
     if (typeof body === "string") rejectAs(body, identity, response);
     else await run(identity, response, body);
@@ -109,41 +110,41 @@ export function createRouter(settings: RouterSettings): Router {
 
   const route: Listener = (request, response) => {
     const [path] = (request.url ?? "").split("?", 1);
-    if (path === "/healthz") return answer(response, 200, "alive\n");
+    if (path === "/healthz") return sendText(response, 200, "alive\n");
     if (path === "/readyz")
-      return draining ? answer(response, 503, "draining\n") : answer(response, 200, "ready\n");
-    if (path === "/metrics" && telemetry) return void answerMetrics(response, telemetry);
+      return draining ? sendText(response, 503, "draining\n") : sendText(response, 200, "ready\n");
+    if (path === "/metrics" && telemetry) return void sendMetrics(response, telemetry);
     if (path === "/") return redirectToGraphql(response);
     if (download(request, response) || page?.(request, response)) return;
-    if (path === "/graphql") void answerGraphql(request, response);
-    else answer(response, 404, "not found\n");
+    if (path === "/graphql") void handleGraphql(request, response);
+    else sendText(response, 404, "not found\n");
   };
 
-  const enter: Listener = (request, response) => {
+  const listen: Listener = (request, response) => {
     if (hasTooManyRequests(response)) return void request.socket.destroy();
-    if (draining) closeBehind(response);
-    // A download has eleven listeners of `close` when an instrumentation of node:http is among them.
+    if (draining) closeAfter(response);
+    // A download has eleven `close` listeners when node:http is instrumented; Node warns above ten.
     response.setMaxListeners(20);
     open.add(response);
     onceOver(response, () => open.delete(response));
-    if (!isAddressed(request)) answer(response, 400, "bad request\n");
+    if (!hasValidUrl(request)) sendText(response, 400, "bad request\n");
     else if (settings.origins.length === 0) route(request, response);
     else allow(request, response, () => route(request, response));
   };
 
   return {
-    listen: enter,
+    listen,
     drain: () => {
       draining = true;
-      for (const response of open) closeBehind(response);
+      for (const response of open) closeAfter(response);
     },
   };
 }
 
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
 
-/** Whether target and Host make a URL: the adapter below answers with a stack where they do not. */
-function isAddressed({ url = "", headers: { host = "localhost" } }: IncomingMessage): boolean {
+/** Whether the request target and Host form a URL. Yoga's adapter would respond with a stack trace if not. */
+function hasValidUrl({ url = "", headers: { host = "localhost" } }: IncomingMessage): boolean {
   return (
     HOST.test(host) &&
     url.startsWith("/") &&
@@ -153,17 +154,17 @@ function isAddressed({ url = "", headers: { host = "localhost" } }: IncomingMess
 }
 
 /**
- * Ends the connection behind an answer. A stream is not announced so: some clients take the end of such a connection
- * for the end of the body, and a cut log would look whole.
+ * Closes the connection after a response. Streams get no `connection: close` header: some clients would take the close
+ * for the end of the body, and a truncated log would look complete.
  */
-function closeBehind(response: ServerResponse): void {
+function closeAfter(response: ServerResponse): void {
   const { url = "", socket } = response.req;
   if (response.headersSent || url.startsWith("/downloads/"))
     response.once("close", () => socket.destroySoon());
   else response.setHeader("connection", "close");
 }
 
-function answer(
+function sendText(
   response: ServerResponse,
   status: number,
   text: string,
@@ -172,11 +173,11 @@ function answer(
   response.writeHead(status, { "content-type": contentType, "cache-control": "no-store" }).end(text);
 }
 
-/** The address is relative: a proxy may serve the gateway below a path of its own. */
+/** The location is relative because a proxy may serve the gateway under a path prefix. */
 function redirectToGraphql(response: ServerResponse): void {
   response.writeHead(307, { location: "graphql", "cache-control": "no-store" }).end();
 }
 
-async function answerMetrics(response: ServerResponse, { metrics, contentType }: Telemetry): Promise<void> {
-  answer(response, 200, await metrics(), contentType);
+async function sendMetrics(response: ServerResponse, { metrics, contentType }: Telemetry): Promise<void> {
+  sendText(response, 200, await metrics(), contentType);
 }

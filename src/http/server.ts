@@ -1,24 +1,24 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 
-/** What a caller may cost a connection. Times are in milliseconds. */
+/** Limits of one connection. Times are in milliseconds. */
 export const SOCKET_LIMITS = {
-  /** For the head of a request, and for the whole: who dawdles is told 408. */
+  /** Maximum time for the head of a request, and for the whole request. Node responds with 408 after that. */
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   maxHeaderSize: 16_384,
-  // Unless told, Node looks for those that dawdle every 30 s only.
+  // Node's default checks these timeouts only every 30 s.
   connectionsCheckingInterval: 1_000,
-  /** Without taking a byte of what is answered. */
+  /** Maximum time without any activity on the socket while a response is written. */
   timeout: 30_000,
 };
 
-/** A server that lets go of callers that dawdle. */
+/** Creates an HTTP server that disconnects slow callers. */
 export function createHttpServer(listener: RequestListener, limits = SOCKET_LIMITS): Server {
   const server = createServer(limits);
   server.timeout = limits.timeout;
   server.on("request", (_, response) => {
-    // Where nothing waits to be taken, it is the caller who waits.
+    // With nothing left to write it is the caller who waits for the response.
     response.on("timeout", (socket: Socket) => {
       if (socket.writableLength > 0) socket.destroy();
     });

@@ -4,10 +4,10 @@ import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { type ErrorCode, statusOf } from "../../errors.ts";
 
-/** Documents by the hashes that stand for them. */
+/** Documents by hash. */
 export type TrustedDocuments = ReadonlyMap<string, string>;
 
-/** What code generators write: hashes and documents, as graphql-codegen and relay-compiler do it, or Apollo's form. */
+/** Manifest formats: a map of hashes to documents (graphql-codegen, relay-compiler), or Apollo's list of operations. */
 const Manifest = z.union([
   z
     .object({ operations: z.array(z.object({ id: z.string(), body: z.string() })) })
@@ -15,10 +15,10 @@ const Manifest = z.union([
   z.record(z.string(), z.string()).transform((documents) => Object.entries(documents)),
 ]);
 
-/** Hashes are written with the name of their algorithm in front, or without. */
+/** Removes the algorithm prefix that some tools write. */
 const bare = (text: string) => text.replace(/^sha256:/, "");
 
-/** Reads a manifest; null when the text is none. */
+/** Parses a manifest. Returns null when the text has neither format. */
 export function parseManifest(text: string): TrustedDocuments | null {
   try {
     return new Map(Manifest.parse(JSON.parse(text)).map(([id, document]) => [bare(id), document]));
@@ -27,20 +27,20 @@ export function parseManifest(text: string): TrustedDocuments | null {
   }
 }
 
-/** What a GraphQL request holds. */
+/** The parameters of a GraphQL request. */
 export interface OperationParams {
   readonly query?: string | null | undefined;
   readonly operationName?: string | null | undefined;
   readonly variables?: Readonly<Record<string, unknown>> | null | undefined;
   readonly extensions?: Readonly<Record<string, unknown>> | null | undefined;
-  /** The hash of the document, where it is not in `extensions.persistedQuery`. */
+  /** The hash of the document, for clients that do not send `extensions.persistedQuery`. */
   readonly documentId?: string | null | undefined;
 }
 
-/** Gives the text of a request's document. Throws `GraphQLError` when there is none that may run. */
+/** Returns the text of a request's document. Throws `GraphQLError` when there is none or it is not allowed. */
 export type DocumentStore = (params: OperationParams) => string;
 
-/** `extensions.persistedQuery.sha256Hash`, or `documentId`. */
+/** The hash from `extensions.persistedQuery.sha256Hash` or `documentId`; null without one. */
 function hashOf({ extensions, documentId }: OperationParams): string | null {
   const { sha256Hash } = (extensions?.["persistedQuery"] ?? {}) as { readonly sha256Hash?: unknown };
   const given = sha256Hash ?? documentId;
@@ -50,7 +50,7 @@ function hashOf({ extensions, documentId }: OperationParams): string | null {
 const rejection = (message: string, code: ErrorCode): GraphQLError =>
   new GraphQLError(message, { extensions: { code, http: { status: statusOf(code) } } });
 
-/** Takes the documents of requests as they are. */
+/** Accepts every document. */
 export const openDocuments: DocumentStore = ({ query }) => {
   if (query != null) return query;
   throw new GraphQLError("Must provide query string.", {
@@ -58,7 +58,7 @@ export const openDocuments: DocumentStore = ({ query }) => {
   });
 };
 
-/** Runs no documents but these. */
+/** Accepts only the hashes of trusted documents. */
 export const trustedDocuments =
   (documents: TrustedDocuments): DocumentStore =>
   (params) => {
@@ -75,12 +75,12 @@ export const trustedDocuments =
 const BYTES_PER_CHARACTER = 2;
 
 /**
- * Automatic persisted queries: a client sends a hash, and the document with it when it is asked to. The texts are kept up
- * to so many bytes; the ones unused for longest go first. Own code: Yoga's plugin is one for Yoga's path only.
+ * Automatic persisted queries: a client sends a hash, and the document as well once the gateway asks for it. Keeps up to
+ * `maxBytes` of texts and evicts the least recently used. Own code: Yoga's plugin covers only Yoga's path.
  */
-export function persistedDocuments(bytes: number): DocumentStore {
+export function persistedDocuments(maxBytes: number): DocumentStore {
   const texts = new LRUCache<string, string>({
-    maxSize: bytes,
+    maxSize: maxBytes,
     sizeCalculation: (text, id) => (text.length + id.length) * BYTES_PER_CHARACTER,
   });
   return (params) => {
@@ -90,8 +90,8 @@ export function persistedDocuments(bytes: number): DocumentStore {
     >;
     if (version !== 1 || typeof id !== "string") return openDocuments(params);
     if (query == null) {
-      const known = texts.get(id);
-      if (known !== undefined) return known;
+      const text = texts.get(id);
+      if (text !== undefined) return text;
       throw rejection("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND");
     }
     if (hash("sha256", query, "hex") !== id)

@@ -13,35 +13,35 @@ import { withExtensions } from "../errors.ts";
 import { limitRules, type OperationLimits, parseBounded } from "../limits/document.ts";
 import { createPlan, type Plan, type Planner } from "../plan/plan.ts";
 
-/** A document that was parsed. */
+/** A parsed document. */
 export interface PreparedDocument {
   readonly document: DocumentNode;
-  /** What it takes of the heap with its plans, which grow while they run. */
+  /** Estimated heap size with its plans, which grow while they run. */
   readonly bytes: () => number;
-  /** What is wrong with it; empty when it is valid. Found when it is first asked for. */
-  readonly faults: () => readonly GraphQLError[];
-  /** The plan of an operation of a valid document; null when there is none of that name, or several without one. */
+  /** Validation errors; empty when the document is valid. Validates on the first call. */
+  readonly validationErrors: () => readonly GraphQLError[];
+  /** The plan of an operation; null when no operation has that name, or the name is missing and there are several. */
   readonly planOf: (operationName: string | null | undefined) => Plan | null;
 }
 
 export interface DocumentSettings {
   readonly schema: GraphQLSchema;
-  /** Bytes of the heap that kept documents may take. */
+  /** Maximum heap size of cached documents, in bytes. */
   readonly cacheBytes: number;
   readonly limits: OperationLimits;
   readonly isIntrospectable: boolean;
-  /** Makes the plan of an operation. Another one only where a test compares. */
+  /** Creates the plan of an operation. Tests replace it to compare with graphql-js. */
   readonly planner?: Planner;
 }
 
-/** Documents with more characters are parsed and validated again each time. */
-const MAX_KEPT_LENGTH = 16_384;
+/** Longer documents, in characters, are not cached. */
+const MAX_CACHED_LENGTH = 16_384;
 
-/** What a document takes of the heap without its plans, measured: 270 to 480 bytes a token, and its text. */
+/** Estimated heap size of a document without its plans. Measured: 270 to 480 bytes per token, plus the text. */
 const BYTES_PER_TOKEN = 480;
 const BYTES_PER_CHARACTER = 2;
 
-/** Parses, validates and plans documents, and keeps those that are valid: up to so many bytes, the ones unused for longest go first. */
+/** Parses, validates and plans documents. Caches valid ones up to `cacheBytes` and evicts the least recently used. */
 export function createDocuments({
   schema,
   cacheBytes,
@@ -49,7 +49,7 @@ export function createDocuments({
   isIntrospectable,
   planner = createPlan,
 }: DocumentSettings) {
-  const kept = new LRUCache<string, PreparedDocument>({
+  const cache = new LRUCache<string, PreparedDocument>({
     maxSize: cacheBytes,
     sizeCalculation: ({ bytes }) => bytes(),
   });
@@ -62,32 +62,32 @@ export function createDocuments({
   const parse = (text: string): DocumentNode => {
     try {
       return parseBounded(text, limits.tokens);
-    } catch (fault) {
-      throw fault instanceof GraphQLError ? requestError(fault, "GRAPHQL_PARSE_FAILED") : fault;
+    } catch (error) {
+      throw error instanceof GraphQLError ? requestError(error, "GRAPHQL_PARSE_FAILED") : error;
     }
   };
 
   const open = (text: string): PreparedDocument => {
     const document = parse(text);
     const plans = new Map<string, Plan>();
-    let faults: readonly GraphQLError[] | null = null;
+    let errors: readonly GraphQLError[] | null = null;
     let bytes = (document.tokenCount ?? 0) * BYTES_PER_TOKEN + text.length * BYTES_PER_CHARACTER;
     const grow = (more: number): void => {
       bytes += more;
-      if (kept.peek(text) !== prepared) return;
-      // The cache weighs what it does not have.
-      kept.delete(text);
-      kept.set(text, prepared);
+      if (cache.peek(text) !== prepared) return;
+      // The cache weighs an entry only when it is added.
+      cache.delete(text);
+      cache.set(text, prepared);
     };
     const prepared: PreparedDocument = {
       document,
       bytes: () => bytes,
-      faults: () => {
-        faults ??= validate(schema, document, rules).map((error) =>
+      validationErrors: () => {
+        errors ??= validate(schema, document, rules).map((error) =>
           requestError(error, "GRAPHQL_VALIDATION_FAILED"),
         );
-        if (faults.length === 0 && text.length <= MAX_KEPT_LENGTH) kept.set(text, prepared);
-        return faults;
+        if (errors.length === 0 && text.length <= MAX_CACHED_LENGTH) cache.set(text, prepared);
+        return errors;
       },
       planOf: (operationName) => {
         const operation = getOperationAST(document, operationName);
@@ -103,10 +103,10 @@ export function createDocuments({
 
   return {
     /** Throws `GraphQLError` when the text cannot be parsed. */
-    prepare: (text: string): PreparedDocument => kept.get(text) ?? open(text),
+    prepare: (text: string): PreparedDocument => cache.get(text) ?? open(text),
   };
 }
 
-/** An error of a document, with the code and the status that it has unless it brings its own. */
+/** Adds a code and its status to a document's error, unless the error has its own. */
 const requestError = (error: GraphQLError, code: ErrorCode): GraphQLError =>
   withExtensions(error, { code, http: { spec: true, status: statusOf(code) }, ...error.extensions });

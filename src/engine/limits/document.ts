@@ -9,11 +9,11 @@ import {
   type ValidationContext,
   type ValidationRule,
 } from "graphql";
-import { costlyToValidate } from "./repeats.ts";
+import { validationCostError } from "./repeats.ts";
 import { tooLarge } from "./too-large.ts";
 
 export interface OperationLimits {
-  /** Deepest nesting; introspection is exempt. */
+  /** Maximum nesting; introspection is exempt. */
   readonly depth: number;
   readonly tokens: number;
   readonly aliases: number;
@@ -21,31 +21,31 @@ export interface OperationLimits {
   readonly mutationFields: number;
 }
 
-/** Root fields of one kind that one operation may hold: guessing passwords by aliases is stopped here. */
-const MOST_LOGINS = 1;
+/** Maximum `login` fields of one operation, so that aliases cannot be used to guess passwords. */
+const MAX_LOGINS = 1;
 
 const report =
   (error: GraphQLError) =>
   (context: ValidationContext | null): void =>
     context?.reportError(error);
 
-/** Parses a document of at most so many tokens that is not costly to validate. Throws `GraphQLError`. */
+/** Parses a document. Throws `GraphQLError` when it has addedFields than `maxTokens` tokens or is too costly to validate. */
 export function parseBounded(text: string, maxTokens: number): DocumentNode {
   try {
     const document = parse(text, { maxTokens });
-    const refusal = costlyToValidate(document);
-    if (refusal) throw refusal;
+    const error = validationCostError(document);
+    if (error) throw error;
     return document;
-  } catch (fault) {
-    // The parser calls itself for each bracket.
-    if (fault instanceof RangeError)
+  } catch (error) {
+    // A stack overflow: the parser recurses for each bracket.
+    if (error instanceof RangeError)
       throw tooLarge("Expected a document that is nested less deeply.", "OPERATION_TOO_DEEP");
-    if (!(fault instanceof GraphQLError) || !fault.message.includes("Parsing aborted")) throw fault;
+    if (!(error instanceof GraphQLError) || !error.message.includes("Parsing aborted")) throw error;
     throw tooLarge(`Expected a document of at most ${maxTokens} tokens, got a longer one.`);
   }
 }
 
-/** The rules of validation that bound what a document may ask. */
+/** The validation rules that limit the size of operations. */
 export const limitRules = ({
   depth,
   aliases,
@@ -79,56 +79,54 @@ interface RootCount {
   readonly logins: number;
 }
 
-/** Counts root fields, through fragments. Own code: no kept package counts them. */
+/** Limits the root fields, fragments included. Own code: no maintained package counts them. */
 const rootFieldsRule =
-  (most: { readonly query: number; readonly mutation: number }): ValidationRule =>
+  (max: { readonly query: number; readonly mutation: number }): ValidationRule =>
   (context) => ({
     OperationDefinition({ operation, selectionSet }) {
       if (operation === "subscription") return;
       const { fields, logins } = countRoot(selectionSet, context, new Map());
-      if (fields > most[operation]) {
+      if (fields > max[operation]) {
         report(
-          tooLarge(
-            `Expected at most ${most[operation]} fields at the root of a ${operation}, got ${fields}.`,
-          ),
+          tooLarge(`Expected at most ${max[operation]} fields at the root of a ${operation}, got ${fields}.`),
         )(context);
       }
-      if (operation === "mutation" && logins > MOST_LOGINS) {
-        report(tooLarge(`Expected at most ${MOST_LOGINS} login, got ${logins}.`))(context);
+      if (operation === "mutation" && logins > MAX_LOGINS) {
+        report(tooLarge(`Expected at most ${MAX_LOGINS} login, got ${logins}.`))(context);
       }
     },
   });
 
-/** Each fragment is counted once and remembered: spreads that double at every step must cost no time. */
+/** Counts the root fields of a selection set. Memoized by fragment, because nested spreads can grow exponentially. */
 function countRoot(
   set: SelectionSetNode,
   context: ValidationContext,
-  known: Map<string, RootCount>,
+  counts: Map<string, RootCount>,
 ): RootCount {
   let fields = 0;
   let logins = 0;
   for (const node of set.selections) {
-    const { fields: more, logins: moreLogins } =
+    const { fields: addedFields, logins: addedLogins } =
       node.kind === Kind.FIELD
         ? { fields: 1, logins: node.name.value === "login" ? 1 : 0 }
         : node.kind === Kind.INLINE_FRAGMENT
-          ? countRoot(node.selectionSet, context, known)
-          : countFragment(node.name.value, context, known);
-    fields += more;
-    logins += moreLogins;
+          ? countRoot(node.selectionSet, context, counts)
+          : countFragment(node.name.value, context, counts);
+    fields += addedFields;
+    logins += addedLogins;
   }
   return { fields, logins };
 }
 
 const NONE: RootCount = { fields: 0, logins: 0 };
 
-function countFragment(name: string, context: ValidationContext, known: Map<string, RootCount>): RootCount {
-  const counted = known.get(name);
+function countFragment(name: string, context: ValidationContext, counts: Map<string, RootCount>): RootCount {
+  const counted = counts.get(name);
   if (counted) return counted;
-  // A fragment that spreads itself is refused elsewhere; here it must come to an end.
-  known.set(name, NONE);
+  // Ends the recursion of a fragment that spreads itself; another rule rejects it.
+  counts.set(name, NONE);
   const fragment = context.getFragment(name);
-  const count = fragment ? countRoot(fragment.selectionSet, context, known) : NONE;
-  known.set(name, count);
+  const count = fragment ? countRoot(fragment.selectionSet, context, counts) : NONE;
+  counts.set(name, count);
   return count;
 }

@@ -15,23 +15,23 @@ import type { Variables } from "../field-source.ts";
 import { type Fragments, fragmentsOf, INTROSPECTION, type Selection } from "./selection.ts";
 
 /*
- * Introspection is answered from memory in one go, without a turn of the event loop, so it is weighed before: the
- * fields that it will complete are counted along the schema's own lists. Each selection is counted once for each type,
- * field or argument that it meets.
+ * Limits introspection before it runs, because it is resolved synchronously and blocks the event loop. Counts the fields
+ * that it will complete by walking the schema's own lists. Each selection is counted once for each type, field or
+ * argument that it applies to.
  */
 
-/** How much more than the query of the usual tools an operation may ask of the schema. */
-const ROOM = 1.5;
+/** Maximum size of an introspection, as a multiple of the query that common tools send. */
+const MAX_RATIO = 1.5;
 
-/** Whether an operation asks much more of the schema than the usual tools do. */
+/** Whether an operation introspects much more than common tools do. */
 export const isLargeIntrospection = (selection: Selection): boolean => {
-  const asked = introspectionIn(selection.operation.selectionSet, selection.fragments);
-  if (asked.length === 0) return false;
-  const most = ROOM * standardSize(selection.schema);
-  return sizeOfIntrospection(asked, selection, most) > most;
+  const fields = introspectionIn(selection.operation.selectionSet, selection.fragments);
+  if (fields.length === 0) return false;
+  const max = MAX_RATIO * standardSize(selection.schema);
+  return sizeOfIntrospection(fields, selection, max) > max;
 };
 
-/** What the usual tools' query completes, by schema. */
+/** The size of the tools' introspection query, by schema. */
 const standards = new WeakMap<GraphQLSchema, number>();
 
 function standardSize(schema: GraphQLSchema): number {
@@ -48,49 +48,49 @@ function standardSize(schema: GraphQLSchema): number {
     }),
   );
   const fragments = fragmentsOf(document);
-  const asked = document.definitions.flatMap((node) =>
+  const fields = document.definitions.flatMap((node) =>
     node.kind === Kind.OPERATION_DEFINITION ? introspectionIn(node.selectionSet, fragments) : [],
   );
-  const size = sizeOfIntrospection(asked, { schema, fragments, variables: {} }, Number.POSITIVE_INFINITY);
+  const size = sizeOfIntrospection(fields, { schema, fragments, variables: {} }, Number.POSITIVE_INFINITY);
   standards.set(schema, size);
   return size;
 }
 
-/** The introspection fields at the root of an operation, as often as fragments bring them there. */
+/** The introspection fields at the root of an operation, fragments included. */
 function introspectionIn(set: SelectionSetNode, fragments: Fragments): FieldNode[] {
-  const asked: FieldNode[] = [];
+  const fields: FieldNode[] = [];
   const seen = new Set<SelectionSetNode>();
   const collect = ({ selections }: SelectionSetNode): void => {
     for (const node of selections) {
       if (node.kind === Kind.FIELD) {
-        if (INTROSPECTION.has(node.name.value)) asked.push(node);
+        if (INTROSPECTION.has(node.name.value)) fields.push(node);
         continue;
       }
       const part = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      // A fragment that is spread again brings the same fields under the same names.
+      // A fragment that is spread again adds the same fields under the same names.
       if (!part || seen.has(part.selectionSet)) continue;
       seen.add(part.selectionSet);
       collect(part.selectionSet);
     }
   };
   collect(set);
-  return asked;
+  return fields;
 }
 
-interface Asked {
+interface IntrospectionContext {
   readonly schema: GraphQLSchema;
   readonly fragments: Fragments;
   readonly variables: Variables;
 }
 
-/** Fields and items that introspection will complete; anything larger than `most` where there are more. */
+/** Counts the fields and items that introspection will complete. Stops above `max`. */
 function sizeOfIntrospection(
-  asked: readonly FieldNode[],
-  { schema, fragments, variables }: Asked,
-  most: number,
+  fields: readonly FieldNode[],
+  { schema, fragments, variables }: IntrospectionContext,
+  max: number,
 ): number {
   const counted = new Map<SelectionSetNode, Map<unknown, number>>();
-  // All that the resolvers of introspection look at.
+  // The introspection resolvers read nothing else.
   const info = { schema } as GraphQLResolveInfo;
   let steps = 0;
 
@@ -101,8 +101,8 @@ function sizeOfIntrospection(
     counted.set(set, bySource);
     let size = 0;
     for (const node of set.selections) {
-      // Whatever is met once is completed at least once.
-      if (++steps > most) return Number.POSITIVE_INFINITY;
+      // Each step completes at least one field, so the count is above the limit as well.
+      if (++steps > max) return Number.POSITIVE_INFINITY;
       if (node.kind === Kind.FIELD) {
         const field = type.getFields()[node.name.value];
         size += field ? sizeOfField(node, field, source) : 1;
@@ -125,7 +125,7 @@ function sizeOfIntrospection(
     return size;
   };
 
-  /** The name that `__type` takes; elsewhere what is deprecated counts whether it is asked for or not. */
+  /** Arguments for counting: the `name` of `__type`; deprecated members always count. */
   const argumentsOf = ({ arguments: given }: FieldNode): Record<string, unknown> => {
     const name = given?.find((argument) => argument.name.value === "name")?.value;
     if (name?.kind === Kind.STRING) return { name: name.value, includeDeprecated: true };
@@ -134,7 +134,7 @@ function sizeOfIntrospection(
   };
 
   let size = 0;
-  for (const node of asked) {
+  for (const node of fields) {
     const field = INTROSPECTION.get(node.name.value);
     if (field) size += sizeOfField(node, field, undefined);
   }

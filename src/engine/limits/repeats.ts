@@ -2,28 +2,28 @@ import { type DocumentNode, type GraphQLError, Kind, type SelectionSetNode } fro
 import { tooLarge } from "./too-large.ts";
 
 /*
- * Validation compares fields of one name pairwise, with their arguments and selections, and fragments likewise. Both are
- * bounded before, so that validating takes milliseconds.
+ * Limits the cost of validation before it runs. Validation compares fields with the same response name in pairs, with
+ * their arguments and selections, and fragments as well; with both limited it takes milliseconds.
  */
 
-/** Fields of one name with arguments or selections. */
-const MOST_REPEATS = 150;
+/** Maximum fields with the same response name that have arguments or selections. */
+const MAX_REPEATS = 150;
 
-const MOST_FRAGMENTS = 100;
+const MAX_FRAGMENTS = 100;
 
-/** What makes a document too costly to validate; null for others. */
-export function costlyToValidate(document: DocumentNode): GraphQLError | null {
+/** The error of a document that is too costly to validate; null when it is not. */
+export function validationCostError(document: DocumentNode): GraphQLError | null {
   const fragments = document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION).length;
-  if (fragments > MOST_FRAGMENTS)
-    return tooLarge(`Expected at most ${MOST_FRAGMENTS} fragments, got ${fragments}.`);
+  if (fragments > MAX_FRAGMENTS)
+    return tooLarge(`Expected at most ${MAX_FRAGMENTS} fragments, got ${fragments}.`);
   const repeats = repeatsIn(document);
-  if (repeats <= MOST_REPEATS) return null;
+  if (repeats <= MAX_REPEATS) return null;
   return tooLarge(
-    `Expected one name for at most ${MOST_REPEATS} fields with arguments or selections, got ${repeats}.`,
+    `Expected one name for at most ${MAX_REPEATS} fields with arguments or selections, got ${repeats}.`,
   );
 }
 
-/** How often the most frequent response name stands for a field with arguments or selections. */
+/** Counts the fields with arguments or selections of the most frequent response name. */
 function repeatsIn(document: DocumentNode): number {
   const counts = new Map<string, number>();
   const open: SelectionSetNode[] = document.definitions.flatMap((node) =>

@@ -20,7 +20,7 @@ import type { FieldExtensions, Variables } from "../field-source.ts";
 
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
-/** The fields at the root of a query that answer from the schema itself. */
+/** The introspection fields at the root of a query. */
 export const INTROSPECTION: ReadonlyMap<string, GraphQLField<unknown, unknown>> = new Map([
   ["__schema", SchemaMetaFieldDef],
   ["__type", TypeMetaFieldDef],
@@ -40,21 +40,21 @@ export interface Selection {
   readonly variables: Variables;
 }
 
-/** Sizes that no variable changes, kept with their operation. */
+/** Sizes of operations whose size depends on no variable. */
 const sizes = new WeakMap<OperationDefinitionNode, number>();
 
 /**
- * How many fields an operation selects with its fragments expanded, each times the length of the list arguments above
- * it. Fields that `@skip` and `@include` may leave out count, so does introspection. What the lists of the service hold
- * is not known yet and does not count. Own code: packages that weigh operations (graphql-cost-analysis,
- * graphql-armor-cost-limit) walk a fragment again wherever it is spread, which is the attack.
+ * Counts the fields that an operation selects with its fragments expanded, each multiplied by the length of the list
+ * arguments above it. Fields with `@skip` or `@include` count, and so does introspection. The lengths of lists from the
+ * service are unknown and do not count. Own code: cost packages (graphql-cost-analysis, graphql-armor-cost-limit) walk a
+ * fragment again at each spread, which is exactly the attack.
  */
 export function sizeOfSelection({ schema, operation, fragments, variables }: Selection): number {
   const known = sizes.get(operation);
   if (known !== undefined) return known;
   let isFixed = true;
 
-  /** Each selection is counted once for each type: fragments that double at every step must cost no time. */
+  /** Memoized by selection and type, because nested spreads can grow exponentially. */
   const counted = new Map<SelectionSetNode, Map<GraphQLObjectType, number>>();
 
   const sizeOfSet = (set: SelectionSetNode, type: GraphQLObjectType): number => {
@@ -87,19 +87,19 @@ export function sizeOfSelection({ schema, operation, fragments, variables }: Sel
     if (!node.selectionSet || !field) return 1;
     const named = getNamedType(field.type);
     const types = isAbstractType(named) ? schema.getPossibleTypes(named) : isObjectType(named) ? [named] : [];
-    // Of an interface the costliest type counts: an item is of one of them.
+    // An item has one of the possible types, so the most expensive one counts.
     let largest = 0;
     for (const type of types) largest = Math.max(largest, sizeOfSet(node.selectionSet, type));
     const items = itemsOf(node, field);
     return 1 + (items === null ? largest : items * (1 + largest));
   };
 
-  /** Items that an argument makes; null: none does. */
+  /** The number of items by the `itemsOf` argument; null without one. */
   const itemsOf = (node: FieldNode, field: GraphQLField<unknown, unknown>): number | null => {
-    // Who declares the field writes it.
+    // Written where the field is declared.
     const { itemsOf: name } = field.extensions as FieldExtensions;
     const value = node.arguments?.find((argument) => argument.name.value === name)?.value;
-    // At least one: nothing times the size of fragments that expand for ever would be no number.
+    // At least one: zero times the infinite size of a recursive fragment would be NaN.
     return value ? Math.max(1, lengthOf(value)) : null;
   };
 

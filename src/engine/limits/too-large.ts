@@ -1,7 +1,7 @@
 import { GraphQLError } from "graphql";
 import { statusOf } from "../../errors.ts";
 
-/** Rejects an operation that asks for more than one may, with the code's status where the caller reads the status. */
+/** Creates the error of an operation above a limit. The status applies to `application/graphql-response+json` only. */
 export const tooLarge = (
   message: string,
   code: "OPERATION_TOO_LARGE" | "OPERATION_TOO_DEEP" = "OPERATION_TOO_LARGE",

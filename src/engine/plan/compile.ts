@@ -27,11 +27,11 @@ export interface Source {
   readonly onCompiled: (bytes: number) => void;
 }
 
-/** What a planned field takes of the heap, and a character of its arguments, measured. */
+/** Measured heap size of a planned field, and per character of its arguments. */
 const BYTES_PER_FIELD = 1_400;
 const BYTES_PER_CHARACTER = 16;
 
-/** Compiles the selections of one operation, each when it is first met. */
+/** Compiles the selections of one operation, each on first use. */
 export function createCompilation(source: Source): Compilation {
   const byNodes = new Map<GraphQLObjectType, Map<readonly FieldNode[], Selection>>();
   const compilation: Compilation = {
@@ -39,8 +39,8 @@ export function createCompilation(source: Source): Compilation {
     selectionOf: (type, nodes) => {
       const selections = byNodes.get(type) ?? new Map<readonly FieldNode[], Selection>();
       byNodes.set(type, selections);
-      const known = selections.get(nodes);
-      if (known) return known;
+      const compiled = selections.get(nodes);
+      if (compiled) return compiled;
       const selection = compileSelection(source, compilation, type, setsOf(nodes));
       selections.set(nodes, selection);
       return selection;
@@ -51,7 +51,7 @@ export function createCompilation(source: Source): Compilation {
 
 const setsOf = (nodes: readonly FieldNode[]) => nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
 
-/** Compiles what some selection sets select on an object type. */
+/** Compiles merged selection sets for an object type. */
 export function compileSelection(
   source: Source,
   compilation: Compilation,
@@ -79,7 +79,7 @@ function weigh(fields: readonly PlannedField[]): number {
   return bytes;
 }
 
-/** What the fields need of the object that they are selected on. */
+/** What the fields need from their parent object. */
 function needsOf(type: GraphQLObjectType, fields: readonly PlannedField[]): SelectionNeeds {
   const keys = new Set<string>();
   const children: SelectionNeeds["children"][number][] = [];
@@ -88,7 +88,7 @@ function needsOf(type: GraphQLObjectType, fields: readonly PlannedField[]): Sele
     for (const key of extensions.keys ?? []) keys.add(key);
     const { child } = extensions;
     if (!child) continue;
-    // The field was found on the type of the parent, and its arguments are coerced for it.
+    // Safe: the field belongs to the parent's type, and its arguments are coerced for it.
     const start = child.start as (...given: readonly unknown[]) => Promise<unknown>;
     children.push({
       start: (parent, context, variables) =>
@@ -99,7 +99,7 @@ function needsOf(type: GraphQLObjectType, fields: readonly PlannedField[]): Sele
   return { keys: [...keys], children };
 }
 
-/** The fields that selection sets select on a type, by response name. Each fragment counts where it is first spread. */
+/** The fields that selection sets select on a type, by response name. Each fragment counts at its first spread only. */
 function collectFields(
   { schema, fragments, isLeftOut }: Source,
   type: GraphQLObjectType | null,
@@ -129,7 +129,7 @@ function collectFields(
   return nodesByKey;
 }
 
-/** Whether a fragment applies to a type; null: to any. */
+/** Whether a fragment applies to a type. It applies to null, which stands for any type. */
 function applies(
   schema: GraphQLSchema,
   condition: string | undefined,
@@ -147,7 +147,7 @@ function compileField(
   key: string,
   nodes: FieldNode[],
 ): PlannedField {
-  // Every response name has a node.
+  // Every response name has at least one node.
   const [node] = nodes as [FieldNode];
   const site = { parentType: parent.name, name: node.name.value, nodes };
   const shared = { ...site, key, keyBytes: key.length + 6 };
@@ -183,7 +183,7 @@ function definitionOf(
   return parent.getFields()[name] ?? null;
 }
 
-/** A resolver, or the property of the field's name. Ours take no `info`, and those of introspection only its schema. */
+/** The field's resolver, by default its property. Ours take no `info`; those of introspection read only `info.schema`. */
 function resolverOf({ name, resolve }: GraphQLField<unknown, unknown>): PlannedField["resolve"] {
   if (resolve) return resolve as unknown as PlannedField["resolve"];
   return (parent) => (parent as Readonly<Record<string, unknown>>)[name];
@@ -192,7 +192,7 @@ function resolverOf({ name, resolve }: GraphQLField<unknown, unknown>): PlannedF
 const NO_ARGS = {};
 const noArgs = (): object => NO_ARGS;
 
-/** The arguments of a field: coerced once where no variable is in them. */
+/** Returns a function that coerces a field's arguments: once when they contain no variable. */
 function argumentsOf(definition: GraphQLField<unknown, unknown>, node: FieldNode): PlannedField["argsFor"] {
   if (definition.args.length === 0) return noArgs;
   const argsFor = (variables: Variables): object => getArgumentValues(definition, node, variables);
@@ -207,7 +207,7 @@ function hasVariable({ arguments: given = [] }: FieldNode): boolean {
   return isFound;
 }
 
-/** What is selected below a field, whatever the types of fragments: none of ours gives one name two meanings. */
+/** What is selected below a field. Ignores type conditions: no two types here use one name for different things. */
 function selectedBelow(source: Source, nodes: readonly FieldNode[]) {
   const isSelected = (sets: readonly SelectionSetNode[], [name, ...rest]: readonly string[]): boolean => {
     const fields = [...collectFields(source, null, sets).values()]
@@ -215,7 +215,7 @@ function selectedBelow(source: Source, nodes: readonly FieldNode[]) {
       .filter((field) => field.name.value === name);
     return rest.length === 0 ? fields.length > 0 : isSelected(setsOf(fields), rest);
   };
-  const below: IsSelected = (...path) => isSelected(setsOf(nodes), path);
-  const selected = { schema: source.schema, isSelected: below };
+  const isPathSelected: IsSelected = (...path) => isSelected(setsOf(nodes), path);
+  const selected = { schema: source.schema, isSelected: isPathSelected };
   return () => selected;
 }

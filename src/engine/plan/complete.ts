@@ -16,11 +16,11 @@ import { end, inSlice, runFields, settle } from "./run.ts";
 import type { Compilation, Complete, FieldSite, Place, Run, Selection, Slots } from "./types.ts";
 
 export interface CompletedField extends FieldSite {
-  /** Reads what is selected of the objects that the field gives, where they may be null. */
+  /** Prefetches the selection of the field's objects where they are nullable. */
   readonly prefetch: Prefetch | undefined;
 }
 
-/** How values of a type are completed: as graphql-js does it, with its messages. */
+/** Creates the function that completes values of a type, with the behaviour and messages of graphql-js. */
 export function completerOf(
   compilation: Compilation,
   type: GraphQLOutputType,
@@ -31,7 +31,7 @@ export function completerOf(
   const missing = `Cannot return null for non-nullable field ${field.parentType}.${field.name}.`;
   return (value, slots, at, above, run) => {
     if (value !== null && value !== undefined) {
-      // What is an error already is thrown where it belongs.
+      // As in graphql-js, an `Error` as a value counts as thrown.
       if (value instanceof Error) throw value;
       present(value, slots, at, above, run);
       return;
@@ -53,7 +53,7 @@ function completeValue(
   return completeAbstract(compilation, type as GraphQLAbstractType, field, isNullable);
 }
 
-/** Values that are written as they are. Whatever else comes goes through the type's own `serialize`. */
+/** Values that need no serialization. Others go through the type's `serialize`. */
 const AS_IS: Readonly<Record<string, (value: unknown) => boolean>> = {
   String: (value) => typeof value === "string",
   ID: (value) => typeof value === "string",
@@ -86,9 +86,9 @@ function countLater(measuring: Promise<number>, run: Run): void {
   });
 }
 
-/** `{},` */
+/** Size of `{},`. */
 const ITEM_BYTES = 3;
-/** Items of a list that are completed before the clock is looked at. */
+/** List items completed between two checks of the clock. */
 const STRIDE = 64;
 
 function completeList(
@@ -108,11 +108,11 @@ function completeList(
     const items: readonly unknown[] = Array.isArray(value) ? value : [...(value as Iterable<unknown>)];
     if (!run.meter.count(items.length, items.length * ITEM_BYTES)) return;
     const list: unknown[] = Array.from(items, () => null);
-    // An array has its items under their numbers.
+    // An array's items are keyed by their index.
     const itemSlots = list as unknown as Slots;
     slots[at] = list;
     const place: Place = { parent: above, slots, at, isNullable, isNulled: false };
-    // Looked at late, or never when the operation is stopped: their errors are no unhandled ones.
+    // Items are awaited later, or never when the operation is stopped: prevents unhandled rejections.
     for (const item of items) if (item instanceof Promise) item.catch(() => {});
     const completeFrom = (first: number): void => {
       for (let index = first; index < items.length; index++) {
@@ -158,7 +158,7 @@ function completeAbstract(
     return selection;
   };
   return (value, slots, at, above, run) => {
-    // Types are told by the value alone.
+    // Our `resolveType` functions read only the value and the context.
     const name: unknown = type.resolveType?.(value, run.context, null as never, type);
     const selection = selections.get(name) ?? select(name);
     completeSelected(selection, value, field, { parent: above, slots, at, isNullable, isNulled: false }, run);
@@ -183,7 +183,7 @@ function completeSelected(
     runInto(value);
     return;
   }
-  // Whoever declares what a field prefetches knows its objects and its context.
+  // Safe: the field's declaration matches the prefetch with its objects and context.
   const prefetch = field.prefetch as (...given: readonly unknown[]) => unknown;
   const loaded = prefetch(value, selection.needs, run.context, run.variables);
   settle(loaded, runInto, field, slots, at, parent, isNullable, run);

@@ -19,7 +19,7 @@ import { compileSelection, createCompilation } from "./compile.ts";
 import { end, runFields } from "./run.ts";
 import type { Place, Run, Selection, Slots } from "./types.ts";
 
-/** One operation of a document, ready to run. Compiled as far as it was run. */
+/** An executable operation. Its selections are compiled on first use. */
 export interface Plan {
   readonly operation: OperationDefinitionNode;
   readonly fragments: Fragments;
@@ -35,8 +35,8 @@ export type Planner = (
 ) => Plan;
 
 /**
- * Plans an operation. Own code: executors walk the document anew for each request and wrap each value in promises;
- * graphql-jit compiles for longer than most operations take, and runs the wrong one of two operations.
+ * Creates the plan of an operation. Own code: executors walk the document again for each request and wrap each value in
+ * promises; graphql-jit takes longer to compile than most operations to run, and can run the wrong one of two operations.
  */
 export const createPlan: Planner = (schema, document, operation, onGrown) => {
   const fragments = fragmentsOf(document);
@@ -46,15 +46,15 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
     onGrown(more);
   };
   const conditions = conditionsOf(document);
-  /** The selection at the root, for each combination of the conditions. */
+  /** Root selections by combination of the `@skip` and `@include` variables. */
   const roots = new Map<string, Selection>();
   const rootType = schema.getRootType(operation.operation);
 
   const rootFor = (variables: Variables): Selection => {
-    // Null is a third value: it makes an error where the condition is asked.
+    // Null is a third value: evaluating the condition throws.
     const combination = conditions.map((name) => String(variables[name])).join();
-    const known = roots.get(combination);
-    if (known) return known;
+    const compiled = roots.get(combination);
+    if (compiled) return compiled;
     if (!rootType)
       throw new GraphQLError(`Schema is not configured to execute ${operation.operation} operation.`);
     const isLeftOut = (node: SelectionNode): boolean =>
@@ -91,12 +91,12 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
   };
 };
 
-/** Combinations of `@skip` and `@include` that are kept of one operation. */
+/** Maximum cached combinations of `@skip` and `@include` per operation. */
 const MAX_COMBINATIONS = 32;
 const MAX_VARIABLE_ERRORS = 50;
 const NO_VARIABLES = { errors: undefined, coerced: {} };
 
-/** The variables that `@skip` and `@include` ask. */
+/** The variables in `@skip` and `@include`. */
 function conditionsOf(document: DocumentNode): readonly string[] {
   const names = new Set<string>();
   visit(document, {
@@ -132,7 +132,7 @@ function runRoot(
   });
 }
 
-/** Runs root fields one after the other, each to its end. */
+/** Runs the root fields of a mutation one after the other. */
 function runSerially(
   { fields, ...root }: Selection,
   data: Slots,

@@ -4,12 +4,12 @@ import { isSliceOver } from "../turns.ts";
 import type { Complete, FieldSite, Place, Run, Selection, Slots } from "./types.ts";
 
 /*
- * How a plan runs. Values are written into the result where they belong; promises fill holes, and a counter of what is
- * waited for tells the end. Work is cut into time slices, so that the event loop has its turns while a large result is
- * made, and stops where its meter says so.
+ * Runs a plan. Each value is written into its slot of the result, promises when they resolve; a counter of pending
+ * values detects completion. Work is divided into time slices, so that a large result does not block the event loop, and
+ * ends when the meter stops it.
  */
 
-/** Runs the fields of an object into its slots. */
+/** Resolves and completes the fields of an object into its slots. */
 export function runFields(
   { fields }: Selection,
   parent: unknown,
@@ -24,7 +24,7 @@ export function runFields(
     let value: unknown;
     try {
       const selected = field.selectedFor?.(variables);
-      // Whoever looks at what is selected is given it.
+      // Non-null for every resolver that reads it: see `selectedFor`.
       value = field.resolve(parent, field.argsFor(variables), context, selected as never);
     } catch (error) {
       fail(error, field, slots, field.key, place, field.isNullable, run);
@@ -36,7 +36,7 @@ export function runFields(
   }
 }
 
-/** Completes a value now, or when it is there. */
+/** Completes a value, now or when its promise resolves. */
 export function settle(
   value: unknown,
   complete: Complete,
@@ -69,7 +69,7 @@ export function settle(
   );
 }
 
-/** Does work that is waited for in this time slice, or in a later one behind what waits already. */
+/** Does pending work in this time slice, or queues it for a later one. */
 function inTurn(run: Run, work: () => void): void {
   const { meter } = run;
   if (meter.isStopped()) return;
@@ -79,7 +79,7 @@ function inTurn(run: Run, work: () => void): void {
 
 const call = (work: () => void): void => work();
 
-/** Does work in this time slice, or lets the run wait for it. */
+/** Does work in this time slice, or adds it to the pending work of the run. */
 export function inSlice(run: Run, work: () => void): void {
   if (!isSliceOver()) {
     work();
@@ -92,12 +92,12 @@ export function inSlice(run: Run, work: () => void): void {
   });
 }
 
-/** Something that was waited for is over. */
+/** Marks one pending value as done. */
 export function end(run: Run): void {
   if (--run.pending === 0) run.onEnd();
 }
 
-/** Tells an error, and makes null what has to be: the value itself, or what above it may be. */
+/** Reports an error and propagates null to the value itself or its nearest nullable ancestor. */
 function fail(
   error: unknown,
   field: FieldSite,
@@ -110,7 +110,7 @@ function fail(
   if (run.meter.isStopped() || isDropped(above)) return;
   if (isNullable) {
     slots[at] = null;
-    // What may have happened is told, however much else failed.
+    // Errors with an unknown outcome are reported even above the limit.
     if (!run.meter.countError() && !hasOutcome(error)) return;
   }
   run.errors.push(locate(error, field, at, above));

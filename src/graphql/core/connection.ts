@@ -125,7 +125,7 @@ export const pageArgs = builder.args((t) => ({
 export function sliceRequest({ first = null, after = null }: PageArgs, { gateway }: Context) {
   return {
     first: first === null ? null : within("first", first, { from: 1, to: gateway.maxPageSize }),
-    most: gateway.maxPageSize,
+    maxSize: gateway.maxPageSize,
     after,
   };
 }

@@ -59,9 +59,9 @@ Group.implement({
     experiments: t.field(
       runList(ExperimentConnection, Experiment, optional.experiments, "Experiments of the group.", {
         groupOf: ({ id }: RunAddress) => id,
-        readAhead: (at, { session }, isSelected) => {
+        prefetchList: (at, { session }, isSelected) => {
           if (isSelected("metrics") || isSelected("metricSeries")) {
-            session.readAhead(experiment.metrics, { at, group: at });
+            session.prefetchList(experiment.metrics, { at, group: at });
           }
         },
       }),

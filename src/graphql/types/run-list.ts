@@ -66,7 +66,7 @@ interface ListOptions<Of> {
   /** The id of the group whose experiments they are. */
   readonly groupOf?: (address: Of) => string;
   /** Starts what the runs of the list will need, when it is known before they are. */
-  readonly readAhead?: (address: Of, context: Context, isSelected: (field: string) => boolean) => void;
+  readonly prefetchList?: (address: Of, context: Context, isSelected: (field: string) => boolean) => void;
 }
 
 const isSelectedOfNodes = (isSelected: IsSelected, field: string): boolean =>
@@ -84,7 +84,7 @@ export const runList = <
   target: ResourceRef<R, RunAddress>,
   endpoint: Get<InProject, Page<R>>,
   description: string,
-  { groupOf, readAhead }: ListOptions<Of> = {},
+  { groupOf, prefetchList }: ListOptions<Of> = {},
 ) => ({
   type,
   description: `${description} Needs the capability \`LISTS\`.`,
@@ -104,7 +104,7 @@ export const runList = <
       const request = sliceRequest(args, context);
       // With a filter, or for one run, too few may come.
       if (!args.query && request.first !== 1)
-        readAhead?.(address, context, (field) => isSelectedOfNodes(isSelected, field));
+        prefetchList?.(address, context, (field) => isSelectedOfNodes(isSelected, field));
       const page = await slice(context.session, list, request);
       const { owner, project } = address;
       return connect(page, (record) =>

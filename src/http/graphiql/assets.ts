@@ -2,24 +2,21 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { compress } from "../compression.ts";
 
-/** Our own files of the page, beside the sources as beside the build. */
+/** The gateway's own page files. The path is the same from `src` and from the build. */
 const OWN_FILES = new URL("../../../page/", import.meta.url);
 
-/** A file that the page loads. Its name holds a hash of its content, so browsers may keep it for ever. */
+/** A file that the page loads. Its name contains a content hash, so browsers may cache it forever. */
 interface Asset {
   readonly name: string;
   readonly contentType: string;
   readonly text: string;
-  /** Compressed when it is asked for the first time. */
+  /** The gzipped text, compressed on first use. */
   readonly compressed: () => Promise<Buffer>;
 }
 
 export type AssetKey = keyof Awaited<ReturnType<typeof readAssets>>;
 
-/**
- * Loads the files of the page: ours, and 9 MB of GraphiQL with its workers. They stay in memory, so this is done once,
- * when the page is opened for the first time.
- */
+/** Loads the page's files, among them 9 MB of GraphiQL and its workers, on first use. They stay in memory. */
 export const loadAssets = once(readAssets);
 
 async function readAssets() {
@@ -60,12 +57,12 @@ function asset(
   };
 }
 
-/** Does something when it is asked for the first time, and again only where it failed. */
-function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | null = null;
-  const tryAgain = (fault: unknown): never => {
-    made = null;
-    throw fault;
+/** Memoizes an async function. A rejection is not kept. */
+function once<Value>(load: () => Promise<Value>): () => Promise<Value> {
+  let loaded: Promise<Value> | null = null;
+  const reset = (error: unknown): never => {
+    loaded = null;
+    throw error;
   };
-  return () => (made ??= make().catch(tryAgain));
+  return () => (loaded ??= load().catch(reset));
 }

@@ -1,17 +1,17 @@
 import type { AssetKey } from "./assets.ts";
 import type { Tab } from "./tabs.ts";
 
-/** What `page/page.js` reads. */
+/** Settings that `page/page.js` reads. */
 export interface PageSettings {
-  /** The token that the page begins with; null where everybody must sign in. */
+  /** The initial token; null when users must sign in. */
   readonly token: string | null;
   readonly signIn: string;
   readonly tabs: readonly Tab[];
-  /** Before the names of what GraphiQL keeps in the browser: tabs of the demo are not those of a real server. */
+  /** Prefix of GraphiQL's keys in the browser's storage: it separates the demo's tabs from those of a real server. */
   readonly storagePrefix: string;
 }
 
-/** The HTML of the page. Addresses are relative: a proxy may serve the gateway below a path of its own. */
+/** Renders the page. URLs are relative because a proxy may serve the gateway under a path prefix. */
 export function documentOf(settings: PageSettings, hrefOf: (key: AssetKey) => string): string {
   const workers = {
     editorWorkerService: hrefOf("editorWorker"),
@@ -57,5 +57,5 @@ export function documentOf(settings: PageSettings, hrefOf: (key: AssetKey) => st
 `;
 }
 
-/** JSON as the content of a script element: only a `<` can end it. */
+/** Encodes JSON as the content of a script element, which only a `<` can end. */
 const asInlineJson = (value: unknown): string => JSON.stringify(value).replaceAll("<", String.raw`\u003c`);

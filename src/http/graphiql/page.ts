@@ -7,19 +7,19 @@ import { signInOperation, tabsOf } from "./tabs.ts";
 
 interface Settings {
   readonly names: TypeNames;
-  /** A token of the demo, with which the page begins; null in front of a real server. */
+  /** A token of the demo that the page starts with; null for a real server. */
   readonly exampleToken: string | null;
-  readonly onFault: (fault: unknown) => void;
+  readonly onError: (error: unknown) => void;
 }
 
-/** Serves the page; gives false when a request is not for it. */
+/** Serves the page. Returns false when the request is for something else. */
 export type Page = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 const ASSETS = "/graphiql/";
 
 /**
- * The page holds a token, so nothing but its own scripts runs in it, it sends nothing to other origins and stands in
- * no frame. Styles are an exception: the editor makes them as it goes.
+ * The page holds a token, so it runs only its own scripts, connects to no other origin and cannot be framed. Inline
+ * styles are allowed because the editor generates them.
  */
 const POLICY = [
   "default-src 'none'",
@@ -44,8 +44,8 @@ const SAFE_HEADERS = {
 
 const isRead = ({ method }: IncomingMessage): boolean => method === "GET" || method === "HEAD";
 
-/** GraphiQL for browsers that open `/graphql`, and the files that it loads. */
-export function createPage({ names, exampleToken, onFault }: Settings): Page {
+/** Serves GraphiQL to browsers that open `/graphql`, and the files that it loads. */
+export function createPage({ names, exampleToken, onError }: Settings): Page {
   const isDemo = exampleToken !== null;
   const settings = {
     token: exampleToken,
@@ -67,8 +67,8 @@ export function createPage({ names, exampleToken, onFault }: Settings): Page {
   };
 
   const guarded = (response: ServerResponse, sending: Promise<void>): void => {
-    sending.catch((fault: unknown) => {
-      onFault(fault);
+    sending.catch((error: unknown) => {
+      onError(error);
       response.destroy();
     });
   };

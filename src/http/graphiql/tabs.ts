@@ -3,23 +3,23 @@ import { type DocumentNode, Kind, parse, type TypeNode } from "graphql";
 import { renameDocument } from "../../graphql/federation/rename.ts";
 import type { TypeNames } from "../../graphql/core/type-names.ts";
 
-/** Our own operations, beside the sources as beside the build. */
+/** Example operations. The path is the same from `src` and from the build. */
 const OPERATIONS = new URL("../../../schema/operations/", import.meta.url);
 const SIGN_IN = "01-sign-in.graphql";
 
 export interface Tab {
   readonly query: string;
-  /** A JSON object. */
+  /** A JSON object as text. */
   readonly variables: string;
 }
 
-/** The operation by which the page signs in. */
+/** The operation that the page sends to sign in. */
 export const signInOperation = (names: TypeNames): string => readOperation(SIGN_IN, names);
 
 /**
- * A tab for each operation of `schema/operations`, but for the sign-in, which the page has itself. The first one needs
- * no variables: GraphiQL does not load those of the first default tab (graphql/graphiql#3392). In front of the demo the
- * variables name its records, else they are blank.
+ * Builds a tab for each operation of `schema/operations` except the sign-in, for which the page has a form. The first
+ * operation takes no variables, because GraphiQL does not load those of the first default tab (graphql/graphiql#3392).
+ * With the demo the variables name its records; otherwise they are blank.
  */
 export function tabsOf(names: TypeNames, { isDemo }: { readonly isDemo: boolean }): Tab[] {
   const demoVariables = isDemo ? readDemoVariables() : null;
@@ -39,7 +39,7 @@ const readOperation = (name: string, names: TypeNames): string => renameDocument
 
 const readDemoVariables = () => JSON.parse(readText("demo-variables.json")) as Record<string, object>;
 
-/** `{ "id": "" }` for `($id: ID!, $after: String)`: what must be given, to be filled in. */
+/** Blank values for the required variables: `{ "id": "" }` for `($id: ID!, $after: String)`. */
 function blankVariables({ definitions }: DocumentNode): Record<string, unknown> {
   const required = definitions
     .flatMap((definition) =>

@@ -8,17 +8,17 @@ import type { YogaContext, YogaHandler } from "./yoga.ts";
 
 interface Settings {
   readonly engine: Engine;
-  readonly publicError: (thrown: unknown) => GraphQLError;
+  readonly publicError: (error: unknown) => GraphQLError;
   readonly delivery: Delivery;
   readonly yoga: YogaHandler;
 }
 
 /**
- * Answers GraphQL requests: a POST that is to be answered in one piece here, as its JSON needs no more than a codec around
- * the engine; everything else by Yoga. The same request gives the same bytes on both paths.
+ * Handles GraphQL requests. A POST with a single JSON result runs directly on the engine, which is faster; everything
+ * else goes through Yoga. Both paths produce the same bytes for the same request.
  */
 export function createGraphqlHandler({ engine, publicError, delivery, yoga }: Settings) {
-  const answerPost = async (
+  const executePost = async (
     body: Buffer,
     operation: YogaContext["operation"],
     type: ResultType,
@@ -27,8 +27,8 @@ export function createGraphqlHandler({ engine, publicError, delivery, yoga }: Se
     let params: OperationRequest["params"];
     try {
       params = parseBody(body);
-    } catch (fault) {
-      return encodeResult(engine.finish({ errors: [publicError(fault)] }, requestId), type, requestId);
+    } catch (error) {
+      return encodeResult(engine.finish({ errors: [publicError(error)] }, requestId), type, requestId);
     }
     const result = await engine.run({ ...operation, params, isReadOnly: false });
     return encodeResult(engine.finish(result, requestId), type, requestId);
@@ -41,16 +41,16 @@ export function createGraphqlHandler({ engine, publicError, delivery, yoga }: Se
     onResult: (status: number) => void,
   ): Promise<void> => {
     const { req: request } = response;
-    const { party } = operation.scope;
+    const { callerKey } = operation.scope;
     const type = body && resultTypeFor(request.headers.accept);
     if (body && type) {
-      const answer = await answerPost(body, operation, type);
-      onResult(answer.status);
-      await delivery.send(response, answer, party);
+      const result = await executePost(body, operation, type);
+      onResult(result.status);
+      await delivery.send(response, result, callerKey);
       return;
     }
-    const answer = await yoga(request, response, { operation, body });
-    onResult(answer.status);
-    await delivery.pass(response, answer, party);
+    const result = await yoga(request, response, { operation, body });
+    onResult(result.status);
+    await delivery.pass(response, result, callerKey);
   };
 }

@@ -3,14 +3,14 @@ import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { statusOf } from "../../errors.ts";
 
 /*
- * Reads the parameters of a request. Own code: Yoga's parsers report a GET whose `variables` are no JSON as an internal
- * error, take the first of two parameters of one name, replace bytes that are no UTF-8 in silence, and pass any type of
- * `operationName` and `documentId` on.
+ * Reads the GraphQL parameters of a request. Own code: Yoga's parsers report a GET with malformed `variables` as an
+ * internal error, use the first of two parameters with the same name, silently replace invalid UTF-8, and accept any
+ * type for `operationName` and `documentId`.
  */
 
 type ParamType = "string" | "object";
 
-/** What a request may hold, and the JSON type of each parameter. */
+/** The parameters of a request and their JSON types. */
 const PARAMS = {
   query: "string",
   operationName: "string",
@@ -26,21 +26,21 @@ const badRequest = (message: string) =>
     extensions: { code: "BAD_REQUEST", http: { status: statusOf("BAD_REQUEST") } },
   });
 
-/** `query=…&variables={…}`. Parameters that are not GraphQL's belong to proxies and caches: they are ignored. */
+/** Parses `query=…&variables={…}`. Ignores other parameters: proxies and caches add their own. Throws `GraphQLError`. */
 export function parseQueryString(text: string): OperationParams {
   if (!isPercentEncoded(text)) throw badRequest("Expected a query string in percent-encoded UTF-8.");
   const search = new URLSearchParams(text);
   const params = Object.entries(PARAMS).map(([name, type]) => {
     const [value, ...more] = search.getAll(name);
     if (more.length > 0) throw badRequest(`${name}: expected one value, got ${more.length + 1}`);
-    // As in Yoga, an empty parameter counts as not given.
+    // As in Yoga, an empty parameter counts as absent.
     if (!value) return [name, undefined];
     return [name, type === "object" ? parseJson(value, `${name}: expected ${EXPECTED[type]}`) : value];
   });
   return checkParams(Object.fromEntries(params));
 }
 
-/** The JSON body of a request. Throws `GraphQLError`. */
+/** Parses the JSON body of a request. Throws `GraphQLError`. */
 export function parseBody(bytes: Uint8Array): OperationParams {
   const params = parseJson(decodeUtf8(bytes), "Expected a JSON object as the body");
   const type = typeOf(params);
@@ -49,7 +49,7 @@ export function parseBody(bytes: Uint8Array): OperationParams {
   return checkParams(params as object);
 }
 
-/** Checks the types of all parameters. Names and values of the caller are not repeated. */
+/** Checks the types of all parameters. Messages do not repeat the caller's names and values. */
 function checkParams(params: object): OperationParams {
   for (const [name, value] of Object.entries(params)) {
     if (value == null) continue;

@@ -1,10 +1,10 @@
 import { isErrorCode, statusOf } from "../../errors.ts";
 import type { WrittenResult } from "../../engine/execution.ts";
 
-/** The media types of a result that is sent in one piece. */
+/** The media types of a single result. */
 export type ResultType = "application/json" | "application/graphql-response+json";
 
-/** An HTTP response in one piece. */
+/** An HTTP response with a complete body. */
 export interface WholeResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -12,8 +12,8 @@ export interface WholeResponse {
 }
 
 /**
- * The media type in which a result is sent: the one that the caller prefers by weight, then by order, and
- * `application/json` where either will do. Null when it accepts neither.
+ * Negotiates the media type of a result by weight, then by order; `application/json` when a wildcard accepts both.
+ * Returns null when the caller accepts neither.
  */
 export function resultTypeFor(accept: string | undefined): ResultType | null {
   if (!accept || accept === "*/*") return "application/json";
@@ -30,26 +30,26 @@ export function resultTypeFor(accept: string | undefined): ResultType | null {
   return null;
 }
 
-/** `application/json;q=0.5`; without a weight it is 1. */
+/** `application/json;q=0.5`; the default weight is 1. */
 const weightOf = (range: string): number => Number(/;q=([\d.]+)/.exec(range)?.[1] ?? 1);
 
 const byWeight = (one: string, other: string): number => weightOf(other) - weightOf(one);
 
-/** How HTTP tells of an error, in its `extensions.http`. */
+/** HTTP status and headers of an error, in its `extensions.http`. */
 interface HttpFacts {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether `application/json` says 200 all the same, as GraphQL over HTTP has it. */
+  /** Whether the status is 200 with `application/json`, as GraphQL over HTTP specifies. */
   readonly spec?: boolean;
 }
 
-/** A result as an HTTP response, by the rules of GraphQL over HTTP. */
+/** Encodes a result as an HTTP response, as GraphQL over HTTP specifies. */
 export function encodeResult(result: WrittenResult, type: ResultType, requestId: string): WholeResponse {
   const { errors, stringify = JSON.stringify, ...rest } = result;
   const headers: Record<string, string> = {
     "content-type": `${type}; charset=utf-8`,
     "x-request-id": requestId,
-    // Queries come by GET, too, and their answers are the caller's own.
+    // Queries may come by GET, and their results are private to the caller.
     "cache-control": "private, no-store",
   };
   if (!errors) return { status: 200, headers, body: stringify(rest) };
@@ -67,7 +67,7 @@ export function encodeResult(result: WrittenResult, type: ResultType, requestId:
   return { status: status || 200, headers, body: stringify({ errors: errors.map(toJson), ...rest }) };
 }
 
-/** An error without what only HTTP is told. */
+/** An error as JSON, without `extensions.http`. */
 function toJson(error: NonNullable<WrittenResult["errors"]>[number]): object {
   const { extensions: { http: _, ...extensions } = {}, ...json } = error.toJSON();
   return { ...json, ...(Object.keys(extensions).length > 0 && { extensions }) };

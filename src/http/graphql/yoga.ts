@@ -6,10 +6,10 @@ import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { parseBody, parseQueryString } from "./params.ts";
 import { encodeResult, resultTypeFor } from "./response.ts";
 
-/** What Yoga is given beside the request. */
+/** Yoga's server context. */
 export interface YogaContext {
   readonly operation: Omit<OperationRequest, "params" | "isReadOnly">;
-  /** The body of a POST, which was read before. */
+  /** The body of a POST, already read; null for other methods. */
   readonly body: Buffer | null;
 }
 
@@ -22,12 +22,12 @@ export type YogaHandler = (
 export interface YogaSettings {
   readonly schema: GraphQLSchema;
   readonly engine: Engine;
-  readonly publicError: (thrown: unknown) => GraphQLError;
+  readonly publicError: (error: unknown) => GraphQLError;
 }
 
 /**
- * Yoga as a codec around the engine, for everything but a POST that is answered in one piece: GET, event streams, and
- * whatever is no request. What a request means is decided by the engine alone.
+ * Creates the Yoga handler for everything except a POST with a single result: GET, event streams and malformed requests.
+ * Yoga only decodes and encodes; the engine validates and executes.
  */
 export function createYogaHandler({ schema, engine, publicError }: YogaSettings): YogaHandler {
   const yoga = createYoga<YogaContext>({
@@ -48,7 +48,7 @@ export function createYogaHandler({ schema, engine, publicError }: YogaSettings)
   return (request, response, context) => yoga.handleNodeRequestAndResponse(request, response, context);
 }
 
-/** Reads parameters by our own rules; whether there is a document is the engine's to say. */
+/** Replaces Yoga's parameter parsers. The engine checks whether there is a document. */
 const useParams = (): Plugin<object, YogaContext> => ({
   onRequestParse({ request, url, serverContext, setRequestParser }) {
     if (request.method === "GET") setRequestParser(() => toYoga(parseQueryString(url.search.slice(1))));
@@ -59,12 +59,12 @@ const useParams = (): Plugin<object, YogaContext> => ({
   },
 });
 
-/** The types of Yoga know no null, which GraphQL over HTTP allows. */
+/** Yoga's types do not allow null, which GraphQL over HTTP does. */
 const toYoga = (params: OperationParams) => params as GraphQLParams;
 
 const useEngine = (engine: Engine): Plugin<object, YogaContext> => ({
   onParams({ params, request, context, setParams, setParamsHandler }) {
-    // Yoga refuses what has no text of a document, which its hash may stand for.
+    // Yoga rejects requests without a document, but a hash may stand for it.
     setParams({ ...params, query: params.query ?? "" });
     setParamsHandler(() =>
       engine.run({
@@ -75,7 +75,7 @@ const useEngine = (engine: Engine): Plugin<object, YogaContext> => ({
     );
   },
   onResultProcess({ request, result, serverContext, setResult, setResultProcessor }) {
-    // Nothing is deferred or streamed, so there is one result.
+    // `@defer` and `@stream` are not supported, so other results need no handling.
     if (Array.isArray(result) || Symbol.asyncIterator in result) return;
     const { requestId } = serverContext.operation.scope;
     setResult(engine.finish(result, requestId));

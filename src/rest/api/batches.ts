@@ -40,7 +40,7 @@ export interface Batch {
     use: <At, Answer>(list: ListRead<At, Answer>) => Result,
   ) => Result;
   /** Most reads of one request. */
-  readonly most: number;
+  readonly maxReads: number;
 }
 
 interface InProject {
@@ -82,7 +82,7 @@ export function byIds<R extends { readonly id: number }>(
           return ({ at }) => found.get(at.id);
         },
       }),
-    most,
+    maxReads: most,
   };
 }
 
@@ -110,7 +110,7 @@ export function byGroup(
             : () => undefined;
         },
       }),
-    most: Number.POSITIVE_INFINITY,
+    maxReads: Number.POSITIVE_INFINITY,
   };
 }
 

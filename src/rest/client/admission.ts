@@ -5,42 +5,42 @@ import type { EndpointName } from "./request.ts";
 import { createRequestBudget } from "./request-budget.ts";
 
 export interface AdmissionSettings {
-  /** Upstream requests at a time, over all callers. */
+  /** Maximum concurrent upstream requests, over all callers. */
   readonly connections: number;
-  /** Upstream requests of one party at a time. */
-  readonly connectionsPerParty: number;
-  /** Upstream requests that may wait before new operations are refused. */
+  /** Maximum concurrent upstream requests of one caller. */
+  readonly connectionsPerCaller: number;
+  /** Maximum waiting upstream requests. Above it new operations are rejected. */
   readonly queue: number;
 }
 
-/** What one operation may ask of the service. */
+/** Limits of one operation. */
 export interface OperationBounds {
-  /** Upstream requests at a time. */
+  /** Maximum concurrent upstream requests. */
   readonly width: number;
-  /** Upstream requests in all, retries not counted. */
+  /** Maximum upstream requests in total. Retries do not count. */
   readonly requests: number;
 }
 
 interface TurnRequest {
   readonly endpoint: EndpointName;
-  /** How many places of the operation's result wait for it now: the more, the sooner it goes. */
+  /** Number of positions in the operation's result that wait for it now. Requests with more of them go first. */
   readonly waiting?: (() => number) | undefined;
-  /** Whether it was admitted before: it counts no more then. */
+  /** Whether it is another attempt of an admitted request, which does not count. */
   readonly isRetry: boolean;
 }
 
-/** The turns of one operation's upstream requests. */
+/** Admits the upstream requests of one operation. */
 export interface Turns {
   /**
-   * Resolves when it is the request's turn. Rejects when the scope ends before, with `REQUEST_LIMIT_EXCEEDED` when the
-   * operation had its requests, and with `SERVICE_OVERLOADED` when too much waits.
+   * Resolves when the request may be sent. Rejects when the scope ends first, with `REQUEST_LIMIT_EXCEEDED` when the
+   * operation has used up its requests, and with `SERVICE_OVERLOADED` when the queue is full.
    */
   readonly enter: (request: TurnRequest) => Promise<void>;
-  /** Called once for each request that was admitted, when it is over. */
+  /** Must be called once for each admitted request when it completes. */
   readonly leave: () => void;
 }
 
-/** A request that waits for its turn. */
+/** A waiting request. */
 interface Ticket {
   readonly endpoint: EndpointName;
   readonly isRetry: boolean;
@@ -51,16 +51,16 @@ interface Ticket {
 }
 
 /**
- * A bulkhead lets at most `width` requests through at a time and serves what waits behind it by turns. Bulkheads form a
- * tree: all callers, one party, one operation; a request goes ahead when every bulkhead above it has room.
+ * A bulkhead limits concurrent requests to `width` and serves waiting ones in turn. Bulkheads form a tree: the root for
+ * all callers, one per caller, one per operation. A request is admitted when every bulkhead above it has room.
  */
 interface Bulkhead {
   readonly parent: Bulkhead | null;
   readonly width: number;
   running: number;
-  /** Requests that wait behind it and those below. */
+  /** Number of waiting requests, descendants included. */
   waiting: number;
-  /** Bulkheads that have something waiting and room for it, in the order of their turns; or tickets of one operation. */
+  /** Child bulkheads that are ready, in the order of their turns; or the tickets of an operation. */
   readonly turns: Set<Ticket | Bulkhead>;
 }
 
@@ -76,7 +76,7 @@ const isReady = ({ running, width, turns }: Bulkhead) => running < width && turn
 
 const isTicket = (turn: Ticket | Bulkhead): turn is Ticket => "admit" in turn;
 
-/** The next turn: of bulkheads the one in front, of an operation's tickets the one that most places wait for. */
+/** Selects the next turn: the first bulkhead, or the ticket for which most positions wait. */
 function nextTurn(turns: ReadonlySet<Ticket | Bulkhead>): Ticket | Bulkhead | null {
   let best: Ticket | null = null;
   for (const turn of turns) {
@@ -86,7 +86,7 @@ function nextTurn(turns: ReadonlySet<Ticket | Bulkhead>): Ticket | Bulkhead | nu
   return best;
 }
 
-/** Takes the next request from behind a bulkhead that is ready. */
+/** Removes the next request from a bulkhead that is ready. */
 function takeNext(bulkhead: Bulkhead): Ticket {
   const turn = nextTurn(bulkhead.turns);
   if (!turn) throw new TypeError("a bulkhead without requests has no next one");
@@ -95,12 +95,12 @@ function takeNext(bulkhead: Bulkhead): Ticket {
   bulkhead.waiting--;
   if (isTicket(turn)) return turn;
   const ticket = takeNext(turn);
-  // To the end: the others have their turn before.
+  // Re-inserted at the end, behind the others.
   if (isReady(turn)) bulkhead.turns.add(turn);
   return ticket;
 }
 
-/** Changes the counts of a bulkhead and of those above it, and puts each among its parent's turns where it is ready. */
+/** Updates the counts of a bulkhead and its ancestors, and adds each to or removes it from its parent's turns. */
 function change(bulkhead: Bulkhead, { waiting = 0, running = 0 }): void {
   for (let at: Bulkhead | null = bulkhead; at; at = at.parent) {
     at.waiting += waiting;
@@ -112,15 +112,15 @@ function change(bulkhead: Bulkhead, { waiting = 0, running = 0 }): void {
   }
 }
 
-const ONE_PLACE = () => 1;
+const ONE_POSITION = () => 1;
 
 /**
- * The one queue in front of the service. Own code: the queues of p-limit, p-queue and cockatiel serve in the order of
- * arrival, so that one caller with many requests starves the others, and keep the requests of callers who have left.
+ * Creates the queue for all upstream requests. Own code: p-limit, p-queue and cockatiel are FIFO, so that one caller with
+ * many requests starves the others, and they keep the requests of disconnected callers.
  */
-export function createAdmission({ connections, connectionsPerParty, queue }: AdmissionSettings) {
+export function createAdmission({ connections, connectionsPerCaller, queue }: AdmissionSettings) {
   const root = createBulkhead(null, connections);
-  const parties = new Map<string, { readonly bulkhead: Bulkhead; operations: number }>();
+  const callers = new Map<string, { readonly bulkhead: Bulkhead; operations: number }>();
   let shed = 0;
 
   const serve = (): void => {
@@ -131,7 +131,7 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
   };
 
   let isServing = false;
-  /** Serves at the end of this tick: what is requested together is known then, and what most wait for goes first. */
+  /** Serves at the end of this tick, when all requests of the tick are known and can be ordered. */
   const serveSoon = (): void => {
     if (isServing) return;
     isServing = true;
@@ -141,34 +141,38 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
     });
   };
 
-  const partyOf = (name: string) => {
-    const party = parties.get(name) ?? { bulkhead: createBulkhead(root, connectionsPerParty), operations: 0 };
-    parties.set(name, party);
-    return party;
+  const callerOf = (name: string) => {
+    const caller = callers.get(name) ?? {
+      bulkhead: createBulkhead(root, connectionsPerCaller),
+      operations: 0,
+    };
+    callers.set(name, caller);
+    return caller;
   };
 
-  const hasItsShare = (party: string): boolean =>
-    root.waiting >= queue && (parties.get(party)?.bulkhead.waiting ?? 0) >= queue / Math.max(1, parties.size);
+  const exceedsShare = (callerKey: string): boolean =>
+    root.waiting >= queue &&
+    (callers.get(callerKey)?.bulkhead.waiting ?? 0) >= queue / Math.max(1, callers.size);
 
-  /** Whether a new operation is refused: too much waits already, and its party has its share of that. */
-  const refuses = (party: string): boolean => {
-    if (!hasItsShare(party)) return false;
-    // Some may wait only for the end of this tick.
+  /** Whether new operations of the caller are rejected: the queue is full and the caller has its share of it. */
+  const isQueueFull = (callerKey: string): boolean => {
+    if (!exceedsShare(callerKey)) return false;
+    // Some requests may wait only for the end of this tick.
     serve();
-    if (!hasItsShare(party)) return false;
+    if (!exceedsShare(callerKey)) return false;
     shed++;
     return true;
   };
 
-  /** Opens the turns of an operation, which close with its scope. */
+  /** Opens the queue of an operation. It closes with the scope. */
   const open = (scope: RequestScope, { width, requests }: OperationBounds): Turns => {
-    const party = partyOf(scope.party);
-    party.operations++;
+    const caller = callerOf(scope.callerKey);
+    caller.operations++;
     const budget = createRequestBudget(requests);
-    const bulkhead = createBulkhead(party.bulkhead, width);
+    const bulkhead = createBulkhead(caller.bulkhead, width);
     let hasBegun = false;
 
-    /** Rejects the tickets that wait. */
+    /** Rejects waiting tickets. */
     const drop = (isDropped: (ticket: Ticket) => boolean, errorOf: (ticket: Ticket) => Error): void => {
       const dropped = [...bulkhead.turns].filter(isTicket).filter(isDropped);
       for (const ticket of dropped) bulkhead.turns.delete(ticket);
@@ -181,31 +185,32 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
         () => true,
         ({ endpoint }) => endedError(endpoint, scope, false),
       );
-      if (--party.operations === 0) parties.delete(scope.party);
+      if (--caller.operations === 0) callers.delete(scope.callerKey);
     });
 
     const admit = ({ isRetry, resolve }: Ticket): void => {
       if (!isRetry) budget.spend();
       resolve();
-      if (budget.isSpent()) drop((ticket) => !ticket.isRetry, budget.refuse);
+      if (budget.isSpent()) drop((ticket) => !ticket.isRetry, budget.exceed);
     };
 
-    /** Why a request cannot even wait; null when it can. */
-    const refusalOf = ({ endpoint, isRetry }: TurnRequest): Error | null => {
+    /** Why a request cannot be queued; null when it can. */
+    const rejectionOf = ({ endpoint, isRetry }: TurnRequest): Error | null => {
       if (scope.ended()) return endedError(endpoint, scope, false);
-      if (!isRetry && budget.isSpent()) return budget.refuse();
-      // An operation that has begun is carried on.
-      if (!hasBegun && refuses(scope.party)) return new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
+      if (!isRetry && budget.isSpent()) return budget.exceed();
+      // Operations that have started are not rejected halfway.
+      if (!hasBegun && isQueueFull(scope.callerKey))
+        return new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
       return null;
     };
 
     return {
       enter: (request) =>
         new Promise((resolve, reject) => {
-          const refusal = refusalOf(request);
-          if (refusal) return reject(refusal);
+          const rejection = rejectionOf(request);
+          if (rejection) return reject(rejection);
           hasBegun = true;
-          const { endpoint, isRetry, waiting = ONE_PLACE } = request;
+          const { endpoint, isRetry, waiting = ONE_POSITION } = request;
           bulkhead.turns.add({ endpoint, isRetry, waiting, admit, resolve, reject });
           change(bulkhead, { waiting: 1 });
           serveSoon();
@@ -219,7 +224,7 @@ export function createAdmission({ connections, connectionsPerParty, queue }: Adm
 
   return {
     open,
-    refuses,
+    isQueueFull,
     pressure: () => ({ running: root.running, waiting: root.waiting, shed }),
   };
 }

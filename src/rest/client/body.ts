@@ -12,14 +12,14 @@ import {
   inflateRaw,
 } from "node:zlib";
 
-/** A body that is longer than it may be. */
+/** A body above its size limit. */
 export class TooLarge extends Error {
   constructor(limit: number) {
     super(`longer than ${limit} bytes`);
   }
 }
 
-/** A response that HTTP does not know: an encoding, a status, a change of protocol. */
+/** An unsupported response: an unknown encoding, an invalid status, a protocol upgrade. */
 export class NotUnderstood extends Error {}
 
 type Encoding = "gzip" | "deflate" | "br";
@@ -33,10 +33,10 @@ const ENCODINGS: ReadonlyMap<string, readonly Encoding[]> = new Map([
   ["br", ["br"]],
 ]);
 
-/** Each encoding can multiply a body by a thousand: real servers use one. */
+/** Each encoding can inflate a body a thousandfold; real servers use one. */
 const MAX_ENCODINGS = 2;
 
-/** How a body is compressed, in the order in which it is decoded. Throws `NotUnderstood`. */
+/** Parses `content-encoding` into the encodings in decoding order. Throws `NotUnderstood`. */
 export function encodingsOf(header: string | null): readonly Encoding[] {
   const names = (header ?? "").split(",", MAX_ENCODINGS + 1);
   const encodings = names.map((name) => ENCODINGS.get(name.trim().toLowerCase()));
@@ -47,31 +47,31 @@ export function encodingsOf(header: string | null): readonly Encoding[] {
 const ZLIB = { whole: promisify(inflate), stream: createInflate };
 const RAW = { whole: promisify(inflateRaw), stream: createInflateRaw };
 
-/** `deflate` means the zlib format; some servers send the bare stream, which cannot begin with zlib's mark. */
+/** `deflate` means the zlib format; some servers send raw deflate, which cannot start with zlib's header. */
 const DECODERS = {
   gzip: () => ({ whole: promisify(gunzip), stream: createGunzip }),
   br: () => ({ whole: promisify(brotliDecompress), stream: createBrotliDecompress }),
   deflate: (body: Buffer) => (((body[0] ?? 0) & 0x0f) === 8 ? ZLIB : RAW),
 };
 
-/** Decodes a whole body. Rejects with `TooLarge` when it becomes longer than `limit` bytes; no more are made of it. */
+/** Decodes a whole body. Rejects with `TooLarge` as soon as the output exceeds `limit` bytes. */
 export async function decodeBody(
   body: Buffer,
   encodings: readonly Encoding[],
   limit: number,
 ): Promise<Buffer> {
   const [encoding, ...inner] = encodings;
-  // A response without a body may name an encoding all the same.
+  // A response without a body may still have an encoding header.
   if (!encoding || body.length === 0) return body;
   try {
     const decoded = await DECODERS[encoding](body).whole(body, { maxOutputLength: limit });
     return await decodeBody(decoded, inner, limit);
-  } catch (fault) {
-    throw fault instanceof RangeError ? new TooLarge(limit) : fault;
+  } catch (error) {
+    throw error instanceof RangeError ? new TooLarge(limit) : error;
   }
 }
 
-/** Decodes a body as it comes. The stream that is given ends, fails and is destroyed together with the source. */
+/** Decodes a stream. The returned stream ends, fails and is destroyed together with the source. */
 export async function decodeStream(source: Readable, encodings: readonly Encoding[]): Promise<Readable> {
   const [encoding, ...inner] = encodings;
   const first = encoding ? await firstChunk(source) : null;
@@ -82,7 +82,7 @@ export async function decodeStream(source: Readable, encodings: readonly Encodin
   );
 }
 
-/** The beginning of a stream, left in it; null when it is empty. */
+/** Peeks at the first chunk of a stream. Returns null when the stream is empty. */
 async function firstChunk(stream: Readable): Promise<Buffer | null> {
   await once(stream, "readable");
   const chunk = stream.read() as Buffer | null;
@@ -90,26 +90,26 @@ async function firstChunk(stream: Readable): Promise<Buffer | null> {
   return chunk;
 }
 
-/** Reads a stream to its end. Rejects with `TooLarge`; the stream is destroyed then. */
+/** Reads a whole stream. Rejects with `TooLarge` and destroys the stream when it exceeds `limit` bytes. */
 export async function readWhole(stream: Readable, limit: number): Promise<Buffer> {
   const collector = createCollector(limit);
-  for await (const piece of stream as AsyncIterable<Buffer>) collector.add(piece);
+  for await (const chunk of stream as AsyncIterable<Buffer>) collector.add(chunk);
   return collector.body();
 }
 
-/** Puts the pieces of a body together as they come. Throws `TooLarge`. */
+/** Concatenates chunks up to `limit` bytes. `add` throws `TooLarge` above it. */
 export function createCollector(limit: number) {
   let bytes: Buffer | null = null;
   let size = 0;
   return {
-    add: (piece: Buffer): void => {
-      const end = size + piece.length;
+    add: (chunk: Buffer): void => {
+      const end = size + chunk.length;
       if (end > limit) throw new TooLarge(limit);
-      if (!bytes) bytes = piece;
+      if (!bytes) bytes = chunk;
       else {
-        // Copied, because a body can come in a million pieces of a byte.
+        // Copied, because a body can arrive in a million chunks of one byte.
         if (end > bytes.length) bytes = grown(bytes.subarray(0, size), end);
-        piece.copy(bytes, size);
+        chunk.copy(bytes, size);
       }
       size = end;
     },
@@ -117,8 +117,8 @@ export function createCollector(limit: number) {
   };
 }
 
-function grown(bytes: Buffer, least: number): Buffer {
-  const larger = Buffer.allocUnsafeSlow(Math.max(16_384, least * 2));
+function grown(bytes: Buffer, minLength: number): Buffer {
+  const larger = Buffer.allocUnsafeSlow(Math.max(16_384, minLength * 2));
   bytes.copy(larger);
   return larger;
 }

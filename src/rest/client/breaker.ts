@@ -6,37 +6,37 @@ const MIN_REQUESTS = 20;
 const FAILED_SHARE = 0.5;
 const PAUSE_MS = 5_000;
 
-/** Parties that one second remembers. */
-const MAX_PARTIES = 100;
+/** Maximum callers recorded per second. */
+const MAX_CALLERS = 100;
 
 export interface Breaker {
-  /** Lets a request through and gives the generation that it belongs to. Throws `UpstreamError` while the circuit is open. */
+  /** Admits a request and returns its generation. Throws `UpstreamError` while the circuit is open. */
   readonly enter: () => number;
-  /** Tells what the outcome of a request showed of the service. */
-  readonly leave: (generation: number, party: string, shown: ServiceState) => void;
-  /** Half-open while one request tries. */
+  /** Records what the outcome of a request shows about the service. */
+  readonly leave: (generation: number, callerKey: string, shown: ServiceState) => void;
+  /** Half-open while one request probes the service. */
   readonly circuit: () => "closed" | "half-open" | "open";
 }
 
 interface Second {
-  /** Which second since 1970. */
+  /** Seconds since 1970. */
   readonly at: number;
   failures: number;
   total: number;
-  /** The parties whose requests failed, and those whose were answered: some of them, for there can be many. */
+  /** Callers with failed and with successful requests, up to `MAX_CALLERS` each. */
   readonly failed: Set<string>;
-  readonly answered: Set<string>;
+  readonly succeeded: Set<string>;
 }
 
 /**
- * A circuit breaker around the service. Own code: cockatiel's takes a caller that leaves for an answer, and lets all
- * others wait for the request that tries; its sampling keeps windows of any age while nothing happens.
+ * Creates the circuit breaker of the service. Own code: cockatiel counts a disconnected caller as a success and makes all
+ * others wait for the probe, and its sampling keeps old windows while there is no traffic.
  */
 export function createBreaker(): Breaker {
   let recent: Second[] = [];
   let openedAt: number | null = null;
-  let isTrying = false;
-  /** Changes whenever the circuit opens or closes: what was sent before says nothing of what is now. */
+  let isProbing = false;
+  /** Incremented when the circuit opens or closes: outcomes of earlier requests do not count after that. */
   let generation = 0;
 
   const open = (at: number | null): void => {
@@ -45,51 +45,54 @@ export function createBreaker(): Breaker {
     generation++;
   };
 
-  /** What fails for one party alone, while others are answered, says something of what that one asks for. */
-  const isOneParty = (): boolean => {
+  /** Whether all failures are of one caller while others succeed: then its requests are the cause, not the service. */
+  const isSingleCaller = (): boolean => {
     const failed = new Set(recent.flatMap((second) => [...second.failed]));
     const [only] = failed;
-    return failed.size === 1 && recent.some(({ answered }) => [...answered].some((party) => party !== only));
+    return (
+      failed.size === 1 &&
+      recent.some(({ succeeded }) => [...succeeded].some((callerKey) => callerKey !== only))
+    );
   };
 
   const currentSecond = (): Second => {
     const at = Math.floor(Date.now() / 1000);
     const last = recent.at(-1);
     if (last?.at === at) return last;
-    const second: Second = { at, failures: 0, total: 0, failed: new Set(), answered: new Set() };
+    const second: Second = { at, failures: 0, total: 0, failed: new Set(), succeeded: new Set() };
     recent = [...recent.filter((each) => each.at > at - WINDOW_SECONDS), second];
     return second;
   };
 
-  const count = (party: string, hasFailed: boolean): void => {
+  const count = (callerKey: string, hasFailed: boolean): void => {
     const second = currentSecond();
     second.total++;
-    const parties = hasFailed ? second.failed : second.answered;
-    if (parties.size < MAX_PARTIES) parties.add(party);
+    const callers = hasFailed ? second.failed : second.succeeded;
+    if (callers.size < MAX_CALLERS) callers.add(callerKey);
     if (!hasFailed) return;
     second.failures++;
     const total = recent.reduce((sum, each) => sum + each.total, 0);
     const failures = recent.reduce((sum, each) => sum + each.failures, 0);
-    if (total >= MIN_REQUESTS && failures >= total * FAILED_SHARE && !isOneParty()) open(Date.now());
+    if (total >= MIN_REQUESTS && failures >= total * FAILED_SHARE && !isSingleCaller()) open(Date.now());
   };
 
   return {
     enter: () => {
       if (openedAt !== null) {
-        if (isTrying || Date.now() - openedAt < PAUSE_MS) throw circuitOpen();
-        isTrying = true;
+        if (isProbing || Date.now() - openedAt < PAUSE_MS) throw circuitOpen();
+        isProbing = true;
       }
       return generation;
     },
-    leave: (begun, party, shown) => {
+    leave: (begun, callerKey, shown) => {
       if (begun !== generation) return;
-      // While the circuit is open, only the one that tries is of this generation.
-      isTrying = false;
+      // While the circuit is open, only the probe has this generation.
+      isProbing = false;
       if (shown === "unknown") return;
-      if (openedAt === null) count(party, shown === "down");
+      if (openedAt === null) count(callerKey, shown === "down");
       else open(shown === "down" ? Date.now() : null);
     },
-    circuit: () => (openedAt === null ? "closed" : isTrying ? "half-open" : "open"),
+    circuit: () => (openedAt === null ? "closed" : isProbing ? "half-open" : "open"),
   };
 }
 

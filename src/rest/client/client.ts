@@ -16,61 +16,61 @@ import {
   type WireRequest,
 } from "./transport.ts";
 
-/** What came of one upstream request. `route` is the template, never the filled path. */
+/** The outcome of one upstream request. `route` is the template, never the filled path. */
 export interface UpstreamReport {
   readonly requestId: string;
   readonly method: string;
   readonly route: string;
-  /** HTTP status, or a code where there was no response that could be used. */
+  /** HTTP status, or an error code when there was no usable response. */
   readonly outcome: string;
   readonly ms: number;
 }
 
 export interface UpstreamSpan {
-  /** The trace context to send; null when no span is made. */
+  /** The trace context to send; null when tracing is off. */
   readonly traceparent: string | null;
   readonly run: <Answer>(act: () => Answer) => Answer;
-  /** Ends it with the status that came, if any, and the code of the failure; null when there was none. */
+  /** Ends the span with the HTTP status (null without a response) and the error code (null on success). */
   readonly end: (status: number | null, error: string | null) => void;
 }
 
 export interface ClientSettings extends TransportSettings, AdmissionSettings {
-  /** What comes before the path of every endpoint. */
+  /** Prefix of every endpoint's path. */
   readonly basePath: string;
-  /** The word before the token in the `Authorization` header. */
+  /** The scheme in the `Authorization` header: `token`, `Bearer`. */
   readonly authorizationScheme: string;
   /** Headers of every request, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What no message may repeat, whoever asks. */
+  /** Texts that no error message may contain, for any caller. */
   readonly secrets: readonly string[];
-  /** How many bytes of responses the scopes of one party may hold, after decompression. */
+  /** Maximum bytes of responses that the scopes of one caller may hold, after decompression. */
   readonly maxHeldBytes: number;
-  /** How many times a failed GET is tried again. */
+  /** Maximum retries of a failed GET. */
   readonly retries: number;
-  /** Told of values that read as null because their type was wrong. */
+  /** Receives the place of each value that reads as null because its type is wrong. */
   readonly onFault: (route: string, place: string) => void;
-  /** Told of the cause behind a failed request: a refused certificate, a reset connection, a bug of the gateway. */
+  /** Receives the cause of a failed request: a rejected certificate, a reset connection, a bug of the gateway. */
   readonly onFailure: (cause: unknown) => void;
   readonly onRequest: (report: UpstreamReport) => void;
-  /** Resolves when it is the turn of a party to have a response read: reading holds the process. */
-  readonly takeTurn: (party: string) => Promise<void>;
+  /** Resolves when a response of the caller may be parsed: parsing blocks the event loop. */
+  readonly takeTurn: (callerKey: string) => Promise<void>;
   /** Opens the span of one upstream request, by its method and route template. */
   readonly openSpan: (method: string, route: string) => UpstreamSpan;
 }
 
-/** Reads a part of a stream and tells how many bytes of it are kept. */
+/** Reads part of a stream. Calls `hold` with the number of bytes that it keeps. */
 type ReadPart<Part> = (response: StreamedResponse, hold: (bytes: number) => void) => Promise<Part>;
 
-/** The upstream requests of one scope, which wait for their turns together. */
+/** Sends the upstream requests of one scope. */
 export interface Upstream {
-  /** Reads a whole response. A GET is tried again when the service was out of reach; a command never is. */
+  /** Reads a whole response. A failed GET may be retried; a command never is. */
   readonly json: <Answer>(request: UpstreamRequest<Answer>) => Promise<Answer>;
-  /** Reads a part of a log; the rest is not fetched. */
+  /** Reads part of a log. The rest is not fetched. */
   readonly readPart: <Part>(request: UpstreamRequest<unknown>, read: ReadPart<Part>) => Promise<Part>;
 }
 
-/** How one kind of request is sent, and how its response is read. */
-interface Exchange<Response extends ResponseHead, Part> {
+/** How a request is sent and its response read. */
+interface AttemptSteps<Response extends ResponseHead, Part> {
   readonly send: (wire: WireRequest, scope: RequestScope) => Promise<Response>;
   readonly read: (response: Response) => Promise<Part>;
 }
@@ -81,11 +81,11 @@ interface Operation {
   readonly held: Held;
 }
 
-/** How busy the gateway is with the service, and how the service is. */
+/** The load of the upstream queue and the state of the circuit. */
 export type Pressure = ReturnType<Client["pressure"]>;
 export type Client = ReturnType<typeof createClient>;
 
-/** The one place that speaks to the service. Nothing of one caller is kept for another. */
+/** Creates the client for the service. It caches nothing, so callers share no data. */
 export function createClient(settings: ClientSettings) {
   const transport = createTransport(settings);
   const admission = createAdmission(settings);
@@ -99,11 +99,11 @@ export function createClient(settings: ClientSettings) {
     headers: settings.headers,
   };
 
-  /** Sends a request once and reads its response, unless the circuit is open. A failure becomes the error for callers. */
-  const exchange = async <Response extends ResponseHead, Part>(
+  /** Sends a request once and reads its response, unless the circuit is open. Maps failures to errors for callers. */
+  const attempt = async <Response extends ResponseHead, Part>(
     request: UpstreamRequest<unknown>,
     scope: RequestScope,
-    { send, read }: Exchange<Response, Part>,
+    { send, read }: AttemptSteps<Response, Part>,
   ): Promise<Part> => {
     const { endpoint } = request;
     const generation = breaker.enter();
@@ -118,11 +118,11 @@ export function createClient(settings: ClientSettings) {
       const response = await span.run(() => send(wire, scope));
       status = response.status;
       return await read(response);
-    } catch (thrown) {
-      error = errorFor(request, scope, thrown);
+    } catch (cause) {
+      error = errorFor(request, scope, cause);
       throw error;
     } finally {
-      breaker.leave(generation, scope.party, error ? serviceShownBy(error) : "up");
+      breaker.leave(generation, scope.callerKey, error ? serviceShownBy(error) : "up");
       span.end(status, error && codeOf(error));
       settings.onRequest({
         requestId: scope.requestId,
@@ -134,18 +134,18 @@ export function createClient(settings: ClientSettings) {
     }
   };
 
-  const errorFor = ({ endpoint }: UpstreamRequest<unknown>, scope: RequestScope, thrown: unknown): Error => {
-    if (scope.ended()) return endedError(endpoint, scope, isSent(thrown));
-    const error = mapFailure(endpoint, thrown);
-    if (error !== thrown) settings.onFailure(error.cause ?? error);
+  const errorFor = ({ endpoint }: UpstreamRequest<unknown>, scope: RequestScope, cause: unknown): Error => {
+    if (scope.ended()) return endedError(endpoint, scope, isSent(cause));
+    const error = mapFailure(endpoint, cause);
+    if (error !== cause) settings.onFailure(error.cause ?? error);
     return error;
   };
 
-  /** Exchanges a request of an operation when it is its turn. A GET is tried again where that can help. */
-  const run = async <Response extends ResponseHead, Part>(
+  /** Sends a request of an operation in its turn, and retries a GET when that can help. */
+  const withRetry = async <Response extends ResponseHead, Part>(
     request: UpstreamRequest<unknown>,
     { scope, turns, held }: Operation,
-    way: Exchange<Response, Part>,
+    steps: AttemptSteps<Response, Part>,
   ): Promise<Part> => {
     const { endpoint, waiting } = request;
     let throttled = 0;
@@ -154,7 +154,7 @@ export function createClient(settings: ClientSettings) {
       let failure: unknown;
       try {
         held.check();
-        return await exchange(request, scope, way);
+        return await attempt(request, scope, steps);
       } catch (error) {
         failure = error;
       } finally {
@@ -173,17 +173,17 @@ export function createClient(settings: ClientSettings) {
   const sendForStream = (wire: WireRequest, scope: RequestScope) => openStream(settings, wire, scope);
 
   return {
-    /** The upstream requests of a scope, within its bounds. */
+    /** Opens the upstream requests of a scope within its limits. */
     open: (scope: RequestScope, bounds: OperationBounds): Upstream => {
       const operation: Operation = { scope, turns: admission.open(scope, bounds), held: heldOf(scope) };
       const { held } = operation;
       const send = (wire: WireRequest) => transport.whole(wire, scope, held.add);
-      const takeTurn = () => settings.takeTurn(scope.party);
+      const takeTurn = () => settings.takeTurn(scope.callerKey);
       const secrets = secretsFor(scope);
       const reading = { onFault: settings.onFault, hold: held.add, takeTurn, secrets };
       return {
         json: (request) =>
-          run(request, operation, {
+          withRetry(request, operation, {
             send,
             read: async (response) => {
               await takeTurn();
@@ -191,7 +191,7 @@ export function createClient(settings: ClientSettings) {
             },
           }),
         readPart: (request, read) =>
-          run(request, operation, {
+          withRetry(request, operation, {
             send: sendForStream,
             read: async (response) => {
               await checkStream(request, response, secrets);
@@ -205,15 +205,15 @@ export function createClient(settings: ClientSettings) {
       };
     },
 
-    /** Opens a download. It does not wait among the others: its reader takes as long as it likes. */
+    /** Opens a download. It is not queued, because its duration depends on the caller. */
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> =>
-      exchange(request, scope, {
+      attempt(request, scope, {
         send: sendForStream,
         read: (response) => checkStream(request, response, secretsFor(scope)),
       }),
 
-    /** Whether a new operation of a party would find no room in the queue: it need not begin. */
-    refuses: admission.refuses,
+    /** Whether the queue has no room for a new operation of the caller. */
+    isQueueFull: admission.isQueueFull,
 
     pressure: () => ({ ...admission.pressure(), circuit: breaker.circuit() }),
     reach: () => transport.reach(),
@@ -221,15 +221,15 @@ export function createClient(settings: ClientSettings) {
   };
 }
 
-/** The code of a failure; null when the caller left, which is none. */
+/** The code of an error; null when the caller disconnected, which is not a failure. */
 function codeOf(error: Error): string | null {
   if (error instanceof UpstreamError) return error.code;
   return error instanceof Cancelled ? null : "INTERNAL_SERVER_ERROR";
 }
 
-/** HTTP status, or the code of a failure without one. */
+/** The HTTP status, or the error code without one. */
 function outcomeOf(status: number | null, error: Error | null): string {
   if (!error) return status === null || status < 300 ? "2xx" : `${status}`;
-  const told = error instanceof UpstreamError ? error.facts.upstream?.status : undefined;
-  return `${told ?? codeOf(error) ?? "CANCELLED"}`;
+  const errorStatus = error instanceof UpstreamError ? error.facts.upstream?.status : undefined;
+  return `${errorStatus ?? codeOf(error) ?? "CANCELLED"}`;
 }

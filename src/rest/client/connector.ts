@@ -2,34 +2,34 @@ import { request as httpRequest } from "node:http";
 import type { Socket } from "node:net";
 import { buildConnector } from "undici";
 
-/** Opens connections to the service, TLS included. They arrive ready for a request. */
+/** Opens a connection to the service, including TLS. */
 export type Connector = buildConnector.connector;
 
 export interface ConnectorSettings {
-  /** How long a connection may take to open, in milliseconds; by a proxy as long again for the way through it. */
+  /** Connect timeout in milliseconds. With a proxy it applies to the tunnel and again to the TLS handshake in it. */
   readonly connectTimeoutMs: number;
-  /** An HTTP proxy that opens tunnels by CONNECT; null when the service is reached directly. */
+  /** An HTTP proxy that supports CONNECT; null for direct connections. */
   readonly proxy: URL | null;
-  /** PEM: authorities to trust in place of the usual ones, and the gateway's own certificate with its key. */
+  /** PEM: authorities to trust in place of the default ones, and the client certificate with its key. */
   readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string };
 }
 
 /**
- * Own code where undici has a `ProxyAgent`: whole responses go by undici and streams by `node:http`, and both must take
- * the same way, with the same certificates.
+ * Creates the connector. Own code instead of undici's `ProxyAgent`: whole responses use undici and streams `node:http`,
+ * and both need the same proxy and certificates.
  */
 export function createConnector({ connectTimeoutMs, proxy, tls }: ConnectorSettings): Connector {
   const connect = buildConnector({ ...tls, timeout: connectTimeoutMs });
   if (!proxy) return connect;
   return (target, callback) =>
-    openTunnel(proxy, authorityOf(target), connectTimeoutMs, (fault, socket) => {
-      if (fault) callback(fault, null);
+    openTunnel(proxy, authorityOf(target), connectTimeoutMs, (error, socket) => {
+      if (error) callback(error, null);
       else if (target.protocol === "https:") connect({ ...target, httpSocket: socket }, callback);
       else callback(null, socket);
     });
 }
 
-/** The way to the service as a connector takes it. */
+/** Connector options for a URL. */
 export const targetOf = ({ host, hostname, port, protocol }: URL): buildConnector.Options => ({
   host,
   hostname: withoutBrackets(hostname),
@@ -37,7 +37,7 @@ export const targetOf = ({ host, hostname, port, protocol }: URL): buildConnecto
   protocol,
 });
 
-/** Why a proxy opened no tunnel: `PROXY_407`, or the code of the connection to it, as in `PROXY_ECONNREFUSED`. */
+/** A proxy opened no tunnel. The code is `PROXY_` and its HTTP status or the error of the connection: `PROXY_ECONNREFUSED`. */
 class ProxyError extends Error {
   readonly code: string;
 
@@ -47,7 +47,7 @@ class ProxyError extends Error {
   }
 }
 
-type OnTunnel = (...result: [fault: Error, socket: null] | [fault: null, socket: Socket]) => void;
+type OnTunnel = (...result: [error: Error, socket: null] | [error: null, socket: Socket]) => void;
 
 function openTunnel(proxy: URL, authority: string, timeoutMs: number, onTunnel: OnTunnel): void {
   const request = httpRequest({
@@ -61,7 +61,7 @@ function openTunnel(proxy: URL, authority: string, timeoutMs: number, onTunnel: 
   const timer = setTimeout(() => request.destroy(new ProxyError("TIMEOUT")), timeoutMs);
   request.once("connect", ({ statusCode = 0 }, socket, head) => {
     clearTimeout(timer);
-    // The connection above it tells of its end.
+    // The connection on top of the tunnel reports errors.
     socket.on("error", () => {});
     if (statusCode < 200 || statusCode >= 300) {
       socket.destroy();
@@ -70,10 +70,10 @@ function openTunnel(proxy: URL, authority: string, timeoutMs: number, onTunnel: 
     if (head.length > 0) socket.unshift(head);
     onTunnel(null, socket);
   });
-  request.once("error", (fault) => {
+  request.once("error", (error) => {
     clearTimeout(timer);
-    const code = "code" in fault ? `${fault.code}` : fault.name;
-    onTunnel(fault instanceof ProxyError ? fault : new ProxyError(code, fault), null);
+    const code = "code" in error ? `${error.code}` : error.name;
+    onTunnel(error instanceof ProxyError ? error : new ProxyError(code, error), null);
   });
   request.end();
 }

@@ -2,17 +2,17 @@ import { type ErrorCode, UpstreamError } from "../../errors.ts";
 import type { UpstreamRequest } from "./request.ts";
 import { parseJson } from "../api/reader.ts";
 
-/** A response with an error, and what came with it. */
+/** An error response and the secrets of its request. */
 interface ErrorResponse {
   readonly status: number;
   readonly contentType: string | null;
   readonly retryAfter: string | null;
   readonly text: string;
-  /** The caller's token, a password: a message that repeats one is not passed on. */
+  /** The caller's token, a password. Messages that contain one are not exposed. */
   readonly secrets: readonly (string | null | undefined)[];
 }
 
-/** A response of 300 or more, as the error that callers see. The document describes none; the table is ours. */
+/** Maps a response with status 300 or above to an error for callers. The document describes none of them; the mapping is ours. */
 export function mapErrorResponse(
   endpoint: UpstreamRequest<unknown>["endpoint"],
   response: ErrorResponse,
@@ -27,8 +27,8 @@ export function mapErrorResponse(
 }
 
 /**
- * Whether a command can have been done although its response is an error. A 503 is a refusal; the others of 500 and more
- * can come from a server that had begun, 302 and 303 lead to what came of it, and a 304 says nothing.
+ * Whether a command may have been done although its response is an error. With 503 the server has not started it; other
+ * 5xx may come from a server that has, 302 and 303 redirect to the result of one, and a 304 shows nothing.
  */
 const mayHaveBeenDone = ({ status }: ErrorResponse): boolean =>
   (status >= 500 && status !== 503) || status === 302 || status === 303 || status === 304;
@@ -58,15 +58,15 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
   if (status < 400) {
     return { code: "UPSTREAM_BAD_RESPONSE", message: "The service redirected, which is never followed." };
   }
-  const known = BY_STATUS[status];
-  if (known) return { code: known.code, message: (known.exposes ? message : null) ?? known.message };
+  const row = BY_STATUS[status];
+  if (row) return { code: row.code, message: (row.exposes ? message : null) ?? row.message };
   return { code: "UPSTREAM_ERROR", message: `The service answered ${status}.` };
 }
 
-/** Servers say 403 both for "not signed in" and for "not allowed"; only the words tell. */
+/** Servers respond with 403 for both "not signed in" and "not allowed"; only the message tells them apart. */
 const SIGNED_OUT = /authenticat|credential|token|inactive/i;
 
-/** `exposes`: whether what the service said is passed on. */
+/** `exposes`: whether callers see the service's own message. */
 const BY_STATUS: Readonly<Record<number, Mapped & { readonly exposes: boolean }>> = {
   400: { code: "BAD_USER_INPUT", message: "The service refused the input.", exposes: true },
   403: { code: "FORBIDDEN", message: "The service does not allow this.", exposes: true },
@@ -82,12 +82,12 @@ const BY_STATUS: Readonly<Record<number, Mapped & { readonly exposes: boolean }>
 const isHtml = ({ contentType, text }: ErrorResponse) =>
   (contentType ?? "").startsWith("text/html") || text.trimStart().startsWith("<");
 
-/** Longest message of the service that is passed on, in characters. */
+/** Longest message of the service that callers see, in characters. */
 const MAX_MESSAGE_LENGTH = 300;
 
 /**
- * What the service said, in any of its shapes: `{"detail": "…"}`, `{"field": ["…"]}` (also nested),
- * `{"non_field_errors": […]}`, a list, a bare string. Empty when it said nothing in JSON.
+ * Extracts the service's message from any of its formats: `{"detail": "…"}`, `{"field": ["…"]}` (also nested),
+ * `{"non_field_errors": […]}`, a list, a string. Returns an empty string when the body is not JSON.
  */
 function upstreamMessage(response: ErrorResponse): string {
   if (isHtml(response)) return "";
@@ -98,19 +98,19 @@ function upstreamMessage(response: ErrorResponse): string {
   }
 }
 
-/** The first sentences, until they are too long to be passed on: names of fields repeat, so 60 kB can make a gigabyte. */
+/** The first sentences up to `MAX_MESSAGE_LENGTH`. Stops early: paths repeat, so 60 kB of JSON can expand to a gigabyte. */
 function beginningOf(all: Iterable<string>): string[] {
-  const taken: string[] = [];
+  const kept: string[] = [];
   let length = 0;
   for (const sentence of all) {
-    taken.push(sentence);
+    kept.push(sentence);
     length += sentence.length;
     if (length > MAX_MESSAGE_LENGTH) break;
   }
-  return taken;
+  return kept;
 }
 
-/** Whether a message is short and cannot hold markup, a path or a secret. */
+/** Whether a message is short and contains no markup, path or secret. */
 const isSafeToExpose = (message: string, secrets: ErrorResponse["secrets"]): boolean =>
   message !== "" &&
   message.length <= MAX_MESSAGE_LENGTH &&
@@ -131,7 +131,7 @@ function* sentences(body: unknown, path: readonly string[]): Generator<string> {
   }
 }
 
-/** `Retry-After` in seconds, from a number or an HTTP date; null when it is neither. */
+/** Parses `Retry-After`, a number or an HTTP date, into seconds. Returns null when it is neither. */
 function secondsOf(retryAfter: string | null): number | null {
   const given = retryAfter?.trim() ?? "";
   if (/^\d{1,9}$/.test(given)) return Number(given);

@@ -6,12 +6,12 @@ import type { EndpointName } from "./request.ts";
 import { TimedOut, TransportError } from "./transport.ts";
 
 const TIMEOUT = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
-/** Codes of zlib, brotli and the HTTP parser, and of undici where a response breaks an assertion, as a status of 000 does. */
+/** Codes of zlib, brotli and the HTTP parser, and of a failed assertion in undici, for example on status 000. */
 const DECODING = /^(?:Z_|HPE_|ERR_(?:_|BROTLI|ZLIB|ASSERTION))/;
-/** Codes of the operating system, of undici, of TLS, of a proxy, and of a stream that ends before its time. */
+/** Codes of the operating system, undici, TLS, a proxy and prematurely closed streams. */
 const CONNECTION =
   /^(?:E[A-Z_]+$|UND_ERR_|ERR_(?:STREAM|SSL|TLS)_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|PROXY_)/;
-/** The gateway itself lacks descriptors, ports or memory: this says nothing of the service. */
+/** The gateway itself lacks file descriptors, ports or memory. */
 const LOCAL = /^(?:PROXY_)?(?:EMFILE|ENFILE|ENOMEM|ENOBUFS|EADDRNOTAVAIL)$/;
 
 interface Failure {
@@ -21,11 +21,11 @@ interface Failure {
 
 const OUT_OF_REACH: Failure = { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach." };
 
-/** What kind of failure a cause is; null when it is none of HTTP's, but a bug of the gateway. */
+/** Classifies the cause of a failure. Returns null for a bug of the gateway. */
 function classify(cause: unknown, wasSent: boolean): Failure | null {
   const code = codeOf(cause);
   if (LOCAL.test(code)) return { code: "SERVICE_OVERLOADED", message: OVERLOADED };
-  // Thrown by what counted the bytes as they came.
+  // Thrown by the byte limits while the response is received.
   if (cause instanceof UpstreamError) return cause;
   const isOutOfReach = CONNECTION.test(code) || cause instanceof TimedOut;
   if (!wasSent && isOutOfReach) return OUT_OF_REACH;
@@ -33,20 +33,20 @@ function classify(cause: unknown, wasSent: boolean): Failure | null {
     return { code: "UPSTREAM_TIMEOUT", message: "The service did not answer in time." };
   if (cause instanceof TooLarge)
     return { code: "UPSTREAM_BAD_RESPONSE", message: `The service's answer is ${cause.message}.` };
-  // The parser's errors have no code in every release of undici.
+  // Not every release of undici gives the parser's errors a code.
   if (DECODING.test(code) || cause instanceof NotUnderstood || cause instanceof errors.HTTPParserError)
     return { code: "UPSTREAM_BAD_RESPONSE", message: "The service's answer cannot be decoded." };
   return isOutOfReach ? OUT_OF_REACH : null;
 }
 
 /**
- * The error of a request without a usable response. The cause stays out of the message because it names hosts. A bug of
- * the gateway is returned as it is, except behind a command that was sent: that may have been done.
+ * Maps the failure of a request to an error for callers. The message omits the cause because it can name hosts. Bugs of
+ * the gateway are returned unchanged, except after a command was sent, which may have been done.
  */
-export function mapFailure(endpoint: EndpointName, thrown: unknown): Error {
-  if (thrown instanceof UpstreamError || thrown instanceof Cancelled) return thrown;
-  const wasSent = isSent(thrown);
-  const cause = thrown instanceof TransportError ? thrown.cause : thrown;
+export function mapFailure(endpoint: EndpointName, error: unknown): Error {
+  if (error instanceof UpstreamError || error instanceof Cancelled) return error;
+  const wasSent = isSent(error);
+  const cause = error instanceof TransportError ? error.cause : error;
   const mayHaveBeenDone = endpoint.method !== "GET" && wasSent;
   const failure =
     classify(cause, wasSent) ??
@@ -66,7 +66,7 @@ export function mapFailure(endpoint: EndpointName, thrown: unknown): Error {
   );
 }
 
-/** The error of a request that the end of its scope cut off. A command that was not sent cannot have been done. */
+/** The error of a request whose scope has ended. A command that was not sent cannot have been done. */
 export function endedError({ method, path }: EndpointName, scope: RequestScope, wasSent: boolean): Error {
   if (scope.ended() !== "deadline") return new Cancelled("The caller left.");
   return new DeadlineError(
@@ -78,10 +78,10 @@ export function endedError({ method, path }: EndpointName, scope: RequestScope, 
   );
 }
 
-/** Whether the service can have seen a request that failed. */
-export const isSent = (thrown: unknown): boolean => !(thrown instanceof TransportError) || thrown.wasSent;
+/** Whether the service may have received a failed request. */
+export const isSent = (error: unknown): boolean => !(error instanceof TransportError) || error.wasSent;
 
-/** A word for the cause of a failure, as a log may hold it; null for a bug of the gateway. */
+/** The cause of a failure as one word that is safe to log; null for a bug of the gateway. */
 export function causeOf(cause: unknown): string | null {
   const isKnown = [TimedOut, TooLarge, NotUnderstood, errors.HTTPParserError].some(
     (kind) => cause instanceof kind,
@@ -89,6 +89,6 @@ export function causeOf(cause: unknown): string | null {
   return codeOf(cause) || (cause instanceof Error && isKnown ? cause.constructor.name : null);
 }
 
-/** The code that the system, TLS or a library gave a failure; empty when there is none. */
+/** The `code` of an error of the system, TLS or a library; empty without one. */
 const codeOf = (cause: unknown): string =>
   typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";

@@ -1,35 +1,35 @@
 import { UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
 
-/** Counts what a scope holds of the service's responses until its end. Both throw `UpstreamError` beyond the limit. */
+/** Counts the bytes of responses that a scope holds until it ends. Both methods throw `UpstreamError` above the limit. */
 export interface Held {
-  /** Adds bytes as they come. */
+  /** Adds received bytes. */
   readonly add: (bytes: number) => void;
-  /** Checks that more may be read. */
+  /** Checks the limit before more is read. */
   readonly check: () => void;
 }
 
-/** How much all parties may hold, as a multiple of what one may, before those with more than an equal share are refused. */
-const PARTIES_IN_ALL = 4;
+/** The limit for all callers, as a multiple of the limit for one. Above it, callers with more than an equal share fail. */
+const TOTAL_FACTOR = 4;
 
-/** Counts what is held of answers, for each party over all its scopes. Keeps only parties with a scope. */
+/** Limits the bytes of responses that callers hold, over all scopes of each. Forgets callers without an open scope. */
 export function createHeldBytes(maxBytes: number): (scope: RequestScope) => Held {
-  const parties = new Map<string, { bytes: number; scopes: number }>();
+  const callers = new Map<string, { bytes: number; scopes: number }>();
   let total = 0;
   return (scope) => {
-    const party = parties.get(scope.party) ?? { bytes: 0, scopes: 0 };
-    parties.set(scope.party, party);
-    party.scopes++;
+    const caller = callers.get(scope.callerKey) ?? { bytes: 0, scopes: 0 };
+    callers.set(scope.callerKey, caller);
+    caller.scopes++;
     let own = 0;
     scope.onEnd(() => {
-      party.bytes -= own;
+      caller.bytes -= own;
       total -= own;
       own = 0;
-      if (--party.scopes === 0) parties.delete(scope.party);
+      if (--caller.scopes === 0) callers.delete(scope.callerKey);
     });
     const check = (): void => {
-      const isShareTaken = total > maxBytes * PARTIES_IN_ALL && party.bytes > total / parties.size;
-      if (party.bytes <= maxBytes && !isShareTaken) return;
+      const exceedsShare = total > maxBytes * TOTAL_FACTOR && caller.bytes > total / callers.size;
+      if (caller.bytes <= maxBytes && !exceedsShare) return;
       throw new UpstreamError(
         "REQUEST_LIMIT_EXCEEDED",
         `This caller's operations need more than ${maxBytes} bytes of the service's answers at a time; ask for less at once.`,
@@ -39,7 +39,7 @@ export function createHeldBytes(maxBytes: number): (scope: RequestScope) => Held
       add: (bytes) => {
         if (scope.ended()) return;
         own += bytes;
-        party.bytes += bytes;
+        caller.bytes += bytes;
         total += bytes;
         check();
       },

@@ -1,11 +1,11 @@
 import { UpstreamError } from "../../errors.ts";
 
-/** Counts the upstream requests of one operation. */
+/** Limits the upstream requests of one operation. */
 export interface RequestBudget {
   readonly isSpent: () => boolean;
   readonly spend: () => void;
-  /** The error of a request that is not sent. One for all of them: it tells how many there are in the end. */
-  readonly refuse: () => UpstreamError;
+  /** Counts an unsent request and returns its error. All share one error, which reports the final number. */
+  readonly exceed: () => UpstreamError;
 }
 
 export function createRequestBudget(requests: number): RequestBudget {
@@ -15,7 +15,7 @@ export function createRequestBudget(requests: number): RequestBudget {
   return {
     isSpent: () => spent >= requests,
     spend: () => void spent++,
-    refuse: () => {
+    exceed: () => {
       unsent++;
       return (exceeded ??= new UpstreamError(
         "REQUEST_LIMIT_EXCEEDED",

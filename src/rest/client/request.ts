@@ -4,38 +4,38 @@ import type { WireRequest } from "./transport.ts";
 
 type Endpoint<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
 
-/** One request to the service: an endpoint, its filled path with the query, and what goes with it. */
+/** One request to the service: an endpoint, its filled path with the query, and its parameters. */
 export interface UpstreamRequest<Answer> {
   readonly endpoint: Endpoint<never, Answer>;
   readonly path: string;
   readonly body?: string | null;
-  /** What no message may repeat, beside the caller's token. */
+  /** A text that no error message may contain, besides the caller's token. */
   readonly secret?: string | null;
-  /** The token to send, where it is not the caller's; null for none. */
+  /** The token to send; null for none. Defaults to the caller's. */
   readonly token?: string | null;
-  /** How many places of the operation's result wait for this request now. */
+  /** Number of positions in the operation's result that wait for this request now. */
   readonly waiting?: (() => number) | undefined;
   /** `Range` and `If-Range` of a download. */
   readonly range?: Readonly<Record<string, string>> | null;
 }
 
-/** What messages and logs may tell of an endpoint. */
+/** The method and path template of an endpoint, which are safe in messages and logs. */
 export interface EndpointName {
   readonly method: string;
   readonly path: string;
 }
 
 interface WireSettings {
-  /** What comes before the path of every endpoint, with a slash at both ends. */
+  /** Prefix of every endpoint's path, with a slash at both ends. */
   readonly basePath: string;
-  /** The word before the token. */
+  /** The scheme before the token. */
   readonly authorizationScheme: string;
   /** Headers of every request, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly traceparent: string | null;
 }
 
-/** Turns a request into what is sent. */
+/** Builds the HTTP request with its headers. */
 export function toWireRequest(
   { endpoint, path, body = null, token, range }: UpstreamRequest<unknown>,
   scope: RequestScope,
@@ -50,7 +50,7 @@ export function toWireRequest(
   if (traceparent !== null) headers["traceparent"] = traceparent;
   if (sentToken !== null) headers["authorization"] = `${authorizationScheme} ${sentToken}`;
   if (body !== null) headers["content-type"] = "application/json";
-  // A part of a compressed body cannot be decompressed.
+  // A range of a compressed body cannot be decompressed.
   if (range) Object.assign(headers, range, { "accept-encoding": "identity" });
   return {
     method: endpoint.method,

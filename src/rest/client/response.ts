@@ -11,19 +11,19 @@ import {
 } from "./transport.ts";
 
 export interface JsonSettings {
-  /** Told of values that read as null because their type was wrong. */
+  /** Receives the place of each value that reads as null because its type is wrong. */
   readonly onFault: (route: string, place: string) => void;
-  /** Told how many bytes the parsed response will take, before it is made. May throw. */
+  /** Receives the heap size of the parsed response, in bytes, before parsing. May throw. */
   readonly hold: (bytes: number) => void;
-  /** Resolves when it is the turn to go on with a long response. */
+  /** Resolves when parsing of a long response may continue. */
   readonly takeTurn: () => Promise<void>;
   readonly secrets: Secrets;
 }
 
-/** What no message may repeat, beside what the request itself holds. */
+/** Texts that no error message may contain, besides those of the request itself. */
 type Secrets = readonly (string | null)[];
 
-/** Reads a whole response through the reader of its endpoint. Throws `UpstreamError`. */
+/** Parses a whole response with the reader of its endpoint. Throws `UpstreamError`. */
 export async function readResponse<Answer>(
   request: UpstreamRequest<Answer>,
   response: WholeResponse,
@@ -32,11 +32,11 @@ export async function readResponse<Answer>(
   const { endpoint } = request;
   if (response.status >= 300) throw errorOf(request, response, response.body, secrets);
   const reader = endpoint.answer;
-  // Whatever is in the body: the document says only that none is described.
+  // The body is ignored: the document describes none.
   if (reader.form !== "json") return reader.read().answer;
   const facts: UpstreamFacts = {
     upstream: { method: endpoint.method, route: endpoint.path, status: response.status },
-    // The command was taken; only what came of it cannot be told.
+    // The command was accepted; only its result is unreadable.
     ...(endpoint.method === "GET" ? {} : { outcome: "unknown" }),
   };
   const json = parse(response.body, hold, facts);
@@ -60,7 +60,7 @@ function parse(body: Buffer, hold: JsonSettings["hold"], facts: UpstreamFacts): 
   }
 }
 
-/** Checks that the body of a response can be passed on as it comes. Throws what is wrong with it and destroys its stream. */
+/** Checks that the body of a response can be streamed. Otherwise destroys its stream and throws. */
 export async function checkStream(
   request: UpstreamRequest<unknown>,
   response: StreamedResponse,
@@ -73,11 +73,11 @@ export async function checkStream(
     const body = await readWhole(stream, MAX_ERROR_BYTES).catch(() => Buffer.alloc(0));
     throw errorOf(request, response, body, secrets);
   }
-  const isPartUnasked = status === 206 && !(range && bodyHeaders["content-range"]);
-  const fault = isHandedOver ? handedOver(endpoint, status) : isPartUnasked ? new NotUnderstood() : null;
-  if (!fault) return response;
+  const isUnrequestedPart = status === 206 && !(range && bodyHeaders["content-range"]);
+  const error = isHandedOver ? handedOver(endpoint, status) : isUnrequestedPart ? new NotUnderstood() : null;
+  if (!error) return response;
   stream.destroy();
-  throw fault;
+  throw error;
 }
 
 const handedOver = ({ method, path }: EndpointName, status: number) =>

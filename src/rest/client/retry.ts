@@ -6,25 +6,25 @@ const RETRY_SHARE = 0.1;
 const MIN_RETRIES = 10;
 const WINDOW_MS = 10_000;
 
-/** Longest pause before a retry with backoff, in milliseconds. A service that asks for more is not waited for. */
+/** Longest pause before a retry with backoff, in milliseconds. A longer `Retry-After` means no retry. */
 const MAX_PAUSE_MS = 2_000;
 const FIRST_PAUSE_MS = 100;
 
-/** What was tried of a request so far. */
+/** The previous attempts of a request. */
 interface Tried {
   readonly attempts: number;
-  /** How many of its failures were throttled by the service. */
+  /** Number of attempts that the service throttled. */
   readonly throttled: number;
 }
 
 export interface Retries {
   /** Counts an attempt of any request. */
   readonly count: () => void;
-  /** How long to pause before the next attempt, in milliseconds; null when none can help, or not in time. */
+  /** The pause before the next attempt, in milliseconds; null when a retry cannot help or would be too late. */
   readonly pauseAfter: (error: unknown, tried: Tried, scope: RequestScope) => number | null;
 }
 
-/** Decides which reads are tried again. One for all callers: together they may not multiply the load on a failing service. */
+/** Decides about retries. Shared by all callers, so that retries cannot multiply the load on a failing service. */
 export function createRetries(maxRetries: number): Retries {
   let windowStart = Date.now();
   let attempts = 0;
@@ -51,12 +51,13 @@ export function createRetries(maxRetries: number): Retries {
     },
     pauseAfter: (error, tried, scope) => {
       const inTime = (ms: number) => (Date.now() + ms < scope.deadline ? ms : null);
-      const askedMs = askedPauseMs(error);
-      // These servers throttle as a matter of course: the pause that they ask for is made, once.
-      if (isThrottled(error)) return tried.throttled > 1 ? null : inTime(askedMs);
+      const requestedMs = requestedPauseMs(error);
+      // Known servers throttle in normal operation: one retry after the pause that they ask for.
+      if (isThrottled(error)) return tried.throttled > 1 ? null : inTime(requestedMs);
       const mayRetry = retryOf(error) === "with backoff" && tried.attempts <= maxRetries;
-      if (!mayRetry || askedMs > MAX_PAUSE_MS || inTime(askedMs) === null || !takeRetry()) return null;
-      return inTime(Math.max(askedMs, backoffMs(tried.attempts)));
+      if (!mayRetry || requestedMs > MAX_PAUSE_MS || inTime(requestedMs) === null || !takeRetry())
+        return null;
+      return inTime(Math.max(requestedMs, backoffMs(tried.attempts)));
     },
   };
 }
@@ -65,11 +66,11 @@ export function createRetries(maxRetries: number): Retries {
 const backoffMs = (attempts: number): number =>
   Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempts - 1));
 
-/** How long the service asks not to be asked, in milliseconds. */
-const askedPauseMs = (error: unknown): number =>
+/** The service's `Retry-After`, in milliseconds; zero without one. */
+const requestedPauseMs = (error: unknown): number =>
   error instanceof UpstreamError ? (error.facts.retryAfterSeconds ?? 0) * 1000 : 0;
 
-/** Whether the service took no more requests and said when to come again. */
+/** Whether the service throttled the request and sent a `Retry-After`. */
 export const isThrottled = (error: unknown): boolean =>
   retryOf(error) === "when told" &&
   error instanceof UpstreamError &&

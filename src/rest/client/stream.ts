@@ -14,8 +14,8 @@ import {
 } from "./transport.ts";
 
 /**
- * Opens a response whose reader may be slow or leave. By node's own client, which survives both, over a connection of
- * its own. It ends with its scope. Rejects with `TransportError`.
+ * Opens a streamed response on its own connection. Uses `node:http`, which survives slow and disconnected readers; see
+ * `createTransport` for undici. The stream ends with the scope. Rejects with `TransportError`.
  */
 export function openStream(
   settings: TransportSettings,
@@ -28,10 +28,10 @@ export function openStream(
     let wasSent = false;
     const request = (isSecure ? httpsRequest : httpRequest)({
       ...urlToHttpOptions(upstreamUrl),
-      // Without an agent Node takes 80 for the default of HTTPS as well, and writes it into `Host`.
+      // Without an agent Node assumes port 80 for HTTPS as well, and writes 443 into `Host`.
       defaultPort: isSecure ? 443 : 80,
       createConnection: (_, onSocket) => {
-        connect(targetOf(upstreamUrl), (fault, socket) => (fault ? fail(fault) : onSocket(null, socket)));
+        connect(targetOf(upstreamUrl), (error, socket) => (error ? fail(error) : onSocket(null, socket)));
         return null;
       },
       method,
@@ -46,7 +46,7 @@ export function openStream(
     };
     const failAfter = (ms: number) => setTimeout(() => fail(new TimedOut()), ms);
     let timer = failAfter(connectTimeoutMs);
-    const forget = scope.onEnd(() => fail(new TimedOut()));
+    const removeListener = scope.onEnd(() => fail(new TimedOut()));
 
     request.once("socket", () => {
       wasSent = true;
@@ -54,9 +54,9 @@ export function openStream(
       timer = failAfter(headersTimeoutMs);
     });
     request.on("error", fail);
-    request.once("close", forget);
+    request.once("close", removeListener);
     request.once("upgrade", (_response, socket) => {
-      // Nobody else listens to it any more.
+      // Nothing else listens to the upgraded socket.
       socket.on("error", () => {});
       underWay = socket;
       fail(new NotUnderstood());
@@ -64,7 +64,7 @@ export function openStream(
     request.once("response", (response) => {
       clearTimeout(timer);
       underWay = response;
-      // The stream that is handed out tells of it.
+      // The decoded stream reports errors.
       response.on("error", () => {});
       endWhenSilent(response, idleTimeoutMs);
       const header = (name: string) => {
@@ -100,10 +100,10 @@ const bodyHeadersOf = (header: (name: string) => string | null): Record<string, 
     }),
   );
 
-/** By these an application tells nginx, or Apache and lighttpd, which file to send; they take the header out. */
+/** Headers with which an application tells nginx, Apache or lighttpd which file to send. The web server removes them. */
 const HANDED_OVER = ["x-accel-redirect", "x-sendfile"];
 
-/** Ends a response in which the service falls silent. Where something waits to be read, it is the reader who is slow. */
+/** Destroys a response when the service sends nothing for too long. While data is buffered the reader is slow instead. */
 function endWhenSilent(response: IncomingMessage, idleTimeoutMs: number): void {
   response.setTimeout(idleTimeoutMs, () => {
     if (response.readableLength === 0) response.destroy(new TimedOut());

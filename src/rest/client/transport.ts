@@ -8,17 +8,17 @@ export interface TransportSettings {
   /** `{base_url}` of the service. */
   readonly upstreamUrl: URL;
   readonly connect: Connector;
-  /** Connections for whole responses. Streams open one each. */
+  /** Maximum connections for whole responses. Each stream opens another one. */
   readonly connections: number;
-  /** How long a connection may take to open, in milliseconds. */
+  /** Connect timeout in milliseconds. */
   readonly connectTimeoutMs: number;
-  /** How long the service may take to begin its response, in milliseconds. */
+  /** Maximum time until the response headers, in milliseconds. */
   readonly headersTimeoutMs: number;
-  /** How long a whole response may take in all, in milliseconds. Streams have no such end. */
-  readonly exchangeTimeoutMs: number;
-  /** How long the service may be silent within a response, in milliseconds. */
+  /** Maximum total time of a whole response, in milliseconds. Does not apply to streams. */
+  readonly responseTimeoutMs: number;
+  /** Maximum time between two chunks of a response, in milliseconds. */
   readonly idleTimeoutMs: number;
-  /** Longest whole response, in bytes after decompression. */
+  /** Maximum size of a whole response, in bytes after decompression. */
   readonly maxJsonBytes: number;
 }
 
@@ -44,15 +44,15 @@ export interface WholeResponse extends ResponseHead {
 }
 
 export interface StreamedResponse extends ResponseHead {
-  /** The body as it comes, decompressed. Whoever is given it reads it to its end or destroys it. */
+  /** The decompressed body. The receiver must read it to its end or destroy it. */
   readonly stream: Readable;
-  /** Headers that describe the bytes and parts of them; none when the stream is decompressed. */
+  /** Length, range and validator headers; empty when the stream is decompressed. */
   readonly bodyHeaders: Readonly<Record<string, string>>;
-  /** Whether the body is empty because a web server in front was to send a file in its place. */
+  /** Whether the body is empty because a web server in front should send a file instead. */
   readonly isHandedOver: boolean;
 }
 
-/** Why there is no response. `wasSent` tells whether the service can have seen the request. */
+/** A request without a response. `wasSent` tells whether the service may have received it. */
 export class TransportError extends Error {
   readonly wasSent: boolean;
 
@@ -62,30 +62,33 @@ export class TransportError extends Error {
   }
 }
 
-/** The service let a time-out pass. */
+/** A timeout of the gateway, or the end of the scope. */
 export class TimedOut extends Error {}
 
-/** Longest error body that is read: enough for any message, far less than an HTML page may be. */
+/** Maximum bytes of an error body: enough for any message. */
 export const MAX_ERROR_BYTES = 64 * 1024;
 
 export interface Transport {
-  /** Reads a whole response; `onBytes` counts what is held of it and may refuse it. Rejects with `TransportError`, at the latest at the deadline or at the end of the scope. */
+  /**
+   * Reads a whole response. `onBytes` receives the number of bytes held and may throw. Rejects with `TransportError`, at
+   * the latest on a timeout or at the end of the scope.
+   */
   readonly whole: (
     request: WireRequest,
     scope: RequestScope,
     onBytes: (count: number) => void,
   ) => Promise<WholeResponse>;
-  /** Opens a connection and closes it: rejects with the reason when it cannot be opened. Nothing is sent. */
+  /** Opens and closes a connection without sending anything. Rejects when that fails. */
   readonly reach: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Reads whole responses over kept connections. By `dispatch`, with a handler that never pauses: undici 7 ends the
- * process when the connection of a paused response ends (nodejs/undici#5360), and answers from gunicorn end so.
+ * Creates the transport for whole responses, with keep-alive. Uses `dispatch` with a handler that never pauses: undici 7
+ * crashes the process when the connection of a paused response closes (nodejs/undici#5360), as gunicorn's do.
  */
 export function createTransport(settings: TransportSettings): Transport {
-  const { upstreamUrl, connect, maxJsonBytes, exchangeTimeoutMs } = settings;
+  const { upstreamUrl, connect, maxJsonBytes, responseTimeoutMs } = settings;
   const agent = new Agent({
     connections: settings.connections,
     connect,
@@ -96,19 +99,19 @@ export function createTransport(settings: TransportSettings): Transport {
   const whole: Transport["whole"] = ({ method, path, headers, body, wantsBody }, scope, onBytes) =>
     new Promise((resolve, reject) => {
       let isSettled = false;
-      /** Set when the request goes out. */
+      /** Set when the request is sent. */
       let abort: (() => void) | null = null;
       let head: ResponseHead | null = null;
       let encoding: string | null = null;
       let collector = createCollector(0);
       let rest: NodeJS.Timeout | undefined;
 
-      // Whatever undici does with a response, it settles once, and its place is free then.
+      // The promise settles once, whichever callbacks undici calls.
       const settle = (): boolean => {
         if (isSettled) return false;
         isSettled = true;
         clearTimeout(timer);
-        forget();
+        removeListener();
         return true;
       };
       const succeed = (response: WholeResponse) => {
@@ -119,8 +122,8 @@ export function createTransport(settings: TransportSettings): Transport {
         reject(new TransportError(cause, abort !== null));
         abort?.();
       };
-      const timer = setTimeout(() => fail(new TimedOut()), exchangeTimeoutMs);
-      const forget = scope.onEnd(() => fail(new TimedOut()));
+      const timer = setTimeout(() => fail(new TimedOut()), responseTimeoutMs);
+      const removeListener = scope.onEnd(() => fail(new TimedOut()));
 
       agent.dispatch(
         { method, path, headers, body, origin: upstreamUrl.origin },
@@ -130,7 +133,7 @@ export function createTransport(settings: TransportSettings): Transport {
             if (isSettled) abortRequest();
           },
           onHeaders: (status, rawHeaders) => {
-            // Informational: the response is still to come.
+            // Informational: the final response follows.
             if (status < 200) return true;
             head = headOf(status, (name) => headerOf(rawHeaders, name));
             encoding = headerOf(rawHeaders, "content-encoding");
@@ -138,17 +141,17 @@ export function createTransport(settings: TransportSettings): Transport {
             collector = createCollector(isWanted ? maxJsonBytes : MAX_ERROR_BYTES);
             if (!wantsBody && status < 300) {
               succeed({ ...head, body: NO_BODY });
-              rest = setTimeout(() => abort?.(), UNWANTED_MS);
+              rest = setTimeout(() => abort?.(), IGNORED_BODY_MS);
             }
             return true;
           },
-          onData: (piece) => {
+          onData: (chunk) => {
             try {
-              collector.add(piece);
-              onBytes(piece.length);
-            } catch (fault) {
+              collector.add(chunk);
+              onBytes(chunk.length);
+            } catch (error) {
               if (head && head.status >= 300) succeed({ ...head, body: NO_BODY });
-              fail(fault);
+              fail(error);
               abort?.();
             }
             return true;
@@ -175,8 +178,8 @@ export function createTransport(settings: TransportSettings): Transport {
 
   const reach = () =>
     new Promise<void>((resolve, reject) => {
-      connect(targetOf(upstreamUrl), (fault, socket) => {
-        if (fault) return reject(fault);
+      connect(targetOf(upstreamUrl), (error, socket) => {
+        if (error) return reject(error);
         socket.destroy();
         resolve();
       });
@@ -187,8 +190,8 @@ export function createTransport(settings: TransportSettings): Transport {
 
 const NO_BODY = Buffer.alloc(0);
 
-/** How long the body of a response may last that nobody wants, in milliseconds: its connection is taken until then. */
-const UNWANTED_MS = 1_000;
+/** How long an ignored body may occupy its connection, in milliseconds. */
+const IGNORED_BODY_MS = 1_000;
 
 async function decode(
   head: ResponseHead,
@@ -197,9 +200,9 @@ async function decode(
   maxBytes: number,
 ): Promise<WholeResponse> {
   if (head.status < 300) return { ...head, body: await decodeBody(body, encodingsOf(encoding), maxBytes) };
-  // The status of an error counts whether or not its words can be read.
-  const words = async () => decodeBody(body, encodingsOf(encoding), MAX_ERROR_BYTES);
-  return { ...head, body: await words().catch(() => NO_BODY) };
+  // The status of an error is used even when its body cannot be decoded.
+  const decoded = async () => decodeBody(body, encodingsOf(encoding), MAX_ERROR_BYTES);
+  return { ...head, body: await decoded().catch(() => NO_BODY) };
 }
 
 export const headOf = (status: number, header: (name: string) => string | null): ResponseHead => ({
@@ -208,7 +211,7 @@ export const headOf = (status: number, header: (name: string) => string | null):
   retryAfter: header("retry-after"),
 });
 
-/** The first header of a name in undici's list of names and values; null when there is none. */
+/** Finds a header in undici's flat list of names and values. Returns null without one. */
 function headerOf(rawHeaders: readonly Buffer[], name: string): string | null {
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     if (rawHeaders[index]?.toString("latin1").toLowerCase() === name) {

@@ -5,18 +5,18 @@ import type { Server } from "../api/server.ts";
 import { batchFaultOf } from "../../errors.ts";
 import type { WindowRequest } from "./log-window.ts";
 
-/** One GET of the operation, which any number of its fields can share. */
+/** One GET of an operation. Several fields can share it. */
 export interface Read {
   readonly endpoint: Get<never, unknown>;
-  /** The path as this server spells it, and the query. */
+  /** The path on this server, with the query. */
   readonly path: string;
-  /** The part of a log that is read; null: the whole response. */
+  /** The part of a log to read; null for the whole response. */
   readonly window: WindowRequest | null;
-  /** What is needed of a run, when an item of a list may answer it; null: the whole record. */
+  /** The keys that are needed, when a list item may replace the record; null for the whole record. */
   readonly part: RunRead | null;
-  /** The same for all reads that share a response. */
+  /** Identifies the response: reads with the same key share it. */
   readonly key: string;
-  /** The same for all parts of this record: the item of a list may lack keys. Null where no list answers such reads. */
+  /** Identifies partial reads of the record, since a list item may lack keys. Null when no list can replace the record. */
   readonly partKey: string | null;
 }
 
@@ -25,40 +25,40 @@ const keyOf = ({ part, partKey, key }: Read): string => (part && partKey) ?? key
 export interface ReadOptions {
   readonly query?: Query | undefined;
   readonly window?: WindowRequest;
-  /** What is needed of a run, when others of its kind may be read with it: then no more than that may come. */
+  /** The keys that are needed, so that a list item, which may lack others, can replace the record. */
   readonly part?: Omit<RunRead, "query"> | undefined;
 }
 
-/** The time slices in which an operation's result is completed. */
+/** The progress of an operation, which completes its result in time slices. */
 export interface Pacing {
-  /** Of an operation that was stopped nothing more is read. */
+  /** Whether the operation is stopped. No more reads start then. */
   readonly isStopped: () => boolean;
-  /** Whether values wait for a later slice: more reads may follow from them. */
+  /** Whether values are queued for a later slice. More reads may follow from them. */
   readonly isWaiting: () => boolean;
-  /** Calls back when no value waits any more. */
+  /** Calls back when no value is queued. */
   readonly onPassed: (callback: () => void) => void;
 }
 
 interface ReadSettings {
   readonly server: Server;
-  /** Null when the endpoint cannot be read many at a time. */
+  /** The batch of an endpoint; null when its reads cannot be batched. */
   readonly batchOf: (endpoint: AnyEndpoint) => Batch | null;
-  /** Sends the request of one read. `waiting` counts the places of the result that wait for it. */
+  /** Sends the request of one read. `waiting` counts the positions of the result that wait for it. */
   readonly request: (read: Read, waiting: () => number) => Promise<unknown>;
-  /** Told when the server refuses the list of a batch and answers the single reads. */
+  /** Called when the server rejects the list of a batch but serves the single reads. */
   readonly onRefused: (batch: Batch) => void;
   readonly pacing: Pacing;
 }
 
-/** DataLoader settles a whole batch at once: this lets each read of it settle with its own request. */
+/** DataLoader settles a whole batch at once. The wrapper lets each read settle with its own request. */
 interface Started {
   readonly response: Promise<unknown>;
 }
 
 /**
- * The reads of one operation since its last command. DataLoader is the one cache, keyed by address, and `start` the one
- * place where reads are joined: equal reads share a request, and reads that a list of this server can answer become
- * that list. The service's document has no lists for that, so there each read is a request of its own.
+ * Creates the loader for the reads of one operation since its last command. DataLoader is the only cache, keyed by
+ * address, and `start` the only place that batches: equal reads share a request, and reads that one list of this server
+ * covers become that list. The service's document has no such lists; there each read is a request of its own.
  */
 export function createReads({ server, batchOf, request, onRefused, pacing }: ReadSettings) {
   const cache = createCache();
@@ -78,7 +78,7 @@ export function createReads({ server, batchOf, request, onRefused, pacing }: Rea
     };
   };
 
-  /** Requests a whole record or list now, unless that was done before. */
+  /** Requests a whole record or list, unless it is cached. */
   const startWhole = (read: Read, waiting: () => number): Promise<unknown> => {
     const cached = cache.get(read.key);
     if (cached) return cached.then(({ response }) => response);
@@ -87,30 +87,30 @@ export function createReads({ server, batchOf, request, onRefused, pacing }: Rea
     return response;
   };
 
-  const startAlone = (read: Read): Promise<unknown> =>
-    startWhole({ ...read, part: null }, () => cache.places(read));
+  const startSingle = (read: Read): Promise<unknown> =>
+    startWhole({ ...read, part: null }, () => cache.positions(read));
 
-  /** Requests one list that answers several reads. What the list does not hold, or fails at, is read alone. */
+  /** Requests one list for several reads. Records that the list does not contain are read one by one. */
   const startList = ({ batch, list, members }: ListGroup): [Read, Promise<unknown>][] => {
-    const waiting = () => members.reduce((sum, { read }) => sum + cache.places(read), 0);
+    const waiting = () => members.reduce((sum, { read }) => sum + cache.positions(read), 0);
     const found = startWhole(list.read, waiting).then(list.find);
     found.catch((error: unknown) => {
       if (batchFaultOf(error) !== "refused") return;
-      // Only when each record can be read is it the list that the server refuses.
-      Promise.all(members.map(({ read }) => startAlone(read))).then(
+      // The list itself is rejected only if every single read succeeds.
+      Promise.all(members.map(({ read }) => startSingle(read))).then(
         () => onRefused(batch),
         () => {},
       );
     });
-    return members.map(({ read, run }) => [read, pick(found, run, () => startAlone(read))]);
+    return members.map(({ read, run }) => [read, pick(found, run, () => startSingle(read))]);
   };
 
-  /** The lists of this server that answer several of these reads, or that have been requested already. */
+  /** The lists of this server that cover several of these reads, or that are already requested. */
   const listsFor = (reads: readonly Read[]): ListGroup[] =>
     groupsOf(reads, batchOf).flatMap(({ batch, members }) => {
       const list = batch.list(
         [members[0].run, ...members.slice(1).map(({ run }) => run)],
-        // The cast is true because a read gives the response of its own endpoint.
+        // Safe: a read returns the response of its own endpoint.
         <At, Answer>({ endpoint, at, query, find }: ListRead<At, Answer>) => ({
           read: readOf(endpoint, at, { query }),
           find: (response: unknown) => find(response as Answer),
@@ -125,17 +125,17 @@ export function createReads({ server, batchOf, request, onRefused, pacing }: Rea
       if (!read.part)
         responses.set(
           read,
-          request(read, () => cache.places(read)),
+          request(read, () => cache.positions(read)),
         );
     }
     const parts = reads.filter((read) => read.part && !cache.get(read.key));
     for (const group of listsFor(parts)) {
       for (const [read, response] of startList(group)) responses.set(read, response);
     }
-    return reads.map((read) => ({ response: responses.get(read) ?? startAlone(read) }));
+    return reads.map((read) => ({ response: responses.get(read) ?? startSingle(read) }));
   };
 
-  /** Starts a batch once all that follows without waiting has run, and nothing waits for a time slice. */
+  /** Dispatches a batch after all pending microtasks, when no value is queued for a time slice. */
   const schedule = (dispatch: () => void): void =>
     void Promise.resolve().then(() =>
       process.nextTick(() => {
@@ -154,21 +154,21 @@ export function createReads({ server, batchOf, request, onRefused, pacing }: Rea
   const load = async (describe: () => Read): Promise<unknown> => {
     const read = describe();
     const started = loader.load(read);
-    cache.addPlace(read);
+    cache.addPosition(read);
     return (await started).response;
   };
 
   return {
-    /** The response, shared with all who load the same. Rejects with `InputError` when a path parameter cannot be used. */
+    /** Loads a response; equal loads share it. Rejects with `InputError` when a path parameter is invalid. */
     load: <At>(endpoint: Get<At, unknown>, at: At, options: ReadOptions): Promise<unknown> =>
       load(() => readOf(endpoint, at, options)),
 
-    /** Requests the list that will answer reads such as this one, before they are known. */
-    loadAhead: (endpoint: AnyEndpoint, run: RunRead): void => {
+    /** Prefetches the list that covers reads like this one. */
+    prefetchList: (endpoint: AnyEndpoint, run: RunRead): void => {
       const batch = batchOf(endpoint);
       if (batch?.common(run) == null) return;
       const list = batch.list([run], ({ endpoint: of, at, query }) => readOf(of, at, { query }));
-      // Its failure is told where its answer is needed.
+      // The reads that need the list report its failure.
       load(() => list).catch(() => {});
     },
   };
@@ -188,7 +188,7 @@ interface ListGroup extends Group {
   readonly list: { readonly read: Read; readonly find: (response: unknown) => Find };
 }
 
-/** Reads that one list can answer, no more than it may answer at once. */
+/** Groups reads that one list can cover, up to the size of its batch. */
 function groupsOf(reads: readonly Read[], batchOf: ReadSettings["batchOf"]): Group[] {
   const groups = new Map<string, { readonly batch: Batch; readonly members: [Member, ...Member[]] }>();
   const full: Group[] = [];
@@ -199,7 +199,7 @@ function groupsOf(reads: readonly Read[], batchOf: ReadSettings["batchOf"]): Gro
     if (!batch || !run || common == null) continue;
     const key = `${read.endpoint.path} ${common}`;
     const group = groups.get(key);
-    if (!group || group.members.length >= batch.most) {
+    if (!group || group.members.length >= batch.maxReads) {
       if (group) full.push(group);
       groups.set(key, { batch, members: [{ read, run }] });
     } else group.members.push({ read, run });
@@ -207,13 +207,17 @@ function groupsOf(reads: readonly Read[], batchOf: ReadSettings["batchOf"]): Gro
   return [...full, ...groups.values()];
 }
 
-/** The answer of a read in a list; what the list does not hold or failed at is read alone, so that its error is the true one. */
-async function pick(found: Promise<Find>, run: RunRead, readAlone: () => Promise<unknown>): Promise<unknown> {
+/** Picks a record from a list. Reads it singly when the list lacks it or failed, so that it gets its own error. */
+async function pick(
+  found: Promise<Find>,
+  run: RunRead,
+  readSingle: () => Promise<unknown>,
+): Promise<unknown> {
   try {
-    return (await found)(run) ?? readAlone();
+    return (await found)(run) ?? readSingle();
   } catch (error) {
     if (batchFaultOf(error) === null) throw error;
-    return readAlone();
+    return readSingle();
   }
 }
 
@@ -224,23 +228,25 @@ function searchOf(query: Query | undefined): string {
 
 interface CacheEntry {
   readonly started: Promise<Started>;
-  places: number;
+  /** Number of positions in the result that loaded the read. */
+  positions: number;
 }
 
-/** DataLoader's cache, which also counts how many places of the result loaded each read. */
+/** Creates DataLoader's cache, which also counts the positions of the result that loaded each read. */
 function createCache() {
   const entries = new Map<string, CacheEntry>();
-  const placesAt = (key: string): number => entries.get(key)?.places ?? 0;
+  const positionsAt = (key: string): number => entries.get(key)?.positions ?? 0;
   return {
     get: (key: string) => entries.get(key)?.started,
-    set: (key: string, started: Promise<Started>) => entries.set(key, { started, places: 0 }),
+    set: (key: string, started: Promise<Started>) => entries.set(key, { started, positions: 0 }),
     delete: (key: string) => entries.delete(key),
     clear: () => entries.clear(),
-    addPlace: (read: Read): void => {
+    addPosition: (read: Read): void => {
       const entry = entries.get(keyOf(read));
-      if (entry) entry.places++;
+      if (entry) entry.positions++;
     },
-    /** Places that need the whole response or a part of it. */
-    places: ({ key, partKey }: Read): number => placesAt(key) + (partKey === null ? 0 : placesAt(partKey)),
+    /** Number of positions that need the whole response or a part of it. */
+    positions: ({ key, partKey }: Read): number =>
+      positionsAt(key) + (partKey === null ? 0 : positionsAt(partKey)),
   };
 }

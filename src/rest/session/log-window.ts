@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 
-/** Either what follows a position, or the end of the log. Sizes are bytes of the log. */
+/** A part of a log: from a position on, or its last lines. Sizes are bytes of the log. */
 export type WindowRequest =
   | { readonly fromByte: number; readonly maxBytes: number }
   | { readonly tailLines: number; readonly maxBytes: number };
@@ -8,65 +8,64 @@ export type WindowRequest =
 export interface LogWindow {
   /** Invalid UTF-8 is replaced. */
   readonly text: string;
-  /** Number of bytes of the log in front of the text. */
+  /** Position of the text in the log. */
   readonly startByte: number;
-  /** Where to read on. */
+  /** Position at which to continue reading. */
   readonly endByte: number;
   readonly hasMore: boolean;
   readonly contentType: string | null;
 }
 
 /**
- * Cuts a window out of a log that streams in. Reads only as far as needed and leaves the rest unread;
- * holds at most twice `maxBytes` at any time, and nothing of what lies in front of the window. A character is never
- * cut: one that has not wholly arrived is left for the next window.
+ * Reads a window of a streamed log. Reads no further than needed, buffers at most twice `maxBytes`, and nothing before
+ * the window. Never splits a character: an incomplete one at the end belongs to the next window.
  */
 export async function readWindow(
   stream: Readable,
   contentType: string | null,
-  wanted: WindowRequest,
+  request: WindowRequest,
 ): Promise<LogWindow> {
-  const window = "tailLines" in wanted ? await readTail(stream, wanted) : await readOn(stream, wanted);
+  const window = "tailLines" in request ? await readTail(stream, request) : await readFrom(stream, request);
   return { ...window, contentType };
 }
 
-type Cut = Omit<LogWindow, "contentType">;
+type WindowText = Omit<LogWindow, "contentType">;
 
-/** A character of UTF-8 has at most four bytes. */
-const LONGEST_CHARACTER = 4;
+/** A UTF-8 character has at most four bytes. */
+const MAX_CHARACTER_BYTES = 4;
 
-async function readOn(
+async function readFrom(
   stream: Readable,
   { fromByte, maxBytes }: { fromByte: number; maxBytes: number },
-): Promise<Cut> {
-  const most = maxBytes + LONGEST_CHARACTER;
-  const held = createTail(most);
+): Promise<WindowText> {
+  const maxLength = maxBytes + MAX_CHARACTER_BYTES;
+  const held = createTail(maxLength);
   let toSkip = fromByte;
-  // Leaving the loop destroys the stream: what is behind the window is not fetched.
+  // Leaving the loop destroys the stream, so that the rest of the log is not fetched.
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     const skipped = Math.min(toSkip, chunk.length);
     toSkip -= skipped;
-    held.add(chunk.subarray(skipped, skipped + most - held.length()));
-    if (held.length() === most) break;
+    held.add(chunk.subarray(skipped, skipped + maxLength - held.length()));
+    if (held.length() === maxLength) break;
   }
   const bytes = held.bytes();
-  // A window narrower than its first character still gets on by that character.
+  // A window smaller than its first character contains that character, so that reading makes progress.
   const end = wholeCharacters(bytes, maxBytes) || (characterEnd(bytes, 0) ?? 0);
-  // A log that ends before the place it is to be read from has become shorter: its end is the place to read on.
+  // A log that ends before `fromByte` has been truncated: reading continues at its end.
   const start = fromByte - toSkip;
   return {
     text: bytes.toString("utf8", 0, end),
     startByte: start,
     endByte: start + end,
-    hasMore: bytes.length === most || end < wholeCharacters(bytes, bytes.length),
+    hasMore: bytes.length === maxLength || end < wholeCharacters(bytes, bytes.length),
   };
 }
 
 async function readTail(
   stream: Readable,
   { tailLines, maxBytes }: { tailLines: number; maxBytes: number },
-): Promise<Cut> {
-  const held = createTail(maxBytes + LONGEST_CHARACTER);
+): Promise<WindowText> {
+  const held = createTail(maxBytes + MAX_CHARACTER_BYTES);
   let total = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     held.add(chunk);
@@ -86,19 +85,19 @@ async function readTail(
 }
 
 /**
- * The last bytes of what is added: at least `most` of them, at most twice as many. They are copied: a chunk may be a
- * small view of a large buffer, and a million chunks of a byte each cost a hundred times what is in them.
+ * Creates a buffer of the last bytes: at least `size`, at most twice as many. Chunks are copied, because one may be a
+ * small view of a large buffer, and a million chunks of one byte take a hundred times their content.
  */
-function createTail(most: number) {
+function createTail(size: number) {
   let memory = Buffer.alloc(0);
   let length = 0;
 
-  /** Grows in doubles, up to twice what is needed; then what is too old is forgotten, once for as many bytes. */
+  /** Doubles the memory up to twice `size`. After that it discards old bytes, once per `size` added bytes. */
   const makeRoom = (more: number) => {
     const needed = length + more;
-    const kept = memory.subarray(needed > 2 * most ? needed - most : 0, length);
-    if (memory.length < 2 * most) {
-      memory = Buffer.allocUnsafe(Math.min(2 * most, Math.max(2 * memory.length, needed)));
+    const kept = memory.subarray(needed > 2 * size ? needed - size : 0, length);
+    if (memory.length < 2 * size) {
+      memory = Buffer.allocUnsafe(Math.min(2 * size, Math.max(2 * memory.length, needed)));
     }
     kept.copy(memory);
     length = kept.length;
@@ -106,7 +105,7 @@ function createTail(most: number) {
 
   return {
     add: (chunk: Buffer) => {
-      const added = chunk.subarray(Math.max(0, chunk.length - most));
+      const added = chunk.subarray(Math.max(0, chunk.length - size));
       if (length + added.length > memory.length) makeRoom(added.length);
       length += added.copy(memory, length);
     },
@@ -115,7 +114,7 @@ function createTail(most: number) {
   };
 }
 
-/** Where the last so many lines begin. A line end at the very end ends the last line and begins none. */
+/** Start of the last `lines` lines. A newline at the very end ends the last line and starts none. */
 function lineStart(bytes: Buffer, lines: number): number {
   let lineEnd = bytes.length - 1;
   for (let line = 0; line < lines; line++) {
@@ -127,18 +126,18 @@ function lineStart(bytes: Buffer, lines: number): number {
 
 const isContinuation = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80;
 
-/** The first place from here on where a character begins. */
+/** The next start of a character, at `from` or later. */
 function nextCharacter(bytes: Buffer, from: number): number {
   let at = from;
-  while (isContinuation(bytes[at]) && at < from + LONGEST_CHARACTER) at++;
+  while (isContinuation(bytes[at]) && at < from + MAX_CHARACTER_BYTES) at++;
   return at;
 }
 
-/** How many bytes the character has that begins with this one. Bytes that are no UTF-8 count as characters. */
+/** Length of the character that starts with this byte. Invalid bytes count as one character each. */
 const lengthFrom = (byte: number) =>
   byte < 0xc0 || byte >= 0xf8 ? 1 : byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
 
-/** Where the character ends that begins here; null when it has not wholly arrived. A broken one ends where it breaks. */
+/** End of the character that starts here; null when it is incomplete. An invalid one ends before its first invalid byte. */
 function characterEnd(bytes: Buffer, start: number): number | null {
   if (start >= bytes.length) return null;
   const whole = start + lengthFrom(bytes[start] ?? 0);
@@ -147,13 +146,13 @@ function characterEnd(bytes: Buffer, start: number): number | null {
   return end < whole && end >= bytes.length ? null : end;
 }
 
-/** How many of the first `limit` bytes are whole characters. */
+/** Number of bytes within the first `limit` that form complete characters. */
 function wholeCharacters(bytes: Buffer, limit: number): number {
   const end = Math.min(limit, bytes.length);
-  for (let start = end - 1; start >= 0 && start >= end - LONGEST_CHARACTER; start--) {
+  for (let start = end - 1; start >= 0 && start >= end - MAX_CHARACTER_BYTES; start--) {
     if (isContinuation(bytes[start])) continue;
-    const behind = characterEnd(bytes, start);
-    return behind === null || behind > end ? start : end;
+    const characterEndsAt = characterEnd(bytes, start);
+    return characterEndsAt === null || characterEndsAt > end ? start : end;
   }
   return end;
 }

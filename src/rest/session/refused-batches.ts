@@ -1,28 +1,28 @@
 import { LRUCache } from "lru-cache";
 import type { Batch } from "../api/batches.ts";
 
-/** How long a batch counts as refused, in milliseconds: servers are updated. */
+/** How long a rejection is remembered, in milliseconds: servers are updated. */
 const REMEMBERED_MS = 600_000;
 const MAX_REMEMBERED = 1_000;
 
 /**
- * The batches whose lists the server refused. Kept for each party: the input or the rights of one caller change nothing
- * for the others.
+ * Remembers the batches whose lists the server rejects. Kept per caller, because the cause may be the input or the
+ * rights of one caller.
  */
 export interface RefusedBatches {
-  readonly has: (party: string, batch: Batch) => boolean;
-  readonly add: (party: string, batch: Batch) => void;
+  readonly has: (callerKey: string, batch: Batch) => boolean;
+  readonly add: (callerKey: string, batch: Batch) => void;
 }
 
 export function createRefusedBatches(onRefused: (route: string) => void): RefusedBatches {
   const refused = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: REMEMBERED_MS });
   return {
-    has: (party, batch) => refused.has(keyOf(party, batch)),
-    add: (party, batch) => {
-      refused.set(keyOf(party, batch), true);
+    has: (callerKey, batch) => refused.has(keyOf(callerKey, batch)),
+    add: (callerKey, batch) => {
+      refused.set(keyOf(callerKey, batch), true);
       onRefused(batch.endpoint.path);
     },
   };
 }
 
-const keyOf = (party: string, { endpoint }: Batch) => `${party} ${endpoint.path}`;
+const keyOf = (callerKey: string, { endpoint }: Batch) => `${callerKey} ${endpoint.path}`;

@@ -17,27 +17,27 @@ export interface SessionSettings extends OperationBounds {
 
 export type Wants = Pick<ReadOptions, "query" | "part">;
 
-/** The reads and commands of one GraphQL request, for one caller. */
+/** Sends the reads and commands of one GraphQL request. */
 export interface Session {
   readonly server: Server;
-  /** Throws `UpstreamError` when the caller has no token: then nothing is sent. */
+  /** Throws `UpstreamError` when the caller has no token. Nothing is sent then. */
   readonly requireToken: () => void;
   /**
-   * Reads from an endpoint. Equal reads share one response, or one error.
-   * Rejects with `InputError` when a path parameter cannot be used, with `UpstreamError` otherwise.
+   * Reads from an endpoint. Equal reads share one response or one error.
+   * Rejects with `InputError` when a path parameter is invalid, and with `UpstreamError` when the request fails.
    */
   readonly read: <At, Answer>(endpoint: Get<At, Answer>, at: At, wants?: Wants) => Promise<Answer>;
-  /** Requests the list by which this server answers many reads such as this one, if it has one. */
-  readonly readAhead: <At>(endpoint: Get<At, unknown>, run: RunRead) => void;
-  /** Reads part of a log, shared in the same way. */
-  readonly window: <At>(endpoint: Get<At, undefined>, at: At, wanted: WindowRequest) => Promise<LogWindow>;
-  /** Sends a command, once. What was read before is forgotten, also when it failed: it may have been done. */
+  /** Prefetches the list that covers many reads like this one, if the server has one. */
+  readonly prefetchList: <At>(endpoint: Get<At, unknown>, run: RunRead) => void;
+  /** Reads part of a log. Equal reads share it. */
+  readonly window: <At>(endpoint: Get<At, undefined>, at: At, window: WindowRequest) => Promise<LogWindow>;
+  /** Sends a command, without retries. Clears the cache, even when it fails, because it may have been done. */
   readonly send: <At, Answer, Body>(
     endpoint: Command<At, Answer, Body>,
     at: At,
     body: Body,
   ) => Promise<Answer>;
-  /** The same session on behalf of somebody else. They share nothing but the limits. */
+  /** Opens a session with another token. Both share only the limits. */
   readonly as: (token: string) => Session;
 }
 
@@ -47,7 +47,7 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
 
   const batchOf = (endpoint: AnyEndpoint): Batch | null => {
     const batch = server.batchOf(endpoint);
-    return batch && !refusedBatches.has(scope.party, batch) ? batch : null;
+    return batch && !refusedBatches.has(scope.callerKey, batch) ? batch : null;
   };
 
   const sessionOf = (token: string | null): Session => {
@@ -68,7 +68,7 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
         server,
         batchOf,
         request,
-        onRefused: (batch) => refusedBatches.add(scope.party, batch),
+        onRefused: (batch) => refusedBatches.add(scope.callerKey, batch),
         pacing,
       });
     let reads = openReads();
@@ -76,10 +76,10 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
     return {
       server,
       requireToken: () => requireToken(token),
-      // The casts are true because an endpoint has one type of response, and its windows another.
+      // Safe: an endpoint has one type of response, and its windows have another.
       read: <At, Answer>(endpoint: Get<At, Answer>, at: At, wants: Wants = {}) =>
         reads.load(endpoint, at, wants) as Promise<Answer>,
-      readAhead: (endpoint, run) => reads.loadAhead(endpoint, run),
+      prefetchList: (endpoint, run) => reads.prefetchList(endpoint, run),
       window: (endpoint, at, window) => reads.load(endpoint, at, { window }) as Promise<LogWindow>,
       send: async (endpoint, at, body) => {
         try {
@@ -111,7 +111,7 @@ function requireToken(token: string | null): void {
   );
 }
 
-/** The endpoint as the server spells it. Throws `UpstreamError` when the server does not have it. */
+/** The endpoint with the server's own path. Throws `UpstreamError` when the server does not offer it. */
 export function offered<Endpoint extends AnyEndpoint>(server: Server, endpoint: Endpoint): Endpoint {
   if (server.lacks(endpoint)) throw notOffered("this");
   const spelled = server.override(endpoint);

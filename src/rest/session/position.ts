@@ -3,15 +3,15 @@ import type { Query } from "../api/batches.ts";
 import type { Paging } from "../api/profile.ts";
 import { MAX_RECORDS } from "../api/values.ts";
 
-/** A place in a list: behind the first `skip` items of the page that `query` names. Holds no state of ours. */
-export interface Place {
+/** A position in a list: after the first `skip` items of the page with these parameters. Cursors encode it. */
+export interface Position {
   readonly query: Query;
   readonly skip: number;
 }
 
-export const START: Place = { query: {}, skip: 0 };
+export const START: Position = { query: {}, skip: 0 };
 
-/** The query parameters that name a page, and what each of them tells. */
+/** The query parameters that select a page, with their meanings. */
 type Meanings = Readonly<Record<string, "size" | "offset" | "page" | "cursor">>;
 
 function meaningsOf(paging: Paging): Meanings {
@@ -19,7 +19,7 @@ function meaningsOf(paging: Paging): Meanings {
   return { ...(paging.size === null ? {} : { [paging.size]: "size" }), [paging.parameter]: paging.by };
 }
 
-/** The parameters that name a page, in the order of the profile; anything else is not ours to send. */
+/** The parameters that select a page, in the order of the profile. Drops all others. */
 export function pageParameters(params: URLSearchParams, paging: Paging): Query {
   return Object.fromEntries(
     Object.keys(meaningsOf(paging)).flatMap((name) =>
@@ -31,62 +31,62 @@ export function pageParameters(params: URLSearchParams, paging: Paging): Query {
 export const serialize = (query: Query): string => new URLSearchParams(query).toString();
 
 /** A cursor is base64url of `<query string>#<skip>`. */
-export const formatCursor = ({ query, skip }: Place): string =>
+export const formatCursor = ({ query, skip }: Position): string =>
   Buffer.from(`${serialize(query)}#${skip}`).toString("base64url");
 
 const MAX_CURSOR_LENGTH = 4_000;
 
-/** Reads a cursor, which anybody can write: it asks for no longer page than `most`. Throws `InputError`. */
-export function parseCursor(cursor: string, paging: Paging, most: number): Place {
+/** Parses a cursor. Clients can forge one, so it cannot request pages above `maxSize`. Throws `InputError`. */
+export function parseCursor(cursor: string, paging: Paging, maxSize: number): Position {
   const text = cursor.length > MAX_CURSOR_LENGTH ? "" : Buffer.from(cursor, "base64url").toString("utf8");
   const found = /^([^#]*)#(\d{1,9})$/.exec(text);
   const query = pageParameters(new URLSearchParams(found?.[1]), paging);
   const skip = Number(found?.[2]);
-  const place =
+  const position =
     found && serialize(query) === found[1] && skip <= MAX_RECORDS && !isTooFar(query, meaningsOf(paging))
-      ? withinPage({ query, skip }, paging, most)
+      ? withinPage({ query, skip }, paging, maxSize)
       : null;
-  if (place) return place;
+  if (position) return position;
   throw new InputError(`after: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`);
 }
 
-/** Ten digits: no list is so long, and databases refuse what does not fit into their integers. */
+/** Whether a number has ten digits: no list is that long, and databases reject numbers above their integers. */
 const isTooFar = (query: Query, meanings: Meanings): boolean =>
   Object.entries(query).some(
     ([name, value]) => (meanings[name] === "offset" || meanings[name] === "page") && /\d{10}/.test(value),
   );
 
 /**
- * The same place in pages of at most `most`; null where there is none. A server's own links can ask for longer pages
- * (metrics of known servers: 300,000). Where places are counted in items, a shorter page begins at the very place.
- * Behind other links the size is left out: the server takes its own, which is that of its links, because no request
- * asks for another.
+ * Converts a position to pages of at most `maxSize` items; null when that is impossible. A server's own links can request
+ * larger pages (metrics of known servers: 300,000). With an offset, a smaller page starts exactly at the position. With
+ * other links the size is omitted: the server uses its default, which is the size in its links as well, because no
+ * request sets another one.
  */
-function withinPage({ query, skip }: Place, paging: Paging, most: number): Place | null {
+function withinPage({ query, skip }: Position, paging: Paging, maxSize: number): Position | null {
   const meanings = meaningsOf(paging);
   const named = Object.entries(query);
   const sizes = named.filter(([name]) => meanings[name] === "size");
-  if (sizes.every(([, size]) => /^\d{1,9}$/.test(size) && Number(size) <= most)) return { query, skip };
-  if (paging.by === "page") return placeByPage({ query, skip }, paging, most);
+  if (sizes.every(([, size]) => /^\d{1,9}$/.test(size) && Number(size) <= maxSize)) return { query, skip };
+  if (paging.by === "page") return positionByPage({ query, skip }, paging, maxSize);
   const [[sizeName] = [""]] = sizes;
-  const place = named.filter(([name]) => meanings[name] !== "size");
+  const rest = named.filter(([name]) => meanings[name] !== "size");
   const offsetName = Object.keys(meanings).find((name) => meanings[name] === "offset");
-  const countsItems = place.every(([name, value]) => name === offsetName && /^\d+$/.test(value));
-  if (offsetName === undefined || !countsItems) return { query: Object.fromEntries(place), skip };
-  const [[, offset] = ["", "0"]] = place;
-  const shorter = new URLSearchParams({ [sizeName]: `${most}`, [offsetName]: `${Number(offset) + skip}` });
+  const countsItems = rest.every(([name, value]) => name === offsetName && /^\d+$/.test(value));
+  if (offsetName === undefined || !countsItems) return { query: Object.fromEntries(rest), skip };
+  const [[, offset] = ["", "0"]] = rest;
+  const shorter = new URLSearchParams({ [sizeName]: `${maxSize}`, [offsetName]: `${Number(offset) + skip}` });
   return { query: pageParameters(shorter, paging), skip: 0 };
 }
 
-/** The same place in pages of another length, which are counted anew. */
-function placeByPage(
-  { query, skip }: Place,
+/** Converts a position to a smaller page size, with new page numbers. */
+function positionByPage(
+  { query, skip }: Position,
   { parameter, size, first, maxSize }: Extract<Paging, { readonly by: "page" }>,
-  most: number,
-): Place {
+  limit: number,
+): Position {
   const { [parameter]: number = `${first}`, [size]: length = "0" } = query;
   const items = (Number(number) - first) * Number(length) + skip;
-  const shorter = Math.min(most, maxSize ?? most);
+  const shorter = Math.min(limit, maxSize ?? limit);
   return {
     query: { [size]: `${shorter}`, [parameter]: `${Math.floor(items / shorter) + first}` },
     skip: items % shorter,
