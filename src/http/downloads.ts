@@ -11,8 +11,9 @@ import { offered } from "../rest/session/session.ts";
 import { mapFailure } from "../rest/client/failure.ts";
 import type { Server } from "../rest/api/server.ts";
 import { openScope, type RequestScope } from "../request-scope.ts";
-import { identify } from "./caller.ts";
+import type { DownloadReport } from "../observability/telemetry.ts";
 import { openRequestSpan } from "../observability/tracing.ts";
+import { identify } from "./caller.ts";
 import { onceOver } from "./connection.ts";
 import { rangeOf } from "./range.ts";
 import type { NoPlace, Places } from "./places.ts";
@@ -26,17 +27,6 @@ interface Settings {
   readonly publicError: (thrown: unknown) => GraphQLError;
   readonly places: Places;
   readonly onDownload: (report: DownloadReport) => void;
-}
-
-/** What came of a download. */
-export interface DownloadReport {
-  readonly requestId: string;
-  readonly what: Download;
-  /** `OK`, or the code of its error, also of one behind its beginning. */
-  readonly code: string;
-  /** Bytes of the file that were passed on. */
-  readonly bytes: number;
-  readonly ms: number;
 }
 
 /**
