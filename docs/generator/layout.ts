@@ -17,32 +17,32 @@ const FOLDERS = {
   "src/graphql/schema.ts": "all of them as one schema",
   "src/observability": "metrics, log lines, spans, reports of unexpected errors",
   "src/http": "HTTP server, router, GraphQL over HTTP, downloads, GraphiQL",
-  "src/config": "how variables become settings; `config.ts` lists them",
+  "src/config": "the settings: `config.ts` lists them, `config/` reads their values",
   "src/gateway.ts": "puts the parts together",
+  "src/demo": "the embedded demo service",
   "src/main.ts": "starts and stops the process",
-  "src/demo": "the embedded demo service; imports nothing of the gateway",
 } as const satisfies Record<string, string>;
 
-/** What `experiment(id:)` passes from the request to the wire and back. */
-const ROAD = [
-  "src/http/router.ts",
-  "src/http/graphql/handler.ts",
-  "src/engine/engine.ts",
-  "src/engine/execution.ts",
-  "src/engine/plan/plan.ts",
-  "src/engine/plan/run.ts",
-  "src/graphql/core/look-up.ts",
-  "src/graphql/core/ids.ts",
-  "src/graphql/core/resource.ts",
-  "src/rest/session/session.ts",
-  "src/rest/session/batching.ts",
-  "src/rest/client/client.ts",
-  "src/rest/client/transport.ts",
-  "src/rest/client/response.ts",
-  "src/engine/plan/complete.ts",
-] as const;
+/** What `query ($id: ID!) { experiment(id: $id) { id status } }` passes, and what each file does with the id. */
+const ROAD = {
+  "src/http/graphql/handler.ts": "parses the body; in the end encodes the result",
+  "src/engine/engine.ts": "checks the document against the limits, finds its plan, masks errors",
+  "src/engine/plan/plan.ts": "coerces the variables, starts at the root",
+  "src/engine/plan/run.ts": "calls the resolver with its arguments, waits for its value",
+  "src/graphql/core/look-up.ts": "resolves `experiment(id:)`",
+  "src/graphql/core/ids.ts": "turns the global id or dotted name into a resource with its address",
+  "src/graphql/core/prefetch.ts": "loads what is selected of the resource, at least a proof that it exists",
+  "src/graphql/core/resource.ts": "merges what is read into what was loaded",
+  "src/graphql/core/kinds.ts": "names the endpoint that reads an experiment",
+  "src/rest/session/session.ts": "requires the token",
+  "src/rest/session/batching.ts": "fills the path; equal reads share one request",
+  "src/rest/client/client.ts": "admits, retries and counts the upstream request",
+  "src/rest/client/transport.ts": "sends it and collects the response",
+  "src/rest/client/response.ts": "reads the record or throws the error of the status",
+  "src/engine/plan/complete.ts": "writes the selected fields into the result",
+} as const satisfies Record<string, string>;
 
-export const road = (): readonly string[] => ROAD;
+export const road = () => Object.entries(ROAD).map(([file, does]) => ({ file, does }));
 
 /** The files of `src` with the files of `src` that each imports. */
 export function importGraph(): ReadonlyMap<string, readonly string[]> {
@@ -61,22 +61,20 @@ export function importGraph(): ReadonlyMap<string, readonly string[]> {
   );
 }
 
-/** The folder of the table that holds a file. */
-export function folderOf(file: string): string {
-  const folders = [...Object.keys(FOLDERS), "src"];
-  const found = folders.find((folder) => file === folder || file.startsWith(`${folder}/`));
-  return found === "src" || found === undefined ? file.replace("src/config.ts", "src/config") : found;
-}
+/** The row of the table that holds a file: its folder, or the file itself. */
+export const folderOf = (file: string): string | undefined =>
+  Object.keys(FOLDERS).find((folder) =>
+    folder.endsWith(".ts") ? file === folder : file.startsWith(`${folder}/`) || file === `${folder}.ts`,
+  );
 
-/** Each folder with the folders that its files import. */
+/** Each row with the rows that its files import. */
 export function layout() {
   const graph = importGraph();
   return Object.entries(FOLDERS).map(([folder, holds]) => {
-    const imported = [...graph]
-      .filter(([file]) => folderOf(file) === folder)
-      .flatMap(([, imports]) => imports.map(folderOf));
-    const order = Object.keys(FOLDERS);
-    const imports = [...new Set(imported)].filter((each) => each !== folder);
-    return { folder, holds, imports: imports.toSorted((a, b) => order.indexOf(a) - order.indexOf(b)) };
+    const imported = new Set(
+      [...graph].filter(([file]) => folderOf(file) === folder).flatMap(([, files]) => files.map(folderOf)),
+    );
+    const imports = Object.keys(FOLDERS).filter((each) => each !== folder && imported.has(each));
+    return { folder, holds, imports };
   });
 }

@@ -119,13 +119,13 @@ const folders = (): string =>
     layout().map(({ folder, holds, imports }) => [
       code(folder),
       holds,
-      imports.map((each) => code(each)).join(", "),
+      imports.map((each) => code(each.replace("src/", ""))).join(", "),
     ]),
   );
 
 const steps = (): string =>
   road()
-    .map((file, index) => `${index + 1}. ${code(file)}`)
+    .map(({ file, does }, index) => `${index + 1}. ${code(file)} ${does}`)
     .join("\n");
 
 /** Each generated part by its name, as `<!-- generated: name -->` calls for it. */
