@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import { startWatched } from "../test/harness-watched.ts";
-import { costlyOperation, type Sent } from "../test/worst-operations.ts";
+import { costlyOperation, type Sent } from "../test/support/costly-operations.ts";
+import { startWatched } from "../test/support/watched-process.ts";
 import { startService } from "./processes.ts";
 import { megabytes, row, say } from "./sheet.ts";
 

@@ -11,6 +11,7 @@ import {
 } from "./engine/documents/persisted.ts";
 import { createEngine } from "./engine/engine.ts";
 import type { Meter } from "./engine/meter.ts";
+import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import type { Context, GatewayFacts } from "./graphql/core/context.ts";
 import { publicError } from "./engine/errors.ts";
 import { schemaFor } from "./graphql/schema.ts";
@@ -46,6 +47,8 @@ export interface GatewayOptions {
   readonly profile?: ProfileName;
   /** Off only where a test compares. */
   readonly lookAhead?: boolean;
+  /** What runs operations; another one only where a test compares. */
+  readonly planner?: Planner;
 }
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
@@ -60,6 +63,7 @@ export function createGateway({
   exampleToken,
   profile = "document",
   lookAhead = true,
+  planner = createPlan,
 }: GatewayOptions) {
   const server = describeServer(config.UPSTREAM_PROFILE ?? builtInProfile(profile));
   const operations = createPlaces({
@@ -139,6 +143,7 @@ export function createGateway({
       bytes: config.MAX_RESULT_BYTES,
     },
     publicError: toPublic,
+    planner,
   });
   const answerGraphql = createGraphqlHandler({
     engine,

@@ -5,8 +5,8 @@ import {
   type GraphQLNamedType,
   type GraphQLSchema,
   type IntrospectionQuery,
-  isInputObjectType,
   isEnumType,
+  isInputObjectType,
   isInterfaceType,
   isIntrospectionType,
   isObjectType,
@@ -16,7 +16,7 @@ import {
 } from "graphql";
 import { expect, test } from "vitest";
 import { schema } from "../src/graphql/schema.ts";
-import { startDemoGateway } from "./harness.ts";
+import { startDemoGateway } from "./support/demo-gateway.ts";
 
 const isFederations = (name: string) => /^_[^_]/.test(name);
 

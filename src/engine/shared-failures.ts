@@ -49,7 +49,9 @@ function inOrderOf(data: unknown, errors: readonly GraphQLError[]): readonly Gra
     places.set(object, known);
     return known.get(key) ?? 0;
   };
-  const orderOf = ({ path = [] }: GraphQLError): number[] => {
+  const orderOf = ({ path }: GraphQLError): number[] => {
+    // What is said of the whole result is said last.
+    if (!path) return [Number.POSITIVE_INFINITY];
     let value = data;
     return path.map((key) => {
       if (typeof value !== "object" || value === null) return 0;

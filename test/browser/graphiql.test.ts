@@ -1,8 +1,10 @@
 import { existsSync } from "node:fs";
 import { type Browser, chromium, type Locator, type Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { startDemoGateway, startFake, startGateway } from "../harness.ts";
-import { PATIENT } from "../patience.ts";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { PATIENT } from "../support/patience.ts";
 
 const PLACES = [
   process.env["CHROMIUM"],

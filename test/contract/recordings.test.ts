@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { endpoints } from "../../src/rest/api/endpoints.ts";
 import type { Reader } from "../../src/rest/api/reader.ts";
-import { lineOf, readRecording, RECORDINGS } from "../harness-replay.ts";
+import { contractRows, unnamed } from "../support/contract.ts";
+import { lineOf, readRecording, RECORDINGS } from "../support/replay.ts";
 
 /**
  * What a decoded value must be, worked out from the JSON that was recorded. The casts to `never` below hand it whatever
@@ -111,9 +112,6 @@ const jsonRows: readonly (readonly [row: string, answers: number, expected: Expe
   ["GET nodes/{sequence}", 4, node],
 ];
 
-/** Names of holes are ours; where they stand is the document's. */
-const unnamed = (row: string) => row.replaceAll(/\{\w+\}/g, "{}");
-
 const readers: ReadonlyMap<string, Reader<unknown>> = new Map(
   Object.values(endpoints)
     .flatMap((section) => Object.values<{ method: string; path: string; answer: Reader<unknown> }>(section))
@@ -142,19 +140,24 @@ test.each(jsonRows)(
   },
 );
 
-test("logs and downloads are streams; every other row without documented JSON drops what comes", () => {
-  const documented = new Set(jsonRows.map(([row]) => unnamed(row)));
-  const others = [...readers].filter(([row]) => !documented.has(row));
-  const rowsOf = (form: string) => others.filter(([, reader]) => reader.form === form).map(([row]) => row);
-  expect(rowsOf("text")).toEqual([
-    "GET {}/{}/experiments/{}/logs/",
-    "GET {}/{}/jobs/{}/logs",
-    "GET {}/{}/builds/{}/logs",
-  ]);
-  expect(rowsOf("bytes")).toEqual(["GET {}/{}/experiments/{}/outputs", "GET {}/{}/jobs/{}/outputs"]);
-  expect(rowsOf("nothing")).toHaveLength(24);
-  expect(rowsOf("nothing").filter((row) => row.startsWith("GET "))).toEqual([]);
-  expect(others.flatMap(([row]) => answersTo(row))).toHaveLength(51);
+test("a row is read as the document shows its answer: as text, as bytes, or not at all", () => {
+  for (const form of ["text", "bytes", "nothing"]) {
+    const shown = contractRows.filter(({ content }) => content === form).map(({ row }) => unnamed(row));
+    const read = [...readers].filter(([, reader]) => reader.form === form).map(([row]) => row);
+    expect(read).toEqual(shown);
+  }
+});
+
+test("every row whose answer is JSON is held against its recordings", () => {
+  const json = [...readers].filter(([, reader]) => reader.form === "json").map(([row]) => row);
+  expect(jsonRows.map(([row]) => unnamed(row)).toSorted()).toEqual(json.toSorted());
+});
+
+test("what the document shows no answer of, and streams, were recorded with its status", () => {
+  const others = contractRows.filter(({ content }) => ["text", "bytes", "nothing"].includes(content));
+  const recorded = others.flatMap((row) => answersTo(row.row).map((line) => [row, line] as const));
+  expect(recorded.length).toBeGreaterThan(0);
+  expect(recorded.filter(([row, line]) => line.status !== row.status)).toEqual([]);
 });
 
 test("a key that did not arrive stays absent, so that it can still be loaded or told apart from null", () => {

@@ -2,7 +2,7 @@ import { Session } from "node:inspector/promises";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { folderOf, importGraph, layout, road } from "../../docs/generator/layout.ts";
-import { startDemoGateway } from "../harness.ts";
+import { startDemoGateway } from "../support/demo-gateway.ts";
 
 // The linter holds which folder may import which, that no imports form a circle, and how long a file may be.
 

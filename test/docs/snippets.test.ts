@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
-import { startDemoGateway } from "../harness.ts";
-import { startGatewayProcess } from "../harness-process.ts";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+import { startGatewayProcess } from "../support/gateway-process.ts";
 import { isNotRun, NOT_RUN } from "./not-run.ts";
 import { type Block, readPage } from "./page.ts";
 

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import { startFake } from "../harness.ts";
-import { type Span, startTraced } from "../harness-tracing.ts";
+import { startFake } from "../support/fake.ts";
+import { globalId } from "../support/ids.ts";
+import { type Span, startTraced } from "../support/tracing.ts";
 
 const SAMPLE = "docs/tracing.mjs";
-const WITHOUT_HTTP = "test/tracing-without-http.mjs";
+const WITHOUT_HTTP = "test/support/tracing-without-http.mjs";
 
 /** A service with one user, one log and no jobs. */
 const startService = () =>
@@ -23,7 +24,7 @@ function only({ spans }: { readonly spans: readonly Span[] }, kind: string, name
 const USERS = "GET users/";
 const JOB = "GET {owner}/{project}/jobs/{id}/";
 const LOGS = "GET {owner}/{project}/jobs/{id}/logs";
-const LOG_ID = Buffer.from("Job:ada/mnist/3").toString("base64url");
+const LOG_ID = globalId("Job:ada/mnist/3");
 
 test("with the sample, a caller's trace leads through the gateway to the service", async () => {
   const service = await startService();
@@ -123,7 +124,7 @@ test("without an instrumentation of HTTP, operations and downloads are server sp
     const invalid = only(await ask(document), "SERVER", "GraphQL Operation");
     expect(invalid).toMatchObject({ isError: true, attributes: { "error.type": code } });
   }
-  const missing = await get(`/downloads/${Buffer.from("Group:ada/mnist/3").toString("base64url")}/logs`);
+  const missing = await get(`/downloads/${globalId("Group:ada/mnist/3")}/logs`);
   expect(only(missing, "SERVER", "GET /downloads/{id}/logs")).toMatchObject({
     isError: true,
     attributes: { "error.type": "BAD_USER_INPUT" },

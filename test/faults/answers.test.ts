@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Experiments } from "../../src/rest/api/records.ts";
-import { type Answer, startFake, startGateway } from "../harness.ts";
+import { startFake } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
 
@@ -85,7 +86,7 @@ describe("values of a wrong type, however many,", () => {
     const page = (rows: number) => `{"results": [${times(rows, '{"id": 1, "status": 7, "message": 7}')}]}`;
     let text = page(500);
     const service = await startFake(() => ({ text, headers: JSON_TYPE }));
-    const { ask } = await startGateway({ upstream: service });
+    const { ask } = await startGateway({ upstream: service, env: { MAX_PAGE_SIZE: "500" } });
     const query = `{ experiment(id: "ada.mnist.42") { statuses { nodes { rawStatus } } } }`;
     expect(await ask(query)).toEqual({
       data: { experiment: { statuses: { nodes: Array.from({ length: 500 }, () => ({ rawStatus: null })) } } },
@@ -163,6 +164,7 @@ async function startSmall(upstreamUrl: string, megabytes: number) {
       LOG_LEVEL: "silent",
       REQUEST_TIMEOUT_MS: "600000",
       UPSTREAM_TIMEOUT_MS: "600000",
+      MAX_JSON_BYTES: "10000000",
     },
     stdio: ["ignore", "pipe", "ignore"],
   });

@@ -2,7 +2,10 @@ import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { getIntrospectionQuery, type IntrospectionOptions } from "graphql";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { listen, startDemoGateway, startFake, startGateway } from "../harness.ts";
+import { startDemoGateway, still } from "../support/demo-gateway.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { listen } from "../support/listen.ts";
 
 const times = (count: number, part: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => part(index)).join(" ");
@@ -37,7 +40,7 @@ describe("what an operation selects is counted with its fragments expanded, befo
     [7, 50],
     [30, 1],
   ])("%i fragments that double four times, on %i things", async (levels, count) => {
-    const { ask, service } = await startEmpty({ MAX_DEPTH: "1000" });
+    const { ask, service } = await startEmpty({ MAX_DEPTH: "1000", MAX_FIELDS: "10000" });
     const query = `query ($of: [_Any!]!) { _entities(representations: $of) { ... on Project { ...F0 } } } ${doubling(levels)}`;
     const answer = await ask(query, { of: Array.from({ length: count }, () => PROJECT) }, { token: null });
     expect(answer).toEqual({ errors: tooManySelected(10_000) });
@@ -130,7 +133,7 @@ describe("introspection", () => {
       `{ ...F } fragment F on Query { ${times(19, (index) => `a${index}: __schema { types { fields { name description } } }`)} }`,
     ],
   ])("that asks for much more is refused: %s", async (_, query) => {
-    const { ask } = await startEmpty();
+    const { ask } = await startEmpty({ MAX_TOKENS: "4000", MAX_ROOT_FIELDS: "100", MAX_FIELDS: "10000" });
     expect(await ask(query, { of: "Experiment" })).toEqual({
       errors: tooLarge("Expected at most half as much more of the schema as GraphQL tools ask, got more."),
     });
@@ -145,8 +148,8 @@ const startLog = async (log: string, env: Record<string, string> = {}) => {
 
 describe("what is completed is counted while it is made", () => {
   test("a log of newlines is one error, whatever else was there", async () => {
-    const { ask } = await startLog("\n".repeat(1_048_576));
-    const query = '{ __typename experiment(id: "ada.mnist.42") { logs(maxBytes: 1048576) { lines } } }';
+    const { ask } = await startLog("\n".repeat(500_000), { MAX_RESULT_FIELDS: "200000" });
+    const query = '{ __typename experiment(id: "ada.mnist.42") { logs(maxBytes: 500000) { lines } } }';
     expect(await ask(query)).toEqual({
       errors: tooLarge("Expected a result of at most 200000 fields and list items, got more."),
     });
@@ -168,7 +171,7 @@ describe("what is completed is counted while it is made", () => {
     const service = await startFake(() => ({ json: { count: 500, next: null, results } }));
     const { ask } = await startGateway({
       upstream: service,
-      env: { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_RESULT_FIELDS: "1003" },
+      env: { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_PAGE_SIZE: "500", MAX_RESULT_FIELDS: "1003" },
     });
     const page = (fields: string) =>
       `{ project(owner: "ada", name: "mnist") { experiments(first: 500) { nodes { ${fields} } } } }`;
@@ -184,7 +187,10 @@ describe("what is completed is counted while it is made", () => {
   test("a page of 500 rows with 40 fields each is an honest wish", async () => {
     const results = Array.from({ length: 500 }, (_, index) => ({ id: index + 1, name: "run" }));
     const service = await startFake(() => ({ json: { count: 500, next: null, results } }));
-    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const { ask } = await startGateway({
+      upstream: service,
+      env: { UPSTREAM_PROFILE: "polyaxon-0.4", MAX_PAGE_SIZE: "500" },
+    });
     const { data, errors } = await ask<object, object>(
       `{ project(owner: "ada", name: "mnist") { experiments(first: 500) { nodes { ${times(40, (index) => `f${index}: name`)} } } } }`,
     );
@@ -199,7 +205,7 @@ describe("what is completed is counted while it is made", () => {
   const bytes = (most: number) => tooLarge(`Expected a result of at most ${most} bytes, got more.`);
 
   test("one large JSON value under 100 aliases is stopped by its bytes", async () => {
-    const { ask } = await startConfig({ text: "x".repeat(1_000_000) });
+    const { ask } = await startConfig({ text: "x".repeat(1_000_000) }, { MAX_RESULT_BYTES: "32000000" });
     const query = `{ experiment(id: "ada.mnist.42") { ${times(100, (index) => `a${index}: declarations`)} } }`;
     expect(await ask(query)).toEqual({ errors: bytes(32_000_000) });
   });
@@ -288,7 +294,7 @@ describe("validation is bounded", () => {
       `{ project(owner: "ada", name: "mnist") { ${times(300, (index) => `...F${index}`)} } } ${times(300, (index) => `fragment F${index} on Project { id }`)}`,
     ],
   ])("%s", async (message, query) => {
-    const { ask } = await startEmpty();
+    const { ask } = await startEmpty({ MAX_TOKENS: "4000" });
     expect(await ask(query)).toEqual({ errors: tooLarge(message) });
   });
 });
@@ -301,7 +307,6 @@ function stopwatchRuns(): void {
 }
 
 describe("the event loop has its turns", () => {
-  const frozen = Date.parse("2026-06-01T12:00:00Z");
   const NESTED = `{ project(owner: "ada", name: "mnist") { experiments(first: 40, orderBy: CREATED_ASC) { nodes {
     id buildJob { uniqueName status } lastMetricValue(name: "loss") experimentGroup { name }
   } } } }`;
@@ -316,7 +321,7 @@ describe("the event loop has its turns", () => {
     ["rows with links to follow", NESTED, 120],
     ["readers of one answer", READERS, 90],
   ])("between any two objects, once the time slice is over: %s", async (_, query, most) => {
-    const { ask } = await startDemoGateway({ now: () => frozen, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const { ask } = await startDemoGateway({ now: still, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     await ask(query);
     stopwatchRuns();
     let turns = 0;
@@ -334,7 +339,7 @@ describe("the event loop has its turns", () => {
 
   test("and neither answers nor requests depend on them", async () => {
     const { ask, calls } = await startDemoGateway({
-      now: () => frozen,
+      now: still,
       env: { UPSTREAM_PROFILE: "polyaxon-0.4" },
     });
     const before = await ask(NESTED);

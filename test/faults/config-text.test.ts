@@ -1,6 +1,7 @@
-import { Composer } from "yaml";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { type Answer, startGateway, startRecords } from "../harness.ts";
+import { Composer } from "yaml";
+import { startRecords } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
 
 /** How many texts were parsed since now: it shows in nothing but time. */
 function countParsed() {

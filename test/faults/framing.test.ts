@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { coveringRows, productOf } from "../harness-covering.ts";
+import { coveringRows, productOf } from "../support/covering-rows.ts";
 import {
   CONNECTIONS,
   CUTS,
@@ -13,9 +13,10 @@ import {
   startRawService,
   type Wire,
   wireOf,
-} from "../harness-framing.ts";
-import { type GatewayProcess, startGatewayProcess } from "../harness-process.ts";
-import { begin, readFast, READERS, readSlowly, type Received, type Wish } from "../harness-readers.ts";
+} from "../support/framing.ts";
+import { type GatewayProcess, startGatewayProcess } from "../support/gateway-process.ts";
+import { globalId } from "../support/ids.ts";
+import { begin, READERS, readFast, readSlowly, type Received, type Wish } from "../support/readers.ts";
 
 /** The default run covers each pair of values; this one all their combinations. */
 const isFull = process.env["FULL"] !== undefined && process.env["FULL"] !== "";
@@ -39,7 +40,6 @@ interface Operation {
 }
 
 const graphql = (query: string): Wish => ({ path: "/graphql", graphql: query });
-const idOf = (text: string) => Buffer.from(text).toString("base64url");
 const parsed = ({ body }: Received) =>
   JSON.parse(body.toString()) as {
     readonly data?: { readonly it: Record<string, unknown> | null } | null;
@@ -72,13 +72,13 @@ const OPERATIONS = {
     found: inLog,
   },
   "log download": {
-    wish: { path: `/downloads/${idOf(`Experiment:ada/mnist/${RECORD}`)}/logs` },
+    wish: { path: `/downloads/${globalId(`Experiment:ada/mnist/${RECORD}`)}/logs` },
     bodyOf: linesOf,
     expected: linesOf,
     found: ({ body }) => body.toString(),
   },
   "outputs download": {
-    wish: { path: `/downloads/${idOf(`Experiment:ada/mnist/${RECORD}`)}/outputs` },
+    wish: { path: `/downloads/${globalId(`Experiment:ada/mnist/${RECORD}`)}/outputs` },
     bodyOf: asIs,
     expected: asIs,
     found: ({ body }) => body.toString(),
@@ -114,6 +114,7 @@ const hasAnEnd = ({ framing, connection }: Pick<Shape, "framing" | "connection">
 
 /** One caller at a time: a place that does not come back is missed by the next request. */
 const ONE_OF_EACH = {
+  MAX_LOG_BYTES: `${WINDOW}`,
   UPSTREAM_CONNECTIONS: "1",
   UPSTREAM_QUEUE: "1",
   UPSTREAM_CONNECTIONS_PER_TOKEN: "1",

@@ -3,7 +3,9 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { readWindow, type WindowRequest } from "../../src/rest/session/log-window.ts";
-import { type Answer, startFake, startGateway } from "../harness.ts";
+import { startFake } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { opaque } from "../support/ids.ts";
 
 interface Window {
   readonly text: string;
@@ -38,7 +40,7 @@ async function startLog(text: string) {
   };
 }
 
-const cursorAt = (byte: number | string) => Buffer.from(`byte:${byte}`).toString("base64url");
+const cursorAt = (byte: number | string) => opaque(`byte:${byte}`);
 
 describe("the cursor of a log", () => {
   test.each([4, 5, 1_000, 999_999_999_999_999])(

@@ -1,11 +1,18 @@
 import dns from "node:dns";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { type Answer, type Gateway, type Seen, startGateway, type Told } from "../harness.ts";
+import {
+  failAt,
+  lookUp,
+  lostHosts,
+  MATRIX_OPERATIONS,
+  type MatrixOperation,
+  type MatrixRow,
+  observe,
+} from "../support/fault-matrix.ts";
+import type { Fault } from "../support/fault-server.ts";
 import {
   bombOf,
-  type Fault,
-  type FaultServer,
   flood,
   garble,
   hang,
@@ -15,230 +22,14 @@ import {
   reset,
   resetMidBody,
   say,
-  startCounter,
-  startFaultServer,
   trickle,
-} from "../harness-faults.ts";
-import { withDeadline } from "../patience.ts";
+} from "../support/faults.ts";
+import { withDeadline } from "../support/patience.ts";
 
-const TOKEN = "c4nary.T0ken";
-const OUTPUTS = "outputs";
-/** Enough to say that a download is passed on and not held. */
-const ENOUGH_BYTES = 3_000_000;
-
-const RECORDS: Readonly<Record<string, Told>> = {
-  "GET ada/mnist/experiments/42/": { json: { id: 42, last_status: "running" } },
-  "GET ada/mnist/experiments/42/statuses": {
-    json: { count: 1, next: null, results: [{ id: 1, status: "created" }] },
-  },
-  "GET ada/mnist/experiments/42/jobs": {
-    json: { count: 3, next: null, results: [{ id: 1 }, { id: 2 }, { id: 3 }] },
-  },
-  ...Object.fromEntries(
-    [1, 2, 3].map((id) => [
-      `GET ada/mnist/experiments/42/jobs/${id}/statuses/`,
-      { json: { count: 1, next: null, results: [{ id, status: "running" }] } },
-    ]),
-  ),
-  "GET ada/mnist/jobs/3/": { json: { id: 3, last_status: "scheduled" } },
-  "PATCH ada/mnist/experiments/42/": { json: { id: 42, description: "Best" } },
-  "PATCH ada/mnist/jobs/3/": { json: { id: 3, description: "Second" } },
-  "POST users/token/": { json: { token: "n3w.T0ken" } },
-  "GET ada/mnist/experiments/42/outputs": { text: OUTPUTS },
-};
-const record = ({ method, path }: Seen): Told | undefined =>
-  RECORDS[`${method} ${path.replace("/api/v1/", "").replace(/\?.*/, "")}`];
-
-const OPERATIONS = ["look-up", "list", "nested list", "mutation", "login", "download"] as const;
-type Operation = (typeof OPERATIONS)[number];
-
-/** What is asked beside the field that fails: the one from the service, the other from the gateway itself. */
-const ASIDE = `aside: experiment(id: "ada.mnist.42") { status } gateway { limits { maxDepth } }`;
-const aside = { aside: { status: "RUNNING" }, gateway: { limits: { maxDepth: 15 } } };
-const onlyGateway = { aside: null, gateway: { limits: { maxDepth: 15 } } };
-const running = { nodes: [{ status: "RUNNING" }] };
-const jobsWith = (statuses: unknown) => ({
-  it: {
-    jobs: {
-      nodes: [1, 2, 3].map((id) => ({ internalId: `${id}`, statuses: id === 2 ? statuses : running })),
-    },
-  },
-});
-const COMMAND_ASIDE = `aside: updateJob(id: "ada.mnist.jobs.3", input: { description: "Second" }) { job { description } }`;
-const commandAside = { aside: { job: { description: "Second" } } };
-
-interface GraphQLOperation {
-  /** What goes wrong, as `METHOD path`. */
-  readonly route: RegExp;
-  readonly query: string;
-  /** The field that fails. */
-  readonly path: readonly (string | number)[];
-  /** The data without a fault, with one at the route, and with nobody there at all. */
-  readonly whole: object;
-  readonly part: object;
-  readonly nothing: object;
-  /** The data where 404 at the route says that the thing around it is not there. */
-  readonly missing?: object;
-}
-
-const GRAPHQL: Readonly<Record<Exclude<Operation, "download">, GraphQLOperation>> = {
-  "look-up": {
-    route: /^GET .*jobs\/3\/$/,
-    query: `{ it: job(id: "ada.mnist.jobs.3") { status } ${ASIDE} }`,
-    path: ["it"],
-    whole: { it: { status: "SCHEDULED" }, ...aside },
-    part: { it: null, ...aside },
-    nothing: { it: null, ...onlyGateway },
-  },
-  list: {
-    route: /^GET .*experiments\/42\/statuses/,
-    query: `{ it: experiment(id: "ada.mnist.42") { internalId statuses(first: 5) { nodes { status } } } ${ASIDE} }`,
-    path: ["it", "statuses"],
-    whole: { it: { internalId: "42", statuses: { nodes: [{ status: "CREATED" }] } }, ...aside },
-    part: { it: { internalId: "42", statuses: null }, ...aside },
-    nothing: { it: { internalId: "42", statuses: null }, ...onlyGateway },
-    missing: { it: null, ...aside },
-  },
-  "nested list": {
-    route: /^GET .*jobs\/2\/statuses/,
-    query: `{ it: experiment(id: "ada.mnist.42") { jobs(first: 3) { nodes { internalId statuses(first: 5) { nodes { status } } } } } ${ASIDE} }`,
-    path: ["it", "jobs", "nodes", 1, "statuses"],
-    whole: { ...jobsWith(running), ...aside },
-    part: { ...jobsWith(null), ...aside },
-    nothing: { it: { jobs: null }, ...onlyGateway },
-  },
-  mutation: {
-    route: /^PATCH .*experiments\/42\/$/,
-    query: `mutation { it: updateExperiment(id: "ada.mnist.42", input: { description: "Best" }) { experiment { description } } ${COMMAND_ASIDE} }`,
-    path: ["it"],
-    whole: { it: { experiment: { description: "Best" } }, ...commandAside },
-    part: { it: null, ...commandAside },
-    nothing: { it: null, aside: null },
-  },
-  login: {
-    route: /^POST .*users\/token\/$/,
-    query: `mutation { it: login(input: { username: "ada", password: "c4nary" }) { token } ${COMMAND_ASIDE} }`,
-    path: ["it"],
-    whole: { it: { token: "n3w.T0ken" }, ...commandAside },
-    part: { it: null, ...commandAside },
-    nothing: { it: null, aside: null },
-  },
-};
-
-const DOWNLOAD_ROUTE = /^GET .*42\/outputs$/;
-const DOWNLOAD = `/downloads/${Buffer.from("Experiment:ada/mnist/42").toString("base64url")}/outputs`;
-
-/** What came of an operation: a code, or how it went well. */
-interface Outcome {
-  readonly came: string;
-  readonly isUnknown: boolean;
-  /** What callers read about the failure, with nothing of the data. */
-  readonly told: unknown;
-}
-
-const HEADERS = { authorization: `token ${TOKEN}`, "x-request-id": "matrix-1" };
-const FACTS = new Set(["code", "requestId", "upstream", "retryAfterSeconds", "outcome"]);
-
-/** Sends a GraphQL operation, and holds its answer against the data that must be there all the same. */
-async function askIt({ query, path, ...data }: GraphQLOperation, { ask }: Gateway, left: "part" | "nothing") {
-  const answer = (await ask(query, {}, { headers: HEADERS })) as Answer<unknown>;
-  const { errors } = answer;
-  if (!errors) {
-    expect(answer.data).toEqual(data.whole);
-    return { came: "ok", isUnknown: false, told: null };
-  }
-  const ours = errors.filter((error) => error.path?.[0] === "it");
-  const isMissing = data.missing !== undefined && ours[0]?.extensions["code"] === "NOT_FOUND";
-  expect(answer.data).toEqual(isMissing ? data.missing : data[left]);
-  expect(errors).toHaveLength(left === "part" ? ours.length : errors.length);
-  expect(ours).toHaveLength(1);
-  if (left === "part") expect(ours[0]?.path).toEqual(isMissing ? ["it"] : path);
-  const { extensions = {} } = ours[0] ?? {};
-  expect(Object.keys(extensions).filter((fact) => !FACTS.has(fact))).toEqual([]);
-  return {
-    came: String(extensions["code"]),
-    isUnknown: extensions["outcome"] === "unknown",
-    told: errors,
-  };
-}
-
-/** Takes a download until it ends, breaks off, or was long enough. */
-async function download({ url }: Gateway): Promise<Outcome> {
-  const came = (how: string, told: unknown = null) => ({ came: how, isUnknown: false, told });
-  try {
-    const response = await fetch(url + DOWNLOAD, { headers: HEADERS });
-    if (response.status !== 200) {
-      const told = (await response.json()) as Answer<unknown>;
-      return came(String(told.errors?.[0]?.extensions["code"]), told);
-    }
-    let size = 0;
-    for await (const chunk of response.body ?? []) {
-      size += chunk.length;
-      if (size >= ENOUGH_BYTES) return came("streams");
-    }
-    return came("ok");
-  } catch {
-    return came("breaks off");
-  }
-}
-
-const run = (operation: Operation, gateway: Gateway, left: "part" | "nothing"): Promise<Outcome> =>
-  operation === "download" ? download(gateway) : askIt(GRAPHQL[operation], gateway, left);
-const routeOf = (operation: Operation) =>
-  operation === "download" ? DOWNLOAD_ROUTE : GRAPHQL[operation].route;
-
-/** What nobody is told: where the service is, what was asked, its pages, a stack, the token. */
-function expectNothingLeaked(told: unknown, gateway: Gateway, { port }: FaultServer): void {
-  const logged = gateway.logged().replaceAll(/"(?:time|ms)":\d+/g, "");
-  const words = `${JSON.stringify(told)} ${logged}`;
-  for (const secret of [
-    "c4nary",
-    "n3w",
-    "127.0.0.1",
-    ".internal",
-    `${port}`,
-    "ada/mnist",
-    "<html",
-    "    at ",
-  ]) {
-    expect(words).not.toContain(secret);
-  }
-}
-
-/** A cell of the table: `UPSTREAM_TIMEOUT ×1 ?`. */
-const cellOf = ({ came, isUnknown }: Outcome, requests: number) =>
-  `${came} ×${requests}${isUnknown ? " ?" : ""}`;
-
-interface Scene {
-  readonly service: FaultServer;
-  readonly route: RegExp;
-  /** Another host, to which nobody may connect. */
-  readonly elsewhere: string;
-  /** How long an answer may take to begin, where the row has a deadline. */
-  readonly deadlineMs: number;
-}
-type Mend = void | (() => unknown);
-
-/** A fault, and the cell that each operation must end in; null where the fault makes no sense. */
-interface Row {
-  readonly name: string;
-  /** Brings the fault about, at one route or with the whole service; what it gives ends it. */
-  readonly bring: (scene: Scene) => Mend | Promise<Mend>;
-  /** Nobody is there: nothing of the service's can be had. */
-  readonly isAll?: boolean;
-  /** Whether a deadline ends what the fault began. */
-  readonly hasDeadline?: boolean;
-  readonly cells: Readonly<Record<Operation, string | null>>;
-}
-
-const at =
-  (fault: Fault, isMeant?: (call: number) => boolean): Row["bring"] =>
-  ({ service, route }) =>
-    service.fail(route, fault, isMeant);
 const once = (call: number) => call === 1;
 
 /** Reads fare alike; so do a mutation and a login. */
-const cells = (read: string, command: string, file: string, others: Partial<Row["cells"]> = {}) => ({
+const cells = (read: string, command: string, file: string, others: Partial<MatrixRow["cells"]> = {}) => ({
   "look-up": read,
   list: read,
   "nested list": read,
@@ -248,29 +39,35 @@ const cells = (read: string, command: string, file: string, others: Partial<Row[
   ...others,
 });
 
-const deadlines = (deadlineMs: number) => ({
-  UPSTREAM_HEADERS_TIMEOUT_MS: `${deadlineMs}`,
-  UPSTREAM_TIMEOUT_MS: `${2 * deadlineMs}`,
-  UPSTREAM_IDLE_TIMEOUT_MS: `${2 * deadlineMs}`,
-});
 const PAGE = "<!DOCTYPE html><html><body>c4nary of /srv/tracking at db.internal</body></html>";
+
 const html = (status: number): Fault =>
   say({ status, text: PAGE, headers: { "content-type": "text/html; charset=utf-8" } });
+
 const detail = (status: number, headers: Record<string, string> = {}): Fault =>
   say({ status, json: { detail: "c4nary/srv" }, headers });
+
 const bomb = bombOf(200);
+
 const MEGABYTE = "[".padEnd(1_000_000, " ");
 
 const NEVER_THERE = cells("UPSTREAM_UNAVAILABLE ×0", "UPSTREAM_UNAVAILABLE ×0", "UPSTREAM_UNAVAILABLE ×0");
+
 const OUT = cells("UPSTREAM_UNAVAILABLE ×3", "UPSTREAM_UNAVAILABLE ×1 ?", "UPSTREAM_UNAVAILABLE ×1");
+
 const LATE = cells("UPSTREAM_TIMEOUT ×1", "UPSTREAM_TIMEOUT ×1 ?", "ok ×1");
+
 /** An answer that makes no sense; a download is bytes, whatever they are. */
 const BAD = cells("UPSTREAM_BAD_RESPONSE ×1", "UPSTREAM_BAD_RESPONSE ×1 ?", "ok ×1");
+
 const OK = cells("ok ×1", "ok ×1", "ok ×1");
+
 const REDIRECTED = cells("UPSTREAM_BAD_RESPONSE ×1", "UPSTREAM_BAD_RESPONSE ×1", "UPSTREAM_BAD_RESPONSE ×1");
+
 const refused = (code: string, login = code) =>
   cells(`${code} ×1`, `${code} ×1`, `${code} ×1`, { login: `${login} ×1` });
-const onlyList = (cell: string): Row["cells"] => ({
+
+const onlyList = (cell: string): MatrixRow["cells"] => ({
   "look-up": null,
   list: cell,
   "nested list": cell,
@@ -281,14 +78,14 @@ const onlyList = (cell: string): Row["cells"] => ({
 
 /** A list with a link to its next page. */
 const nextIs =
-  (link: (elsewhere: string) => string): Row["bring"] =>
+  (link: (elsewhere: string) => string): MatrixRow["bring"] =>
   ({ service, route, elsewhere }) =>
     service.fail(
       route,
       mangle((page) => ({ ...Object(page), next: link(elsewhere) })),
     );
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly MatrixRow[] = [
   {
     name: "connection refused",
     bring: async ({ service }) => {
@@ -301,33 +98,33 @@ const ROWS: readonly Row[] = [
   {
     name: "name not found",
     bring: ({ service: { port } }) => {
-      lost.add(`db-${port}.internal`);
-      return () => lost.delete(`db-${port}.internal`);
+      lostHosts.add(`db-${port}.internal`);
+      return () => lostHosts.delete(`db-${port}.internal`);
     },
     isAll: true,
     cells: NEVER_THERE,
   },
   {
     name: "accepts and never answers",
-    bring: at(hang),
+    bring: failAt(hang),
     hasDeadline: true,
     cells: { ...LATE, download: "UPSTREAM_TIMEOUT ×1" },
   },
-  { name: "reset before headers", bring: at(reset), cells: OUT },
+  { name: "reset before headers", bring: failAt(reset), cells: OUT },
   {
     name: "reset before headers, once",
-    bring: at(reset, once),
+    bring: failAt(reset, once),
     cells: { ...OUT, "look-up": "ok ×2", list: "ok ×2", "nested list": "ok ×2" },
   },
-  { name: "reset mid-body", bring: at(resetMidBody), cells: { ...OUT, download: "breaks off ×1" } },
+  { name: "reset mid-body", bring: failAt(resetMidBody), cells: { ...OUT, download: "breaks off ×1" } },
   {
     name: "content-length too long, then hangs up",
-    bring: at(promiseTooMuch("hangs up")),
+    bring: failAt(promiseTooMuch("hangs up")),
     cells: { ...OUT, download: "breaks off ×1" },
   },
   {
     name: "content-length too long, then silent",
-    bring: at(promiseTooMuch("is silent")),
+    bring: failAt(promiseTooMuch("is silent")),
     hasDeadline: true,
     cells: { ...LATE, download: "breaks off ×1" },
   },
@@ -339,76 +136,82 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "500",
-    bring: at(html(500)),
+    bring: failAt(html(500)),
     cells: cells("UPSTREAM_ERROR ×1", "UPSTREAM_ERROR ×1 ?", "UPSTREAM_ERROR ×1"),
   },
-  ...[502, 503, 504].map((status): Row => {
+  ...[502, 503, 504].map((status): MatrixRow => {
     const command = status === 503 ? "UPSTREAM_UNAVAILABLE ×1" : "UPSTREAM_UNAVAILABLE ×1 ?";
     return {
       name: `${status} once, then 200`,
-      bring: at(html(status), once),
+      bring: failAt(html(status), once),
       cells: cells("ok ×2", command, "UPSTREAM_UNAVAILABLE ×1"),
     };
   }),
   {
     name: "503 always",
-    bring: at(html(503)),
+    bring: failAt(html(503)),
     cells: cells("UPSTREAM_UNAVAILABLE ×3", "UPSTREAM_UNAVAILABLE ×1", "UPSTREAM_UNAVAILABLE ×1"),
   },
   {
     name: "503 with Retry-After: 3600",
-    bring: at(detail(503, { "retry-after": "3600" })),
+    bring: failAt(detail(503, { "retry-after": "3600" })),
     cells: refused("UPSTREAM_UNAVAILABLE"),
   },
   {
     name: "429 with Retry-After: 1, once",
-    bring: at(detail(429, { "retry-after": "1" }), once),
+    bring: failAt(detail(429, { "retry-after": "1" }), once),
     cells: cells("ok ×2", "RATE_LIMITED ×1", "RATE_LIMITED ×1"),
   },
   {
     name: "429 with Retry-After: 3600",
-    bring: at(detail(429, { "retry-after": "3600" })),
+    bring: failAt(detail(429, { "retry-after": "3600" })),
     cells: refused("RATE_LIMITED"),
   },
   {
     name: "429 with Retry-After: a date that is over",
-    bring: at(detail(429, { "retry-after": "Wed, 21 Oct 2015 07:28:00 GMT" })),
+    bring: failAt(detail(429, { "retry-after": "Wed, 21 Oct 2015 07:28:00 GMT" })),
     cells: cells("RATE_LIMITED ×2", "RATE_LIMITED ×1", "RATE_LIMITED ×1"),
   },
   {
     name: "429 with Retry-After: nonsense",
-    bring: at(detail(429, { "retry-after": "soon" })),
+    bring: failAt(detail(429, { "retry-after": "soon" })),
     cells: refused("RATE_LIMITED"),
   },
-  { name: "400", bring: at(detail(400)), cells: refused("BAD_USER_INPUT", "BAD_CREDENTIALS") },
-  { name: "401", bring: at(detail(401)), cells: refused("UNAUTHENTICATED", "BAD_CREDENTIALS") },
-  { name: "403", bring: at(detail(403)), cells: refused("FORBIDDEN", "BAD_CREDENTIALS") },
-  { name: "404", bring: at(detail(404)), cells: refused("NOT_FOUND") },
-  { name: "404 with a page", bring: at(html(404)), cells: refused("UPSTREAM_UNSUPPORTED") },
-  { name: "409", bring: at(detail(409)), cells: refused("CONFLICT") },
-  { name: "422", bring: at(detail(422)), cells: refused("BAD_USER_INPUT") },
-  { name: "418", bring: at(detail(418)), cells: refused("UPSTREAM_ERROR") },
-  { name: "half of the JSON", bring: at(garble((body) => body.subarray(0, -2))), cells: BAD },
-  { name: "200 with nothing", bring: at(garble(() => "")), cells: BAD },
-  { name: "a byte order mark in front", bring: at(garble((body) => `\uFEFF${body.toString()}`)), cells: OK },
+  { name: "400", bring: failAt(detail(400)), cells: refused("BAD_USER_INPUT", "BAD_CREDENTIALS") },
+  { name: "401", bring: failAt(detail(401)), cells: refused("UNAUTHENTICATED", "BAD_CREDENTIALS") },
+  { name: "403", bring: failAt(detail(403)), cells: refused("FORBIDDEN", "BAD_CREDENTIALS") },
+  { name: "404", bring: failAt(detail(404)), cells: refused("NOT_FOUND") },
+  { name: "404 with a page", bring: failAt(html(404)), cells: refused("UPSTREAM_UNSUPPORTED") },
+  { name: "409", bring: failAt(detail(409)), cells: refused("CONFLICT") },
+  { name: "422", bring: failAt(detail(422)), cells: refused("BAD_USER_INPUT") },
+  { name: "418", bring: failAt(detail(418)), cells: refused("UPSTREAM_ERROR") },
+  { name: "half of the JSON", bring: failAt(garble((body) => body.subarray(0, -2))), cells: BAD },
+  { name: "200 with nothing", bring: failAt(garble(() => "")), cells: BAD },
   {
-    name: "latin-1",
-    bring: at(garble((body) => Buffer.from(body.toString().replace("{", '{"note": "pässword", '), "latin1"))),
+    name: "a byte order mark in front",
+    bring: failAt(garble((body) => `\uFEFF${body.toString()}`)),
     cells: OK,
   },
-  { name: "a page with 200", bring: at(html(200)), cells: BAD },
-  { name: "a page with 502", bring: at(html(502)), cells: OUT },
-  { name: "a string", bring: at(garble(() => '"c4nary"')), cells: BAD },
-  { name: "a list of nothing", bring: at(garble(() => "[]")), cells: BAD },
-  { name: "an object of nothing", bring: at(garble(() => "{}")), cells: BAD },
+  {
+    name: "latin-1",
+    bring: failAt(
+      garble((body) => Buffer.from(body.toString().replace("{", '{"note": "pässword", '), "latin1")),
+    ),
+    cells: OK,
+  },
+  { name: "a page with 200", bring: failAt(html(200)), cells: BAD },
+  { name: "a page with 502", bring: failAt(html(502)), cells: OUT },
+  { name: "a string", bring: failAt(garble(() => '"c4nary"')), cells: BAD },
+  { name: "a list of nothing", bring: failAt(garble(() => "[]")), cells: BAD },
+  { name: "an object of nothing", bring: failAt(garble(() => "{}")), cells: BAD },
   {
     name: "values of wrong types",
-    bring: at(garble(() => '{"id": "c4nary", "token": 7, "results": {"id": 1}}')),
+    bring: failAt(garble(() => '{"id": "c4nary", "token": 7, "results": {"id": 1}}')),
     cells: BAD,
   },
   {
     name: "`results` of other things",
-    bring: at(garble(() => '{"results": [7, null, "c4nary"]}')),
+    bring: failAt(garble(() => '{"results": [7, null, "c4nary"]}')),
     cells: onlyList("UPSTREAM_BAD_RESPONSE ×1"),
   },
   {
@@ -422,17 +225,21 @@ const ROWS: readonly Row[] = [
     cells: onlyList("UPSTREAM_BAD_RESPONSE ×1"),
   },
   { name: "`next` to itself", bring: nextIs(() => "?limit=1"), cells: onlyList("UPSTREAM_BAD_RESPONSE ×2") },
-  { name: "gzip, unasked", bring: at(garble(gzipSync, { "content-encoding": "gzip" })), cells: OK },
-  { name: "br, unasked", bring: at(garble(brotliCompressSync, { "content-encoding": "br" })), cells: OK },
-  { name: "deflate, unasked", bring: at(garble(deflateSync, { "content-encoding": "deflate" })), cells: OK },
+  { name: "gzip, unasked", bring: failAt(garble(gzipSync, { "content-encoding": "gzip" })), cells: OK },
+  { name: "br, unasked", bring: failAt(garble(brotliCompressSync, { "content-encoding": "br" })), cells: OK },
+  {
+    name: "deflate, unasked",
+    bring: failAt(garble(deflateSync, { "content-encoding": "deflate" })),
+    cells: OK,
+  },
   {
     name: "gzip that is none",
-    bring: at(garble((body) => body, { "content-encoding": "gzip" })),
+    bring: failAt(garble((body) => body, { "content-encoding": "gzip" })),
     cells: { ...BAD, download: "breaks off ×1" },
   },
   {
     name: "br that is gzip",
-    bring: at(garble(gzipSync, { "content-encoding": "br" })),
+    bring: failAt(garble(gzipSync, { "content-encoding": "br" })),
     cells: { ...BAD, download: "breaks off ×1" },
   },
   {
@@ -446,15 +253,19 @@ const ROWS: readonly Row[] = [
     },
     cells: { ...BAD, download: "streams ×1" },
   },
-  { name: "endless body", bring: at(flood({ chunk: MEGABYTE })), cells: { ...BAD, download: "streams ×1" } },
+  {
+    name: "endless body",
+    bring: failAt(flood({ chunk: MEGABYTE })),
+    cells: { ...BAD, download: "streams ×1" },
+  },
   {
     name: "64 MB of JSON",
-    bring: at(flood({ chunk: MEGABYTE, times: 64 })),
+    bring: failAt(flood({ chunk: MEGABYTE, times: 64 })),
     cells: { ...BAD, download: "streams ×1" },
   },
   {
     name: "redirect to the same host",
-    bring: at(redirect(307, ({ url = "" }) => `${url}?c4nary`)),
+    bring: failAt(redirect(307, ({ url = "" }) => `${url}?c4nary`)),
     cells: REDIRECTED,
   },
   {
@@ -466,46 +277,10 @@ const ROWS: readonly Row[] = [
       ),
     cells: REDIRECTED,
   },
-  { name: "redirect in a loop", bring: at(redirect(301, ({ url = "" }) => url)), cells: REDIRECTED },
+  { name: "redirect in a loop", bring: failAt(redirect(301, ({ url = "" }) => url)), cells: REDIRECTED },
 ];
 
-/** Lets a fault happen to an operation, and afterwards no more. */
-async function observe(
-  { bring, isAll = false, hasDeadline = false }: Row,
-  operation: Operation,
-  deadlineMs: number,
-): Promise<string> {
-  const service = await startFaultServer(record);
-  const elsewhere = await startCounter();
-  const gateway = await startGateway({
-    upstream: { url: `http://db-${service.port}.internal:${service.port}` },
-    token: TOKEN,
-    env: { UPSTREAM_RETRIES: "2", LOG_LEVEL: "debug", ...(hasDeadline && deadlines(deadlineMs)) },
-  });
-  const route = routeOf(operation);
-  const mend = await bring({ service, route, elsewhere: elsewhere.url, deadlineMs });
-  const outcome = await run(operation, gateway, isAll ? "nothing" : "part");
-  const cell = cellOf(outcome, service.calls(route).length);
-  expectNothingLeaked(outcome.told, gateway, service);
-  expect(elsewhere.connections()).toBe(0);
-
-  service.heal();
-  await mend?.();
-  expect((await run(operation, gateway, "part")).came).toBe("ok");
-  return cell;
-}
-
-/** Stands for the name service of the world: of the names below `.internal` some are lost, the others this machine's. */
-const lost = new Set<string>();
-const worldly = dns.lookup;
-type Found = (fault: Error | null, found?: { address: string; family: number }[]) => void;
-const lookUp = (host: string, options: object, found: Found) => {
-  if (!host.endsWith(".internal")) return Reflect.apply(worldly, dns, [host, options, found]);
-  if (!lost.has(host)) return found(null, [{ address: "127.0.0.1", family: 4 }]);
-  return found(Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: "ENOTFOUND" }));
-};
-
-const held = new Map<string, Partial<Record<Operation, string>>>();
+const held = new Map<string, Partial<Record<MatrixOperation, string>>>();
 
 describe("each fault ends each operation as the table says: the rest of the data is there, nothing leaks, the next operation is fine", () => {
   test.each(ROWS)("$name", async (row) => {
@@ -514,7 +289,7 @@ describe("each fault ends each operation as the table says: the rest of the data
     // The gateway asks for all addresses: that is the form of the answer here.
     vi.spyOn(dns, "lookup").mockImplementation(lookUp as never);
     onTestFinished(() => void vi.restoreAllMocks());
-    const meant = OPERATIONS.filter((operation) => row.cells[operation] !== null);
+    const meant = MATRIX_OPERATIONS.filter((operation) => row.cells[operation] !== null);
     await withDeadline(async (deadlineMs) => {
       const cellsOf = meant.map(async (each) => [each, await observe(row, each, deadlineMs)] as const);
       const found = Object.fromEntries(await Promise.all(cellsOf));
@@ -536,12 +311,15 @@ help). \`?\`: the error says \`outcome: "unknown"\`, the command may have happen
 `;
 
 /** The table in Markdown, its columns aligned. */
-function tableOf(rows: readonly Pick<Row, "name" | "cells">[]): string {
+function tableOf(rows: readonly Pick<MatrixRow, "name" | "cells">[]): string {
   const lines = [
-    ["fault", ...OPERATIONS],
-    ...rows.map(({ name, cells: row }) => [name, ...OPERATIONS.map((operation) => row[operation] ?? "–")]),
+    ["fault", ...MATRIX_OPERATIONS],
+    ...rows.map(({ name, cells: row }) => [
+      name,
+      ...MATRIX_OPERATIONS.map((operation) => row[operation] ?? "–"),
+    ]),
   ];
-  const widths = ["", ...OPERATIONS].map((_, column) =>
+  const widths = ["", ...MATRIX_OPERATIONS].map((_, column) =>
     Math.max(...lines.map((line) => line[column]?.length ?? 0)),
   );
   const [head = "", ...body] = lines.map(
@@ -558,11 +336,11 @@ test("the page of the documentation is this table", async () => {
 /** What this run saw, each cell held against what it must be. */
 afterAll(() => {
   const seen = ROWS.filter(({ name }) => held.has(name)).map(({ name, cells: meant }) => {
-    const row = OPERATIONS.map((operation) => {
+    const row = MATRIX_OPERATIONS.map((operation) => {
       const cell = held.get(name)?.[operation];
       return [operation, cell === undefined ? null : `${cell === meant[operation] ? "✓" : "✗"} ${cell}`];
     });
-    return { name, cells: Object.fromEntries(row) as Row["cells"] };
+    return { name, cells: Object.fromEntries(row) as MatrixRow["cells"] };
   });
   if (seen.length > 0) process.stdout.write(`\n${tableOf(seen)}\n`);
 });

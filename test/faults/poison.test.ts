@@ -9,10 +9,11 @@ import {
 } from "graphql";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { schema } from "../../src/graphql/schema.ts";
-import { cases } from "../cases.ts";
-import { type Answer, startFake, startGateway } from "../harness.ts";
-import { seeded } from "../harness-faults.ts";
-import { RECORDINGS, readRecording } from "../harness-replay.ts";
+import { cases } from "../support/cases.ts";
+import { startFake } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { readRecording, RECORDINGS } from "../support/replay.ts";
+import { seeded } from "../support/seeded.ts";
 
 const OF_NO_OWNER = new Set(["users", "cluster", "nodes"]);
 

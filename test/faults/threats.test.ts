@@ -1,15 +1,17 @@
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { cases } from "../cases.ts";
-import { type Answer, listen, startFake, startGateway, startRecords } from "../harness.ts";
-import { bombOf, flood, reset, say, startCounter, startFaultServer } from "../harness-faults.ts";
+import { cases } from "../support/cases.ts";
+import { codesOf } from "../support/errors.ts";
+import { startFake, startRecords } from "../support/fake.ts";
+import { startFaultServer } from "../support/fault-server.ts";
+import { bombOf, flood, reset, say } from "../support/faults.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+import { listen } from "../support/listen.ts";
+import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
+import { startCounter } from "../support/silent-ports.ts";
 
-const ASK = `{ experiment(id: "ada.mnist.42") { status } }`;
-const RUNNING = { data: { experiment: { status: "RUNNING" } } };
-const EXPERIMENT = { id: 42, last_status: "running" };
-const RECORDS = { "ada/mnist/experiments/42/": EXPERIMENT };
-
-const codesOf = ({ errors }: Answer<unknown>) => errors?.map(({ extensions }) => extensions["code"]) ?? [];
+const RECORDS = { "ada/mnist/experiments/42/": RUNNING_RECORD };
 
 /** Posts a body as it is. */
 async function post(url: string, body: string, headers: Record<string, string> = {}) {
@@ -107,10 +109,10 @@ describe("the service cannot send the gateway elsewhere", () => {
       }));
       const { ask, url } = await startGateway({ upstream: service });
       const command = `mutation { stopExperiment(id: "ada.mnist.42") { experiment { status } } }`;
-      for (const query of [ASK, command]) {
+      for (const query of [ASK_STATUS, command]) {
         expect(codesOf((await ask(query)) as Answer<unknown>)).toEqual(["UPSTREAM_BAD_RESPONSE"]);
       }
-      const id = Buffer.from("Experiment:ada/mnist/42").toString("base64url");
+      const id = globalId("Experiment:ada/mnist/42");
       const headers = { authorization: "token t0ken" };
       const download = await fetch(`${url}/downloads/${id}/outputs`, { headers, redirect: "manual" });
       expect([download.status, download.headers.get("location")]).toEqual([502, null]);
@@ -130,13 +132,13 @@ describe("an answer of the service cannot bring the gateway down", () => {
     const headers = { "content-type": "application/json", "content-encoding": "gzip" };
     const service = await startFaultServer(() => ({ text, headers }));
     const { ask } = await startGateway({ upstream: service });
-    expect(codesOf((await ask(ASK)) as Answer<unknown>)).toEqual(["UPSTREAM_BAD_RESPONSE"]);
+    expect(codesOf((await ask(ASK_STATUS)) as Answer<unknown>)).toEqual(["UPSTREAM_BAD_RESPONSE"]);
     service.fail(/./, say({ status: 404, text, headers }));
-    expect(codesOf((await ask(ASK)) as Answer<unknown>)).toEqual(["NOT_FOUND"]);
+    expect(codesOf((await ask(ASK_STATUS)) as Answer<unknown>)).toEqual(["NOT_FOUND"]);
   });
 
   test("by a refusal, or an answer to a command, that has no end", async () => {
-    const service = await startFaultServer(() => ({ json: EXPERIMENT }));
+    const service = await startFaultServer(() => ({ json: RUNNING_RECORD }));
     const { ask } = await startGateway({ upstream: service });
     const closed: Promise<unknown>[] = [];
     service.fail(/stop/, (trouble) => {
@@ -162,15 +164,15 @@ describe("an answer of the service cannot bring the gateway down", () => {
   ])("by its depth: %s", async (_, text) => {
     const service = await startFaultServer(() => ({ text, headers: { "content-type": "application/json" } }));
     const { ask } = await startGateway({ upstream: service });
-    const query = `{ experiment(id: "ada.mnist.42") { name declarations config { cmd: version } } gateway { limits { maxDepth } } }`;
+    const query = `{ experiment(id: "ada.mnist.42") { name declarations config { cmd: version } } gateway { __typename } }`;
     const answer = (await ask(query)) as Answer<{ gateway: object }>;
     expect(codesOf(answer)).not.toContain("INTERNAL_SERVER_ERROR");
-    expect(answer.data.gateway).toEqual({ limits: { maxDepth: 15 } });
+    expect(answer.data.gateway).toEqual({ __typename: "GatewayInfo" });
     service.fail(/./, say({ status: 400, text, headers: { "content-type": "application/json" } }));
-    expect(codesOf((await ask(ASK)) as Answer<unknown>)).toEqual(["BAD_USER_INPUT"]);
+    expect(codesOf((await ask(ASK_STATUS)) as Answer<unknown>)).toEqual(["BAD_USER_INPUT"]);
     service.heal();
-    service.fail(/./, say({ json: EXPERIMENT }));
-    expect(await ask(ASK)).toEqual(RUNNING);
+    service.fail(/./, say({ json: RUNNING_RECORD }));
+    expect(await ask(ASK_STATUS)).toEqual(RUNNING_ANSWER);
   });
 
   // In a time that grows with their square no test would end.
@@ -183,7 +185,7 @@ describe("an answer of the service cannot bring the gateway down", () => {
     const service = await startFake(() => ({ text, headers: { "content-type": "application/json" } }));
     const env = { UPSTREAM_TIMEOUT_MS: "60000", REQUEST_TIMEOUT_MS: "60000" };
     const { ask } = await startGateway({ upstream: service, env });
-    expect(codesOf((await ask(ASK)) as Answer<unknown>)).toEqual(["UPSTREAM_BAD_RESPONSE"]);
+    expect(codesOf((await ask(ASK_STATUS)) as Answer<unknown>)).toEqual(["UPSTREAM_BAD_RESPONSE"]);
   });
 
   test("by a long list of things that are no records", async () => {
@@ -236,7 +238,7 @@ describe("a request cannot bring the gateway down", () => {
     const { status, text } = await post(url, body);
     expect(status).toBeLessThan(500);
     expect(text).not.toMatch(/INTERNAL_SERVER_ERROR| {4}at |node_modules/);
-    expect(await ask(ASK)).toEqual(RUNNING);
+    expect(await ask(ASK_STATUS)).toEqual(RUNNING_ANSWER);
   });
 
   test("by fragments that double at every step: they are refused before anything is sent", async () => {
@@ -278,7 +280,7 @@ describe("a request cannot bring the gateway down", () => {
           }
         : { json: { count: 1, next: null, results: [{ id: 1, status: "running" }] } },
     );
-    const { ask } = await startGateway({ upstream: service });
+    const { ask } = await startGateway({ upstream: service, env: { MAX_UPSTREAM_REQUESTS: "200" } });
     const jobs = (id: number) =>
       `e${id}: experiment(id: "ada.mnist.${id}") { jobs { nodes { statuses { nodes { status } } } } }`;
     const answer = (await ask(`{ ${[1, 2, 3, 4].map(jobs).join(" ")} }`)) as Answer<Record<string, Jobs>>;
@@ -305,7 +307,7 @@ describe("a request cannot bring the gateway down", () => {
       );
       expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200));
     }
-    expect(await ask(ASK)).toEqual(RUNNING);
+    expect(await ask(ASK_STATUS)).toEqual(RUNNING_ANSWER);
     expect(service.calls()).toHaveLength(1);
   });
 });
@@ -405,7 +407,7 @@ const raw = (url: string, bytes: string): Promise<string> =>
   });
 
 describe("a caller cannot put headers of its own on the way to the service", () => {
-  const body = JSON.stringify({ query: ASK });
+  const body = JSON.stringify({ query: ASK_STATUS });
   const ENDS = ["\r\n", "\n", "\r", "\r\n ", "\u0085", "%0d%0a", "\\r\\n", "\u0000"];
   const NAMES = ["authorization", "x-request-id", "traceparent"];
   const WORDS: Readonly<Record<string, string>> = {
@@ -467,7 +469,7 @@ test.each(["production", "development", "test", "", "nonsense"])(
     const { url } = await startGateway({ upstream: { url: broken } });
     const said = await Promise.all(
       [
-        JSON.stringify({ query: ASK }),
+        JSON.stringify({ query: ASK_STATUS }),
         JSON.stringify({ query: "{ experiment(" }),
         JSON.stringify({ query: "{ nothing }" }),
         JSON.stringify({ query: `{ experiment(id: 7.5) { status } }` }),

@@ -1,8 +1,8 @@
-import { createServer, type AddressInfo, type Socket } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
-import { cases } from "../cases.ts";
-import { type Answer, startGateway } from "../harness.ts";
+import { cases } from "../support/cases.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
 
 /** What may stand in a response, right and wrong. */
 const STATUS_LINES = [

@@ -1,14 +1,13 @@
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
-import { startDemo } from "../../src/demo/service.ts";
-import { tokenOf } from "../harness.ts";
-import { startWatched } from "../harness-watched.ts";
-import { costlyOperation } from "../worst-operations.ts";
+import { readConfig } from "../../src/config.ts";
+import { costlyOperation } from "../support/costly-operations.ts";
+import { startDemoService, tokenOf } from "../support/demo-gateway.ts";
+import { startWatched } from "../support/watched-process.ts";
 
 /** A gateway in a process of its own, in front of the demo. */
 async function start() {
-  const demo = await startDemo();
-  onTestFinished(() => demo.close());
+  const demo = await startDemoService();
   const gateway = await startWatched(demo.url);
   onTestFinished(gateway.stop);
   return { ...gateway, token: tokenOf(demo, "ada") };
@@ -27,6 +26,7 @@ function sizeOf(value: unknown, key = ""): number {
 const JSON_FIELDS = new Set(["raw", "declarations", "resources", "seed"]);
 
 const MEGABYTE = 1_000_000;
+const { MAX_RESULT_BYTES, MAX_RESULT_FIELDS } = readConfig({});
 
 /** Measured by `npm run bench:worst`: how long the event loop is held depends on the machine. */
 test("no operation is answered with more than a result may have, or leaves much behind", async () => {
@@ -45,8 +45,8 @@ test("no operation is answered with more than a result may have, or leaves much 
       // graphql-js gives up on a document whose fields it would have to compare too often.
       const isGivenUp = errors[0]?.message === "Validation aborted.";
       for (const { extensions } of isGivenUp ? [] : errors) codes.add(extensions.code);
-      expect(text.length).toBeLessThanOrEqual(32 * MEGABYTE);
-      expect(sizeOf(data)).toBeLessThanOrEqual(200_000);
+      expect(text.length).toBeLessThanOrEqual(MAX_RESULT_BYTES);
+      expect(sizeOf(data)).toBeLessThanOrEqual(MAX_RESULT_FIELDS);
       expect(errors.length).toBeLessThanOrEqual(501);
     }),
     { numRuns: Number(process.env["WORST_RUNS"] ?? 30) },

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { request } from "node:http";
 import { expect, test } from "vitest";
-import { startFake, startGateway } from "../harness.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
 
 const OK = { status: 200, data: { __typename: "Query" } };
 

@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { type IncomingMessage, request } from "node:http";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { startFake, startGateway } from "../harness.ts";
-import { readOn } from "../harness-readers.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { readOn } from "../support/readers.ts";
 
 const LONG = "x".repeat(20_000);
 const QUERY = `{ experiment(id: "ada.mnist.42") { description } }`;
@@ -109,7 +110,10 @@ test("an event stream is not compressed: its events would wait for each other", 
 
 test("compressed answers that nobody reads count for MAX_WAITING_BYTES", async () => {
   // Random bytes, which hardly get shorter: more than what the system keeps for a connection that nobody reads.
-  const { url } = await start(randomBytes(7_000_000).toString("base64"), { MAX_WAITING_BYTES: "20000000" });
+  const { url } = await start(randomBytes(7_000_000).toString("base64"), {
+    MAX_WAITING_BYTES: "20000000",
+    MAX_JSON_BYTES: "10000000",
+  });
   const answers: IncomingMessage[] = [];
   // One after the other: what is counted while they are compressed alone stays below the bound.
   while (answers.length < 8) answers.push(await send(url, { headers: { "accept-encoding": "gzip" } }));

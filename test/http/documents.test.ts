@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Answer, startDemoGateway } from "../harness.ts";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+import type { Answer } from "../support/gateway.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
@@ -81,7 +82,7 @@ describe("automatic persisted queries", () => {
   });
 
   test("memory is bounded: the documents unused for longest are asked for again", async () => {
-    const { post } = await start({ DOCUMENT_CACHE_BYTES: "8000000" });
+    const { post } = await start({ DOCUMENT_CACHE_BYTES: "8000000", MAX_BODY_BYTES: "256000" });
     // Each takes a little more than 500,000 bytes, and there is room for 2,000,000.
     const documents = Array.from(
       { length: 5 },

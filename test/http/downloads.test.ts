@@ -1,11 +1,14 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test, vi } from "vitest";
-import { listen, type Seen, startFake, startGateway, type Told } from "../harness.ts";
-import { readRecording } from "../harness-replay.ts";
-import { PATIENT } from "../patience.ts";
+import { type Seen, startFake, type Told } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+import { listen } from "../support/listen.ts";
+import { PATIENT } from "../support/patience.ts";
+import { readRecording } from "../support/replay.ts";
 
 const FILE = Buffer.from("0123456789");
-const PATH = `/downloads/${Buffer.from("Experiment:ada/mnist/42").toString("base64url")}/outputs`;
+const PATH = `/downloads/${globalId("Experiment:ada/mnist/42")}/outputs`;
 
 /** A server that knows ranges, as nginx does. */
 function ranged({ headers }: Seen): Told {

@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { NO_DEADLINES, PATIENT } from "../patience.ts";
+import { NO_DEADLINES, PATIENT } from "../support/patience.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 

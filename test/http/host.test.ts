@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { startGateway, startRecords } from "../harness.ts";
+import { startRecords } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
 
 /** Sends what fetch would not. */
 async function send(url: string, path: string, host: string) {

@@ -2,8 +2,10 @@ import { createHash } from "node:crypto";
 import { request } from "node:http";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { startDemoGateway, startFake, startGateway } from "../harness.ts";
-import { readOn } from "../harness-readers.ts";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { readOn } from "../support/readers.ts";
 
 const HTML = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 const SAFE = {

@@ -9,11 +9,12 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { createGateway } from "../../src/gateway.ts";
 import { createHttpServer, SOCKET_LIMITS } from "../../src/http/server.ts";
-import { startHolding, startRecords } from "../harness.ts";
-import { NO_DEADLINES, PATIENT, withDeadline } from "../patience.ts";
+import { startRecords } from "../support/fake.ts";
+import { startHolding } from "../support/holding.ts";
+import { ASK_STATUS, RUNNING_ANSWER } from "../support/one-read.ts";
+import { PATIENT, withDeadline } from "../support/patience.ts";
+import { STORY_SETTINGS } from "../support/story-settings.ts";
 
-const QUERY = `{ experiment(id: "ada.mnist.42") { status } }`;
-const RUNNING = { data: { experiment: { status: "RUNNING" } } };
 /** No connection is used twice. */
 const HEADERS = { authorization: "token t0ken", connection: "close" };
 const postOf = (query: string) => ({
@@ -41,7 +42,7 @@ async function start(env: Record<string, string> = {}, { service, limits }: Opti
   const upstream =
     service ?? (await startRecords({ "ada/mnist/experiments/42/": { last_status: "running", id: 42 } }));
   const gateway = createGateway({
-    config: readConfig({ ...NO_DEADLINES, ...env }),
+    config: readConfig({ ...STORY_SETTINGS, ...env }),
     upstreamUrl: new URL(upstream.url),
     log: pino({ level: "silent" }),
   });
@@ -74,8 +75,8 @@ async function start(env: Record<string, string> = {}, { service, limits }: Opti
       new Promise<number>((resolve, reject) =>
         server.getConnections((fault, count) => (fault ? reject(fault) : resolve(count))),
       ),
-    ask: (query = QUERY) => fetch(`http://127.0.0.1:${port}/graphql`, postOf(query)),
-    askByUrl: (query = QUERY) =>
+    ask: (query = ASK_STATUS) => fetch(`http://127.0.0.1:${port}/graphql`, postOf(query)),
+    askByUrl: (query = ASK_STATUS) =>
       fetch(`http://127.0.0.1:${port}${targetOf(query)}`, {
         headers: HEADERS,
       }),
@@ -135,7 +136,7 @@ test("500 callers that dawdle are let go with 408, and meanwhile all others are 
   await withDeadline(async (deadlineMs) => {
     // Far fewer than dawdle with their bodies.
     const gateway = await start({ MAX_OPERATIONS: "8" }, { limits: limitsOf(deadlineMs) });
-    expect(await (await gateway.ask()).json()).toEqual(RUNNING);
+    expect(await (await gateway.ask()).json()).toEqual(RUNNING_ANSWER);
     const dawdling = Promise.all(
       Array.from({ length: 500 }, (_, turn) =>
         dawdle(gateway.port, DAWDLERS[turn % DAWDLERS.length] as Dawdler),
@@ -146,7 +147,7 @@ test("500 callers that dawdle are let go with 408, and meanwhile all others are 
     await vi.waitUntil(() => gateway.connections() > 500, PATIENT);
     let asked = 0;
     while (!gone.signal.aborted) {
-      expect(await (await gateway.ask()).json()).toEqual(RUNNING);
+      expect(await (await gateway.ask()).json()).toEqual(RUNNING_ANSWER);
       asked++;
     }
     expect(asked).toBeGreaterThan(0);
@@ -162,7 +163,7 @@ test("500 callers that dawdle are let go with 408, and meanwhile all others are 
       expect(gateway.responses.filter((response) => response.deref() !== undefined)).toEqual([]);
     }, PATIENT);
     expect(gateway.responses.length).toBeGreaterThan(150 + asked);
-    expect(await (await gateway.ask()).json()).toEqual(RUNNING);
+    expect(await (await gateway.ask()).json()).toEqual(RUNNING_ANSWER);
   });
 });
 
@@ -172,13 +173,16 @@ test("a caller that takes nothing of its answer is let go, and holds no place me
     const service = await startRecords({
       "ada/mnist/experiments/42/": { id: 42, last_status: "running", description: megabytes },
     });
-    const gateway = await start({ MAX_OPERATIONS: "1" }, { service, limits: { timeout: deadlineMs } });
+    const gateway = await start(
+      { MAX_OPERATIONS: "1", MAX_JSON_BYTES: "10000000", MAX_RESULT_BYTES: "32000000" },
+      { service, limits: { timeout: deadlineMs } },
+    );
     // Longer than what the system keeps for a connection that nobody reads.
     const fields = Array.from({ length: 3 }, (_, turn) => `d${turn}: description`).join(" ");
     const socket = connect(gateway.port, "127.0.0.1");
     socket.on("error", () => {}).pause();
     onTestFinished(() => void socket.destroy());
-    socket.write(rawPostOf(QUERY.replace("status", fields)));
+    socket.write(rawPostOf(ASK_STATUS.replace("status", fields)));
     await vi.waitUntil(() => service.calls().length > 0, PATIENT);
     await vi.waitFor(async () => expect((await gateway.ask()).status).toBe(200), PATIENT);
     await vi.waitFor(async () => expect(await gateway.open()).toBe(0), PATIENT);
@@ -189,7 +193,7 @@ test("beyond MAX_OPERATIONS a request is refused at once, however it is sent", a
   const service = await startHolding();
   const { held } = service;
   const gateway = await start({ MAX_OPERATIONS: "2" }, { service });
-  const underWay = [gateway.ask(), gateway.askByUrl(QUERY.replace("42", "43"))];
+  const underWay = [gateway.ask(), gateway.askByUrl(ASK_STATUS.replace("42", "43"))];
   await vi.waitUntil(() => held.length === 2, PATIENT);
   for (const refused of [await gateway.ask(), await gateway.askByUrl()]) {
     expect(refused.status).toBe(503);
@@ -198,7 +202,7 @@ test("beyond MAX_OPERATIONS a request is refused at once, however it is sent", a
   const metrics = await (await fetch(`http://127.0.0.1:${gateway.port}/metrics`)).text();
   expect(metrics).toContain(`rungraph_operations_total{type="unread",code="SERVICE_OVERLOADED"} 2\n`);
   for (const response of held) response.end(JSON.stringify({ id: 42, last_status: "running" }));
-  for (const response of await Promise.all(underWay)) expect(await response.json()).toEqual(RUNNING);
+  for (const response of await Promise.all(underWay)) expect(await response.json()).toEqual(RUNNING_ANSWER);
 });
 
 test("a caller that waits long for its answer gets it", async () => {
@@ -211,7 +215,7 @@ test("a caller that waits long for its answer gets it", async () => {
   });
   await vi.waitUntil(() => held.length === 2 && gateway.silences() >= 2, PATIENT);
   for (const response of held) response.end(JSON.stringify({ id: 42, last_status: "running" }));
-  expect(await (await waiting).json()).toEqual(RUNNING);
+  expect(await (await waiting).json()).toEqual(RUNNING_ANSWER);
   expect(await (await log).json()).toEqual({ id: 42, last_status: "running" });
 });
 
@@ -226,9 +230,9 @@ const LEAVE = `
 test("who left before its turn came costs the service nothing", async () => {
   const service = await startRecords({ "ada/mnist/experiments/42/": { id: 42, last_status: "running" } });
   const gateway = await start({}, { service });
-  expect(await (await gateway.ask()).json()).toEqual(RUNNING);
-  const posted = rawPostOf(QUERY);
-  const got = `GET ${targetOf(QUERY)} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t0ken\r\n\r\n`;
+  expect(await (await gateway.ask()).json()).toEqual(RUNNING_ANSWER);
+  const posted = rawPostOf(ASK_STATUS);
+  const got = `GET ${targetOf(ASK_STATUS)} HTTP/1.1\r\nHost: gateway\r\nAuthorization: token t0ken\r\n\r\n`;
   // The gateway's thread stands still meanwhile: they wait to be accepted, as under an overload.
   execFileSync(process.execPath, [
     "-e",
@@ -239,6 +243,6 @@ test("who left before its turn came costs the service nothing", async () => {
   await vi.waitUntil(() => gateway.responses.length === 41, PATIENT);
   await vi.waitUntil(async () => (await gateway.open()) === 0, PATIENT);
   expect(service.calls()).toHaveLength(1);
-  expect(await (await gateway.ask()).json()).toEqual(RUNNING);
+  expect(await (await gateway.ask()).json()).toEqual(RUNNING_ANSWER);
   expect(service.calls()).toHaveLength(2);
 });

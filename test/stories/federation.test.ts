@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { startDemoGateway, startFake, startGateway } from "../harness.ts";
-
-const idOf = (kind: string, ...segments: string[]) =>
-  Buffer.from(`${kind}:${segments.join("/")}`).toString("base64url");
+import { startDemoGateway } from "../support/demo-gateway.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 
 /** Asks for entities as a router does. */
 const entities = (selection: string) =>
@@ -23,19 +23,14 @@ describe("representations", () => {
       ... on Node { id name }
       ... on Cluster { id }`;
     const pairs: [kind: string, key: string, name: string, id: string][] = [
-      ["Experiment", "uniqueName", "ada.mnist.42", idOf("Experiment", "ada", "mnist", "42")],
-      [
-        "ExperimentJob",
-        "uniqueName",
-        "ada.mnist.42.22.master",
-        idOf("ExperimentJob", "ada", "mnist", "42", "22"),
-      ],
-      ["Job", "uniqueName", "ada.mnist.jobs.2", idOf("Job", "ada", "mnist", "2")],
-      ["BuildJob", "uniqueName", "ada.mnist.builds.1", idOf("BuildJob", "ada", "mnist", "1")],
-      ["Group", "uniqueName", "ada.mnist.1", idOf("Group", "ada", "mnist", "1")],
-      ["Project", "uniqueName", "ada.mnist", idOf("Project", "ada", "mnist")],
-      ["User", "username", "ada", idOf("User", "ada")],
-      ["Node", "name", "node-1", idOf("Node", "node-1")],
+      ["Experiment", "uniqueName", "ada.mnist.42", globalId("Experiment:ada/mnist/42")],
+      ["ExperimentJob", "uniqueName", "ada.mnist.42.22.master", globalId("ExperimentJob:ada/mnist/42/22")],
+      ["Job", "uniqueName", "ada.mnist.jobs.2", globalId("Job:ada/mnist/2")],
+      ["BuildJob", "uniqueName", "ada.mnist.builds.1", globalId("BuildJob:ada/mnist/1")],
+      ["Group", "uniqueName", "ada.mnist.1", globalId("Group:ada/mnist/1")],
+      ["Project", "uniqueName", "ada.mnist", globalId("Project:ada/mnist")],
+      ["User", "username", "ada", globalId("User:ada")],
+      ["Node", "name", "node-1", globalId("Node:node-1")],
     ];
     const byName = await ask<Entities, object>(entities(selection), {
       representations: pairs.map(([__typename, key, name]) => ({ __typename, [key]: name })),
@@ -49,12 +44,12 @@ describe("representations", () => {
     const byId = await ask<Entities, object>(entities("... on Entity { id }"), {
       representations: [
         ...pairs.map(([__typename, , , id]) => ({ __typename, id })),
-        { __typename: "Cluster", id: idOf("Cluster", "") },
+        { __typename: "Cluster", id: globalId("Cluster:") },
       ],
     });
     expect(byId.data._entities.map((each) => each?.["id"])).toEqual([
       ...pairs.map(([, , , id]) => id),
-      idOf("Cluster", ""),
+      globalId("Cluster:"),
     ]);
     expect(calls()).toEqual([]);
   });
@@ -62,10 +57,10 @@ describe("representations", () => {
   test("of a run of unknown kind tell which kind it is: that is what `@interfaceObject` asks", async () => {
     const { ask, calls } = await startDemoGateway();
     const representations = [
-      idOf("Experiment", "ada", "mnist", "42"),
-      idOf("Job", "ada", "mnist", "2"),
-      idOf("BuildJob", "ada", "mnist", "1"),
-      idOf("Group", "ada", "mnist", "1"),
+      globalId("Experiment:ada/mnist/42"),
+      globalId("Job:ada/mnist/2"),
+      globalId("BuildJob:ada/mnist/1"),
+      globalId("Group:ada/mnist/1"),
     ].map((id) => ({ __typename: "Run", id }));
     expect(await ask<Entities, object>(entities("... on Run { status }"), { representations })).toEqual({
       data: {
@@ -93,7 +88,7 @@ describe("representations", () => {
     const { ask } = await startGateway({ upstream: service });
     // Fifty experiments, each named once by its id and once by its name.
     const representations = Array.from({ length: 50 }, (_, index) => [
-      { __typename: "Experiment", id: idOf("Experiment", "ada", "mnist", `${index + 1}`) },
+      { __typename: "Experiment", id: globalId(`Experiment:ada/mnist/${index + 1}`) },
       { __typename: "Experiment", uniqueName: `ada.mnist.${index + 1}` },
     ]).flat();
     const { data } = await ask<Entities, object>(entities("... on Experiment { status }"), {
@@ -130,7 +125,7 @@ describe("representations", () => {
       representations: [
         { __typename: "Experiment", uniqueName: "ada.mnist.42" },
         { __typename: "Experiment", uniqueName: "ada.mnist.4242" },
-        { __typename: "Experiment", id: idOf("Experiment", "ada", "mnist", "41") },
+        { __typename: "Experiment", id: globalId("Experiment:ada/mnist/41") },
       ],
     });
     expect(data._entities).toEqual([
@@ -166,12 +161,12 @@ describe("representations", () => {
     ["an id that is none", { __typename: "Job", id: "bm9uZQ" }, 'id: expected a global id, got "bm9uZQ"'],
     [
       "an id of another kind",
-      { __typename: "Job", id: idOf("Group", "ada", "mnist", "1") },
+      { __typename: "Job", id: globalId("Group:ada/mnist/1") },
       "id: expected the id of a Job, got the id of a Group",
     ],
     [
       "an id that is no run's",
-      { __typename: "Run", id: idOf("User", "ada") },
+      { __typename: "Run", id: globalId("User:ada") },
       "id: expected the id of a run, got the id of a User",
     ],
     [
@@ -179,7 +174,7 @@ describe("representations", () => {
       { __typename: "Run", uniqueName: "ada.mnist.42" },
       "expected a text in id, got none",
     ],
-    ["an id that climbs out of its path", { __typename: "Job", id: idOf("Job", "..", "..", "1") }, "id: "],
+    ["an id that climbs out of its path", { __typename: "Job", id: globalId("Job:../../1") }, "id: "],
     ["a name that climbs out of its path", { __typename: "Job", uniqueName: "../..jobs.1" }, "uniqueName: "],
     ["a machine whose name climbs", { __typename: "Node", name: ".." }, "name: "],
     ["a user whose name is a path", { __typename: "User", username: "a/b" }, "username: "],

@@ -1,22 +1,17 @@
 import { print } from "graphql";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { type Demo, startDemo } from "../../src/demo/service.ts";
+import { describe, expect, test } from "vitest";
 import { GroupGraphDocument, type GroupGraphQuery } from "../generated/graphql.ts";
-import { type Answer, callsOf, listen, startFake, startGateway, type Told, tokenOf } from "../harness.ts";
+import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
+import { startFake, type Told } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+import { listen } from "../support/listen.ts";
 
 type Profile = "polyaxon-0.2" | "polyaxon-0.4";
 const WIDE = { id: "ada.mnist.1" };
 
-/** A demo that stands still, so that a number of requests stays what it is. */
-async function startStill(): Promise<Demo> {
-  const frozen = Date.parse("2026-06-01T12:00:00Z");
-  const demo = await startDemo({ now: () => frozen });
-  onTestFinished(() => demo.close());
-  return demo;
-}
-
 async function startProfile(profile: Profile) {
-  const demo = await startStill();
+  const demo = await startDemoService({ now: still });
   const gateway = await startGateway({
     upstream: demo,
     token: tokenOf(demo, "ada"),
@@ -45,7 +40,7 @@ describe("the group graph: a search, its 24 runs, their builds, jobs and machine
 
     const { experiments, ...group } = data.group ?? {};
     expect(group).toEqual({
-      id: Buffer.from("Group:ada/mnist/1").toString("base64url"),
+      id: globalId("Group:ada/mnist/1"),
       uniqueName: "ada.mnist.1",
       status: "RUNNING",
       experimentCounts: { total: 24, running: 3, succeeded: 15, failed: 3 },
@@ -55,7 +50,7 @@ describe("the group graph: a search, its 24 runs, their builds, jobs and machine
       RUNS.map((id) => `ada.mnist.1.${id}`),
     );
     expect(experiments?.nodes[0]).toEqual({
-      id: Buffer.from("Experiment:ada/mnist/9").toString("base64url"),
+      id: globalId("Experiment:ada/mnist/9"),
       uniqueName: "ada.mnist.1.9",
       status: "SUCCEEDED",
       declarations: { lr: 0.001, dropout: 0.25, activation: "relu" },
@@ -64,7 +59,7 @@ describe("the group graph: a search, its 24 runs, their builds, jobs and machine
         { name: "loss", value: expect.any(Number) },
       ],
       buildJob: {
-        id: Buffer.from("BuildJob:ada/mnist/1").toString("base64url"),
+        id: globalId("BuildJob:ada/mnist/1"),
         uniqueName: "ada.mnist.builds.1",
         commit: expect.stringMatching(/^[0-9a-f]{40}$/),
       },
@@ -90,7 +85,7 @@ describe("the group graph: a search, its 24 runs, their builds, jobs and machine
     const { data, errors } = await ask<GroupGraphQuery, object>(BY_STATUS, WIDE);
     expect(errors).toBeUndefined();
     expect(data.group?.experiments?.nodes[0]?.buildJob).toEqual({
-      id: Buffer.from("BuildJob:ada/mnist/1").toString("base64url"),
+      id: globalId("BuildJob:ada/mnist/1"),
       uniqueName: "ada.mnist.builds.1",
       status: "SUCCEEDED",
     });
@@ -110,7 +105,7 @@ describe("the group graph: a search, its 24 runs, their builds, jobs and machine
   });
 
   test("takes 74 of a program that follows each reference with a request of its own", async () => {
-    const demo = await startStill();
+    const demo = await startDemoService({ now: still });
     const token = tokenOf(demo, "ada");
     const get = async (path: string) => {
       const headers = { authorization: `token ${token}` };
@@ -177,7 +172,7 @@ const CHARTS = /* GraphQL */ `
  * seconds ago and does not pass; `nextMinute` begins another.
  */
 async function startThrottled(allowed: number, profile: Profile = "polyaxon-0.4") {
-  const demo = await startStill();
+  const demo = await startDemoService({ now: still });
   let passed = 0;
   let refused = 0;
   const url = await listen(async (request, response) => {
@@ -340,7 +335,7 @@ describe("a service that asks for patience", () => {
   });
 
   test("now and then costs nothing but its patience: the whole group graph gets through", async () => {
-    const demo = await startStill();
+    const demo = await startDemoService({ now: still });
     const seen: string[] = [];
     const refused: string[] = [];
     const url = await listen(async (request, response) => {

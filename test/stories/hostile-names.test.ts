@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cases, everyNth } from "../cases.ts";
-import { type Answer, startFake, startGateway } from "../harness.ts";
-
-const idOf = (text: string) => Buffer.from(text).toString("base64url");
+import { cases, everyNth } from "../support/cases.ts";
+import { startFake } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId, opaque } from "../support/ids.ts";
 
 /** Texts that can stand in no path. */
 const UNFIT: Readonly<Record<string, string>> = {
@@ -58,45 +58,45 @@ const NO_IDS: Readonly<Record<string, string>> = {
   "a number in another script": "ada.mnist.٤٢",
   "a number in hexadecimal": "ada.mnist.0x2a",
   "empty parts": "..1",
-  "a global id with a climb": idOf("Experiment:../x/1"),
-  "a global id with an escaped climb": idOf("Experiment:%2e%2e/x/1"),
-  "a global id of a folder": idOf("Experiment:./x/1"),
-  "a global id with too many parts": idOf("Experiment:a/b/c/1"),
-  "a global id with too few parts": idOf("Experiment:a/1"),
-  "a global id with an empty part": idOf("Experiment:a//1"),
-  "a global id with nothing behind it": idOf("Experiment:a/b/1/"),
-  "a global id with a leading zero": idOf("Experiment:a/b/01"),
-  "a global id without a number": idOf("Experiment:a/b/c"),
-  "a global id with a new line": idOf("Experiment:a/b/1\n"),
-  "a global id with a query": idOf("Experiment:a/b/1?x=1"),
-  "a global id with NUL": idOf("Experiment:a\0/b/1"),
-  "a global id of a job that climbs": idOf("Job:../../1"),
-  "a global id of a machine that climbs": idOf("Node:.."),
-  "a global id of no kind": idOf("Nope:a/b/1"),
-  "a global id of an empty kind": idOf(":a/b/1"),
-  "a global id of a status": idOf("StatusRecord:Job/a/b/1/7"),
-  "a global id of a built-in name": idOf("__proto__:a/b/1"),
-  "a global id of another case": idOf("experiment:a/b/1"),
-  "a global id without a colon, as long as a kind": idOf("Userx"),
-  "a global id without a colon, as long as another kind": idOf("Nodex"),
-  "a global id of a cluster with a name": idOf("Cluster:x"),
+  "a global id with a climb": globalId("Experiment:../x/1"),
+  "a global id with an escaped climb": globalId("Experiment:%2e%2e/x/1"),
+  "a global id of a folder": globalId("Experiment:./x/1"),
+  "a global id with too many parts": globalId("Experiment:a/b/c/1"),
+  "a global id with too few parts": globalId("Experiment:a/1"),
+  "a global id with an empty part": globalId("Experiment:a//1"),
+  "a global id with nothing behind it": globalId("Experiment:a/b/1/"),
+  "a global id with a leading zero": globalId("Experiment:a/b/01"),
+  "a global id without a number": globalId("Experiment:a/b/c"),
+  "a global id with a new line": globalId("Experiment:a/b/1\n"),
+  "a global id with a query": globalId("Experiment:a/b/1?x=1"),
+  "a global id with NUL": globalId("Experiment:a\0/b/1"),
+  "a global id of a job that climbs": globalId("Job:../../1"),
+  "a global id of a machine that climbs": globalId("Node:.."),
+  "a global id of no kind": globalId("Nope:a/b/1"),
+  "a global id of an empty kind": globalId(":a/b/1"),
+  "a global id of a status": globalId("StatusRecord:Job/a/b/1/7"),
+  "a global id of a built-in name": globalId("__proto__:a/b/1"),
+  "a global id of another case": globalId("experiment:a/b/1"),
+  "a global id without a colon, as long as a kind": globalId("Userx"),
+  "a global id without a colon, as long as another kind": globalId("Nodex"),
+  "a global id of a cluster with a name": globalId("Cluster:x"),
   "a global id with padding": Buffer.from("Experiment:a/b/12").toString("base64"),
-  "a global id with a tail": `${idOf("Experiment:a/b/1")}A`,
-  "a global id with a blank": `${idOf("Experiment:a/b/1")} `,
+  "a global id with a tail": `${globalId("Experiment:a/b/1")}A`,
+  "a global id with a blank": `${globalId("Experiment:a/b/1")} `,
   "a global id that is no UTF-8": Buffer.from([...Buffer.from("User:a"), 0xff]).toString("base64url"),
 };
 
 /** Ids that are right, one of each kind. */
 const IDS: Readonly<Record<string, string>> = {
-  Experiment: idOf("Experiment:ada/mnist/42"),
-  ExperimentJob: idOf("ExperimentJob:ada/mnist/42/7"),
-  Job: idOf("Job:ada/mnist/3"),
-  BuildJob: idOf("BuildJob:ada/mnist/9"),
-  Group: idOf("Group:ada/mnist/5"),
-  Project: idOf("Project:ada/mnist"),
-  User: idOf("User:ada"),
-  Node: idOf("Node:node-1"),
-  Cluster: idOf("Cluster:"),
+  Experiment: globalId("Experiment:ada/mnist/42"),
+  ExperimentJob: globalId("ExperimentJob:ada/mnist/42/7"),
+  Job: globalId("Job:ada/mnist/3"),
+  BuildJob: globalId("BuildJob:ada/mnist/9"),
+  Group: globalId("Group:ada/mnist/5"),
+  Project: globalId("Project:ada/mnist"),
+  User: globalId("User:ada"),
+  Node: globalId("Node:node-1"),
+  Cluster: globalId("Cluster:"),
 };
 const idsBut = (...kinds: readonly string[]) =>
   Object.fromEntries(
@@ -128,9 +128,9 @@ const UNFIT_IN_ID = Object.fromEntries(
     [`${title}, as the project of a job`, `ada.${text}.jobs.3`],
     ...(hasBytes(text)
       ? [
-          [`${title}, as the owner in a global id`, idOf(`Experiment:${text}/mnist/42`)],
-          [`${title}, as the project in a global id`, idOf(`Job:ada/${text}/3`)],
-          [`${title}, as the number in a global id`, idOf(`Group:ada/mnist/${text}`)],
+          [`${title}, as the owner in a global id`, globalId(`Experiment:${text}/mnist/42`)],
+          [`${title}, as the project in a global id`, globalId(`Job:ada/${text}/3`)],
+          [`${title}, as the number in a global id`, globalId(`Group:ada/mnist/${text}`)],
         ]
       : []),
   ]),
@@ -153,16 +153,16 @@ const NO_NUMBERS: Readonly<Record<string, string>> = {
 const NO_CURSORS: Readonly<Record<string, string>> = {
   ...UNFIT,
   ...NO_IDS,
-  "a cursor without a place": idOf("offset=20"),
-  "a cursor with a negative place": idOf("#-1"),
-  "a cursor with a place that is no number": idOf("#x"),
-  "a cursor with a place of ten digits": idOf("#1234567890"),
-  "a cursor with another parameter": idOf("query=status:running#0"),
-  "a cursor with a path": idOf("../other?offset=20#0"),
-  "a cursor with two places": idOf("offset=20#1#2"),
-  "a cursor that is not written as we write it": idOf("offset=../x#0"),
-  "a place in a log before its start": idOf("byte:-1"),
-  "a place in a log that is no number": idOf("byte:1e9"),
+  "a cursor without a place": opaque("offset=20"),
+  "a cursor with a negative place": globalId("#-1"),
+  "a cursor with a place that is no number": globalId("#x"),
+  "a cursor with a place of ten digits": globalId("#1234567890"),
+  "a cursor with another parameter": globalId("query=status:running#0"),
+  "a cursor with a path": globalId("../other?offset=20#0"),
+  "a cursor with two places": opaque("offset=20#1#2"),
+  "a cursor that is not written as we write it": opaque("offset=../x#0"),
+  "a place in a log before its start": opaque("byte:-1"),
+  "a place in a log that is no number": opaque("byte:1e9"),
 };
 
 interface Door {
@@ -275,7 +275,7 @@ const doors: readonly Door[] = [
   {
     argument: "Experiment.logs(after:)",
     query: experimentIn("logs(after: $x) { text }"),
-    texts: { ...NO_CURSORS, "a cursor of a list": idOf("offset=20#0") },
+    texts: { ...NO_CURSORS, "a cursor of a list": opaque("offset=20#0") },
   },
   ...[
     ["ExperimentJob", `experimentJob(id: "ada.mnist.42.7.master")`],
@@ -285,14 +285,17 @@ const doors: readonly Door[] = [
   ].map(([kind = "", field = ""]) => ({
     argument: `${kind}.statuses(after:)`,
     query: `query ($x: String) { ${field} { statuses(after: $x) { totalCount } } }`,
-    texts: { ...NO_CURSORS, "a cursor of a log": idOf("byte:20") },
+    texts: { ...NO_CURSORS, "a cursor of a log": opaque("byte:20") },
   })),
 ];
 
 /** A gateway before a service that knows everything, and a question that tells only the errors' codes. */
 async function open() {
   const service = await startFake(() => ({ json: { id: 1, name: "node-1", results: [] } }));
-  const { ask } = await startGateway({ upstream: service });
+  const { ask } = await startGateway({
+    upstream: service,
+    env: { MAX_PAGE_SIZE: "500", MAX_LOG_BYTES: "1048576" },
+  });
   const codes = async (query: string, x: unknown) => {
     const { errors } = (await ask(query, { x })) as Answer<unknown>;
     return errors?.map(({ extensions }) => extensions["code"]) ?? [];
@@ -368,7 +371,7 @@ test("more ids than 100 are refused before anything is sent", async () => {
 test("one hostile id among others is one null, and the others are there", async () => {
   const service = await startFake(() => ({ json: { id: 1, uuid: "u" } }));
   const { ask } = await startGateway({ upstream: service });
-  const ids = [IDS["Experiment"], idOf("Experiment:../x/1"), IDS["Job"]];
+  const ids = [IDS["Experiment"], globalId("Experiment:../x/1"), IDS["Job"]];
   expect(
     await ask(
       "query ($ids: [ID!]!) { entities(ids: $ids) { ... on Trackable { uuid } } }",
@@ -423,9 +426,11 @@ describe("whatever is given as an id, a request stays below its project", () => 
   const id = fc.oneof(
     anything,
     fc.tuple(part, part, number).map((parts) => parts.join(".")),
-    fc.tuple(part, part, number).map((parts) => idOf(`Experiment:${parts.join("/")}`)),
-    fc.array(part, { maxLength: 6 }).map((parts) => idOf(`Experiment:${parts.join("/")}`)),
-    fc.tuple(fc.constantFrom("Experiment:", "Job:", ":", ""), anything).map((parts) => idOf(parts.join(""))),
+    fc.tuple(part, part, number).map((parts) => globalId(`Experiment:${parts.join("/")}`)),
+    fc.array(part, { maxLength: 6 }).map((parts) => globalId(`Experiment:${parts.join("/")}`)),
+    fc
+      .tuple(fc.constantFrom("Experiment:", "Job:", ":", ""), anything)
+      .map((parts) => globalId(parts.join(""))),
   );
 
   test("as a global id and as a dotted name", async () => {

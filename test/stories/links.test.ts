@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { startFake, startGateway, startRecords } from "../harness.ts";
+import { startFake, startRecords } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
 
 const experiment = { id: 3, unique_name: "ada.mnist.3", last_status: "running" };
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
-import { expect, onTestFinished, test } from "vitest";
-import { startDemo } from "../../src/demo/service.ts";
-import { cases } from "../cases.ts";
-import { callsOf, startGateway, tokenOf } from "../harness.ts";
-import { operation, VARIABLES, withoutPorts } from "../random-operations.ts";
+import { expect, test } from "vitest";
+import { cases } from "../support/cases.ts";
+import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
+import { startGateway } from "../support/gateway.ts";
+import { operation, VARIABLES, withoutPorts } from "../support/random-operations.ts";
 
 /** Where a random operation begins. All of it is there: what is missing is told at another place without look-ahead. */
 const ROOTS: readonly (readonly [field: string, type: string])[] = [
@@ -44,9 +44,7 @@ function beyond(these: readonly string[], those: readonly string[]): string[] {
 }
 
 test("the look-ahead changes no answer and adds no request", async () => {
-  const frozen = Date.parse("2026-06-01T12:00:00Z");
-  const demo = await startDemo({ now: () => frozen });
-  onTestFinished(() => demo.close());
+  const demo = await startDemoService({ now: still });
   const token = tokenOf(demo, "ada");
   const ahead = await startGateway({ upstream: demo, token });
   const lazy = await startGateway({ upstream: demo, token, lookAhead: false });

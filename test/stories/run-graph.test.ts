@@ -1,15 +1,16 @@
-import { expect, onTestFinished, test } from "vitest";
-import { startDemo } from "../../src/demo/service.ts";
+import { expect, test } from "vitest";
 import { ExperimentPageDocument, NestedRunGraphDocument } from "../generated/graphql.ts";
-import { startDemoGateway, startGateway, startRecords, tokenOf } from "../harness.ts";
-import { startRounds } from "../harness-rounds.ts";
+import { startDemoGateway, startDemoService, tokenOf } from "../support/demo-gateway.ts";
+import { startRecords } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+import { startRounds } from "../support/rounds.ts";
 
 const E42 = "ada/mnist/experiments/42";
 
 /** The demo behind a service that answers in rounds. */
 async function startInRounds(rounds: readonly (readonly string[])[]) {
-  const demo = await startDemo();
-  onTestFinished(() => demo.close());
+  const demo = await startDemoService();
   const service = await startRounds(demo, rounds);
   const gateway = await startGateway({ upstream: service, token: tokenOf(demo, "ada") });
   return { ...gateway, ...service };
@@ -302,7 +303,6 @@ test("details of a user are the caller's own; of others the name is known", asyn
 
 test("entities of any kind are found by their ids, in order, each failing alone", async () => {
   const { ask, calls } = await startDemoGateway();
-  const id = (text: string) => Buffer.from(text).toString("base64url");
   const { data, errors } = await ask<object, object>(
     /* GraphQL */ `
       query ($ids: [ID!]!) {
@@ -322,15 +322,21 @@ test("entities of any kind are found by their ids, in order, each failing alone"
       }
     `,
     {
-      ids: [id("Job:ada/mnist/1"), id("Job:ada/mnist/999"), id("Node:node-1"), id("User:grace"), "nonsense"],
+      ids: [
+        globalId("Job:ada/mnist/1"),
+        globalId("Job:ada/mnist/999"),
+        globalId("Node:node-1"),
+        globalId("User:grace"),
+        "nonsense",
+      ],
     },
   );
   expect(data).toEqual({
     entities: [
-      { __typename: "Job", id: id("Job:ada/mnist/1"), status: "SUCCEEDED" },
+      { __typename: "Job", id: globalId("Job:ada/mnist/1"), status: "SUCCEEDED" },
       null,
-      { __typename: "Node", id: id("Node:node-1"), role: expect.any(String) },
-      { __typename: "User", id: id("User:grace"), username: "grace" },
+      { __typename: "Node", id: globalId("Node:node-1"), role: expect.any(String) },
+      { __typename: "User", id: globalId("User:grace"), username: "grace" },
       null,
     ],
   });

@@ -4,18 +4,20 @@ import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import {
+  getNamedType,
   type GraphQLField,
   type GraphQLObjectType,
-  getNamedType,
   isLeafType,
   isObjectType,
   isRequiredArgument,
 } from "graphql";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { schema } from "../../src/graphql/schema.ts";
-import { listen, type Seen, startFake, startGateway, type Told } from "../harness.ts";
-import { everyNth } from "../cases.ts";
-import { NO_DEADLINES } from "../patience.ts";
+import { everyNth } from "../support/cases.ts";
+import { type Seen, startFake, type Told } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { listen } from "../support/listen.ts";
+import { NO_DEADLINES } from "../support/patience.ts";
 
 /** What must never be repeated. None has a character that is refused anyway, and each is written differently in a URL. */
 const TOKEN = "c4nary.Token+t0=";

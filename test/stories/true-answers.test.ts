@@ -1,9 +1,9 @@
-import { describe, expect, onTestFinished, test } from "vitest";
-import { startDemo } from "../../src/demo/service.ts";
-import { startRounds } from "../harness-rounds.ts";
-import { type Answer, startFake, startGateway, startRecords, type Told, tokenOf } from "../harness.ts";
-
-const idOf = (text: string) => Buffer.from(text).toString("base64url");
+import { describe, expect, test } from "vitest";
+import { startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
+import { startFake, startRecords, type Told } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+import { startRounds } from "../support/rounds.ts";
 
 /** Code and place of each error, and the other places where there are several. */
 const errorsIn = ({ errors = [] }: Answer<unknown>) =>
@@ -22,7 +22,7 @@ describe("a name is what the service wrote, whatever the caller wrote", () => {
   test.each([
     ["without its group", `experiment(id: "ada.mnist.12")`, "ada.mnist.1.12"],
     ["with a wrong group", `experiment(id: "ada.mnist.99.12")`, "ada.mnist.1.12"],
-    ["by its global id", `experiment(id: "${idOf("Experiment:ada/mnist/12")}")`, "ada.mnist.1.12"],
+    ["by its global id", `experiment(id: "${globalId("Experiment:ada/mnist/12")}")`, "ada.mnist.1.12"],
     ["a job with a wrong role", `experimentJob(id: "ada.mnist.12.7.worker")`, "ada.mnist.1.12.7.master"],
   ])("%s", async (_, field, name) => {
     const { ask } = await startGateway({ upstream: await startRecords(RECORDS) });
@@ -69,8 +69,8 @@ const LOOK_UPS: readonly (readonly [field: string, call: string])[] = [
   [`group(id: "a.b.9")`, "a/b/groups/9/"],
   [`experimentJob(id: "a.b.9.8.master")`, "a/b/experiments/9/jobs/8/"],
   [`node(name: "n")`, "cluster/"],
-  [`run(id: "${idOf("Job:a/b/9")}")`, "a/b/jobs/9/"],
-  [`entity(id: "${idOf("Group:a/b/9")}")`, "a/b/groups/9/"],
+  [`run(id: "${globalId("Job:a/b/9")}")`, "a/b/jobs/9/"],
+  [`entity(id: "${globalId("Group:a/b/9")}")`, "a/b/groups/9/"],
   [`cluster`, "cluster/"],
 ];
 
@@ -103,11 +103,11 @@ describe("a look-up of what is not there", () => {
     const { ask } = await startGateway({ upstream: service });
     const answer = await ask(`{
       project(owner: "a", name: "b") { there: experiment(internalId: 1) { id job(internalId: 8) { id } } gone: job(internalId: 9) { id } }
-      entities(ids: ["${idOf("Experiment:a/b/1")}", "${idOf("BuildJob:a/b/9")}", "${idOf("Project:a/b")}"]) { id }
+      entities(ids: ["${globalId("Experiment:a/b/1")}", "${globalId("BuildJob:a/b/9")}", "${globalId("Project:a/b")}"]) { id }
     }`);
     expect(answer.data).toEqual({
-      project: { there: { id: idOf("Experiment:a/b/1"), job: null }, gone: null },
-      entities: [{ id: idOf("Experiment:a/b/1") }, null, { id: idOf("Project:a/b") }],
+      project: { there: { id: globalId("Experiment:a/b/1"), job: null }, gone: null },
+      entities: [{ id: globalId("Experiment:a/b/1") }, null, { id: globalId("Project:a/b") }],
     });
     expect(errorsIn(answer as Answer<unknown>).map(({ at }) => at)).toEqual(
       expect.arrayContaining(["project.there.job", "project.gone", "entities.1"]),
@@ -122,7 +122,7 @@ describe("a look-up of what is not there", () => {
       gone: experiment(id: "a.b.9") { id statuses { totalCount } }
     }`);
     expect(answer.data).toEqual({
-      there: { id: idOf("Experiment:a/b/1"), statuses: { totalCount: 0 } },
+      there: { id: globalId("Experiment:a/b/1"), statuses: { totalCount: 0 } },
       gone: null,
     });
     expect(errorsIn(answer as Answer<unknown>)).toEqual([{ at: "gone", code: "NOT_FOUND" }]);
@@ -208,7 +208,10 @@ describe("what cannot be had costs no more than itself", () => {
         return { json: { detail: "You do not have permission to perform this action." }, status: 403 };
       return path.includes("/builds/") ? throttled : undefined;
     });
-    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
+    const { ask } = await startGateway({
+      upstream: service,
+      env: { UPSTREAM_PROFILE: "polyaxon-0.2", MAX_UPSTREAM_WIDTH: "32" },
+    });
     const answer = await ask<Runs, object>(RUNS);
     for (const [index, { buildJob, jobs }] of answer.data.project.experiments.nodes.entries()) {
       const uniqueName = `a.b.builds.${(index % 3) + 1}`;
@@ -295,9 +298,7 @@ test("a budget smaller than what may go at a time is spent on what many wait for
 describe("the experiments of a group and their metrics", () => {
   /** What went wrong, and how many rounds were answered. */
   const ask = async (selection: string, rounds: readonly (readonly string[])[]) => {
-    const frozen = Date.parse("2026-06-01T12:00:00Z");
-    const demo = await startDemo({ now: () => frozen });
-    onTestFinished(() => demo.close());
+    const demo = await startDemoService({ now: still });
     const service = await startRounds(demo, rounds);
     const gateway = await startGateway({
       upstream: service,

@@ -1,19 +1,17 @@
 import { parse, validate } from "graphql";
 import { expect, test } from "vitest";
-import { signInOperation, tabsOf } from "../../src/http/graphiql/tabs.ts";
-import { schema, schemaFor } from "../../src/graphql/schema.ts";
 import { createTypeNames, type Renames } from "../../src/graphql/core/type-names.ts";
-import { startDemoGateway } from "../harness.ts";
+import { schema, schemaFor } from "../../src/graphql/schema.ts";
+import { signInOperation, tabsOf } from "../../src/http/graphiql/tabs.ts";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+import { globalId } from "../support/ids.ts";
 
 const RELAY = { Node: "ClusterNode", Entity: "Node" };
 const env = { TYPE_NAMES: "Node=ClusterNode, Entity=Node" };
 
-const idOf = (kind: string, ...segments: string[]) =>
-  Buffer.from(`${kind}:${segments.join("/")}`).toString("base64url");
-
 test("a machine is a ClusterNode and everything with an id a Node, from the schema to the ids", async () => {
   const { ask, calls } = await startDemoGateway({ env });
-  const id = idOf("ClusterNode", "node-1");
+  const id = globalId("ClusterNode:node-1");
   const machine = { __typename: "ClusterNode", id, name: "node-1", memory: 33657483264 };
   expect(
     await ask<unknown, object>(
@@ -54,7 +52,7 @@ test("a machine is a ClusterNode and everything with an id a Node, from the sche
           }
         }
       `,
-      { id, job: idOf("Job", "ada", "mnist", "2") },
+      { id, job: globalId("Job:ada/mnist/2") },
     ),
   ).toEqual({
     data: {
@@ -74,7 +72,7 @@ test("a machine is a ClusterNode and everything with an id a Node, from the sche
 
 test("an id of a gateway that calls its types otherwise is refused", async () => {
   const { ask, calls } = await startDemoGateway({ env });
-  const { errors } = await ask<unknown, object>(`{ node(id: "${idOf("Node", "node-1")}") { id } }`);
+  const { errors } = await ask<unknown, object>(`{ node(id: "${globalId("Node:node-1")}") { id } }`);
   expect(errors).toMatchObject([
     { message: expect.stringContaining("expected a global id"), extensions: { code: "BAD_USER_INPUT" } },
   ]);
@@ -85,7 +83,7 @@ test("mutations, inputs, payloads, connections and messages follow the type they
   const { ask, calls } = await startDemoGateway({
     env: { TYPE_NAMES: "Job=TrainingJob", UPSTREAM_PROFILE: "polyaxon-0.4" },
   });
-  const id = idOf("TrainingJob", "ada", "mnist", "2");
+  const id = globalId("TrainingJob:ada/mnist/2");
   expect(
     await ask<unknown, object>(
       /* GraphQL */ `
@@ -105,7 +103,7 @@ test("mutations, inputs, payloads, connections and messages follow the type they
           bookmarkBuildJob(id: "ada.mnist.builds.1") {
             __typename
           }
-          stopTrainingJob(id: "${idOf("Group", "ada", "mnist", "1")}") {
+          stopTrainingJob(id: "${globalId("Group:ada/mnist/1")}") {
             __typename
           }
         }
@@ -135,7 +133,7 @@ test("downloads take the ids of this gateway", async () => {
   const { data } = await ask<{ trainingJob: { logsUrl: string } }, object>(
     `{ trainingJob(id: "ada.mnist.jobs.2") { logsUrl } }`,
   );
-  expect(data.trainingJob.logsUrl).toContain(idOf("TrainingJob", "ada", "mnist", "2"));
+  expect(data.trainingJob.logsUrl).toContain(globalId("TrainingJob:ada/mnist/2"));
   const headers = { authorization: `token ${demo.users[0]?.token}` };
   expect((await fetch(data.trainingJob.logsUrl, { headers })).status).toBe(200);
 });

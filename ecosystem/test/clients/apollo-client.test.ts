@@ -12,7 +12,7 @@ import { relayStylePagination } from "@apollo/client/utilities";
 import { filter, firstValueFrom } from "rxjs";
 import { expect, onTestFinished, test } from "vitest";
 import { SignInDocument } from "../../../test/generated/graphql.ts";
-import { startDemoGateway, tokenOf } from "../../../test/harness.ts";
+import { startDemoGateway, tokenOf } from "../../../test/support/demo-gateway.ts";
 
 const EXPERIMENT = "RXhwZXJpbWVudDphZGEvbW5pc3QvNDI";
 const BUILD = "QnVpbGRKb2I6YWRhL21uaXN0LzI";

@@ -1,7 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { GraphQLClient } from "graphql-request";
 import { expect, test } from "vitest";
-import { startDemoGateway, tokenOf } from "../../../test/harness.ts";
+import { startDemoGateway, tokenOf } from "../../../test/support/demo-gateway.ts";
 
 const ORIGIN = "https://runs.example.com";
 const READABLE = [

@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { createClient } from "graphql-sse";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { startDemoGateway, startGateway, startHolding, tokenOf } from "../../../test/harness.ts";
-import { PATIENT } from "../../../test/patience.ts";
+import { startDemoGateway, tokenOf } from "../../../test/support/demo-gateway.ts";
+import { startGateway } from "../../../test/support/gateway.ts";
+import { startHolding } from "../../../test/support/holding.ts";
+import { PATIENT } from "../../../test/support/patience.ts";
 
 /** A frontend whose transport is event streams, each with one operation. */
 function clientOf(url: string, token: string) {

@@ -1,12 +1,12 @@
+import { createHash } from "node:crypto";
+import { fileURLToPath } from "node:url";
 import { ApolloClient, HttpLink, InMemoryCache } from "@apollo/client";
 import { PersistedQueryLink } from "@apollo/client/link/persisted-queries";
 import { cacheExchange, Client, fetchExchange } from "@urql/core";
 import { persistedExchange } from "@urql/exchange-persisted";
-import { createHash } from "node:crypto";
-import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { StartPageDocument } from "../../../test/generated/trusted/graphql.ts";
-import { startDemoGateway, tokenOf } from "../../../test/harness.ts";
+import { startDemoGateway, tokenOf } from "../../../test/support/demo-gateway.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 

@@ -7,7 +7,7 @@ import {
   SignInDocument,
   StartPageDocument,
 } from "../../../test/generated/graphql.ts";
-import { startDemoGateway, tokenOf } from "../../../test/harness.ts";
+import { startDemoGateway, tokenOf } from "../../../test/support/demo-gateway.ts";
 
 const RUN = { id: "ada.mnist.42" };
 

@@ -19,7 +19,7 @@ import {
   type Variables,
 } from "relay-runtime";
 import { onTestFinished } from "vitest";
-import { startDemoGateway, tokenOf } from "../../../test/harness.ts";
+import { startDemoGateway, tokenOf } from "../../../test/support/demo-gateway.ts";
 
 const COMPILER = fileURLToPath(new URL("../../node_modules/relay-compiler/cli.js", import.meta.url));
 const run = promisify(execFile);

@@ -6,7 +6,7 @@ import {
   NestedRunGraphDocument,
   SignInDocument,
 } from "../../../test/generated/graphql.ts";
-import { startDemoGateway, tokenOf } from "../../../test/harness.ts";
+import { startDemoGateway, tokenOf } from "../../../test/support/demo-gateway.ts";
 
 const EXPERIMENT = "RXhwZXJpbWVudDphZGEvbW5pc3QvNDI";
 

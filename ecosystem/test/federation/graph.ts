@@ -1,4 +1,5 @@
-import { type Answer, callsOf, tokenOf } from "../../../test/harness.ts";
+import { callsOf, tokenOf } from "../../../test/support/demo-gateway.ts";
+import type { Answer } from "../../../test/support/gateway.ts";
 import { toSupergraph } from "./composers.ts";
 import { type ModelRow, startModelRegistry, startNotes, startRungraph, type Subgraph } from "./subgraphs.ts";
 

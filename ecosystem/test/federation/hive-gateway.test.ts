@@ -1,8 +1,8 @@
 import { createGatewayRuntime } from "@graphql-hive/gateway";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { listen } from "../../../test/harness.ts";
+import { listen } from "../../../test/support/listen.ts";
 import { importSnippet } from "../recipes/snippet.ts";
-import { type StartRouter, startGraph } from "./graph.ts";
+import { startGraph, type StartRouter } from "./graph.ts";
 import { codesOf, tellStories } from "./stories.ts";
 import { NOTES } from "./subgraphs.ts";
 

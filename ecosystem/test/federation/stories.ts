@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import type { Answer } from "../../../test/harness.ts";
-import { type StartRouter, startGraph } from "./graph.ts";
-import { globalId, type ModelRow, startJobBoard } from "./subgraphs.ts";
+import type { Answer } from "../../../test/support/gateway.ts";
+import { globalId } from "../../../test/support/ids.ts";
+import { startGraph, type StartRouter } from "./graph.ts";
+import { type ModelRow, startJobBoard } from "./subgraphs.ts";
 
 const MODELS: readonly ModelRow[] = [
   ["digits", "production", "ada.mnist.42"],

@@ -4,7 +4,8 @@ import { startStandaloneServer } from "@apollo/server/standalone";
 import { buildSubgraphSchema } from "@apollo/subgraph";
 import { parse } from "graphql";
 import { onTestFinished } from "vitest";
-import { startDemoGateway } from "../../../test/harness.ts";
+import { startDemoGateway } from "../../../test/support/demo-gateway.ts";
+import { globalId } from "../../../test/support/ids.ts";
 
 /** A subgraph as routers are told of it. */
 export interface Subgraph {
@@ -64,8 +65,6 @@ export const startJobBoard = () =>
   startSubgraph("job-board", JOB_BOARD, {
     Query: { job: (_: unknown, { id }: { id: string }) => ({ id, title: `Place ${id}` }) },
   });
-
-export const globalId = (address: string): string => Buffer.from(address).toString("base64url");
 
 interface Resolvers {
   readonly [type: string]: { readonly [field: string]: (source: never, args: never) => unknown };

@@ -1,6 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { expect, test } from "vitest";
-import { listen, startGateway } from "../../../test/harness.ts";
+import { startGateway } from "../../../test/support/gateway.ts";
+import { globalId } from "../../../test/support/ids.ts";
+import { listen } from "../../../test/support/listen.ts";
 import { importSnippet } from "./snippet.ts";
 
 const FILE = Buffer.from("the files of a run, long enough to be cut into two parts");
@@ -34,7 +36,7 @@ async function startCutting({ hasRanges }: { readonly hasRanges: boolean }) {
     under.first ??= response;
   });
   const { url } = await startGateway({ upstream: { url: service } });
-  const id = Buffer.from("Experiment:ada/mnist/42").toString("base64url");
+  const id = globalId("Experiment:ada/mnist/42");
   return { url: `${url}/downloads/${id}/outputs`, ranges, cut: () => under.first?.destroy() };
 }
 

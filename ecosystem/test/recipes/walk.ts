@@ -5,9 +5,9 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
-import { startDemoGateway } from "../../../test/harness.ts";
 import { isNotRun } from "../../../test/docs/not-run.ts";
 import { type Block, readPage } from "../../../test/docs/page.ts";
+import { startDemoGateway } from "../../../test/support/demo-gateway.ts";
 
 const ECOSYSTEM = fileURLToPath(new URL("../../", import.meta.url));
 

@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 import { chromium, type Page } from "playwright-core";
 import { preview } from "vite";
 import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { startDemoGateway } from "../../../test/harness.ts";
-import { PATIENT } from "../../../test/patience.ts";
+import { startDemoGateway } from "../../../test/support/demo-gateway.ts";
+import { PATIENT } from "../../../test/support/patience.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 

@@ -26,15 +26,17 @@ export interface Plan {
   readonly run: (given: Variables, context: unknown, meter: Meter) => Promise<ExecutionResult>;
 }
 
+export type Planner = (
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+) => Plan;
+
 /**
  * Plans an operation. Own code: executors walk the document anew for each request and wrap each value in promises;
  * graphql-jit compiles for longer than most operations take, and runs the wrong one of two operations.
  */
-export function createPlan(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operation: OperationDefinitionNode,
-): Plan {
+export const createPlan: Planner = (schema, document, operation) => {
   const fragments = fragmentsOf(document);
   const conditions = conditionsOf(document);
   /** The selection at the root, for each combination of the conditions. */
@@ -69,7 +71,7 @@ export function createPlan(
       return runRoot(rootFor(coerced), operation, { context, variables: coerced, meter });
     },
   };
-}
+};
 
 /** Combinations of `@skip` and `@include` that are kept of one operation. */
 const MAX_COMBINATIONS = 32;

@@ -54,7 +54,7 @@ const jobAddress = ({ address: { owner, project, id } }: ExperimentResource, job
 });
 
 async function readJobs(resource: ExperimentResource, args: PageArgs, context: Context) {
-  const list = { row: experiment.jobs, at: resource.address };
+  const list = { endpoint: experiment.jobs, address: resource.address };
   const page = await slice(context.session, list, sliceRequest(args, context));
   return connect(page, (record) =>
     toResource(ExperimentJob.kind, jobAddress(resource, `${record.id}`), record),

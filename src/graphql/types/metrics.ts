@@ -107,9 +107,9 @@ export const MetricRecordConnection = connectionOf("MetricRecord", MetricRecord,
 type ExperimentResource = typeof Experiment.$inferType;
 
 /** The list of an experiment's metrics; known to be in a group, it may be read with those of the whole group. */
-function metricsOf({ address: at, loaded: { experiment_group } }: ExperimentResource) {
+function metricsOf({ address, loaded: { experiment_group } }: ExperimentResource) {
   const group = experiment_group ? parseReference(experiment_group, GROUP) : null;
-  return { row: experiment.metrics, at, part: { at, group } };
+  return { endpoint: experiment.metrics, address, part: { at: address, group } };
 }
 
 export async function readMetrics(resource: ExperimentResource, args: PageArgs, context: Context) {

@@ -64,9 +64,9 @@ interface InProject {
 
 interface ListOptions<Of> {
   /** The id of the group whose experiments they are. */
-  readonly groupOf?: (at: Of) => string;
+  readonly groupOf?: (address: Of) => string;
   /** Starts what the runs of the list will need, when it is known before they are. */
-  readonly readAhead?: (at: Of, context: Context, isSelected: (field: string) => boolean) => void;
+  readonly readAhead?: (address: Of, context: Context, isSelected: (field: string) => boolean) => void;
 }
 
 const isSelectedOfNodes = (isSelected: IsSelected, field: string): boolean =>
@@ -82,7 +82,7 @@ export const runList = <
 >(
   type: ObjectRef<PothosTypes, Connection<Resource<R, RunAddress>>>,
   target: ResourceRef<R, RunAddress>,
-  row: Get<InProject, Page<R>>,
+  endpoint: Get<InProject, Page<R>>,
   description: string,
   { groupOf, readAhead }: ListOptions<Of> = {},
 ) => ({
@@ -96,17 +96,17 @@ export const runList = <
     }),
   })),
   ...fieldsOf<object, Of>().child(
-    async ({ address: at }, args: RunListArgs, context: Context, isSelected) => {
+    async ({ address }, args: RunListArgs, context: Context, isSelected) => {
       checkFilter(args);
       const { orderBy: order, query } = args;
-      const base = context.session.server.listQuery({ group: groupOf?.(at), order, query });
-      const list = { row, at, base };
+      const base = context.session.server.listQuery({ group: groupOf?.(address), order, query });
+      const list = { endpoint, address, base };
       const request = sliceRequest(args, context);
       // With a filter, or for one run, too few may come.
       if (!args.query && request.first !== 1)
-        readAhead?.(at, context, (field) => isSelectedOfNodes(isSelected, field));
+        readAhead?.(address, context, (field) => isSelectedOfNodes(isSelected, field));
       const page = await slice(context.session, list, request);
-      const { owner, project } = at;
+      const { owner, project } = address;
       return connect(page, (record) =>
         toResource(target.kind, { owner, project, id: `${record.id}` }, record),
       );
@@ -122,7 +122,7 @@ export const projectList = (description: string) => ({
   description: `${description} Needs the capability \`LISTS\`.`,
   args: pageArgs,
   ...fieldsOf<object, ByName>().child(async ({ address: { username } }, args: PageArgs, context) => {
-    const list = { row: optional.projects, at: { owner: username } };
+    const list = { endpoint: optional.projects, address: { owner: username } };
     const page = await slice(context.session, list, sliceRequest(args, context));
     return connect(page, ({ name }) => toResource(Project.kind, { owner: username, project: name }));
   }),

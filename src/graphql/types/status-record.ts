@@ -14,9 +14,13 @@ export const StatusRecordConnection = connectionOf(
 );
 
 export async function readStatuses(resource: Resource<TrackedRecord>, args: PageArgs, context: Context) {
-  const { kind, address: at } = resource;
+  const { kind, address } = resource;
   if (!kind.statuses) throw new TypeError(`${kind.name} has no statuses`);
-  const page = await slice(context.session, { row: kind.statuses, at }, sliceRequest(args, context));
+  const page = await slice(
+    context.session,
+    { endpoint: kind.statuses, address },
+    sliceRequest(args, context),
+  );
   return connect(page, (record) => ({ parent: resource, record }));
 }
 

@@ -1,11 +1,11 @@
 import { UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
 
-/** What a scope holds of the service's answers until its end. Both throw `UpstreamError` when that is more than may be. */
+/** Counts what a scope holds of the service's responses until its end. Both throw `UpstreamError` beyond the limit. */
 export interface Held {
-  /** Counts bytes, as they come. */
+  /** Adds bytes as they come. */
   readonly add: (bytes: number) => void;
-  /** Tells whether more may be read. */
+  /** Checks that more may be read. */
   readonly check: () => void;
 }
 

@@ -11,13 +11,13 @@ export interface RequestBudget {
 export function createRequestBudget(requests: number): RequestBudget {
   let spent = 0;
   let unsent = 0;
-  let refusal: UpstreamError | null = null;
+  let exceeded: UpstreamError | null = null;
   return {
     isSpent: () => spent >= requests,
     spend: () => void spent++,
     refuse: () => {
       unsent++;
-      return (refusal ??= new UpstreamError(
+      return (exceeded ??= new UpstreamError(
         "REQUEST_LIMIT_EXCEEDED",
         `This operation needs more than ${requests} requests to the service; ask for less at once.`,
         {

@@ -156,9 +156,11 @@ export function createTransport(settings: TransportSettings): Transport {
           onComplete: () => {
             clearTimeout(rest);
             if (!head) return fail(new TypeError("a response without a head"));
-            void decode(head, encoding, collector.body(), maxJsonBytes)
+            const received = collector.body();
+            if (!encoding) return succeed({ ...head, body: received });
+            void decode(head, encoding, received, maxJsonBytes)
               .then((response) => {
-                if (encoding) onBytes(response.body.length);
+                onBytes(response.body.length);
                 return response;
               })
               .then(succeed, fail);
@@ -190,7 +192,7 @@ const UNWANTED_MS = 1_000;
 
 async function decode(
   head: ResponseHead,
-  encoding: string | null,
+  encoding: string,
   body: Buffer,
   maxBytes: number,
 ): Promise<WholeResponse> {

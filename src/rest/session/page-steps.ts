@@ -7,8 +7,8 @@ import { pageParameters, type Place, serialize } from "./place.ts";
 import type { Session, Wants } from "./session.ts";
 
 export interface List<At, Item> {
-  readonly row: Get<At, Page<Item>>;
-  readonly at: At;
+  readonly endpoint: Get<At, Page<Item>>;
+  readonly address: At;
   /** Parameters of our own on every page: an order, a filter. */
   readonly base?: Query;
   /** What is needed, when lists of others may be read with this one. */
@@ -47,8 +47,11 @@ interface Asked<By extends Paging["by"]> {
   readonly wanted: number;
 }
 
-const readPage = <At, Item>(session: Session, { row, at, base, part }: List<At, Item>, query: Query) =>
-  session.read(row, at, { query: { ...base, ...query }, ...(part ? { part } : {}) });
+const readPage = <At, Item>(
+  session: Session,
+  { endpoint, address, base, part }: List<At, Item>,
+  query: Query,
+) => session.read(endpoint, address, { query: { ...base, ...query }, ...(part ? { part } : {}) });
 
 /** On a server that takes no parameters its page links are all there is. */
 async function stepByLink<At, Item>(
@@ -58,8 +61,8 @@ async function stepByLink<At, Item>(
   paging: Paging,
 ): Promise<Step<Item>> {
   const page = await readPage(session, list, place.query);
-  const link = linkOf(page, list.row.path, paging);
-  if (link && serialize(link) === serialize(place.query)) throw circle(list.row.path);
+  const link = linkOf(page, list.endpoint.path, paging);
+  if (link && serialize(link) === serialize(place.query)) throw circle(list.endpoint.path);
   return stepWithin(page, place, link && { query: link, skip: 0 });
 }
 
@@ -73,7 +76,7 @@ async function stepByCursor<At, Item>(
   const { query, skip } = place;
   const page = await readPage(session, list, { ...sizeQuery(paging, skip + wanted), ...query });
   const { next, results } = page;
-  if (next && next === query[paging.parameter] && results.length > 0) throw circle(list.row.path);
+  if (next && next === query[paging.parameter] && results.length > 0) throw circle(list.endpoint.path);
   // A server may give shorter pages than were asked for, so that the place lies on a later one.
   const later = { query: { [paging.parameter]: next ?? "" }, skip: Math.max(0, skip - results.length) };
   return stepWithin(page, place, next && results.length > 0 ? later : null);

@@ -66,7 +66,7 @@ async function* walk<At, Item>(
 ): AsyncGenerator<Step<Item>> {
   const seen = new Set<string>();
   for (let place: Place | null = start; place !== null;) {
-    refuseEndlessWalk(seen, place.query, list.row.path);
+    refuseEndlessWalk(seen, place.query, list.endpoint.path);
     seen.add(serialize(place.query));
     const step: Step<Item> = await readStep(session, list, place, wanted());
     yield step;

@@ -19,7 +19,7 @@ function meaningsOf(paging: Paging): Meanings {
   return { ...(paging.size === null ? {} : { [paging.size]: "size" }), [paging.parameter]: paging.by };
 }
 
-/** The parameters that name a page; anything else is not ours to send. */
+/** The parameters that name a page, in the order of the profile; anything else is not ours to send. */
 export function pageParameters(params: URLSearchParams, paging: Paging): Query {
   return Object.fromEntries(
     Object.keys(meaningsOf(paging)).flatMap((name) =>
@@ -40,19 +40,15 @@ const MAX_CURSOR_LENGTH = 4_000;
 export function parseCursor(cursor: string, paging: Paging, most: number): Place {
   const text = cursor.length > MAX_CURSOR_LENGTH ? "" : Buffer.from(cursor, "base64url").toString("utf8");
   const found = /^([^#]*)#(\d{1,9})$/.exec(text);
-  const params = new URLSearchParams(found?.[1]);
-  const query = pageParameters(params, paging);
+  const query = pageParameters(new URLSearchParams(found?.[1]), paging);
   const skip = Number(found?.[2]);
   const place =
-    found && isAllOf(query, params) && skip <= MAX_RECORDS && !isTooFar(query, meaningsOf(paging))
+    found && serialize(query) === found[1] && skip <= MAX_RECORDS && !isTooFar(query, meaningsOf(paging))
       ? withinPage({ query, skip }, paging, most)
       : null;
   if (place) return place;
   throw new InputError(`after: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`);
 }
-
-/** Whether there is no other parameter, and none twice. */
-const isAllOf = (query: Query, params: URLSearchParams) => Object.keys(query).length === [...params].length;
 
 /** Ten digits: no list is so long, and databases refuse what does not fit into their integers. */
 const isTooFar = (query: Query, meanings: Meanings): boolean =>
@@ -78,7 +74,8 @@ function withinPage({ query, skip }: Place, paging: Paging, most: number): Place
   const countsItems = place.every(([name, value]) => name === offsetName && /^\d+$/.test(value));
   if (offsetName === undefined || !countsItems) return { query: Object.fromEntries(place), skip };
   const [[, offset] = ["", "0"]] = place;
-  return { query: { [sizeName]: `${most}`, [offsetName]: `${Number(offset) + skip}` }, skip: 0 };
+  const shorter = new URLSearchParams({ [sizeName]: `${most}`, [offsetName]: `${Number(offset) + skip}` });
+  return { query: pageParameters(shorter, paging), skip: 0 };
 }
 
 /** The same place in pages of another length, which are counted anew. */

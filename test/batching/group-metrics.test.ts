@@ -1,0 +1,190 @@
+import { describe, expect, test } from "vitest";
+import { UNKNOWN_LIST } from "../support/builds.ts";
+import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
+import { startFake, startRecords, type Told } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+
+describe("metrics of the experiments of a group", () => {
+  /** The demo behind a gateway that may batch and one that may not. */
+  async function startBoth() {
+    const demo = await startDemoService({ now: still });
+    const token = tokenOf(demo, "ada");
+    const batching = await startGateway({ upstream: demo, token, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const single = await startGateway({ upstream: demo, token, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
+    return { batching, single, calls: () => callsOf(demo) };
+  }
+
+  test.each([
+    [
+      "a page of each",
+      "metrics(first: 2) { totalCount pageInfo { hasNextPage } nodes { internalId createdAt values { name value } } }",
+    ],
+    ["all of each", "metrics { totalCount nodes { internalId values { name value } } }"],
+    ["as series", 'metricSeries(names: ["loss"], maxPoints: 10) { name totalPoints times values }'],
+    ["in both forms", 'metrics(first: 1) { nodes { value(name: "loss") } } metricSeries { name values }'],
+  ])("take one request, %s", async (_, fields) => {
+    const { batching, single, calls } = await startBoth();
+    const document = `{ group(id: "ada.mnist.1") { experiments(first: 24) { nodes { uniqueName ${fields} } } } }`;
+    const answer = await batching.ask(document);
+    expect(calls()).toEqual(["GET ada/mnist/experiments?group=1&limit=24", "GET ada/mnist/groups/1/metrics"]);
+    expect(answer.errors).toBeUndefined();
+    expect(answer).toEqual(await single.ask(document));
+    expect(calls().length).toBeGreaterThanOrEqual(25);
+  });
+
+  test("are empty where nothing was recorded", async () => {
+    const { batching, calls } = await startBoth();
+    const { data } = await batching.ask<{ group: { experiments: { nodes: readonly object[] } } }, object>(`{
+      group(id: "ada.mnist.1") {
+        experiments(query: "id:46|45") {
+          nodes {
+            internalId
+            metrics(first: 1) { totalCount nodes { internalId } pageInfo { hasNextPage endCursor } }
+            metricSeries { name }
+          }
+        }
+      }
+    }`);
+    expect(data.group.experiments.nodes).toContainEqual({
+      internalId: "46",
+      metrics: { totalCount: 0, nodes: [], pageInfo: { hasNextPage: false, endCursor: null } },
+      metricSeries: [],
+    });
+    expect(calls()).toHaveLength(2);
+  });
+
+  test("behind a cursor are asked for alone, and go on where the page of the group ended", async () => {
+    const { batching, single, calls } = await startBoth();
+    const page = `query ($after: String) { group(id: "ada.mnist.1") { experiments(query: "id:9|10") { nodes {
+      metrics(first: 3, after: $after) { nodes { internalId } pageInfo { endCursor hasNextPage } }
+    } } } }`;
+    interface Metrics {
+      readonly group: {
+        readonly experiments: { readonly nodes: readonly { metrics: { pageInfo: { endCursor: string } } }[] };
+      };
+    }
+    const first = await batching.ask<Metrics, object>(page);
+    expect(first).toEqual(await single.ask(page));
+    calls();
+    const after = first.data.group.experiments.nodes[0]?.metrics.pageInfo.endCursor;
+    const second = await batching.ask(page, { after });
+    expect(calls()).toEqual([
+      "GET ada/mnist/experiments/10/metrics?limit=3&offset=3",
+      "GET ada/mnist/experiments/9/metrics?limit=3&offset=3",
+      "GET ada/mnist/experiments?group=1&query=id%3A9%7C10",
+    ]);
+    expect(second).toEqual(await single.ask(page, { after }));
+  });
+
+  test("of several groups take one request for each; those of no group are asked for alone", async () => {
+    const { batching, single, calls } = await startBoth();
+    const document = `{ project(owner: "ada", name: "mnist") {
+      experiments(query: "id:1|9|10|42|47|48") { nodes { uniqueName metrics(first: 1) { totalCount } } }
+    } }`;
+    const answer = await batching.ask(document);
+    expect(calls()).toEqual([
+      "GET ada/mnist/experiments/1/metrics?limit=1",
+      "GET ada/mnist/experiments/42/metrics?limit=1",
+      "GET ada/mnist/experiments?query=id%3A1%7C9%7C10%7C42%7C47%7C48",
+      "GET ada/mnist/groups/1/metrics",
+      "GET ada/mnist/groups/2/metrics",
+    ]);
+    expect(answer).toEqual(await single.ask(document));
+  });
+
+  test("are read for one experiment by its own row", async () => {
+    const { batching, calls } = await startBoth();
+    await batching.ask(
+      `{ experiment(id: "ada.mnist.1.9") { status experimentGroup { id } metrics { totalCount } } }`,
+    );
+    expect(calls()).toEqual(["GET ada/mnist/experiments/9/", "GET ada/mnist/experiments/9/metrics"]);
+  });
+
+  /** A service with the experiments 1 and 2 in group 5, whose list of the group's metrics answers as told. */
+  async function startGroup(told: Told) {
+    const recorded = (id: number, experiment: number) => ({ id, experiment, values: { loss: id } });
+    const service = await startFake(({ path }) => {
+      if (path.endsWith("/groups/5/metrics")) return told;
+      const experiment = Number(/experiments\/(\d)\/metrics/.exec(path)?.[1] ?? 0);
+      const results = experiment
+        ? [recorded(experiment, experiment), recorded(10 + experiment, experiment)]
+        : [1, 2].map((id) => ({ id, experiment_group: "ada.mnist.5" }));
+      return { json: { count: 2, next: null, previous: null, results } };
+    });
+    const gateway = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    return {
+      ...gateway,
+      calls: () =>
+        service
+          .seen()
+          .splice(0)
+          .map(({ path }) => path.replace("/api/v1/ada/mnist/", ""))
+          .toSorted(),
+    };
+  }
+  const series = `{ group(id: "ada.mnist.5") { experiments { nodes { metricSeries { totalPoints values } } } } }`;
+  const wholeSeries = {
+    group: {
+      experiments: {
+        nodes: [
+          { metricSeries: [{ totalPoints: 2, values: [1, 11] }] },
+          { metricSeries: [{ totalPoints: 2, values: [2, 12] }] },
+        ],
+      },
+    },
+  };
+  const first = [
+    { id: 1, experiment: 1, values: { loss: 1 } },
+    { id: 2, experiment: 2, values: { loss: 2 } },
+  ];
+
+  test.each<[string, Told]>([
+    [
+      "with a next page tells of no experiment that it has no more",
+      {
+        json: { count: 4, next: "http://service/api/v1/ada/mnist/groups/5/metrics?offset=2", results: first },
+      },
+    ],
+    [
+      "that does not say whose they are tells nothing",
+      { json: { count: 2, results: first.map(({ id, values }) => ({ id, values })) } },
+    ],
+    ["that the server does not know", UNKNOWN_LIST],
+    ["that cannot be read", { text: "<html>" }],
+  ])("a list of a group %s: each experiment is asked alone", async (_, told) => {
+    const { ask, calls } = await startGroup(told);
+    const { data, errors } = await ask(series);
+    expect(errors).toBeUndefined();
+    expect(data).toEqual(wholeSeries);
+    expect(calls()).toEqual([
+      "experiments/1/metrics",
+      "experiments/2/metrics",
+      "experiments?group=5",
+      "groups/5/metrics",
+    ]);
+  });
+
+  test("a server without the list of a group is asked one by one from then on", async () => {
+    const { ask, calls } = await startGroup(UNKNOWN_LIST);
+    await ask(series);
+    calls();
+    expect(await ask(series)).toEqual({ data: wholeSeries });
+    expect(calls()).toEqual(["experiments/1/metrics", "experiments/2/metrics", "experiments?group=5"]);
+  });
+
+  test("are read by their own rows where the service's document is all that is known", async () => {
+    const service = await startRecords({
+      "ada/mnist/experiments/1/metrics": { count: 0, results: [] },
+      "ada/mnist/experiments/2/metrics": { count: 0, results: [] },
+    });
+    const { ask } = await startGateway({ upstream: service });
+    await ask(`{ project(owner: "ada", name: "mnist") {
+      a: experiment(internalId: "1") { metrics { totalCount } }
+      b: experiment(internalId: "2") { metrics { totalCount } }
+    } }`);
+    expect(service.calls()).toEqual([
+      "GET ada/mnist/experiments/1/metrics",
+      "GET ada/mnist/experiments/2/metrics",
+    ]);
+  });
+});

@@ -1,0 +1,314 @@
+import { describe, expect, test } from "vitest";
+import {
+  alone,
+  type BuildAnswers,
+  buildRow,
+  buildRows,
+  buildsIn,
+  buildsOf,
+  byIds,
+  REFUSED_FILTER,
+  startBuilds,
+  succeeded,
+  UNKNOWN_LIST,
+  upTo,
+  wholeBuild,
+} from "../support/builds.ts";
+import { startDemoService, tokenOf } from "../support/demo-gateway.ts";
+import { sortedErrorsOf } from "../support/errors.ts";
+import type { Told } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+
+describe("links of a kind", () => {
+  test("are answered by one request, however many", async () => {
+    const { ask, seen } = await startBuilds();
+    const answer = await ask(buildsOf(50));
+    expect(answer.errors).toBeUndefined();
+    expect(buildsIn(answer)).toEqual(upTo(50).map(succeeded));
+    expect(seen().map(({ method, path }) => `${method} ${path}`)).toEqual([
+      "GET /api/v1/ada/mnist/experiments?limit=50",
+      `GET /api/v1/ada/mnist/builds?query=id%3A${upTo(50).join("%7C")}&limit=100`,
+    ]);
+  });
+
+  test("are answered a hundred at a time", async () => {
+    const { ask, calls } = await startBuilds();
+    const answer = await ask(buildsOf(250));
+    expect(answer.errors).toBeUndefined();
+    expect(buildsIn(answer)).toEqual(upTo(250).map(succeeded));
+    const ids = upTo(250);
+    expect(calls()).toEqual(
+      [byIds(ids.slice(0, 100)), byIds(ids.slice(100, 200)), byIds(ids.slice(200))].toSorted(),
+    );
+  });
+
+  test("of which one is left over ask for that one by its own row", async () => {
+    const { ask, calls } = await startBuilds();
+    const answer = await ask(buildsOf(101));
+    expect(buildsIn(answer)).toEqual(upTo(101).map(succeeded));
+    expect(calls()).toEqual([...alone(["101"]), byIds(upTo(100))]);
+  });
+
+  test("that name one record ask for it once", async () => {
+    const { ask, calls } = await startBuilds();
+    await ask(buildsOf(3, "status").replace("buildJob", "again: buildJob { status } buildJob"));
+    expect(calls()).toEqual([byIds(["1", "2", "3"])]);
+  });
+
+  test("that name one record of different fields ask for it once as well", async () => {
+    const { ask, calls } = await startBuilds();
+    const { data, errors } = await ask<object, object>(`{
+      project(owner: "ada", name: "mnist") {
+        a: buildJob(internalId: "1") { status }
+        b: buildJob(internalId: "1") { name phase }
+        c: buildJob(internalId: "2") { bookmarked }
+      }
+    }`);
+    expect(errors).toBeUndefined();
+    expect(data).toEqual({
+      project: { a: { status: "SUCCEEDED" }, b: { name: null, phase: "SUCCEEDED" }, c: { bookmarked: null } },
+    });
+    // Names and bookmarks are missing in these rows although lists have them: both are read as a whole.
+    expect(calls()).toEqual([...alone(["1", "2"]), byIds(["1", "2"])]);
+  });
+
+  test("of two projects take one request for each", async () => {
+    const { ask, calls } = await startBuilds();
+    const { errors } = await ask(`{
+      mnist: project(owner: "ada", name: "mnist") { experiments(first: 3) { nodes { buildJob { status } } } }
+      speech: project(owner: "ada", name: "speech") { experiments(first: 2) { nodes { buildJob { status } } } }
+    }`);
+    expect(errors).toBeUndefined();
+    expect(calls()).toEqual([byIds(["1", "2", "3"]), byIds(["1", "2"], "speech")]);
+  });
+
+  test.each(["commit", "uniqueName status dockerfile", "jobCount", "nodeScheduled { name }"])(
+    "are asked for one by one when { %s } is wanted, which no list tells",
+    async (fields) => {
+      const { ask, calls } = await startBuilds();
+      const { errors } = await ask(buildsOf(4, fields));
+      expect(errors).toBeUndefined();
+      expect(calls()).toEqual(alone(upTo(4)));
+    },
+  );
+
+  test("cost nothing when only what their names tell is wanted", async () => {
+    const { ask, calls } = await startBuilds();
+    const answer = await ask(buildsOf(4, "id internalId uniqueName project { name }"));
+    expect(buildsIn(answer)).toMatchObject(upTo(4).map((internalId) => ({ internalId })));
+    expect(calls()).toEqual([]);
+  });
+
+  test("count as one request against the budget of the operation", async () => {
+    const { ask } = await startBuilds({ env: { MAX_UPSTREAM_REQUESTS: "2" } });
+    const answer = await ask(buildsOf(50));
+    expect(answer.errors).toBeUndefined();
+    expect(buildsIn(answer)).toEqual(upTo(50).map(succeeded));
+  });
+
+  test("are asked for one by one on a server without the filter", async () => {
+    const { ask, calls } = await startBuilds({ env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
+    const answer = await ask(buildsOf(50));
+    expect(buildsIn(answer)).toEqual(upTo(50).map(succeeded));
+    expect(calls()).toEqual(alone(upTo(50)));
+  });
+});
+
+describe("a record that is wanted in part and as a whole", () => {
+  test("at the same time is read once, as a whole", async () => {
+    const { ask, calls } = await startBuilds();
+    const { data, errors } = await ask<object, object>(`{
+      project(owner: "ada", name: "mnist") {
+        a: buildJob(internalId: "1") { status }
+        b: buildJob(internalId: "1") { commit }
+        c: buildJob(internalId: "2") { status }
+        d: buildJob(internalId: "3") { status }
+      }
+    }`);
+    expect(errors).toBeUndefined();
+    const status = { status: "SUCCEEDED" };
+    expect(data).toEqual({ project: { a: status, b: { commit: "c1" }, c: status, d: status } });
+    expect(calls()).toEqual([...alone(["1"]), byIds(["2", "3"])]);
+  });
+
+  test("and first as a whole is read once", async () => {
+    const { ask, calls } = await startBuilds();
+    const { errors } = await ask(`{
+      project(owner: "ada", name: "mnist") {
+        buildJob(internalId: "1") { commit }
+        experiments(first: 3) { nodes { buildJob { status } } }
+      }
+    }`);
+    expect(errors).toBeUndefined();
+    expect(calls()).toEqual([...alone(["1"]), byIds(["2", "3"])]);
+  });
+});
+
+describe("an id that does not come back from a batch", () => {
+  const withoutTwo: BuildAnswers = {
+    byIds: (ids) => buildRows(ids.filter((id) => id !== "2")),
+    alone: (id) => (id === "2" ? undefined : wholeBuild(id)),
+  };
+
+  test("is asked for alone, so that its error is the true one; the others are there", async () => {
+    const { ask, calls } = await startBuilds(withoutTwo);
+    const answer = await ask(buildsOf(3));
+    expect(buildsIn(answer)).toEqual([succeeded("1"), null, succeeded("3")]);
+    expect(sortedErrorsOf(answer)).toEqual([
+      {
+        at: "project.experiments.nodes.1.buildJob",
+        code: "NOT_FOUND",
+        message: "Not found.",
+        reference: "ada.mnist.builds.2",
+        upstream: { method: "GET", route: "{owner}/{project}/builds/{id}/", status: 404 },
+      },
+    ]);
+    expect(calls()).toEqual([...alone(["2"]), byIds(["1", "2", "3"])]);
+  });
+
+  test("and is there all the same is what it is", async () => {
+    const { ask } = await startBuilds({ byIds: (ids) => buildRows(ids.slice(1)) });
+    expect(buildsIn(await ask(buildsOf(3)))).toEqual(upTo(3).map(succeeded));
+  });
+
+  test("is not taken from a server that overlooks the filter", async () => {
+    const { ask, calls } = await startBuilds({ byIds: () => buildRows(["7", "8", "9", "2"]) });
+    expect(buildsIn(await ask(buildsOf(3)))).toEqual(upTo(3).map(succeeded));
+    expect(calls()).toEqual([...alone(["1", "3"]), byIds(["1", "2", "3"])]);
+  });
+});
+
+describe("a row of a list of batched records", () => {
+  test("that lacks what it should have is completed: absent is not null", async () => {
+    const { ask, calls } = await startBuilds({
+      byIds: (ids) => ({
+        json: {
+          results: ids.map((id) => (id === "2" ? { id: 2, name: null } : { ...buildRow(id), name: null })),
+        },
+      }),
+    });
+    const answer = await ask(buildsOf(3, "status name"));
+    expect(answer.errors).toBeUndefined();
+    expect(buildsIn(answer)).toEqual(upTo(3).map(() => ({ status: "SUCCEEDED", name: null })));
+    expect(calls()).toEqual([...alone(["2"]), byIds(["1", "2", "3"])]);
+  });
+});
+
+describe("a server that does not take the filter", () => {
+  test.each([
+    ["refuses it", REFUSED_FILTER],
+    ["does not know the list", UNKNOWN_LIST],
+  ])("because it %s is asked one by one, now and from then on", async (_, told) => {
+    const { ask, calls } = await startBuilds({ byIds: () => told });
+    const first = await ask(buildsOf(3));
+    expect(first.errors).toBeUndefined();
+    expect(buildsIn(first)).toEqual(upTo(3).map(succeeded));
+    expect(calls()).toEqual([...alone(upTo(3)), byIds(upTo(3))]);
+
+    const second = await ask(buildsOf(3));
+    expect(second).toEqual(first);
+    expect(calls()).toEqual(alone(upTo(3)));
+  });
+
+  test("is asked for no record twice, although the whole of it is wanted elsewhere", async () => {
+    const { ask, calls } = await startBuilds({ byIds: () => REFUSED_FILTER });
+    const { data, errors } = await ask<object, object>(`{
+      project(owner: "ada", name: "mnist") {
+        a: buildJob(internalId: "1") { status }
+        b: buildJob(internalId: "2") { status }
+        experiments(first: 2) { nodes { buildJob { commit } } }
+      }
+    }`);
+    expect(errors).toBeUndefined();
+    expect(data).toMatchObject({
+      project: { experiments: { nodes: [{ buildJob: { commit: "c1" } }, { buildJob: { commit: "c2" } }] } },
+    });
+    expect(calls()).toEqual([...alone(["1", "2"]), byIds(["1", "2"])]);
+  });
+
+  test("a filter of the caller's own that is refused says nothing of it", async () => {
+    const { ask, calls } = await startBuilds({
+      byIds: (ids) => (ids.includes("nonsense:1") ? REFUSED_FILTER : buildRows(ids)),
+    });
+    await ask(`{ project(owner: "ada", name: "mnist") { buildJobs(query: "nonsense:1") { totalCount } } }`);
+    calls();
+    await ask(buildsOf(3));
+    expect(calls()).toEqual([byIds(upTo(3))]);
+  });
+});
+
+describe("a list of batched records that fails", () => {
+  test.each<[string, Told]>([
+    ["a crash", { text: "<h1>Server Error</h1>", status: 500, headers: { "content-type": "text/html" } }],
+    ["no JSON", { text: "<html>" }],
+    ["no list", { json: { results: "none" } }],
+    ["rows that are none", { json: { results: [null, {}] } }],
+  ])("with %s is made up for one by one, and tried again in the next request", async (_, told) => {
+    const { ask, calls } = await startBuilds({ byIds: () => told });
+    for (let time = 0; time < 2; time++) {
+      const answer = await ask(buildsOf(3));
+      expect(answer.errors).toBeUndefined();
+      expect(buildsIn(answer)).toEqual(upTo(3).map(succeeded));
+      expect(calls()).toEqual([...alone(upTo(3)), byIds(upTo(3))]);
+    }
+  });
+
+  test("because the caller may not read it is FORBIDDEN once for all links, with one request", async () => {
+    const message = "You do not have permission to perform this action.";
+    const { ask, calls } = await startBuilds({ byIds: () => ({ json: { detail: message }, status: 403 }) });
+    const answer = await ask(buildsOf(3));
+    expect(buildsIn(answer)).toEqual([null, null, null]);
+    expect(sortedErrorsOf(answer)).toEqual([
+      {
+        at: "project.experiments.nodes.0.buildJob",
+        code: "FORBIDDEN",
+        message,
+        upstream: { method: "GET", route: "{owner}/{project}/builds", status: 403 },
+        paths: [0, 1, 2].map((index) => ["project", "experiments", "nodes", index, "buildJob"]),
+      },
+    ]);
+    expect(calls()).toEqual([byIds(upTo(3))]);
+  });
+});
+
+describe("callers whose reads are batched", () => {
+  test("never share an answer: each sees what its own token sees", async () => {
+    const { ask, seen } = await startBuilds({
+      byIds: (ids, token) => ({ json: { results: ids.map((id) => ({ ...buildRow(id), name: token })) } }),
+    });
+    const tokens = Array.from({ length: 20 }, (_, index) => `token-of-${index}`);
+    const answers = await Promise.all(tokens.map((token) => ask(buildsOf(5, "name"), {}, { token })));
+    for (const [index, answer] of answers.entries()) {
+      expect(buildsIn(answer)).toEqual(upTo(5).map(() => ({ name: `token token-of-${index}` })));
+    }
+    expect(seen()).toHaveLength(40);
+  });
+
+  test("one without rights is refused beside one that has them", async () => {
+    const demo = await startDemoService();
+    const { ask } = await startGateway({ upstream: demo, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const document = `{ project(owner: "ada", name: "speech") {
+      a: experiment(internalId: "6") { status buildJob { rawStatus } }
+      b: experiment(internalId: "34") { status buildJob { rawStatus } }
+    } }`;
+    const [ada, linus, again] = await Promise.all(
+      ["ada", "linus", "ada"].map((name) => ask(document, {}, { token: tokenOf(demo, name) })),
+    );
+    const run = { status: "SUCCEEDED", buildJob: { rawStatus: "succeeded" } };
+    expect(ada).toEqual({ data: { project: { a: run, b: run } } });
+    expect(again).toEqual(ada);
+    expect(linus?.data).toEqual({ project: { a: null, b: null } });
+    expect(linus?.errors).toMatchObject([
+      {
+        path: ["project", "a"],
+        extensions: {
+          code: "FORBIDDEN",
+          paths: [
+            ["project", "a"],
+            ["project", "b"],
+          ],
+        },
+      },
+    ]);
+  });
+});

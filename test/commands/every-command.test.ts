@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import { startWilling } from "../support/any-command.ts";
+import { commands, idOf } from "../support/commands.ts";
+import { codesOf } from "../support/errors.ts";
+import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+
+describe("every writing row of the service's document has its mutation:", () => {
+  test.each(commands.map((command) => [command.row, command.name, command] as const))(
+    "%s is %s",
+    async (_, name, command) => {
+      const { mutation, path, body } = command;
+      const byId = mutation.replace(/id: "[^"]+"/, `id: "${idOf(command)}"`);
+      const service = await startWilling();
+      const { ask } = await startGateway({ upstream: service, token: "t0ken" });
+      const payload = { __typename: `${name.charAt(0).toUpperCase()}${name.slice(1)}Payload` };
+      for (const spelled of [mutation, byId]) {
+        expect(await ask(`mutation { done: ${spelled} { __typename } }`)).toEqual({
+          data: { done: payload },
+        });
+      }
+      const seen = service.seen().map(({ headers, body: sent, ...request }) => ({
+        method: request.method,
+        path: request.path,
+        authorization: headers["authorization"],
+        contentType: headers["content-type"],
+        body: sent === "" ? undefined : JSON.parse(sent),
+      }));
+      const expected = {
+        method: command.method,
+        path: `/api/v1/${path}`,
+        authorization: name === "login" ? undefined : "token t0ken",
+        contentType: body && "application/json",
+        body,
+      };
+      expect(seen).toEqual([expected, expected]);
+    },
+  );
+});
+
+describe("an id that does not name a record of the mutation's kind is BAD_USER_INPUT and sends nothing:", () => {
+  const aimed = commands.filter((command) => command.kind);
+
+  const ids = {
+    Experiment: globalId("Experiment:ada/mnist/3"),
+    Job: globalId("Job:ada/mnist/5"),
+    BuildJob: globalId("BuildJob:ada/mnist/7"),
+    Group: globalId("Group:ada/mnist/2"),
+    ExperimentJob: globalId("ExperimentJob:ada/mnist/3/1"),
+    Project: globalId("Project:ada/mnist"),
+    User: globalId("User:ada"),
+  };
+
+  test.each(aimed.map((command) => [command.name, command] as const))("%s", async (_, command) => {
+    const otherKinds = Object.entries(ids).flatMap(([kind, id]) => (kind === command.kind ? [] : [id]));
+    const wrong = [
+      ...otherKinds,
+      globalId(`${command.kind ?? ""}:ada/mnist/../3`),
+      globalId(`${command.kind ?? ""}:ada/mnist/three`),
+      globalId("MetricRecord:ada/mnist/3/9"),
+      ...(["Experiment", "Group"].includes(`${command.kind}`)
+        ? ["ada.mnist.jobs.5", "ada.mnist.builds.7"]
+        : ["ada.mnist.3"]),
+      "",
+      "3",
+      "ada.mnist",
+      "ada..3",
+      "ada.mnist.x",
+      "../users.token.3",
+      "ada.mnist.-3",
+    ];
+    const service = await startWilling();
+    const { ask } = await startGateway({ upstream: service });
+    for (const id of wrong) {
+      const mutation = command.mutation.replace(/id: "[^"]+"/, "id: $id");
+      const answer = await ask(`mutation ($id: ID!) { done: ${mutation} { __typename } }`, { id });
+      expect({ id, data: answer.data, codes: codesOf(answer) }).toEqual({
+        id,
+        data: { done: null },
+        codes: ["BAD_USER_INPUT"],
+      });
+    }
+    expect(service.seen()).toEqual([]);
+  });
+});
+
+test("without a caller's token every mutation but login is UNAUTHENTICATED and sends nothing", async () => {
+  const service = await startWilling();
+  const { ask } = await startGateway({ upstream: service, token: null });
+  for (const command of commands) {
+    const answer = await ask(`mutation { done: ${command.mutation} { __typename } }`);
+    const expected =
+      command.name === "login"
+        ? { data: { done: { __typename: "LoginPayload" } }, codes: [] }
+        : { data: { done: null }, codes: ["UNAUTHENTICATED"] };
+    expect({ data: answer.data, codes: codesOf(answer) }).toEqual(expected);
+  }
+  expect(service.inOrder()).toEqual(["POST users/token/"]);
+});

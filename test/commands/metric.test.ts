@@ -1,0 +1,152 @@
+import { describe, expect, test } from "vitest";
+import { refused, startWilling } from "../support/any-command.ts";
+import { commandCalled } from "../support/commands.ts";
+import { failure, outcomeOf } from "../support/errors.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+import { html } from "../support/replies.ts";
+
+describe("recording a metric reads what is selected beyond it once, afterwards:", () => {
+  test("the experiment of a new metric", async () => {
+    const service = await startFake(({ method }) =>
+      method === "GET"
+        ? { json: { id: 3, last_metric: { loss: 0.5 } } }
+        : { status: 201, json: { id: 9, created_at: "2026-02-01T10:00:00+01:00", values: { loss: 0.5 } } },
+    );
+    const { ask } = await startGateway({ upstream: service });
+    const input = `{ values: [{ name: "loss", value: 0.5 }] }`;
+    const record = (selection: string) =>
+      ask(
+        `mutation { done: createExperimentMetric(id: "ada.mnist.3", input: ${input}) {
+          metric { id internalId createdAt values { name value } }
+          experiment { ${selection} }
+        } }`,
+      );
+    const metric = {
+      id: globalId("MetricRecord:ada/mnist/3/9"),
+      internalId: "9",
+      createdAt: "2026-02-01T10:00:00+01:00",
+      values: [{ name: "loss", value: 0.5 }],
+    };
+    const post = "POST ada/mnist/experiments/3/metrics";
+
+    expect(await record("internalId")).toEqual({
+      data: { done: { metric, experiment: { internalId: "3" } } },
+    });
+    expect(service.inOrder()).toEqual([post]);
+    expect(await record("lastMetric { name value }")).toEqual({
+      data: { done: { metric, experiment: { lastMetric: [{ name: "loss", value: 0.5 }] } } },
+    });
+    expect(service.inOrder()).toEqual([post, post, "GET ada/mnist/experiments/3/"]);
+  });
+});
+
+describe("an experiment that cannot be read after its metric was recorded is one error, and the metric is there:", () => {
+  const crashed = (at: string, route: string) =>
+    failure(at, "UPSTREAM_ERROR", "The service answered 500.", {
+      upstream: { method: "GET", route, status: 500 },
+    });
+
+  /** A service that takes commands and fails at reading. */
+  const startUnreadable = () =>
+    startFake(({ method }) => (method === "GET" ? html(500) : { json: { id: 77, values: { loss: 0.5 } } }));
+
+  test("createExperimentMetric", async () => {
+    const { ask } = await startGateway({ upstream: await startUnreadable() });
+    const { mutation } = commandCalled("createExperimentMetric");
+    const answer = await ask(
+      `mutation { done: ${mutation} { metric { internalId } experiment { status } } }`,
+    );
+    expect(outcomeOf(answer)).toEqual({
+      data: { done: { metric: { internalId: "77" }, experiment: null } },
+      errors: [crashed("done.experiment", "{owner}/{project}/experiments/{id}/")],
+    });
+  });
+});
+
+describe("a metric", () => {
+  const record = `mutation ($values: [MetricValueInput!]!) {
+    createExperimentMetric(id: "ada.mnist.3", input: { values: $values }) { metric { id } }
+  }`;
+
+  test.each([
+    ["of no value", [], "input.values: expected at least one metric, got none"],
+    [
+      "with a name twice",
+      [
+        { name: "loss", value: 1 },
+        { name: "epoch", value: 2 },
+        { name: "loss", value: 1 },
+      ],
+      `input.values[2].name: expected each name once, got "loss" again`,
+    ],
+    ["without a name", [{ name: "", value: 1 }], `input.values[0].name: expected a name, got ""`],
+    [
+      "with a blank name",
+      [
+        { name: "loss", value: 1 },
+        { name: " \t", value: 1 },
+      ],
+      `input.values[1].name: expected a name, got " \\t"`,
+    ],
+  ])("%s is BAD_USER_INPUT and sends nothing", async (_, values, message) => {
+    const { data, errors, seen } = await refused(record, { values });
+    expect(outcomeOf({ data, errors })).toEqual({
+      data: { createExperimentMetric: null },
+      errors: [failure("createExperimentMetric", "BAD_USER_INPUT", message)],
+    });
+    expect(seen).toEqual([]);
+  });
+
+  test.each([
+    ["1e999 in the variables", record, `{"values": [{"name": "loss", "value": 1e999}]}`],
+    ["-1e999 in the variables", record, `{"values": [{"name": "loss", "value": -1e999}]}`],
+    [
+      "1e999 in one variable",
+      `mutation ($value: Float!) {
+        createExperimentMetric(id: "ada.mnist.3", input: { values: [{ name: "loss", value: $value }] }) { metric { id } }
+      }`,
+      `{"value": 1e999}`,
+    ],
+    [
+      "1e999 in the document",
+      `mutation {
+        createExperimentMetric(id: "ada.mnist.3", input: { values: [{ name: "loss", value: 1e999 }] }) { metric { id } }
+      }`,
+      "{}",
+    ],
+    [
+      "-1e999 in the document",
+      `mutation {
+        createExperimentMetric(id: "ada.mnist.3", input: { values: [{ name: "loss", value: -1e999 }] }) { metric { id } }
+      }`,
+      "{}",
+    ],
+    ["text", record, `{"values": [{"name": "loss", "value": "NaN"}]}`],
+    ["null", record, `{"values": [{"name": "loss", "value": null}]}`],
+  ])(
+    "whose value is no finite number is BAD_USER_INPUT and sends nothing: %s",
+    async (_, query, variables) => {
+      const { codes, seen } = await refused(query, variables);
+      expect(codes).toEqual(["BAD_USER_INPUT"]);
+      expect(seen).toEqual([]);
+    },
+  );
+
+  test("may have any name and any finite number", async () => {
+    const service = await startWilling();
+    const { ask } = await startGateway({ upstream: service });
+    const named = [
+      { name: "__proto__", value: 1 },
+      { name: "constructor", value: 2 },
+      { name: "val/loss @ 5", value: 1e308 },
+      { name: "größe", value: -5e-324 },
+      { name: "epoch", value: 9_007_199_254_740_991 },
+    ];
+    expect(await ask(record, { values: named })).toHaveProperty("data.createExperimentMetric.metric.id");
+    expect(service.seen().map(({ body }) => Object.entries(JSON.parse(body).values))).toEqual([
+      named.map(({ name, value }) => [name, value]),
+    ]);
+  });
+});

@@ -1,0 +1,134 @@
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { failure, outcomeOf } from "../support/errors.ts";
+import { RETRYING } from "../support/failing-commands.ts";
+import { onWire, startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+import { listen } from "../support/listen.ts";
+import { detail, html } from "../support/replies.ts";
+
+describe("the fields of one request", () => {
+  test("run one after the other, each with reads of its own", async () => {
+    let commandsSoFar = 0;
+    let atOnce = 0;
+    const most: number[] = [];
+    const service = await startFake(async ({ method }) => {
+      if (method !== "GET") commandsSoFar++;
+      most.push(++atOnce);
+      await setImmediate();
+      atOnce--;
+      return { json: { id: 3, description: `after ${commandsSoFar}`, last_status: "running" } };
+    });
+    const { ask } = await startGateway({ upstream: service });
+    const answer = await ask(`mutation {
+      a: stopExperiment(id: "ada.mnist.3") { experiment { description } }
+      b: bookmarkExperiment(id: "ada.mnist.3") { experiment { description } }
+      c: unbookmarkExperiment(id: "ada.mnist.3") { experiment { id } }
+      d: restartExperiment(id: "ada.mnist.3") { source { description } }
+      e: stopExperiment(id: "ada.mnist.3") { experiment { description } }
+    }`);
+    expect(answer).toEqual({
+      data: {
+        a: { experiment: { description: "after 1" } },
+        b: { experiment: { description: "after 2" } },
+        c: { experiment: { id: globalId("Experiment:ada/mnist/3") } },
+        d: { source: { description: "after 4" } },
+        e: { experiment: { description: "after 5" } },
+      },
+    });
+    const [read, act] = ["GET ada/mnist/experiments/3/", "ada/mnist/experiments/3"];
+    expect(service.inOrder()).toEqual([
+      `POST ${act}/stop`,
+      read,
+      `POST ${act}/bookmark/`,
+      read,
+      `DELETE ${act}/unbookmark/`,
+      `POST ${act}/restart/`,
+      read,
+      `POST ${act}/stop`,
+      read,
+    ]);
+    expect(Math.max(...most)).toBe(1);
+  });
+
+  test("are not disturbed by one that is refused", async () => {
+    const service = await startFake(({ method, path }) => {
+      if (path.endsWith("/stop")) return detail(409, "Already stopped.");
+      return method === "GET" ? { json: { id: 3, bookmarked: true } } : { text: "" };
+    });
+    const { ask } = await startGateway({ upstream: service });
+    const answer = await ask(`mutation {
+      before: bookmarkExperiment(id: "ada.mnist.3") { experiment { bookmarked } }
+      refused: stopExperiment(id: "ada.mnist.3") { experiment { bookmarked } }
+      wrong: stopExperiment(id: "nonsense") { experiment { bookmarked } }
+      after: bookmarkExperiment(id: "ada.mnist.3") { experiment { bookmarked } }
+    }`);
+    expect(outcomeOf(answer)).toEqual({
+      data: {
+        before: { experiment: { bookmarked: true } },
+        refused: null,
+        wrong: null,
+        after: { experiment: { bookmarked: true } },
+      },
+      errors: [
+        failure("refused", "CONFLICT", "Already stopped.", {
+          upstream: { method: "POST", route: "{owner}/{project}/experiments/{id}/stop", status: 409 },
+        }),
+        failure("wrong", "BAD_USER_INPUT", `id: expected a global id, got "nonsense"`),
+      ],
+    });
+    const [mark, read] = ["POST ada/mnist/experiments/3/bookmark/", "GET ada/mnist/experiments/3/"];
+    expect(service.inOrder()).toEqual([mark, read, "POST ada/mnist/experiments/3/stop", mark, read]);
+  });
+
+  test("read anew also after a command that failed: it may have happened", async () => {
+    let reads = 0;
+    const service = await startFake(({ method, path }) => {
+      if (path.endsWith("/stop")) return html(502);
+      return method === "GET" ? { json: { id: 3, description: `read ${++reads}` } } : { text: "" };
+    });
+    const { ask } = await startGateway({ upstream: service });
+    const { data } = await ask(`mutation {
+      a: bookmarkExperiment(id: "ada.mnist.3") { experiment { description } }
+      b: stopExperiment(id: "ada.mnist.3") { experiment { description } }
+      c: bookmarkExperiment(id: "ada.mnist.3") { experiment { description } }
+    }`);
+    expect(data).toEqual({
+      a: { experiment: { description: "read 1" } },
+      b: null,
+      c: { experiment: { description: "read 2" } },
+    });
+  });
+});
+
+test("when the caller leaves during a command, those behind it are not sent", async () => {
+  const calls: string[] = [];
+  let arrived = (): void => {};
+  const hasArrived = new Promise<void>((resolve) => (arrived = resolve));
+  const url = await listen(({ method = "", url: path = "" }, response) => {
+    calls.push(onWire({ method, path }));
+    if (path.includes("/9/")) response.end();
+    else arrived();
+  });
+  const gateway = await startGateway({ upstream: { url }, env: RETRYING });
+  const leaving = new AbortController();
+  const asked = fetch(`${gateway.url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: "token t0ken" },
+    body: JSON.stringify({
+      query: `mutation {
+        a: stopExperiment(id: "ada.mnist.3") { __typename }
+        b: stopExperiment(id: "ada.mnist.4") { __typename }
+      }`,
+    }),
+    signal: leaving.signal,
+  });
+  await hasArrived;
+  leaving.abort();
+  await expect(asked).rejects.toThrow("aborted");
+  expect(await gateway.ask(`mutation { stopExperiment(id: "ada.mnist.9") { __typename } }`)).toEqual({
+    data: { stopExperiment: { __typename: "StopExperimentPayload" } },
+  });
+  expect(calls).toEqual(["POST ada/mnist/experiments/3/stop", "POST ada/mnist/experiments/9/stop"]);
+});

@@ -1,0 +1,301 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import fc from "fast-check";
+import pino from "pino";
+import { expect, test } from "vitest";
+import { readConfig } from "../../src/config.ts";
+import { measure } from "../../src/demo/curves.ts";
+import { startDemo } from "../../src/demo/service.ts";
+import { createGateway } from "../../src/gateway.ts";
+import { cases } from "../support/cases.ts";
+import { tokenOf } from "../support/demo-gateway.ts";
+import type { Answer } from "../support/gateway.ts";
+import { NO_DEADLINES } from "../support/patience.ts";
+
+type Values = readonly { readonly name: string; readonly value: number }[];
+
+/** One thing that somebody does, or a while in which nobody does anything. `run` says which of the runs known so far. */
+type Step =
+  | {
+      readonly act: "bookmark" | "unbookmark" | "stop" | "delete" | "restart" | "resume" | "copy";
+      readonly run: number;
+    }
+  | { readonly act: "record"; readonly run: number; readonly values: Values }
+  | { readonly act: "update"; readonly run: number; readonly description: string | null }
+  | { readonly act: "wait"; readonly milliseconds: number };
+
+const run = fc.nat({ max: 9 });
+const value = fc.oneof(
+  fc.integer(),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => (number === 0 ? 0 : number)),
+);
+const values = fc.uniqueArray(
+  fc.record({
+    name: fc.constantFrom("loss", "accuracy", "val/loss @ 5", "größe", "__proto__", "constructor"),
+    value,
+  }),
+  { selector: ({ name }) => name, minLength: 1, maxLength: 3 },
+);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ act: fc.constantFrom("bookmark", "unbookmark", "stop"), run }) },
+  { weight: 3, arbitrary: fc.record({ act: fc.constantFrom("restart", "resume", "copy"), run }) },
+  { weight: 1, arbitrary: fc.record({ act: fc.constant("delete"), run }) },
+  { weight: 3, arbitrary: fc.record({ act: fc.constant("record"), run, values }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      act: fc.constant("update"),
+      run,
+      description: fc.option(fc.string({ unit: "grapheme", maxLength: 12 })),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      act: fc.constant("wait"),
+      milliseconds: fc.oneof(fc.constantFrom(2_000, 4_000, 12_000, 14_000, 40_000), fc.nat({ max: 45_000 })),
+    }),
+  },
+);
+
+/** What an experiment shows. */
+interface Shown {
+  readonly uniqueName: string;
+  readonly description: string | null;
+  readonly bookmarked: boolean;
+  readonly rawStatus: string;
+  readonly isClone: boolean;
+  readonly original: { readonly uniqueName: string } | null;
+  readonly lastMetric: Values;
+  readonly metrics: { readonly totalCount: number };
+}
+
+const STATE =
+  "uniqueName description bookmarked rawStatus isClone original { uniqueName } lastMetric { name value } metrics { totalCount }";
+
+/** An experiment as the model has it: what it shows, and what will still happen to it by itself. */
+interface Modelled {
+  shown: Shown;
+  plan: readonly Happening[];
+}
+type Happening = { readonly at: number } & ({ readonly rawStatus: string } | { readonly lastMetric: Values });
+
+const byName = (given: Values): Values => given.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+
+/** How a run that somebody starts goes on: seconds after its creation. */
+const COURSE: readonly (readonly [after: number, rawStatus: string])[] = [
+  [4, "scheduled"],
+  [8, "starting"],
+  [12, "running"],
+  [40, "succeeded"],
+];
+const FIRST_EPOCH = 14;
+const EPOCHS = 13;
+const EPOCH = 2;
+/** The declarations of the experiments that all others are made from, as far as they change what is measured. */
+const DECLARATIONS: Readonly<Record<string, Parameters<typeof measure>[1]>> = {
+  "ada.mnist.42": { lr: 0.021, dropout: 0.25, activation: "relu" },
+  "ada.mnist.3": { lr: 0.02, dropout: 0 },
+};
+/** The greatest id of an experiment in a new demo. */
+const LAST_ID = 60;
+
+/** What the demo should do. It is given the experiments as they are at the start. */
+function createModel(found: readonly Shown[]) {
+  const runs = new Map<string, Modelled>(found.map((shown) => [shown.uniqueName, { shown, plan: [] }]));
+  const roots = new Map<string, string>(found.map(({ uniqueName }) => [uniqueName, uniqueName]));
+  let now = 0;
+  let lastId = LAST_ID;
+
+  const change = (modelled: Modelled, changed: Partial<Shown>) => {
+    modelled.shown = { ...modelled.shown, ...changed };
+  };
+  const measured = ({ shown }: Modelled, lastMetric: Values) => ({
+    lastMetric: byName(lastMetric),
+    metrics: { totalCount: shown.metrics.totalCount + 1 },
+  });
+
+  /** Makes a new run from another and sets it going. */
+  function clone(source: Modelled): Modelled {
+    const id = ++lastId;
+    const uniqueName = `ada.mnist.${id}`;
+    const root = roots.get(source.shown.uniqueName) ?? "";
+    const epochs = Array.from({ length: EPOCHS }, (_, epoch) => ({
+      at: now + (FIRST_EPOCH + epoch * EPOCH) * 1_000,
+      lastMetric: Object.entries(measure(id, DECLARATIONS[root] ?? null, epoch)).map(([name, number]) => ({
+        name,
+        value: number,
+      })),
+    }));
+    const statuses = COURSE.map(([after, rawStatus]) => ({ at: now + after * 1_000, rawStatus }));
+    const made: Modelled = {
+      shown: {
+        uniqueName,
+        description: source.shown.description,
+        bookmarked: false,
+        rawStatus: "created",
+        isClone: true,
+        original: { uniqueName: source.shown.uniqueName },
+        lastMetric: [],
+        metrics: { totalCount: 0 },
+      },
+      plan: [...statuses, ...epochs].toSorted((a, b) => a.at - b.at),
+    };
+    runs.set(uniqueName, made);
+    roots.set(uniqueName, root);
+    return made;
+  }
+
+  /** Lets a while go by. */
+  function wait(milliseconds: number): void {
+    now += milliseconds;
+    for (const modelled of runs.values()) {
+      const due = modelled.plan.filter(({ at }) => at <= now);
+      modelled.plan = modelled.plan.filter(({ at }) => at > now);
+      for (const happening of due) {
+        change(
+          modelled,
+          "rawStatus" in happening
+            ? { rawStatus: happening.rawStatus }
+            : measured(modelled, happening.lastMetric),
+        );
+      }
+    }
+  }
+
+  function stop(modelled: Modelled): void {
+    if (modelled.shown.rawStatus === "stopping" || modelled.shown.rawStatus === "stopped") return;
+    change(modelled, { rawStatus: "stopping" });
+    modelled.plan = [{ at: now + 2_000, rawStatus: "stopped" }];
+  }
+
+  function remove(modelled: Modelled): null {
+    const { uniqueName } = modelled.shown;
+    runs.delete(uniqueName);
+    for (const other of runs.values()) {
+      if (other.shown.original?.uniqueName === uniqueName) change(other, { original: null, isClone: false });
+    }
+    return null;
+  }
+
+  /** Does to a run what is done, and gives the run that is shown afterwards; null when none is. */
+  function act(modelled: Modelled, taken: Exclude<Step, { act: "wait" }>): Modelled | null {
+    if (taken.act === "delete") return remove(modelled);
+    if (taken.act === "restart" || taken.act === "resume" || taken.act === "copy") return clone(modelled);
+    if (taken.act === "stop") stop(modelled);
+    if (taken.act === "bookmark") change(modelled, { bookmarked: true });
+    if (taken.act === "unbookmark") change(modelled, { bookmarked: false });
+    if (taken.act === "update") change(modelled, { description: taken.description });
+    if (taken.act === "record") change(modelled, measured(modelled, taken.values));
+    return modelled;
+  }
+
+  return { runs, wait, act };
+}
+
+/** The mutation of each act. */
+const MUTATIONS: Readonly<Record<Exclude<Step["act"], "wait">, string>> = {
+  bookmark: `bookmarkExperiment(id: $id) { experiment { ${STATE} } }`,
+  unbookmark: `unbookmarkExperiment(id: $id) { experiment { ${STATE} } }`,
+  stop: `stopExperiment(id: $id) { experiment { ${STATE} } }`,
+  restart: `restartExperiment(id: $id) { experiment { ${STATE} } }`,
+  resume: `resumeExperiment(id: $id) { experiment { ${STATE} } }`,
+  copy: `copyExperiment(id: $id) { experiment { ${STATE} } }`,
+  update: `updateExperiment(id: $id, input: $input) { experiment { ${STATE} } }`,
+  record: `createExperimentMetric(id: $id, input: $input) { experiment { ${STATE} } }`,
+  delete: `deleteExperiment(id: $id) { deletedId }`,
+};
+const INPUTS: Readonly<Record<string, string>> = {
+  update: ", $input: UpdateExperimentInput!",
+  record: ", $input: CreateExperimentMetricInput!",
+};
+
+function inputOf(taken: Step): object {
+  if (taken.act === "update") return { input: { description: taken.description } };
+  return taken.act === "record" ? { input: { values: taken.values } } : {};
+}
+
+/** A demo with a clock of its own and a gateway in front of it, to be closed by the run that opened it: 300 come and go. */
+async function openWorld() {
+  let now = Date.parse("2026-06-01T12:00:00Z");
+  const demo = await startDemo({ now: () => now });
+  const gateway = createGateway({
+    config: readConfig({ ...NO_DEADLINES, UPSTREAM_RETRIES: "0" }),
+    upstreamUrl: new URL(demo.url),
+    log: pino({ level: "silent" }),
+  });
+  const server = createServer(gateway.handle).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`;
+  const headers = { "content-type": "application/json", authorization: `token ${tokenOf(demo, "ada")}` };
+  return {
+    ask: async (query: string, variables: object): Promise<Answer<unknown>> => {
+      const body = JSON.stringify({ query, variables });
+      const response = await fetch(url, { method: "POST", headers, body });
+      // A GraphQL server answers in this form.
+      return (await response.json()) as Answer<unknown>;
+    },
+    wait: (milliseconds: number) => {
+      now += milliseconds;
+    },
+    close: async () => {
+      server.close().closeAllConnections();
+      await gateway.close();
+      await demo.close();
+    },
+  };
+}
+
+type World = Awaited<ReturnType<typeof openWorld>>;
+
+/** The state of experiments by their names, null for those that are not there. */
+async function stateOf({ ask }: World, names: readonly string[]): Promise<readonly (Shown | null)[]> {
+  const fields = names.map((name, index) => `a${index}: experiment(id: "${name}") { ${STATE} }`);
+  const { data } = await ask(`{ ${fields.join(" ")} }`, {});
+  // Every field was asked for as a state.
+  return Object.values(data as Record<string, Shown | null>);
+}
+
+const DELETED = { deletedId: expect.any(String) };
+
+/** What is shown, and which errors there are. */
+const gist = ({ data, errors = [] }: Answer<unknown>) => ({
+  data,
+  codes: errors.map(({ extensions }) => extensions["code"]),
+});
+
+test("whatever is done in whatever order, the gateway shows what a small model shows", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), async (steps) => {
+      const world = await openWorld();
+      try {
+        const names = ["ada.mnist.42", "ada.mnist.3"];
+        const model = createModel((await stateOf(world, names)).flatMap((shown) => shown ?? []));
+        expect(model.runs.size).toBe(2);
+
+        for (const taken of steps) {
+          if (taken.act === "wait") {
+            world.wait(taken.milliseconds);
+            model.wait(taken.milliseconds);
+            continue;
+          }
+          const id = names[taken.run % names.length] ?? "";
+          const operation = `mutation ($id: ID!${INPUTS[taken.act] ?? ""}) { done: ${MUTATIONS[taken.act]} }`;
+          const answer = gist(await world.ask(operation, { id, ...inputOf(taken) }));
+          const modelled = model.runs.get(id);
+          const after = modelled && model.act(modelled, taken);
+          if (after && !names.includes(after.shown.uniqueName)) names.push(after.shown.uniqueName);
+          expect(answer).toEqual({
+            data: { done: modelled ? (after ? { experiment: after.shown } : DELETED) : null },
+            codes: modelled ? [] : ["NOT_FOUND"],
+          });
+        }
+        expect(await stateOf(world, names)).toEqual(names.map((name) => model.runs.get(name)?.shown ?? null));
+      } finally {
+        await world.close();
+      }
+    }),
+    { numRuns: cases(40, 300) },
+  );
+});

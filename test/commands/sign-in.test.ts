@@ -1,0 +1,206 @@
+import { describe, expect, test } from "vitest";
+import { failure, outcomeOf } from "../support/errors.ts";
+import { onWire, type Seen, startFake, type Told } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+import { readRecording } from "../support/replay.ts";
+import { detail, html } from "../support/replies.ts";
+
+describe("login", () => {
+  const login = `mutation ($username: String!, $password: String!) {
+    login(input: { username: $username, password: $password }) {
+      token
+      user { id username email isSuperuser isViewer }
+    }
+  }`;
+  const ada = { username: "ada", password: "ada-demo" };
+
+  /** A service that signs in whoever asks, and knows people by their tokens. */
+  const startDoor = () =>
+    startFake(({ path, headers }) => {
+      if (path.endsWith("users/token/")) return { json: { token: "n3w" } };
+      if (!path.endsWith("users/"))
+        return { json: { id: 3, description: `for ${headers["authorization"]}` } };
+      const username = headers["authorization"] === "token n3w" ? "ada" : "grace";
+      return { json: { username, email: `${username}@example.com`, is_superuser: username === "ada" } };
+    });
+
+  /** The requests with the token of each. */
+  const signed = (service: { seen: () => readonly Seen[] }) =>
+    service.seen().map((seen) => [onWire(seen), seen.headers["authorization"]]);
+
+  test.each([
+    ["nobody", null],
+    ["somebody else", "t0ken"],
+  ])(
+    "asked for by %s sends no Authorization header, and reads the user with the new token",
+    async (_, token) => {
+      const service = await startDoor();
+      const { ask } = await startGateway({ upstream: service, token });
+      expect(await ask(login, ada)).toEqual({
+        data: {
+          login: {
+            token: "n3w",
+            user: {
+              id: globalId("User:ada"),
+              username: "ada",
+              email: "ada@example.com",
+              isSuperuser: true,
+              isViewer: true,
+            },
+          },
+        },
+      });
+      expect(signed(service)).toEqual([
+        ["POST users/token/", undefined],
+        ["GET users/", "token n3w"],
+      ]);
+      expect(service.seen().map(({ body }) => body && JSON.parse(body))).toEqual([ada, ""]);
+    },
+  );
+
+  test("is not hindered by an Authorization header that nobody understands", async () => {
+    const service = await startDoor();
+    const { ask } = await startGateway({ upstream: service, token: null });
+    const headers = { authorization: "Basic YWRhOmFkYQ==" };
+    expect(
+      await ask(`mutation { login(input: { username: "ada", password: "x" }) { token } }`, {}, { headers }),
+    ).toEqual({ data: { login: { token: "n3w" } } });
+    expect(signed(service)).toEqual([["POST users/token/", undefined]]);
+  });
+
+  test("leaves the other fields of the request their caller", async () => {
+    const service = await startDoor();
+    const { ask } = await startGateway({ upstream: service, token: "t0ken" });
+    const answer = await ask(
+      `mutation {
+        before: grantSuperuser(username: "grace") { user { isSuperuser isViewer } }
+        login(input: { username: "ada", password: "ada-demo" }) { user { username isSuperuser } }
+        after: grantSuperuser(username: "grace") { user { isSuperuser isViewer } }
+        run: stopExperiment(id: "ada.mnist.3") { experiment { description } }
+      }`,
+    );
+    const grace = { user: { isSuperuser: false, isViewer: true } };
+    expect(answer).toEqual({
+      data: {
+        before: grace,
+        login: { user: { username: "ada", isSuperuser: true } },
+        after: grace,
+        run: { experiment: { description: "for token t0ken" } },
+      },
+    });
+    expect(signed(service)).toEqual([
+      ["POST superusers/grant/grace/", "token t0ken"],
+      ["GET users/", "token t0ken"],
+      ["POST users/token/", undefined],
+      ["GET users/", "token n3w"],
+      ["POST superusers/grant/grace/", "token t0ken"],
+      ["GET users/", "token t0ken"],
+      ["POST ada/mnist/experiments/3/stop", "token t0ken"],
+      ["GET ada/mnist/experiments/3/", "token t0ken"],
+    ]);
+  });
+
+  test("does not sign in the other fields of a caller without a token", async () => {
+    const service = await startDoor();
+    const { ask } = await startGateway({ upstream: service, token: null });
+    const { data, errors } = await ask<unknown, unknown>(`mutation {
+      login(input: { username: "ada", password: "ada-demo" }) { token }
+      stopExperiment(id: "ada.mnist.3") { experiment { id } }
+    }`);
+    expect(data).toEqual({ login: { token: "n3w" }, stopExperiment: null });
+    expect(errors?.map(({ extensions }) => extensions["code"])).toEqual(["UNAUTHENTICATED"]);
+    expect(service.inOrder()).toEqual(["POST users/token/"]);
+  });
+
+  const upstream = { method: "POST", route: "users/token/" };
+  const bad = (status: number, message: string) => ({
+    data: { login: null },
+    errors: [failure("login", "BAD_CREDENTIALS", message, { upstream: { ...upstream, status } })],
+  });
+
+  const words: Readonly<Record<string, string>> = {
+    "auth login bad password": "Unable to log in with provided credentials.",
+    "auth login unknown user": "Unable to log in with provided credentials.",
+    "auth login inactive user": "Unable to log in with provided credentials.",
+    "auth login blank fields":
+      "username: This field may not be blank. password: This field may not be blank.",
+  };
+  const recorded = readRecording("0.2.0-reads").filter((line) => line.case in words);
+
+  test.each(recorded.map((line) => [line.case, line] as const))(
+    "that a real server refused is BAD_CREDENTIALS in its words: %s",
+    async (name, line) => {
+      const service = await startFake(() => ({ status: line.status, json: line.json }));
+      const { ask } = await startGateway({ upstream: service, token: null });
+      // These four were recorded with a username and a password.
+      const { body } = line as unknown as { readonly body: string };
+      const answer = await ask(login, JSON.parse(body));
+      expect(outcomeOf(answer)).toEqual(bad(400, words[name] ?? ""));
+      expect(service.seen().map((seen) => JSON.parse(seen.body))).toEqual([JSON.parse(body)]);
+    },
+  );
+
+  test("there are four such recordings", () => {
+    expect(recorded.map((line) => line.case).toSorted()).toEqual(Object.keys(words).toSorted());
+  });
+
+  test.each([
+    [400, html(400), "The service refused the username and password."],
+    [401, detail(401, "No such user."), "No such user."],
+    [403, detail(403, "User inactive or deleted."), "User inactive or deleted."],
+    [403, { status: 403, text: "" }, "The service refused the username and password."],
+    [
+      400,
+      { status: 400, json: { password: ["This field is required."] } } satisfies Told,
+      "password: This field is required.",
+    ],
+  ] satisfies [number, Told, string][])(
+    "that any server refuses with %i is BAD_CREDENTIALS, for signed-in callers as well",
+    async (status, told, message) => {
+      const service = await startFake(() => told);
+      const { ask } = await startGateway({ upstream: service, token: "t0ken" });
+      expect(outcomeOf(await ask(login, ada))).toEqual(bad(status, message));
+      expect(service.inOrder()).toEqual(["POST users/token/"]);
+    },
+  );
+
+  test("whose user cannot be read still gives the token", async () => {
+    const service = await startFake(({ method }) =>
+      method === "GET" ? detail(403, "User inactive or deleted.") : { json: { token: "n3w" } },
+    );
+    const { ask } = await startGateway({ upstream: service, token: null });
+    expect(outcomeOf(await ask(login, ada))).toEqual({
+      data: { login: { token: "n3w", user: null } },
+      errors: [
+        failure("login.user", "UNAUTHENTICATED", "User inactive or deleted.", {
+          upstream: { method: "GET", route: "users/", status: 403 },
+        }),
+      ],
+    });
+  });
+
+  test("whose token signs nobody in says so at the user", async () => {
+    const service = await startFake(({ method }) =>
+      method === "GET" ? { json: { username: "", is_superuser: false } } : { json: { token: "n3w" } },
+    );
+    const { ask } = await startGateway({ upstream: service, token: null });
+    expect(outcomeOf(await ask(login, ada))).toEqual({
+      data: { login: { token: "n3w", user: null } },
+      errors: [failure("login.user", "UNAUTHENTICATED", "The service says that nobody is signed in.")],
+    });
+  });
+
+  test.each([
+    ["no token", {}],
+    ["an empty one", { token: "" }],
+    ["null", { token: null }],
+    ["a number", { token: 7 }],
+  ])("answered with %s is UPSTREAM_BAD_RESPONSE", async (_, json) => {
+    const service = await startFake(() => ({ json }));
+    const { ask } = await startGateway({ upstream: service, token: null });
+    const { data, errors } = outcomeOf(await ask(login, ada));
+    expect(data).toEqual({ login: null });
+    expect(errors).toEqual([expect.objectContaining({ at: "login", code: "UPSTREAM_BAD_RESPONSE" })]);
+  });
+});

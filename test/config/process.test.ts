@@ -1,0 +1,225 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { startFake } from "../support/fake.ts";
+import type { Answer } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+import { listen } from "../support/listen.ts";
+import { READY_LINE, startMain } from "../support/main-process.ts";
+import { PATIENT } from "../support/patience.ts";
+import { ALL_WRONG_SETTINGS, WRONG_SETTINGS } from "../support/wrong-settings.ts";
+
+/** A port that is taken until the test ends. */
+async function takenPort(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  onTestFinished(() => void server.close());
+  return String((server.address() as AddressInfo).port);
+}
+
+async function askAt(url: string, token: string, query: string): Promise<Answer<unknown>> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `token ${token}` },
+    body: JSON.stringify({ query }),
+  });
+  return (await response.json()) as Answer<unknown>;
+}
+
+describe("the gateway as a process", () => {
+  test("with wrong settings names all of them, no value, and ends with code 2", async () => {
+    const { ended, out, err } = startMain(ALL_WRONG_SETTINGS);
+    expect(await ended).toBe(2);
+    expect(out()).toBe("");
+    for (const name of Object.keys(WRONG_SETTINGS)) expect(err()).toMatch(new RegExp(`^${name}: `, "m"));
+    expect(err()).not.toContain("canary");
+    expect(err()).not.toMatch(/^ {4}at /m);
+  });
+
+  test("without a service starts a demo, says how to get in, answers, and ends with code 0 on SIGTERM", async () => {
+    const { printed, kill, ended } = startMain({ PORT: "0" });
+    const [, url = ""] = await printed(READY_LINE);
+    await printed(/^ {2}ada +password \S+/m);
+    const [, token = ""] = await printed(/^ {2}Authorization: token (\S+)$/m);
+    expect(await askAt(url, token, "{ viewer { username } }")).toEqual({
+      data: { viewer: { username: "ada" } },
+    });
+    expect(await askAt(url, token, `{ experiment(id: "ada.mnist.42") { uniqueName } }`)).toEqual({
+      data: { experiment: { uniqueName: "ada.mnist.42" } },
+    });
+    kill("SIGTERM");
+    expect(await ended).toBe(0);
+  });
+
+  test("with a service keeps the prefix of its address, and ends with code 0 on SIGINT", async () => {
+    const service = await startFake(() => ({ json: { id: 42, last_status: "running" } }));
+    const { printed, kill, ended, out } = startMain({ PORT: "0", UPSTREAM_URL: `${service.url}/prefix/` });
+    const [, url = ""] = await printed(READY_LINE);
+    expect(await askAt(url, "t0ken", `{ experiment(id: "ada.mnist.42") { status } }`)).toEqual({
+      data: { experiment: { status: "RUNNING" } },
+    });
+    expect(service.seen().map(({ path }) => path)).toEqual(["/prefix/api/v1/ada/mnist/experiments/42/"]);
+    expect(out()).not.toMatch(/password|t0ken/);
+    kill("SIGINT");
+    expect(await ended).toBe(0);
+  });
+
+  test("says which setting was probably meant, and no value", async () => {
+    const { ended, err } = startMain({ UPSTREM_URL: "http://canary.example", NODE_ENV: "production" });
+    expect(await ended).toBe(2);
+    expect(err().split("\n")).toEqual([
+      "Warning: UPSTREM_URL is no setting and has no effect. Was UPSTREAM_URL meant?",
+      "The settings cannot be used:",
+      "UPSTREAM_URL: expected the address of the service (with NODE_ENV=production the demo starts only with DEMO=on)",
+      "",
+    ]);
+  });
+
+  test("starts a demo in production when it is asked for", async () => {
+    const { printed, err } = startMain({ PORT: "0", NODE_ENV: "production", DEMO: "on" });
+    await printed(/^ {2}ada +password \S+/m);
+    expect(err()).toBe("");
+  });
+
+  test("offers the page and a query where they work", async () => {
+    const { printed, out } = startMain({ PORT: "0" });
+    await printed(/^ {4}-d '\{"query":/m);
+    expect(out()).toContain("GraphiQL");
+  });
+
+  test.each([{ TRUSTED_DOCUMENTS: "schema/persisted-documents.json" }, { GRAPHIQL: "off" }])(
+    "with %j offers no page",
+    async (environment: Record<string, string>) => {
+      const { printed, out } = startMain({ PORT: "0", ...environment });
+      await printed(/^Only the documents of TRUSTED_DOCUMENTS|^ {4}-d /m);
+      expect(out()).not.toContain("GraphiQL");
+      expect(out().includes(`"query"`)).toBe(!("TRUSTED_DOCUMENTS" in environment));
+    },
+  );
+
+  test("on all addresses names one that can be opened", async () => {
+    const { printed } = startMain({ PORT: "0", HOST: "0.0.0.0" });
+    const [, url = ""] = await printed(READY_LINE);
+    expect(new URL(url).hostname).toBe("127.0.0.1");
+  });
+
+  test("starts while the service is out of reach, and warns without telling its address", async () => {
+    const gateway = startMain({
+      PORT: "0",
+      UPSTREAM_URL: "http://127.0.0.1:1/canary",
+      UPSTREAM_RETRIES: "0",
+    });
+    const [, url = ""] = await gateway.printed(READY_LINE);
+    await vi.waitUntil(() => gateway.err() !== "", PATIENT);
+    expect(gateway.err()).toBe(
+      "Warning: UPSTREAM_URL cannot be reached (ECONNREFUSED). Until it can, answers are UPSTREAM_UNAVAILABLE.\n",
+    );
+    expect(await askAt(url, "t0ken", "{ viewer { username } }")).toMatchObject({
+      errors: [{ extensions: { code: "UPSTREAM_UNAVAILABLE" } }],
+    });
+    gateway.kill("SIGTERM");
+    expect(await gateway.ended).toBe(0);
+  });
+
+  test("does not warn of a service that can be reached, and sends it nothing at the start", async () => {
+    const service = await startFake(() => ({ json: { username: "ada" } }));
+    const { printed, err, kill, ended } = startMain({ PORT: "0", UPSTREAM_URL: service.url });
+    const [, url = ""] = await printed(READY_LINE);
+    await askAt(url, "t0ken", "{ viewer { username } }");
+    expect(service.seen()).toHaveLength(1);
+    kill("SIGTERM");
+    expect(await ended).toBe(0);
+    expect(err()).toBe("");
+  });
+
+  /** Tells of each module below this name that is loaded. */
+  const tellLoads = (name: string) =>
+    `data:text/javascript,${encodeURIComponent(`import { register } from "node:module";
+      register("data:text/javascript," + encodeURIComponent(\`export function load(url, context, next) {
+        if (url.includes("${name}")) process._rawDebug("loaded");
+        return next(url, context);
+      }\`));`)}`;
+
+  test("loads GraphiQL when somebody opens the page, once", async () => {
+    const { printed, err } = startMain({ PORT: "0" }, "--import", tellLoads("render-graphiql"));
+    const [, url = ""] = await printed(READY_LINE);
+    await askAt(url, "t0ken", "{ __typename }");
+    expect(err()).toBe("");
+    const open = async () => (await fetch(url, { headers: { accept: "text/html" } })).text();
+    await Promise.all([open(), open()]);
+    expect(await open()).toContain("<title>Rungraph</title>");
+    await vi.waitUntil(() => err() !== "", PATIENT);
+    expect(err()).toBe("loaded\n");
+  });
+
+  test("on a port that is taken says so and ends with code 1", async () => {
+    const port = await takenPort();
+    const { ended, err, out } = startMain({ PORT: port, UPSTREAM_URL: "http://127.0.0.1:1" });
+    expect(await ended).toBe(1);
+    expect(err()).toContain(`Cannot listen on HOST 127.0.0.1, PORT ${port}: EADDRINUSE`);
+    expect(out()).not.toContain("ready");
+  });
+
+  /** Hands the server an error of accept(2) at each SIGUSR2, as libuv does: `-24` is EMFILE. */
+  const FAILING_ACCEPT = `data:text/javascript,
+    import { Server } from "node:net";
+    const { listen } = Server.prototype;
+    Server.prototype.listen = function (...given) {
+      process.on("SIGUSR2", () => this._handle.onconnection(-24));
+      return listen.apply(this, given);
+    };`;
+
+  test("outlives connections that cannot be accepted, and logs their code only", async () => {
+    const service = await startFake(() => ({ json: { username: "ada" } }));
+    const { printed, err, kill, ended } = startMain(
+      { PORT: "0", UPSTREAM_URL: service.url },
+      "--import",
+      FAILING_ACCEPT.replaceAll(/\s+/g, " "),
+    );
+    const [, url = ""] = await printed(READY_LINE);
+    for (const times of [1, 2]) {
+      kill("SIGUSR2");
+      await printed(new RegExp(`(?:"code":"EMFILE","msg":"a connection was not accepted"[^]*){${times}}`));
+      expect(await askAt(url, "t0ken", "{ viewer { username } }")).toEqual({
+        data: { viewer: { username: "ada" } },
+      });
+    }
+    expect(err()).not.toContain("Cannot listen");
+    kill("SIGTERM");
+    expect(await ended).toBe(0);
+  });
+
+  test("outlives callers who leave, and a service that breaks off, in the middle of an answer", async () => {
+    let breakOff = (): void => {};
+    const service = await listen((_, response) => {
+      response.writeHead(200, { "content-length": 5_000 });
+      response.write("line 1\n");
+      breakOff = () => response.destroy();
+    });
+    const gateway = startMain({ PORT: "0", UPSTREAM_URL: service });
+    const [, url = ""] = await gateway.printed(READY_LINE);
+    const id = globalId("Experiment:ada/mnist/42");
+    /** Opens a download and gives its reader, which has read the first bytes. */
+    const openLog = async (signal: AbortSignal) => {
+      const response = await fetch(new URL(`/downloads/${id}/logs`, url), {
+        headers: { authorization: "token t0ken" },
+        signal,
+      });
+      const reader = response.body?.getReader();
+      await reader?.read();
+      return reader;
+    };
+    const leaving = new AbortController();
+    await openLog(leaving.signal);
+    leaving.abort();
+    const reader = await openLog(new AbortController().signal);
+    breakOff();
+    await expect(reader?.read()).rejects.toThrow("terminated");
+    expect(await askAt(url, "t0ken", "{ gateway { upstreamApiVersion } }")).toEqual({
+      data: { gateway: { upstreamApiVersion: "v1" } },
+    });
+    gateway.kill("SIGTERM");
+    expect(await gateway.ended).toBe(0);
+    expect(gateway.err()).not.toMatch(/^ {4}at |unexpected/im);
+  });
+});

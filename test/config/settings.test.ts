@@ -1,0 +1,194 @@
+import { describe, expect, test } from "vitest";
+import { ConfigError, readConfig, SETTINGS } from "../../src/config.ts";
+import { findMisspelled } from "../../src/config/misspelled.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { STORY_SETTINGS } from "../support/story-settings.ts";
+import { ALL_WRONG_SETTINGS, WRONG_SETTINGS } from "../support/wrong-settings.ts";
+
+/** The lines of complaint about these settings. */
+function faultsOf(environment: Record<string, string>): string[] {
+  try {
+    readConfig(environment);
+  } catch (fault) {
+    if (fault instanceof ConfigError) return fault.message.split("\n");
+    throw fault;
+  }
+  return [];
+}
+
+describe("settings", () => {
+  test("have the documented defaults", () => {
+    expect(readConfig({})).toMatchObject({
+      HOST: "127.0.0.1",
+      PORT: 4000,
+      GRAPHIQL: true,
+      INTROSPECTION: true,
+      TYPE_NAMES: {},
+      APQ: true,
+      REQUEST_TIMEOUT_MS: 30_000,
+      UPSTREAM_CONNECT_TIMEOUT_MS: 2_000,
+      UPSTREAM_HEADERS_TIMEOUT_MS: 10_000,
+      UPSTREAM_TIMEOUT_MS: 15_000,
+      UPSTREAM_IDLE_TIMEOUT_MS: 30_000,
+      UPSTREAM_RETRIES: 2,
+      UPSTREAM_CONNECTIONS: 128,
+      UPSTREAM_QUEUE: 500,
+      MAX_UPSTREAM_WIDTH: 32,
+      MAX_UPSTREAM_REQUESTS: 200,
+      MAX_JSON_BYTES: 10_000_000,
+      MAX_LOG_BYTES: 1_048_576,
+      MAX_PAGE_SIZE: 500,
+      MAX_DEPTH: 15,
+      MAX_TOKENS: 4_000,
+      MAX_ALIASES: 100,
+      MAX_ROOT_FIELDS: 20,
+      MAX_OPERATIONS: 256,
+      MAX_BODY_BYTES: 256_000,
+      CORS_ORIGINS: [],
+      METRICS: true,
+      DRAIN_TIMEOUT_MS: 25_000,
+      LOG_LEVEL: "info",
+    });
+    expect(readConfig({})).not.toHaveProperty("UPSTREAM_URL");
+    expect(readConfig({})).not.toHaveProperty("PUBLIC_URL");
+    expect(readConfig({})).not.toHaveProperty("TRUSTED_DOCUMENTS");
+  });
+
+  test("that limit something are set for stories, so that a default can change without them", () => {
+    const limits = Object.entries(readConfig({})).filter(
+      ([name, value]) => typeof value === "number" && /^(?:MAX_|UPSTREAM_)/.test(name),
+    );
+    expect(limits.filter(([name]) => STORY_SETTINGS[name] === undefined)).toEqual([]);
+  });
+
+  test("that are empty count as not set", () => {
+    const empty = Object.fromEntries(Object.keys(WRONG_SETTINGS).map((name) => [name, ""]));
+    expect(readConfig({ ...empty, HOST: "", PORT: " " })).toEqual(readConfig({}));
+  });
+
+  test("that nobody knows are passed over", () => {
+    expect(readConfig({ PATH: "/bin", CANARY: "canary" })).toEqual(readConfig({}));
+  });
+
+  test("are read from text", () => {
+    expect(
+      readConfig({
+        UPSTREAM_URL: "https://service.example:8443/prefix/",
+        TYPE_NAMES: "Node=ClusterNode, Entity=Node",
+        HOST: "::1",
+        PORT: "0",
+        GRAPHIQL: "off",
+        UPSTREAM_RETRIES: "0",
+        CORS_ORIGINS: "https://app.example, http://localhost:5173",
+        LOG_LEVEL: "silent",
+      }),
+    ).toMatchObject({
+      UPSTREAM_URL: new URL("https://service.example:8443/prefix/"),
+      TYPE_NAMES: { Node: "ClusterNode", Entity: "Node" },
+      HOST: "::1",
+      PORT: 0,
+      GRAPHIQL: false,
+      INTROSPECTION: true,
+      UPSTREAM_RETRIES: 0,
+      CORS_ORIGINS: ["https://app.example", "http://localhost:5173"],
+      LOG_LEVEL: "silent",
+    });
+  });
+
+  const wrong = Object.entries(WRONG_SETTINGS).flatMap(([name, texts]) =>
+    texts.map((text) => [name, text] as const),
+  );
+
+  test.each(wrong)("%s cannot be %j: one line names it, and no line its value", (name, text) => {
+    const faults = faultsOf({ [name]: text });
+    expect(faults).toEqual([expect.stringMatching(new RegExp(`^${name}: \\S`))]);
+    // A short number can stand in the sentence for another reason: `expected number to be >0`.
+    expect(faults.join("")).not.toContain(text.length > 3 ? text : "canary");
+    expect(faults.join("")).not.toContain("canary");
+  });
+
+  test("are all in this table but one, which takes any text", () => {
+    expect([...Object.keys(WRONG_SETTINGS), "HOST"].toSorted()).toEqual(SETTINGS.toSorted());
+  });
+
+  test("that are missing are told beside those that are wrong", () => {
+    expect(faultsOf({ NODE_ENV: "production", PORT: "canary" })).toEqual([
+      expect.stringMatching(/^PORT: /),
+      "UPSTREAM_URL: expected the address of the service (with NODE_ENV=production the demo starts only with DEMO=on)",
+    ]);
+  });
+
+  test.each([
+    { NODE_ENV: "production", DEMO: "on" },
+    { NODE_ENV: "production", UPSTREAM_URL: "http://service.example" },
+    { NODE_ENV: "development" },
+    { NODE_ENV: "production", DEMO: "off", UPSTREAM_URL: "http://service.example" },
+  ])("%j are enough to start", (environment) => {
+    expect(faultsOf(environment)).toEqual([]);
+  });
+
+  test("that forbid the demo ask for a service", () => {
+    expect(faultsOf({ DEMO: "off" })).toEqual([
+      "UPSTREAM_URL: expected the address of the service (DEMO is off)",
+    ]);
+  });
+
+  test.each([
+    ["UPSTREM_URL", "UPSTREAM_URL"],
+    ["UPSTREAM_URI", "UPSTREAM_URL"],
+    ["upstream_url", "UPSTREAM_URL"],
+    ["UPSTREAM_TIMEOUT", "UPSTREAM_TIMEOUT_MS"],
+    ["CORS_ORIGIN", "CORS_ORIGINS"],
+    ["LOGLEVEL", "LOG_LEVEL"],
+    ["GRAPHQL", "GRAPHIQL"],
+    ["MAX_UPSTREAM_REQUEST", "MAX_UPSTREAM_REQUESTS"],
+  ])("%s is taken for %s misspelled", (given, meant) => {
+    expect(findMisspelled({ [given]: "canary" })).toEqual([{ given, meant }]);
+  });
+
+  test("are not seen in the variables that any environment has", () => {
+    const names = [
+      ...SETTINGS,
+      "PATH",
+      "HOME",
+      "HOSTNAME",
+      "LOGNAME",
+      "LANG",
+      "PWD",
+      "USER",
+      "TERM",
+      "NODE_ENV",
+    ];
+    names.push(
+      "NODE_OPTIONS",
+      "SHELL",
+      "HTTP_PROXY",
+      "http_proxy",
+      "no_proxy",
+      "CI",
+      "DEBUG",
+      "TMPDIR",
+      "PORTS",
+    );
+    names.push("KUBERNETES_PORT", "UPSTREAM_SERVICE_HOST", "UPSTREAM_PORT", "RUNGRAPH_SERVICE_PORT");
+    expect(findMisspelled(Object.fromEntries(names.map((name) => [name, "canary"])))).toEqual([]);
+  });
+
+  test("are complained about all at once", () => {
+    const names = faultsOf(ALL_WRONG_SETTINGS).map((line) => line.split(":")[0]);
+    expect(names.toSorted()).toEqual(Object.keys(WRONG_SETTINGS).toSorted());
+  });
+});
+
+test.each(["", "/", "/prefix", "/prefix/", "/two/parts"])(
+  "below a service at %j are its paths",
+  async (prefix) => {
+    const service = await startFake(() => ({ json: { id: 42, last_status: "running" } }));
+    const gateway = await startGateway({ upstream: { url: service.url + prefix } });
+    await gateway.ask(`{ experiment(id: "ada.mnist.42") { status } }`);
+    expect(service.seen().map(({ path }) => path)).toEqual([
+      `${prefix.replace(/\/$/, "")}/api/v1/ada/mnist/experiments/42/`,
+    ]);
+  },
+);

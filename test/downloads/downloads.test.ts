@@ -1,0 +1,299 @@
+import { describe, expect, test } from "vitest";
+import { startFake, startRecords } from "../support/fake.ts";
+import { gate } from "../support/gate.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+import { listen } from "../support/listen.ts";
+import { LOG_CALL, LOG_ROUTE, startEndless } from "../support/logs.ts";
+
+const URLS = `{
+  experiment(id: "ada.mnist.42") { logsUrl outputsUrl }
+  job(id: "ada.mnist.jobs.3") { logsUrl outputsUrl }
+  buildJob(id: "ada.mnist.builds.9") { logsUrl }
+}`;
+
+const RUNS: Record<string, object> = {
+  "ada/mnist/experiments/42/": { id: 42 },
+  "ada/mnist/jobs/3/": { id: 3 },
+  "ada/mnist/builds/9/": { id: 9 },
+};
+
+const RUN_CALLS = Object.keys(RUNS)
+  .map((path) => `GET ${path}`)
+  .toSorted();
+
+type Urls = Record<"experiment" | "job" | "buildJob", { logsUrl: string; outputsUrl: string }>;
+
+const EVERY_BYTE = Buffer.from(Array.from({ length: 70_000 }, (_, index) => index % 256));
+
+const HEADERS = { authorization: "token t0ken", "x-request-id": "story-1" };
+
+describe("a download", () => {
+  test("has a URL at the gateway, which costs no request beyond the run's own", async () => {
+    const service = await startRecords(RUNS);
+    const { ask, url } = await startGateway({ upstream: service });
+    const at = (name: string, what: string) => `${url}/downloads/${globalId(name)}/${what}`;
+    expect(await ask(URLS)).toEqual({
+      data: {
+        experiment: {
+          logsUrl: at("Experiment:ada/mnist/42", "logs"),
+          outputsUrl: at("Experiment:ada/mnist/42", "outputs"),
+        },
+        job: {
+          logsUrl: at("Job:ada/mnist/3", "logs"),
+          outputsUrl: at("Job:ada/mnist/3", "outputs"),
+        },
+        buildJob: { logsUrl: at("BuildJob:ada/mnist/9", "logs") },
+      },
+    });
+    expect(service.calls()).toEqual(RUN_CALLS);
+  });
+
+  test("has its URL where callers reach the gateway, when that is set", async () => {
+    const { ask } = await startGateway({
+      upstream: await startRecords(RUNS),
+      env: { PUBLIC_URL: "https://runs.example/graph/" },
+    });
+    const { data } = (await ask(URLS)) as Answer<Urls>;
+    expect(data.buildJob.logsUrl).toBe(
+      `https://runs.example/graph/downloads/${globalId("BuildJob:ada/mnist/9")}/logs`,
+    );
+  });
+
+  const downloads: ["experiment" | "job" | "buildJob", "logsUrl" | "outputsUrl", string, string | null][] = [
+    ["experiment", "logsUrl", LOG_CALL, null],
+    ["job", "logsUrl", "GET ada/mnist/jobs/3/logs", null],
+    ["buildJob", "logsUrl", "GET ada/mnist/builds/9/logs", null],
+    ["experiment", "outputsUrl", "GET ada/mnist/experiments/42/outputs", "ada.mnist.42.tar.gz"],
+    ["job", "outputsUrl", "GET ada/mnist/jobs/3/outputs", "ada.mnist.jobs.3.tar.gz"],
+  ];
+
+  test.each(downloads)("of %s.%s gives every byte as it was sent", async (kind, field, call, file) => {
+    const service = await startFake(({ path }) => {
+      const run = RUNS[path.replace("/api/v1/", "")];
+      if (run) return { json: run };
+      return {
+        text: EVERY_BYTE,
+        headers: {
+          "content-type": "text/html; charset=utf-8",
+          "set-cookie": "a=b",
+          "x-powered-by": "canary",
+        },
+      };
+    });
+    const { ask } = await startGateway({ upstream: service });
+    const { data } = (await ask(URLS)) as Answer<Urls>;
+    const response = await fetch(data[kind][field], { headers: HEADERS });
+    expect(response.status).toBe(200);
+    expect(Buffer.from(await response.arrayBuffer()).equals(EVERY_BYTE)).toBe(true);
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(response.headers.get("content-type")).toBe(
+      file ? "application/gzip" : "text/plain; charset=utf-8",
+    );
+    expect(response.headers.get("content-disposition")).toBe(file && `attachment; filename="${file}"`);
+    expect(response.headers.get("cache-control")).toBe("private, no-store");
+    expect(response.headers.get("x-request-id")).toBe("story-1");
+    expect(response.headers.get("set-cookie")).toBeNull();
+    expect(response.headers.get("x-powered-by")).toBeNull();
+    expect(service.calls().filter((each) => !RUN_CALLS.includes(each))).toEqual([call]);
+    expect(service.seen().at(-1)?.headers).toEqual({
+      accept: "*/*",
+      authorization: "token t0ken",
+      "user-agent": expect.stringMatching(/^rungraph\/\d/),
+      "x-request-id": "story-1",
+      host: new URL(service.url).host,
+      connection: "close",
+    });
+  });
+
+  test("that its caller gave no request id has one id, at the service and in the answer", async () => {
+    const service = await startFake(() => ({ text: "one\n" }));
+    const { url } = await startGateway({ upstream: service });
+    const response = await fetch(`${url}/downloads/${globalId("Job:ada/mnist/3")}/logs`, {
+      headers: { authorization: "token t0ken" },
+    });
+    await response.text();
+    expect(response.headers.get("x-request-id")).toMatch(/^[\da-f-]{36}$/);
+    expect(service.seen()[0]?.headers["x-request-id"]).toBe(response.headers.get("x-request-id"));
+  });
+
+  test("of nothing is empty", async () => {
+    const service = await startFake(() => ({ text: "" }));
+    const { url } = await startGateway({ upstream: service });
+    const response = await fetch(`${url}/downloads/${globalId("Job:ada/mnist/3")}/outputs`, {
+      headers: HEADERS,
+    });
+    expect([response.status, await response.text()]).toEqual([200, ""]);
+  });
+
+  test("without a token is 401, and nothing is sent", async () => {
+    const service = await startRecords({});
+    const { url } = await startGateway({ upstream: service });
+    const response = await fetch(`${url}/downloads/${globalId("Job:ada/mnist/3")}/logs`, {
+      headers: { "x-request-id": "story-1" },
+    });
+    expect(response.status).toBe(401);
+    expect(await response.json()).toEqual({
+      errors: [
+        {
+          message: "Expected the header `Authorization: token <token>`.",
+          extensions: { code: "UNAUTHENTICATED", requestId: "story-1" },
+        },
+      ],
+    });
+    expect(service.calls()).toEqual([]);
+  });
+
+  test.each([
+    ["of nothing", "%20", "logs"],
+    ["of a folder above", "%2e%2e%2f%2e%2e", "logs"],
+    ["of a dotted name", "ada.mnist.42", "logs"],
+    ["that climbs", globalId("Experiment:../x/1"), "logs"],
+    ["with too many parts", globalId("Experiment:a/b/c/1"), "outputs"],
+    ["with a leading zero", globalId("Experiment:a/b/01"), "outputs"],
+    ["of no kind", globalId("Nope:a/b/1"), "logs"],
+    ["with NUL", globalId("Job:a\0/b/1"), "logs"],
+    ["of 10,000 characters", "a".repeat(10_000), "logs"],
+    ["of a project", globalId("Project:ada/mnist"), "logs"],
+    ["of a person", globalId("User:ada"), "outputs"],
+    ["of a machine", globalId("Node:node-1"), "logs"],
+    ["of a group, which has no log", globalId("Group:ada/mnist/5"), "logs"],
+    ["of a build, which has no outputs", globalId("BuildJob:ada/mnist/9"), "outputs"],
+    ["of a job of an experiment, which has no outputs", globalId("ExperimentJob:ada/mnist/42/7"), "outputs"],
+  ])("by an id %s is 400, and nothing is sent", async (_, id, what) => {
+    const service = await startRecords({});
+    const { url } = await startGateway({ upstream: service });
+    const response = await fetch(`${url}/downloads/${id}/${what}`, { headers: HEADERS });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({
+      errors: [
+        {
+          message: expect.stringMatching(/^id: expected .{1,150}$/),
+          extensions: expect.objectContaining({ code: "BAD_USER_INPUT" }),
+        },
+      ],
+    });
+    expect(service.calls()).toEqual([]);
+  });
+
+  test("that the server does not offer is 404, and nothing is sent", async () => {
+    const record = "ada/mnist/experiments/42/jobs/7/";
+    const service = await startRecords({ [record]: { id: 7 } });
+    const { ask, url } = await startGateway({ upstream: service });
+    const { data } = (await ask(`{ experimentJob(id: "ada.mnist.42.7.master") { logsUrl } }`)) as Answer<{
+      experimentJob: { logsUrl: string };
+    }>;
+    expect(data.experimentJob.logsUrl).toBe(
+      `${url}/downloads/${globalId("ExperimentJob:ada/mnist/42/7")}/logs`,
+    );
+    const response = await fetch(data.experimentJob.logsUrl, { headers: HEADERS });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({
+      errors: [
+        {
+          message:
+            "The server behind this gateway does not offer this. `gateway.capabilities` tells what there is.",
+          extensions: { code: "CAPABILITY_UNAVAILABLE", requestId: "story-1" },
+        },
+      ],
+    });
+    expect(service.calls()).toEqual([`GET ${record}`]);
+  });
+
+  test.each([
+    [400, 400, "BAD_USER_INPUT"],
+    [401, 401, "UNAUTHENTICATED"],
+    [403, 403, "FORBIDDEN"],
+    [404, 404, "NOT_FOUND"],
+    [409, 409, "CONFLICT"],
+    [429, 429, "RATE_LIMITED"],
+    [302, 502, "UPSTREAM_BAD_RESPONSE"],
+    [405, 502, "UPSTREAM_UNSUPPORTED"],
+    [500, 502, "UPSTREAM_ERROR"],
+    [503, 503, "UPSTREAM_UNAVAILABLE"],
+  ])("that the service answers with %i is %i with the code %s", async (status, told, code) => {
+    const service = await startFake(() => ({ status, json: {}, headers: { location: "/canary" } }));
+    const { url } = await startGateway({ upstream: service });
+    const response = await fetch(`${url}/downloads/${globalId("Experiment:ada/mnist/42")}/logs`, {
+      headers: HEADERS,
+    });
+    expect(response.status).toBe(told);
+    expect(response.headers.get("location")).toBeNull();
+    expect(await response.json()).toEqual({
+      errors: [
+        {
+          message: expect.any(String),
+          extensions: expect.objectContaining({
+            code,
+            upstream: { method: "GET", route: LOG_ROUTE, status },
+          }),
+        },
+      ],
+    });
+  });
+
+  test("that never begins is 504", async () => {
+    const url = await listen(() => {});
+    const gateway = await startGateway({ upstream: { url }, env: { UPSTREAM_HEADERS_TIMEOUT_MS: "50" } });
+    const response = await fetch(`${gateway.url}/downloads/${globalId("Experiment:ada/mnist/42")}/logs`, {
+      headers: HEADERS,
+    });
+    expect(response.status).toBe(504);
+  });
+
+  test("that breaks off breaks off for its caller too", async () => {
+    const url = await listen((_, response) => {
+      response.writeHead(200, { "content-length": 5_000 });
+      response.write("line 1\n", () => response.destroy());
+    });
+    const gateway = await startGateway({ upstream: { url } });
+    const whole = fetch(`${gateway.url}/downloads/${globalId("Experiment:ada/mnist/42")}/logs`, {
+      headers: HEADERS,
+    }).then((response) => response.text());
+    await expect(whole).rejects.toThrow("terminated");
+  });
+
+  test.each(["logs", "outputs"])("of %s that its caller leaves is cancelled at the service", async (what) => {
+    const service = await startEndless();
+    const gateway = await startGateway({ upstream: service });
+    const leaving = new AbortController();
+    const response = await fetch(`${gateway.url}/downloads/${globalId("Experiment:ada/mnist/42")}/${what}`, {
+      headers: HEADERS,
+      signal: leaving.signal,
+    });
+    const { value } = (await response.body?.getReader().read()) ?? {};
+    expect(Buffer.from(value ?? []).toString()).toMatch(/^line 1\n/);
+    leaving.abort();
+    await service.gone;
+  });
+
+  test("that its caller leaves before it begins is given up at the service", async () => {
+    const arrived = gate();
+    const gone = gate();
+    const url = await listen((_, response) => {
+      response.on("close", gone.open);
+      arrived.open();
+    });
+    const gateway = await startGateway({ upstream: { url } });
+    const leaving = new AbortController();
+    const asked = fetch(`${gateway.url}/downloads/${globalId("Experiment:ada/mnist/42")}/logs`, {
+      headers: HEADERS,
+      signal: leaving.signal,
+    });
+    await arrived.opened;
+    leaving.abort();
+    await expect(asked).rejects.toThrow("aborted");
+    await gone.opened;
+  });
+
+  test.each(["POST", "PUT", "DELETE"])("is not made by %s", async (method) => {
+    const service = await startRecords({});
+    const { url } = await startGateway({ upstream: service });
+    const response = await fetch(`${url}/downloads/${globalId("Job:ada/mnist/3")}/logs`, {
+      method,
+      headers: HEADERS,
+    });
+    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET"]);
+    expect(service.calls()).toEqual([]);
+  });
+});

@@ -1,0 +1,65 @@
+import pino from "pino";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { readConfig } from "../../src/config.ts";
+import { createGateway } from "../../src/gateway.ts";
+import { startRecords } from "../support/fake.ts";
+import { listen } from "../support/listen.ts";
+import {
+  ASK_STATUS,
+  expectNothingLeaked,
+  failedStatus,
+  RUNNING_RECORD,
+  SECRET_TOKEN,
+} from "../support/one-read.ts";
+import { NO_DEADLINES } from "../support/patience.ts";
+
+describe("an exception that nobody foresaw is masked and logged", () => {
+  test.each(["development", "test", "production"])("with NODE_ENV %s", async (environment) => {
+    vi.stubEnv("NODE_ENV", environment);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    // A log that fails at the first warning stands for any slip of our own.
+    const lines: string[] = [];
+    const log = pino(
+      {
+        base: null,
+        hooks: {
+          logMethod(args, method, level) {
+            if (level === pino.levels.values["warn"]) throw new TypeError("canary at 10.0.0.1:5432");
+            method.apply(this, args);
+          },
+        },
+      },
+      { write: (line: string) => void lines.push(line) },
+    );
+    const service = await startRecords({ "ada/mnist/experiments/42/": { ...RUNNING_RECORD, name: 7 } });
+    const gateway = createGateway({
+      config: readConfig({ ...NO_DEADLINES }),
+      upstreamUrl: new URL(service.url),
+      log,
+    });
+    onTestFinished(() => gateway.close());
+    const response = await fetch(`${await listen(gateway.handle)}/graphql`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        authorization: `token ${SECRET_TOKEN}`,
+        "x-request-id": "story-1",
+      },
+      body: JSON.stringify({ query: ASK_STATUS }),
+    });
+    expect(await response.json()).toEqual(
+      failedStatus("INTERNAL_SERVER_ERROR", "Something went wrong in the gateway."),
+    );
+    const line = lines.find((each) => each.includes("unexpected error"));
+    expect(JSON.parse(line ?? "")).toEqual({
+      level: 50,
+      time: expect.any(Number),
+      error: "TypeError",
+      field: "experiment",
+      at: expect.arrayContaining([expect.stringMatching(/^src\/gateway\.ts:\d+:\d+$/)]),
+      msg: "unexpected error",
+    });
+    expectNothingLeaked({}, lines.join(""), service.url);
+    expect(lines.join("")).not.toContain(process.cwd());
+  });
+});

@@ -1,0 +1,130 @@
+import { describe, expect, test } from "vitest";
+import { startFake, startRecords } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import {
+  ASK_STATUS,
+  failedStatus,
+  RUNNING_ANSWER,
+  RUNNING_RECORD,
+  SECRET_TOKEN,
+  STATUS_PATH,
+} from "../support/one-read.ts";
+
+describe("who asks", () => {
+  test.each([
+    ["no header", {}],
+    ["another scheme", { authorization: "Basic YWRhOmFkYQ==" }],
+    ["no scheme", { authorization: SECRET_TOKEN }],
+    ["no token", { authorization: "token " }],
+    ["two tokens", { authorization: `token ${SECRET_TOKEN} ${SECRET_TOKEN}` }],
+    ["a character that no token has", { authorization: `token ${SECRET_TOKEN};` }],
+    ["a token of 4,097 characters", { authorization: `token ${"x".repeat(4_097)}` }],
+  ])("without a token that can be used nothing is sent: %s", async (_, headers) => {
+    const service = await startRecords({ "ada/mnist/experiments/42/": RUNNING_RECORD });
+    const { ask } = await startGateway({ upstream: service, token: null });
+    const answer = await ask(ASK_STATUS, {}, { headers: { ...headers, "x-request-id": "story-1" } });
+    expect(answer).toEqual(
+      failedStatus(
+        "UNAUTHENTICATED",
+        "Expected the header `Authorization: token <token>`, got none that can be used. The mutation `login` gives a token.",
+      ),
+    );
+    expect(service.calls()).toEqual([]);
+  });
+
+  test.each(["token", "TOKEN", "Bearer", "bearer", "Token  "])(
+    "a token behind the word %j is sent behind the word `token`",
+    async (scheme) => {
+      const service = await startRecords({ "ada/mnist/experiments/42/": RUNNING_RECORD });
+      const { ask } = await startGateway({ upstream: service, token: null });
+      const headers = { authorization: `${scheme} ${SECRET_TOKEN}` };
+      expect(await ask(ASK_STATUS, {}, { headers })).toEqual(RUNNING_ANSWER);
+      expect(service.seen().map((seen) => seen.headers["authorization"])).toEqual([`token ${SECRET_TOKEN}`]);
+    },
+  );
+
+  test("of the caller's headers the service sees the token and the request id, and nothing else", async () => {
+    const service = await startRecords({ "ada/mnist/experiments/42/": RUNNING_RECORD });
+    const { ask } = await startGateway({ upstream: service, token: SECRET_TOKEN });
+    await ask(
+      ASK_STATUS,
+      {},
+      {
+        headers: {
+          "x-request-id": "story-1",
+          cookie: "session=canary",
+          origin: "http://canary.example",
+          referer: "http://canary.example/page",
+          "user-agent": "canary",
+          "accept-encoding": "gzip",
+          "accept-language": "de",
+          "x-forwarded-for": "10.0.0.1",
+          "x-forwarded-host": "canary.example",
+          "x-api-key": "canary",
+        },
+      },
+    );
+    expect(service.seen()).toEqual([
+      {
+        method: "GET",
+        path: STATUS_PATH,
+        body: "",
+        headers: {
+          accept: "application/json",
+          authorization: `token ${SECRET_TOKEN}`,
+          "user-agent": expect.stringMatching(/^rungraph\/\d/),
+          "x-request-id": "story-1",
+          host: new URL(service.url).host,
+          connection: "keep-alive",
+        },
+      },
+    ]);
+  });
+});
+
+describe("the request id", () => {
+  const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
+
+  /** The request id of the answer's header, of its error, and of the request that the service saw. */
+  async function idsOf(headers: Record<string, string>, query = ASK_STATUS) {
+    const service = await startFake(() => undefined);
+    const { url } = await startGateway({ upstream: service });
+    const response = await fetch(`${url}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `token ${SECRET_TOKEN}`, ...headers },
+      body: JSON.stringify({ query }),
+    });
+    const { errors } = (await response.json()) as Answer<unknown>;
+    return [
+      response.headers.get("x-request-id"),
+      errors?.[0]?.extensions["requestId"],
+      ...service.seen().map((seen) => seen.headers["x-request-id"]),
+    ];
+  }
+
+  test.each(["story-1", "8f14e45f-ceea-467f-a8f0-1c2d3e4f5a6b", "a.b:c_d", "x".repeat(128)])(
+    "of the caller is kept: %s",
+    async (id) => {
+      expect(await idsOf({ "x-request-id": id })).toEqual([id, id, id]);
+    },
+  );
+
+  test.each([
+    ["none", {}],
+    ["an empty one", { "x-request-id": "" }],
+    ["one with a blank", { "x-request-id": "a b" }],
+    ["one with a quote", { "x-request-id": 'a"b' }],
+    ["one of 129 characters", { "x-request-id": "x".repeat(129) }],
+  ])("is a new UUID when the caller sends %s", async (_, headers) => {
+    const ids = await idsOf(headers);
+    expect(ids[0]).toMatch(UUID);
+    expect(ids).toEqual([ids[0], ids[0], ids[0]]);
+  });
+
+  test.each(["{ experiment(", "{ nothing }"])(
+    "is also in the errors of an operation that cannot be run: %s",
+    async (query) => {
+      expect(await idsOf({ "x-request-id": "story-1" }, query)).toEqual(["story-1", "story-1"]);
+    },
+  );
+});

@@ -1,0 +1,316 @@
+import type { ServerResponse } from "node:http";
+import { connect } from "node:net";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { startFake } from "../support/fake.ts";
+import { metricOf } from "../support/figures.ts";
+import { type Gateway, startGateway } from "../support/gateway.ts";
+import { startHoldingRecords } from "../support/holding.ts";
+import { globalId } from "../support/ids.ts";
+import { listen } from "../support/listen.ts";
+import {
+  ASK_STATUS,
+  askFor,
+  experimentIn,
+  firstCodeOf,
+  OUTPUTS_OF_42,
+  RUNNING_ANSWER,
+  RUNNING_RECORD,
+  statusOf,
+} from "../support/one-read.ts";
+import { PATIENT } from "../support/patience.ts";
+import { startRaw } from "../support/raw-service.ts";
+
+describe("what one caller asks for changes nothing for another", () => {
+  const entitiesOf = (...names: readonly string[]) =>
+    `{ entities(ids: ${JSON.stringify(names.map(globalId))}) { ... on Run { rawStatus } } }`;
+  const KINDS = { Experiment: "experiments", Job: "jobs", BuildJob: "builds", Group: "groups" };
+  const LONG_ID = "999999999999999999";
+
+  /** A service like 0.4: names with dots fit none of its routes, numbers that are too long none of its columns. */
+  async function startLists() {
+    const service = await startFake(({ path, headers }) => {
+      const { pathname, searchParams } = new URL(path, "http://service");
+      if (!/^\/api\/v1\/[-\w]+\/[-\w]+\/\w+(?:\/\d+\/)?$/.test(pathname))
+        return { text: "<h1>Not Found</h1>", status: 404, headers: { "content-type": "text/html" } };
+      if (headers["authorization"] !== "token g00d")
+        return { json: { detail: "Invalid token." }, status: 403 };
+      if (path.includes(LONG_ID)) return { json: ["value out of range"], status: 400 };
+      const ids = searchParams.get("query")?.replace("id:", "").split("|");
+      const rows = ids?.map((each) => ({ id: Number(each), last_status: "running" }));
+      return { json: rows ? { count: rows.length, next: null, results: rows } : RUNNING_RECORD };
+    });
+    const gateway = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    return { service, gateway };
+  }
+
+  /** The requests that another caller causes before and after this one asked for two of the same kind. */
+  async function beforeAndAfter(
+    [kind, list]: readonly [string, string],
+    { names, token }: { readonly names: readonly string[]; readonly token: string },
+  ) {
+    const { service, gateway } = await startLists();
+    const asked = async () => {
+      const answer = await askFor(gateway, entitiesOf(`${kind}:ada/mnist/1`, `${kind}:ada/mnist/2`), "g00d");
+      expect(firstCodeOf(answer)).toBe("ok");
+      return service
+        .seen()
+        .splice(0)
+        .map(({ path }) => decodeURIComponent(path.replace("/api/v1/", "")));
+    };
+    const before = await asked();
+    await askFor(gateway, entitiesOf(...names.map((name) => `${kind}:${name}`)), token);
+    expect(service.seen().splice(0).length).toBeGreaterThan(0);
+    expect(before).toEqual([`ada/mnist/${list}?query=id:1|2&limit=100`]);
+    return { before, after: await asked() };
+  }
+
+  test.each(Object.entries(KINDS))(
+    "%s of an owner that cannot be, with an invalid token",
+    async (...kind) => {
+      const names = ["no.such/mnist/1", "no.such/mnist/2"];
+      const { before, after } = await beforeAndAfter(kind, { names, token: "invalid" });
+      expect(after).toEqual(before);
+    },
+  );
+
+  test.each(Object.entries(KINDS))("%s of a number that cannot be", async (...kind) => {
+    const names = ["ada/mnist/1", `ada/mnist/${LONG_ID}`];
+    const { before, after } = await beforeAndAfter(kind, { names, token: "g00d" });
+    expect(after).toEqual(before);
+  });
+});
+
+describe("one token beside another", () => {
+  const answersTo = (
+    gateway: Gateway,
+    { token, from, count }: { readonly token: string; readonly from: number; readonly count: number },
+  ) => Array.from({ length: count }, (_, turn) => askFor(gateway, statusOf(from + turn), token));
+
+  const waiting = (gateway: Gateway, count: number) =>
+    vi.waitUntil(async () => (await metricOf(gateway, "rungraph_exchanges_waiting")) === count, PATIENT);
+
+  test("is served next but one, however many requests of the other wait", async () => {
+    const service = await startHoldingRecords();
+    const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "2" } });
+    const heavy = answersTo(gateway, { token: "heavy", from: 1, count: 20 });
+    await waiting(gateway, 18);
+    const light = askFor(gateway, statusOf(100), "light");
+    await waiting(gateway, 19);
+    for (let turn = 0; turn < 2; turn++) {
+      service.release(1);
+      await service.arrived(2);
+    }
+    expect(service.seen().slice(0, 2)).toEqual(["heavy", "heavy"]);
+    expect(service.seen().slice(2, 4)).toContain("light");
+    const answers = await service.releaseUntil([light, ...heavy]);
+    expect(new Set(answers.map(firstCodeOf))).toEqual(new Set(["ok"]));
+  });
+
+  test("is served next but one, however many requests one operation of the other has", async () => {
+    const service = await startHoldingRecords();
+    const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "2" } });
+    const fields = Array.from(
+      { length: 20 },
+      (_, turn) => `e${turn}: experiment(id: "ada.mnist.${turn + 1}") { status }`,
+    );
+    const heavy = askFor(gateway, `{ ${fields.join(" ")} }`, "heavy");
+    await waiting(gateway, 18);
+    const light = askFor(gateway, statusOf(100), "light");
+    await waiting(gateway, 19);
+    for (let turn = 0; turn < 2; turn++) {
+      service.release(1);
+      await service.arrived(2);
+    }
+    expect(service.seen().slice(2, 4)).toContain("light");
+    expect((await service.releaseUntil([light, heavy])).map(firstCodeOf)).toEqual(["ok", "ok"]);
+  });
+
+  test("finds a place in the queue, although the other would fill it", async () => {
+    const service = await startHoldingRecords();
+    const gateway = await startGateway({
+      upstream: service,
+      env: { UPSTREAM_CONNECTIONS: "1", UPSTREAM_QUEUE: "4" },
+    });
+    const heavy = answersTo(gateway, { token: "heavy", from: 1, count: 20 });
+    await vi.waitUntil(async () => (await metricOf(gateway, "rungraph_exchanges_shed")) > 0, PATIENT);
+    const light = askFor(gateway, statusOf(100), "light");
+    const [answer, ...others] = await service.releaseUntil([light, ...heavy]);
+    expect(answer).toEqual(RUNNING_ANSWER);
+    expect(new Set(others.map(firstCodeOf))).toEqual(new Set(["ok", "SERVICE_OVERLOADED"]));
+  });
+
+  test("takes turns with two others", async () => {
+    const service = await startHoldingRecords();
+    const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "1" } });
+    const first = askFor(gateway, statusOf(1), "a");
+    await service.arrived(1);
+    const answers = [first];
+    for (const [turn, token] of ["a", "b", "c"].entries()) {
+      answers.push(...answersTo(gateway, { token, from: 10 * turn + 2, count: 4 }));
+      await waiting(gateway, 4 * (turn + 1));
+    }
+    await service.releaseUntil(answers);
+    const rounds = [1, 4, 7, 10].map((from) =>
+      service
+        .seen()
+        .slice(from, from + 3)
+        .toSorted()
+        .join(""),
+    );
+    expect(rounds).toEqual(["abc", "abc", "abc", "abc"]);
+  });
+
+  test("finds a connection, although the other has more to ask than there are: it has a share of them", async () => {
+    const service = await startHoldingRecords();
+    const gateway = await startGateway({
+      upstream: service,
+      env: { UPSTREAM_CONNECTIONS: "4", UPSTREAM_CONNECTIONS_PER_TOKEN: "3" },
+    });
+    const heavy = answersTo(gateway, { token: "heavy", from: 1, count: 10 });
+    await waiting(gateway, 7);
+    expect(service.seen()).toEqual(["heavy", "heavy", "heavy"]);
+    const light = askFor(gateway, statusOf(100), "light");
+    await service.arrived(4);
+    expect(service.seen()).toEqual(["heavy", "heavy", "heavy", "light"]);
+    const answers = await service.releaseUntil([light, ...heavy]);
+    expect(new Set(answers.map(firstCodeOf))).toEqual(new Set(["ok"]));
+  });
+
+  const post = (gateway: Gateway, token: string, query = ASK_STATUS) =>
+    fetch(`${gateway.url}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `token ${token}` },
+      body: JSON.stringify({ query }),
+    });
+
+  test("starts an operation, although the other has had its share of them and is refused before anything is sent", async () => {
+    const service = await startHoldingRecords();
+    const gateway = await startGateway({ upstream: service, env: { MAX_OPERATIONS_PER_TOKEN: "2" } });
+    const heavy = answersTo(gateway, { token: "heavy", from: 1, count: 2 });
+    await service.arrived(2);
+    const third = post(gateway, "heavy", statusOf(3));
+    await Promise.race([third, service.arrived(3)]);
+    expect(service.seen()).toEqual(["heavy", "heavy"]);
+    const refused = await third;
+    expect(refused.status).toBe(429);
+    expect(await refused.json()).toMatchObject({
+      errors: [{ extensions: { code: "RATE_LIMITED", retryAfterSeconds: expect.any(Number) as number } }],
+    });
+    const light = askFor(gateway, statusOf(100), "light");
+    await service.arrived(3);
+    expect((await service.releaseUntil([...heavy, light])).map(firstCodeOf)).toEqual(["ok", "ok", "ok"]);
+    const [again] = await service.releaseUntil([askFor(gateway, ASK_STATUS, "heavy")]);
+    expect(again).toEqual(RUNNING_ANSWER);
+  });
+
+  test("starts a download, although the other has had its share of them", async () => {
+    const held: ServerResponse[] = [];
+    const url = await listen((_, response) => {
+      response.writeHead(200).write("begun ");
+      held.push(response);
+    });
+    const gateway = await startGateway({
+      upstream: { url },
+      env: { MAX_DOWNLOADS: "3", MAX_DOWNLOADS_PER_TOKEN: "2" },
+    });
+    const download = (token: string) =>
+      fetch(`${gateway.url}${OUTPUTS_OF_42}`, { headers: { authorization: `token ${token}` } });
+    const heavy = [await download("heavy"), await download("heavy")];
+    const refused = await download("heavy");
+    expect(refused.status).toBe(429);
+    expect(await refused.json()).toMatchObject({
+      errors: [{ extensions: { code: "RATE_LIMITED", retryAfterSeconds: expect.any(Number) as number } }],
+    });
+    const light = await download("light");
+    expect(light.status).toBe(200);
+    const shed = await download("another");
+    expect(shed.status).toBe(503);
+    expect(await shed.json()).toMatchObject({ errors: [{ extensions: { code: "SERVICE_OVERLOADED" } }] });
+    expect(held).toHaveLength(3);
+    for (const response of held) response.end("and ended");
+    for (const response of [...heavy, light]) expect(await response.text()).toBe("begun and ended");
+    const next = download("heavy");
+    await vi.waitUntil(() => held.length === 4, PATIENT);
+    held[3]?.end("and ended");
+    expect(await (await next).text()).toBe("begun and ended");
+  });
+});
+
+test("a caller's operations hold no more of the service's answers than MAX_UPSTREAM_BYTES, and keep what they have", async () => {
+  const service = await startFake(({ path }) => ({
+    json: { ...RUNNING_RECORD, id: experimentIn(path), description: "x".repeat(50_000) },
+  }));
+  const gateway = await startGateway({
+    upstream: service,
+    env: { MAX_UPSTREAM_BYTES: "110000", MAX_UPSTREAM_WIDTH: "1" },
+  });
+  const aliases = [1, 2, 3, 4].map((id) => `e${id}: experiment(id: "ada.mnist.${id}") { status }`);
+  const { data, errors } = await askFor(gateway, `{ ${aliases.join(" ")} }`);
+  const running = { status: "RUNNING" };
+  expect(data).toEqual({ e1: running, e2: running, e3: null, e4: null });
+  expect(errors?.map(({ path, extensions }) => [path?.[0], extensions["code"]])).toEqual([
+    ["e3", "REQUEST_LIMIT_EXCEEDED"],
+    ["e4", "REQUEST_LIMIT_EXCEEDED"],
+  ]);
+  // The third is refused while it comes, the fourth is not asked for.
+  expect(service.calls()).toEqual([1, 2, 3].map((id) => `GET ada/mnist/experiments/${id}/`));
+});
+
+describe("what one caller does to the others", () => {
+  const failing = () =>
+    startFake(({ path }) =>
+      experimentIn(path) === 1
+        ? { text: "", status: 504 }
+        : { json: { ...RUNNING_RECORD, id: experimentIn(path) } },
+    );
+
+  test("a record that fails for one token opens no circuit, while other tokens are answered", async () => {
+    const gateway = await startGateway({ upstream: await failing() });
+    expect(await askFor(gateway, statusOf(42), "other")).toEqual(RUNNING_ANSWER);
+    for (let turn = 0; turn < 30; turn++) {
+      expect(firstCodeOf(await askFor(gateway, statusOf(1), "one"))).toBe("UPSTREAM_UNAVAILABLE");
+    }
+    expect(await askFor(gateway, statusOf(42), "other")).toEqual(RUNNING_ANSWER);
+    expect(await metricOf(gateway, "rungraph_circuit_open")).toBe(0);
+  });
+
+  test("a service that fails for all who ask opens it, be it one token or several", async () => {
+    for (const tokens of [["one"], ["one", "two"]]) {
+      const gateway = await startGateway({ upstream: await failing() });
+      for (let turn = 0; turn < 20; turn++) await askFor(gateway, statusOf(1), tokens[turn % tokens.length]);
+      expect(await metricOf(gateway, "rungraph_circuit_open")).toBe(1);
+    }
+  });
+
+  test("bodies that never end fill half of what may wait, and no body behind them is refused that is short", async () => {
+    const gateway = await startGateway({
+      upstream: await startFake(() => ({ json: RUNNING_RECORD })),
+      env: { MAX_WAITING_BYTES: "200000", MAX_BODY_BYTES: "60000" },
+    });
+    const { port } = new URL(gateway.url);
+    const begun = Array.from({ length: 4 }, () => {
+      const socket = connect(Number(port), "127.0.0.1");
+      onTestFinished(() => void socket.destroy());
+      let received = "";
+      socket.on("error", () => {}).on("data", (piece: Buffer) => (received += piece.toString()));
+      socket.write(
+        `POST /graphql HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\nContent-Length: 50000\r\n\r\n${" ".repeat(40_000)}`,
+      );
+      return () => received;
+    });
+    const refused = () => begun.filter((received) => received().startsWith("HTTP/1.1 503")).length;
+    await vi.waitUntil(() => refused() === 2, PATIENT);
+    // The two others wait, with 80 kB of the 100 that one address may have.
+    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
+  });
+
+  test("a command whose answer never ends holds its connection for a moment only", async () => {
+    const service = await startRaw(({ write }) =>
+      write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
+    );
+    const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "1" } });
+    const stop = `mutation { stopJob(id: "ada.mnist.jobs.3") { job { id } } }`;
+    expect(firstCodeOf(await askFor(gateway, stop))).toBe("ok");
+    await vi.waitUntil(() => service.open() === 0, PATIENT);
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test, vi } from "vitest";
+import { counted, holdAll, startBreakable } from "../support/breakable.ts";
+import { cases } from "../support/cases.ts";
+import { globalId } from "../support/ids.ts";
+import { PATIENT } from "../support/patience.ts";
+
+describe("when the service is busy:", () => {
+  const env = { UPSTREAM_CONNECTIONS: "2", UPSTREAM_QUEUE: "3" };
+
+  test("so many are under way, so many wait, and who comes then is turned away at once", async () => {
+    const { service, one, many, gateway } = await startBreakable(env);
+    const hold = holdAll();
+    service.fail(/./, hold.fault);
+    const verdicts: string[] = [];
+    const six = Array.from({ length: 6 }, () => one().then((verdict) => verdicts.push(verdict)));
+    await vi.waitFor(() => expect(verdicts).toEqual(["SERVICE_OVERLOADED"]), PATIENT);
+    expect(hold.count()).toBe(2);
+    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+    expect(metrics).toMatch(/^rungraph_exchanges_running 2$/m);
+    expect(metrics).toMatch(/^rungraph_exchanges_waiting 3$/m);
+    expect(metrics).toMatch(/^rungraph_exchanges_shed 1$/m);
+
+    service.heal();
+    hold.release();
+    await Promise.all(six);
+    expect(counted(verdicts)).toEqual({ SERVICE_OVERLOADED: 1, ok: 5 });
+    expect(counted(await many(5))).toEqual({ ok: 5 });
+    expect(service.connections()).toBe(2);
+  });
+
+  test("a thousand requests while all connections hang are turned away, and afterwards all is as ever", async () => {
+    const { service, one, many } = await startBreakable(env);
+    const hold = holdAll();
+    service.fail(/./, hold.fault);
+    const five = many(5);
+    await hold.arrived(2);
+    expect(counted(await many(cases(300, 1_000)))).toEqual({ SERVICE_OVERLOADED: cases(300, 1_000) });
+    expect(hold.count()).toBe(2);
+    service.heal();
+    hold.release();
+    expect(counted(await five)).toEqual({ ok: 5 });
+    expect(counted(await many(5))).toEqual({ ok: 5 });
+    expect(await one()).toBe("ok");
+  });
+
+  test("one operation holds no more of its width at a time, and still gets everything", async () => {
+    const { service, gateway } = await startBreakable({ MAX_UPSTREAM_WIDTH: "4" });
+    const hold = holdAll();
+    service.fail(/./, hold.fault);
+    const fields = Array.from(
+      { length: 12 },
+      (_, id) => `e${id}: experiment(id: "ada.mnist.${id + 1}") { status }`,
+    );
+    const asked = gateway.ask<object, unknown>(`{ ${fields.join(" ")} }`);
+    for (let turn = 0; turn < 3; turn++) {
+      await hold.arrived(4);
+      // Whoever would come beside the four had come before this answer.
+      await gateway.ask("{ gateway { version } }");
+      expect(hold.count()).toBe(4);
+      hold.release();
+    }
+    const { data, errors } = await asked;
+    expect(errors).toBeUndefined();
+    expect(Object.values(data)).toEqual(Array.from({ length: 12 }, () => ({ status: "RUNNING" })));
+  });
+
+  test("a download holds no connection that others wait for", async () => {
+    const { service, gateway, one } = await startBreakable({
+      UPSTREAM_CONNECTIONS: "1",
+      UPSTREAM_QUEUE: "1",
+    });
+    const release: (() => void)[] = [];
+    service.fail(/outputs/, ({ response }) => {
+      response.writeHead(200).write("half");
+      release.push(() => response.end());
+    });
+    const id = globalId("Experiment:ada/mnist/42");
+    const response = await fetch(`${gateway.url}/downloads/${id}/outputs`, {
+      headers: { authorization: "token t0ken" },
+    });
+    expect(await one(1)).toBe("ok");
+    for (const end of release) end();
+    expect(await response.text()).toBe("half");
+  });
+});

@@ -1,0 +1,246 @@
+import { readFileSync } from "node:fs";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip, gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startFake } from "../support/fake.ts";
+import { bombOf } from "../support/faults.ts";
+import { metricOf } from "../support/figures.ts";
+import { type RawService, startRawService, wireOf } from "../support/framing.ts";
+import { type GatewayProcess, startGatewayProcess } from "../support/gateway-process.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import {
+  ASK_STATUS,
+  askFor,
+  firstCodeOf,
+  OUTPUTS_OF_42,
+  RUNNING_ANSWER,
+  RUNNING_RECORD,
+  statusOf,
+} from "../support/one-read.ts";
+import { PATIENT } from "../support/patience.ts";
+import { startRaw } from "../support/raw-service.ts";
+import { readFast } from "../support/readers.ts";
+
+describe("an encoding that is none of those that are known", () => {
+  const sevenfold = () => {
+    let body = Buffer.from(JSON.stringify(RUNNING_RECORD));
+    for (let fold = 0; fold < 7; fold++) body = gzipSync(body);
+    return body;
+  };
+
+  /** A service whose next answers, as long as it is told so, are in this encoding. */
+  async function startEncoding(encoding: string) {
+    let isOdd = true;
+    const body = encoding.includes(",") ? sevenfold() : Buffer.from(JSON.stringify(RUNNING_RECORD));
+    const service = await startFake(() =>
+      isOdd ? { text: body, headers: { "content-encoding": encoding } } : { json: RUNNING_RECORD },
+    );
+    const gateway = await startGateway({
+      upstream: service,
+      env: { UPSTREAM_CONNECTIONS: "4", UPSTREAM_QUEUE: "20", REQUEST_TIMEOUT_MS: "5000" },
+    });
+    return { gateway, heal: () => void (isOdd = false) };
+  }
+
+  test.each([
+    "constructor",
+    "__proto__",
+    "toString",
+    "hasOwnProperty",
+    "gzip, gzip, gzip, gzip, gzip, gzip, gzip",
+    "martian",
+    "gzip, martian",
+  ])("(%s) is a bad answer, and ten of them cost no place", async (encoding) => {
+    const { gateway, heal } = await startEncoding(encoding);
+    const queries = Array.from({ length: 10 }, (_, id) => statusOf(id + 1));
+    const answers = await Promise.all(queries.map((query) => askFor(gateway, query)));
+    expect(answers.map(firstCodeOf)).toEqual(queries.map(() => "UPSTREAM_BAD_RESPONSE"));
+    heal();
+    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
+    expect(await metricOf(gateway, "rungraph_exchanges_running")).toBe(0);
+  });
+
+  test("of a log is a bad answer, and ten of them cost no place", async () => {
+    const { gateway, heal } = await startEncoding("constructor");
+    const queries = Array.from(
+      { length: 10 },
+      (_, id) => `{ experiment(id: "ada.mnist.${id + 1}") { logs { text } } }`,
+    );
+    const answers = await Promise.all(queries.map((query) => askFor(gateway, query)));
+    expect(answers.map(firstCodeOf)).toEqual(queries.map(() => "UPSTREAM_BAD_RESPONSE"));
+    heal();
+    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
+  });
+
+  test("of a download is a bad answer, and ten of them cost no place", async () => {
+    const { gateway, heal } = await startEncoding("constructor");
+    const over = new AbortController();
+    const timer = setTimeout(() => over.abort(), PATIENT.timeout);
+    const statuses = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        fetch(`${gateway.url}${OUTPUTS_OF_42}`, {
+          headers: { authorization: "token t0ken" },
+          signal: over.signal,
+        }).then(
+          ({ status }) => status,
+          () => "no answer",
+        ),
+      ),
+    );
+    clearTimeout(timer);
+    expect(new Set(statuses)).toEqual(new Set([502]));
+    heal();
+    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
+    expect(await readFast(gateway.url, { path: OUTPUTS_OF_42 })).toMatchObject({
+      status: 200,
+      isWhole: true,
+    });
+  });
+
+  test.each(["identity", "GZIP", "gzip, gzip"])("is another than %s", async (encoding) => {
+    const folds = encoding.split(",").filter((name) => /gzip/i.test(name)).length;
+    let body = Buffer.from(JSON.stringify(RUNNING_RECORD));
+    for (let fold = 0; fold < folds; fold++) body = gzipSync(body);
+    const service = await startFake(() => ({ text: body, headers: { "content-encoding": encoding } }));
+    expect(await askFor(await startGateway({ upstream: service }))).toEqual(RUNNING_ANSWER);
+  });
+});
+
+const SHORT_COMMANDS = {
+  "a stop": `mutation { it: stopExperiment(id: "ada.mnist.42") { experiment { id } } }`,
+  "an update": `mutation { it: updateExperiment(id: "ada.mnist.42", input: { description: "x" }) { experiment { id } } }`,
+  "a deletion": `mutation { it: deleteExperiment(id: "ada.mnist.42") { __typename } }`,
+  "a login": `mutation { it: login(input: { username: "ada", password: "x" }) { token } }`,
+};
+
+const SHORT_READS = {
+  "a record": `{ it: experiment(id: "ada.mnist.42") { status } }`,
+  "a log": `{ it: experiment(id: "ada.mnist.42") { logs { text } } }`,
+};
+
+const SHORT_OPERATIONS = { ...SHORT_COMMANDS, ...SHORT_READS };
+
+/** What an operation comes to when the service answers with these bytes: its error and outcome, or `ok`. */
+async function answeredBy(bytes: string, query: string): Promise<string> {
+  const service = await startRaw(({ write, socket }) => {
+    write(bytes);
+    if (!bytes.includes("Content-Length: ")) socket.end();
+  });
+  const gateway = await startGateway({ upstream: service, env: { REQUEST_TIMEOUT_MS: "8000" } });
+  const { errors = [] } = await askFor(gateway, query);
+  expect(service.seen()).toHaveLength(1);
+  return errors.map(({ extensions: { code, outcome } }) => `${code} ${outcome ?? ""}`.trim()).join() || "ok";
+}
+
+describe("an informational answer", () => {
+  const body = JSON.stringify({ ...RUNNING_RECORD, token: "n3w" });
+  const final = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const informational = {
+    102: "HTTP/1.1 102 Processing\r\n\r\n",
+    103: "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n",
+    "103, three times over": "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(3),
+    199: "HTTP/1.1 199 Whatever\r\n\r\n",
+  };
+  const cases = Object.entries(informational).flatMap(([name, bytes]) =>
+    Object.entries(SHORT_OPERATIONS).map(([what, query]) => [name, what, bytes, query] as const),
+  );
+
+  test.each(cases)("(%s) in front of the answer to %s is passed over", async (_name, _what, bytes, query) => {
+    expect(await answeredBy(bytes + final, query)).toBe("ok");
+  });
+
+  // undici takes a 100 that nobody asked for as the end of the connection.
+  test.each(Object.entries(SHORT_COMMANDS))(
+    "(100, unasked) leaves the outcome of %s unknown",
+    async (_, query) => {
+      const unasked = "HTTP/1.1 100 Continue\r\n\r\n";
+      expect(await answeredBy(unasked + final, query)).toBe("UPSTREAM_UNAVAILABLE unknown");
+    },
+  );
+});
+
+describe("an answer that cannot be understood", () => {
+  const nothing = "Content-Length: 0\r\n\r\n";
+  const answers = {
+    "status 000": `HTTP/1.1 000 None\r\n${nothing}`,
+    "status 99": `HTTP/1.1 99 None\r\n${nothing}`,
+    "status 099": `HTTP/1.1 099 None\r\n${nothing}`,
+    "status 600": `HTTP/1.1 600 None\r\n${nothing}`,
+    "status 999": `HTTP/1.1 999 None\r\n${nothing}`,
+    "status abc": `HTTP/1.1 abc\r\n${nothing}`,
+    "status 101, unasked": "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+    "only a 103": "HTTP/1.1 103 Early Hints\r\n\r\n",
+    "no HTTP": "SSH-2.0-OpenSSH_9.6\r\n",
+    "no status line": `\r\n\r\n${nothing}`,
+    "nothing at all": "",
+    "half of a head": "HTTP/1.1 200 OK\r\nContent-Ty",
+    "headers of 100 kB": `HTTP/1.1 200 OK\r\nX-Long: ${"x".repeat(100_000)}\r\n${nothing}`,
+    "a header that is none": `HTTP/1.1 200 OK\r\nno header\r\n${nothing}`,
+    "a zero byte in a header": `HTTP/1.1 200 OK\r\nX-Zero: \0\r\n${nothing}`,
+    "a length that is none": "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
+    "two lengths": `HTTP/1.1 200 OK\r\nContent-Length: 1\r\n${nothing}`,
+  };
+  const told = (names: Readonly<Record<string, string>>) =>
+    Object.entries(answers).flatMap(([name, bytes]) =>
+      Object.entries(names).map(([what, query]) => [name, what, bytes, query] as const),
+    );
+
+  test.each(told(SHORT_COMMANDS))(
+    "(%s) to %s leaves its outcome unknown, and is no fault of the gateway",
+    async (_name, _what, bytes, query) => {
+      expect(await answeredBy(bytes, query)).toMatch(/^UPSTREAM_(?:BAD_RESPONSE|UNAVAILABLE|ERROR) unknown$/);
+    },
+  );
+
+  test.each(told(SHORT_READS))(
+    "(%s) to the request for %s is an error of the service",
+    async (_name, _what, bytes, query) => {
+      expect(await answeredBy(bytes, query)).toMatch(/^UPSTREAM_(?:BAD_RESPONSE|UNAVAILABLE|ERROR)$/);
+    },
+  );
+});
+
+describe.skipIf(process.platform !== "linux")("an answer that inflates to 200 MB", () => {
+  const bombs = {
+    gzip: () => bombOf(200),
+    "gzip, gzip": async () => promisify(gzip)(await bombOf(200)),
+    br: () =>
+      promisify(brotliCompress)(Buffer.alloc(200_000_000, " "), {
+        params: { [constants.BROTLI_PARAM_QUALITY]: 1 },
+      }),
+  };
+  const right = wireOf(
+    { framing: "content-length", encoding: "none", connection: "kept" },
+    Buffer.from(JSON.stringify(RUNNING_RECORD)),
+  );
+  let wire = right;
+  let service: RawService;
+  let gateway: GatewayProcess;
+  beforeAll(async () => {
+    service = await startRawService(({ send }) => send(wire));
+    gateway = await startGatewayProcess(service.url);
+  });
+  afterAll(async () => {
+    await gateway.kill();
+    await service.close();
+  });
+
+  const codeNow = async () => {
+    const received = await readFast(gateway.url, { path: "/graphql", graphql: ASK_STATUS });
+    return firstCodeOf(JSON.parse(received?.body.toString() ?? "null") as Answer<unknown>);
+  };
+  /** The most memory that the gateway ever had, in bytes. */
+  const peak = () =>
+    Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${gateway.pid}/status`, "utf8"))?.[1]) * 1_000;
+
+  test.each(Object.entries(bombs))("(%s) is refused without being inflated whole", async (encoding, make) => {
+    wire = right;
+    for (let turn = 0; turn < 10; turn++) expect(await codeNow()).toBe("ok");
+    const before = peak();
+    wire = wireOf({ framing: "content-length", encoding, connection: "kept" }, await make());
+    for (let turn = 0; turn < 3; turn++) expect(await codeNow()).toBe("UPSTREAM_BAD_RESPONSE");
+    expect(peak() - before).toBeLessThan(100_000_000);
+    wire = right;
+    expect(await codeNow()).toBe("ok");
+  });
+});

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+import { sendTo } from "../support/raw-requests.ts";
+
+const APP_ORIGIN = "https://app.example";
+
+describe("pages of other origins", () => {
+  const namesOf = (headers: Headers) =>
+    [...headers.keys()].filter((name) => name.startsWith("access-control-")).toSorted();
+  const asking = (url: string, path: string, origin: string) =>
+    sendTo(url + path, { method: "GET", headers: { origin, accept: "application/json" } });
+  const DOWNLOAD = "/downloads/Sm9iOmFkYS9tbmlzdC8y/logs";
+  const PATHS = ["/graphql?query={__typename}", DOWNLOAD];
+
+  test.each(PATHS)("may not ask for %s as long as no origin is allowed", async (path) => {
+    const { url } = await startDemoGateway();
+    expect(namesOf((await asking(url, path, APP_ORIGIN)).headers)).toEqual([]);
+    const preflight = await sendTo(url + path, {
+      method: "OPTIONS",
+      headers: { origin: APP_ORIGIN, "access-control-request-method": "POST" },
+    });
+    expect(namesOf(preflight.headers)).toEqual([]);
+  });
+
+  test.each(PATHS)("may ask for %s when their exact origin is allowed", async (path) => {
+    const { url } = await startDemoGateway({ env: { CORS_ORIGINS: `${APP_ORIGIN}, http://localhost:5173` } });
+    for (const origin of [APP_ORIGIN, "http://localhost:5173"]) {
+      const { headers } = await asking(url, path, origin);
+      expect(headers.get("access-control-allow-origin")).toBe(origin);
+      expect(headers.get("vary")).toContain("Origin");
+    }
+    for (const origin of [
+      "https://evil.example",
+      `${APP_ORIGIN}.evil.example`,
+      "http://app.example",
+      `${APP_ORIGIN}:8443`,
+      "null",
+    ]) {
+      const { headers } = await asking(url, path, origin);
+      expect(headers.has("access-control-allow-origin")).toBe(false);
+    }
+  });
+
+  test("are told before what they may send, and never to send credentials", async () => {
+    const { url, calls } = await startDemoGateway({ env: { CORS_ORIGINS: APP_ORIGIN } });
+    const preflight = (origin: string) =>
+      sendTo(`${url}/graphql`, {
+        method: "OPTIONS",
+        headers: {
+          origin,
+          "access-control-request-method": "POST",
+          "access-control-request-headers": "authorization,content-type,x-evil",
+        },
+      });
+    const { status, headers, text } = await preflight(APP_ORIGIN);
+    expect([status, text]).toEqual([204, ""]);
+    expect(headers.get("access-control-allow-origin")).toBe(APP_ORIGIN);
+    expect(headers.get("access-control-allow-methods")).toBe("GET,POST");
+    expect(headers.get("access-control-allow-headers")).toBe(
+      "authorization,content-type,x-request-id,traceparent,range,if-range",
+    );
+    expect(headers.has("access-control-allow-credentials")).toBe(false);
+    expect((await preflight("https://evil.example")).headers.has("access-control-allow-origin")).toBe(false);
+    expect(calls()).toEqual([]);
+  });
+
+  test("can read a refusal as well", async () => {
+    const { url } = await startDemoGateway({ env: { CORS_ORIGINS: APP_ORIGIN } });
+    const { status, headers } = await sendTo(`${url}/graphql`, {
+      body: "x",
+      headers: { origin: APP_ORIGIN },
+    });
+    expect([status, headers.get("access-control-allow-origin")]).toEqual([415, APP_ORIGIN]);
+  });
+});

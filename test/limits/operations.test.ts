@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+
+const LIMITS = { MAX_DEPTH: "15", MAX_TOKENS: "4000", MAX_ALIASES: "100", MAX_ROOT_FIELDS: "20" };
+
+describe("limits of an operation", () => {
+  const many = (count: number, field: (index: number) => string) =>
+    Array.from({ length: count }, (_, index) => field(index)).join(" ");
+  /** An experiment with so many levels in all. */
+  const deep = (levels: number) =>
+    `{ experiment(id: "ada.mnist.42") { ${"original { ".repeat(levels - 2)} id ${"} ".repeat(levels - 2)} } }`;
+  const login = (alias: string) =>
+    `${alias}: login(input: { username: "ada", password: "canary-${alias}" }) { token }`;
+  const stop = (index: number) => `m${index}: stopJob(id: "ada.mnist.jobs.2") { job { internalId } }`;
+
+  test.each<[string, string, string]>([
+    ["too deep", deep(17), "OPERATION_TOO_DEEP"],
+    [
+      "too deep through fragments",
+      `{ experiment(id: "ada.mnist.42") { ...A } } fragment A on Experiment { ${"original { ".repeat(14)} ...B ${"} ".repeat(14)} } fragment B on Experiment { original { id } }`,
+      "OPERATION_TOO_DEEP",
+    ],
+    ["of too many tokens", `{ viewer { ${many(4_000, () => "id")} } }`, "OPERATION_TOO_LARGE"],
+    ["of too many aliases", `{ viewer { ${many(101, (index) => `a${index}: id`)} } }`, "OPERATION_TOO_LARGE"],
+    ["of 21 root fields", `{ ${many(21, (index) => `v${index}: viewer { id }`)} }`, "OPERATION_TOO_LARGE"],
+    [
+      "of 21 root fields through fragments",
+      `{ ...A ... { ${many(10, (index) => `a${index}: viewer { id }`)} } } fragment A on Query { ${many(11, (index) => `b${index}: viewer { id }`)} }`,
+      "OPERATION_TOO_LARGE",
+    ],
+    ["of 11 commands", `mutation { ${many(11, stop)} }`, "OPERATION_TOO_LARGE"],
+    ["of two logins", `mutation { ${login("a")} ${login("b")} }`, "OPERATION_TOO_LARGE"],
+    [
+      "of two logins through fragments",
+      `mutation { ...A ...B } fragment A on Mutation { ${login("a")} } fragment B on Mutation { ... { ${login("b")} } }`,
+      "OPERATION_TOO_LARGE",
+    ],
+  ])("one %s is refused, and nothing of it is sent", async (_, query, code) => {
+    const { ask, calls } = await startDemoGateway({ env: LIMITS });
+    const { data, errors = [] } = await ask<unknown, object>(query);
+    expect(data).toBeUndefined();
+    expect(errors.map(({ extensions }) => extensions["code"])).toContain(code);
+    expect(JSON.stringify(errors)).not.toContain("canary");
+    expect(calls()).toEqual([]);
+  });
+
+  test.each<[string, string]>([
+    ["15 levels", deep(15)],
+    ["100 aliases", `{ viewer { ${many(100, (index) => `a${index}: id`)} } }`],
+    ["20 root fields", `{ ${many(20, (index) => `v${index}: viewer { id }`)} }`],
+    ["10 commands", `mutation { ${many(10, stop)} }`],
+    ["one login", `mutation { login(input: { username: "ada", password: "ada-demo" }) { token } }`],
+  ])("one of %s is run", async (_, query) => {
+    const { ask } = await startDemoGateway({ env: LIMITS });
+    const { errors = [] } = await ask<unknown, object>(query);
+    expect(errors.filter(({ extensions }) => String(extensions["code"]).startsWith("OPERATION_"))).toEqual(
+      [],
+    );
+  });
+});

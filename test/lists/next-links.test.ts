@@ -1,0 +1,210 @@
+import { describe, expect, test } from "vitest";
+import {
+  idsOfPage,
+  listErrorsOf,
+  openList,
+  rowsOf,
+  startPaging,
+  STATUSES_LIST,
+  STATUSES_ROUTE,
+} from "../support/child-lists.ts";
+import { startFake, type Told } from "../support/fake.ts";
+
+describe("of the link to the next page that a service gives,", () => {
+  /** The second request that a link causes: path and query, or nothing. */
+  async function secondOf(next: unknown) {
+    const other = await startFake(() => ({ json: { results: [{ id: 2 }] } }));
+    const service = await startFake(({ path }): Told => {
+      const isFirst = path.endsWith("/statuses");
+      const link = typeof next === "string" ? next.replace("OTHER", other.url) : next;
+      return { json: { results: [{ id: isFirst ? 1 : 2 }], next: isFirst ? link : null } };
+    });
+    const { tryPage } = await openList(service);
+    const answer = await tryPage({ first: 2 });
+    expect(other.calls()).toEqual([]);
+    return { answer, second: service.seen()[1]?.path, headers: service.seen()[1]?.headers };
+  }
+
+  test.each([
+    ["another host", "OTHER/api/v1/ada/mnist/experiments/42/statuses?offset=1", "offset=1"],
+    ["another path", "/api/v1/users/token/?offset=1", "offset=1"],
+    ["a climbing path", "../../../../../x?offset=1", "offset=1"],
+    ["another scheme", "file:///etc/passwd?offset=1", "offset=1"],
+    ["a user", "http://user:canary@internal.example/x?offset=1", "offset=1"],
+    ["a query alone", "?offset=1", "offset=1"],
+    ["a fragment", "http://internal.example/x?offset=1#canary", "offset=1"],
+    ["other parameters", "/x?offset=1&query=status:running&sort=id&token=canary&limit=5", "limit=5&offset=1"],
+    ["a parameter twice", "/x?offset=1&offset=2", "offset=1"],
+    ["a page number", "/x?page=2&page_size=10", "page=2&page_size=10"],
+    ["a cursor", "/x?cursor=cD0yMDI2&x=1", "cursor=cD0yMDI2"],
+    [
+      "signs that mean something",
+      "/x?cursor=a%26b%3D%23%2F..%0d%0aX:1",
+      "cursor=a%26b%3D%23%2F..%0D%0AX%3A1",
+    ],
+  ])("only known parameters are taken: %s", async (_, next, query) => {
+    const { answer, second, headers } = await secondOf(next);
+    expect(answer.data.thing.page && idsOfPage(answer.data.thing.page)).toEqual([1, 2]);
+    expect(second).toBe(`/api/v1/ada/mnist/experiments/42/statuses?${query}`);
+    expect(Object.keys(headers ?? {}).toSorted()).toEqual([
+      "accept",
+      "authorization",
+      "connection",
+      "host",
+      "user-agent",
+      "x-request-id",
+    ]);
+  });
+
+  test.each([
+    ["null", null],
+    ["nothing", undefined],
+    ["an empty text", ""],
+    ["a number", 7],
+    ["an object", { href: "/x?offset=1" }],
+  ])("%s means that there is none", async (_, next) => {
+    const { answer, second } = await secondOf(next);
+    expect(answer.data.thing.page).toMatchObject({
+      nodes: [{ internalId: "1" }],
+      pageInfo: { hasNextPage: false },
+    });
+    expect(second).toBeUndefined();
+  });
+
+  test.each(["http://[", "http://:80x/?offset=1", "//"])(
+    "one that is no URL is an error: %s",
+    async (next) => {
+      const { answer, second } = await secondOf(next);
+      expect(answer.data).toEqual({ thing: { page: null } });
+      expect(listErrorsOf(answer)).toEqual([
+        {
+          message: "The service's link to the next page cannot be read.",
+          path: ["thing", "page"],
+          extensions: {
+            code: "UPSTREAM_BAD_RESPONSE",
+            requestId: "story-1",
+            upstream: { method: "GET", route: STATUSES_ROUTE },
+          },
+        },
+      ]);
+      expect(second).toBeUndefined();
+    },
+  );
+});
+
+const CIRCLE = {
+  message: "The service's page links lead in a circle.",
+  path: ["thing", "page"],
+  extensions: {
+    code: "UPSTREAM_BAD_RESPONSE",
+    requestId: "story-1",
+    upstream: { method: "GET", route: STATUSES_ROUTE },
+  },
+};
+
+describe("page links that lead in a circle end the walk with an error", () => {
+  test.each([
+    ["to the same page", ["?offset=1", "?offset=1"], 2],
+    ["to the first page", ["?"], 1],
+    ["to a page without known parameters", ["?query=x"], 1],
+    ["round three pages", ["?offset=1", "?offset=2", "?offset=3", "?offset=1"], 4],
+    ["round two pages in other words", ["?offset=1&limit=5", "?limit=5&offset=1&x=2"], 2],
+  ])("%s", async (_, links, requests) => {
+    let asked = 0;
+    const service = await startFake(() => ({
+      json: { results: [{ id: asked + 1 }], next: links[asked++] ?? links.at(-1) },
+    }));
+    const { tryPage } = await openList(service);
+    const answer = await tryPage({ first: 200 });
+    expect(answer.data).toEqual({ thing: { page: null } });
+    expect(listErrorsOf(answer)).toEqual([CIRCLE]);
+    expect(service.calls()).toHaveLength(requests);
+  });
+});
+
+describe("a list of very many pages", () => {
+  test("is walked through a hundred of them", async () => {
+    const service = await startPaging(rowsOf(100), 1);
+    const { page } = await openList(service);
+    expect(idsOfPage(await page({ first: 200 }))).toHaveLength(100);
+    expect(service.calls()).toHaveLength(100);
+  });
+
+  test("is PAGE_LIMIT_REACHED behind that", async () => {
+    const service = await startPaging(rowsOf(101), 1);
+    const { tryPage } = await openList(service);
+    const answer = await tryPage({ first: 200 });
+    expect(answer.data).toEqual({ thing: { page: null } });
+    expect(listErrorsOf(answer)).toEqual([
+      {
+        message: "More than 100 pages; ask for fewer items at once.",
+        path: ["thing", "page"],
+        extensions: {
+          code: "PAGE_LIMIT_REACHED",
+          requestId: "story-1",
+          upstream: { method: "GET", route: STATUSES_ROUTE },
+        },
+      },
+    ]);
+    expect(service.calls()).toHaveLength(100);
+  });
+
+  test("of empty pages ends too", async () => {
+    let asked = 0;
+    const service = await startFake(() => ({ json: { results: [], next: `?offset=${++asked}` } }));
+    const { tryPage } = await openList(service);
+    expect(listErrorsOf(await tryPage({ first: 1 }))?.map(({ extensions }) => extensions["code"])).toEqual([
+      "PAGE_LIMIT_REACHED",
+    ]);
+    expect(asked).toBe(100);
+  });
+
+  test("is read as far as the budget of the operation goes", async () => {
+    const service = await startPaging(rowsOf(10), 1);
+    const { tryPage } = await openList(service, STATUSES_LIST, { MAX_UPSTREAM_REQUESTS: "3" });
+    expect(listErrorsOf(await tryPage({ first: 10 }))?.map(({ extensions }) => extensions["code"])).toEqual([
+      "REQUEST_LIMIT_EXCEEDED",
+    ]);
+    expect(service.calls()).toHaveLength(3);
+  });
+});
+
+describe("a page that is none, of whatever the service answers,", () => {
+  const noPage =
+    "The service's answer cannot be used: results is missing or of another type than documented.";
+
+  test.each([
+    ["without results", { count: 1 }, noPage],
+    ["with results that are an object", { results: { 0: { id: 1 } } }, noPage],
+    ["with results that are text", { results: "canary" }, noPage],
+    ["with results that are null", { results: null }, noPage],
+    ["that is a bare list", [{ id: 1 }], "Expected a JSON object from the service, got something else."],
+  ])("%s is UPSTREAM_BAD_RESPONSE", async (_, body, message) => {
+    const { tryPage } = await openList(await startFake(() => ({ json: body })));
+    const answer = await tryPage();
+    expect(answer.data).toEqual({ thing: { page: null } });
+    expect(listErrorsOf(answer)).toEqual([
+      {
+        message,
+        path: ["thing", "page"],
+        extensions: {
+          code: "UPSTREAM_BAD_RESPONSE",
+          requestId: "story-1",
+          upstream: { method: "GET", route: STATUSES_ROUTE, status: 200 },
+        },
+      },
+    ]);
+  });
+
+  test.each([
+    ["text", "many"],
+    ["a fraction", 1.5],
+    ["null", null],
+    ["a number beyond 32 bits", 3_000_000_000],
+  ])("that counts %s has no totalCount and is a page all the same", async (_, count) => {
+    const { tryPage } = await openList(await startFake(() => ({ json: { count, results: [{ id: 1 }] } })));
+    const answer = await tryPage();
+    expect(answer.errors).toBeUndefined();
+    expect(answer.data.thing.page).toMatchObject({ nodes: [{ internalId: "1" }], totalCount: null });
+  });
+});

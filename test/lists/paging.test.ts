@@ -1,0 +1,213 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { cases } from "../support/cases.ts";
+import { startFake } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { profileFile } from "../support/tracker.ts";
+
+/** A list of numbers, of which a page holds at most `most`, and at most `usual` when nobody says how many. */
+interface Numbers {
+  length: number;
+  most: number;
+  usual: number;
+}
+
+interface Way {
+  /** What a profile says of it. */
+  readonly profile: object;
+  /** A page of the list as such a server gives it. */
+  readonly answer: (numbers: Numbers, params: URLSearchParams) => unknown;
+}
+
+const itemsOf = ({ length }: Numbers, from: number, size: number) =>
+  Array.from({ length: Math.max(0, Math.min(size, length - from)) }, (_, index) => ({
+    id: from + index + 1,
+  }));
+
+const sizeOf = ({ most, usual }: Numbers, asked: string | null) => Math.min(most, Number(asked ?? usual));
+
+const WAYS: Readonly<Record<string, Way>> = {
+  "by offset, with the length of the list in an object of its own": {
+    profile: {
+      envelope: { items: "data.list", count: "meta.total", next: null },
+      paging: { by: "offset", parameter: "from", size: "n" },
+    },
+    answer: (numbers, params) => {
+      const list = itemsOf(numbers, Number(params.get("from")), sizeOf(numbers, params.get("n")));
+      return { data: { list }, meta: { total: numbers.length } };
+    },
+  },
+  "by offset, as bare lists": {
+    profile: {
+      envelope: { items: null, count: null, next: null },
+      paging: { by: "offset", parameter: "from", size: "n", maxSize: 4 },
+    },
+    answer: (numbers, params) =>
+      itemsOf(numbers, Number(params.get("from")), sizeOf({ ...numbers, most: 4 }, params.get("n"))),
+  },
+  "by numbers of pages, with the length of the list": {
+    profile: { paging: { by: "page", parameter: "page", size: "per_page" } },
+    answer: (numbers, params) => {
+      const size = sizeOf(numbers, params.get("per_page"));
+      const results = itemsOf(numbers, (Number(params.get("page") ?? 1) - 1) * size, size);
+      return { results, count: numbers.length };
+    },
+  },
+  "by numbers of pages that begin with 0, as bare lists": {
+    profile: {
+      envelope: { items: null, count: null, next: null },
+      paging: { by: "page", parameter: "p", first: 0, size: "n", maxSize: 4 },
+    },
+    answer: (numbers, params) => {
+      const size = sizeOf({ ...numbers, most: 4 }, params.get("n"));
+      return itemsOf(numbers, Number(params.get("p")) * size, size);
+    },
+  },
+  "by numbers of pages, with the number of the next one": {
+    profile: {
+      envelope: { items: "results", count: null, next: "next_page" },
+      paging: { by: "page", parameter: "page", size: "per_page" },
+    },
+    answer: (numbers, params) => {
+      const size = sizeOf(numbers, params.get("per_page"));
+      const page = Number(params.get("page") ?? 1);
+      return {
+        results: itemsOf(numbers, (page - 1) * size, size),
+        next_page: page * size < numbers.length ? page + 1 : null,
+      };
+    },
+  },
+  "by cursors that are numbers": {
+    profile: {
+      envelope: { count: null, next: "after" },
+      paging: { by: "cursor", parameter: "after", size: "limit" },
+    },
+    answer: (numbers, params) => {
+      const start = Number(params.get("after"));
+      const results = itemsOf(numbers, start, sizeOf(numbers, params.get("limit")));
+      const end = start + results.length;
+      return { results, after: end < numbers.length ? end : null };
+    },
+  },
+  "by cursors that are told at the end too, and no size": {
+    profile: {
+      envelope: { count: "count", next: "cursor" },
+      paging: { by: "cursor", parameter: "cursor" },
+    },
+    answer: (numbers, params) => {
+      const start = Number((params.get("cursor") ?? "c0").slice(1));
+      const results = itemsOf(numbers, start, numbers.most);
+      return { results, count: numbers.length, cursor: `c${start + results.length}` };
+    },
+  },
+  "by links with names of its own": {
+    profile: { paging: { by: "link", parameters: { begin: "offset", length: "size" } } },
+    answer: (numbers, params) => {
+      const size = sizeOf(numbers, params.get("length"));
+      const begin = Number(params.get("begin"));
+      const end = begin + size;
+      return {
+        results: itemsOf(numbers, begin, size),
+        next: end < numbers.length ? `http://inside/v1/jobs?secret=1&begin=${end}&length=${size}` : null,
+      };
+    },
+  },
+};
+
+interface Jobs {
+  readonly project: {
+    readonly jobs: {
+      readonly edges: readonly { readonly cursor: string; readonly node: { readonly internalId: string } }[];
+      readonly pageInfo: { readonly hasNextPage: boolean };
+    };
+  };
+}
+
+const JOBS = `query ($first: Int, $after: String) { project(owner: "ada", name: "mnist") {
+  jobs(first: $first, after: $after) { edges { cursor node { internalId } } pageInfo { hasNextPage } }
+} }`;
+
+interface Step {
+  readonly first: number | null;
+  /** How many items of the page are taken: the walk goes on behind the last of them. */
+  readonly taken: number;
+  /** Whether the gateway with the smaller MAX_PAGE_SIZE is asked. */
+  readonly isNarrow: boolean;
+}
+
+const wide = { isNarrow: false };
+/** A place behind the server's usual page, and one that lies in pages of another length. */
+const EXAMPLES: [Numbers, Step[]][] = [
+  [
+    { length: 60, most: 30, usual: 5 },
+    [
+      { ...wide, first: 12, taken: 8 },
+      { ...wide, first: null, taken: 20 },
+    ],
+  ],
+  [
+    { length: 60, most: 30, usual: 30 },
+    [
+      { ...wide, first: 20, taken: 13 },
+      { first: null, taken: 2, isNarrow: true },
+    ],
+  ],
+];
+
+test.each(Object.entries(WAYS))(
+  "a server pages %s: a walk gives every item once, in steps of any length, from any item on, through any gateway",
+  async (_, { profile, answer }) => {
+    const numbers: Numbers = { length: 0, most: 1, usual: 1 };
+    const service = await startFake(({ path }) => {
+      const { searchParams } = new URL(path, "http://service");
+      return searchParams.has("secret") ? undefined : { json: answer(numbers, searchParams) };
+    });
+    const written = { endpoints: { optional: { jobs: "GET {owner}/{project}/jobs" } }, ...profile };
+    const UPSTREAM_PROFILE = profileFile(JSON.stringify(written));
+    const start = (MAX_PAGE_SIZE: string) =>
+      startGateway({ upstream: service, env: { UPSTREAM_PROFILE, MAX_PAGE_SIZE } });
+    const gateways = { wide: await start("20"), narrow: await start("6") };
+    const step: fc.Arbitrary<Step> = fc.record({
+      first: fc.option(fc.integer({ min: 1, max: 20 })),
+      isNarrow: fc.boolean(),
+      taken: fc.integer({ min: 1, max: 20 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          length: fc.integer({ min: 0, max: 60 }),
+          most: fc.integer({ min: 1, max: 30 }),
+          usual: fc.integer({ min: 1, max: 30 }),
+        }),
+        fc.array(step, { minLength: 1, maxLength: 4 }),
+        async (list, steps) => {
+          Object.assign(numbers, list);
+          const walked: string[] = [];
+          let after: string | null = null;
+          for (let count = 0; ; count++) {
+            const { first = null, taken = 1, isNarrow } = steps[count % steps.length] ?? {};
+            const most = isNarrow ? 6 : 20;
+            const found: Answer<Jobs> = await gateways[isNarrow ? "narrow" : "wide"].ask<Jobs, object>(JOBS, {
+              first: first && Math.min(first, most),
+              after,
+            });
+            expect(found.errors).toBeUndefined();
+            const { edges, pageInfo }: Jobs["project"]["jobs"] = found.data.project.jobs;
+            expect(edges.length).toBeLessThanOrEqual(Math.min(first ?? most, most));
+            // An empty page has no cursor to go on from.
+            expect(edges.length === 0 && pageInfo.hasNextPage).toBe(false);
+            const kept = edges.slice(0, taken);
+            walked.push(...kept.map(({ node }) => node.internalId));
+            after = kept.at(-1)?.cursor ?? after;
+            if (kept.length === edges.length && !pageInfo.hasNextPage) break;
+          }
+          expect(walked).toEqual(Array.from({ length: list.length }, (__, index) => `${index + 1}`));
+        },
+      ),
+      {
+        numRuns: cases(10, 100),
+        examples: EXAMPLES,
+      },
+    );
+  },
+);

@@ -1,0 +1,133 @@
+import { describe, expect, test } from "vitest";
+import { errorsOf } from "../support/errors.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { startProfile } from "../support/profiles.ts";
+
+const EVERY_RUN = `id internalId uuid uniqueName name description status rawStatus phase isFinished createdAt updatedAt
+  startedAt finishedAt user { username } project { uniqueName } tags bookmarked`;
+
+/** What the rows of a list hold of each kind, and what only the whole record holds. */
+const ROWS = {
+  Experiment: {
+    list: 'experiments(first: 3, query: "id:42|9|43")',
+    calls: "ada/mnist/experiments?query=id%3A42%7C9%7C43&limit=3",
+    within: `original { uniqueName } experimentGroup { uniqueName } buildJob { uniqueName } declarations
+      lastMetric { name value } lastMetricValue(name: "loss")`,
+    beyond: "config { kind run { cmd } } resources jobCount isClone hasTensorboard",
+  },
+  Job: {
+    list: "jobs(first: 6)",
+    calls: "ada/mnist/jobs?limit=6",
+    within: "original { uniqueName } buildJob { uniqueName }",
+    beyond: "config { kind run { cmd } } isClone resources nodeScheduled { name }",
+  },
+  BuildJob: {
+    list: "buildJobs(first: 5)",
+    calls: "ada/mnist/builds?limit=5",
+    within: "",
+    beyond: "config { kind } resources nodeScheduled { name } jobCount experimentCount dockerfile commit",
+  },
+  Group: {
+    list: "groups(first: 2)",
+    calls: "ada/mnist/groups?limit=2",
+    within: "concurrency searchAlgorithm",
+    beyond:
+      "content hptuning { concurrency } currentIteration experimentCounts { total running } hasTensorboard",
+  },
+} as const;
+
+interface Named {
+  readonly id: string;
+  readonly internalId: string;
+}
+
+describe("the rows of a list are partial records", () => {
+  test.each(Object.keys(ROWS) as (keyof typeof ROWS)[])(
+    "%s: what is in the row costs nothing more, what is beyond it one request for each record",
+    async (kind) => {
+      const { ask, calls } = await startProfile("polyaxon-0.2");
+      const { list, calls: listCall, within, beyond } = ROWS[kind];
+      const nodesOf = async (fields: string) => {
+        const { data, errors } = await ask<{ project: { list: { nodes: readonly Named[] } } }, object>(
+          `{ project(owner: "ada", name: "mnist") { list: ${list} { nodes { ${EVERY_RUN} ${fields} } } } }`,
+        );
+        expect(errors).toBeUndefined();
+        return data.project.list.nodes;
+      };
+      await nodesOf(within);
+      expect(calls()).toEqual([`GET ${listCall}`]);
+
+      const nodes = await nodesOf(`${within} ${beyond}`);
+      const segment = listCall.replace(/\?.*/, "");
+      expect(calls()).toEqual(
+        [`GET ${listCall}`, ...nodes.map(({ internalId }) => `GET ${segment}/${internalId}/`)].toSorted(),
+      );
+
+      // The same that the records tell when they are looked up.
+      const ids = nodes.map(({ id }) => id);
+      const { data } = await ask<{ entities: unknown }, object>(
+        `query ($ids: [ID!]!) { entities(ids: $ids) { ... on ${kind} { ${EVERY_RUN} ${within} ${beyond} } } }`,
+        { ids },
+      );
+      expect(nodes).toEqual(data.entities);
+    },
+  );
+
+  test("a key that is null in a row is null; one that is absent is read, once", async () => {
+    const service = await startFake(({ path }) =>
+      path.includes("?")
+        ? {
+            json: {
+              count: 2,
+              results: [
+                { id: 1, is_clone: null, resources: null },
+                { id: 2, is_clone: true },
+              ],
+            },
+          }
+        : { json: { id: 2, is_clone: false, resources: { gpu: null } } },
+    );
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
+    const { data, errors } = await ask(
+      `{ project(owner: "ada", name: "mnist") { jobs(first: 2) { nodes { isClone resources } } } }`,
+    );
+    expect(errors).toBeUndefined();
+    expect(data).toEqual({
+      project: {
+        jobs: {
+          nodes: [
+            { isClone: null, resources: null },
+            { isClone: true, resources: { gpu: null } },
+          ],
+        },
+      },
+    });
+    expect(service.calls()).toEqual(["GET ada/mnist/jobs/2/", "GET ada/mnist/jobs?limit=2"]);
+  });
+
+  test("a key that the whole record lacks as well is null, and asked for once", async () => {
+    const service = await startFake(({ path }) =>
+      path.includes("?") ? { json: { count: 1, results: [{ id: 1 }] } } : { json: { id: 1 } },
+    );
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const { data, errors } = await ask(
+      `{ project(owner: "ada", name: "mnist") { jobs(first: 1) { nodes { isClone resources tags } } } }`,
+    );
+    expect(errors).toBeUndefined();
+    expect(data).toEqual({ project: { jobs: { nodes: [{ isClone: null, resources: null, tags: null }] } } });
+    expect(service.calls()).toEqual(["GET ada/mnist/jobs/1/", "GET ada/mnist/jobs?limit=1"]);
+  });
+
+  test("a record that has gone since the list was made fails at what is beyond its row", async () => {
+    const service = await startFake(({ path }) =>
+      path.includes("?") ? { json: { count: 1, results: [{ id: 1, last_status: "running" }] } } : undefined,
+    );
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const answer = await ask(
+      `{ project(owner: "ada", name: "mnist") { jobs(first: 1) { nodes { status isClone } } } }`,
+    );
+    expect(answer.data).toEqual({ project: { jobs: { nodes: [{ status: "RUNNING", isClone: null }] } } });
+    expect(errorsOf(answer)).toMatchObject([{ at: "project.jobs.nodes.0.isClone", code: "NOT_FOUND" }]);
+  });
+});

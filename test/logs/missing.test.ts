@@ -1,0 +1,175 @@
+import { describe, expect, test } from "vitest";
+import { startFake, startRecords } from "../support/fake.ts";
+import { gate } from "../support/gate.ts";
+import { startGateway } from "../support/gateway.ts";
+import { listen } from "../support/listen.ts";
+import { LOG_CALL, LOG_ROUTE, type LogAnswer, READ_LOG, readWindowOf } from "../support/logs.ts";
+import { withDeadline } from "../support/patience.ts";
+
+describe("a log that cannot be had", () => {
+  const MISSING = { json: "The logs are not found.", status: 404 };
+
+  test("because none was written is null without an error", async () => {
+    const service = await startFake(({ path }) => (path.endsWith("/logs/") ? MISSING : { json: { id: 42 } }));
+    const { ask } = await startGateway({ upstream: service });
+    expect(await ask(`{ experiment(id: "ada.mnist.42") { internalId logs { text } } }`)).toEqual({
+      data: { experiment: { internalId: "42", logs: null } },
+    });
+    expect(service.calls()).toEqual(["GET ada/mnist/experiments/42/", LOG_CALL]);
+  });
+
+  test("because its record is missing is NOT_FOUND", async () => {
+    const service = await startFake(({ path }) => (path.endsWith("/logs/") ? MISSING : undefined));
+    const { ask } = await startGateway({ upstream: service });
+    expect(
+      await ask(
+        `{ experiment(id: "ada.mnist.42") { logs { text } } }`,
+        {},
+        { headers: { "x-request-id": "story-1" } },
+      ),
+    ).toEqual({
+      data: { experiment: null },
+      errors: [
+        {
+          message: "Not found.",
+          locations: [{ line: 1, column: 3 }],
+          path: ["experiment"],
+          extensions: {
+            code: "NOT_FOUND",
+            requestId: "story-1",
+            upstream: { method: "GET", route: "{owner}/{project}/experiments/{id}/", status: 404 },
+          },
+        },
+      ],
+    });
+  });
+
+  test("because the server has no log of a single job is CAPABILITY_UNAVAILABLE, without a request", async () => {
+    const service = await startRecords({});
+    const { ask } = await startGateway({ upstream: service });
+    expect(
+      await ask(
+        `{ experimentJob(id: "ada.mnist.42.7.master") { logs { text } } }`,
+        {},
+        { headers: { "x-request-id": "story-1" } },
+      ),
+    ).toEqual({
+      data: { experimentJob: { logs: null } },
+      errors: [
+        {
+          message:
+            "The server behind this gateway does not offer this. `gateway.capabilities` tells what there is.",
+          locations: [{ line: 1, column: 48 }],
+          path: ["experimentJob", "logs"],
+          extensions: { code: "CAPABILITY_UNAVAILABLE", requestId: "story-1" },
+        },
+      ],
+    });
+    expect(service.calls()).toEqual([]);
+  });
+
+  test.each([
+    ["is forbidden", { json: { detail: "No." }, status: 403 }, "FORBIDDEN"],
+    ["is not offered", { text: "<html></html>", status: 404 }, "UPSTREAM_UNSUPPORTED"],
+    ["crashes", { text: "<html></html>", status: 500 }, "UPSTREAM_ERROR"],
+    [
+      "is said to be compressed and is not",
+      { text: "canary", headers: { "content-encoding": "gzip" } },
+      "UPSTREAM_BAD_RESPONSE",
+    ],
+  ])("because it %s keeps the service's reason", async (_, told, code) => {
+    const service = await startFake(() => told);
+    const { ask, logged } = await startGateway({ upstream: service });
+    const { data, errors } = (await ask(READ_LOG)) as LogAnswer;
+    expect(data).toEqual({ experiment: { logs: null } });
+    expect(errors?.map(({ extensions }) => [extensions["code"], extensions["upstream"]])).toEqual([
+      [code, expect.objectContaining({ method: "GET", route: LOG_ROUTE })],
+    ]);
+    expect(logged()).not.toContain("unexpected");
+  });
+
+  test("at first, because the connection breaks, is read again", async () => {
+    let asked = 0;
+    const url = await listen((_, response) => {
+      if (++asked > 1) return void response.end("line 1\nline 2\n");
+      response.writeHead(200, { "content-length": 14 });
+      response.write("line 1\n", () => response.destroy());
+    });
+    const gateway = await startGateway({ upstream: { url }, env: { UPSTREAM_RETRIES: "2" } });
+    expect(await readWindowOf(gateway)).toMatchObject({
+      lines: ["line 1", "line 2"],
+      startByte: 0,
+      hasMore: false,
+    });
+    expect(asked).toBe(2);
+  });
+
+  test("because the connection breaks in the middle is UPSTREAM_UNAVAILABLE", async () => {
+    const url = await listen((_, response) => {
+      response.writeHead(200, { "content-length": 5_000 });
+      response.write("line 1\n", () => response.destroy());
+    });
+    const { ask, logged } = await startGateway({ upstream: { url } });
+    const { data, errors } = (await ask(READ_LOG)) as LogAnswer;
+    expect(data).toEqual({ experiment: { logs: null } });
+    expect(errors?.map(({ extensions }) => [extensions["code"], extensions["upstream"]])).toEqual([
+      ["UPSTREAM_UNAVAILABLE", { method: "GET", route: LOG_ROUTE }],
+    ]);
+    expect(logged()).not.toMatch(/unexpected|127\.0\.0\.1|"(?:remote|local)Port"/);
+  });
+
+  test("because it falls silent is UPSTREAM_TIMEOUT", async () => {
+    const gone = gate();
+    const url = await listen((_, response) => {
+      response.on("close", gone.open);
+      response.write("line 1\n");
+    });
+    const { ask } = await startGateway({ upstream: { url }, env: { UPSTREAM_IDLE_TIMEOUT_MS: "100" } });
+    const { errors } = (await ask(READ_LOG)) as LogAnswer;
+    expect(errors?.map(({ extensions }) => [extensions["code"], extensions["upstream"]])).toEqual([
+      ["UPSTREAM_TIMEOUT", { method: "GET", route: LOG_ROUTE }],
+    ]);
+    await gone.opened;
+  });
+
+  test("because the time of the whole request is over is UPSTREAM_TIMEOUT", async () => {
+    await withDeadline(async (deadlineMs) => {
+      let asked = 0;
+      const gone = gate();
+      const url = await listen((_, response) => {
+        asked++;
+        response.on("close", gone.open);
+        response.write("line 1\n");
+      });
+      const env = { REQUEST_TIMEOUT_MS: `${deadlineMs}` };
+      const { ask } = await startGateway({ upstream: { url }, env });
+      const { errors } = (await ask(READ_LOG)) as LogAnswer;
+      expect(errors?.map(({ extensions }) => extensions["code"])).toEqual(["UPSTREAM_TIMEOUT"]);
+      expect(asked).toBe(1);
+      await gone.opened;
+    });
+  });
+
+  test("because its reader left is no error: the service is told to stop, and nothing is logged", async () => {
+    const arrived = gate();
+    const gone = gate();
+    const url = await listen((_, response) => {
+      response.on("close", gone.open);
+      response.write("line 1\n", arrived.open);
+    });
+    const gateway = await startGateway({ upstream: { url } });
+    const leaving = new AbortController();
+    const asked = fetch(`${gateway.url}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: "token t0ken" },
+      body: JSON.stringify({ query: READ_LOG }),
+      signal: leaving.signal,
+    });
+    await arrived.opened;
+    leaving.abort();
+    await expect(asked).rejects.toThrow("aborted");
+    await gone.opened;
+    await gateway.ask("{ gateway { version } }");
+    expect(gateway.logged()).not.toContain("unexpected");
+  });
+});

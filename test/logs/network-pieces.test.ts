@@ -1,0 +1,69 @@
+import { Readable } from "node:stream";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { readWindow } from "../../src/rest/session/log-window.ts";
+import { cases } from "../support/cases.ts";
+import { lastLines, logText } from "../support/logs.ts";
+
+/** A log in pieces, as a network may cut it. */
+const pieces = fc
+  .tuple(logText, fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 4 }))
+  .map(([text, sizes]) => {
+    const bytes = Buffer.from(text);
+    const parts: Buffer[] = [];
+    for (let at = 0; at < bytes.length; at += sizes[(parts.length - 1) % sizes.length] ?? 1) {
+      parts.push(bytes.subarray(at, at + (sizes[parts.length % sizes.length] ?? 1)));
+    }
+    return { bytes, parts };
+  });
+
+/** The first place from here on where a character begins. */
+const characterFrom = (bytes: Buffer, from: number): number =>
+  ((bytes[from] ?? 0) & 0xc0) === 0x80 ? characterFrom(bytes, from + 1) : from;
+
+// Not through the door: over a network nobody can say where a log is cut.
+describe("however the network cuts a log", () => {
+  test("its tail is the same", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        pieces,
+        fc.integer({ min: 1, max: 6 }),
+        fc.integer({ min: 4, max: 40 }),
+        async ({ bytes, parts }, tailLines, maxBytes) => {
+          const lines = Buffer.byteLength(lastLines(bytes.toString(), tailLines));
+          const start = characterFrom(bytes, bytes.length - Math.min(lines, maxBytes));
+          expect(await readWindow(Readable.from(parts), null, { tailLines, maxBytes })).toEqual({
+            text: bytes.toString("utf8", start),
+            startByte: start,
+            endByte: bytes.length,
+            hasMore: false,
+            contentType: null,
+          });
+        },
+      ),
+      { numRuns: cases(500, 2_000) },
+    );
+  });
+
+  test("its windows are the same", async () => {
+    await fc.assert(
+      fc.asyncProperty(pieces, fc.integer({ min: 1, max: 12 }), async ({ bytes, parts }, maxBytes) => {
+        for (let fromByte = 0; fromByte < bytes.length;) {
+          const next = characterFrom(bytes, fromByte + 1);
+          let end = Math.min(fromByte + maxBytes, bytes.length);
+          while (characterFrom(bytes, end) !== end) end--;
+          end = Math.max(end, next);
+          expect(await readWindow(Readable.from(parts), null, { fromByte, maxBytes })).toEqual({
+            text: bytes.toString("utf8", fromByte, end),
+            startByte: fromByte,
+            endByte: end,
+            hasMore: end < bytes.length,
+            contentType: null,
+          });
+          fromByte = end;
+        }
+      }),
+      { numRuns: cases(100, 500) },
+    );
+  });
+});

@@ -1,0 +1,304 @@
+import { gzipSync } from "node:zlib";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { cases } from "../support/cases.ts";
+import { startFake } from "../support/fake.ts";
+import { type Gateway, startGateway } from "../support/gateway.ts";
+import { opaque } from "../support/ids.ts";
+import {
+  lastLines,
+  LOG_CALL,
+  logText,
+  type LogWindow,
+  READ_LOG,
+  readWindowOf,
+  startEndless,
+  startLog,
+} from "../support/logs.ts";
+
+const bytesOf = (text: string) => Buffer.byteLength(text);
+
+describe("a window from the start of a log", () => {
+  test("is the whole log when it fits", async () => {
+    const log = await startLog("one\ntwo\r\nthree\n");
+    expect(await readWindowOf(log)).toEqual({
+      text: "one\ntwo\r\nthree\n",
+      lines: ["one", "two", "three"],
+      startByte: 0,
+      endCursor: expect.any(String),
+      hasMore: false,
+      contentType: "text/html; charset=utf-8",
+    });
+    expect(log.calls()).toEqual([LOG_CALL]);
+  });
+
+  test("is cut at maxBytes and read on behind its cursor", async () => {
+    const log = await startLog("one\ntwo\nthree\n");
+    const first = await readWindowOf(log, { maxBytes: 8 });
+    expect(first).toMatchObject({ text: "one\ntwo\n", lines: ["one", "two"], startByte: 0, hasMore: true });
+    const rest = await readWindowOf(log, { after: first.endCursor });
+    expect(rest).toMatchObject({ text: "three\n", lines: ["three"], startByte: 8, hasMore: false });
+    expect(log.calls()).toEqual([LOG_CALL, LOG_CALL]);
+  });
+
+  test("ends before a character that does not fit", async () => {
+    const log = await startLog("ab€cd");
+    expect(await readWindowOf(log, { maxBytes: 4 })).toMatchObject({ text: "ab", hasMore: true });
+  });
+
+  test("says that there is no more when it reaches the end exactly", async () => {
+    const log = await startLog("one\ntwo\n");
+    expect(await readWindowOf(log, { maxBytes: 8 })).toMatchObject({ text: "one\ntwo\n", hasMore: false });
+  });
+
+  test.each([
+    ["é", "éab"],
+    ["€", "€ab"],
+    ["😀", "😀ab"],
+    ["é", "éé"],
+  ])("that is narrower than its first character is that one character: %s of %s", async (first, text) => {
+    const log = await startLog(text);
+    expect(await readWindowOf(log, { maxBytes: 1 })).toMatchObject({ text: first, hasMore: true });
+  });
+
+  test("that holds the only character of a log says that there is no more", async () => {
+    const log = await startLog("😀");
+    expect(await readWindowOf(log, { maxBytes: 1 })).toMatchObject({ text: "😀", hasMore: false });
+  });
+
+  test("of an empty log is empty", async () => {
+    const log = await startLog("");
+    expect(await readWindowOf(log)).toMatchObject({ text: "", lines: [], startByte: 0, hasMore: false });
+  });
+
+  test("without a line end at its end has its last line all the same", async () => {
+    const log = await startLog("one\ntwo");
+    expect(await readWindowOf(log)).toMatchObject({
+      text: "one\ntwo",
+      lines: ["one", "two"],
+      hasMore: false,
+    });
+  });
+
+  test("keeps empty lines", async () => {
+    const log = await startLog("\n\none\n\n");
+    expect((await readWindowOf(log)).lines).toEqual(["", "", "one", ""]);
+  });
+
+  test("shows signs of replacement for bytes that are no UTF-8", async () => {
+    const log = await startLog(Buffer.from([0x61, 0xff, 0x62, 0x80, 0x63, 0xc3, 0x28, 0x0a]));
+    expect(await readWindowOf(log)).toMatchObject({ text: "a\uFFFDb\uFFFDc\uFFFD(\n", hasMore: false });
+  });
+
+  test("is read from a log that arrives compressed", async () => {
+    const service = await startFake(() => ({
+      text: gzipSync("one\ntwo\n"),
+      headers: { "content-encoding": "gzip", "content-type": "text/plain" },
+    }));
+    const gateway = await startGateway({ upstream: service });
+    expect(await readWindowOf(gateway, { maxBytes: 4 })).toMatchObject({
+      text: "one\n",
+      hasMore: true,
+      contentType: "text/plain",
+    });
+  });
+
+  test("behind the end of a log that became shorter is empty", async () => {
+    const log = await startLog("one\ntwo\n");
+    const { endCursor } = await readWindowOf(log);
+    log.write("one\n");
+    expect(await readWindowOf(log, { after: endCursor })).toMatchObject({
+      text: "",
+      lines: [],
+      hasMore: false,
+    });
+  });
+
+  test("behind the end of a log that grew is what was added", async () => {
+    const log = await startLog("one\n");
+    const { endCursor } = await readWindowOf(log);
+    log.write("one\ntwo\n");
+    expect(await readWindowOf(log, { after: endCursor })).toMatchObject({ text: "two\n", startByte: 4 });
+  });
+
+  test("waits for the rest of a character that has not wholly arrived", async () => {
+    const log = await startLog(Buffer.from("ab€").subarray(0, 4));
+    const first = await readWindowOf(log);
+    expect(first).toMatchObject({ text: "ab", hasMore: false });
+    log.write("ab€cd");
+    expect(await readWindowOf(log, { after: first.endCursor })).toMatchObject({ text: "€cd", startByte: 2 });
+  });
+});
+
+/** Reads window after window until there is no more, at most so many. */
+async function walk(gateway: Gateway, maxBytes: number, most: number): Promise<LogWindow[]> {
+  const windows: LogWindow[] = [];
+  let after: string | undefined;
+  do {
+    const window = await readWindowOf(gateway, { maxBytes, ...(after === undefined ? {} : { after }) });
+    windows.push(window);
+    after = window.endCursor;
+  } while (windows.at(-1)?.hasMore && windows.length < most);
+  return windows;
+}
+
+describe("window after window", () => {
+  test("a log is read whole and nothing twice, in windows of any size", async () => {
+    const log = await startLog();
+    await fc.assert(
+      fc.asyncProperty(logText, fc.integer({ min: 1, max: 12 }), async (text, maxBytes) => {
+        log.write(text);
+        const windows = await walk(log, maxBytes, text.length + 1);
+        expect(windows.map((window) => window.text).join("")).toBe(text);
+        let place = 0;
+        for (const window of windows) {
+          expect(window.startByte).toBe(place);
+          place += bytesOf(window.text);
+          expect(window.hasMore).toBe(place < bytesOf(text));
+          const [first = ""] = window.text;
+          expect(bytesOf(window.text)).toBeLessThanOrEqual(Math.max(maxBytes, bytesOf(first)));
+        }
+      }),
+      { numRuns: cases(15, 60) },
+    );
+  });
+
+  test.each([1, 2, 3])(
+    "a log that ends in the middle of a character comes to an end, in windows of %i bytes",
+    async (maxBytes) => {
+      const log = await startLog(Buffer.from("ab😀").subarray(0, 5));
+      const windows = await walk(log, maxBytes, 6);
+      expect(windows.map(({ text }) => text).join("")).toMatch(/^ab\uFFFD*$/);
+      expect(windows.at(-1)?.hasMore).toBe(false);
+    },
+  );
+
+  test("a log of any bytes comes to its end, in windows of any size", async () => {
+    const log = await startLog();
+    // Beginnings and middles of characters, in orders that no text has.
+    const byte = fc.constantFrom(0x61, 0x0a, 0x80, 0xbf, 0xc3, 0xe2, 0xf0, 0xf7, 0xff);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(byte, { maxLength: 12 }).map((bytes) => Buffer.from(bytes)),
+        fc.integer({ min: 1, max: 6 }),
+        async (bytes, maxBytes) => {
+          log.write(bytes);
+          const windows = await walk(log, maxBytes, bytes.length + 1);
+          expect(windows.at(-1)?.hasMore).toBe(false);
+          const places = windows.map(({ startByte }) => startByte);
+          expect(places).toEqual([...new Set(places)].toSorted((a, b) => a - b));
+        },
+      ),
+      { numRuns: cases(40, 150) },
+    );
+  });
+});
+
+describe("the tail of a log", () => {
+  test("is its last lines, and reading on behind it gives what is added", async () => {
+    const log = await startLog("one\ntwo\nthree\n");
+    const tail = await readWindowOf(log, { tailLines: 2 });
+    expect(tail).toMatchObject({
+      text: "two\nthree\n",
+      lines: ["two", "three"],
+      startByte: 4,
+      hasMore: false,
+    });
+    log.write("one\ntwo\nthree\nfour\n");
+    expect(await readWindowOf(log, { after: tail.endCursor })).toMatchObject({
+      text: "four\n",
+      startByte: 14,
+    });
+    expect(log.calls()).toEqual([LOG_CALL, LOG_CALL]);
+  });
+
+  test.each([
+    ["a last line without an end", "one\ntwo", 1, "two"],
+    ["more lines than there are", "one\ntwo\n", 9, "one\ntwo\n"],
+    ["an empty log", "", 3, ""],
+    ["a log of one line end", "\n", 1, "\n"],
+    ["a log that begins with an empty line", "\none\n", 9, "\none\n"],
+    ["empty lines at the end", "one\n\n\n", 2, "\n\n"],
+  ])("counts lines as a reader does: %s", async (_, text, tailLines, tail) => {
+    const log = await startLog(text);
+    expect(await readWindowOf(log, { tailLines })).toMatchObject({
+      text: tail,
+      startByte: text.length - tail.length,
+      hasMore: false,
+    });
+  });
+
+  test("is the last lines of any log", async () => {
+    const log = await startLog();
+    await fc.assert(
+      fc.asyncProperty(logText, fc.integer({ min: 1, max: 8 }), async (text, tailLines) => {
+        log.write(text);
+        const tail = await readWindowOf(log, { tailLines });
+        expect(tail.text).toBe(lastLines(text, tailLines));
+        expect(tail.startByte).toBe(bytesOf(text) - bytesOf(tail.text));
+      }),
+      { numRuns: cases(40, 150) },
+    );
+  });
+
+  test("is no longer than maxBytes and begins with a whole character", async () => {
+    const log = await startLog("one\ntwo€three\n");
+    expect(await readWindowOf(log, { tailLines: 1, maxBytes: 8 })).toMatchObject({
+      text: "three\n",
+      startByte: 10,
+    });
+  });
+
+  test("shows signs of replacement for bytes that are no UTF-8", async () => {
+    const log = await startLog(Buffer.from([0x61, 0x0a, 0x80, 0x80, 0x62, 0x0a]));
+    expect(await readWindowOf(log, { tailLines: 1 })).toMatchObject({
+      text: "\uFFFD\uFFFDb\n",
+      startByte: 2,
+    });
+  });
+
+  test("of a log much longer than the window is found", async () => {
+    const numbers = Array.from({ length: 100_000 }, (_, index) => `line ${index}\n`);
+    const log = await startLog(numbers.join(""));
+    const tail = await readWindowOf(log, { tailLines: 3 });
+    expect(tail.lines).toEqual(["line 99997", "line 99998", "line 99999"]);
+    expect(tail.startByte).toBe(numbers.join("").length - tail.text.length);
+  });
+});
+
+test("`after` beside `tailLines` is refused before anything is sent", async () => {
+  const log = await startLog("one\n");
+  const after = opaque("byte:0");
+  expect(
+    await log.ask(READ_LOG, { after, tailLines: 1 }, { headers: { "x-request-id": "story-1" } }),
+  ).toMatchObject({
+    data: { experiment: { logs: null } },
+    errors: [
+      {
+        message: "after: expected none beside tailLines, got both",
+        path: ["experiment", "logs"],
+        extensions: { code: "BAD_USER_INPUT", requestId: "story-1" },
+      },
+    ],
+  });
+  expect(log.calls()).toEqual([]);
+});
+
+test("a log that is written without end is read as far as the window and then cancelled", async () => {
+  const service = await startEndless();
+  const gateway = await startGateway({ upstream: service });
+  expect(await readWindowOf(gateway, { maxBytes: 14 })).toMatchObject({
+    lines: ["line 1", "line 2"],
+    hasMore: true,
+  });
+  await service.gone;
+});
+
+test("two fields that want one window of one log read it once", async () => {
+  const log = await startLog("one\n");
+  await log.ask(`{
+    a: experiment(id: "ada.mnist.42") { logs { text } }
+    b: experiment(id: "ada.mnist.42") { logs { lines } }
+  }`);
+  expect(log.calls()).toEqual([LOG_CALL]);
+});

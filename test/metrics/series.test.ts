@@ -1,0 +1,209 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { cases } from "../support/cases.ts";
+import { startPaging } from "../support/child-lists.ts";
+import { startFake, startRecords } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+
+const METRICS = "ada/mnist/experiments/42/metrics";
+
+interface Series {
+  readonly name: string;
+  readonly totalPoints: number;
+  readonly times: readonly (string | null)[];
+  readonly values: readonly (number | null)[];
+}
+
+/** A series as it is asked for with `names` and `maxPoints`. */
+async function openSeries(service: { readonly url: string }) {
+  const { ask } = await startGateway({ upstream: service });
+  return async (wanted: { names?: readonly string[]; maxPoints?: number } = {}) => {
+    const { data, errors } = (await ask(
+      `query ($names: [String!], $maxPoints: Int) {
+        experiment(id: "ada.mnist.42") {
+          metricSeries(names: $names, maxPoints: $maxPoints) { name totalPoints times values }
+        }
+      }`,
+      wanted,
+    )) as Answer<{ experiment: { metricSeries: readonly Series[] | null } }>;
+    expect(errors).toBeUndefined();
+    return data.experiment.metricSeries;
+  };
+}
+
+const time = (second: number) => new Date(second * 1_000).toISOString();
+
+const recording = (second: number, values: unknown) => ({ id: second + 1, created_at: time(second), values });
+
+describe("metricSeries", () => {
+  test("is one column a metric over all pages, ordered by name", async () => {
+    const rows = Array.from({ length: 45 }, (_, second) =>
+      recording(second, { loss: second, ...(second % 2 === 0 ? { accuracy: 0 - second } : {}) }),
+    );
+    const service = await startPaging(rows);
+    const series = await openSeries(service);
+    const all = rows.map((_, second) => second);
+    const even = all.filter((second) => second % 2 === 0);
+    expect(await series()).toEqual([
+      {
+        name: "accuracy",
+        totalPoints: 23,
+        times: even.map(time),
+        values: even.map((second) => 0 - second),
+      },
+      { name: "loss", totalPoints: 45, times: all.map(time), values: all },
+    ]);
+    expect(service.calls()).toEqual([
+      `GET ${METRICS}`,
+      `GET ${METRICS}?limit=20&offset=20`,
+      `GET ${METRICS}?limit=20&offset=40`,
+    ]);
+  });
+
+  test("has only the metrics that are asked for, and none that is not there", async () => {
+    const series = await openSeries(
+      await startRecords({ [METRICS]: { results: [recording(0, { loss: 1, accuracy: 2 })] } }),
+    );
+    const found = await series({ names: ["loss", "nothing", "loss"] });
+    expect(found?.map(({ name }) => name)).toEqual(["loss"]);
+    expect(await series({ names: [] })).toEqual([]);
+  });
+
+  test("shows what is no finite number as null, and counts it", async () => {
+    const text = `{"results": [
+      {"id": 1, "created_at": "t1", "values": {"loss": 1.5}},
+      {"id": 2, "created_at": "t2", "values": {"loss": NaN}},
+      {"id": 3, "created_at": "t3", "values": {"loss": "high"}},
+      {"id": 4, "created_at": "t4", "values": {"loss": {"a": 1}}},
+      {"id": 5, "created_at": "t5", "values": {"loss": -Infinity}},
+      {"id": 6, "created_at": "t6", "values": {"loss": 1e999}},
+      {"id": 7, "created_at": null, "values": {"loss": 1e308}}
+    ]}`;
+    const series = await openSeries(await startFake(() => ({ text })));
+    expect(await series()).toEqual([
+      {
+        name: "loss",
+        totalPoints: 7,
+        times: ["t1", "t2", "t3", "t4", "t5", "t6", null],
+        values: [1.5, null, null, null, null, null, 1e308],
+      },
+    ]);
+  });
+
+  test("keeps metrics of any name", async () => {
+    const names = ["", "__proto__", "a b", "constructor", "hasOwnProperty", "toString", "ü/😀"];
+    const values = `{${names.map((name, index) => `${JSON.stringify(name)}: ${index}`).join(", ")}}`;
+    // The wrong type beside them makes the reader mend the page, which must not lose them.
+    const service = await startFake(() => ({
+      text: `{"results": [{"id": 1, "created_at": 7, "values": ${values}}]}`,
+    }));
+    const series = await openSeries(service);
+    expect((await series())?.map(({ name, values: column }) => [name, column])).toEqual(
+      names.map((name, index) => [name, [index]]),
+    );
+    expect((await series({ names: ["__proto__", "constructor"] }))?.map(({ name }) => name)).toEqual([
+      "__proto__",
+      "constructor",
+    ]);
+  });
+
+  test("of records without values is empty", async () => {
+    const series = await openSeries(
+      await startRecords({
+        [METRICS]: { results: [{ id: 1 }, { id: 2, values: null }, { id: 3, values: [1] }] },
+      }),
+    );
+    expect(await series()).toEqual([]);
+  });
+
+  test("is not thinned when it fits", async () => {
+    const rows = Array.from({ length: 500 }, (_, second) => recording(second, { loss: second }));
+    const series = await openSeries(await startPaging(rows, 500));
+    expect((await series())?.[0]?.values).toHaveLength(500);
+  });
+
+  test("keeps a peak where it was when it is thinned", async () => {
+    const rows = Array.from({ length: 1_000 }, (_, second) =>
+      recording(second, { loss: second === 617 ? 1_000 : second % 2 }),
+    );
+    const series = await openSeries(await startPaging(rows, 1_000));
+    const [loss] = (await series({ maxPoints: 20 })) ?? [];
+    expect(loss?.totalPoints).toBe(1_000);
+    expect(loss?.values).toHaveLength(20);
+    expect(loss?.times[loss.values.indexOf(1_000)]).toBe(time(617));
+  });
+
+  test("thinned in any way has at most maxPoints of its points, the first and the last among them, in order", async () => {
+    let results: unknown[] = [];
+    const series = await openSeries(await startFake(() => ({ json: { results } })));
+    const value = fc.oneof(
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.integer({ min: -3, max: 3 }),
+      fc.constantFrom(1.7e308, -1.7e308, 5e-324),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(value, { minLength: 1, maxLength: 200 }),
+        fc.integer({ min: 2, max: 20 }),
+        async (values, maxPoints) => {
+          results = values.map((loss, second) => recording(second, { loss }));
+          const [loss] = (await series({ maxPoints })) ?? [];
+          if (!loss) throw new Error("no series");
+          expect(loss.totalPoints).toBe(values.length);
+          expect(loss.times).toHaveLength(Math.min(maxPoints, values.length));
+          expect(loss.values).toHaveLength(loss.times.length);
+          const seconds = loss.times.map((at) => Date.parse(at ?? "") / 1_000);
+          expect(seconds).toEqual(seconds.toSorted((a, b) => a - b));
+          expect(new Set(seconds).size).toBe(seconds.length);
+          expect([seconds[0], seconds.at(-1)]).toEqual([0, values.length - 1]);
+          expect(loss.values).toEqual(seconds.map((second) => (values[second] ?? 0) + 0));
+        },
+      ),
+      { numRuns: cases(25, 100) },
+    );
+  });
+});
+
+test("metrics and lastMetric keep any name, a value as it came and a number when it is one", async () => {
+  const service = await startFake(({ path }) => ({
+    text: path.endsWith("metrics")
+      ? `{"count": 1, "results": [{"id": 1, "values": {"__proto__": 1, "constructor": "high"}}]}`
+      : `{"id": 42, "name": 7, "last_metric": {"__proto__": {"a": 1}, "constructor": 2}}`,
+  }));
+  const { ask } = await startGateway({ upstream: service });
+  expect(
+    await ask(`{
+      experiment(id: "ada.mnist.42") {
+        lastMetric { name value raw }
+        proto: lastMetricValue(name: "__proto__")
+        constructor: lastMetricValue(name: "constructor")
+        absent: lastMetricValue(name: "toString")
+        metrics { nodes { values { name value raw } value(name: "__proto__") absent: value(name: "toString") } }
+      }
+    }`),
+  ).toEqual({
+    data: {
+      experiment: {
+        lastMetric: [
+          { name: "__proto__", value: null, raw: { a: 1 } },
+          { name: "constructor", value: 2, raw: 2 },
+        ],
+        proto: null,
+        constructor: 2,
+        absent: null,
+        metrics: {
+          nodes: [
+            {
+              values: [
+                { name: "__proto__", value: 1, raw: 1 },
+                { name: "constructor", value: null, raw: "high" },
+              ],
+              value: 1,
+              absent: null,
+            },
+          ],
+        },
+      },
+    },
+  });
+});

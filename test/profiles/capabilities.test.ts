@@ -1,0 +1,113 @@
+import { describe, expect, test } from "vitest";
+import { tokenOf } from "../support/demo-gateway.ts";
+import { errorsOf } from "../support/errors.ts";
+import { type ProfileName, startProfile } from "../support/profiles.ts";
+
+describe("capabilities", () => {
+  test.each<[ProfileName, string[]]>([
+    ["document", []],
+    ["polyaxon-0.2", ["LISTS"]],
+    ["polyaxon-0.4", ["LISTS", "EXPERIMENT_JOB_LOGS"]],
+  ])("of %s are told without a token and without a request", async (profile, capabilities) => {
+    const { ask, calls } = await startProfile(profile);
+    expect(await ask("{ gateway { capabilities } }", {}, { token: null })).toEqual({
+      data: { gateway: { capabilities } },
+    });
+    expect(calls()).toEqual([]);
+  });
+
+  test("that are not there are null with an error, without a request; the rest of the answer is there", async () => {
+    const { ask, calls } = await startProfile("document");
+    const answer = await ask(`{
+      project(owner: "ada", name: "mnist") {
+        name
+        experiments { totalCount }
+        jobs { totalCount }
+        buildJobs { totalCount }
+        groups { totalCount }
+        owner { username projects { totalCount } }
+        group(internalId: "1") { name experiments { totalCount } }
+      }
+      experimentJob(id: "ada.mnist.42.22.master") { role logs { text } }
+    }`);
+    expect(answer.data).toEqual({
+      project: {
+        name: "mnist",
+        experiments: null,
+        jobs: null,
+        buildJobs: null,
+        groups: null,
+        owner: { username: "ada", projects: null },
+        group: { name: "sweep", experiments: null },
+      },
+      experimentJob: { role: "master", logs: null },
+    });
+    expect(errorsOf(answer).toSorted((a, b) => `${a.at}`.localeCompare(`${b.at}`))).toEqual(
+      [
+        "experimentJob.logs",
+        "project.buildJobs",
+        "project.experiments",
+        "project.group.experiments",
+        "project.groups",
+        "project.jobs",
+        "project.owner.projects",
+      ].map((at) => ({
+        at,
+        code: "CAPABILITY_UNAVAILABLE",
+        message:
+          "The server behind this gateway does not offer this. `gateway.capabilities` tells what there is.",
+      })),
+    );
+    expect(calls()).toEqual(["GET ada/mnist/experiments/42/jobs/22/", "GET ada/mnist/groups/1/"]);
+  });
+});
+
+describe("the log of one job of an experiment", () => {
+  const document = `{ experimentJob(id: "ada.mnist.42.22.master") { status logs(tailLines: 1) { lines } logsUrl } }`;
+  interface Told {
+    readonly experimentJob: { readonly status: string; readonly logs: unknown; readonly logsUrl: string };
+  }
+
+  test("is there on a server that has it, as a window and as a whole", async () => {
+    const { ask, calls, demo } = await startProfile("polyaxon-0.4");
+    const { data, errors } = await ask<Told, object>(document);
+    expect(errors).toBeUndefined();
+    expect(data.experimentJob).toMatchObject({
+      status: "SUCCEEDED",
+      logs: { lines: [expect.stringContaining("ada.mnist.42 succeeded")] },
+    });
+    const path = "ada/mnist/experiments/42/jobs/22/";
+    expect(calls()).toEqual([`GET ${path}`, `GET ${path}logs`]);
+
+    const headers = { authorization: `token ${tokenOf(demo, "ada")}` };
+    const download = await fetch(data.experimentJob.logsUrl, { headers });
+    expect(await download.text()).toContain("master on gpu-node.eu-1: epoch 1 ");
+    expect(calls()).toEqual([`GET ${path}logs`]);
+  });
+
+  test.each<ProfileName>(["document", "polyaxon-0.2"])(
+    "is not on %s, which is not asked for it",
+    async (profile) => {
+      const { ask, calls, demo } = await startProfile(profile);
+      const answer = await ask<Told, object>(document);
+      expect(answer.data.experimentJob).toMatchObject({ status: "SUCCEEDED", logs: null });
+      expect(errorsOf(answer)).toMatchObject([{ at: "experimentJob.logs", code: "CAPABILITY_UNAVAILABLE" }]);
+      expect(calls()).toEqual(["GET ada/mnist/experiments/42/jobs/22/"]);
+
+      const headers = { authorization: `token ${tokenOf(demo, "ada")}` };
+      const download = await fetch(answer.data.experimentJob.logsUrl, { headers });
+      expect(download.status).toBe(404);
+      expect(await download.json()).toMatchObject({
+        errors: [{ extensions: { code: "CAPABILITY_UNAVAILABLE" } }],
+      });
+      expect(calls()).toEqual([]);
+    },
+  );
+
+  test("that has not begun is null, without an error", async () => {
+    const { ask } = await startProfile("polyaxon-0.4");
+    expect(
+      await ask(`{ experiment(id: "ada.mnist.2.53") { jobs { nodes { status logs { text } } } } }`),
+    ).toEqual({ data: { experiment: { jobs: { nodes: [{ status: "SCHEDULED", logs: null }] } } } });
+  });
+});

@@ -1,0 +1,367 @@
+import { describe, expect, test } from "vitest";
+import { readConfig } from "../../src/config.ts";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { documentedProfile, profileFile, startTracker } from "../support/tracker.ts";
+
+/** The tracker behind a gateway to which only the example of docs/servers.md describes it. */
+async function startDescribed(env: Record<string, string> = {}) {
+  const tracker = await startTracker();
+  const gateway = await startGateway({
+    upstream: tracker,
+    env: { UPSTREAM_PROFILE: profileFile(documentedProfile()), ...env },
+  });
+  return { ...gateway, tracker, calls: tracker.calls };
+}
+
+const errorsOf = ({ errors }: Answer<unknown>) =>
+  errors?.map(({ path, message, extensions }) => [path?.join("."), extensions["code"], message]).toSorted();
+
+interface Experiments {
+  readonly project: {
+    readonly experiments: {
+      readonly edges: readonly { readonly cursor: string; readonly node: { readonly internalId: string } }[];
+      readonly totalCount: number | null;
+      readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+    };
+  };
+}
+
+const EXPERIMENTS = `query ($first: Int, $after: String) { project(owner: "ada", name: "mnist") {
+  experiments(first: $first, after: $after, orderBy: CREATED_ASC) {
+    edges { cursor node { internalId } } totalCount pageInfo { hasNextPage endCursor }
+  }
+} }`;
+
+const idsIn = ({ project: { experiments } }: Experiments) =>
+  experiments.edges.map(({ node }) => node.internalId);
+
+const TRIALS = "GET /v2/projects/ada/mnist/trials";
+const OLDEST_FIRST = "order_by=created&direction=asc";
+
+describe("a server that only a file describes", () => {
+  test("gives a list page by page, by its own cursors and counts", async () => {
+    const { ask, calls } = await startDescribed();
+    const pages: [readonly string[], number | null][] = [];
+    let after: string | null = null;
+    for (let hasNextPage = true; hasNextPage;) {
+      const answer: Answer<Experiments> = await ask<Experiments, object>(EXPERIMENTS, { first: 3, after });
+      const { experiments } = answer.data.project;
+      pages.push([idsIn(answer.data), experiments.totalCount]);
+      ({ hasNextPage, endCursor: after } = experiments.pageInfo);
+    }
+    expect(pages).toEqual([
+      [["1", "2", "3"], 7],
+      [["4", "5", "6"], 7],
+      [["7"], 7],
+    ]);
+    expect(calls()).toEqual([
+      `${TRIALS}?${OLDEST_FIRST}&limit=3`,
+      `${TRIALS}?${OLDEST_FIRST}&limit=3&cursor=Mw`,
+      `${TRIALS}?${OLDEST_FIRST}&limit=3&cursor=Ng`,
+    ]);
+  });
+
+  test("goes on behind an item in the middle of one of its pages", async () => {
+    const { ask, calls } = await startDescribed();
+    const first = await ask<Experiments, object>(EXPERIMENTS, { first: 4 });
+    const after = first.data.project.experiments.edges[1]?.cursor;
+    const second = await ask<Experiments, object>(EXPERIMENTS, { first: 2, after });
+    expect(idsIn(second.data)).toEqual(["3", "4"]);
+    expect(calls()).toEqual([`${TRIALS}?${OLDEST_FIRST}&limit=4`, `${TRIALS}?${OLDEST_FIRST}&limit=4`]);
+  });
+
+  test("is asked for no longer page than it gives", async () => {
+    const { ask, calls } = await startDescribed();
+    const { data } = await ask<Experiments, object>(EXPERIMENTS, { first: 100 });
+    expect(idsIn(data)).toHaveLength(7);
+    expect(calls()).toEqual([`${TRIALS}?${OLDEST_FIRST}&limit=50`]);
+  });
+
+  test("gives lists in lists, filtered by group and in its own language", async () => {
+    const { ask, calls } = await startDescribed();
+    const answer = await ask(`{
+      viewer { projects { nodes { name } totalCount } }
+      project(owner: "ada", name: "mnist") {
+        experiments(first: 1, orderBy: UPDATED_DESC, query: "status is running") { nodes { internalId status } }
+        groups { nodes { uniqueName experiments(first: 2) { nodes { internalId } totalCount pageInfo { hasNextPage } } } }
+      }
+    }`);
+    expect(answer).toEqual({
+      data: {
+        viewer: { projects: { nodes: [{ name: "mnist" }, { name: "speech" }], totalCount: 2 } },
+        project: {
+          experiments: { nodes: [{ internalId: "7", status: "RUNNING" }] },
+          groups: {
+            nodes: [
+              {
+                uniqueName: "ada.mnist.9",
+                experiments: {
+                  nodes: [{ internalId: "2" }, { internalId: "4" }],
+                  totalCount: 3,
+                  pageInfo: { hasNextPage: true },
+                },
+              },
+            ],
+          },
+        },
+      },
+    });
+    expect(calls()).toEqual([
+      "GET /v2/accounts/ada/projects",
+      "GET /v2/projects/ada/mnist/sweeps",
+      `${TRIALS}?order_by=updated&direction=desc&search=status+is+running&limit=1`,
+      `${TRIALS}?sweep=9&limit=2`,
+      "GET /v2/users/",
+    ]);
+  });
+
+  test.each([
+    ["status", ["images?ids=2%2C1&limit=20"]],
+    ["dockerfile", ["images/1", "images/2"]],
+  ])("is asked for many records at once, unless its lists omit what is wanted: %s", async (field, images) => {
+    const { ask, calls } = await startDescribed();
+    const { errors } = await ask(
+      `{ project(owner: "ada", name: "mnist") { experiments(first: 2) { nodes { buildJob { ${field} } } } } }`,
+    );
+    expect(errors).toBeUndefined();
+    expect(calls()).toEqual([
+      ...images.map((path) => `GET /v2/projects/ada/mnist/${path}`),
+      `${TRIALS}?limit=2`,
+    ]);
+  });
+
+  test("takes commands where it has them, and the token in its own words, whatever the caller wrote", async () => {
+    const { ask, tracker, calls } = await startDescribed();
+    const stop = `mutation { stopExperiment(id: "ada.mnist.7") { experiment { uniqueName config { kind } } } }`;
+    const stopped = {
+      data: { stopExperiment: { experiment: { uniqueName: "ada.mnist.7", config: { kind: "experiment" } } } },
+    };
+    expect(await ask(stop)).toEqual(stopped);
+    expect(await ask(stop, {}, { headers: { authorization: "Bearer t0ken" } })).toEqual(stopped);
+    const path = "/v2/projects/ada/mnist/trials/7";
+    expect(calls()).toEqual([`GET ${path}`, `GET ${path}`, `POST ${path}/cancel`, `POST ${path}/cancel`]);
+    expect(new Set(tracker.seen().map(({ headers }) => headers["authorization"]))).toEqual(
+      new Set(["Bearer t0ken"]),
+    );
+  });
+
+  test("is not asked for what it does not have, and the answer says so", async () => {
+    const { ask, calls } = await startDescribed();
+    const answer = await ask(`{
+      project(owner: "ada", name: "mnist") {
+        name
+        jobs { totalCount }
+        experiments(orderBy: CREATED_DESC) { totalCount }
+      }
+    }`);
+    expect(answer.data).toEqual({ project: { name: "mnist", jobs: null, experiments: null } });
+    const rest = "`gateway.capabilities` tells what there is.";
+    expect(errorsOf(answer)).toEqual([
+      [
+        "project.experiments",
+        "CAPABILITY_UNAVAILABLE",
+        `The server behind this gateway does not offer the order CREATED_DESC. ${rest}`,
+      ],
+      [
+        "project.jobs",
+        "CAPABILITY_UNAVAILABLE",
+        `The server behind this gateway does not offer this. ${rest}`,
+      ],
+    ]);
+    const resumed = await ask(`mutation { resumeExperiment(id: "ada.mnist.7") { experiment { id } } }`);
+    expect(errorsOf(resumed)).toEqual([
+      [
+        "resumeExperiment",
+        "UPSTREAM_UNSUPPORTED",
+        "This server does not offer POST {owner}/{project}/experiments/{id}/resume/.",
+      ],
+    ]);
+    expect(calls()).toEqual([]);
+  });
+
+  test("has errors that name its endpoints as it spells them", async () => {
+    const { ask } = await startDescribed();
+    const answer = await ask(`{ experiment(id: "ada.mnist.8") { status } }`);
+    expect(answer.errors?.[0]?.extensions).toMatchObject({
+      code: "NOT_FOUND",
+      upstream: { method: "GET", route: "projects/{owner}/{project}/trials/{id}", status: 404 },
+    });
+  });
+
+  test("tells its version and what it can", async () => {
+    const { ask } = await startDescribed();
+    expect(await ask("{ gateway { upstreamApiVersion capabilities } }", {}, { token: null })).toEqual({
+      data: { gateway: { upstreamApiVersion: "v2", capabilities: [] } },
+    });
+  });
+});
+
+/** The demo's server, described by a file that differs from a built-in profile. */
+const startExtended = (written: object) => {
+  const frozen = Date.parse("2026-06-01T12:00:00Z");
+  const UPSTREAM_PROFILE = profileFile(JSON.stringify(written), "server.json");
+  return startDemoGateway({ now: () => frozen, env: { UPSTREAM_PROFILE } });
+};
+
+describe("a file that extends a built-in profile", () => {
+  test("spells single endpoints differently", async () => {
+    const { ask, calls } = await startExtended({
+      extends: "polyaxon-0.4",
+      endpoints: {
+        job: { stop: "DELETE {project}/of/{owner}/job-{id}" },
+        experiment: { statuses: "GET {owner}/{project}/experiments/{id}/statuses/" },
+        administration: { revoke: "DELETE superusers/revoke/{username}/" },
+      },
+    });
+    const answer = await ask(`mutation {
+      stopJob(id: "ada.mnist.jobs.1") { job { id } }
+      revokeSuperuser(username: "grace") { user { username } }
+      stopExperiment(id: "ada.mnist.42") { experiment { statuses(first: 1) { totalCount } } }
+    }`);
+    expect(calls()).toEqual([
+      "DELETE mnist/of/ada/job-1",
+      "DELETE superusers/revoke/grace/",
+      "GET ada/mnist/experiments/42/statuses/?limit=1",
+      "POST ada/mnist/experiments/42/stop",
+    ]);
+    // The demo knows no such path: the error names the endpoint as it was asked.
+    expect(answer.errors?.map(({ path, extensions }) => [path, extensions["upstream"]])).toEqual([
+      [["stopJob"], { method: "DELETE", route: "{project}/of/{owner}/job-{id}", status: 405 }],
+    ]);
+  });
+
+  test("takes endpoints away, and gives back what the other takes away", async () => {
+    const { ask, calls } = await startExtended({
+      extends: "polyaxon-0.4",
+      endpoints: {
+        experiment: { metrics: null },
+        cluster: { read: null },
+        job: { copy: "POST {owner}/{project}/jobs/{id}/copy" },
+      },
+    });
+    const answer = await ask(`{
+      experiment(id: "ada.mnist.42") { status metrics { totalCount } }
+      cluster { uuid }
+    }`);
+    expect(answer.data).toEqual({ experiment: { status: "SUCCEEDED", metrics: null }, cluster: null });
+    expect(errorsOf(answer)).toEqual([
+      ["cluster", "UPSTREAM_UNSUPPORTED", "This server does not offer GET cluster/."],
+      [
+        "experiment.metrics",
+        "UPSTREAM_UNSUPPORTED",
+        "This server does not offer GET {owner}/{project}/experiments/{id}/metrics.",
+      ],
+    ]);
+    const { errors } = await ask(`mutation { copyJob(id: "ada.mnist.jobs.1") { source { id } } }`);
+    expect(errors).toBeUndefined();
+    expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "POST ada/mnist/jobs/1/copy"]);
+  });
+
+  test("and says nothing else is that profile", async () => {
+    const { ask, calls } = await startExtended({ extends: "polyaxon-0.4" });
+    expect(await ask("{ gateway { capabilities } }")).toEqual({
+      data: { gateway: { capabilities: ["LISTS", "EXPERIMENT_JOB_LOGS"] } },
+    });
+    await ask(
+      `{ project(owner: "ada", name: "mnist") { jobs(first: 1, orderBy: CREATED_ASC) { totalCount } } }`,
+    );
+    expect(calls()).toEqual(["GET ada/mnist/jobs?sort=created_at&limit=1"]);
+  });
+});
+
+/** Profiles, and how each of their faults begins. */
+const PLACES: readonly (readonly [profile: string, ...told: string[]])[] = [
+  ["{", "line 1: Flow map must end with a }"],
+  ["basePath: /v2\nbasePath: /v3", "line 2: Map keys must be unique"],
+  ["paging: *other", "Unresolved alias (the anchor must be set before the alias): other"],
+  ["[]", "profile: expected an object, got a list"],
+  ["7", "profile: expected an object, got 7"],
+  ["extends: other", 'extends: expected document, polyaxon-0.2, polyaxon-0.4, got "other"'],
+  ["basePath: v2", 'basePath: expected a path such as /api/v1, without query and fragment, got "v2"'],
+  ["basePath: /../v2", 'basePath: expected a path such as /api/v1, without query and fragment, got "/../v2"'],
+  [
+    "basePath: /v2?x=1",
+    'basePath: expected a path such as /api/v1, without query and fragment, got "/v2?x=1"',
+  ],
+  ["authorization: Bearer", 'authorization: expected an object, got "Bearer"'],
+  ['authorization: {scheme: "Bearer\\r\\nX: y"}', "authorization.scheme: expected one word"],
+  ["paging: {by: cursor, parameter: 7}", "paging.parameter: expected the name of a query parameter, got 7"],
+  ["paging: {by: cursor}", "paging.parameter: expected the name of a query parameter, got nothing"],
+  ["paging: {by: guess}", 'paging.by: expected link, offset, page or cursor, got "guess"'],
+  ["paging: cursor", 'paging: expected an object with the key by, got "cursor"'],
+  [
+    "paging: {by: offset, parameter: from, page: 1}",
+    "paging.page: unknown key, expected only by, parameter, size, maxSize",
+  ],
+  [
+    "{paging: {by: cursor, parameter: after}, envelope: {next: null}}",
+    "envelope.next: expected a key of the response, since paging is by cursor, got null",
+  ],
+  ["envelope: {items: [a]}", "envelope.items: expected a key of the response"],
+  ["orders: {CREATED_ASC: {direction: 1}}", "orders.CREATED_ASC.direction: expected text, got 1"],
+  [
+    "orders: {OLDEST: {}}",
+    "orders.OLDEST: unknown key, expected only UPDATED_DESC, CREATED_DESC, CREATED_ASC",
+  ],
+  [
+    'filters: {ids: {parameter: id, value: ids, separator: ",", max: 0}}',
+    'filters.ids.value: expected text with {ids} in it, got "ids"',
+    "filters.ids.max: expected a whole number above 0, got 0",
+  ],
+  ["omittedInLists: {jobs: [config, colour]}", "omittedInLists.jobs.1: expected id"],
+  ["endpoints: {jobs: {}}", "endpoints.jobs: unknown key, expected only user, experiment, job, "],
+  ["endpoints: {job: {fly: null}}", "endpoints.job.fly: unknown key, expected only read, update, "],
+  ["endpoints: {job: {constructor: null}}", "endpoints.job.constructor: unknown key, "],
+  ["endpoints: {job: {__proto__: null}}", "endpoints.job.__proto__: unknown key, "],
+  ["__proto__: {basePath: /v2}", "__proto__: unknown key, "],
+  ["endpoints: {job: {stop: 7}}", "endpoints.job.stop: expected a method and a path, or null, got 7"],
+  ...[
+    "",
+    "jobs/{id}/stop",
+    "FETCH jobs/{id}/stop",
+    "POST http://elsewhere.example/{id}",
+    "POST ../../{id}",
+    "POST jobs/{id}/stop?force=1",
+    // Servers take no double slash, and a path goes behind one.
+    "POST /jobs/{id}/stop",
+    "POST jobs/{id/stop",
+  ].map((spelling): [string, string] => [
+    `endpoints: {job: {stop: ${JSON.stringify(spelling)}}}`,
+    "endpoints.job.stop: expected a method and a path, such as POST ",
+  ]),
+  [
+    'endpoints: {job: {stop: "GET {id}/"}}',
+    "endpoints.job.stop: expected POST, PUT, PATCH or DELETE, for it writes",
+  ],
+  ['endpoints: {job: {read: "POST {id}/"}}', "endpoints.job.read: expected GET, for it reads"],
+  // A deletion without an id would delete more than was meant.
+  [
+    'endpoints: {job: {delete: "DELETE {owner}/jobs"}}',
+    "endpoints.job.delete: expected {id} in the path, got ",
+  ],
+  // Nothing replaces a parameter that the endpoint does not have.
+  [
+    'endpoints: {job: {stop: "POST {number}/stop"}}',
+    "endpoints.job.stop: expected only the parameters {owner} ",
+  ],
+];
+
+describe("a profile that cannot be used", () => {
+  const faultsOf = (text: string): readonly string[] => {
+    try {
+      readConfig({ UPSTREAM_PROFILE: profileFile(text) });
+      return [];
+    } catch (fault) {
+      return fault instanceof Error ? fault.message.split("\n") : [];
+    }
+  };
+
+  test.each(PLACES)("is refused at the start, each fault with its place: %s", (text, ...told) => {
+    const faults = faultsOf(text);
+    expect(faults).toHaveLength(told.length);
+    for (const [index, each] of told.entries()) {
+      expect(faults[index]?.slice(0, `UPSTREAM_PROFILE: ${each}`.length)).toBe(`UPSTREAM_PROFILE: ${each}`);
+    }
+  });
+});

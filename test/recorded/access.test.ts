@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import { globalId } from "../support/ids.ts";
+import {
+  BUILD_ROUTE,
+  EXPERIMENT_ROUTE,
+  forbiddenRead,
+  GROUP_ROUTE,
+  JOB_ROUTE,
+  recordedAs,
+  recordedReads,
+  refusedRead,
+  sortedOutcomeOf,
+  startRecorded,
+  tokensOf020,
+} from "../support/recorded-server.ts";
+import type { Line } from "../support/replay.ts";
+
+describe("release 0.2.0, who may read", () => {
+  test("a server that sees no token answers 200 without a name or 403: both are UNAUTHENTICATED", async () => {
+    // The gateway always sends its caller's token: here it reaches a server that overlooks it.
+    const overlooked = recordedReads
+      .filter(({ headers }) => !("Authorization" in headers))
+      .map((line): Line => ({ ...line, headers: { Authorization: `token ${tokensOf020.alice}` } }));
+    const { ask, calls } = await startRecorded(overlooked);
+    const answer = await ask(
+      `{ cluster { uuid } experiment(id: "alice.mnist.1") { name } viewer { username } }`,
+    );
+    const message = "Authentication credentials were not provided.";
+    expect(sortedOutcomeOf(answer)).toEqual({
+      data: { viewer: null, experiment: null, cluster: null },
+      errors: [
+        refusedRead("cluster", "UNAUTHENTICATED", message, "cluster/", 403),
+        refusedRead("experiment", "UNAUTHENTICATED", message, EXPERIMENT_ROUTE, 403),
+        { at: "viewer", code: "UNAUTHENTICATED", message: "The service says that nobody is signed in." },
+      ],
+    });
+    expect(calls()).toEqual(["GET alice/mnist/experiments/1/", "GET cluster/", "GET users/"]);
+  });
+
+  test.each([
+    ["a token nobody has", "0000", "Invalid token."],
+    ["the token of a user who was put out", tokensOf020.carol, "User inactive or deleted."],
+  ])("%s is UNAUTHENTICATED, although the server says 403", async (_, sent, message) => {
+    const { ask, calls } = await startRecorded();
+    const query = `{ experiment(id: "alice.mnist.1") { name } viewer { username } }`;
+    expect(sortedOutcomeOf(await ask(query, {}, { token: sent }))).toEqual({
+      data: { experiment: null, viewer: null },
+      errors: [
+        refusedRead("experiment", "UNAUTHENTICATED", message, EXPERIMENT_ROUTE, 403),
+        refusedRead("viewer", "UNAUTHENTICATED", message, "users/", 403),
+      ],
+    });
+    expect(calls()).toEqual(["GET alice/mnist/experiments/1/", "GET users/"]);
+  });
+
+  test("a private project is open to its owner and to superusers, and FORBIDDEN to others", async () => {
+    const { ask, calls } = await startRecorded();
+    const query = `{ experiment(id: "alice.quick-start.22") { uniqueName status } }`;
+    const shown = {
+      data: { experiment: { uniqueName: "alice.quick-start.22", status: "SUCCEEDED" } },
+      errors: [],
+    };
+    expect(sortedOutcomeOf(await ask(query, {}, { token: tokensOf020.alice }))).toEqual(shown);
+    expect(sortedOutcomeOf(await ask(query, {}, { token: tokensOf020.root }))).toEqual(shown);
+    expect(sortedOutcomeOf(await ask(query, {}, { token: tokensOf020.bob }))).toEqual({
+      data: { experiment: null },
+      errors: [forbiddenRead("experiment", EXPERIMENT_ROUTE)],
+    });
+    expect(calls()).toEqual(Array(3).fill("GET alice/quick-start/experiments/22/"));
+  });
+
+  test("every route below somebody else's private project is FORBIDDEN at its own field", async () => {
+    const { ask, calls } = await startRecorded();
+    const answer = await ask(`{
+      buildJob(id: "bob.secret.builds.5") { name }
+      experiment(id: "bob.secret.23") { internalId logs { text } metrics { totalCount } }
+      group(id: "bob.secret.4") { name }
+      job(id: "bob.secret.jobs.7") { name }
+    }`);
+    expect(sortedOutcomeOf(answer)).toEqual({
+      data: {
+        buildJob: null,
+        experiment: { internalId: "23", logs: null, metrics: null },
+        group: null,
+        job: null,
+      },
+      errors: [
+        forbiddenRead("buildJob", BUILD_ROUTE),
+        forbiddenRead("experiment.logs", `${EXPERIMENT_ROUTE}logs/`),
+        forbiddenRead("experiment.metrics", `${EXPERIMENT_ROUTE}metrics`),
+        forbiddenRead("group", GROUP_ROUTE),
+        forbiddenRead("job", JOB_ROUTE),
+      ],
+    });
+    expect(calls()).toEqual([
+      "GET bob/secret/builds/5/",
+      "GET bob/secret/experiments/23/logs/",
+      "GET bob/secret/experiments/23/metrics",
+      "GET bob/secret/groups/4/",
+      "GET bob/secret/jobs/7/",
+    ]);
+  });
+
+  test("a public project can be read by everybody", async () => {
+    const { ask, calls } = await startRecorded();
+    const query = `{ experiment(id: "alice.mnist.1") { name user { username } } }`;
+    expect(sortedOutcomeOf(await ask(query, {}, { token: tokensOf020.bob }))).toEqual({
+      data: { experiment: { name: "baseline", user: { username: "alice" } } },
+      errors: [],
+    });
+    expect(calls()).toEqual(["GET alice/mnist/experiments/1/"]);
+  });
+
+  test("a machine's name costs nothing; its memory, like the cluster, is FORBIDDEN to plain users, and the name stays", async () => {
+    const { ask, calls } = await startRecorded();
+    const named = await ask(`{ job(id: "alice.mnist.jobs.1") { nodeScheduled { id name } } }`);
+    expect(sortedOutcomeOf(named)).toEqual({
+      data: {
+        job: { nodeScheduled: { id: globalId("Node:node-1"), name: "node-1" } },
+      },
+      errors: [],
+    });
+    expect(calls()).toEqual(["GET alice/mnist/jobs/1/"]);
+
+    const measured = await ask(
+      `{ cluster { uuid } job(id: "alice.mnist.jobs.1") { name nodeScheduled { name memory } } }`,
+    );
+    expect(sortedOutcomeOf(measured)).toEqual({
+      data: { cluster: null, job: { name: "prep", nodeScheduled: { name: "node-1", memory: null } } },
+      errors: [
+        {
+          ...forbiddenRead("cluster", "cluster/"),
+          paths: [["cluster"], ["job", "nodeScheduled", "memory"]],
+        },
+      ],
+    });
+    expect(calls()).toEqual(["GET alice/mnist/jobs/1/", "GET alice/mnist/jobs/1/", "GET cluster/"]);
+  });
+
+  test("a superuser reads the machine a run was placed on by way of the cluster's list", async () => {
+    const { ask, calls } = await startRecorded(recordedReads, tokensOf020.root);
+    const answer = await ask(
+      `{ node(name: "node-3") { sequence memory status kubeletVersion gpuCount gpus } }`,
+    );
+    expect(sortedOutcomeOf(answer)).toEqual({
+      data: {
+        node: {
+          sequence: 3,
+          memory: 7843635200,
+          status: "notReady",
+          kubeletVersion: "v1.10.3",
+          gpuCount: 1,
+          gpus: recordedAs(recordedReads, "node 3 as superuser")["gpus"],
+        },
+      },
+      errors: [],
+    });
+    expect(calls()).toEqual(["GET cluster/", "GET nodes/3"]);
+  });
+});

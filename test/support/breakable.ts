@@ -1,0 +1,112 @@
+import { onTestFinished, vi } from "vitest";
+import type { Seen, Told } from "./fake.ts";
+import { type Fault, startFaultServer } from "./fault-server.ts";
+import { say } from "./faults.ts";
+import { type Answer, startGateway } from "./gateway.ts";
+
+const recordByItsId = ({ path, method }: Seen): Told | undefined => {
+  const id = /\/(?:experiments|jobs|builds)\/(\d+)\//.exec(path)?.[1];
+  if (!id) return undefined;
+  return method === "DELETE"
+    ? { text: "", status: 204 }
+    : { json: { id: Number(id), last_status: "running" } };
+};
+
+export const BROKEN = "The service failed again and again and is not asked for a moment.";
+
+export const BREAKER = "UPSTREAM_UNAVAILABLE, again in 5";
+
+/** A gateway before a service that can be broken; `many` asks for so many different experiments at once. */
+export async function startBreakable(env: Record<string, string> = {}) {
+  const service = await startFaultServer(recordByItsId);
+  // More of one caller than any story sends at once.
+  const gateway = await startGateway({
+    upstream: service,
+    env: { UPSTREAM_CONNECTIONS_PER_TOKEN: "32", ...env },
+  });
+  let asked = 0;
+  const one = async (id = ++asked, options = {}): Promise<string> => {
+    const query = `{ experiment(id: "ada.mnist.${id}") { status } }`;
+    return verdictOf((await gateway.ask(query, {}, options)) as Answer<unknown>);
+  };
+  const many = (count: number): Promise<string[]> => Promise.all(Array.from({ length: count }, () => one()));
+  return { service, gateway, one, many };
+}
+
+/** Asks for an experiment of its own until the signal, and gives what came of it. */
+export const askAndLeave = (
+  { url }: { readonly url: string },
+  { id, signal }: { readonly id: number; readonly signal: AbortSignal },
+): Promise<string> =>
+  fetch(`${url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: "token t0ken" },
+    body: JSON.stringify({ query: `{ experiment(id: "ada.mnist.${id}") { status } }` }),
+    signal,
+  }).then(
+    () => "answered",
+    () => "left",
+  );
+
+/** 25 callers that leave once the service has all their requests, and what came of each. */
+export async function leaveAll({
+  service,
+  gateway,
+}: Awaited<ReturnType<typeof startBreakable>>): Promise<string[]> {
+  const hold = holdAll();
+  service.fail(/./, hold.fault, (call) => call <= 25);
+  const leaving = new AbortController();
+  const left = Array.from({ length: 25 }, (_, id) =>
+    askAndLeave(gateway, { id: id + 100, signal: leaving.signal }),
+  );
+  await hold.arrived(25);
+  leaving.abort();
+  return Promise.all(left);
+}
+
+/** `ok`, or the code of the first error, with how long to wait. */
+function verdictOf({ errors }: Answer<unknown>): string {
+  if (!errors) return "ok";
+  const { code, retryAfterSeconds } = errors[0]?.extensions ?? {};
+  return retryAfterSeconds === undefined ? String(code) : `${code}, again in ${retryAfterSeconds}`;
+}
+
+/** A clock that stands still until it is told. */
+export function holdClock() {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 5, 1, 12) });
+  onTestFinished(() => void vi.useRealTimers());
+  return { pass: (ms: number) => void vi.setSystemTime(Date.now() + ms) };
+}
+
+export const counted = (verdicts: readonly string[]) =>
+  Object.fromEntries(
+    [...new Set(verdicts)].toSorted().map((each) => [each, verdicts.filter((one) => one === each).length]),
+  );
+
+export const inTurn = async (count: number, act: () => Promise<string>): Promise<string[]> => {
+  const verdicts: string[] = [];
+  for (let turn = 0; turn < count; turn++) verdicts.push(await act());
+  return verdicts;
+};
+
+/** Requests that the service holds until it is told to answer. */
+export function holdAll() {
+  const held: (() => void)[] = [];
+  let arrivals: (() => void)[] = [];
+  const fault: Fault = ({ response, right }) => {
+    held.push(() => void say(right)({ response, right } as never));
+    for (const arrived of arrivals) arrived();
+  };
+  return {
+    fault,
+    count: () => held.length,
+    /** Until so many requests are held. */
+    arrived: async (count: number) => {
+      while (held.length < count) await new Promise<void>((resolve) => arrivals.push(resolve));
+      arrivals = [];
+    },
+    release: () => {
+      for (const answer of held.splice(0)) answer();
+    },
+  };
+}

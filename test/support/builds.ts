@@ -1,0 +1,92 @@
+import { startFake, type Told } from "./fake.ts";
+import { type Answer, startGateway } from "./gateway.ts";
+
+export const upTo = (last: number) => Array.from({ length: last }, (_, index) => `${index + 1}`);
+
+export const buildRow = (id: string) => ({
+  id: Number(id),
+  unique_name: `ada.mnist.builds.${id}`,
+  last_status: "succeeded",
+});
+
+export const buildRows = (ids: readonly string[]): Told => ({
+  json: { count: ids.length, next: null, previous: null, results: ids.map(buildRow) },
+});
+
+export const wholeBuild = (id: string): Told => ({
+  json: { ...buildRow(id), commit: `c${id}`, dockerfile: null },
+});
+
+export const REFUSED_FILTER: Told = {
+  json: ["key `id` is not supported by query manager `build`."],
+  status: 400,
+};
+
+export const UNKNOWN_LIST: Told = {
+  text: "<!DOCTYPE html><title>Not found</title>",
+  status: 404,
+  headers: { "content-type": "text/html" },
+};
+
+/** What a service does differently: with a list of builds by their ids, and with a build alone. */
+export interface BuildAnswers {
+  readonly byIds?: (ids: readonly string[], token: string) => Told | undefined;
+  readonly alone?: (id: string) => Told | undefined;
+  readonly env?: Record<string, string>;
+}
+
+/** A service whose experiment n has the build n of its own, behind a gateway that may batch. */
+export async function startBuilds({ byIds = buildRows, alone = wholeBuild, env = {} }: BuildAnswers = {}) {
+  const service = await startFake(({ path, headers }) => {
+    const { pathname, searchParams } = new URL(path, "http://service");
+    const [, project = "", kind, id] = /^\/api\/v1\/ada\/(\w+)\/(\w+)(?:\/(\d+)\/)?$/.exec(pathname) ?? [];
+    if (kind === "builds" && id) return alone(id);
+    if (kind === "builds") {
+      return byIds(
+        searchParams.get("query")?.replace("id:", "").split("|") ?? [],
+        `${headers["authorization"]}`,
+      );
+    }
+    if (kind !== "experiments") return undefined;
+    const results = upTo(Number(searchParams.get("limit"))).map((each) => ({
+      id: Number(each),
+      build_job: `ada.${project}.builds.${each}`,
+    }));
+    return { json: { count: results.length, next: null, previous: null, results } };
+  });
+  const gateway = await startGateway({
+    upstream: service,
+    env: { UPSTREAM_PROFILE: "polyaxon-0.4", ...env },
+  });
+  return {
+    ...gateway,
+    seen: service.seen,
+    /** The requests for builds since the last look, decoded, in the order of the alphabet. */
+    calls: () =>
+      service
+        .seen()
+        .splice(0)
+        .map(({ method, path }) => `${method} ${decodeURIComponent(path.replace("/api/v1/", ""))}`)
+        .filter((call) => call.includes("/builds"))
+        .toSorted(),
+  };
+}
+
+export const byIds = (ids: readonly string[], project = "mnist") =>
+  `GET ada/${project}/builds?query=id:${ids.join("|")}&limit=100`;
+
+export const alone = (ids: readonly string[]) => ids.map((id) => `GET ada/mnist/builds/${id}/`).toSorted();
+
+/** The builds of so many experiments. */
+export const buildsOf = (count: number, fields = "uniqueName status") =>
+  `{ project(owner: "ada", name: "mnist") { experiments(first: ${count}) { nodes { buildJob { ${fields} } } } } }`;
+
+interface Builds {
+  readonly project: { readonly experiments: { readonly nodes: readonly { readonly buildJob: unknown }[] } };
+}
+
+export const buildsIn = ({ data }: Answer<unknown>) =>
+  // The operation above asks for nothing else.
+  (data as Builds).project.experiments.nodes.map(({ buildJob }) => buildJob);
+
+export const succeeded = (id: string) => ({ uniqueName: `ada.mnist.builds.${id}`, status: "SUCCEEDED" });

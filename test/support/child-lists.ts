@@ -1,0 +1,100 @@
+import { startFake } from "./fake.ts";
+import { type Answer, startGateway } from "./gateway.ts";
+
+export interface ListPage {
+  readonly nodes: readonly { readonly internalId: string }[];
+  readonly pageInfo: {
+    readonly hasNextPage: boolean;
+    readonly hasPreviousPage: boolean;
+    readonly startCursor: string | null;
+    readonly endCursor: string | null;
+  };
+  readonly edges: readonly { readonly cursor: string; readonly node: { readonly internalId: string } }[];
+  readonly totalCount: number | null;
+}
+
+/** The fields that are lists, and where the service has them. */
+export const CHILD_LISTS = {
+  "Experiment.statuses": [`experiment(id: "ada.mnist.42")`, "statuses", "ada/mnist/experiments/42/statuses"],
+  "Experiment.metrics": [`experiment(id: "ada.mnist.42")`, "metrics", "ada/mnist/experiments/42/metrics"],
+  "Experiment.jobs": [`experiment(id: "ada.mnist.42")`, "jobs", "ada/mnist/experiments/42/jobs"],
+  "ExperimentJob.statuses": [
+    `experimentJob(id: "ada.mnist.42.7.master")`,
+    "statuses",
+    "ada/mnist/experiments/42/jobs/7/statuses/",
+  ],
+  "Job.statuses": [`job(id: "ada.mnist.jobs.3")`, "statuses", "ada/mnist/jobs/3/statuses/"],
+  "BuildJob.statuses": [`buildJob(id: "ada.mnist.builds.9")`, "statuses", "ada/mnist/builds/9/statuses"],
+  "Group.statuses": [`group(id: "ada.mnist.5")`, "statuses", "ada/mnist/groups/5/statuses"],
+} as const;
+
+export type ChildList = keyof typeof CHILD_LISTS;
+
+export const STATUSES_LIST: ChildList = "Experiment.statuses";
+
+export const STATUSES_ROUTE = "{owner}/{project}/experiments/{id}/statuses";
+
+/** An operation on one list, with `$first` and `$after`. */
+export const childListOperation = (list: ChildList) => `query ($first: Int, $after: String) {
+  thing: ${CHILD_LISTS[list][0]} {
+    page: ${CHILD_LISTS[list][1]}(first: $first, after: $after) {
+      nodes { internalId }
+      edges { cursor node { internalId } }
+      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+      totalCount
+    }
+  }
+}`;
+
+interface WantedPage {
+  readonly first?: number;
+  readonly after?: string | null;
+}
+
+export type PageAnswer = Answer<{ thing: { page: ListPage | null } }>;
+
+/** What went wrong with a page: the whole error but its place in the text. */
+export const listErrorsOf = ({ errors }: PageAnswer) =>
+  errors?.map(({ message, path, extensions }) => ({ message, path, extensions }));
+
+/** A gateway whose request ids are all `story-1`, and one list of it. */
+export async function openList(
+  service: { readonly url: string },
+  list: ChildList = STATUSES_LIST,
+  env: Record<string, string> = {},
+) {
+  const { ask } = await startGateway({ upstream: service, env });
+  const tryPage = async (wanted: WantedPage = {}) =>
+    (await ask(childListOperation(list), wanted, { headers: { "x-request-id": "story-1" } })) as PageAnswer;
+  const page = async (wanted: WantedPage = {}): Promise<ListPage> => {
+    const answer = await tryPage(wanted);
+    if (!answer.data.thing.page) throw new Error(`no page: ${JSON.stringify(answer.errors)}`);
+    return answer.data.thing.page;
+  };
+  return { ask, page, tryPage };
+}
+
+export const rowsOf = (length: number) => Array.from({ length }, (_, index) => ({ id: index + 1 }));
+
+export const idsOfPage = ({ nodes }: ListPage) => nodes.map(({ internalId }) => Number(internalId));
+
+/**
+ * A service that pages by `limit` and `offset`, as known servers do: links are made from a Host header, which may
+ * name anybody.
+ */
+export function startPaging(rows: readonly unknown[], size = 20, host = "http://internal.example:8000") {
+  return startFake(({ path }) => {
+    const { pathname, searchParams } = new URL(path, "http://service");
+    const limit = Number(searchParams.get("limit") ?? size);
+    const offset = Number(searchParams.get("offset") ?? 0);
+    const link = (start: number) => `${host}${pathname}?limit=${limit}${start > 0 ? `&offset=${start}` : ""}`;
+    return {
+      json: {
+        count: rows.length,
+        next: offset + limit < rows.length ? link(offset + limit) : null,
+        previous: offset > 0 ? link(Math.max(0, offset - limit)) : null,
+        results: rows.slice(offset, offset + limit),
+      },
+    };
+  });
+}

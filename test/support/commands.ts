@@ -1,0 +1,103 @@
+import { type ContractRow, contractRows } from "./contract.ts";
+import { globalId } from "./ids.ts";
+
+/** A mutation with an example of its use, and what the service then sees. */
+export interface Command {
+  /** The row of the document: `POST {u}/{p}/jobs/{id}/stop`. */
+  readonly row: string;
+  /** `stopJob` */
+  readonly name: string;
+  /** `stopJob(id: "ada.mnist.jobs.5")` */
+  readonly mutation: string;
+  readonly method: string;
+  /** `ada/mnist/jobs/5/stop` */
+  readonly path: string;
+  readonly body: object | undefined;
+  /** Whether the document shows no answer. */
+  readonly isSilent: boolean;
+  /** The kind of run that it is about; null for users. */
+  readonly kind: string | null;
+  /** How its payload calls what it is about. */
+  readonly field: string;
+}
+
+/** An example of each kind, by its folder on the service. */
+const EXAMPLES: Readonly<Record<string, { kind: string; name: string; number: string }>> = {
+  experiments: { kind: "Experiment", name: "ada.mnist.3", number: "3" },
+  jobs: { kind: "Job", name: "ada.mnist.jobs.5", number: "5" },
+  builds: { kind: "BuildJob", name: "ada.mnist.builds.7", number: "7" },
+  groups: { kind: "Group", name: "ada.mnist.2", number: "2" },
+};
+
+interface Input {
+  readonly graphql: string;
+  readonly body: object;
+}
+
+const UPDATE: Input = { graphql: `{ description: "Best" }`, body: { description: "Best" } };
+
+/** What mutations take besides the name of what they are about. */
+const INPUTS: Readonly<Record<string, Input>> = {
+  login: {
+    graphql: `{ username: "ada", password: "ada-demo" }`,
+    body: { username: "ada", password: "ada-demo" },
+  },
+  createExperimentMetric: {
+    graphql: `{ values: [{ name: "loss", value: 0.5 }, { name: "epoch", value: 7 }] }`,
+    body: { values: { loss: 0.5, epoch: 7 } },
+  },
+};
+
+function commandOf({ row, method, path, content }: ContractRow, name: string): Command {
+  const example = EXAMPLES[path.split("/")[2] ?? ""];
+  const input = method === "PATCH" ? UPDATE : INPUTS[name];
+  const args = [
+    ...(example ? [`id: "${example.name}"`] : []),
+    ...(path.includes("{username}") ? [`username: "linus"`] : []),
+    ...(input ? [`input: ${input.graphql}`] : []),
+  ];
+  return {
+    row,
+    name,
+    mutation: `${name}(${args.join(", ")})`,
+    method,
+    path: path
+      .replace("{u}/{p}", "ada/mnist")
+      .replace("{username}", "linus")
+      .replace(/\{\w+\}/, example?.number ?? ""),
+    body: input?.body,
+    isSilent: content === "nothing",
+    kind: example?.kind ?? null,
+    field: (example?.kind ?? "user").replace(/^./, (letter) => letter.toLowerCase()),
+  };
+}
+
+/** Every mutation, in the order of the document. */
+export const commands: readonly Command[] = contractRows.flatMap((row) =>
+  row.mutation === null ? [] : [commandOf(row, row.mutation)],
+);
+
+/** Those whose answer the document does not show. */
+export const silentCommands = commands.filter(({ isSilent }) => isSilent);
+
+export function commandCalled(name: string): Command {
+  const found = commands.find((command) => command.name === name);
+  if (!found) throw new TypeError(`no command is called ${name}`);
+  return found;
+}
+
+/** The row as errors name it: the path parameters are ours. */
+export const routeOf = ({ row }: Command): string =>
+  row
+    .slice(row.indexOf(" ") + 1)
+    .replace("{u}/{p}", "{owner}/{project}")
+    .replace(/\{(experiment|job)_id\}/, "{id}");
+
+/** The global id of the record that a command is about. */
+export function idOf({ path, kind }: Command): string {
+  const [owner, project, , id] = path.split("/");
+  return globalId(`${kind}:${owner}/${project}/${id}`);
+}
+
+/** What it sends: `POST ada/mnist/jobs/5/stop`. */
+export const callOf = ({ method, path }: Command): string => `${method} ${path}`;

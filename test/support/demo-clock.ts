@@ -1,0 +1,101 @@
+import type { DemoOptions } from "../../src/demo/service.ts";
+import { startDemoService } from "./demo-gateway.ts";
+
+const noon = Date.UTC(2026, 5, 1, 12);
+
+/** A service whose clock stands at noon until `wait` moves it on. */
+export async function openDemo(options: Omit<DemoOptions, "now"> = {}) {
+  let time = noon;
+  const demo = await startDemoService({ ...options, now: () => time });
+  const tokens = new Map(demo.users.map(({ username, token }) => [username, token]));
+
+  /** Sends a request as somebody (null: without a token) and gives the answer with its body decoded. */
+  async function ask(line: string, body?: unknown, who: string | null = "ada") {
+    const [method = "GET", path = ""] = line.split(" ");
+    const headers = new Headers();
+    if (who !== null) headers.set("authorization", `token ${tokens.get(who) ?? who}`);
+    if (body !== undefined) headers.set("content-type", "application/json");
+    const response = await fetch(`${demo.url}/api/v1/${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const type = response.headers.get("content-type");
+    return {
+      status: response.status,
+      type,
+      text,
+      json: type === "application/json" ? JSON.parse(text) : null,
+    };
+  }
+
+  return {
+    demo,
+    ask,
+    as: (who: string | null) => (line: string, body?: unknown) => ask(line, body, who),
+    wait: (seconds: number) => {
+      time += seconds * 1_000;
+    },
+  };
+}
+
+export const MNIST = "ada/mnist";
+
+const trackedKeys =
+  "id uuid name unique_name user description created_at updated_at started_at finished_at last_status";
+
+const reducedKeys = `${trackedKeys} original project experiment_group build_job tags`;
+
+const keysOf = {
+  experiment: `${reducedKeys} config declarations resources last_metric num_jobs is_clone has_tensorboard bookmarked`,
+  reduced: reducedKeys,
+  job: `${trackedKeys} tags project build_job is_clone original config resources node_scheduled bookmarked`,
+  build: `${trackedKeys} tags project config resources node_scheduled num_jobs num_experiments dockerfile commit bookmarked`,
+  group: `${trackedKeys} project tags concurrency search_algorithm current_iteration content hptuning has_tensorboard
+    num_experiments num_pending_experiments num_running_experiments num_scheduled_experiments
+    num_succeeded_experiments num_failed_experiments num_stopped_experiments bookmarked`,
+  experimentJob: `id uuid unique_name role experiment last_status created_at updated_at started_at finished_at resources
+    node_scheduled`,
+  experimentStatus: "id uuid created_at message status experiment",
+  jobStatus: "id uuid created_at message status details job",
+  groupStatus: "id uuid created_at message status experiment_group",
+  metric: "id created_at values experiment",
+  cluster: "uuid version_api created_at updated_at nodes",
+  node: `uuid sequence name hostname role memory cpu n_gpus gpus docker_version kubelet_version os_image kernel_version
+    schedulable_taints schedulable_state status is_current`,
+  user: "username email is_superuser",
+  token: "token",
+};
+
+/** Says what an answer holds: nothing, text, bytes, the record whose keys it has, or a page of such records. */
+export function contentOf({
+  type,
+  text,
+  json,
+}: {
+  type: string | null;
+  text: string;
+  json: unknown;
+}): string {
+  if (text === "") return "nothing";
+  if (type === "text/html; charset=utf-8") return "text";
+  if (type === "application/octet-stream") return "bytes";
+  // What the service sends as JSON to these rows are objects.
+  const record = json as object;
+  if (!("results" in record)) return recordNameOf(record);
+  const last = (record.results as object[]).at(-1) ?? {};
+  return `${Object.keys(record).join(" ") === "count next previous results" ? "page of " : ""}${recordNameOf(last)}`;
+}
+
+const sortedKeys = (keys: readonly string[]) => keys.toSorted().join(" ");
+
+function recordNameOf(record: object): string {
+  const found = Object.entries(keysOf).find(
+    ([, keys]) => sortedKeys(keys.split(/\s+/)) === sortedKeys(Object.keys(record)),
+  );
+  return found?.[0] ?? sortedKeys(Object.keys(record));
+}
+
+export const idsIn = (answer: { json: { results: { id: number }[] } }) =>
+  answer.json.results.map(({ id }) => id);

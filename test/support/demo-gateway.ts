@@ -1,0 +1,37 @@
+import { onTestFinished } from "vitest";
+import { type Demo, type DemoOptions, startDemo } from "../../src/demo/service.ts";
+import { type GatewayOptions, startGateway } from "./gateway.ts";
+
+/** A clock that stands: what the demo answers is the same in every run. */
+export const still = () => Date.parse("2026-06-01T12:00:00Z");
+
+/** A demo service of its own, closed when the test ends. */
+export async function startDemoService(options: DemoOptions = {}): Promise<Demo> {
+  const demo = await startDemo(options);
+  onTestFinished(() => demo.close());
+  return demo;
+}
+
+/** The gateway in front of a demo of its own, signed in as ada. `calls` are the demo's requests since the last look. */
+export async function startDemoGateway(
+  options: DemoOptions & Omit<GatewayOptions, "upstream" | "token"> = {},
+) {
+  const demo = await startDemoService(options);
+  const token = tokenOf(demo, "ada");
+  const gateway = await startGateway({ ...options, upstream: demo, token, exampleToken: token });
+  return { ...gateway, demo, calls: () => callsOf(demo) };
+}
+
+/** The token of one of the demo's users. */
+export function tokenOf(demo: Demo, username: string): string {
+  const user = demo.users.find((each) => each.username === username);
+  if (!user) throw new TypeError(`the demo has no user ${username}`);
+  return user.token;
+}
+
+/** The demo's requests since the last look, without the prefix they all have, in the order of the alphabet. */
+export function callsOf(demo: Demo): string[] {
+  const calls = demo.calls().map((call) => call.replace(" /api/v1/", " "));
+  demo.forget();
+  return calls.toSorted();
+}

@@ -1,0 +1,27 @@
+import type { Answer } from "./gateway.ts";
+
+/** What went wrong: where, in which words, and all that is told besides but the request id, which differs each time. */
+export const errorsOf = ({ errors = [] }: Answer<unknown>) =>
+  errors.map(({ path, message, extensions }) => {
+    const { requestId: _, ...facts } = extensions;
+    return { at: path?.join("."), message, ...facts };
+  });
+
+/** The errors in the order of their places: upstream requests that go side by side fail in any order. */
+export const sortedErrorsOf = (answer: Answer<unknown>) =>
+  errorsOf(answer).toSorted((a, b) => `${a.at}`.localeCompare(`${b.at}`));
+
+/** A whole answer without the request id. */
+export const outcomeOf = (answer: Answer<unknown>) => ({ data: answer.data, errors: errorsOf(answer) });
+
+/** What `errorsOf` gives of one failed field. */
+export const failure = (at: string, code: string, message: string, facts: object = {}) => ({
+  at,
+  code,
+  message,
+  ...facts,
+});
+
+/** Of the errors no more than their codes. */
+export const codesOf = ({ errors = [] }: Pick<Answer<unknown>, "errors">) =>
+  errors.map(({ extensions }) => extensions["code"]);

@@ -1,0 +1,285 @@
+import dns from "node:dns";
+import { expect } from "vitest";
+import type { Seen, Told } from "./fake.ts";
+import { type Fault, type FaultServer, startFaultServer } from "./fault-server.ts";
+import { type Answer, type Gateway, startGateway } from "./gateway.ts";
+import { globalId } from "./ids.ts";
+import { startCounter } from "./silent-ports.ts";
+
+const MATRIX_TOKEN = "c4nary.T0ken";
+
+const OUTPUTS = "outputs";
+
+/** Enough to say that a download is passed on and not held. */
+const ENOUGH_BYTES = 3_000_000;
+
+const RECORDS: Readonly<Record<string, Told>> = {
+  "GET ada/mnist/experiments/42/": { json: { id: 42, last_status: "running" } },
+  "GET ada/mnist/experiments/42/statuses": {
+    json: { count: 1, next: null, results: [{ id: 1, status: "created" }] },
+  },
+  "GET ada/mnist/experiments/42/jobs": {
+    json: { count: 3, next: null, results: [{ id: 1 }, { id: 2 }, { id: 3 }] },
+  },
+  ...Object.fromEntries(
+    [1, 2, 3].map((id) => [
+      `GET ada/mnist/experiments/42/jobs/${id}/statuses/`,
+      { json: { count: 1, next: null, results: [{ id, status: "running" }] } },
+    ]),
+  ),
+  "GET ada/mnist/jobs/3/": { json: { id: 3, last_status: "scheduled" } },
+  "PATCH ada/mnist/experiments/42/": { json: { id: 42, description: "Best" } },
+  "PATCH ada/mnist/jobs/3/": { json: { id: 3, description: "Second" } },
+  "POST users/token/": { json: { token: "n3w.T0ken" } },
+  "GET ada/mnist/experiments/42/outputs": { text: OUTPUTS },
+};
+
+const matrixRecord = ({ method, path }: Seen): Told | undefined =>
+  RECORDS[`${method} ${path.replace("/api/v1/", "").replace(/\?.*/, "")}`];
+
+export const MATRIX_OPERATIONS = ["look-up", "list", "nested list", "mutation", "login", "download"] as const;
+
+export type MatrixOperation = (typeof MATRIX_OPERATIONS)[number];
+
+/** What is asked beside the field that fails: the one from the service, the other from the gateway itself. */
+const ASIDE = `aside: experiment(id: "ada.mnist.42") { status } gateway { __typename }`;
+
+const aside = { aside: { status: "RUNNING" }, gateway: { __typename: "GatewayInfo" } };
+
+const onlyGateway = { aside: null, gateway: { __typename: "GatewayInfo" } };
+
+const running = { nodes: [{ status: "RUNNING" }] };
+
+const jobsWith = (statuses: unknown) => ({
+  it: {
+    jobs: {
+      nodes: [1, 2, 3].map((id) => ({ internalId: `${id}`, statuses: id === 2 ? statuses : running })),
+    },
+  },
+});
+
+const COMMAND_ASIDE = `aside: updateJob(id: "ada.mnist.jobs.3", input: { description: "Second" }) { job { description } }`;
+
+const commandAside = { aside: { job: { description: "Second" } } };
+
+interface GraphQLOperation {
+  /** What goes wrong, as `METHOD path`. */
+  readonly route: RegExp;
+  readonly query: string;
+  /** The field that fails. */
+  readonly path: readonly (string | number)[];
+  /** The data without a fault, with one at the route, and with nobody there at all. */
+  readonly whole: object;
+  readonly part: object;
+  readonly nothing: object;
+  /** The data where 404 at the route says that the thing around it is not there. */
+  readonly missing?: object;
+}
+
+const GRAPHQL: Readonly<Record<Exclude<MatrixOperation, "download">, GraphQLOperation>> = {
+  "look-up": {
+    route: /^GET .*jobs\/3\/$/,
+    query: `{ it: job(id: "ada.mnist.jobs.3") { status } ${ASIDE} }`,
+    path: ["it"],
+    whole: { it: { status: "SCHEDULED" }, ...aside },
+    part: { it: null, ...aside },
+    nothing: { it: null, ...onlyGateway },
+  },
+  list: {
+    route: /^GET .*experiments\/42\/statuses/,
+    query: `{ it: experiment(id: "ada.mnist.42") { internalId statuses(first: 5) { nodes { status } } } ${ASIDE} }`,
+    path: ["it", "statuses"],
+    whole: { it: { internalId: "42", statuses: { nodes: [{ status: "CREATED" }] } }, ...aside },
+    part: { it: { internalId: "42", statuses: null }, ...aside },
+    nothing: { it: { internalId: "42", statuses: null }, ...onlyGateway },
+    missing: { it: null, ...aside },
+  },
+  "nested list": {
+    route: /^GET .*jobs\/2\/statuses/,
+    query: `{ it: experiment(id: "ada.mnist.42") { jobs(first: 3) { nodes { internalId statuses(first: 5) { nodes { status } } } } } ${ASIDE} }`,
+    path: ["it", "jobs", "nodes", 1, "statuses"],
+    whole: { ...jobsWith(running), ...aside },
+    part: { ...jobsWith(null), ...aside },
+    nothing: { it: { jobs: null }, ...onlyGateway },
+  },
+  mutation: {
+    route: /^PATCH .*experiments\/42\/$/,
+    query: `mutation { it: updateExperiment(id: "ada.mnist.42", input: { description: "Best" }) { experiment { description } } ${COMMAND_ASIDE} }`,
+    path: ["it"],
+    whole: { it: { experiment: { description: "Best" } }, ...commandAside },
+    part: { it: null, ...commandAside },
+    nothing: { it: null, aside: null },
+  },
+  login: {
+    route: /^POST .*users\/token\/$/,
+    query: `mutation { it: login(input: { username: "ada", password: "c4nary" }) { token } ${COMMAND_ASIDE} }`,
+    path: ["it"],
+    whole: { it: { token: "n3w.T0ken" }, ...commandAside },
+    part: { it: null, ...commandAside },
+    nothing: { it: null, aside: null },
+  },
+};
+
+const DOWNLOAD_ROUTE = /^GET .*42\/outputs$/;
+
+const DOWNLOAD = `/downloads/${globalId("Experiment:ada/mnist/42")}/outputs`;
+
+/** What came of an operation: a code, or how it went well. */
+interface MatrixOutcome {
+  readonly came: string;
+  readonly isUnknown: boolean;
+  /** What callers read about the failure, with nothing of the data. */
+  readonly told: unknown;
+}
+
+const HEADERS = { authorization: `token ${MATRIX_TOKEN}`, "x-request-id": "matrix-1" };
+
+const FACTS = new Set(["code", "requestId", "upstream", "retryAfterSeconds", "outcome"]);
+
+/** Sends a GraphQL operation, and holds its answer against the data that must be there all the same. */
+async function askIt({ query, path, ...data }: GraphQLOperation, { ask }: Gateway, left: "part" | "nothing") {
+  const answer = (await ask(query, {}, { headers: HEADERS })) as Answer<unknown>;
+  const { errors } = answer;
+  if (!errors) {
+    expect(answer.data).toEqual(data.whole);
+    return { came: "ok", isUnknown: false, told: null };
+  }
+  const ours = errors.filter((error) => error.path?.[0] === "it");
+  const isMissing = data.missing !== undefined && ours[0]?.extensions["code"] === "NOT_FOUND";
+  expect(answer.data).toEqual(isMissing ? data.missing : data[left]);
+  expect(errors).toHaveLength(left === "part" ? ours.length : errors.length);
+  expect(ours).toHaveLength(1);
+  if (left === "part") expect(ours[0]?.path).toEqual(isMissing ? ["it"] : path);
+  const { extensions = {} } = ours[0] ?? {};
+  expect(Object.keys(extensions).filter((fact) => !FACTS.has(fact))).toEqual([]);
+  return {
+    came: String(extensions["code"]),
+    isUnknown: extensions["outcome"] === "unknown",
+    told: errors,
+  };
+}
+
+/** Takes a download until it ends, breaks off, or was long enough. */
+async function download({ url }: Gateway): Promise<MatrixOutcome> {
+  const came = (how: string, told: unknown = null) => ({ came: how, isUnknown: false, told });
+  try {
+    const response = await fetch(url + DOWNLOAD, { headers: HEADERS });
+    if (response.status !== 200) {
+      const told = (await response.json()) as Answer<unknown>;
+      return came(String(told.errors?.[0]?.extensions["code"]), told);
+    }
+    let size = 0;
+    for await (const chunk of response.body ?? []) {
+      size += chunk.length;
+      if (size >= ENOUGH_BYTES) return came("streams");
+    }
+    return came("ok");
+  } catch {
+    return came("breaks off");
+  }
+}
+
+const runMatrix = (
+  operation: MatrixOperation,
+  gateway: Gateway,
+  left: "part" | "nothing",
+): Promise<MatrixOutcome> =>
+  operation === "download" ? download(gateway) : askIt(GRAPHQL[operation], gateway, left);
+
+const matrixRouteOf = (operation: MatrixOperation) =>
+  operation === "download" ? DOWNLOAD_ROUTE : GRAPHQL[operation].route;
+
+/** What nobody is told: where the service is, what was asked, its pages, a stack, the token. */
+function expectNoSecret(told: unknown, gateway: Gateway, { port }: FaultServer): void {
+  const logged = gateway.logged().replaceAll(/"(?:time|ms)":\d+/g, "");
+  const words = `${JSON.stringify(told)} ${logged}`;
+  for (const secret of [
+    "c4nary",
+    "n3w",
+    "127.0.0.1",
+    ".internal",
+    `${port}`,
+    "ada/mnist",
+    "<html",
+    "    at ",
+  ]) {
+    expect(words).not.toContain(secret);
+  }
+}
+
+/** A cell of the table: `UPSTREAM_TIMEOUT ×1 ?`. */
+const cellOf = ({ came, isUnknown }: MatrixOutcome, requests: number) =>
+  `${came} ×${requests}${isUnknown ? " ?" : ""}`;
+
+interface Scene {
+  readonly service: FaultServer;
+  readonly route: RegExp;
+  /** Another host, to which nobody may connect. */
+  readonly elsewhere: string;
+  /** How long an answer may take to begin, where the row has a deadline. */
+  readonly deadlineMs: number;
+}
+
+type Mend = void | (() => unknown);
+
+/** A fault, and the cell that each operation must end in; null where the fault makes no sense. */
+export interface MatrixRow {
+  readonly name: string;
+  /** Brings the fault about, at one route or with the whole service; what it gives ends it. */
+  readonly bring: (scene: Scene) => Mend | Promise<Mend>;
+  /** Nobody is there: nothing of the service's can be had. */
+  readonly isAll?: boolean;
+  /** Whether a deadline ends what the fault began. */
+  readonly hasDeadline?: boolean;
+  readonly cells: Readonly<Record<MatrixOperation, string | null>>;
+}
+
+export const failAt =
+  (fault: Fault, isMeant?: (call: number) => boolean): MatrixRow["bring"] =>
+  ({ service, route }) =>
+    service.fail(route, fault, isMeant);
+
+const deadlines = (deadlineMs: number) => ({
+  UPSTREAM_HEADERS_TIMEOUT_MS: `${deadlineMs}`,
+  UPSTREAM_TIMEOUT_MS: `${2 * deadlineMs}`,
+  UPSTREAM_IDLE_TIMEOUT_MS: `${2 * deadlineMs}`,
+});
+
+/** Lets a fault happen to an operation, and afterwards no more. */
+export async function observe(
+  { bring, isAll = false, hasDeadline = false }: MatrixRow,
+  operation: MatrixOperation,
+  deadlineMs: number,
+): Promise<string> {
+  const service = await startFaultServer(matrixRecord);
+  const elsewhere = await startCounter();
+  const gateway = await startGateway({
+    upstream: { url: `http://db-${service.port}.internal:${service.port}` },
+    token: MATRIX_TOKEN,
+    env: { UPSTREAM_RETRIES: "2", LOG_LEVEL: "debug", ...(hasDeadline && deadlines(deadlineMs)) },
+  });
+  const route = matrixRouteOf(operation);
+  const mend = await bring({ service, route, elsewhere: elsewhere.url, deadlineMs });
+  const outcome = await runMatrix(operation, gateway, isAll ? "nothing" : "part");
+  const cell = cellOf(outcome, service.calls(route).length);
+  expectNoSecret(outcome.told, gateway, service);
+  expect(elsewhere.connections()).toBe(0);
+
+  service.heal();
+  await mend?.();
+  expect((await runMatrix(operation, gateway, "part")).came).toBe("ok");
+  return cell;
+}
+
+/** Stands for the name service of the world: of the names below `.internal` some are lost, the others this machine's. */
+export const lostHosts = new Set<string>();
+
+const worldly = dns.lookup;
+
+type Found = (fault: Error | null, found?: { address: string; family: number }[]) => void;
+
+export const lookUp = (host: string, options: object, found: Found) => {
+  if (!host.endsWith(".internal")) return Reflect.apply(worldly, dns, [host, options, found]);
+  if (!lostHosts.has(host)) return found(null, [{ address: "127.0.0.1", family: 4 }]);
+  return found(Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: "ENOTFOUND" }));
+};

@@ -1,0 +1,102 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { pipeline, Readable } from "node:stream";
+import { createGzip } from "node:zlib";
+import type { Told } from "./fake.ts";
+import { bodyOf, type Fault, headersOf, tell } from "./fault-server.ts";
+import { seeded } from "./seeded.ts";
+
+/** Goes wrong in one of these ways, by turns that are the same in every run. */
+export function oneOf(...faults: readonly [Fault, ...Fault[]]): Fault {
+  const next = seeded(faults.length);
+  return (trouble) => (faults[Math.floor(next() * faults.length)] ?? faults[0])(trouble);
+}
+
+/** Takes the request and never answers. */
+export const hang: Fault = () => {};
+
+/** Answers as told instead. */
+export const say =
+  (told: Told): Fault =>
+  ({ response }) =>
+    tell(response, told);
+
+/** Answers rightly, with the body made over. */
+export const garble =
+  (over: (body: Buffer) => Buffer | string, headers: Record<string, string> = {}): Fault =>
+  ({ response, right }) =>
+    tell(response, { text: over(bodyOf(right)), headers: { ...headersOf(right), ...headers } });
+
+/** Answers rightly, with the JSON made over. */
+export const mangle = (over: (json: unknown) => unknown): Fault =>
+  garble((body) => {
+    const json: unknown = JSON.parse(body.toString());
+    return JSON.stringify(over(json));
+  });
+
+/** Breaks the connection before a byte of the answer. */
+export const reset: Fault = ({ request }) => request.socket.resetAndDestroy();
+
+/** Breaks the connection in the middle of the body. */
+export const resetMidBody: Fault = ({ request, response, right }) => {
+  const body = bodyOf(right);
+  response.writeHead(200, { ...headersOf(right), "content-length": body.length });
+  response.write(body.subarray(0, body.length / 2), () => request.socket.resetAndDestroy());
+};
+
+/** Promises more bytes than there are, and then hangs up or keeps silent. */
+export const promiseTooMuch =
+  (then: "hangs up" | "is silent"): Fault =>
+  ({ request, response, right }) => {
+    const body = bodyOf(right);
+    response.writeHead(200, { ...headersOf(right), "content-length": body.length + 100 });
+    response.write(body, () => then === "hangs up" && request.socket.end());
+  };
+
+/** The right answer, a byte at a time. */
+export const trickle =
+  (pauseMs: number): Fault =>
+  ({ response, right }) => {
+    const body = bodyOf(right);
+    response.writeHead(200, { ...headersOf(right), "content-length": body.length });
+    let at = 0;
+    const timer = setInterval(() => {
+      response.write(body.subarray(at, ++at));
+      if (at < body.length) return;
+      clearInterval(timer);
+      response.end();
+    }, pauseMs);
+    response.on("close", () => clearInterval(timer));
+  };
+
+/** The same chunk over and over, as fast as it is taken: so many times, or without end. */
+export const flood =
+  ({ chunk, times = Number.POSITIVE_INFINITY }: { chunk: string | Buffer; times?: number }): Fault =>
+  ({ response, right }) => {
+    response.writeHead(200, headersOf(right));
+    function* chunks() {
+      for (let sent = 0; sent < times; sent++) yield chunk;
+    }
+    // Who has had enough breaks off: that is no error here.
+    pipeline(Readable.from(chunks()), response, () => {});
+  };
+
+/** A few bytes that inflate to as many megabytes of blanks. */
+export async function bombOf(megabytes: number): Promise<Buffer> {
+  const zip = createGzip({ level: 1 });
+  const parts: Buffer[] = [];
+  zip.on("data", (part: Buffer) => parts.push(part));
+  const blanks = Buffer.alloc(1_000_000, " ");
+  for (let written = 0; written < megabytes; written++) {
+    if (!zip.write(blanks)) await once(zip, "drain");
+  }
+  zip.end();
+  await once(zip, "end");
+  return Buffer.concat(parts);
+}
+
+/** Sends on to another address. */
+export const redirect =
+  (status: number, location: (request: IncomingMessage) => string): Fault =>
+  ({ request, response }) =>
+    tell(response, { status, text: "", headers: { location: location(request) } });

@@ -1,0 +1,16 @@
+import type { Gateway } from "./gateway.ts";
+
+/** Waits until a figure does not change any more while the gateway takes turns of its loop. */
+export async function settled(gateway: Gateway, figure: () => number): Promise<number> {
+  for (let before = -1; before !== figure();) {
+    before = figure();
+    for (let turn = 0; turn < 10; turn++) await (await fetch(`${gateway.url}/healthz`)).text();
+  }
+  return figure();
+}
+
+/** A figure of `/metrics`. */
+export async function metricOf(gateway: Gateway, name: string): Promise<number> {
+  const text = await (await fetch(`${gateway.url}/metrics`)).text();
+  return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+}

@@ -1,0 +1,8 @@
+/** A gate that opens once: `opened` waits for it. */
+export function gate() {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open: () => open() };
+}

@@ -1,0 +1,71 @@
+import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
+import { type DocumentNode, type GraphQLFormattedError, print } from "graphql";
+import pino from "pino";
+import { onTestFinished } from "vitest";
+import { readConfig } from "../../src/config.ts";
+import type { Planner } from "../../src/engine/plan/plan.ts";
+import { createGateway } from "../../src/gateway.ts";
+import { listen } from "./listen.ts";
+import { STORY_SETTINGS } from "./story-settings.ts";
+
+/** What a GraphQL server answers, as a client reads it. */
+export interface Answer<Data> {
+  readonly data: Data;
+  readonly errors?: readonly (GraphQLFormattedError & { readonly extensions: Record<string, unknown> })[];
+}
+
+export interface Gateway {
+  readonly url: string;
+  /** Sends one operation over HTTP, signed in with the gateway's token or another one (null: none). */
+  readonly ask: <Data, Variables>(
+    document: TypedDocumentNode<Data, Variables> | DocumentNode | string,
+    variables?: Variables,
+    options?: { token?: string | null; headers?: Record<string, string> },
+  ) => Promise<Answer<Data>>;
+  /** Everything that was logged so far, a JSON object a line. */
+  readonly logged: () => string;
+}
+
+export interface GatewayOptions {
+  /** The service behind the gateway, a real HTTP server. */
+  readonly upstream: { readonly url: string };
+  readonly token?: string | null;
+  /** Settings by their variables. */
+  readonly env?: Record<string, string>;
+  readonly lookAhead?: boolean;
+  readonly planner?: Planner;
+  /** The token that GraphiQL offers. */
+  readonly exampleToken?: string;
+}
+
+/** A gateway on a port of its own, closed when the test ends. */
+export async function startGateway({
+  upstream,
+  token = "t0ken",
+  env = {},
+  ...options
+}: GatewayOptions): Promise<Gateway> {
+  const lines: string[] = [];
+  const log = pino({ level: "debug", base: null }, { write: (line: string) => void lines.push(line) });
+  const config = readConfig({ ...STORY_SETTINGS, ...env });
+  const gateway = createGateway({ config, upstreamUrl: new URL(upstream.url), log, ...options });
+  const url = await listen(gateway.handle);
+  onTestFinished(() => gateway.close());
+  return {
+    url,
+    logged: () => lines.join(""),
+    ask: async (document, variables, sending = {}) => {
+      const sent = sending.token === undefined ? token : sending.token;
+      const response = await fetch(`${url}/graphql`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          ...(sent === null ? {} : { authorization: `token ${sent}` }),
+          ...sending.headers,
+        },
+        body: JSON.stringify({ query: typeof document === "string" ? document : print(document), variables }),
+      });
+      return (await response.json()) as Answer<never>;
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import type { ServerResponse } from "node:http";
+import { vi } from "vitest";
+import { listen } from "./listen.ts";
+import { experimentIn, RUNNING_RECORD } from "./one-read.ts";
+import { PATIENT } from "./patience.ts";
+
+/** A service that holds what it is asked until the test answers it. */
+export async function startHolding() {
+  const held: ServerResponse[] = [];
+  const url = await listen((_, response) => void held.push(response));
+  return { url, held };
+}
+
+/** A service that holds each request until it is told to answer that one. */
+export async function startHoldingRecords() {
+  const held: { readonly token: string; readonly id: number; readonly response: ServerResponse }[] = [];
+  /** All that came so far, by the token that asked. */
+  const seen: string[] = [];
+  const url = await listen((request, response) => {
+    const token = `${request.headers.authorization}`.replace("token ", "");
+    seen.push(token);
+    held.push({ token, id: experimentIn(request.url), response });
+  });
+  const release = (count = held.length) => {
+    for (const { id, response } of held.splice(0, count)) {
+      response.setHeader("content-type", "application/json").end(JSON.stringify({ ...RUNNING_RECORD, id }));
+    }
+  };
+  return {
+    url,
+    seen: () => seen,
+    count: () => held.length,
+    arrived: (count: number) => vi.waitUntil(() => held.length >= count, PATIENT),
+    release,
+    /** Answers what comes, until all of these are fulfilled. */
+    releaseUntil: async <Value>(all: readonly Promise<Value>[]): Promise<Value[]> => {
+      const timer = setInterval(release, 1);
+      return Promise.all(all).finally(() => clearInterval(timer));
+    },
+  };
+}

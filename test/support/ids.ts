@@ -1,0 +1,5 @@
+/** A text as it stands in ids and cursors: callers read nothing out of it. */
+export const opaque = (text: string): string => Buffer.from(text).toString("base64url");
+
+/** The global id of an address, such as `Experiment:ada/mnist/42`. */
+export const globalId = (address: string): string => opaque(address);

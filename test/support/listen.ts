@@ -1,0 +1,16 @@
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
+
+/** Listens on a free port until the test ends, and gives the address. */
+export async function listen(listener: RequestListener): Promise<string> {
+  const server: Server = createServer(listener);
+  // A connection that it closed while a request was on its way would be another story.
+  server.keepAliveTimeout = 0;
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((closed) => server.close(closed));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

@@ -1,0 +1,86 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import fc from "fast-check";
+import { startFake } from "./fake.ts";
+import { gate } from "./gate.ts";
+import { type Answer, type Gateway, startGateway } from "./gateway.ts";
+import { listen } from "./listen.ts";
+
+export interface LogWindow {
+  readonly text: string;
+  readonly lines: readonly string[];
+  readonly endCursor: string;
+  readonly hasMore: boolean;
+  readonly startByte: number;
+  readonly contentType: string | null;
+}
+
+export type LogAnswer = Answer<{ experiment: { logs: LogWindow | null } | null }>;
+
+export const READ_LOG = `query ($after: String, $maxBytes: Int, $tailLines: Int) {
+  experiment(id: "ada.mnist.42") {
+    logs(after: $after, maxBytes: $maxBytes, tailLines: $tailLines) {
+      text lines endCursor hasMore startByte contentType
+    }
+  }
+}`;
+
+export const LOG_CALL = "GET ada/mnist/experiments/42/logs/";
+
+export const LOG_ROUTE = "{owner}/{project}/experiments/{id}/logs/";
+
+export interface WantedWindow {
+  readonly after?: string;
+  readonly maxBytes?: number;
+  readonly tailLines?: number;
+}
+
+/** The window of a log that must be there. */
+export async function readWindowOf({ ask }: Gateway, wanted: WantedWindow = {}): Promise<LogWindow> {
+  const { data, errors } = (await ask(READ_LOG, wanted)) as LogAnswer;
+  if (!data.experiment?.logs) throw new Error(`no log: ${JSON.stringify(errors)}`);
+  return data.experiment.logs;
+}
+
+/** A gateway before a service that has one log, sent as known servers send it. `write` replaces it. */
+export async function startLog(text: string | Buffer = "") {
+  let log = text;
+  const service = await startFake(({ path }) =>
+    path.endsWith("/logs/")
+      ? { text: log, headers: { "content-type": "text/html; charset=utf-8" } }
+      : { json: { id: 42 } },
+  );
+  const gateway = await startGateway({ upstream: service });
+  return {
+    ...gateway,
+    calls: service.calls,
+    write: (next: string | Buffer) => {
+      log = next;
+    },
+  };
+}
+
+/** A service whose logs and downloads have no end; `gone` opens when it is told to stop. */
+export async function startEndless() {
+  const gone = gate();
+  const url = await listen((_, response) => {
+    response.on("close", gone.open);
+    response.writeHead(200, { "content-type": "text/html; charset=utf-8" });
+    const endless = Readable.from(
+      (function* lines() {
+        for (let line = 1; ; line++) yield `line ${line}\n`;
+      })(),
+    );
+    // It is torn down by the one who reads.
+    pipeline(endless, response).catch(() => {});
+  });
+  return { url, gone: gone.opened };
+}
+
+const character = fc.constantFrom("a", "b", "\n", "\r", "é", "ß", "€", "語", "😀", "𝔘", "\0", "\uFEFF");
+
+export const logText = fc.array(character, { maxLength: 40 }).map((characters) => characters.join(""));
+
+/** The last lines of a text, as anybody would count them. */
+export const lastLines = (text: string, lines: number) =>
+  (text.match(/[^\n]*\n|[^\n]+$/g) ?? []).slice(-lines).join("");

@@ -1,0 +1,90 @@
+import { expect } from "vitest";
+import { startFake, type Told } from "./fake.ts";
+import { type Answer, type Gateway, startGateway } from "./gateway.ts";
+import { globalId } from "./ids.ts";
+
+export const ASK_STATUS = `{ experiment(id: "ada.mnist.42") { status } }`;
+
+export const STATUS_PATH = "/api/v1/ada/mnist/experiments/42/";
+
+export const STATUS_CALL = "GET ada/mnist/experiments/42/";
+
+export const STATUS_UPSTREAM = { method: "GET", route: "{owner}/{project}/experiments/{id}/" };
+
+export const RUNNING_RECORD = { id: 42, last_status: "running" };
+
+export const RUNNING_ANSWER = { data: { experiment: { status: "RUNNING" } } };
+
+export const SECRET_TOKEN = "c4nary.T0ken";
+
+/** What `ASK` answers when it fails, in a request named `story-1`. */
+export const failedStatus = (code: string, message: string, facts: object = {}) => ({
+  data: { experiment: null },
+  errors: [
+    {
+      message,
+      locations: [{ line: 1, column: 3 }],
+      path: ["experiment"],
+      extensions: { code, requestId: "story-1", ...facts },
+    },
+  ],
+});
+
+/** What nobody is told: where the service is, which record was asked for, its pages, the token. */
+export function expectNothingLeaked(answer: unknown, logged: string, url: string): void {
+  const words = `${JSON.stringify(answer)} ${logged}`.replaceAll(/"time":\d+/g, "");
+  for (const secret of [
+    SECRET_TOKEN,
+    "canary",
+    "127.0.0.1",
+    new URL(url).port,
+    "ada/mnist",
+    "<html",
+    "<h1",
+  ]) {
+    expect(words).not.toContain(secret);
+  }
+}
+
+/** Asks for one experiment of a service that gives the same answer to everything. */
+export async function askOf(told: Told, env: Record<string, string> = {}) {
+  const service = await startFake(() => told);
+  const { ask, logged } = await startGateway({ upstream: service, token: SECRET_TOKEN, env });
+  const answer = await ask(ASK_STATUS, {}, { headers: { "x-request-id": "story-1" } });
+  expectNothingLeaked(answer, logged(), service.url);
+  return { answer, calls: service.calls() };
+}
+
+/** A record of so many bytes. */
+export const recordTextOf = (bytes: number) => {
+  const bare = JSON.stringify({ ...RUNNING_RECORD, description: "" });
+  return JSON.stringify({ ...RUNNING_RECORD, description: "x".repeat(bytes - bare.length) });
+};
+
+export const jsonText = (text: string | Buffer, encoding?: string): Told => ({
+  text,
+  headers: { "content-type": "application/json", ...(encoding ? { "content-encoding": encoding } : {}) },
+});
+
+export const RECORD_TEXT = JSON.stringify(RUNNING_RECORD);
+
+/** The experiment that most stories ask for. */
+const EXPERIMENT_ID = globalId("Experiment:ada/mnist/42");
+
+export const OUTPUTS_OF_42 = `/downloads/${EXPERIMENT_ID}/outputs`;
+
+/** `ok`, or the code of the first error. */
+export const firstCodeOf = ({ errors }: Answer<unknown>): string =>
+  errors ? String(errors[0]?.extensions["code"]) : "ok";
+
+export const askFor = async (
+  gateway: Gateway,
+  query = ASK_STATUS,
+  token = "t0ken",
+): Promise<Answer<unknown>> => gateway.ask(query, {}, { token });
+
+/** Asks for another experiment. */
+export const statusOf = (id: number) => `{ experiment(id: "ada.mnist.${id}") { status } }`;
+
+/** The number of the experiment that a path is about. */
+export const experimentIn = (path = "") => Number(/experiments\/(\d+)/.exec(path)?.[1]);

@@ -1,0 +1,10 @@
+import { startDemoGateway, still } from "./demo-gateway.ts";
+
+export type ProfileName = "document" | "polyaxon-0.2" | "polyaxon-0.4";
+
+export const POLYAXON: readonly ProfileName[] = ["polyaxon-0.2", "polyaxon-0.4"];
+
+/** The demo, standing still, behind a gateway with a profile. */
+export const startProfile = (profile: ProfileName = "polyaxon-0.4", env: Record<string, string> = {}) => {
+  return startDemoGateway({ now: still, env: { UPSTREAM_PROFILE: profile, ...env } });
+};

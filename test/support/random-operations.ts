@@ -1,0 +1,98 @@
+import fc from "fast-check";
+import {
+  type GraphQLField,
+  type GraphQLObjectType,
+  getNamedType,
+  isInterfaceType,
+  isLeafType,
+  isObjectType,
+} from "graphql";
+import { schema } from "../../src/graphql/schema.ts";
+
+/** What random operations are made of. */
+interface Material {
+  /** Where an operation begins: root fields as they are written, and the type that is selected on below. */
+  readonly roots: readonly (readonly [field: string, type: string])[];
+  /** Fields that are not asked for, as `name` or `Type.name`. */
+  readonly leftOut: ReadonlySet<string>;
+  /** How deep selections go below the root fields. */
+  readonly depth: number;
+}
+
+const ARGUMENTS: Readonly<Record<string, string>> = {
+  "Project.experiment": '(internalId: "42")',
+  "Project.job": '(internalId: "1")',
+  "Project.buildJob": '(internalId: "2")',
+  "Project.group": '(internalId: "1")',
+  "Project.experiments": "(first: 9)",
+  "Project.jobs": "(first: 4, orderBy: CREATED_ASC)",
+  "Group.experiments": "(first: 5, orderBy: CREATED_DESC)",
+  "Experiment.lastMetricValue": '(name: "loss")',
+  "MetricRecord.value": '(name: "loss")',
+  "Experiment.metrics": "(first: 2)",
+  "Experiment.logs": "(maxBytes: 50)",
+};
+
+/** Random operations of one to three root fields, to be sent with `VARIABLES`. */
+export const operation = (material: Material): fc.Arbitrary<string> =>
+  fc
+    .uniqueArray(fc.constantFrom(...material.roots), { minLength: 1, maxLength: 3 })
+    .chain((roots) =>
+      fc.tuple(
+        ...roots.map(([field, type]) =>
+          selection(objectType(type), material.depth, material.leftOut).map(
+            (set) => `${field} { ... on ${type} ${set} }`,
+          ),
+        ),
+      ),
+    )
+    .map(
+      (roots) =>
+        `query ($yes: Boolean!, $no: Boolean!) { y: __typename @include(if: $yes) n: __typename @include(if: $no) ${roots.map((root, index) => `r${index}: ${root}`).join(" ")} }`,
+    );
+
+export const VARIABLES = { yes: true, no: false };
+
+/** URLs name the port of the gateway that answered. */
+export const withoutPorts = (data: object): unknown =>
+  JSON.parse(JSON.stringify(data).replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, ""));
+
+function objectType(name: string): GraphQLObjectType {
+  const type = schema.getType(name);
+  if (!isObjectType(type)) throw new TypeError(`${name} is no object type`);
+  return type;
+}
+
+/** A random selection on a type: plain, aliased, in fragments of the type or its interfaces, left out by a variable. */
+function selection(
+  type: GraphQLObjectType,
+  depth: number,
+  leftOut: ReadonlySet<string>,
+): fc.Arbitrary<string> {
+  const field = (each: GraphQLField<unknown, unknown>, index: number): fc.Arbitrary<string> => {
+    const named = getNamedType(each.type);
+    const args = ARGUMENTS[`${type.name}.${each.name}`] ?? "";
+    const below = isObjectType(named)
+      ? selection(named, depth - 1, leftOut)
+      : isInterfaceType(named)
+        ? fc.constant("{ __typename id }")
+        : fc.constant(isLeafType(named) ? "" : "{ __typename }");
+    const wrappers = [
+      (text: string) => text,
+      (text: string) => `... on ${type.name} { ${text} }`,
+      (text: string) => `... @include(if: $yes) { ${text} }`,
+      (text: string) => `... @include(if: $no) { ${text} }`,
+      (text: string) => `... @skip(if: $no) { ${text} }`,
+    ];
+    return fc
+      .tuple(below, fc.constantFrom(...wrappers))
+      .map(([inner, wrap]) => wrap(`a${depth}_${index}: ${each.name}${args} ${inner}`));
+  };
+  const fields = Object.values(type.getFields())
+    .filter(({ name }) => !leftOut.has(name) && !leftOut.has(`${type.name}.${name}`))
+    .filter((each) => depth > 1 || isLeafType(getNamedType(each.type)));
+  return fc
+    .subarray(fields, { maxLength: Math.min(5, fields.length) })
+    .chain((chosen) => fc.tuple(...chosen.map(field)))
+    .map((parts) => `{ __typename ${parts.join(" ")} }`);
+}

@@ -1,0 +1,32 @@
+export interface Sending {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | FormData | URLSearchParams | ReadableStream;
+}
+
+/** One raw request. */
+export async function sendTo(url: string, { method = "POST", headers = {}, body }: Sending = {}) {
+  const streaming = body instanceof ReadableStream ? { duplex: "half" as const } : {};
+  const response = await fetch(url, { method, headers, ...(body ? { body } : {}), ...streaming });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    codes: () =>
+      (JSON.parse(text) as { errors: { extensions: { code: string } }[] }).errors.map(
+        ({ extensions }) => extensions.code,
+      ),
+  };
+}
+
+export const JSON_BODY = { "content-type": "application/json" };
+
+export const operationText = (query: string, variables?: object) => JSON.stringify({ query, variables });
+
+export const operationsIn = (logged: string) =>
+  logged
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ msg }) => msg === "operation");

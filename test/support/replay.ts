@@ -1,0 +1,77 @@
+import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { startFake, type Told } from "./fake.ts";
+
+/** One recorded exchange; `test/recordings/README.md` explains the keys. */
+export interface Line {
+  readonly case: string;
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly status: number;
+  readonly responseHeaders: Readonly<Record<string, string>>;
+  readonly json?: unknown;
+  readonly text?: string | null;
+  readonly body_base64?: string;
+}
+
+export const RECORDINGS = ["0.2.0-reads", "0.2.0-writes", "0.2.0-downloads", "0.4.4-samples"] as const;
+
+/** The lines of one file of `test/recordings`, in its order. */
+export const readRecording = (name: (typeof RECORDINGS)[number]): readonly Line[] =>
+  readFileSync(new URL(`../recordings/${name}.jsonl`, import.meta.url), "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    // The files are ours and never change.
+    .map((line) => JSON.parse(line) as Line);
+
+/** The exchange that was recorded under this name. */
+export function lineOf(lines: readonly Line[], name: string): Line {
+  const line = lines.find((each) => each.case === name);
+  if (!line) throw new TypeError(`no recording is called ${name}`);
+  return line;
+}
+
+/**
+ * A service that repeats its recordings, over real HTTP. A request is known by its method, its path, the parameters of
+ * its query in any order and encoding, and its Authorization header, all as recorded, except that a slash at the end
+ * of the path may be there or not, as on the recorded server. Of several equal requests the first recorded one answers, every time: so this serves reads in any
+ * order, and is no place for commands. What was not recorded is answered with 599.
+ */
+export function startReplay(lines: readonly Line[]) {
+  const told = new Map(
+    // The last one set is the one that stays.
+    lines
+      .toReversed()
+      .map((line) => [addressOf({ ...line, token: line.headers["Authorization"] }), toldBy(line)]),
+  );
+  return startFake(
+    ({ method, path, headers }) =>
+      told.get(addressOf({ method, path, token: headers["authorization"] })) ?? UNKNOWN,
+  );
+}
+
+const UNKNOWN: Told = { status: 599, text: "This request was not recorded." };
+
+const addressOf = ({ method, path, token }: { method: string; path: string; token: unknown }): string =>
+  JSON.stringify([method, ...plain(path), token]);
+
+/** A path without the slash at its end, and the parameters of its query in the order of the alphabet. */
+export function plain(address: string): readonly [path: string, parameters: readonly string[]] {
+  const [path = "", query] = address.split("?", 2);
+  const parameters = [...new URLSearchParams(query)].map(([name, value]) => `${name}=${value}`);
+  return [path.replace(/\/$/, ""), parameters.toSorted()];
+}
+
+function toldBy({ status, responseHeaders, text, ...line }: Line): Told {
+  const type = responseHeaders["content-type"];
+  const headers = type === undefined ? {} : { "content-type": type };
+  if ("json" in line && responseHeaders["content-encoding"] === "gzip") {
+    const body = gzipSync(JSON.stringify(line.json));
+    return { text: body, status, headers: { ...headers, "content-encoding": "gzip" } };
+  }
+  if ("json" in line) return { json: line.json, status, headers };
+  const body = line.body_base64 === undefined ? (text ?? "") : Buffer.from(line.body_base64, "base64");
+  return { text: body, status, headers };
+}

@@ -1,0 +1,49 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer as createSocketServer, type Socket } from "node:net";
+import { Worker } from "node:worker_threads";
+import { onTestFinished } from "vitest";
+
+/** A port that takes connections, counts them, and says nothing. */
+export async function startCounter() {
+  let connections = 0;
+  const sockets = new Set<Socket>();
+  const server = createSocketServer((socket) => {
+    connections++;
+    sockets.add(socket.on("error", () => {}));
+  });
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", () => ready()));
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((closed) => server.close(closed));
+  });
+  const { port } = server.address() as AddressInfo;
+  return { port, url: `http://127.0.0.1:${port}`, connections: () => connections };
+}
+
+/** Listens in a thread that blocks at once: what connects waits in the queue of the system, which holds two. */
+const LISTEN_AND_BLOCK = `
+  const { parentPort } = require("node:worker_threads");
+  const server = require("node:net").createServer();
+  server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
+    parentPort.postMessage(server.address().port);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  });
+`;
+
+/** A port that answers no SYN any more, as behind a firewall that drops them: its queue is full. */
+export async function startDeaf() {
+  const worker = new Worker(LISTEN_AND_BLOCK, { eval: true });
+  onTestFinished(() => void worker.terminate());
+  const [port] = (await once(worker, "message")) as [number];
+  const sockets = await Promise.all(
+    [1, 2].map(async () => {
+      const socket = connect(port, "127.0.0.1").on("error", () => {});
+      await once(socket, "connect");
+      return socket;
+    }),
+  );
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  return { url: `http://127.0.0.1:${port}` };
+}

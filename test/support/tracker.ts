@@ -1,0 +1,100 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Seen, startFake, type Told } from "./fake.ts";
+import { opaque } from "./ids.ts";
+
+/** The example of docs/servers.md. */
+export function documentedProfile(): string {
+  const text = readFileSync(new URL("../../docs/servers.md", import.meta.url), "utf8");
+  const [, example] = /^```yaml\n(.*?)^```/ms.exec(text) ?? [];
+  if (!example) throw new TypeError("docs/servers.md has no example");
+  return example;
+}
+
+/** Writes a profile into a file of its own and gives the path. */
+export function profileFile(text: string, name = "server.yaml"): string {
+  const path = join(mkdtempSync(join(tmpdir(), "profile-")), name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const STAMP = "2026-06-01T12:00:00Z";
+
+const trials = [1, 2, 3, 4, 5, 6, 7].map((id) => ({
+  id,
+  unique_name: `ada.mnist.${id}`,
+  last_status: id === 7 ? "running" : "succeeded",
+  created_at: STAMP,
+  build_job: `ada.mnist.builds.${(id % 2) + 1}`,
+  experiment_group: id % 2 === 0 ? "ada.mnist.9" : null,
+}));
+const config = { version: 1, kind: "experiment" };
+const images = [1, 2].map((id) => ({ id, unique_name: `ada.mnist.builds.${id}`, last_status: "succeeded" }));
+const sweeps = [{ id: 9, unique_name: "ada.mnist.9", last_status: "running" }];
+
+const MAX_LIMIT = 50;
+
+/** A page from the cursor on: the cursor is the index of its first item. Parameters that are none are an error. */
+function page(items: readonly object[], params: URLSearchParams): Told {
+  const limit = Number(params.get("limit") ?? 5);
+  if (limit > MAX_LIMIT) return { json: { detail: "limit is too large" }, status: 400 };
+  const start = Number(Buffer.from(params.get("cursor") ?? "", "base64url").toString());
+  const end = start + limit;
+  const cursor = end < items.length ? opaque(`${end}`) : null;
+  return { json: { items: items.slice(start, end), total: items.length, cursor } };
+}
+
+const KNOWN = new Set(["limit", "cursor", "order_by", "direction", "search", "sweep", "ids"]);
+
+function list(
+  all: readonly { id: number; experiment_group?: string | null }[],
+  params: URLSearchParams,
+): Told {
+  const stranger = [...params.keys()].find((name) => !KNOWN.has(name));
+  if (stranger) return { json: { detail: `unknown parameter ${stranger}` }, status: 400 };
+  const ids = params.get("ids")?.split(",");
+  const sweep = params.get("sweep");
+  const found = all
+    .filter(({ id }) => ids?.includes(`${id}`) ?? true)
+    .filter((each) => sweep === null || each.experiment_group === `ada.mnist.${sweep}`);
+  return page(params.get("direction") === "desc" ? found.toReversed() : found, params);
+}
+
+const LISTS: Readonly<Record<string, readonly { id: number }[]>> = { trials, images, sweeps };
+const RECORDS: Readonly<Record<string, readonly { id: number }[]>> = { ...LISTS, groups: sweeps };
+
+function answer({ method, path, headers }: Seen): Told | undefined {
+  const { pathname, searchParams } = new URL(path, "http://tracker");
+  if (headers["authorization"] !== "Bearer t0ken") return { json: { detail: "Who are you?" }, status: 401 };
+  if (pathname === "/v2/users/") return { json: { username: "ada" } };
+  if (pathname === "/v2/accounts/ada/projects")
+    return page([{ name: "mnist" }, { name: "speech" }], searchParams);
+  const [, kind = "", id, action] =
+    /^\/v2\/(?:projects\/)?ada\/mnist\/(\w+)(?:\/(\d+)(?:\/(\w+))?)?\/?$/.exec(pathname) ?? [];
+  if (method === "POST") return action === "cancel" ? { json: {} } : undefined;
+  if (id === undefined) return LISTS[kind] && list(LISTS[kind], searchParams);
+  const record = RECORDS[kind]?.find((each) => `${each.id}` === id);
+  if (action === "statuses")
+    return page(
+      [
+        { id: 1, status: "created" },
+        { id: 2, status: "running" },
+      ],
+      searchParams,
+    );
+  return record && { json: { ...record, config } };
+}
+
+/** A server that nobody has seen: everything but the keys of its records is its own. It tells requests as they came. */
+export async function startTracker() {
+  const service = await startFake(answer);
+  return {
+    ...service,
+    calls: () =>
+      service
+        .seen()
+        .map(({ method, path }) => `${method} ${path}`)
+        .toSorted(),
+  };
+}

@@ -1,0 +1,304 @@
+import { type AddressInfo, createServer } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { ConfigError, readConfig } from "../../src/config.ts";
+import { startFake } from "../support/fake.ts";
+import { startGatewayProcess } from "../support/gateway-process.ts";
+import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+import { makeAuthority, SERVICE_HOST, startProxy, startService, writeFiles } from "../support/tls.ts";
+
+const QUERY = `{ viewer { isSuperuser } job(id: "ada.mnist.jobs.3") { logs { text } } }`;
+const ANSWER = { data: { viewer: { isSuperuser: true }, job: { logs: { text: "step 1\n" } } } };
+const DOWNLOAD = `/downloads/${globalId("Job:ada/mnist/3")}/logs`;
+
+/** A gateway in front of this address, asked for a record, a log window and a download. */
+async function askAll(url: string, env: Record<string, string>) {
+  const gateway = await startGateway({ upstream: { url }, env: { UPSTREAM_URL: url, ...env } });
+  const answer = await gateway.ask(QUERY);
+  const file = await fetch(gateway.url + DOWNLOAD, { headers: { authorization: "token t0ken" } });
+  return { answer, file: `${file.status} ${await file.text()}`, logged: gateway.logged() };
+}
+
+const PATHS = ["/api/v1/ada/mnist/jobs/3/logs", "/api/v1/ada/mnist/jobs/3/logs", "/api/v1/users/"];
+
+describe("a service whose certificate no known authority issued", () => {
+  test("is trusted when its authority is in UPSTREAM_CA_FILE", async () => {
+    const authority = await makeAuthority();
+    const service = await startService(await authority.issue("localhost"));
+    const { ca } = writeFiles({ ca: authority.cert });
+    const { answer, file } = await askAll(service.localUrl, { UPSTREAM_CA_FILE: ca });
+    expect(answer).toEqual(ANSWER);
+    expect(file).toBe("200 step 1\n");
+    expect(
+      service
+        .seen()
+        .map(({ path }) => path)
+        .toSorted(),
+    ).toEqual(PATHS);
+  });
+
+  test("is sent nothing otherwise", async () => {
+    const [authority, other] = [await makeAuthority(), await makeAuthority()];
+    const service = await startService(await authority.issue("localhost"));
+    const { ca } = writeFiles({ ca: other.cert });
+    for (const env of [{}, { UPSTREAM_CA_FILE: ca }]) {
+      const { answer, file, logged } = await askAll(service.localUrl, env);
+      expect(answer.errors?.map(({ extensions }) => extensions["code"])).toEqual([
+        "UPSTREAM_UNAVAILABLE",
+        "UPSTREAM_UNAVAILABLE",
+      ]);
+      expect(file).toMatch(/^503 /);
+      expect(logged).toMatch(/"cause":"(?:UNABLE_TO_VERIFY_LEAF_SIGNATURE|CERT_SIGNATURE_FAILURE)"/);
+    }
+    expect(service.seen()).toEqual([]);
+  });
+
+  test("is sent nothing when the certificate is another host's", async () => {
+    const authority = await makeAuthority();
+    const service = await startService(await authority.issue("other.invalid"));
+    const { ca } = writeFiles({ ca: authority.cert });
+    const { file, logged } = await askAll(service.localUrl, { UPSTREAM_CA_FILE: ca });
+    expect(file).toMatch(/^503 /);
+    expect(logged).toContain(`"cause":"ERR_TLS_CERT_ALTNAME_INVALID"`);
+    expect(service.seen()).toEqual([]);
+  });
+});
+
+describe("a service that asks for a certificate", () => {
+  test("sees that of UPSTREAM_CERT_FILE with records, log windows and downloads", async () => {
+    const authority = await makeAuthority();
+    const service = await startService({
+      ...(await authority.issue("localhost")),
+      clientAuthority: authority.cert,
+    });
+    const { ca, cert, key } = writeFiles({ ca: authority.cert, ...(await authority.issue("gateway-1")) });
+    const env = { UPSTREAM_CA_FILE: ca, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key };
+    const { answer, file } = await askAll(service.localUrl, env);
+    expect(answer).toEqual(ANSWER);
+    expect(file).toBe("200 step 1\n");
+    expect(service.seen().map(({ client }) => client)).toEqual(["gateway-1", "gateway-1", "gateway-1"]);
+  });
+
+  test("refuses a gateway that has none", async () => {
+    const authority = await makeAuthority();
+    const service = await startService({
+      ...(await authority.issue("localhost")),
+      clientAuthority: authority.cert,
+    });
+    const { ca } = writeFiles({ ca: authority.cert });
+    const { file } = await askAll(service.localUrl, { UPSTREAM_CA_FILE: ca });
+    expect(file).toMatch(/^503 /);
+    expect(service.seen()).toEqual([]);
+  });
+});
+
+describe("with UPSTREAM_PROXY", () => {
+  test.each([
+    ["http", 80],
+    ["https", 443],
+  ])("everything goes to an %s service by tunnels of the proxy", async (scheme, port) => {
+    const authority = await makeAuthority();
+    const service = await startService(scheme === "https" ? await authority.issue(SERVICE_HOST) : null);
+    const proxy = await startProxy(service);
+    const { ca } = writeFiles({ ca: authority.cert });
+    const { answer, file } = await askAll(service.url, {
+      UPSTREAM_PROXY: proxy.url,
+      ...(scheme === "https" ? { UPSTREAM_CA_FILE: ca } : {}),
+    });
+    expect(answer).toEqual(ANSWER);
+    expect(file).toBe("200 step 1\n");
+    expect(
+      service
+        .seen()
+        .map(({ path }) => path)
+        .toSorted(),
+    ).toEqual(PATHS);
+    // A connection for records and one for each stream.
+    const tunnel = `CONNECT ${SERVICE_HOST}:${port}`;
+    expect(proxy.lines()).toEqual([tunnel, tunnel, tunnel]);
+    expect(service.seen().map(({ headers }) => headers.host)).toEqual(Array.from(PATHS, () => SERVICE_HOST));
+  });
+
+  test("the gateway's certificate goes through the tunnel", async () => {
+    const authority = await makeAuthority();
+    const service = await startService({
+      ...(await authority.issue(SERVICE_HOST)),
+      clientAuthority: authority.cert,
+    });
+    const proxy = await startProxy(service);
+    const { ca, cert, key } = writeFiles({ ca: authority.cert, ...(await authority.issue("gateway-1")) });
+    const { answer, file } = await askAll(service.url, {
+      UPSTREAM_PROXY: proxy.url,
+      UPSTREAM_CA_FILE: ca,
+      UPSTREAM_CERT_FILE: cert,
+      UPSTREAM_KEY_FILE: key,
+    });
+    expect(answer).toEqual(ANSWER);
+    expect(file).toBe("200 step 1\n");
+    expect(service.seen().map(({ client }) => client)).toEqual(["gateway-1", "gateway-1", "gateway-1"]);
+  });
+
+  test("the proxy sees its credentials, and nothing that is the service's", async () => {
+    const service = await startService();
+    const proxy = await startProxy(service, { credentials: "gateway:p@ss word" });
+    const { answer, file } = await askAll(service.url, {
+      UPSTREAM_PROXY: `http://gateway:p%40ss%20word@${proxy.host}`,
+      UPSTREAM_HEADERS: JSON.stringify({ "x-key": "canary" }),
+    });
+    expect(answer).toEqual(ANSWER);
+    expect(file).toBe("200 step 1\n");
+    for (const { headers } of proxy.requests()) {
+      expect(Object.keys(headers).toSorted()).toEqual(["connection", "host", "proxy-authorization"]);
+    }
+    expect(service.seen().some(({ headers }) => "proxy-authorization" in headers)).toBe(false);
+  });
+
+  test("a proxy that refuses is a service out of reach, and the log tells its status", async () => {
+    const service = await startService();
+    const proxy = await startProxy(service, { credentials: "gateway:right" });
+    const { answer, file, logged } = await askAll(service.url, {
+      UPSTREAM_PROXY: `http://gateway:canary@${proxy.host}`,
+    });
+    expect(answer.errors?.map(({ extensions }) => extensions["code"])).toEqual([
+      "UPSTREAM_UNAVAILABLE",
+      "UPSTREAM_UNAVAILABLE",
+    ]);
+    expect(file).toMatch(/^503 /);
+    expect(logged).toContain(`"cause":"PROXY_407"`);
+    const said = logged + file + JSON.stringify(answer);
+    for (const secret of [
+      "canary",
+      proxy.host,
+      SERVICE_HOST,
+      Buffer.from("gateway:canary").toString("base64"),
+    ]) {
+      expect(said).not.toContain(secret);
+    }
+    expect(service.seen()).toEqual([]);
+  });
+
+  test("a proxy that is not there, or silent, is a service out of reach", async () => {
+    const service = await startService();
+    const silent = createServer((socket) => socket.on("error", () => {}).resume());
+    await new Promise<void>((ready) => silent.listen(0, "127.0.0.1", ready));
+    const { port } = silent.address() as AddressInfo;
+    const env = { UPSTREAM_PROXY: `http://127.0.0.1:${port}`, UPSTREAM_CONNECT_TIMEOUT_MS: "50" };
+    const waiting = await askAll(service.url, env);
+    expect(waiting.file).toMatch(/^503 /);
+    expect(waiting.logged).toContain(`"cause":"PROXY_TIMEOUT"`);
+    await new Promise((closed) => silent.close(closed));
+    const gone = await askAll(service.url, { ...env, UPSTREAM_CONNECT_TIMEOUT_MS: "60000" });
+    expect(gone.file).toMatch(/^503 /);
+    expect(gone.logged).toContain(`"cause":"PROXY_ECONNREFUSED"`);
+    expect(service.seen()).toEqual([]);
+  });
+
+  test("the gateway warns at the start when the proxy refuses, without its credentials", async () => {
+    const proxy = await startProxy(await startService(), { credentials: "gateway:right" });
+    const gateway = await startGatewayProcess(`http://${SERVICE_HOST}`, {
+      UPSTREAM_PROXY: `http://gateway:canary@${proxy.host}`,
+    });
+    onTestFinished(() => gateway.kill());
+    await expect.poll(() => proxy.lines(), { timeout: 60_000 }).toEqual([`CONNECT ${SERVICE_HOST}:80`]);
+    await expect.poll(() => gateway.said(), { timeout: 60_000 }).toContain("(PROXY_407)");
+    expect(gateway.said()).not.toContain("canary");
+    expect(gateway.said()).not.toContain(proxy.host);
+  });
+});
+
+describe("each request to the service", () => {
+  const sentWith = async (env: Record<string, string>) => {
+    const service = await startService();
+    await askAll(service.localUrl, env);
+    return service.seen().map(({ headers }) => headers);
+  };
+
+  test("names the gateway and its version", async () => {
+    for (const headers of await sentWith({}))
+      expect(headers["user-agent"]).toMatch(/^rungraph\/\d+\.\d+\.\d+$/);
+  });
+
+  test("carries the headers of UPSTREAM_HEADERS beside the caller's token", async () => {
+    const sent = await sentWith({
+      UPSTREAM_HEADERS: JSON.stringify({ "X-Api-Key": "key 1", "user-agent": "tracker-gateway" }),
+    });
+    expect(sent).toHaveLength(3);
+    for (const headers of sent) {
+      expect(headers).toMatchObject({
+        "x-api-key": "key 1",
+        "user-agent": "tracker-gateway",
+        authorization: "token t0ken",
+      });
+    }
+  });
+
+  test("keeps them out of messages and the log, also when the service repeats them", async () => {
+    const fake = await startFake(({ headers }) => ({
+      status: 403,
+      json: { detail: `The key ${String(headers["x-api-key"]).split(" ")[1]} is not known.` },
+    }));
+    const gateway = await startGateway({
+      upstream: fake,
+      env: { UPSTREAM_HEADERS: JSON.stringify({ "x-api-key": "Key canary-canary" }) },
+    });
+    const answer = await gateway.ask(QUERY);
+    expect(answer.errors?.map(({ extensions }) => extensions["code"])).toContain("FORBIDDEN");
+    expect(JSON.stringify(answer) + gateway.logged()).not.toContain("canary");
+  });
+});
+
+describe("settings that do not fit together", () => {
+  const faultsOf = (environment: Record<string, string>): string => {
+    try {
+      readConfig(environment);
+    } catch (fault) {
+      if (fault instanceof ConfigError) return fault.message;
+      throw fault;
+    }
+    return "";
+  };
+  const filesOf = async () => {
+    const authority = await makeAuthority();
+    const [one, other] = [await authority.issue("one"), await authority.issue("other")];
+    return writeFiles({ ca: authority.cert, cert: one.cert, key: one.key, otherKey: other.key });
+  };
+  const HTTPS = { UPSTREAM_URL: "https://service.example" };
+
+  test("are told by name", async () => {
+    const { ca, cert, key, otherKey } = await filesOf();
+    const lines = [
+      { ...HTTPS, UPSTREAM_CERT_FILE: cert },
+      { ...HTTPS, UPSTREAM_KEY_FILE: key },
+      { ...HTTPS, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: otherKey },
+      { UPSTREAM_URL: "http://service.example", UPSTREAM_CA_FILE: ca },
+      { UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key },
+      { UPSTREAM_PROXY: "http://proxy.example:3128" },
+      { ...HTTPS, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: cert },
+      { ...HTTPS, UPSTREAM_CA_FILE: key },
+    ].map(faultsOf);
+    expect(lines).toEqual([
+      "UPSTREAM_KEY_FILE: expected the key of UPSTREAM_CERT_FILE, got none",
+      "UPSTREAM_CERT_FILE: expected the certificate of UPSTREAM_KEY_FILE, got none",
+      "UPSTREAM_KEY_FILE: expected the key of the first certificate in UPSTREAM_CERT_FILE, got another",
+      "UPSTREAM_CA_FILE: expected an https UPSTREAM_URL beside it",
+      "UPSTREAM_CERT_FILE: expected an https UPSTREAM_URL beside it",
+      "UPSTREAM_PROXY: expected UPSTREAM_URL beside it, for the demo is behind no proxy",
+      "UPSTREAM_KEY_FILE: expected a private key in PEM without a passphrase",
+      "UPSTREAM_CA_FILE: expected certificates in PEM",
+    ]);
+  });
+
+  test("are told when OpenSSL does not accept them, with its reason", async () => {
+    const weak = await (await makeAuthority("sha1")).issue("gateway-1");
+    const { cert, key } = writeFiles(weak);
+    const fault = faultsOf({ ...HTTPS, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key });
+    expect(fault).toMatch(/^UPSTREAM_CERT_FILE: expected what OpenSSL accepts, got a fault \(ERR_SSL_\w+\)$/);
+  });
+
+  test("are not those that do", async () => {
+    const { ca, cert, key } = await filesOf();
+    const proxy = { UPSTREAM_PROXY: "http://user:p%40ss@proxy.example:3128" };
+    const files = { UPSTREAM_CA_FILE: ca, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key };
+    expect(faultsOf({ ...HTTPS, ...proxy, ...files })).toBe("");
+  });
+});
