@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
-import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
 import {
@@ -30,10 +29,9 @@ import { createConnector } from "./rest/client/connector.ts";
 import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
-import { causeOf } from "./rest/client/failure.ts";
 import { createRefusedBatches } from "./rest/session/refused-batches.ts";
 import { openSession } from "./rest/session/session.ts";
-import { slipOf } from "./observability/slip.ts";
+import { createEventLog } from "./observability/event-log.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openOperationSpan, openUpstreamSpan } from "./observability/tracing.ts";
 
@@ -66,6 +64,7 @@ export function createGateway({
   planner = createPlan,
 }: GatewayOptions) {
   const server = describeServer(config.UPSTREAM_PROFILE ?? builtInProfile(profile));
+  const events = createEventLog(log);
   const operations = createPlaces({
     total: config.MAX_OPERATIONS,
     perParty: config.MAX_OPERATIONS_PER_TOKEN,
@@ -81,67 +80,25 @@ export function createGateway({
     downloads: downloads.taken(),
     waitingBytes: delivery.waitingBytes(),
   }));
-  const connectTimeoutMs = config.UPSTREAM_CONNECT_TIMEOUT_MS;
   const client = createClient({
+    ...upstreamSettings(config, server),
     upstreamUrl,
-    connect: createConnector({
-      connectTimeoutMs,
-      proxy: config.UPSTREAM_PROXY ?? null,
-      tls: {
-        ...(config.UPSTREAM_CA_FILE && { ca: config.UPSTREAM_CA_FILE }),
-        ...(config.UPSTREAM_CERT_FILE && { cert: config.UPSTREAM_CERT_FILE }),
-        ...(config.UPSTREAM_KEY_FILE && { key: config.UPSTREAM_KEY_FILE }),
-      },
-    }),
-    headers: { "user-agent": `rungraph/${version}`, ...config.UPSTREAM_HEADERS },
-    secrets: Object.values(config.UPSTREAM_HEADERS).flatMap(secretWordsOf),
-    connectTimeoutMs,
-    basePath: server.profile.basePath,
-    authorizationScheme: server.profile.authorization.scheme,
-    headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
-    exchangeTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
-    idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
-    connections: config.UPSTREAM_CONNECTIONS,
-    connectionsPerParty: config.UPSTREAM_CONNECTIONS_PER_TOKEN,
-    queue: config.UPSTREAM_QUEUE,
-    maxJsonBytes: config.MAX_JSON_BYTES,
-    maxHeldBytes: config.MAX_UPSTREAM_BYTES,
-    retries: config.UPSTREAM_RETRIES,
-    onFault: tellFaultsOnce(log),
-    onFailure: tellFailures(log),
+    onFault: events.wrongType,
+    onFailure: events.upstreamFailure,
     onRequest: telemetry.exchange,
     takeTurn,
     openSpan: openUpstreamSpan,
   });
   const gateway = factsOf(config, server);
   const names = createTypeNames(config.TYPE_NAMES);
-  const refusedBatches = createRefusedBatches((route) =>
-    log.warn(
-      { route },
-      "the server does not take reads of this route many at a time: they are made one by one",
-    ),
-  );
-  const toPublic = (thrown: unknown) => publicError(thrown, (slip) => log.error(slip, "unexpected error"));
+  const refusedBatches = createRefusedBatches(events.refusedBatch);
+  const toPublic = (thrown: unknown) => publicError(thrown, events.unexpected);
   const publicRoot = config.PUBLIC_URL?.href.replace(/\/+$/, "");
 
   const schema = schemaFor(names);
   const engine = createEngine({
     schema,
-    documents: documentsOf(config),
-    cacheBytes: config.DOCUMENT_CACHE_BYTES,
-    isIntrospectable: config.INTROSPECTION,
-    limits: {
-      depth: config.MAX_DEPTH,
-      tokens: config.MAX_TOKENS,
-      aliases: config.MAX_ALIASES,
-      queryFields: config.MAX_ROOT_FIELDS,
-      mutationFields: Math.ceil(config.MAX_ROOT_FIELDS / 2),
-    },
-    executionLimits: {
-      selected: config.MAX_FIELDS,
-      fields: config.MAX_RESULT_FIELDS,
-      bytes: config.MAX_RESULT_BYTES,
-    },
+    ...engineSettings(config),
     publicError: toPublic,
     planner,
   });
@@ -191,7 +148,7 @@ export function createGateway({
           ),
         );
       } catch (fault) {
-        log.error(slipOf(fault), "unexpected error");
+        events.unexpected(fault);
         response.req.socket.destroy();
       }
     },
@@ -207,7 +164,7 @@ export function createGateway({
       ? createPage({
           names,
           exampleToken: exampleToken ?? null,
-          onFault: (fault) => log.error(slipOf(fault), "unexpected error"),
+          onFault: events.unexpected,
         })
       : null,
     telemetry: config.METRICS ? telemetry : null,
@@ -225,6 +182,52 @@ export function createGateway({
     close: () => client.close(),
   };
 }
+
+/** How the service is reached, and how much of it is asked for at a time. */
+const upstreamSettings = (config: Config, { profile }: Server) => ({
+  connect: createConnector({
+    connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
+    proxy: config.UPSTREAM_PROXY ?? null,
+    tls: {
+      ...(config.UPSTREAM_CA_FILE && { ca: config.UPSTREAM_CA_FILE }),
+      ...(config.UPSTREAM_CERT_FILE && { cert: config.UPSTREAM_CERT_FILE }),
+      ...(config.UPSTREAM_KEY_FILE && { key: config.UPSTREAM_KEY_FILE }),
+    },
+  }),
+  headers: { "user-agent": `rungraph/${version}`, ...config.UPSTREAM_HEADERS },
+  secrets: Object.values(config.UPSTREAM_HEADERS).flatMap(secretWordsOf),
+  basePath: profile.basePath,
+  authorizationScheme: profile.authorization.scheme,
+  connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
+  headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
+  exchangeTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
+  idleTimeoutMs: config.UPSTREAM_IDLE_TIMEOUT_MS,
+  connections: config.UPSTREAM_CONNECTIONS,
+  connectionsPerParty: config.UPSTREAM_CONNECTIONS_PER_TOKEN,
+  queue: config.UPSTREAM_QUEUE,
+  maxJsonBytes: config.MAX_JSON_BYTES,
+  maxHeldBytes: config.MAX_UPSTREAM_BYTES,
+  retries: config.UPSTREAM_RETRIES,
+});
+
+/** Which documents may run, and how large operations and their results may be. */
+const engineSettings = (config: Config) => ({
+  documents: documentsOf(config),
+  cacheBytes: config.DOCUMENT_CACHE_BYTES,
+  isIntrospectable: config.INTROSPECTION,
+  limits: {
+    depth: config.MAX_DEPTH,
+    tokens: config.MAX_TOKENS,
+    aliases: config.MAX_ALIASES,
+    queryFields: config.MAX_ROOT_FIELDS,
+    mutationFields: Math.ceil(config.MAX_ROOT_FIELDS / 2),
+  },
+  executionLimits: {
+    selected: config.MAX_FIELDS,
+    fields: config.MAX_RESULT_FIELDS,
+    bytes: config.MAX_RESULT_BYTES,
+  },
+});
 
 /** Shorter words of a header are no secrets, and occur in messages by chance. */
 const MIN_SECRET_LENGTH = 8;
@@ -252,32 +255,3 @@ const factsOf = (config: Config, server: Server): GatewayFacts => ({
   maxPageSize: config.MAX_PAGE_SIZE,
   maxLogBytes: config.MAX_LOG_BYTES,
 });
-
-/** How many different faults of the service's records are logged, each once. */
-const MOST_FAULTS_TOLD = 200;
-
-function tellFaultsOnce(log: Logger) {
-  const told = new Set<string>();
-  return (route: string, at: string): void => {
-    const place = at.replaceAll(/\d+/g, "*");
-    const key = `${route} ${place}`;
-    if (told.has(key) || told.size >= MOST_FAULTS_TOLD) return;
-    told.add(key);
-    log.warn({ route, place }, "the service sent a value of another type: it reads as null");
-  };
-}
-
-/** How long a failure of one kind is told only once, in milliseconds. */
-const TOLD_MS = 60_000;
-
-/** Logs what is behind failed requests: a code such as `CERT_HAS_EXPIRED`, or where a slip of our own happened. */
-function tellFailures(log: Logger) {
-  const told = new LRUCache<string, true>({ max: 100, ttl: TOLD_MS });
-  return (cause: unknown): void => {
-    const code = causeOf(cause);
-    if (code === null) return log.error(slipOf(cause), "unexpected error");
-    if (told.has(code)) return;
-    told.set(code, true);
-    log.warn({ cause: code }, "a request to the service failed");
-  };
-}

@@ -13,7 +13,7 @@ const complain = (text: string) => process.stderr.write(`${text}\n`);
 async function findUpstream({ UPSTREAM_URL }: Config) {
   if (UPSTREAM_URL) return { url: UPSTREAM_URL, demo: null };
   const { startDemo } = await import("./demo/service.ts");
-  const demo = await startDemo();
+  const demo = await startDemo({ activity: true });
   return { url: new URL(demo.url), demo };
 }
 

@@ -1,5 +1,12 @@
-import { stopGroup, stopRun } from "./course.ts";
-import type { Build, Experiment, Group, Job, Run, Status } from "./model.ts";
+import {
+  experimentKeys,
+  experimentSortKeys,
+  type FilterKeys,
+  jobKeys,
+  runKeys,
+  runSortKeys,
+  type SortKeys,
+} from "./http/lists.ts";
 import {
   buildRecord,
   experimentRecord,
@@ -8,50 +15,79 @@ import {
   groupStatus,
   jobRecord,
   jobStatus,
+  type JsonRecord,
 } from "./records.ts";
-import { removeBuild, removeExperiment, removeGroup, removeJob } from "./removal.ts";
-import type { World } from "./store.ts";
-import type { Wire } from "./wire.ts";
+import type { Build, Experiment, Group, Job, Run, Status, Store } from "./store.ts";
 
-/** What the handlers must know of a kind of run. */
+/** What the handlers need to know of a kind of run. */
 export interface Kind<R extends Run> {
-  readonly all: (world: World) => Map<number, R>;
+  readonly all: (store: Store) => Map<number, R>;
   /** The full record as one user sees it. */
-  readonly record: (world: World, run: R, viewer: string) => Wire;
-  readonly status: (run: R, status: Status) => Wire;
-  /** Takes the run out of the world, with all that hangs on it. */
-  readonly remove: (world: World, run: R) => void;
-  readonly stop: (world: World, run: R) => void;
+  readonly record: (store: Store, run: R, viewer: string) => JsonRecord;
+  readonly status: (run: R, status: Status) => JsonRecord;
+  /** What error texts of its list call the kind. */
+  readonly manager: string;
+  readonly filterKeys: FilterKeys<R>;
+  readonly sortKeys: SortKeys<R>;
+  /** Keys of the full record that list rows lack. */
+  readonly omittedInLists: readonly string[];
 }
 
 export const experiments: Kind<Experiment> = {
-  all: (world) => world.experiments,
+  all: (store) => store.runs.experiment,
   record: experimentRecord,
   status: experimentStatus,
-  remove: removeExperiment,
-  stop: stopRun,
+  manager: "experiment",
+  filterKeys: experimentKeys,
+  sortKeys: experimentSortKeys,
+  omittedInLists: ["config", "resources", "num_jobs", "is_clone", "has_tensorboard"],
 };
 
 export const jobs: Kind<Job> = {
-  all: (world) => world.jobs,
+  all: (store) => store.runs.job,
   record: jobRecord,
   status: jobStatus,
-  remove: removeJob,
-  stop: stopRun,
+  manager: "job",
+  filterKeys: jobKeys,
+  sortKeys: runSortKeys,
+  omittedInLists: ["config", "is_clone", "resources", "node_scheduled"],
 };
 
 export const builds: Kind<Build> = {
-  all: (world) => world.builds,
+  all: (store) => store.runs.build,
   record: buildRecord,
   status: jobStatus,
-  remove: removeBuild,
-  stop: stopRun,
+  manager: "build",
+  filterKeys: runKeys,
+  sortKeys: runSortKeys,
+  omittedInLists: [
+    "config",
+    "resources",
+    "node_scheduled",
+    "num_jobs",
+    "num_experiments",
+    "dockerfile",
+    "commit",
+  ],
 };
 
 export const groups: Kind<Group> = {
-  all: (world) => world.groups,
+  all: (store) => store.runs.group,
   record: groupRecord,
   status: groupStatus,
-  remove: removeGroup,
-  stop: stopGroup,
+  manager: "experiment_group",
+  filterKeys: runKeys,
+  sortKeys: runSortKeys,
+  omittedInLists: [
+    "content",
+    "hptuning",
+    "current_iteration",
+    "num_experiments",
+    "num_pending_experiments",
+    "num_running_experiments",
+    "num_scheduled_experiments",
+    "num_succeeded_experiments",
+    "num_failed_experiments",
+    "num_stopped_experiments",
+  ],
 };

@@ -1,23 +1,67 @@
+import { createHash } from "node:crypto";
+
+import { replicasOf, replicaStatuses } from "./simulation.ts";
 import {
   type Build,
   type Experiment,
+  experimentsOf,
   type Group,
   type Job,
   lastStatus,
   type Metric,
-  type Recipe,
+  type Project,
+  type Replica,
   type Run,
+  type RunConfig,
+  spanOf,
   type Status,
-} from "./model.ts";
-import { replicasOf } from "./replicas.ts";
-import { experimentsOf, type World } from "./store.ts";
-import { projectName, timestamp, times, uniqueName, uuid, type Wire } from "./wire.ts";
+  type Store,
+} from "./store.ts";
 
 // The keys of each record are those of its table in the service's document, in that order.
 
+export type JsonRecord = Record<string, unknown>;
+
+/** ISO 8601 with microseconds and an offset; the clock has none, so the last three digits are derived. */
+export function timestamp(at: number): string {
+  const microseconds = String(Math.abs(Math.trunc(at * 0.577)) % 1_000).padStart(3, "0");
+  return new Date(at).toISOString().replace("Z", `${microseconds}+00:00`);
+}
+
+/** The four times of every run; its start and end are derived from its statuses. */
+function times(record: {
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly statuses: readonly Status[];
+}): JsonRecord {
+  const { startedAt, finishedAt } = spanOf(record.statuses);
+  return {
+    created_at: timestamp(record.createdAt),
+    updated_at: timestamp(record.updatedAt),
+    started_at: startedAt === null ? null : timestamp(startedAt),
+    finished_at: finishedAt === null ? null : timestamp(finishedAt),
+  };
+}
+
+/** 32 hexadecimal digits, the same for the same record in every demo service. */
+export function uuid(series: string, id: number): string {
+  return createHash("md5").update(`${series} ${id}`).digest("hex");
+}
+
+export function projectName({ owner, name }: Pick<Project, "owner" | "name">): string {
+  return `${owner}.${name}`;
+}
+
+/** An experiment of a group has four parts; a group and an independent experiment can have the same name. */
+export function uniqueName(run: Run): string {
+  const project = projectName(run.project);
+  if (run.kind === "group") return `${project}.${run.id}`;
+  if (run.kind === "experiment") return `${run.group ? uniqueName(run.group) : project}.${run.id}`;
+  return `${project}.${run.kind}s.${run.id}`;
+}
 const nameOrNull = (run: Run | null) => run && uniqueName(run);
 
-function identity(run: Run): Wire {
+function identity(run: Run): JsonRecord {
   return {
     id: run.id,
     uuid: uuid(run.kind, run.id),
@@ -28,17 +72,17 @@ function identity(run: Run): Wire {
   };
 }
 
-function config(kind: string, { image, steps }: Recipe): Wire {
+function configOf(kind: string, { image, steps }: RunConfig): JsonRecord {
   return { build: { image, build_steps: steps }, version: 1, kind };
 }
 
 /** Null until the run has been scheduled. */
-function placement(run: Job | Build): string | null {
+function nodeOf(run: Job | Build): string | null {
   return run.statuses.some(({ status }) => status === "scheduled") ? run.node : null;
 }
 
-/** The reduced form that restart, resume and copy answer. */
-export function reducedExperiment(experiment: Experiment): Wire {
+/** The reduced form that restart, resume and copy respond with. */
+export function reducedExperiment(experiment: Experiment): JsonRecord {
   return {
     ...identity(experiment),
     ...times(experiment),
@@ -51,10 +95,10 @@ export function reducedExperiment(experiment: Experiment): Wire {
   };
 }
 
-export function experimentRecord(_: World, experiment: Experiment, viewer: string): Wire {
+export function experimentRecord(_store: Store, experiment: Experiment, viewer: string): JsonRecord {
   return {
     ...reducedExperiment(experiment),
-    config: { ...config("experiment", experiment.recipe), run: { cmd: experiment.recipe.cmd } },
+    config: { ...configOf("experiment", experiment.config), run: { cmd: experiment.config.cmd } },
     declarations: experiment.declarations,
     resources: experiment.resources,
     last_metric: experiment.metrics.at(-1)?.values ?? {},
@@ -65,7 +109,7 @@ export function experimentRecord(_: World, experiment: Experiment, viewer: strin
   };
 }
 
-export function jobRecord(_: World, job: Job, viewer: string): Wire {
+export function jobRecord(_store: Store, job: Job, viewer: string): JsonRecord {
   return {
     ...identity(job),
     ...times(job),
@@ -75,14 +119,14 @@ export function jobRecord(_: World, job: Job, viewer: string): Wire {
     build_job: nameOrNull(job.build),
     is_clone: job.original !== null,
     original: nameOrNull(job.original),
-    config: { ...config("job", job.recipe), run: { cmd: job.recipe.cmd } },
+    config: { ...configOf("job", job.config), run: { cmd: job.config.cmd } },
     resources: job.resources,
-    node_scheduled: placement(job),
+    node_scheduled: nodeOf(job),
     bookmarked: job.bookmarkedBy.has(viewer),
   };
 }
 
-export function buildRecord(world: World, build: Build, viewer: string): Wire {
+export function buildRecord(store: Store, build: Build, viewer: string): JsonRecord {
   const isUser = (run: { readonly build: Build | null }) => run.build === build;
   return {
     ...identity(build),
@@ -90,23 +134,23 @@ export function buildRecord(world: World, build: Build, viewer: string): Wire {
     last_status: lastStatus(build),
     tags: build.tags,
     project: projectName(build.project),
-    config: config("build", build.recipe),
+    config: configOf("build", build.config),
     resources: build.resources,
-    node_scheduled: placement(build),
-    num_jobs: [...world.jobs.values()].filter(isUser).length,
-    num_experiments: [...world.experiments.values()].filter(isUser).length,
-    dockerfile: dockerfile(build.recipe),
+    node_scheduled: nodeOf(build),
+    num_jobs: [...store.runs.job.values()].filter(isUser).length,
+    num_experiments: [...store.runs.experiment.values()].filter(isUser).length,
+    dockerfile: dockerfile(build.config),
     commit: build.commit,
     bookmarked: build.bookmarkedBy.has(viewer),
   };
 }
 
-function dockerfile({ image, steps }: Recipe): string {
+function dockerfile({ image, steps }: RunConfig): string {
   const runs = steps.map((step) => `RUN ${step}`);
   return [`FROM ${image}`, "ENV LC_ALL en_US.UTF-8", "WORKDIR /code", ...runs, "COPY build /code"].join("\n");
 }
 
-/** The group's counters overlap as on real servers: what is scheduled counts as running, too. */
+/** A group's counters overlap as on real servers: a scheduled experiment counts as running, too. */
 const counters = {
   num_pending_experiments: ["created", "resuming", "building", "unschedulable"],
   num_running_experiments: ["scheduled", "starting", "running", "stopping"],
@@ -116,9 +160,9 @@ const counters = {
   num_stopped_experiments: ["stopped"],
 } satisfies Record<string, readonly string[]>;
 
-export function groupRecord(world: World, group: Group, viewer: string): Wire {
-  const statuses = experimentsOf(world, group).map(lastStatus);
-  const count = (wanted: readonly string[]) => statuses.filter((status) => wanted.includes(status)).length;
+export function groupRecord(store: Store, group: Group, viewer: string): JsonRecord {
+  const statuses = experimentsOf(store, group).map(lastStatus);
+  const count = (counted: readonly string[]) => statuses.filter((status) => counted.includes(status)).length;
   const { concurrency, matrix, size, content } = group.search;
   return {
     ...identity(group),
@@ -139,29 +183,58 @@ export function groupRecord(world: World, group: Group, viewer: string): Wire {
     },
     has_tensorboard: group.hasTensorboard,
     num_experiments: statuses.length,
-    ...Object.fromEntries(Object.entries(counters).map(([key, wanted]) => [key, count(wanted)])),
+    ...Object.fromEntries(Object.entries(counters).map(([key, counted]) => [key, count(counted)])),
     bookmarked: group.bookmarkedBy.has(viewer),
   };
 }
 
-export function metricRecord(experiment: Experiment, { id, at, values }: Metric): Wire {
+export function metricRecord(experiment: Experiment, { id, at, values }: Metric): JsonRecord {
   return { id, created_at: timestamp(at), values, experiment: experiment.id };
 }
 
-function plainStatus(run: Run, { id, at, message, status }: Status): Wire {
+function statusOf(run: Run, { id, at, message, status }: Status): JsonRecord {
   return { id, uuid: uuid(`${run.kind} status`, id), created_at: timestamp(at), message, status };
 }
 
-export function experimentStatus(experiment: Experiment, status: Status): Wire {
-  return { ...plainStatus(experiment, status), experiment: experiment.id };
+export function experimentStatus(experiment: Experiment, status: Status): JsonRecord {
+  return { ...statusOf(experiment, status), experiment: experiment.id };
 }
 
-export function groupStatus(group: Group, status: Status): Wire {
-  return { ...plainStatus(group, status), experiment_group: group.id };
+export function groupStatus(group: Group, status: Status): JsonRecord {
+  return { ...statusOf(group, status), experiment_group: group.id };
 }
 
-/** `details` is left out of the first record and null in the others: the document says that both occur. */
-export function jobStatus(run: Job | Build, status: Status): Wire {
+/** `details` is absent from the first record and null in the others: the document says that both occur. */
+export function jobStatus(run: Job | Build, status: Status): JsonRecord {
   const details = status === run.statuses[0] ? {} : { details: null };
-  return { ...plainStatus(run, status), ...details, job: run.id };
+  return { ...statusOf(run, status), ...details, job: run.id };
+}
+
+export function replicaRecord(experiment: Experiment, replica: Replica): JsonRecord {
+  const statuses = replicaStatuses(experiment, replica);
+  const createdAt = statuses[0]?.at ?? experiment.createdAt;
+  return {
+    id: replica.id,
+    uuid: uuid("experiment job", replica.id),
+    unique_name: `${uniqueName(experiment)}.${replica.id}.${replica.role}`,
+    role: replica.role,
+    experiment: experiment.id,
+    last_status: lastStatus({ statuses }),
+    ...times({ createdAt, updatedAt: statuses.at(-1)?.at ?? createdAt, statuses }),
+    resources: experiment.resources,
+    node_scheduled: replica.node,
+  };
+}
+
+/** The document leaves the shape open; this is the recorded one, whose `details` are sometimes an object. */
+export function replicaStatusRecord(replica: Replica, { id, at, status, message }: Status): JsonRecord {
+  return {
+    id,
+    uuid: uuid("experiment job status", id),
+    created_at: timestamp(at),
+    message,
+    status,
+    details: status === "running" ? { event_type: "MODIFIED" } : null,
+    job: replica.id,
+  };
 }

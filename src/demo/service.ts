@@ -1,25 +1,20 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { pipeline } from "node:stream";
 
-import { authenticate } from "./access.ts";
-import { decodeBody, readBody } from "./body.ts";
-import { settle } from "./course.ts";
-import { createDispatch } from "./dispatch.ts";
-import { type Answer, empty, json, Refusal } from "./exchange.ts";
-import { listRoutes } from "./lists.ts";
-import type { User } from "./model.ts";
-import { routes } from "./routes.ts";
-import { seed } from "./seed.ts";
-import { openWorld } from "./store.ts";
+import { authenticate } from "./http/accounts.ts";
+import { decodeBody, type DemoResponse, empty, HttpError, json, readBody } from "./http/messages.ts";
+import { createRouter, extraRoutes, routes } from "./routes.ts";
+import { seed } from "./seed/seed.ts";
+import { applyDueEvents } from "./simulation.ts";
+import { createStore, type User } from "./store.ts";
 
 /** A running demo service. */
 export interface Demo {
   /** Where it listens, without `/api/v1`. */
   readonly url: string;
-  /** Everybody it knew at the start, with the passwords and tokens that let them in; the last one is not active yet. */
+  /** The users at the start with their passwords and tokens; the last one is not active yet. */
   readonly users: readonly Pick<User, "username" | "password" | "token" | "isSuperuser" | "isActive">[];
-  /** What was asked of it, such as `GET /api/v1/ada/mnist/jobs/1/`, in the order of arrival. */
+  /** The requests that arrived, such as `GET /api/v1/ada/mnist/jobs/1/`, in their order. */
   calls(): string[];
   /** Empties the list of calls. */
   forget(): void;
@@ -29,35 +24,41 @@ export interface Demo {
 export interface DemoOptions {
   /** 0 (the default) takes any free port. */
   readonly port?: number;
-  /** Milliseconds since 1970. Everything that moves by itself moves with it. */
+  /** The clock of the simulation, in milliseconds since 1970. */
   readonly now?: () => number;
-  /** False leaves out what is not in the service's document. */
+  /** False leaves out the endpoints that are not in the service's document. */
   readonly lists?: boolean;
+  /** Whether runs start again and again in a project of their own, so that there is always one to watch. */
+  readonly activity?: boolean;
 }
 
-/** Starts the service on the loopback interface, with a state of its own. */
-export async function startDemo({ port = 0, now = Date.now, lists = true }: DemoOptions = {}): Promise<Demo> {
-  const world = openWorld(now);
-  seed(world);
-  const users = [...world.users.values()].map(({ username, password, token, isSuperuser, isActive }) => {
+/** Starts the service on the loopback interface with a store of its own. */
+export async function startDemo({
+  port = 0,
+  now = Date.now,
+  lists = true,
+  activity = false,
+}: DemoOptions = {}): Promise<Demo> {
+  const store = createStore(now);
+  seed(store, { activity });
+  const users = [...store.users.values()].map(({ username, password, token, isSuperuser, isActive }) => {
     return { username, password, token, isSuperuser, isActive };
   });
-  const dispatch = createDispatch(lists ? [...routes, ...listRoutes] : routes);
+  const match = createRouter(lists ? [...routes, ...extraRoutes] : routes);
   let calls: string[] = [];
 
-  async function answer(request: IncomingMessage): Promise<Answer> {
+  async function respond(request: IncomingMessage): Promise<DemoResponse> {
     const { method = "GET", url = "/", headers } = request;
     const [path = "/"] = url.split("?", 1);
     const bytes = await readBody(request);
-    const destination = dispatch(method, path);
-    if (destination.kind === "unknown path")
-      return method === "GET" ? htmlPage(404, "Not found") : empty(405);
-    if (destination.kind === "wrong method") return json(405, { detail: `Method "${method}" not allowed.` });
-    settle(world);
-    return destination.handler({
-      world,
-      caller: authenticate(world, headers.authorization),
-      params: destination.params,
+    const found = match(method, path);
+    if (found.kind === "unknown path") return method === "GET" ? htmlPage(404, "Not found") : empty(405);
+    if (found.kind === "wrong method") return json(405, { detail: `Method "${method}" not allowed.` });
+    applyDueEvents(store);
+    return found.handler({
+      store,
+      caller: authenticate(store, headers.authorization),
+      params: found.params,
       query: new URLSearchParams(url.slice(path.length)),
       address: `http://${headers.host ?? "localhost"}${path}`,
       headers,
@@ -67,11 +68,11 @@ export async function startDemo({ port = 0, now = Date.now, lists = true }: Demo
 
   const server = createServer((request, response) => {
     calls.push(`${request.method} ${request.url}`);
-    void answer(request)
-      .catch((fault: unknown) => answerFault(request, fault))
-      .then((answered) => send(response, answered));
+    void respond(request)
+      .catch((error: unknown) => errorResponse(request, error))
+      .then((result) => send(response, result));
   });
-  // A caller's pool must not find a connection closed that it is about to use.
+  // Otherwise a client's pool may use a connection that is just being closed.
   server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(port, "127.0.0.1", resolve);
@@ -94,7 +95,7 @@ export async function startDemo({ port = 0, now = Date.now, lists = true }: Demo
   };
 }
 
-function htmlPage(status: number, title: string): Answer {
+function htmlPage(status: number, title: string): DemoResponse {
   return {
     status,
     headers: { "content-type": "text/html; charset=utf-8" },
@@ -102,15 +103,14 @@ function htmlPage(status: number, title: string): Answer {
   };
 }
 
-/** A refusal says why; our own slip looks like a crash of a real server. */
-function answerFault({ method }: IncomingMessage, fault: unknown): Answer {
-  if (fault instanceof Refusal) return json(fault.status, fault.body);
+/** An unexpected error looks like a crash of a real server. */
+function errorResponse({ method }: IncomingMessage, error: unknown): DemoResponse {
+  if (error instanceof HttpError) return json(error.status, error.body);
   return method === "GET" ? htmlPage(500, "Server error") : empty(405);
 }
 
-function send(response: ServerResponse, { status, headers, body }: Answer): void {
+function send(response: ServerResponse, { status, headers, body }: DemoResponse): void {
   response.statusCode = status;
   response.setHeaders(new Map(Object.entries(headers)));
-  if (typeof body === "string" || Buffer.isBuffer(body)) response.end(body);
-  else pipeline(body, response, () => {});
+  response.end(body);
 }

@@ -1,57 +1,184 @@
-import type { Build, Experiment, Group, Job, Metric, Project, Run, Status, User } from "./model.ts";
+/** The state of one demo service. Times are milliseconds since 1970; records refer to each other by reference. */
 
-/** One thing that happens to a run: a status is reached or metrics are recorded. */
-export type Occurrence =
-  | { readonly at: number; readonly status: string; readonly message?: string | undefined }
-  | { readonly at: number; readonly values: Metric["values"] };
+export interface User {
+  readonly username: string;
+  readonly password: string;
+  readonly email: string;
+  readonly token: string;
+  isSuperuser: boolean;
+  isActive: boolean;
+}
 
-/** The whole state of one demo service. */
-export interface World {
+export interface Project {
+  readonly id: number;
+  readonly owner: string;
+  readonly name: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly isPublic: boolean;
+  readonly createdAt: number;
+}
+
+export interface Status {
+  readonly id: number;
+  readonly at: number;
+  readonly status: string;
+  readonly message: string | null;
+}
+
+export interface Metric {
+  readonly id: number;
+  readonly at: number;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+/** How the image is built and the command that runs in it; a build has no command. */
+export interface RunConfig {
+  readonly image: string;
+  readonly steps: readonly string[];
+  readonly cmd: string;
+}
+
+interface Resource {
+  readonly requests: number;
+  readonly limits: number;
+}
+
+type Resources = Readonly<Record<"cpu" | "memory" | "gpu", Resource | null>>;
+
+export type Declarations = Readonly<Record<string, string | number | boolean>>;
+
+/** What experiments, jobs, builds and groups have in common. */
+interface Tracked {
+  readonly id: number;
+  readonly project: Project;
+  /** Who created it; not always the project's owner. */
+  readonly user: string;
+  readonly name: string | null;
+  description: string | null;
+  readonly tags: readonly string[] | null;
+  readonly createdAt: number;
+  updatedAt: number;
+  /** Oldest first; never empty once the run has been started. */
+  readonly statuses: Status[];
+  readonly bookmarkedBy: Set<string>;
+  /** Milliseconds between two lines of its log. */
+  readonly logInterval: number;
+}
+
+/** One job of an experiment; its statuses are derived from those of the experiment. */
+export interface Replica {
+  readonly id: number;
+  readonly role: "master" | "worker";
+  readonly node: string;
+}
+
+export interface Experiment extends Tracked {
+  readonly kind: "experiment";
+  group: Group | null;
+  build: Build | null;
+  original: Experiment | null;
+  readonly config: RunConfig;
+  readonly declarations: Declarations | null;
+  readonly resources: Resources | null;
+  readonly metrics: Metric[];
+  readonly replicas: readonly Replica[];
+  hasTensorboard: boolean | null;
+  /** A sentence that its log repeats, or null. */
+  readonly remark: string | null;
+}
+
+export interface Job extends Tracked {
+  readonly kind: "job";
+  build: Build | null;
+  original: Job | null;
+  readonly config: RunConfig;
+  readonly resources: Resources | null;
+  /** The node that it is placed on once it is scheduled. */
+  readonly node: string;
+}
+
+export interface Build extends Tracked {
+  readonly kind: "build";
+  readonly config: RunConfig;
+  readonly resources: Resources | null;
+  readonly node: string;
+  readonly commit: string;
+}
+
+export interface Group extends Tracked {
+  readonly kind: "group";
+  readonly search: Search;
+  hasTensorboard: boolean | null;
+}
+
+/** A random search: the file that its author wrote and the settings read from it. */
+export interface Search {
+  readonly concurrency: number;
+  /** Number of experiments that it creates. */
+  readonly size: number;
+  readonly content: string;
+  readonly matrix: Readonly<Record<string, unknown>>;
+}
+
+export type Run = Experiment | Job | Build | Group;
+
+/** The cluster's nodes, as `node_scheduled` names them. */
+export const nodeNames = ["node-1", "node-2", "gpu-node.eu-1"] as const;
+
+/** Something that happens once at a given time. */
+export interface ScheduledEvent {
+  readonly at: number;
+  /** The run that it happens to; the event is cancelled with it. */
+  readonly run: Run | null;
+  readonly apply: () => void;
+}
+
+export interface Store {
   readonly clock: () => number;
-  /** Up to where the clock has been followed; never runs backwards. */
+  /** The time up to which events have been applied; never runs backwards. */
   time: number;
-  /** What will happen, soonest first. */
-  agenda: { readonly run: Run; readonly occurrence: Occurrence }[];
+  /** Events to come, soonest first. */
+  schedule: ScheduledEvent[];
   readonly users: Map<string, User>;
-  /** Under `<owner>.<name>`. */
+  /** By `<owner>.<name>`. */
   readonly projects: Map<string, Project>;
-  readonly experiments: Map<number, Experiment>;
-  readonly jobs: Map<number, Job>;
-  readonly builds: Map<number, Build>;
-  readonly groups: Map<number, Group>;
-  /** Greatest id given away so far, by series of ids. */
+  readonly runs: {
+    readonly experiment: Map<number, Experiment>;
+    readonly job: Map<number, Job>;
+    readonly build: Map<number, Build>;
+    readonly group: Map<number, Group>;
+  };
+  /** Greatest id assigned so far, by series of ids. */
   readonly lastIds: Map<string, number>;
 }
 
-export function openWorld(clock: () => number): World {
+export function createStore(clock: () => number): Store {
   return {
     clock,
     time: clock(),
-    agenda: [],
+    schedule: [],
     users: new Map(),
     projects: new Map(),
-    experiments: new Map(),
-    jobs: new Map(),
-    builds: new Map(),
-    groups: new Map(),
+    runs: { experiment: new Map(), job: new Map(), build: new Map(), group: new Map() },
     lastIds: new Map(),
   };
 }
 
 /** An id that no record of the series ever had. */
-export function nextId(world: World, series: string): number {
-  const id = (world.lastIds.get(series) ?? 0) + 1;
-  world.lastIds.set(series, id);
+export function nextId(store: Store, series: string): number {
+  const id = (store.lastIds.get(series) ?? 0) + 1;
+  store.lastIds.set(series, id);
   return id;
 }
 
-type Given<R extends Run, Needed extends keyof R> = Pick<R, Needed | "project" | "user" | "createdAt"> &
+type Given<R extends Run, Required extends keyof R> = Pick<R, Required | "project" | "user" | "createdAt"> &
   Partial<Omit<R, "kind">>;
 
-/** Puts a new experiment into the world, without a history: `follow` or `plan` gives it one. */
-export function addExperiment(world: World, given: Given<Experiment, "recipe" | "replicas">): Experiment {
+/** Adds an experiment without a status: a timeline gives it one. */
+export function addExperiment(store: Store, given: Given<Experiment, "config" | "replicas">): Experiment {
   const experiment: Experiment = {
-    ...blank(world, "experiment", given),
+    ...defaults(store, "experiment", given),
     group: null,
     build: null,
     original: null,
@@ -63,38 +190,32 @@ export function addExperiment(world: World, given: Given<Experiment, "recipe" | 
     ...given,
     kind: "experiment",
   };
-  world.experiments.set(experiment.id, experiment);
+  store.runs.experiment.set(experiment.id, experiment);
   return experiment;
 }
 
-export function addJob(world: World, given: Given<Job, "recipe" | "node">): Job {
-  const job: Job = {
-    ...blank(world, "job", given),
-    build: null,
-    original: null,
-    resources: null,
-    ...given,
-    kind: "job",
-  };
-  world.jobs.set(job.id, job);
+export function addJob(store: Store, given: Given<Job, "config" | "node">): Job {
+  const unset = { build: null, original: null, resources: null };
+  const job: Job = { ...defaults(store, "job", given), ...unset, ...given, kind: "job" };
+  store.runs.job.set(job.id, job);
   return job;
 }
 
-export function addBuild(world: World, given: Given<Build, "recipe" | "node" | "commit">): Build {
-  const build: Build = { ...blank(world, "build", given), resources: null, ...given, kind: "build" };
-  world.builds.set(build.id, build);
+export function addBuild(store: Store, given: Given<Build, "config" | "node" | "commit">): Build {
+  const build: Build = { ...defaults(store, "build", given), resources: null, ...given, kind: "build" };
+  store.runs.build.set(build.id, build);
   return build;
 }
 
-export function addGroup(world: World, given: Given<Group, "search">): Group {
-  const group: Group = { ...blank(world, "group", given), hasTensorboard: null, ...given, kind: "group" };
-  world.groups.set(group.id, group);
+export function addGroup(store: Store, given: Given<Group, "search">): Group {
+  const group: Group = { ...defaults(store, "group", given), hasTensorboard: null, ...given, kind: "group" };
+  store.runs.group.set(group.id, group);
   return group;
 }
 
-function blank(world: World, kind: Run["kind"], given: { id?: number; createdAt: number }) {
-  const id = given.id ?? nextId(world, kind);
-  world.lastIds.set(kind, Math.max(id, world.lastIds.get(kind) ?? 0));
+function defaults(store: Store, kind: Run["kind"], given: { id?: number; createdAt: number }) {
+  const id = given.id ?? nextId(store, kind);
+  store.lastIds.set(kind, Math.max(id, store.lastIds.get(kind) ?? 0));
   return {
     id,
     name: null,
@@ -103,10 +224,38 @@ function blank(world: World, kind: Run["kind"], given: { id?: number; createdAt:
     updatedAt: given.createdAt,
     statuses: [] as Status[],
     bookmarkedBy: new Set<string>(),
-    pace: 1_500,
+    logInterval: 1_500,
   };
 }
 
-export function experimentsOf(world: World, group: Group): Experiment[] {
-  return [...world.experiments.values()].filter((experiment) => experiment.group === group);
+export function experimentsOf(store: Store, group: Group): Experiment[] {
+  return [...store.runs.experiment.values()].filter((experiment) => experiment.group === group);
+}
+
+export function lastStatus(run: { readonly statuses: readonly Status[] }): string {
+  return run.statuses.at(-1)?.status ?? "created";
+}
+
+const finalStatuses: ReadonlySet<string> = new Set([
+  "succeeded",
+  "failed",
+  "upstream_failed",
+  "stopped",
+  "skipped",
+]);
+
+/** Whether a run stays in a status unless a command changes it. */
+export function isFinal(status: string): boolean {
+  return finalStatuses.has(status);
+}
+
+/** When the statuses first reached `running` and first reached a final one; null before that. */
+export function spanOf(statuses: readonly Status[]): {
+  startedAt: number | null;
+  finishedAt: number | null;
+} {
+  return {
+    startedAt: statuses.find(({ status }) => status === "running")?.at ?? null,
+    finishedAt: statuses.find(({ status }) => isFinal(status))?.at ?? null,
+  };
 }

@@ -1,12 +1,14 @@
 import { GraphQLError, type GraphQLErrorExtensions } from "graphql";
 import { Cancelled, type ErrorCode, InputError, isErrorCode, UpstreamError } from "../errors.ts";
-import { type Slip, slipOf } from "../observability/slip.ts";
+
+/** Told of an error that nobody expected, and of the field that it cost. */
+export type OnUnexpected = (thrown: unknown, path: GraphQLError["path"]) => void;
 
 /**
  * The one place where an exception becomes what callers see. What is not known by name is masked, the same in every
- * NODE_ENV, and told to `report`: message, stack and cause of an unknown error can name hosts and paths.
+ * NODE_ENV: message, stack and cause of an unknown error can name hosts and paths.
  */
-export function publicError(thrown: unknown, report: (slip: Slip) => void): GraphQLError {
+export function publicError(thrown: unknown, onUnexpected: OnUnexpected): GraphQLError {
   const located = thrown instanceof GraphQLError ? thrown : null;
   const cause = located ? located.originalError : thrown;
   const told = (message: string, extensions: GraphQLErrorExtensions & { readonly code: ErrorCode }) =>
@@ -29,7 +31,7 @@ export function publicError(thrown: unknown, report: (slip: Slip) => void): Grap
       ...(status ? { http: status } : {}),
     });
   }
-  report(slipOf(cause, located?.path));
+  onUnexpected(cause, located?.path);
   return told("Something went wrong in the gateway.", { code: "INTERNAL_SERVER_ERROR" });
 }
 

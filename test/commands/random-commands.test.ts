@@ -5,7 +5,7 @@ import fc from "fast-check";
 import pino from "pino";
 import { expect, test } from "vitest";
 import { readConfig } from "../../src/config.ts";
-import { measure } from "../../src/demo/curves.ts";
+import { measure } from "../../src/demo/simulation.ts";
 import { startDemo } from "../../src/demo/service.ts";
 import { createGateway } from "../../src/gateway.ts";
 import { cases } from "../support/cases.ts";

@@ -56,7 +56,7 @@ describe("an exception that nobody foresaw is masked and logged", () => {
       time: expect.any(Number),
       error: "TypeError",
       field: "experiment",
-      at: expect.arrayContaining([expect.stringMatching(/^src\/gateway\.ts:\d+:\d+$/)]),
+      at: expect.arrayContaining([expect.stringMatching(/^src\/observability\/event-log\.ts:\d+:\d+$/)]),
       msg: "unexpected error",
     });
     expectNothingLeaked({}, lines.join(""), service.url);

@@ -104,10 +104,16 @@ export async function fetchMore<R extends object, At extends Address>(
   const { kind, loaded, reference } = resource;
   try {
     const more = await kind.fetch(resource, keys, session);
-    return { ...resource, loaded: { ...more, ...loaded } };
+    return { ...resource, loaded: withLoaded(more, loaded) };
   } catch (fault) {
     throw fault instanceof UpstreamError && reference !== null ? fault.of(reference) : fault;
   }
+}
+
+/** A record with what was loaded before. Mostly it says the same: then nothing is copied. */
+function withLoaded<R extends object>(more: Partial<R>, loaded: Partial<R>): Partial<R> {
+  for (const key in loaded) if (!(key in more) || more[key] !== loaded[key]) return { ...more, ...loaded };
+  return more;
 }
 
 /** The record with these keys, fetched as far as they need it. A key that the whole record lacks stays absent. */

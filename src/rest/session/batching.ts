@@ -37,8 +37,6 @@ export interface Pacing {
   readonly isWaiting: () => boolean;
   /** Calls back when no value waits any more. */
   readonly onPassed: (callback: () => void) => void;
-  /** Resolves with the value within a slice. */
-  readonly pass: <Value>(value: Value) => Promise<Value>;
 }
 
 interface ReadSettings {
@@ -153,16 +151,17 @@ export function createReads({ server, batchOf, request, onRefused, pacing }: Rea
     batchScheduleFn: schedule,
   });
 
-  const load = async (read: Read): Promise<unknown> => {
+  const load = async (describe: () => Read): Promise<unknown> => {
+    const read = describe();
     const started = loader.load(read);
     cache.addPlace(read);
     return (await started).response;
   };
 
   return {
-    /** The response, shared with all who load the same. Throws `InputError` when a path parameter cannot be used. */
+    /** The response, shared with all who load the same. Rejects with `InputError` when a path parameter cannot be used. */
     load: <At>(endpoint: Get<At, unknown>, at: At, options: ReadOptions): Promise<unknown> =>
-      load(readOf(endpoint, at, options)),
+      load(() => readOf(endpoint, at, options)),
 
     /** Requests the list that will answer reads such as this one, before they are known. */
     loadAhead: (endpoint: AnyEndpoint, run: RunRead): void => {
@@ -170,7 +169,7 @@ export function createReads({ server, batchOf, request, onRefused, pacing }: Rea
       if (batch?.common(run) == null) return;
       const list = batch.list([run], ({ endpoint: of, at, query }) => readOf(of, at, { query }));
       // Its failure is told where its answer is needed.
-      load(list).catch(() => {});
+      load(() => list).catch(() => {});
     },
   };
 }

@@ -73,17 +73,14 @@ export function openSession(client: Client, scope: RequestScope, settings: Sessi
       });
     let reads = openReads();
 
-    const load = async <At>(endpoint: Get<At, unknown>, at: At, options: ReadOptions): Promise<unknown> =>
-      pacing.pass(await reads.load(endpoint, at, options));
-
     return {
       server,
       requireToken: () => requireToken(token),
       // The casts are true because an endpoint has one type of response, and its windows another.
-      read: async <At, Answer>(endpoint: Get<At, Answer>, at: At, { query, part }: Wants = {}) =>
-        (await load(endpoint, at, { query, part })) as Answer,
+      read: <At, Answer>(endpoint: Get<At, Answer>, at: At, wants: Wants = {}) =>
+        reads.load(endpoint, at, wants) as Promise<Answer>,
       readAhead: (endpoint, run) => reads.loadAhead(endpoint, run),
-      window: async (endpoint, at, window) => (await load(endpoint, at, { window })) as LogWindow,
+      window: (endpoint, at, window) => reads.load(endpoint, at, { window }) as Promise<LogWindow>,
       send: async (endpoint, at, body) => {
         try {
           const spelled = offered(server, endpoint);

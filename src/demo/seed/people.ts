@@ -1,27 +1,22 @@
 import { createHash } from "node:crypto";
 
-import type { Project, User } from "./model.ts";
-import type { World } from "./store.ts";
-import { projectName } from "./wire.ts";
+import { projectName } from "../records.ts";
+import type { Project, Store, User } from "../store.ts";
 
-/** The projects, for the rest of the seed to fill. */
-export interface Projects {
-  readonly mnist: Project;
-  readonly speech: Project;
-  readonly vision: Project;
+/** The projects that the rest of the seed fills. */
+export type Projects = Readonly<Record<"mnist" | "speech" | "vision", Project>>;
+
+/** One superuser, two users, and one who is not active yet. */
+export function seedUsers(store: Store): void {
+  addUser(store, "ada", { isSuperuser: true });
+  addUser(store, "grace");
+  addUser(store, "linus");
+  addUser(store, "margaret", { isActive: false });
 }
 
-/** One superuser, two users, and a newcomer who waits to be activated. */
-export function seedUsers(world: World): void {
-  addUser(world, "ada", { isSuperuser: true });
-  addUser(world, "grace");
-  addUser(world, "linus");
-  addUser(world, "margaret", { isActive: false });
-}
-
-export function seedProjects(world: World): Projects {
+export function seedProjects(store: Store): Projects {
   return {
-    mnist: addProject(world, {
+    mnist: addProject(store, {
       id: 1,
       owner: "ada",
       name: "mnist",
@@ -29,7 +24,7 @@ export function seedProjects(world: World): Projects {
       tags: ["vision", "demo"],
       isPublic: true,
     }),
-    speech: addProject(world, {
+    speech: addProject(store, {
       id: 2,
       owner: "ada",
       name: "speech",
@@ -37,7 +32,7 @@ export function seedProjects(world: World): Projects {
       tags: ["audio"],
       isPublic: false,
     }),
-    vision: addProject(world, {
+    vision: addProject(store, {
       id: 3,
       owner: "grace",
       name: "vision",
@@ -49,11 +44,11 @@ export function seedProjects(world: World): Projects {
 }
 
 function addUser(
-  world: World,
+  store: Store,
   username: string,
   roles: Partial<Pick<User, "isSuperuser" | "isActive">> = {},
 ): void {
-  world.users.set(username, {
+  store.users.set(username, {
     username,
     password: `${username}-demo`,
     email: `${username}@example.com`,
@@ -64,8 +59,8 @@ function addUser(
   });
 }
 
-function addProject(world: World, given: Omit<Project, "createdAt">): Project {
+export function addProject(store: Store, given: Omit<Project, "createdAt">): Project {
   const project = { ...given, createdAt: Date.UTC(2026, 1, 9, 8, given.id * 7) };
-  world.projects.set(projectName(project), project);
+  store.projects.set(projectName(project), project);
   return project;
 }

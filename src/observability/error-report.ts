@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 
-/** A slip: an error that nobody expected, as a log may hold it. */
-export interface Slip {
+/** An error that nobody expected, as a log may hold it. */
+export interface ErrorReport {
   /** What kind of error was thrown: `TypeError`. */
   readonly error: string;
   /** The field of the answer that it cost, as in `group.hptuning.raw`. */
@@ -11,19 +11,19 @@ export interface Slip {
 }
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const MOST_CALLS = 10;
-const LONGEST_FIELD = 200;
+const MAX_CALLS = 10;
+const MAX_FIELD_LENGTH = 200;
 
 /**
  * Where to look for the cause of an error. Own code: of what pino's serializer tells, the message and the error's own
  * keys can hold what was asked or answered, and the calls the place of the installation.
  */
-export function slipOf(thrown: unknown, path: readonly (string | number)[] = []): Slip {
+export function reportOf(thrown: unknown, path: readonly (string | number)[] = []): ErrorReport {
   const lines = thrown instanceof Error ? (thrown.stack ?? "").split("\n") : [];
   return {
     error: thrown instanceof Error ? thrown.constructor.name : typeof thrown,
-    ...(path.length > 0 && { field: path.join(".").slice(0, LONGEST_FIELD) }),
-    at: lines.flatMap(placeOf).slice(0, MOST_CALLS),
+    ...(path.length > 0 && { field: path.join(".").slice(0, MAX_FIELD_LENGTH) }),
+    at: lines.flatMap(placeOf).slice(0, MAX_CALLS),
   };
 }
 

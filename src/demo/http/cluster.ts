@@ -1,8 +1,8 @@
-import { signedIn } from "./access.ts";
-import { type Answer, type Exchange, json, notFound } from "./exchange.ts";
-import { timestamp, uuid, type Wire } from "./wire.ts";
+import { type JsonRecord, timestamp, uuid } from "../records.ts";
+import { requireUser } from "./accounts.ts";
+import { type DemoRequest, type DemoResponse, json, notFound } from "./messages.ts";
 
-interface Machine {
+interface Node {
   readonly sequence: number;
   readonly name: string;
   readonly role: string;
@@ -16,8 +16,8 @@ interface Machine {
 
 const since = Date.UTC(2026, 1, 2, 7, 30);
 
-/** The cluster, in no order: servers do not sort it. `node-9`, on which a job ran, has left it. */
-const machines: readonly Machine[] = [
+/** The cluster, unordered, as on real servers. `node-9`, on which a job ran, has left it. */
+const nodes: readonly Node[] = [
   { sequence: 2, name: "node-2", role: "agent", memory: 67_430_387_712, cpu: 15.89, gpus: [] },
   {
     sequence: 3,
@@ -30,10 +30,7 @@ const machines: readonly Machine[] = [
   { sequence: 1, name: "node-1", role: "master", memory: 33_657_483_264, cpu: 7.91, gpus: [] },
 ];
 
-/** Names of the machines, as `node_scheduled` spells them. */
-export const machineNames = ["node-1", "node-2", "gpu-node.eu-1"] as const;
-
-function summary({ sequence, name, role, memory, cpu, gpus }: Machine): Wire {
+function summary({ sequence, name, role, memory, cpu, gpus }: Node): JsonRecord {
   return {
     uuid: uuid("node", sequence),
     sequence,
@@ -46,24 +43,24 @@ function summary({ sequence, name, role, memory, cpu, gpus }: Machine): Wire {
   };
 }
 
-function gpu(machine: Machine, name: string, index: number): Wire {
+function gpu(node: Node, name: string, index: number): JsonRecord {
   return {
-    uuid: uuid(`gpu of node ${machine.sequence}`, index),
-    cluster_node: uuid("node", machine.sequence),
+    uuid: uuid(`gpu of node ${node.sequence}`, index),
+    cluster_node: uuid("node", node.sequence),
     created_at: timestamp(since),
     updated_at: timestamp(since),
     index,
-    serial: `GPU-${machine.sequence}-${index}`,
+    serial: `GPU-${node.sequence}-${index}`,
     name,
     memory: 17_071_734_784,
   };
 }
 
-// Everybody who is signed in may read the cluster and its machines. The demo is kinder here than release
-// 0.4.4, whose node row fails for plain users: a shop window should not show a broken page.
+// Every user may read the cluster and its nodes. In release 0.4.4 the node endpoint fails for users who are
+// not superusers; a demo should not show an error there.
 
-export function cluster(exchange: Exchange): Answer {
-  signedIn(exchange);
+export function cluster(request: DemoRequest): DemoResponse {
+  requireUser(request);
   return json(200, {
     uuid: uuid("cluster", 1),
     version_api: {
@@ -79,22 +76,22 @@ export function cluster(exchange: Exchange): Answer {
     },
     created_at: timestamp(since),
     updated_at: timestamp(since + 86_400_000),
-    nodes: machines.map(summary),
+    nodes: nodes.map(summary),
   });
 }
 
-export function node(exchange: Exchange): Answer {
-  signedIn(exchange);
-  const machine = machines.find(({ sequence }) => String(sequence) === exchange.params["sequence"]);
-  if (!machine) throw notFound();
+export function clusterNode(request: DemoRequest): DemoResponse {
+  requireUser(request);
+  const node = nodes.find(({ sequence }) => String(sequence) === request.params["sequence"]);
+  if (!node) throw notFound();
   return json(200, {
-    ...summary(machine),
-    gpus: machine.gpus.map((name, index) => gpu(machine, name, index)),
+    ...summary(node),
+    gpus: node.gpus.map((name, index) => gpu(node, name, index)),
     docker_version: "17.3.2",
     kubelet_version: "v1.10.3",
     os_image: "Ubuntu 16.04.4 LTS",
     kernel_version: "4.15.0-1013-gcp",
-    schedulable_taints: machine.role === "agent",
+    schedulable_taints: node.role === "agent",
     schedulable_state: true,
     status: "ready",
     is_current: true,

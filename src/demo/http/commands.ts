@@ -1,0 +1,139 @@
+import { experiments, jobs, type Kind } from "../kinds.ts";
+import { jobRecord, metricRecord, reducedExperiment } from "../records.ts";
+import { recordMetric, removeRun, startRun, stopRun } from "../simulation.ts";
+import { addExperiment, addJob, type Experiment, type Group, nextId, nodeNames, type Run } from "../store.ts";
+import { findWritable, requireUser, usernameOf } from "./accounts.ts";
+import {
+  type DemoRequest,
+  type DemoResponse,
+  empty,
+  fieldsOf,
+  type Handler,
+  HttpError,
+  isFields,
+  json,
+  pythonType,
+  textField,
+} from "./messages.ts";
+
+/** Changes the description; other fields are ignored. `updated_at` is refreshed in any case. */
+export function update<R extends Run>(kind: Kind<R>): Handler {
+  return (request) => {
+    const run = findWritable(request, kind);
+    const { description } = fieldsOf(request.body());
+    if (description !== undefined) {
+      run.description = description === null ? null : textField("description", description);
+    }
+    run.updatedAt = request.store.time;
+    return json(200, kind.record(request.store, run, usernameOf(request)));
+  };
+}
+
+export function remove<R extends Run>(kind: Kind<R>): Handler {
+  return (request) => {
+    removeRun(request.store, findWritable(request, kind));
+    return empty(204);
+  };
+}
+
+export function stop<R extends Run>(kind: Kind<R>): Handler {
+  return (request) => {
+    stopRun(request.store, findWritable(request, kind));
+    return empty(200);
+  };
+}
+
+export function bookmark<R extends Run>(kind: Kind<R>, key = "id"): Handler {
+  return (request) => {
+    findWritable(request, kind, key).bookmarkedBy.add(usernameOf(request));
+    return empty(201);
+  };
+}
+
+export function unbookmark<R extends Run>(kind: Kind<R>, key = "id"): Handler {
+  return (request) => {
+    findWritable(request, kind, key).bookmarkedBy.delete(usernameOf(request));
+    return empty(204);
+  };
+}
+
+export function startTensorboard<R extends Experiment | Group>(kind: Kind<R>): Handler {
+  return (request) => {
+    findWritable(request, kind).hasTensorboard = true;
+    return empty(201);
+  };
+}
+
+export function stopTensorboard<R extends Experiment | Group>(kind: Kind<R>): Handler {
+  return (request) => {
+    findWritable(request, kind).hasTensorboard = false;
+    return empty(200);
+  };
+}
+
+export function postMetric(request: DemoRequest): DemoResponse {
+  const experiment = findWritable(request, experiments);
+  const { values } = fieldsOf(request.body());
+  if (values === undefined) throw new HttpError(400, { values: ["This field is required."] });
+  if (values === null) throw new HttpError(400, { values: ["This field may not be null."] });
+  // Real servers crash here; the demo names the error.
+  if (!isFields(values)) {
+    const error = `Expected a dictionary of items but got type "${pythonType(values)}".`;
+    throw new HttpError(400, { values: [error] });
+  }
+  const metric = recordMetric(request.store, experiment, values, request.store.time);
+  return json(201, metricRecord(experiment, metric));
+}
+
+// The document does not say: a restarted or copied experiment leaves its group and a resumed one stays in it,
+// as recorded.
+export const restartExperiment = cloneExperiment(() => null);
+export const resumeExperiment = cloneExperiment(({ group }) => group);
+export const copyExperiment = cloneExperiment(() => null);
+
+/** Creates a run from the experiment of the path and starts it; it has no build. */
+function cloneExperiment(groupOf: (source: Experiment) => Group | null): Handler {
+  return (request) => {
+    const { store } = request;
+    const source = findWritable(request, experiments);
+    const clone = addExperiment(store, {
+      ...cloneOf(request, source),
+      group: groupOf(source),
+      original: source,
+      config: source.config,
+      declarations: source.declarations,
+      resources: source.resources,
+      replicas: [{ id: nextId(store, "experiment job"), role: "master", node: nodeNames[0] }],
+    });
+    startRun(store, clone);
+    return json(201, reducedExperiment(clone));
+  };
+}
+
+/** Restart, resume and copy of a job do the same: all run it again. */
+export function cloneJob(request: DemoRequest): DemoResponse {
+  const { store } = request;
+  const source = findWritable(request, jobs);
+  const clone = addJob(store, {
+    ...cloneOf(request, source),
+    original: source,
+    config: source.config,
+    resources: source.resources,
+    node: nodeNames[0],
+  });
+  startRun(store, clone);
+  return json(201, jobRecord(store, clone, usernameOf(request)));
+}
+
+/** What a new run takes from its source and from the request, whose body may hold another description. */
+function cloneOf(request: DemoRequest, source: Run) {
+  const body = request.body();
+  const given = isFields(body) ? body["description"] : undefined;
+  return {
+    project: source.project,
+    user: requireUser(request).username,
+    description: typeof given === "string" ? given : source.description,
+    createdAt: request.store.time,
+    logInterval: 500,
+  };
+}
