@@ -11,6 +11,7 @@ interface NotRun {
 export const NOT_RUN: readonly NotRun[] = [
   { page: "README.md", holds: "npm ci", why: "installs from the registry: CI begins with it" },
   { page: "README.md", holds: "UPSTREAM_URL=", why: "needs a server of the reader's own" },
+  { page: "CONTRIBUTING.md", holds: "npm ci", why: "installs from the registry: CI begins with it" },
   {
     page: "docs/operations.md",
     holds: "--import ./docs/tracing.mjs",

@@ -5,9 +5,13 @@ import { startGatewayProcess } from "../support/gateway-process.ts";
 import { isNotRun, NOT_RUN } from "./not-run.ts";
 import { type Block, readPage } from "./page.ts";
 
-const PAGES = readdirSync(new URL("../../docs/", import.meta.url), { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".md"))
-  .map((name) => `docs/${name}`);
+const PAGES = [
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+  ...readdirSync(new URL("../../docs/", import.meta.url), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
+];
 
 /** Pages that `ecosystem/test/recipes` follows from top to end: it fails for a block that it cannot run. */
 const isFollowed = (page: string) => page.startsWith("docs/recipes/") || page === "docs/federation.md";
