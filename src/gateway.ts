@@ -23,7 +23,7 @@ import type { RequestScope } from "./request-scope.ts";
 import { createRouter } from "./http/router.ts";
 import { takeTurn } from "./engine/turns.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
-import { createYogaHandler } from "./http/graphql/yoga.ts";
+import type { YogaHandler, YogaSettings } from "./http/graphql/yoga.ts";
 import { createClient } from "./rest/client/client.ts";
 import { createConnector } from "./rest/client/connector.ts";
 import type { ProfileName } from "./rest/api/profile.ts";
@@ -106,7 +106,7 @@ export function createGateway({
     engine,
     publicError: toPublic,
     delivery,
-    yoga: createYogaHandler({ schema, engine, publicError: toPublic }),
+    yoga: loadYoga({ schema, engine, publicError: toPublic }),
   });
 
   /** Opens the context of an operation: its reads start when nothing of its result waits for a time slice. */
@@ -234,6 +234,15 @@ const MIN_SECRET_LENGTH = 8;
 
 const secretWordsOf = (value: string): string[] =>
   value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
+
+/** Yoga, loaded when a request first needs it: it takes a sixth of the start. */
+function loadYoga(settings: YogaSettings): YogaHandler {
+  let loading: Promise<YogaHandler> | null = null;
+  return async (...given) => {
+    loading ??= import("./http/graphql/yoga.ts").then(({ createYogaHandler }) => createYogaHandler(settings));
+    return (await loading)(...given);
+  };
+}
 
 /** Documents that are typed into the page are nobody's trusted ones. */
 export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;

@@ -35,7 +35,7 @@ export interface DocumentSettings {
 /** Documents with more characters are parsed and validated again each time. */
 const MAX_KEPT_LENGTH = 16_384;
 
-/** What a document takes of the heap with its plans, measured: 270 to 480 bytes a token without, and its text. */
+/** What a document takes of the heap with its plans, measured: about 800 bytes a token, half of it for the plan, and its text. */
 const BYTES_PER_TOKEN = 960;
 const BYTES_PER_CHARACTER = 2;
 

@@ -13,7 +13,13 @@ export interface YogaContext {
   readonly body: Buffer | null;
 }
 
-interface Settings {
+export type YogaHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: YogaContext,
+) => PromiseLike<Response> | Response;
+
+export interface YogaSettings {
   readonly schema: GraphQLSchema;
   readonly engine: Engine;
   readonly publicError: (thrown: unknown) => GraphQLError;
@@ -23,7 +29,7 @@ interface Settings {
  * Yoga as a codec around the engine, for everything but a POST that is answered in one piece: GET, event streams, and
  * whatever is no request. What a request means is decided by the engine alone.
  */
-export function createYogaHandler({ schema, engine, publicError }: Settings) {
+export function createYogaHandler({ schema, engine, publicError }: YogaSettings): YogaHandler {
   const yoga = createYoga<YogaContext>({
     schema,
     graphqlEndpoint: "/graphql",
@@ -39,8 +45,7 @@ export function createYogaHandler({ schema, engine, publicError }: Settings) {
     parserAndValidationCache: false,
     plugins: [useParams(), useEngine(engine)],
   });
-  return (request: IncomingMessage, response: ServerResponse, context: YogaContext) =>
-    yoga.handleNodeRequestAndResponse(request, response, context);
+  return (request, response, context) => yoga.handleNodeRequestAndResponse(request, response, context);
 }
 
 /** Reads parameters by our own rules; whether there is a document is the engine's to say. */
