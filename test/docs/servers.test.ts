@@ -21,7 +21,7 @@ test("the JSON Schema of profiles is the committed one", async () => {
 });
 
 test("docs/servers.md explains every key of a profile, every optional endpoint and every way of paging", () => {
-  const keys = new Set(rowsBelow(/^## What a profile says$/m).map((key) => key.split(".")[0]));
+  const keys = new Set(rowsBelow(/^## Format$/m).map((key) => key.split(".")[0]));
   expect(["$schema", ...keys].toSorted()).toEqual(Object.keys(WrittenProfile.shape).toSorted());
   expect(rowsBelow(/^### Endpoints$/m).toSorted()).toEqual(Object.keys(optional).toSorted());
   const { options } = WrittenProfile.shape.paging.unwrap();
