@@ -11,11 +11,10 @@ export interface OperationReport {
   readonly ms: number;
 }
 
-/** What came of a download. */
 export interface DownloadReport {
   readonly requestId: string;
   readonly what: "logs" | "outputs";
-  /** `OK`, or the code of its error, also of one behind its beginning. */
+  /** `OK`, or the code of its error, also of one after the response began. */
   readonly code: string;
   /** Bytes of the file that were passed on. */
   readonly bytes: number;
@@ -39,60 +38,60 @@ export function createTelemetry(log: Logger, load: () => Load) {
   collectDefaultMetrics({ register: registry });
   const operations = new Counter({
     name: "rungraph_operations_total",
-    help: "GraphQL operations by type and code; an operation with several codes counts for each.",
+    help: "GraphQL operations. An operation with several codes counts for each.",
     labelNames: ["type", "code"],
     registers,
   });
   const operationSeconds = new Histogram({
     name: "rungraph_operation_seconds",
-    help: "How long GraphQL operations took.",
+    help: "Duration of GraphQL operations.",
     labelNames: ["type"],
     buckets: SECONDS,
     registers,
   });
   const downloads = new Counter({
     name: "rungraph_downloads_total",
-    help: "Downloads by what was asked for and code.",
+    help: "Downloads.",
     labelNames: ["what", "code"],
     registers,
   });
   const downloadBytes = new Counter({
     name: "rungraph_download_bytes_total",
-    help: "Bytes of files that were passed on.",
+    help: "Bytes of downloads that were passed on.",
     labelNames: ["what"],
     registers,
   });
   const exchanges = new Counter({
     name: "rungraph_exchanges_total",
-    help: "Exchanges with the service by route template and outcome (HTTP status, or code without one).",
+    help: "Upstream requests.",
     labelNames: ["method", "route", "outcome"],
     registers,
   });
   const exchangeSeconds = new Histogram({
     name: "rungraph_exchange_seconds",
-    help: "How long exchanges with the service took.",
+    help: "Duration of upstream requests.",
     labelNames: ["method", "route"],
     buckets: SECONDS,
     registers,
   });
-  gauge("rungraph_circuit_open", "1 while the service is not asked because it failed again and again.", () =>
+  gauge("rungraph_circuit_open", "1 while the circuit breaker is open: no upstream requests are sent.", () =>
     load().circuit === "open" ? 1 : 0,
   );
-  gauge("rungraph_exchanges_running", "Exchanges under way.", () => load().running);
-  gauge("rungraph_exchanges_waiting", "Exchanges waiting for their turn.", () => load().waiting);
+  gauge("rungraph_exchanges_running", "Upstream requests in flight.", () => load().running);
+  gauge("rungraph_exchanges_waiting", "Upstream requests that wait for a connection.", () => load().waiting);
   gauge(
     "rungraph_exchanges_shed",
-    "Exchanges refused since the start because too many waited.",
+    "Upstream requests rejected since the start because too many waited.",
     () => load().shed,
   );
 
+  gauge("rungraph_operations_running", "GraphQL operations in execution.", () => load().operations);
+  gauge("rungraph_downloads_running", "Downloads in flight.", () => load().downloads);
   gauge(
-    "rungraph_operations_running",
-    "GraphQL requests whose results are being made.",
-    () => load().operations,
+    "rungraph_waiting_bytes",
+    "Bytes of responses that wait for their readers.",
+    () => load().waitingBytes,
   );
-  gauge("rungraph_downloads_running", "Downloads under way.", () => load().downloads);
-  gauge("rungraph_waiting_bytes", "Bytes of answers that wait for their readers.", () => load().waitingBytes);
 
   function gauge(name: string, help: string, read: () => number): void {
     // The registry keeps it and asks it when it is scraped.
