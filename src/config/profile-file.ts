@@ -70,7 +70,9 @@ function faultsOf(issue: z.core.$ZodIssue): string[] {
     return issue.keys.map((key) => `${[...place, key].join(".")}: unknown key, ${issue.message}`);
   }
   const at = place.join(".") || "profile";
-  return [`${at}: ${expectation(issue)}, got ${shown(inputOf(issue))}`];
+  // A token may stand there by mistake.
+  const got = place[0] === "authorization" ? "something else" : shown(inputOf(issue));
+  return [`${at}: ${expectation(issue)}, got ${got}`];
 }
 
 /** Of a union the input is all of it, and the place is its discriminator. */
