@@ -23,38 +23,41 @@ const TABLE = {
   UNAUTHENTICATED: {
     status: 401,
     service: "up",
-    meaning:
-      "The request has no token, or the service does not accept it. Without a token nothing is sent. Log in and send the new token.",
+    meaning: "The request has no token, or the service rejects it. Log in and send the new token.",
   },
   FORBIDDEN: {
     status: 403,
     service: "up",
-    meaning: "The service does not allow it to this user.",
+    meaning: "The service does not allow this to the user.",
   },
   BAD_CREDENTIALS: {
     status: 401,
     service: "up",
-    meaning: "The service refused the login. Ask for the password again.",
+    meaning: "The service rejected the login. Ask for the password again.",
   },
-  NOT_FOUND: { status: 404, service: "up", meaning: "There is no such record." },
+  NOT_FOUND: {
+    status: 404,
+    service: "up",
+    meaning: "The record does not exist.",
+  },
   BAD_USER_INPUT: {
     status: 400,
     service: "up",
     batch: "refused",
     meaning:
-      "An argument or variable was refused by the gateway, which then sends nothing, or by the service. Correct the input.",
+      "The gateway or the service rejected an argument or variable. If it was the gateway, nothing was sent. Correct the input.",
   },
   CONFLICT: {
     status: 409,
     service: "up",
-    meaning: "The state of the record does not allow it. Read the record again.",
+    meaning: "The state of the record does not allow this. Read the record again.",
   },
   RATE_LIMITED: {
     status: 429,
     service: "up",
     retry: "when told",
     meaning:
-      "The service takes no more requests for now, or this token has as many operations under way as it may have. Try again after `retryAfterSeconds`. A read has already been tried again once if that pause fitted into the time of the request.",
+      "The service throttles requests, or this token has reached its number of concurrent operations. Try again after `retryAfterSeconds`. A read was retried once if the pause fitted into the deadline.",
   },
   UPSTREAM_ERROR: {
     status: 502,
@@ -66,20 +69,19 @@ const TABLE = {
     status: 504,
     service: "down",
     meaning:
-      "The service did not respond in time. With `outcome: unknown` a command may have been done: read before sending it again.",
+      "The service did not respond in time. With `outcome: unknown` a write may have taken effect: read before you repeat it.",
   },
   UPSTREAM_UNAVAILABLE: {
     status: 503,
     service: "down",
     retry: "with backoff",
-    meaning:
-      "The service cannot be reached or is not ready. Reads have already been tried again. Try again later.",
+    meaning: "The service cannot be reached or is not ready. Reads were retried. Try again later.",
   },
   UPSTREAM_BAD_RESPONSE: {
     status: 502,
     service: "up",
     batch: "failed",
-    meaning: "The response of the service cannot be used.",
+    meaning: "The response of the service is not valid.",
   },
   UPSTREAM_UNSUPPORTED: {
     status: 502,
@@ -91,18 +93,18 @@ const TABLE = {
     status: 404,
     service: "unknown",
     meaning:
-      "The field needs a capability that this server lacks. `gateway.capabilities` lists those it has.",
+      "The field needs a capability that this server does not have. `gateway.capabilities` lists those that it has.",
   },
   REQUEST_LIMIT_EXCEEDED: {
     status: 400,
     service: "unknown",
     meaning:
-      "The operation needs more requests, or more bytes of responses, than one may cause; what was read is returned. What most places of the result wait for is requested first; `unsentRequests` counts the requests that were not sent. Ask for less at once.",
+      "The operation needs more upstream requests or more bytes of responses than allowed. What was read is returned; what most fields wait for is requested first. `unsentRequests` counts the requests that were not sent. Select less at once.",
   },
   PAGE_LIMIT_REACHED: {
     status: 400,
     service: "unknown",
-    meaning: "A field would read more than 100 pages. Ask for fewer items at once.",
+    meaning: "A field would read more than 100 pages. Request fewer items at once.",
   },
   SERVICE_OVERLOADED: {
     status: 503,
@@ -113,7 +115,7 @@ const TABLE = {
     status: 400,
     service: "unknown",
     meaning:
-      "The request or its result would have more tokens, aliases, fields or bytes than it may have. Ask for less at once.",
+      "The request or its result has more tokens, aliases, fields or bytes than allowed. Select less at once.",
   },
   OPERATION_TOO_DEEP: {
     status: 400,
@@ -130,24 +132,24 @@ const TABLE = {
     status: 400,
     service: "unknown",
     meaning:
-      "It is no GraphQL request: no JSON, no UTF-8, no query, a parameter of another type or given twice, a batch, a mutation by GET.",
+      "Not a GraphQL request: no JSON, no UTF-8, no query, a parameter of the wrong type or given twice, a batch, or a mutation by GET.",
   },
   OPERATION_RESOLUTION_FAILURE: {
     status: 400,
     service: "unknown",
     meaning:
-      "`operationName` names no operation of the document, or is missing where the document has several.",
+      "`operationName` is not an operation of the document, or is missing although the document has several.",
   },
   GRAPHQL_PARSE_FAILED: { status: 400, service: "unknown", meaning: "The document has a syntax error." },
   GRAPHQL_VALIDATION_FAILED: {
     status: 400,
     service: "unknown",
-    meaning: "The document does not fit the schema.",
+    meaning: "The document is not valid against the schema.",
   },
   PERSISTED_QUERY_NOT_FOUND: {
     status: 200,
     service: "unknown",
-    meaning: "The hash is not known, or no longer. Send the document with it.",
+    meaning: "The hash is not known, or not any more. Send the document with it.",
   },
   PERSISTED_QUERY_MISMATCH: {
     status: 200,
@@ -157,7 +159,7 @@ const TABLE = {
   PERSISTED_QUERY_NOT_IN_LIST: {
     status: 400,
     service: "unknown",
-    meaning: "Only trusted documents run here, and the hash is that of none of them.",
+    meaning: "Only trusted documents run here, and the hash is not one of theirs.",
   },
   PERSISTED_QUERY_ID_REQUIRED: {
     status: 400,

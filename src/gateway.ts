@@ -23,7 +23,7 @@ import type { RequestScope } from "./request-scope.ts";
 import { createRouter } from "./http/router.ts";
 import { takeTurn } from "./engine/turns.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
-import { createYogaHandler } from "./http/graphql/yoga.ts";
+import type { YogaHandler, YogaSettings } from "./http/graphql/yoga.ts";
 import { createClient } from "./rest/client/client.ts";
 import { createConnector } from "./rest/client/connector.ts";
 import type { ProfileName } from "./rest/api/profile.ts";
@@ -109,7 +109,7 @@ export function createGateway({
     engine,
     publicError: toPublic,
     delivery,
-    yoga: createYogaHandler({ schema, engine, publicError: toPublic }),
+    yoga: loadYoga({ schema, engine, publicError: toPublic }),
   });
 
   /** Returns a function that creates the context of an operation, whose meter paces its reads. */
@@ -237,6 +237,15 @@ const MIN_SECRET_LENGTH = 8;
 
 const secretWordsOf = (value: string): string[] =>
   value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
+
+/** Loads Yoga on the first request that needs it: it takes a sixth of the start-up time. */
+function loadYoga(settings: YogaSettings): YogaHandler {
+  let loading: Promise<YogaHandler> | null = null;
+  return async (...given) => {
+    loading ??= import("./http/graphql/yoga.ts").then(({ createYogaHandler }) => createYogaHandler(settings));
+    return (await loading)(...given);
+  };
+}
 
 /** Whether GraphiQL is served. With trusted documents the page would be useless. */
 export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;

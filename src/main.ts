@@ -38,10 +38,21 @@ async function warnUnlessReached(reached: Promise<void>): Promise<void> {
 const LOG_BUFFER_BYTES = 4_096;
 const LOG_FLUSH_MS = 200;
 
+/** Maximum bytes of log lines that are kept while they cannot be written. Further lines are dropped. */
+const MAX_LOG_BACKLOG_BYTES = 1_048_576;
+
 /** Creates the log on standard output. It is buffered, because unbuffered writes take a tenth of a short operation. */
 function createLog(level: Config["LOG_LEVEL"]): Logger {
-  const lines = pino.destination({ minLength: LOG_BUFFER_BYTES, periodicFlush: LOG_FLUSH_MS, sync: true });
-  process.on("exit", () => lines.flushSync());
+  const lines = pino.destination({
+    minLength: LOG_BUFFER_BYTES,
+    maxLength: MAX_LOG_BACKLOG_BYTES,
+    periodicFlush: LOG_FLUSH_MS,
+    sync: true,
+  });
+  // Ignores a full disk or a closed pipe.
+  lines.on("error", () => {});
+  // `flushSync` would retry forever when lines cannot be written.
+  process.on("exit", () => lines.flush());
   // No pid and host name: log collectors add their own.
   return pino({ level, base: null }, lines);
 }
@@ -71,12 +82,6 @@ async function main(config: Config): Promise<void> {
   // Later errors are about single connections that could not be accepted.
   server.on("error", (error) => log.error({ code: codeOf(error) }, "a connection was not accepted"));
   server.off("error", cannotListen);
-  // A server that listens on TCP has an address of this form.
-  const { port } = server.address() as AddressInfo;
-  const host = ALL_ADDRESSES[config.HOST] ?? config.HOST;
-  welcome(`http://${host.includes(":") ? `[${host}]` : host}:${port}/graphql`, config, demo);
-  if (!demo) void warnUnlessReached(gateway.reachUpstream());
-
   const stop = () => {
     // A second signal exits immediately.
     for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => process.exit(1));
@@ -93,6 +98,12 @@ async function main(config: Config): Promise<void> {
   };
   process.once("SIGTERM", stop);
   process.once("SIGINT", stop);
+
+  // A server that listens on TCP has an address of this form.
+  const { port } = server.address() as AddressInfo;
+  const host = ALL_ADDRESSES[config.HOST] ?? config.HOST;
+  welcome(`http://${host.includes(":") ? `[${host}]` : host}:${port}/graphql`, config, demo);
+  if (!demo) void warnUnlessReached(gateway.reachUpstream());
 }
 
 type DemoAccounts = Pick<Demo, "users">;
@@ -124,6 +135,9 @@ function welcome(graphql: string, config: Config, demo: DemoAccounts | null): vo
     `    -d '{"query":"{ experiment(id: \\"ada.mnist.42\\") { uniqueName status buildJob { uniqueName commit } } }"}'\n`,
   );
 }
+
+// A closed stdout or stderr must not end the process.
+for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
 
 for (const { given, meant } of findMisspelled(process.env))
   printError(`Warning: ${given} is no setting and has no effect. Was ${meant} meant?`);

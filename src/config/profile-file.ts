@@ -70,7 +70,9 @@ function faultsOf(issue: z.core.$ZodIssue): string[] {
     return issue.keys.map((key) => `${[...place, key].join(".")}: unknown key, ${issue.message}`);
   }
   const at = place.join(".") || "profile";
-  return [`${at}: ${expectation(issue)}, got ${shown(inputOf(issue))}`];
+  // The value may be a token that was set by mistake.
+  const got = place[0] === "authorization" ? "something else" : shown(inputOf(issue));
+  return [`${at}: ${expectation(issue)}, got ${got}`];
 }
 
 /** The invalid value. For a union, zod gives the whole object and the path of its discriminator. */

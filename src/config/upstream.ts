@@ -117,16 +117,30 @@ const keyFile = pemFile("expected a private key in PEM without a passphrase", (p
 
 /** How the gateway reaches the service. */
 export const upstreamSettings = {
-  /** Headers of every request to the service, as a JSON object: the key of an API gateway in front of it. */
-  UPSTREAM_HEADERS: z.string().default("{}").transform(parseHeaders),
-  /** An HTTP proxy on the way to the service. */
-  UPSTREAM_PROXY: z.string().transform(parseProxy).optional(),
-  /** PEM file of the authorities that may have signed the service's certificate, in place of the usual ones. */
-  UPSTREAM_CA_FILE: certificateFile.optional(),
-  /** PEM file of the certificate, and those between it and its authority, that the service is shown. */
-  UPSTREAM_CERT_FILE: certificateFile.optional(),
-  /** PEM file of its private key. */
-  UPSTREAM_KEY_FILE: keyFile.optional(),
+  UPSTREAM_HEADERS: z
+    .string()
+    .default("{}")
+    .transform(parseHeaders)
+    .describe(
+      'Headers of every upstream request, as a JSON object: `{"x-api-key": "…"}`. Headers that the gateway sets itself are rejected, except `user-agent`.',
+    ),
+  UPSTREAM_PROXY: z
+    .string()
+    .transform(parseProxy)
+    .optional()
+    .describe(
+      "HTTP proxy for upstream requests, such as `http://user:password@proxy:3128`. It must allow CONNECT.",
+    ),
+  UPSTREAM_CA_FILE: certificateFile.optional().meta({
+    description: "PEM file of the authorities that may sign the certificate of the service.",
+    unset: "the authorities of Node",
+  }),
+  UPSTREAM_CERT_FILE: certificateFile
+    .optional()
+    .describe("PEM file of the client certificate that the gateway presents, with its chain."),
+  UPSTREAM_KEY_FILE: keyFile
+    .optional()
+    .describe("PEM file of the private key of that certificate, without a passphrase."),
 };
 
 interface Files {

@@ -17,10 +17,13 @@ import "./types/user.ts";
 import { rename } from "./federation/rename.ts";
 import type { TypeNames } from "./core/type-names.ts";
 
-builder.queryType({ description: "Reading." });
+builder.queryType({
+  description:
+    "Queries. A field is null with an error (`extensions.code`) if what it reads cannot be loaded.",
+});
 builder.mutationType({
   description:
-    "Changing. The fields of one request run one after the other, each reading fresh data afterwards. A field is null with an error (`extensions.code`) when the service refused or did not answer; writes are never sent twice.",
+    "Mutations. The fields of one request run in order, each with fresh reads. A field is null with an error (`extensions.code`) if the service rejected the write or did not respond; `extensions.outcome` is `unknown` if the write may have taken effect. A write is never sent twice.",
 });
 
 /** The schema of all imported slices, with our own names. */

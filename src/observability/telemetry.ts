@@ -11,7 +11,6 @@ export interface OperationReport {
   readonly ms: number;
 }
 
-/** The outcome of a download. */
 export interface DownloadReport {
   readonly requestId: string;
   readonly what: "logs" | "outputs";
@@ -39,58 +38,58 @@ export function createTelemetry(log: Logger, load: () => Load) {
   collectDefaultMetrics({ register: registry });
   const operations = new Counter({
     name: "rungraph_operations_total",
-    help: "GraphQL operations by type and code; an operation with several codes counts for each.",
+    help: "GraphQL operations. An operation with several codes counts for each.",
     labelNames: ["type", "code"],
     registers,
   });
   const operationSeconds = new Histogram({
     name: "rungraph_operation_seconds",
-    help: "Duration of GraphQL operations in seconds.",
+    help: "Duration of GraphQL operations.",
     labelNames: ["type"],
     buckets: SECONDS,
     registers,
   });
   const downloads = new Counter({
     name: "rungraph_downloads_total",
-    help: "Downloads by kind of file and code.",
+    help: "Downloads.",
     labelNames: ["what", "code"],
     registers,
   });
   const downloadBytes = new Counter({
     name: "rungraph_download_bytes_total",
-    help: "Bytes of downloads sent to callers.",
+    help: "Bytes of downloads that were passed on.",
     labelNames: ["what"],
     registers,
   });
   const upstreamRequests = new Counter({
     name: "rungraph_exchanges_total",
-    help: "Upstream requests by route template and outcome (HTTP status, or code without one).",
+    help: "Upstream requests.",
     labelNames: ["method", "route", "outcome"],
     registers,
   });
   const upstreamSeconds = new Histogram({
     name: "rungraph_exchange_seconds",
-    help: "Duration of upstream requests in seconds.",
+    help: "Duration of upstream requests.",
     labelNames: ["method", "route"],
     buckets: SECONDS,
     registers,
   });
-  gauge("rungraph_circuit_open", "1 while the circuit breaker sends no requests to the service.", () =>
+  gauge("rungraph_circuit_open", "1 while the circuit breaker is open: no upstream requests are sent.", () =>
     load().circuit === "open" ? 1 : 0,
   );
-  gauge("rungraph_exchanges_running", "Upstream requests in progress.", () => load().running);
-  gauge("rungraph_exchanges_waiting", "Upstream requests in the queue.", () => load().waiting);
+  gauge("rungraph_exchanges_running", "Upstream requests in flight.", () => load().running);
+  gauge("rungraph_exchanges_waiting", "Upstream requests that wait for a connection.", () => load().waiting);
   gauge(
     "rungraph_exchanges_shed",
-    "Operations rejected since the start because the upstream queue was full.",
+    "Upstream requests rejected since the start because too many waited.",
     () => load().shed,
   );
 
-  gauge("rungraph_operations_running", "GraphQL requests in progress.", () => load().operations);
-  gauge("rungraph_downloads_running", "Downloads in progress.", () => load().downloads);
+  gauge("rungraph_operations_running", "GraphQL operations in execution.", () => load().operations);
+  gauge("rungraph_downloads_running", "Downloads in flight.", () => load().downloads);
   gauge(
     "rungraph_waiting_bytes",
-    "Bytes of responses that wait for slow readers.",
+    "Bytes of responses that wait for their readers.",
     () => load().waitingBytes,
   );
 

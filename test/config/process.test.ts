@@ -51,6 +51,25 @@ describe("the gateway as a process", () => {
     expect(await ended).toBe(0);
   });
 
+  test("goes on and ends with code 0 when nobody reads its log any more", async () => {
+    const { printed, kill, ended, stopReading } = startMain({ PORT: "0" });
+    const [, url = ""] = await printed(READY_LINE);
+    stopReading();
+    for (let request = 0; request < 100; request++) {
+      expect(await askAt(url, "t0ken", "{ __typename }")).toEqual({ data: { __typename: "Query" } });
+    }
+    kill("SIGTERM");
+    expect(await ended).toBe(0);
+  });
+
+  test("ends with code 0 when its log cannot be written at the end", async () => {
+    const { printed, kill, ended, stopReading } = startMain({ PORT: "0" });
+    await printed(READY_LINE);
+    stopReading();
+    kill("SIGTERM");
+    expect(await ended).toBe(0);
+  });
+
   test("with a service keeps the prefix of its address, and ends with code 0 on SIGINT", async () => {
     const service = await startFake(() => ({ json: { id: 42, last_status: "running" } }));
     const { printed, kill, ended, out } = startMain({ PORT: "0", UPSTREAM_URL: `${service.url}/prefix/` });

@@ -5,14 +5,21 @@ import { startGatewayProcess } from "../support/gateway-process.ts";
 import { isNotRun, NOT_RUN } from "./not-run.ts";
 import { type Block, readPage } from "./page.ts";
 
-const PAGES = readdirSync(new URL("../../docs/", import.meta.url), { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".md"))
-  .map((name) => `docs/${name}`);
+const PAGES = [
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+  ...readdirSync(new URL("../../docs/", import.meta.url), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
+];
 
 /** Pages that `ecosystem/test/recipes` follows from top to end: it fails for a block that it cannot run. */
 const isFollowed = (page: string) => page.startsWith("docs/recipes/") || page === "docs/federation.md";
 
-const readme = readPage("README.md").blocks;
+/** Pages whose operations and settings are run here. */
+const RUN = ["README.md", "docs/guide.md"];
+
+const blocks = RUN.flatMap((page) => readPage(page).blocks);
 const placeOf = ({ page, line }: Block) => `${page}:${line}`;
 
 /** Settings, and perhaps the command that starts a gateway with them. */
@@ -20,9 +27,9 @@ const settingsOf = ({ language, text }: Block) =>
   language === "sh" && !text.includes("npm ci") ? /^(\w+)=(["']?)(.*?)\2(?: npm start)?\n$/.exec(text) : null;
 
 /** Operations, each with the answer and the requests that stand behind it, where they do. */
-const operations = readme.flatMap((block, at) => {
+const operations = blocks.flatMap((block, at) => {
   if (block.language !== "graphql" || isExtension(block)) return [];
-  const behind = readme.slice(at + 1, at + 3);
+  const behind = blocks.slice(at + 1, at + 3);
   const end = behind.findIndex(({ language }) => language !== "json" && language !== "http");
   const parts = end === -1 ? behind : behind.slice(0, end);
   const textOf = (language: string) => parts.find((part) => part.language === language)?.text ?? null;
@@ -31,7 +38,7 @@ const operations = readme.flatMap((block, at) => {
     answer: answer === null ? { data: expect.any(Object) } : JSON.parse(answer),
     requests: requests?.trim().split("\n").toSorted() ?? expect.any(Array),
   };
-  return [{ name: block.text.split("\n", 1)[0], block, parts, expected }];
+  return [{ page: block.page, name: block.text.split("\n", 1)[0], block, parts, expected }];
 });
 
 /** Fields for types of this graph, which `ecosystem/test/federation` composes. */
@@ -39,16 +46,19 @@ function isExtension({ text }: Block): boolean {
   return /^type .* @key/.test(text);
 }
 
-test("every block of the README and the docs is run, or is in the list of those that are not", () => {
-  const others = PAGES.filter((page) => !isFollowed(page)).flatMap((page) => readPage(page).blocks);
+test("every block of the documentation is run, or is in the list of those that are not", () => {
+  const others = PAGES.filter((page) => !isFollowed(page) && !RUN.includes(page)).flatMap(
+    (page) => readPage(page).blocks,
+  );
   const run = new Set(operations.flatMap(({ block, parts }) => [block, ...parts]));
-  const rest = readme.filter((block) => !run.has(block) && !settingsOf(block) && !isExtension(block));
-  const left = [...rest, ...others];
+  const rest = blocks.filter((block) => !run.has(block) && !settingsOf(block) && !isExtension(block));
+  // test/docs/contributing.test.ts applies them.
+  const left = [...rest, ...others].filter(({ language }) => language !== "diff");
   expect(left.filter((block) => !isNotRun(block)).map(placeOf)).toEqual([]);
 });
 
 test.each(operations)(
-  "the README's operation $name gives the answer and causes the requests that stand behind it",
+  "the operation $name of $page has the result and the upstream requests that follow it",
   async ({ block, expected }) => {
     const { ask, calls } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     const answer = await ask<unknown, object>(block.text);
@@ -64,13 +74,13 @@ test("each one in the list of blocks that are not run is there, and only once", 
 });
 
 test.each(
-  readme
+  blocks
     .filter((block) => !isNotRun(block))
     .flatMap((block) => {
       const [, name = "", , value = ""] = settingsOf(block) ?? [];
-      return name === "" ? [] : [{ name, value }];
+      return name === "" ? [] : [{ page: block.page, name, value }];
     }),
-)("the gateway starts with the README's $name=$value", async ({ name, value }) => {
+)("the gateway starts with $name=$value, as $page says", async ({ name, value }) => {
   const { url, kill } = await startGatewayProcess(null, { [name]: value });
   onTestFinished(kill);
   expect((await fetch(`${url}/readyz`)).status).toBe(200);

@@ -6,11 +6,13 @@ import { type Span, startTraced } from "../support/tracing.ts";
 const SAMPLE = "docs/tracing.mjs";
 const WITHOUT_HTTP = "test/support/tracing-without-http.mjs";
 
-/** A service with one user, one log and no jobs. */
+/** A service with one user, one job with a log, and no builds. */
 const startService = () =>
   startFake(({ path }) => {
     if (path.endsWith("/users/")) return { json: { username: "ada", is_superuser: false } };
     if (path.endsWith("/logs")) return { text: "step 1\n" };
+    if (path.endsWith("/jobs/3/"))
+      return { json: { id: 3, unique_name: "ada.mnist.jobs.3", last_status: "running" } };
     return undefined;
   });
 
@@ -23,6 +25,7 @@ function only({ spans }: { readonly spans: readonly Span[] }, kind: string, name
 
 const USERS = "GET users/";
 const JOB = "GET {owner}/{project}/jobs/{id}/";
+const BUILD = "GET {owner}/{project}/builds/{id}/";
 const LOGS = "GET {owner}/{project}/jobs/{id}/logs";
 const LOG_ID = globalId("Job:ada/mnist/3");
 
@@ -37,12 +40,12 @@ test("with the sample, a caller's trace leads through the gateway to the service
       .toSorted();
 
   const page = await ask(`query Page {
-    viewer { isSuperuser } job(id: "ada.mnist.jobs.3") { status logs { text } }
+    viewer { isSuperuser } job(id: "ada.mnist.jobs.3") { status logs { text } } buildJob(id: "ada.mnist.builds.4") { status }
   }`);
   const server = only(page, "SERVER", "POST");
   const operation = only(page, "INTERNAL", "query");
-  const upstream = [USERS, LOGS, JOB].map((name) => only(page, "CLIENT", name));
-  expect(page.spans).toHaveLength(5);
+  const upstream = [USERS, LOGS, JOB, BUILD].map((name) => only(page, "CLIENT", name));
+  expect(page.spans).toHaveLength(6);
   expect(server.parentSpanId).toBe(page.caller);
   expect(operation).toMatchObject({ parentSpanId: server.spanId, isError: true });
   for (const span of upstream) expect(span.parentSpanId).toBe(operation.spanId);
@@ -64,9 +67,15 @@ test("with the sample, a caller's trace leads through the gateway to the service
       "http.response.status_code": 200,
     },
     {
-      isError: true,
+      isError: false,
       "http.request.method": "GET",
       "url.template": "{owner}/{project}/jobs/{id}/",
+      "http.response.status_code": 200,
+    },
+    {
+      isError: true,
+      "http.request.method": "GET",
+      "url.template": "{owner}/{project}/builds/{id}/",
       "http.response.status_code": 404,
       "error.type": "404",
     },
@@ -108,7 +117,7 @@ test("without an instrumentation of HTTP, operations and downloads are server sp
     isError: false,
     attributes: { "graphql.operation.type": "query", "graphql.operation.name": "Me" },
   });
-  const refused = await ask(`query Page { job(id: "ada.mnist.jobs.3") { status } }`);
+  const refused = await ask(`query Page { job(id: "ada.mnist.jobs.4") { status } }`);
   expect(only(refused, "SERVER", "query")).toMatchObject({
     isError: true,
     attributes: {

@@ -8,23 +8,29 @@ import { listen } from "../support/listen.ts";
 import { operation, VARIABLES } from "../support/random-operations.ts";
 import { referencePlanner } from "../support/reference-planner.ts";
 
-/** Where random operations begin: also at what does not exist, and at what cannot be read. */
-const ROOTS: readonly (readonly [field: string, type: string])[] = [
+type Root = readonly [field: string, type: string];
+
+/** Where random operations begin. All of it is there. */
+const ROOTS: readonly Root[] = [
   ['experiment(id: "ada.mnist.42")', "Experiment"],
-  ['experiment(id: "ada.mnist.999999")', "Experiment"],
   ['experiment(id: "ada.mnist.1.9")', "Experiment"],
   ['job(id: "ada.mnist.jobs.1")', "Job"],
-  ['job(id: "not a name")', "Job"],
   ['buildJob(id: "ada.mnist.builds.1")', "BuildJob"],
   ['group(id: "ada.mnist.1")', "Group"],
   ['entity(id: "RXhwZXJpbWVudDphZGEvbW5pc3QvNDI")', "Experiment"],
-  ['entities(ids: ["RXhwZXJpbWVudDphZGEvbW5pc3QvNDI", "?", "Sm9iOmFkYS9tbmlzdC8x"])', "Experiment"],
   ['run(id: "Sm9iOmFkYS9tbmlzdC8x")', "Job"],
   ['node(name: "node-1")', "Node"],
   ["node(sequence: 2)", "Node"],
   ["cluster", "Cluster"],
   ["viewer", "User"],
   ['project(owner: "ada", name: "mnist")', "Project"],
+];
+
+/** What does not exist, and what cannot be read. */
+const MISSING: readonly Root[] = [
+  ['experiment(id: "ada.mnist.999999")', "Experiment"],
+  ['job(id: "not a name")', "Job"],
+  ['entities(ids: ["RXhwZXJpbWVudDphZGEvbW5pc3QvNDI", "?", "Sm9iOmFkYS9tbmlzdC8x"])', "Experiment"],
   ['project(owner: "ada", name: "a b")', "Project"],
 ];
 
@@ -64,24 +70,43 @@ const comparable = (answer: object): string =>
     .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "")
     .replaceAll(/"requestId":"[^"]*"/g, '"requestId":""');
 
-test.each([0, 0.1, 0.5])(
-  "an operation is answered as graphql-js answers it, to the byte, when %d of the service's addresses fail",
-  async (share) => {
-    const demo = await startDemoService({ now: still });
-    const upstream = await startBroken(demo.url, share);
-    const given = { upstream, token: tokenOf(demo, "ada"), env: { MAX_DEPTH: "30" } };
-    const planned = await startGateway(given);
-    const reference = await startGateway({ ...given, planner: referencePlanner });
-    const material = { roots: ROOTS, leftOut: LEFT_OUT, depth: 4 };
+/** Asks a planned gateway and one of graphql-js, in front of a service at which some addresses fail. */
+async function startBoth(share: number) {
+  const demo = await startDemoService({ now: still });
+  const upstream = await startBroken(demo.url, share);
+  const given = { upstream, token: tokenOf(demo, "ada"), env: { MAX_DEPTH: "30" } };
+  const planned = await startGateway(given);
+  const reference = await startGateway({ ...given, planner: referencePlanner });
+  return async (document: string) => {
+    const answer = comparable(await planned.ask<object, object>(document, VARIABLES));
+    const calls = callsOf(demo);
+    const expected = comparable(await reference.ask<object, object>(document, VARIABLES));
+    return { answer, calls, expected, expectedCalls: callsOf(demo) };
+  };
+}
 
+test("an operation is answered as graphql-js answers it, to the byte and with the same requests", async () => {
+  const ask = await startBoth(0);
+  await fc.assert(
+    fc.asyncProperty(operation({ roots: ROOTS, leftOut: LEFT_OUT, depth: 4 }), async (document) => {
+      const { answer, calls, expected, expectedCalls } = await ask(document);
+      expect(answer).toBe(expected);
+      expect(calls).toEqual(expectedCalls);
+    }),
+    { numRuns: cases(25, 300) },
+  );
+});
+
+// Requests are not compared here: those that a failure makes needless are cancelled, early or late.
+test.each([0, 0.1, 0.5])(
+  "where things are missing and %d of the service's addresses fail, answers are those of graphql-js to the byte",
+  async (share) => {
+    const ask = await startBoth(share);
+    const roots = [...ROOTS, ...MISSING];
     await fc.assert(
-      fc.asyncProperty(operation(material), async (document) => {
-        const answer = await planned.ask<object, object>(document, VARIABLES);
-        const calls = callsOf(demo);
-        const expected = await reference.ask<object, object>(document, VARIABLES);
-        const expectedCalls = callsOf(demo);
-        expect(comparable(answer)).toBe(comparable(expected));
-        expect(calls).toEqual(expectedCalls);
+      fc.asyncProperty(operation({ roots, leftOut: LEFT_OUT, depth: 4 }), async (document) => {
+        const { answer, expected } = await ask(document);
+        expect(answer).toBe(expected);
       }),
       { numRuns: cases(25, 300) },
     );

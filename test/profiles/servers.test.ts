@@ -284,7 +284,7 @@ const PLACES: readonly (readonly [profile: string, ...told: string[]])[] = [
     "basePath: /v2?x=1",
     'basePath: expected a path such as /api/v1, without query and fragment, got "/v2?x=1"',
   ],
-  ["authorization: Bearer", 'authorization: expected an object, got "Bearer"'],
+  ["authorization: Bearer s3cr3t", "authorization: expected an object, got something else"],
   ['authorization: {scheme: "Bearer\\r\\nX: y"}', "authorization.scheme: expected one word"],
   ["paging: {by: cursor, parameter: 7}", "paging.parameter: expected the name of a query parameter, got 7"],
   ["paging: {by: cursor}", "paging.parameter: expected the name of a query parameter, got nothing"],
@@ -306,7 +306,7 @@ const PLACES: readonly (readonly [profile: string, ...told: string[]])[] = [
   ],
   [
     'filters: {ids: {parameter: id, value: ids, separator: ",", max: 0}}',
-    'filters.ids.value: expected text with {ids} in it, got "ids"',
+    'filters.ids.value: expected text with {ids} in it once, got "ids"',
     "filters.ids.max: expected a whole number above 0, got 0",
   ],
   ["omittedInLists: {jobs: [config, colour]}", "omittedInLists.jobs.1: expected id"],

@@ -17,13 +17,14 @@ export interface GatewayProcess {
   readonly kill: () => Promise<void>;
 }
 
-/** The gateway as a process of its own: what ends it does not end the tests. Without an upstream it has the embedded demo. */
+/** The gateway as a process of its own: what ends it does not end the tests. Without an upstream it has the embedded demo. `folder` holds its code. */
 export async function startGatewayProcess(
   upstreamUrl: string | null,
   env: Readonly<Record<string, string>> = {},
+  folder: string = ROOT,
 ): Promise<GatewayProcess> {
   const child = spawn(process.execPath, ["--import", "tsx", "src/main.ts"], {
-    cwd: ROOT,
+    cwd: folder,
     env: {
       PATH: process.env["PATH"],
       PORT: "0",

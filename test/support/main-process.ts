@@ -30,6 +30,8 @@ export function startMain(environment: Record<string, string>, ...options: reado
     out: () => said.out,
     err: () => said.err,
     kill: (signal: NodeJS.Signals) => child.kill(signal),
+    /** Ends the reader of what it prints. */
+    stopReading: () => void child.stdout?.destroy(),
     /** What it printed, once that matches. */
     printed: (expected: RegExp) =>
       Promise.race([

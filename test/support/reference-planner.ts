@@ -76,6 +76,7 @@ function compilationOf({ schema, fragments, variableValues }: GraphQLResolveInfo
   return createCompilation({
     schema,
     fragments: new Map(Object.entries(fragments)),
+    onCompiled: () => {},
     isLeftOut: (node: SelectionNode) =>
       getDirectiveValues(GraphQLSkipDirective, node, variableValues)?.["if"] === true ||
       getDirectiveValues(GraphQLIncludeDirective, node, variableValues)?.["if"] === false,

@@ -23,7 +23,13 @@ export interface Source {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** Whether `@skip` or `@include` leaves a node out. */
   readonly isLeftOut: (node: SelectionNode) => boolean;
+  /** Receives the heap size of each compiled selection, in bytes. */
+  readonly onCompiled: (bytes: number) => void;
 }
+
+/** Measured heap size of a planned field, and per character of its arguments. */
+const BYTES_PER_FIELD = 1_400;
+const BYTES_PER_CHARACTER = 16;
 
 /** Compiles the selections of one operation, each on first use. */
 export function createCompilation(source: Source): Compilation {
@@ -54,12 +60,23 @@ export function compileSelection(
 ): Selection {
   const nodesByKey = collectFields(source, type, sets);
   const fields = [...nodesByKey].map(([key, nodes]) => compileField(source, compilation, type, key, nodes));
+  source.onCompiled(weigh(fields));
   return {
     type,
     fields,
     needs: needsOf(type, fields),
     createObject: nodesByKey.has("__proto__") ? () => Object.create(null) as Slots : () => ({}),
   };
+}
+
+function weigh(fields: readonly PlannedField[]): number {
+  let bytes = BYTES_PER_FIELD;
+  for (const { nodes } of fields) {
+    const given = nodes[0]?.arguments ?? [];
+    const characters = (given.at(-1)?.loc?.end ?? 0) - (given[0]?.loc?.start ?? 0);
+    bytes += BYTES_PER_FIELD + characters * BYTES_PER_CHARACTER;
+  }
+  return bytes;
 }
 
 /** What the fields need from their parent object. */

@@ -30,30 +30,41 @@ export type Planner = (
   schema: GraphQLSchema,
   document: DocumentNode,
   operation: OperationDefinitionNode,
+  /** Receives the number of heap bytes by which the plan has grown. */
+  onGrown: (bytes: number) => void,
 ) => Plan;
 
 /**
  * Creates the plan of an operation. Own code: executors walk the document again for each request and wrap each value in
  * promises; graphql-jit takes longer to compile than most operations to run, and can run the wrong one of two operations.
  */
-export const createPlan: Planner = (schema, document, operation) => {
+export const createPlan: Planner = (schema, document, operation, onGrown) => {
   const fragments = fragmentsOf(document);
+  let bytes = 0;
+  const onCompiled = (more: number): void => {
+    bytes += more;
+    onGrown(more);
+  };
   const conditions = conditionsOf(document);
   /** Root selections by combination of the `@skip` and `@include` variables. */
   const roots = new Map<string, Selection>();
   const rootType = schema.getRootType(operation.operation);
 
   const rootFor = (variables: Variables): Selection => {
-    const combination = conditions.map((name) => (variables[name] === true ? "1" : "0")).join("");
+    // Null is a third value: evaluating the condition throws.
+    const combination = conditions.map((name) => String(variables[name])).join();
     const compiled = roots.get(combination);
     if (compiled) return compiled;
     if (!rootType)
       throw new GraphQLError(`Schema is not configured to execute ${operation.operation} operation.`);
     const isLeftOut = (node: SelectionNode): boolean =>
       node.directives?.length ? isSkipped(node, variables) : false;
-    const source = { schema, fragments, isLeftOut };
+    if (roots.size >= MAX_COMBINATIONS) {
+      roots.clear();
+      onCompiled(-bytes);
+    }
+    const source = { schema, fragments, isLeftOut, onCompiled };
     const root = compileSelection(source, createCompilation(source), rootType, [operation.selectionSet]);
-    if (roots.size >= MAX_COMBINATIONS) roots.clear();
     roots.set(combination, root);
     return root;
   };
@@ -68,7 +79,14 @@ export const createPlan: Planner = (schema, document, operation) => {
           ? getVariableValues(schema, definitions, given, { maxErrors: MAX_VARIABLE_ERRORS })
           : NO_VARIABLES;
       if (errors) return Promise.resolve({ errors });
-      return runRoot(rootFor(coerced), operation, { context, variables: coerced, meter });
+      let root: Selection;
+      try {
+        root = rootFor(coerced);
+      } catch (fault) {
+        if (!(fault instanceof GraphQLError)) throw fault;
+        return Promise.resolve({ errors: [fault], data: null });
+      }
+      return runRoot(root, operation, { context, variables: coerced, meter });
     },
   };
 };

@@ -22,17 +22,17 @@ export interface Connection<Node> {
 }
 
 const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
-  description: "Where a page lies in its list.",
+  description: "Position of a page in its list.",
   // Other subgraphs with Relay connections define `PageInfo` as well.
   shareable: true,
   fields: (t) => ({
     hasNextPage: t.exposeBoolean("hasNext", {
       nullable: false,
-      description: "Whether there is more behind `endCursor`.",
+      description: "Whether there are items after `endCursor`.",
     }),
     hasPreviousPage: t.exposeBoolean("hasPrevious", {
       nullable: false,
-      description: "Whether there is more in front of `startCursor`.",
+      description: "Whether there are items before `startCursor`.",
     }),
     startCursor: t.string({
       description: "Cursor of the first item.",
@@ -56,7 +56,7 @@ export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
   EdgeType.implement({
     description: "An item with its cursor.",
     fields: (t) => ({
-      cursor: t.exposeString("cursor", { nullable: false, description: "Position." }),
+      cursor: t.exposeString("cursor", { nullable: false, description: "Cursor of the item." }),
       node: t.field({
         type: node,
         nullable: false,
@@ -73,7 +73,7 @@ export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
       edges: t.field({
         type: [EdgeType],
         nullable: false,
-        description: "Items with cursors.",
+        description: "Items with their cursors.",
         resolve: ({ edges }) => edges,
       }),
       nodes: t.field({
@@ -85,11 +85,12 @@ export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
       pageInfo: t.field({
         type: PageInfo,
         nullable: false,
-        description: "Where the page lies.",
+        description: "Position of the page.",
         resolve: (connection) => connection,
       }),
       totalCount: t.exposeInt("count", {
-        description: "Length of the whole list, as the service counts it.",
+        description:
+          "Number of items of the whole list, as counted by the service. Null if it does not count them.",
       }),
     }),
   });
@@ -116,9 +117,9 @@ export interface PageArgs {
 export const pageArgs = builder.args((t) => ({
   first: t.int({
     description:
-      "Return at most this many, at most `gateway.limits.maxPageSize`. Omitted: one upstream page, exactly one request, and at most `gateway.limits.maxPageSize` of its items.",
+      "Maximum number of items, up to `gateway.limits.maxPageSize`. Default: one page of the service, which costs one upstream request, up to the same maximum.",
   }),
-  after: t.string({ description: "Continue behind this cursor." }),
+  after: t.string({ description: "Returns items after this cursor." }),
 }));
 
 /** Converts the arguments to the request for a slice. Throws `InputError`. */

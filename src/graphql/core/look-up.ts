@@ -21,7 +21,7 @@ export const lookUp = <R extends object, At extends Address>(
   description: string,
 ) => ({
   type: target,
-  description: `${description} Null with an error when there is none.`,
+  description: `${description} Null with an error if it does not exist.`,
   args: withId(target),
   resolve: (_: object, { id }: { id: string }, { names }: Context): Resource<R, At> =>
     unverified(identify(target.kind, "id", id, names)),
@@ -30,8 +30,10 @@ export const lookUp = <R extends object, At extends Address>(
 /** A field of a project that finds a run in it by number. */
 export const memberOf = <R extends object>(target: ResourceRef<R, RunAddress>, description: string) => ({
   type: target,
-  description: `${description} Null with an error when there is none.`,
-  args: builder.args((t) => ({ internalId: t.id({ required: true, description: "Integer id." }) })),
+  description: `${description} Null with an error if it does not exist.`,
+  args: builder.args((t) => ({
+    internalId: t.id({ required: true, description: "Integer id in the tracking service." }),
+  })),
   resolve: (
     { address }: Resource<object, ProjectAddress>,
     { internalId }: { internalId: string },

@@ -3,13 +3,13 @@ import { builder } from "./builder.ts";
 
 builder.scalarType("DateTime", {
   description:
-    "A timestamp as an ISO 8601 string, handed through exactly as the tracking service sent it. Fraction and UTC offset are kept; the gateway never re-formats it.",
+    "ISO 8601 timestamp, exactly as the tracking service sent it: fraction and UTC offset are kept.",
   serialize: (value) => value,
 });
 
 builder.scalarType("JSON", {
   description:
-    "Any JSON value. Used only where the tracking service does not state the shape of a value, and for `raw` escape hatches.",
+    "Any JSON value. Used where the tracking service does not document the shape of a value, and for `raw`.",
   serialize: (value) => value,
   parseValue: (value) => value,
   parseLiteral: (node: ValueNode, variables) => valueFromASTUntyped(node, variables),
@@ -19,7 +19,7 @@ const isParameterValue = (value: unknown): value is string | number | boolean =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 
 builder.scalarType("ParameterValue", {
-  description: "One value of a hyperparameter: a string, a number or a boolean.",
+  description: "A value of a hyperparameter: a string, a number or a boolean.",
   serialize: (value) => {
     if (isParameterValue(value)) return value;
     throw new GraphQLError(`ParameterValue: expected a string, a number or a boolean, got ${typeof value}`);

@@ -12,7 +12,7 @@ builder.queryFields((t) => ({
   entity: t.field({
     type: Entity,
     description:
-      "Anything by its global id. Null with an error when there is none. Of a `Project` or a `User` the service has no endpoint that tells: the answer does not say that it exists.",
+      "An object by its global id. Null with an error if it does not exist. Whether a `Project` or a `User` exists is not checked: the service has no endpoint for it.",
     args: { id: t.arg.id({ required: true, description: "Global id." }) },
     resolve: (_, { id }, { names }) => unverified(decodeId("id", id, names)),
   }),
@@ -20,7 +20,7 @@ builder.queryFields((t) => ({
     type: [Entity],
     nullable: { list: false, items: true },
     description:
-      "Several things by their global ids, in the same order; each as `entity(id:)` finds it, null where one cannot be had.",
+      "Objects by their global ids, in the same order. Each is looked up as by `entity(id:)` and null with an error if it cannot be loaded.",
     extensions: { itemsOf: "ids" } satisfies FieldExtensions,
     args: { ids: t.arg.idList({ required: true, description: "Global ids, at most 100." }) },
     resolve: (_, { ids }, { names }) => {
@@ -31,7 +31,7 @@ builder.queryFields((t) => ({
   }),
   run: t.field({
     type: Run,
-    description: "Any run by its global id. Null with an error when there is none.",
+    description: "Any run by its global id. Null with an error if it does not exist.",
     args: { id: t.arg.id({ required: true, description: "Global id." }) },
     resolve: (_, { id }, { names }) => unverified(identifyRun("id", id, names)),
   }),

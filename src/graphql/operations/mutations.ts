@@ -28,7 +28,7 @@ export function mutations(byName: Readonly<Record<string, AddMutation>>): void {
 export const payloadOf = <Shape>(mutation: string) =>
   builder.objectRef<Shape>(`${mutation.charAt(0).toUpperCase()}${mutation.slice(1)}Payload`);
 
-export const outcomeOf = (mutation: string) => `Outcome of \`${mutation}\`.`;
+export const outcomeOf = (mutation: string) => `Payload of \`${mutation}\`.`;
 
 /** The payload field of a record: `experiment`, `buildJob`. */
 const fieldName = (kind: string) => `${kind.charAt(0).toLowerCase()}${kind.slice(1)}`;
@@ -67,8 +67,8 @@ export const update =
   ): AddMutation =>
   (name) => {
     const input = builder.inputType(`Update${target.kind.name}Input`, {
-      description: "Fields to change; omitted fields stay as they are. At least one is needed.",
-      fields: (t) => ({ description: t.string({ description: "New description; null clears it." }) }),
+      description: "Fields to change. Omitted fields keep their values; at least one is required.",
+      fields: (t) => ({ description: t.string({ description: "New description. Null removes it." }) }),
     });
     const type = recordPayload(name, target, "The record after the change.");
     builder.mutationField(name, (t) =>
@@ -77,7 +77,7 @@ export const update =
         description,
         args: {
           ...withId(target),
-          input: t.arg({ type: input, required: true, description: "What to change." }),
+          input: t.arg({ type: input, required: true, description: "Fields to change." }),
         },
         resolve: async (_, { id, input: { description: text } }, { session, names }) => {
           const source = identify(target.kind, "id", id, names);
@@ -128,7 +128,7 @@ export const act = <R extends object>(
     recordPayload(
       mutation,
       target,
-      "The record as it stands afterwards; read again only when more than its address is selected.",
+      "The record after the change. Read only if more than its address is selected.",
     ),
   );
 
@@ -150,7 +150,7 @@ export const remove = <R extends object>(
         project: t.field({
           type: Project,
           nullable: false,
-          description: "Project it was in.",
+          description: "Project that contained it.",
           resolve: ({ result: { address } }) =>
             toResource(kinds.project, { owner: address.owner, project: address.project }),
         }),
@@ -175,12 +175,12 @@ export const clone = <R extends { readonly id: number }>(
           [fieldName(target.kind.name)]: t.field({
             type: target,
             description:
-              "The new record. Its `original` is what the service names: the source, or where that was resumed itself, possibly the first of the chain.",
+              "The new record. Its `original` is the one that the service names: the source or, if that was resumed itself, possibly the first run of the chain.",
             resolve: ({ result }: Outcome<R>) => result,
           }),
           source: t.field({
             type: target,
-            description: "The record it was made from. Its id costs no request.",
+            description: "The record that it was created from. Its id costs no upstream request.",
             resolve: ({ source }: Outcome<R>) => source,
           }),
         }),
@@ -199,7 +199,7 @@ const commandOnUser =
     builder.mutationField(name, (t) =>
       t.field({
         type,
-        description: `${description} Administration: the service decides who may.`,
+        description: `${description} Administrative: the service checks the permission.`,
         args: { username: t.arg.string({ required: true, description: "Login name." }) },
         resolve: async (_, { username }, { session }) => {
           const address = checked("username", { username });
@@ -219,7 +219,7 @@ export const administer = (endpoint: Command<UserAddress, undefined>, descriptio
         user: t.field({
           type: User,
           nullable: false,
-          description: "The user: known by name; details only where it is the caller.",
+          description: "The user. Details are null unless this is the caller.",
           resolve: (address) => toResource(kinds.user, address),
         }),
       }),

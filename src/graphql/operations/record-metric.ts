@@ -13,17 +13,17 @@ const MetricValueInput = builder.inputType("MetricValueInput", {
   description: "A metric and its value.",
   fields: (t) => ({
     name: t.string({ required: true, description: "Name of the metric." }),
-    value: t.float({ required: true, description: "Its value: a finite number." }),
+    value: t.float({ required: true, description: "Value: a finite number." }),
   }),
 });
 
 const CreateExperimentMetricInput = builder.inputType("CreateExperimentMetricInput", {
-  description: "What to record.",
+  description: "Metric values to record.",
   fields: (t) => ({
     values: t.field({
       type: [MetricValueInput],
       required: true,
-      description: "The values: at least one, each name once.",
+      description: "Values: at least one, each name once.",
     }),
   }),
 });
@@ -64,7 +64,7 @@ export const recordMetric =
         }),
         experiment: t.field({
           type: Experiment,
-          description: "The experiment it belongs to.",
+          description: "Experiment that it belongs to.",
           resolve: ({ parent }) => parent,
         }),
       }),
@@ -75,7 +75,11 @@ export const recordMetric =
         description,
         args: {
           ...withId(Experiment),
-          input: t.arg({ type: CreateExperimentMetricInput, required: true, description: "What to record." }),
+          input: t.arg({
+            type: CreateExperimentMetricInput,
+            required: true,
+            description: "Metric values to record.",
+          }),
         },
         resolve: async (_, { id, input }, { session, names }) => {
           const parent = identify(Experiment.kind, "id", id, names);

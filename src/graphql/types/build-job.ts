@@ -10,17 +10,17 @@ const { property, reference } = fieldsOf(BuildJob.kind);
 
 /** Source: service document, "Build job". */
 BuildJob.implement({
-  description: "The making of a container image.",
+  description: "A build of a container image.",
   interfaces: [Entity, Trackable, Run, Loggable],
   fields: (t) => ({
     config: t.field(runConfig("How the image is built.")),
     resources: t.field({
       type: "JSON",
-      description: "Requested resources. The shape is not stated by the service.",
+      description: "Requested resources. The service does not document the shape.",
       ...property("resources"),
     }),
     nodeScheduled: t.field({
-      description: "Machine it was scheduled on.",
+      description: "Machine that the run was scheduled on.",
       ...reference("node_scheduled", Node),
     }),
     jobCount: t.int({ description: "Number of jobs that use the image.", ...property("num_jobs") }),
@@ -28,9 +28,12 @@ BuildJob.implement({
       description: "Number of experiments that use the image.",
       ...property("num_experiments"),
     }),
-    dockerfile: t.string({ description: "Generated build recipe.", ...property("dockerfile") }),
+    dockerfile: t.string({
+      description: "Dockerfile that the service generated.",
+      ...property("dockerfile"),
+    }),
     commit: t.string({
-      description: "Revision it was built from (40 hexadecimal digits).",
+      description: "Commit that was built: 40 hexadecimal digits.",
       ...property("commit"),
     }),
   }),
@@ -39,13 +42,13 @@ BuildJob.implement({
 builder.queryField("buildJob", (t) => t.field(lookUp(BuildJob, "A build job.")));
 
 mutations({
-  updateBuildJob: update(BuildJob, build.update, "Change a build job."),
-  deleteBuildJob: remove(BuildJob, build.delete, "Delete a build job."),
+  updateBuildJob: update(BuildJob, build.update, "Changes a build job."),
+  deleteBuildJob: remove(BuildJob, build.delete, "Deletes a build job."),
   stopBuildJob: act(
     BuildJob,
     build.stop,
-    "Ask the service to stop a build job. Stopping takes time: the status read afterwards can still be the old one.",
+    "Stops a build job. Stopping takes time: the status in the payload can still be the old one.",
   ),
-  bookmarkBuildJob: act(BuildJob, build.bookmark, "Bookmark a build job for the caller."),
-  unbookmarkBuildJob: act(BuildJob, build.unbookmark, "Remove the caller's bookmark from a build job."),
+  bookmarkBuildJob: act(BuildJob, build.bookmark, "Bookmarks a build job for the caller."),
+  unbookmarkBuildJob: act(BuildJob, build.unbookmark, "Removes the caller's bookmark from a build job."),
 });

@@ -10,7 +10,7 @@ import { Cluster, Entity, Node } from "../core/refs.ts";
 type Version = NonNullable<ClusterRecord["version_api"]>;
 
 const PlatformVersion = builder.objectRef<Version>("PlatformVersion").implement({
-  description: "Version of the orchestration platform underneath the service.",
+  description: "Version of the orchestration platform of the cluster.",
   fields: (t) => ({
     major: t.exposeString("major", { nullable: true, description: "Major version." }),
     minor: t.exposeString("minor", { nullable: true, description: "Minor version." }),
@@ -23,7 +23,7 @@ const PlatformVersion = builder.objectRef<Version>("PlatformVersion").implement(
     compiler: t.exposeString("compiler", { nullable: true, description: "Compiler." }),
     buildDate: t.exposeString("build_date", {
       nullable: true,
-      description: "Build date, as the platform spells it.",
+      description: "Build date, as the platform writes it.",
     }),
     gitCommit: t.exposeString("git_commit", { nullable: true, description: "Commit." }),
     gitTreeState: t.exposeString("git_tree_state", {
@@ -40,20 +40,20 @@ Cluster.implement({
   description: "The compute cluster.",
   interfaces: [Entity],
   fields: (t) => ({
-    uuid: t.string({ description: "The service's own identifier.", ...ofCluster.property("uuid") }),
+    uuid: t.string({ description: "Identifier in the tracking service.", ...ofCluster.property("uuid") }),
     platformVersion: t.field({
       type: PlatformVersion,
-      description: "Version of the orchestration platform underneath. Not the version of the API.",
+      description: "Version of the orchestration platform, not of the API.",
       ...ofCluster.property("version_api"),
     }),
     createdAt: t.field({
       type: "DateTime",
-      description: "When the record was created.",
+      description: "Time of creation.",
       ...ofCluster.property("created_at"),
     }),
     updatedAt: t.field({
       type: "DateTime",
-      description: "When the record was last changed.",
+      description: "Time of the last change.",
       ...ofCluster.property("updated_at"),
     }),
     nodes: t.field({
@@ -80,33 +80,36 @@ Node.implement({
       description: "Name of the machine.",
       ...fromAddress(({ address }) => address.name),
     }),
-    uuid: t.string({ description: "The service's own identifier.", ...property("uuid") }),
+    uuid: t.string({ description: "Identifier in the tracking service.", ...property("uuid") }),
     sequence: t.int({
       description: "Sequence number by which the service addresses the machine.",
       ...property("sequence"),
     }),
     hostname: t.string({ description: "Host name.", ...property("hostname") }),
     role: t.string({
-      description: "Part it plays, such as `agent`. The allowed values are not stated.",
+      description: "Role, such as `agent`. The service does not document the values.",
       ...property("role"),
     }),
     memory: t.float({
-      description: "Memory. The unit is not stated by the service; can exceed 32 bits.",
+      description: "Memory. The service does not document the unit.",
       ...property("memory"),
     }),
-    cpu: t.float({ description: "Processors. The unit is not stated by the service.", ...property("cpu") }),
+    cpu: t.float({
+      description: "CPU capacity. The service does not document the unit.",
+      ...property("cpu"),
+    }),
     gpuCount: t.int({ description: "Number of GPUs.", ...property("n_gpus") }),
     gpus: t.field({
       type: ["JSON"],
       nullable: { list: true, items: true },
-      description: "The GPUs. The shape is not stated by the service.",
+      description: "The GPUs. The service does not document the shape.",
       ...property("gpus"),
     }),
     dockerVersion: t.string({
       description: "Version of the container runtime.",
       ...property("docker_version"),
     }),
-    kubeletVersion: t.string({ description: "Version of the node agent.", ...property("kubelet_version") }),
+    kubeletVersion: t.string({ description: "Version of the kubelet.", ...property("kubelet_version") }),
     osImage: t.string({ description: "Operating system image.", ...property("os_image") }),
     kernelVersion: t.string({ description: "Kernel version.", ...property("kernel_version") }),
     schedulableTaints: t.boolean({
@@ -118,11 +121,11 @@ Node.implement({
       ...property("schedulable_state"),
     }),
     status: t.string({
-      description: "Condition, such as `ready`. The allowed values are not stated.",
+      description: "Status, such as `ready`. The service does not document the values.",
       ...property("status"),
     }),
     isCurrent: t.boolean({
-      description: "Whether the machine is part of the cluster at present.",
+      description: "Whether the machine is currently part of the cluster.",
       ...property("is_current"),
     }),
   }),
@@ -136,7 +139,7 @@ builder.queryFields((t) => ({
   }),
   node: t.field({
     type: Node,
-    description: "A machine of the cluster, by its sequence number or by its name: exactly one of the two.",
+    description: "A machine of the cluster by its name or its sequence number: exactly one of the two.",
     args: {
       sequence: t.arg.int({ description: "Sequence number." }),
       name: t.arg.string({ description: "Name." }),

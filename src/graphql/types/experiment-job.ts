@@ -8,27 +8,27 @@ const { property, reference, fromAddress } = fieldsOf(ExperimentJob.kind);
 
 /** Source: service document, "Experiment job record". */
 ExperimentJob.implement({
-  description: "One job (replica) of an experiment. Not to be confused with `Job`.",
+  description: "A job (replica) of an experiment. Not to be confused with `Job`.",
   interfaces: [Entity, Trackable, Loggable],
   fields: (t) => ({
     role: t.string({
-      description: "Part it plays, such as `master`. The allowed values are not stated by the service.",
+      description: "Role, such as `master`. The service does not document the values.",
       ...property("role"),
     }),
     experiment: t.field({
       type: Experiment,
-      description: "The experiment it belongs to. Its id costs no request.",
+      description: "Experiment that it belongs to. Its id costs no upstream request.",
       ...fromAddress(({ address: { owner, project, experiment: id } }) =>
         toResource(Experiment.kind, { owner, project, id }),
       ),
     }),
     resources: t.field({
       type: "JSON",
-      description: "Requested resources. The shape is not stated by the service.",
+      description: "Requested resources. The service does not document the shape.",
       ...property("resources"),
     }),
     nodeScheduled: t.field({
-      description: "Machine it was scheduled on.",
+      description: "Machine that the run was scheduled on.",
       ...reference("node_scheduled", Node),
     }),
   }),

@@ -63,27 +63,27 @@ async function readJobs(resource: ExperimentResource, args: PageArgs, context: C
 
 /** Source: service document, "Experiment". */
 Experiment.implement({
-  description: "One training run.",
+  description: "A training run.",
   interfaces: [Entity, Trackable, Run, Cloneable, Loggable],
   fields: (t) => ({
     original: t.field({
-      description: "Experiment this one was restarted, resumed or copied from.",
+      description: "Experiment that this one was restarted, resumed or copied from.",
       ...reference("original", Experiment),
     }),
     experimentGroup: t.field({
-      description: "Search that owns this experiment; null for a single experiment.",
+      description: "Group that the experiment belongs to. Null if it belongs to none.",
       ...reference("experiment_group", Group),
     }),
-    buildJob: t.field({ description: "Build that made its image.", ...reference("build_job", BuildJob) }),
-    config: t.field(runConfig("What is run and how its image is built.")),
+    buildJob: t.field({ description: "Build of its image.", ...reference("build_job", BuildJob) }),
+    config: t.field(runConfig("What runs and how its image is built.")),
     declarations: t.field({
       type: "JSON",
-      description: "Parameters declared for the run. The shape is not stated by the service.",
+      description: "Parameters of the run. The service does not document the shape.",
       ...property("declarations"),
     }),
     resources: t.field({
       type: "JSON",
-      description: "Requested resources. The shape is not stated by the service.",
+      description: "Requested resources. The service does not document the shape.",
       ...property("resources"),
     }),
     lastMetric: t.field({
@@ -97,7 +97,7 @@ Experiment.implement({
       ),
     }),
     lastMetricValue: t.float({
-      description: "Latest value of one metric; null when it was never recorded.",
+      description: "Latest value of one metric. Null if it was never recorded.",
       args: nameArg,
       ...computed(["last_metric"], ({ last_metric }, _, { name }: { name: string }) =>
         valueOf(last_metric, name),
@@ -105,13 +105,13 @@ Experiment.implement({
     }),
     metrics: t.field({
       type: MetricRecordConnection,
-      description: "Recorded metrics, in upstream order.",
+      description: "Metric records, in the order of the service.",
       args: pageArgs,
       ...child(readMetrics),
     }),
     metricSeries: t.field({
       type: [MetricSeries],
-      description: "Metrics turned into one column per name, for charts.",
+      description: "Metrics as one series per name, for charts.",
       args: seriesArgs,
       ...child(readSeries),
     }),
@@ -124,19 +124,19 @@ Experiment.implement({
     }),
     job: t.field({
       type: ExperimentJob,
-      description: "One job of the experiment. Null with an error when there is none.",
+      description: "One job of the experiment. Null with an error if it does not exist.",
       args: { internalId: t.arg.id({ required: true, description: "Integer id of the job." }) },
       resolve: (resource, { internalId }) =>
         unverified(toResource(ExperimentJob.kind, jobAddress(resource, number("internalId", internalId)))),
     }),
     hasTensorboard: t.boolean({
-      description: "Whether a tensorboard is running.",
+      description: "Whether a TensorBoard is running.",
       ...property("has_tensorboard"),
     }),
     outputsUrl: t.string({
       nullable: false,
       description:
-        "URL at this gateway that streams the output files through; send the same Authorization header as for GraphQL. Costs no request.",
+        "URL at this gateway that streams the output files. Requires the same `Authorization` header as GraphQL. Costs no upstream request.",
       ...fromAddress((resource, _, context) => downloadUrl(resource, "outputs", context)),
     }),
   }),
@@ -145,31 +145,31 @@ Experiment.implement({
 builder.queryField("experiment", (t) => t.field(lookUp(Experiment, "An experiment.")));
 
 mutations({
-  updateExperiment: update(Experiment, experiment.update, "Change an experiment."),
-  deleteExperiment: remove(Experiment, experiment.delete, "Delete an experiment."),
-  restartExperiment: clone(Experiment, experiment.restart, "Run an experiment anew, as a new record."),
-  resumeExperiment: clone(Experiment, experiment.resume, "Continue an experiment, as a new record."),
-  copyExperiment: clone(Experiment, experiment.copy, "Copy an experiment, as a new record."),
+  updateExperiment: update(Experiment, experiment.update, "Changes an experiment."),
+  deleteExperiment: remove(Experiment, experiment.delete, "Deletes an experiment."),
+  restartExperiment: clone(Experiment, experiment.restart, "Restarts an experiment as a new record."),
+  resumeExperiment: clone(Experiment, experiment.resume, "Resumes an experiment as a new record."),
+  copyExperiment: clone(Experiment, experiment.copy, "Copies an experiment to a new record."),
   stopExperiment: act(
     Experiment,
     experiment.stop,
-    "Ask the service to stop an experiment. Stopping takes time: the status read afterwards can still be the old one.",
+    "Stops an experiment. Stopping takes time: the status in the payload can still be the old one.",
   ),
   startExperimentTensorboard: act(
     Experiment,
     experiment.startTensorboard,
-    "Start the tensorboard of an experiment. Repeating it can start a second one.",
+    "Starts the TensorBoard of an experiment. Repeating it can start a second one.",
   ),
   stopExperimentTensorboard: act(
     Experiment,
     experiment.stopTensorboard,
-    "Stop the tensorboard of an experiment.",
+    "Stops the TensorBoard of an experiment.",
   ),
-  createExperimentMetric: recordMetric(experiment.createMetric, "Record metric values of an experiment."),
-  bookmarkExperiment: act(Experiment, experiment.bookmark, "Bookmark an experiment for the caller."),
+  createExperimentMetric: recordMetric(experiment.createMetric, "Records metric values of an experiment."),
+  bookmarkExperiment: act(Experiment, experiment.bookmark, "Bookmarks an experiment for the caller."),
   unbookmarkExperiment: act(
     Experiment,
     experiment.unbookmark,
-    "Remove the caller's bookmark from an experiment.",
+    "Removes the caller's bookmark from an experiment.",
   ),
 });

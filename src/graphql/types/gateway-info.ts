@@ -2,8 +2,7 @@ import { builder } from "../core/builder.ts";
 import type { GatewayFacts } from "../core/context.ts";
 
 const Capability = builder.enumType("Capability", {
-  description:
-    "Abilities that some upstream servers have although the service's document does not show them.",
+  description: "Capabilities that some servers have in addition to the documented API.",
   values: {
     LISTS: {
       description:
@@ -14,20 +13,26 @@ const Capability = builder.enumType("Capability", {
 });
 
 const GatewayLimits = builder.objectRef<GatewayFacts>("GatewayLimits").implement({
-  description: "Limits that requests are held to.",
+  description: "Limits of an operation.",
   fields: (t) => ({
-    maxDepth: t.exposeInt("maxDepth", { nullable: false, description: "Deepest nesting." }),
+    maxDepth: t.exposeInt("maxDepth", { nullable: false, description: "Maximum depth of the document." }),
     maxUpstreamRequests: t.exposeInt("maxUpstreamRequests", {
       nullable: false,
-      description: "Most upstream requests one operation may cause.",
+      description: "Maximum number of upstream requests.",
     }),
-    maxPageSize: t.exposeInt("maxPageSize", { nullable: false, description: "Largest page." }),
-    maxLogBytes: t.exposeInt("maxLogBytes", { nullable: false, description: "Largest log window in bytes." }),
+    maxPageSize: t.exposeInt("maxPageSize", {
+      nullable: false,
+      description: "Maximum length of a page, in items.",
+    }),
+    maxLogBytes: t.exposeInt("maxLogBytes", {
+      nullable: false,
+      description: "Maximum size of a log window, in bytes.",
+    }),
   }),
 });
 
 const GatewayInfo = builder.objectRef<GatewayFacts>("GatewayInfo").implement({
-  description: "What this gateway is and may do. Readable without a token.",
+  description: "The gateway: its version, limits and capabilities. Requires no token.",
   fields: (t) => ({
     version: t.exposeString("version", { nullable: false, description: "Version of the gateway." }),
     upstreamApiVersion: t.exposeString("upstreamApiVersion", {
@@ -38,13 +43,13 @@ const GatewayInfo = builder.objectRef<GatewayFacts>("GatewayInfo").implement({
       type: [Capability],
       nullable: false,
       description:
-        "Abilities that are switched on; fields that need another one answer null with code `CAPABILITY_UNAVAILABLE`.",
+        "Available capabilities. Fields that require another one are null with the code `CAPABILITY_UNAVAILABLE`.",
       resolve: ({ capabilities }) => capabilities,
     }),
     limits: t.field({
       type: GatewayLimits,
       nullable: false,
-      description: "Limits that requests are held to.",
+      description: "Limits of an operation.",
       resolve: (facts) => facts,
     }),
   }),
@@ -54,7 +59,7 @@ builder.queryField("gateway", (t) =>
   t.field({
     type: GatewayInfo,
     nullable: false,
-    description: "What this gateway is and may do.",
+    description: "The gateway: its version, limits and capabilities. Requires no token.",
     resolve: (_, _args, { gateway }) => gateway,
   }),
 );

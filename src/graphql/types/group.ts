@@ -13,13 +13,16 @@ const ExperimentCounts = builder
   .objectRef<Partial<Pick<GroupRecord, (typeof GROUP_COUNTERS)[number]>>>("ExperimentCounts")
   .implement({
     description:
-      "How many experiments of a group are in which state, as the service counts them. The counters can overlap.",
+      "Numbers of experiments of a group by state, as counted by the service. The counts can overlap.",
     fields: (t) => ({
       total: t.exposeInt("num_experiments", { nullable: true, description: "All experiments." }),
       pending: t.exposeInt("num_pending_experiments", { nullable: true, description: "Waiting." }),
       running: t.exposeInt("num_running_experiments", { nullable: true, description: "Running." }),
       scheduled: t.exposeInt("num_scheduled_experiments", { nullable: true, description: "Scheduled." }),
-      succeeded: t.exposeInt("num_succeeded_experiments", { nullable: true, description: "Ended well." }),
+      succeeded: t.exposeInt("num_succeeded_experiments", {
+        nullable: true,
+        description: "Ended successfully.",
+      }),
       failed: t.exposeInt("num_failed_experiments", { nullable: true, description: "Ended with an error." }),
       stopped: t.exposeInt("num_stopped_experiments", { nullable: true, description: "Stopped." }),
     }),
@@ -29,31 +32,34 @@ const { property, computed } = fieldsOf(Group.kind);
 
 /** Source: service document, "Experiment group". */
 Group.implement({
-  description: "A hyperparameter search that owns many experiments.",
+  description: "A group of experiments: a hyperparameter search.",
   interfaces: [Entity, Trackable, Run],
   fields: (t) => ({
-    concurrency: t.int({ description: "How many experiments may run at once.", ...property("concurrency") }),
+    concurrency: t.int({
+      description: "Maximum number of experiments that run at the same time.",
+      ...property("concurrency"),
+    }),
     searchAlgorithm: t.string({
-      description: "How parameters are chosen, such as `random`. The allowed values are not stated.",
+      description: "Search algorithm, such as `random`. The service does not document the values.",
       ...property("search_algorithm"),
     }),
     currentIteration: t.int({
-      description: "Which round of the search is under way.",
+      description: "Current iteration of the search.",
       ...property("current_iteration"),
     }),
     content: t.string({ description: "The specification of the group, as text.", ...property("content") }),
     hptuning: t.field({
       type: HyperparameterTuning,
-      description: "The search settings.",
+      description: "Settings of the search.",
       ...property("hptuning"),
     }),
     experimentCounts: t.field({
       type: ExperimentCounts,
-      description: "Experiments of the group, counted by state.",
+      description: "Numbers of experiments by state.",
       ...computed(GROUP_COUNTERS, (record) => record),
     }),
     hasTensorboard: t.boolean({
-      description: "Whether a tensorboard is running.",
+      description: "Whether a TensorBoard is running.",
       ...property("has_tensorboard"),
     }),
     experiments: t.field(
@@ -72,19 +78,19 @@ Group.implement({
 builder.queryField("group", (t) => t.field(lookUp(Group, "A group.")));
 
 mutations({
-  updateGroup: update(Group, group.update, "Change a group."),
-  deleteGroup: remove(Group, group.delete, "Delete a group."),
+  updateGroup: update(Group, group.update, "Changes a group."),
+  deleteGroup: remove(Group, group.delete, "Deletes a group."),
   stopGroup: act(
     Group,
     group.stop,
-    "Ask the service to stop a group. Stopping takes time: the status read afterwards can still be the old one.",
+    "Stops a group. Stopping takes time: the status in the payload can still be the old one.",
   ),
   startGroupTensorboard: act(
     Group,
     group.startTensorboard,
-    "Start the tensorboard of a group. Repeating it can start a second one.",
+    "Starts the TensorBoard of a group. Repeating it can start a second one.",
   ),
-  stopGroupTensorboard: act(Group, group.stopTensorboard, "Stop the tensorboard of a group."),
-  bookmarkGroup: act(Group, group.bookmark, "Bookmark a group for the caller."),
-  unbookmarkGroup: act(Group, group.unbookmark, "Remove the caller's bookmark from a group."),
+  stopGroupTensorboard: act(Group, group.stopTensorboard, "Stops the TensorBoard of a group."),
+  bookmarkGroup: act(Group, group.bookmark, "Bookmarks a group for the caller."),
+  unbookmarkGroup: act(Group, group.unbookmark, "Removes the caller's bookmark from a group."),
 });

@@ -30,7 +30,7 @@ const MatrixValues = builder.objectRef<Values>("MatrixValues").implement({
 const MatrixLinspace = builder.objectRef<Linspace>("MatrixLinspace").implement({
   description: "Evenly spaced numbers.",
   fields: (t) => ({
-    num: t.exposeInt("num", { nullable: true, description: "How many." }),
+    num: t.exposeInt("num", { nullable: true, description: "Number of values." }),
     start: t.exposeFloat("start", { nullable: true, description: "First number." }),
     stop: t.exposeFloat("stop", { nullable: true, description: "Last number." }),
   }),
@@ -41,7 +41,7 @@ const MatrixOther = builder.objectRef<Other>("MatrixOther").implement({
   fields: (t) => ({
     raw: t.field({
       type: "JSON",
-      description: "The definition as received: null where the service holds null.",
+      description: "The definition as received. Null if the service sends null.",
       resolve: ({ raw }) => raw,
     }),
   }),
@@ -49,7 +49,7 @@ const MatrixOther = builder.objectRef<Other>("MatrixOther").implement({
 
 const MatrixDefinition = builder.unionType("MatrixDefinition", {
   description:
-    "Where the values of a parameter come from. Members can be added; a form that this schema does not know is a `MatrixOther`.",
+    "Definition of the values of a parameter. Members can be added in a minor release; a form that this schema does not know is `MatrixOther`.",
   types: [MatrixValues, MatrixLinspace, MatrixOther],
   resolveType: (definition) =>
     "values" in definition ? "MatrixValues" : "num" in definition ? "MatrixLinspace" : "MatrixOther",
@@ -83,13 +83,13 @@ interface Parameter {
 }
 
 const MatrixParameter = builder.objectRef<Parameter>("MatrixParameter").implement({
-  description: "One searched parameter.",
+  description: "A searched parameter.",
   fields: (t) => ({
     name: t.exposeString("name", { nullable: false, description: "Name of the parameter." }),
     definition: t.field({
       type: MatrixDefinition,
       nullable: false,
-      description: "Where its values come from.",
+      description: "Definition of its values.",
       resolve: ({ definition }) => definition,
     }),
   }),
@@ -101,7 +101,7 @@ const RandomSearch = builder
     description: "Settings of a random search.",
     fields: (t) => ({
       experimentCount: t.int({
-        description: "How many experiments to make.",
+        description: "Number of experiments.",
         resolve: ({ n_experiments }) => n_experiments ?? null,
       }),
     }),
@@ -112,21 +112,21 @@ export const HyperparameterTuning = builder.objectRef<HptuningRecord>("Hyperpara
   fields: (t) => ({
     earlyStopping: t.field({
       type: "JSON",
-      description: "Early stopping rules. The shape is not stated by the service.",
+      description: "Early stopping rules. The service does not document the shape.",
       resolve: ({ known }) => known.early_stopping ?? null,
     }),
     concurrency: t.int({
-      description: "How many experiments may run at once.",
+      description: "Maximum number of experiments that run at the same time.",
       resolve: ({ known }) => known.concurrency ?? null,
     }),
     seed: t.field({
       type: "JSON",
-      description: "Random seed. The shape is not stated by the service.",
+      description: "Random seed. The service does not document the shape.",
       resolve: ({ known }) => known.seed ?? null,
     }),
     matrix: t.field({
       type: [MatrixParameter],
-      description: "The searched parameters, ordered by name.",
+      description: "Searched parameters, ordered by name.",
       resolve: ({ known }) =>
         known.matrix
           ? [...known.matrix].toSorted(byName).map(([name, raw]) => ({ name, definition: definitionOf(raw) }))
@@ -139,7 +139,7 @@ export const HyperparameterTuning = builder.objectRef<HptuningRecord>("Hyperpara
     }),
     raw: t.field({
       type: "JSON",
-      description: "The whole object as received.",
+      description: "The object as received.",
       resolve: ({ raw }) => raw,
     }),
   }),

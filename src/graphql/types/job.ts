@@ -11,28 +11,28 @@ const { property, reference, fromAddress } = fieldsOf(Job.kind);
 
 /** Source: service document, "Job". */
 Job.implement({
-  description: "A run that is not an experiment.",
+  description: "A job that runs on its own, not as part of an experiment.",
   interfaces: [Entity, Trackable, Run, Cloneable, Loggable],
   fields: (t) => ({
     original: t.field({
-      description: "Job this one was restarted, resumed or copied from.",
+      description: "Job that this one was restarted, resumed or copied from.",
       ...reference("original", Job),
     }),
-    buildJob: t.field({ description: "Build that made its image.", ...reference("build_job", BuildJob) }),
-    config: t.field(runConfig("What is run and how its image is built.")),
+    buildJob: t.field({ description: "Build of its image.", ...reference("build_job", BuildJob) }),
+    config: t.field(runConfig("What runs and how its image is built.")),
     resources: t.field({
       type: "JSON",
-      description: "Requested resources. The shape is not stated by the service.",
+      description: "Requested resources. The service does not document the shape.",
       ...property("resources"),
     }),
     nodeScheduled: t.field({
-      description: "Machine it was scheduled on.",
+      description: "Machine that the run was scheduled on.",
       ...reference("node_scheduled", Node),
     }),
     outputsUrl: t.string({
       nullable: false,
       description:
-        "URL at this gateway that streams the output files through; send the same Authorization header as for GraphQL. Costs no request.",
+        "URL at this gateway that streams the output files. Requires the same `Authorization` header as GraphQL. Costs no upstream request.",
       ...fromAddress((resource, _, context) => downloadUrl(resource, "outputs", context)),
     }),
   }),
@@ -41,16 +41,16 @@ Job.implement({
 builder.queryField("job", (t) => t.field(lookUp(Job, "A job.")));
 
 mutations({
-  updateJob: update(Job, job.update, "Change a job."),
-  deleteJob: remove(Job, job.delete, "Delete a job."),
-  restartJob: clone(Job, job.restart, "Run a job anew, as a new record."),
-  resumeJob: clone(Job, job.resume, "Continue a job, as a new record."),
-  copyJob: clone(Job, job.copy, "Copy a job, as a new record."),
+  updateJob: update(Job, job.update, "Changes a job."),
+  deleteJob: remove(Job, job.delete, "Deletes a job."),
+  restartJob: clone(Job, job.restart, "Restarts a job as a new record."),
+  resumeJob: clone(Job, job.resume, "Resumes a job as a new record."),
+  copyJob: clone(Job, job.copy, "Copies a job to a new record."),
   stopJob: act(
     Job,
     job.stop,
-    "Ask the service to stop a job. Stopping takes time: the status read afterwards can still be the old one.",
+    "Stops a job. Stopping takes time: the status in the payload can still be the old one.",
   ),
-  bookmarkJob: act(Job, job.bookmark, "Bookmark a job for the caller."),
-  unbookmarkJob: act(Job, job.unbookmark, "Remove the caller's bookmark from a job."),
+  bookmarkJob: act(Job, job.bookmark, "Bookmarks a job for the caller."),
+  unbookmarkJob: act(Job, job.unbookmark, "Removes the caller's bookmark from a job."),
 });

@@ -20,31 +20,31 @@ function linesOf(window: LogWindow): readonly string[] {
 }
 
 export const LogChunk = builder.objectRef<LogWindow>("LogChunk").implement({
-  description: "A window of a log. The service does not state a log format: this is text.",
+  description: "A window of a log, as text. The service does not document a format.",
   fields: (t) => ({
     text: t.exposeString("text", {
       nullable: false,
-      description: "The text of the window. Invalid UTF-8 is replaced; a character is never cut.",
+      description: "Text of the window. Invalid UTF-8 is replaced; characters are never split.",
     }),
     lines: t.stringList({
       nullable: false,
-      description: "The same text split at line ends.",
+      description: "The text, split into lines.",
       resolve: linesOf,
     }),
     endCursor: t.string({
-      description: "Pass as `after` to read on.",
+      description: "Cursor of the end of the window. Pass it as `after` to continue.",
       resolve: ({ endByte }) => formatCursor(endByte),
     }),
     hasMore: t.exposeBoolean("hasMore", {
       nullable: false,
-      description: "Whether there was more text at the time of reading.",
+      description: "Whether the log had more text after the window when it was read.",
     }),
     startByte: t.exposeFloat("startByte", {
       nullable: false,
-      description: "Number of bytes of the log in front of this window.",
+      description: "Offset of the window in the log, in bytes.",
     }),
     contentType: t.exposeString("contentType", {
-      description: "Content type that the service gave, if any.",
+      description: "Content type of the response of the service. Null if it had none.",
     }),
   }),
 });
@@ -54,14 +54,15 @@ const MAX_LINES = 5_000;
 
 export const logArgs = builder.args((t) => ({
   after: t.string({
-    description: "Continue behind this cursor (`LogChunk.endCursor`). Not together with `tailLines`.",
+    description:
+      "Returns text after this cursor (`LogChunk.endCursor`). Cannot be combined with `tailLines`.",
   }),
   maxBytes: t.int({
     defaultValue: 65_536,
     description:
-      "Upper bound of the returned text in bytes, at most `gateway.limits.maxLogBytes`. A single character is returned whole.",
+      "Maximum size of the text in bytes, up to `gateway.limits.maxLogBytes`. At least one whole character is returned.",
   }),
-  tailLines: t.int({ description: "Return the last lines instead of the first bytes (1 to 5000)." }),
+  tailLines: t.int({ description: "Returns this many last lines instead of the first bytes (1 to 5000)." }),
 }));
 
 interface LogArgs {

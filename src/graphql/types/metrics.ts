@@ -23,12 +23,12 @@ export const MetricValue = builder.objectRef<NamedValue>("MetricValue").implemen
   fields: (t) => ({
     name: t.exposeString("name", { nullable: false, description: "Name of the metric." }),
     value: t.float({
-      description: "Its value; null when it is not a finite number.",
+      description: "Value. Null if it is not a finite number.",
       resolve: ({ raw }) => finite(raw),
     }),
     raw: t.field({
       type: "JSON",
-      description: "The value as received: some servers also hold text or objects.",
+      description: "The value as received. Some servers also store text or objects.",
       resolve: ({ raw }) => raw,
     }),
   }),
@@ -57,18 +57,18 @@ export function namedValues(values: Values, names: readonly string[] | null | un
 export const valueOf = (values: Values, name: string): number | null => finite(values?.get(name));
 
 export const namesArg = builder.args((t) => ({
-  names: t.stringList({ description: "Only these metrics; absent names are left out." }),
+  names: t.stringList({ description: "Names of the metrics to return. Names without a value are left out." }),
 }));
 export const nameArg = builder.args((t) => ({
   name: t.string({ required: true, description: "Name of the metric." }),
 }));
 
 MetricRecord.implement({
-  description: "One recording of metrics.",
+  description: "Metric values that were recorded together.",
   fields: (t) => ({
     id: t.id({
       nullable: false,
-      description: "Global id, for client caches. Metric records cannot be fetched one by one.",
+      description: "Global id, for client caches. Metric records cannot be looked up by it.",
       resolve: ({ record, parent: { address } }, _, { names }) =>
         encodeId(names.served("MetricRecord"), [address.owner, address.project, address.id, `${record.id}`]),
     }),
@@ -79,7 +79,7 @@ MetricRecord.implement({
     }),
     createdAt: t.field({
       type: "DateTime",
-      description: "When it was recorded.",
+      description: "Time of the recording.",
       resolve: ({ record }) => record.created_at ?? null,
     }),
     values: t.field({
@@ -90,13 +90,13 @@ MetricRecord.implement({
       resolve: ({ record }, { names }) => namedValues(record.values, names),
     }),
     value: t.float({
-      description: "One value by name; null when this record lacks it.",
+      description: "Value of one metric. Null if the record does not contain it.",
       args: nameArg,
       resolve: ({ record }, { name }) => valueOf(record.values, name),
     }),
     experiment: t.field({
       type: Experiment,
-      description: "The experiment it belongs to. Its id costs no request.",
+      description: "Experiment that it belongs to. Its id costs no upstream request.",
       resolve: ({ parent }) => parent,
     }),
   }),
@@ -129,29 +129,29 @@ export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement(
     name: t.exposeString("name", { nullable: false, description: "Name of the metric." }),
     totalPoints: t.exposeInt("totalPoints", {
       nullable: false,
-      description: "How many points exist before thinning out.",
+      description: "Number of points before downsampling.",
     }),
     times: t.field({
       type: ["DateTime"],
       nullable: { list: false, items: true },
-      description: "When each point was recorded.",
+      description: "Time of each point.",
       resolve: ({ points }) => points.map(({ time }) => time),
     }),
     values: t.field({
       type: ["Float"],
       nullable: { list: false, items: true },
-      description: "The values, in the same order; null where not a finite number.",
+      description: "Value of each point. Null if it is not a finite number.",
       resolve: ({ points }) => points.map(({ value }) => value),
     }),
   }),
 });
 
 export const seriesArgs = builder.args((t) => ({
-  names: t.stringList({ description: "Only these metrics; all when omitted." }),
+  names: t.stringList({ description: "Names of the metrics to return. Default: all." }),
   maxPoints: t.int({
     defaultValue: 500,
     description:
-      "Thin each series out to at most this many points (2 to 5000), by largest triangles: peaks stay where they are.",
+      "Maximum number of points of a series (2 to 5000). Longer series are downsampled by largest triangles (LTTB), which keeps peaks.",
   }),
 }));
 

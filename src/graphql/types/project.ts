@@ -17,7 +17,7 @@ const { fromAddress } = fieldsOf(Project.kind);
 
 Project.implement({
   description:
-    "A project: the place records live in. The service shows no project endpoint, so this is a handle made from the address; having one does not prove that the project exists.",
+    "A project, which contains runs. The service has no endpoint for a project: this object is derived from the address, and whether the project exists is not checked.",
   interfaces: [Entity],
   fields: (t) => ({
     uniqueName: t.string({
@@ -53,7 +53,7 @@ builder.queryField("project", (t) =>
   t.field({
     type: Project,
     description:
-      "A project by owner and name. The service has no endpoint for it, so this does not check that it exists.",
+      "A project by owner and name. Whether it exists is not checked: the service has no endpoint for it.",
     args: {
       owner: t.arg.string({ required: true, description: "Login name of the owner." }),
       name: t.arg.string({ required: true, description: "Name of the project." }),

@@ -13,25 +13,25 @@ const BuildConfig = builder.objectRef<NonNullable<Known["build"]>>("BuildConfig"
   fields: (t) => ({
     image: t.exposeString("image", { nullable: true, description: "Base image." }),
     buildSteps: t.stringList({
-      description: "Commands executed while building.",
+      description: "Commands that run during the build.",
       resolve: ({ build_steps }) => build_steps ?? null,
     }),
   }),
 });
 
 const RunCommand = builder.objectRef<NonNullable<Known["run"]>>("RunCommand").implement({
-  description: "What is run.",
+  description: "Command of a run.",
   fields: (t) => ({
     cmd: t.exposeString("cmd", {
       nullable: true,
-      description: "Command line. Null when the service sends something that is not a string.",
+      description: "Command line. Null if the service sends anything but a string.",
     }),
   }),
 });
 
 const RunConfig = builder.objectRef<RunConfigRecord>("RunConfig").implement({
   description:
-    "What is run and how its image is built. Only the keys that the service documents are typed; the rest is in `raw`. Some servers write it as text of YAML: text of more than 16384 characters is null with the code `UPSTREAM_BAD_RESPONSE`.",
+    "What runs and how its image is built. Documented keys have fields; the whole is in `raw`. Some servers send it as YAML text: text of more than 16384 characters is null with the code `UPSTREAM_BAD_RESPONSE`.",
   fields: (t) => ({
     version: t.int({
       description: "Version of the configuration format.",
@@ -48,7 +48,7 @@ const RunConfig = builder.objectRef<RunConfigRecord>("RunConfig").implement({
     }),
     run: t.field({
       type: RunCommand,
-      description: "What is run; null for a build job.",
+      description: "What runs. Null for a build job.",
       resolve: ({ known }) => known.run ?? null,
     }),
     raw: t.field({

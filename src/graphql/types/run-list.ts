@@ -28,7 +28,8 @@ import { BuildJob, Experiment, Group, Job, Project } from "../core/refs.ts";
  */
 
 const RunOrder = builder.enumType("RunOrder", {
-  description: "Orders of a list of runs. Honoured where the server takes an order.",
+  description:
+    "Order of a list of runs. Where the server does not have it, the list is null with the code `CAPABILITY_UNAVAILABLE`.",
   values: {
     UPDATED_DESC: { description: "Newest change first." },
     CREATED_DESC: { description: "Newest first." },
@@ -87,12 +88,13 @@ export const runList = <
   { groupOf, prefetchList }: ListOptions<Of> = {},
 ) => ({
   type,
-  description: `${description} Needs the capability \`LISTS\`.`,
+  description: `${description} Requires the capability \`LISTS\`.`,
   args: builder.args((t) => ({
     ...pageArgs,
-    orderBy: t.field({ type: RunOrder, description: "Order; the server's own when omitted." }),
+    orderBy: t.field({ type: RunOrder, description: "Order. Default: the order of the server." }),
     query: t.string({
-      description: "Filter in the server's own language, such as `status:running`. Passed on as it is.",
+      description:
+        "Filter in the query language of the server, such as `status:running`. Forwarded unchanged.",
     }),
   })),
   ...fieldsOf<object, Of>().child(
@@ -119,7 +121,7 @@ export const runList = <
 /** A field with a list of an owner's projects. */
 export const projectList = (description: string) => ({
   type: ProjectConnection,
-  description: `${description} Needs the capability \`LISTS\`.`,
+  description: `${description} Requires the capability \`LISTS\`.`,
   args: pageArgs,
   ...fieldsOf<object, UserAddress>().child(async ({ address: { username } }, args: PageArgs, context) => {
     const list = { endpoint: optional.projects, address: { owner: username } };

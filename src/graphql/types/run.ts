@@ -19,13 +19,13 @@ const entity = fieldsOf();
 
 Entity.implement({
   description:
-    "Anything with a global id: the contract of Relay's global object identification. (Relay's own name for it is that of a machine here; see `TYPE_NAMES`.)",
+    "An object with a global id, as in Relay's global object identification. Relay's own name for it is taken by machines here; the setting `TYPE_NAMES` can change that.",
   resolveType,
   fields: (t) => ({
     id: t.id({
       nullable: false,
       description:
-        "Globally unique, opaque, stable across requests. Safe as a cache key, as the argument of `entity(id:)` and as a federation key.",
+        "Global id: opaque, stable and unique across all types. Use it as cache key, as argument of `entity(id:)` and as federation key.",
       ...entity.fromAddress((resource, _, { names }) => idOf(resource, names)),
     }),
   }),
@@ -34,24 +34,23 @@ Entity.implement({
 const tracked = fieldsOf<TrackedRecord>();
 
 Trackable.implement({
-  description: "Something that runs and therefore has a status history.",
+  description: "An object with a status and a status history: a run, or a job of an experiment.",
   interfaces: [Entity],
   resolveType,
   fields: (t) => ({
     internalId: t.id({
       nullable: false,
-      description:
-        "The integer id of the record in the tracking service, as a string. Unique only within its kind.",
+      description: "Integer id in the tracking service, as a string. Unique only within its kind.",
       ...tracked.fromAddress(({ address }) => address["id"] ?? ""),
     }),
     uuid: t.string({
-      description: "The service's own 32-digit hexadecimal identifier.",
+      description: "Identifier in the tracking service: 32 hexadecimal digits.",
       ...tracked.property("uuid"),
     }),
     uniqueName: t.string({
       nullable: false,
       description:
-        "Dotted name in the service, such as `alice.mnist.42`. An experiment and a group can carry the very same text.",
+        "Name that the service uses, such as `alice.mnist.42`. An experiment and a group can have the same name.",
       ...tracked.computed(
         ["unique_name"],
         ({ unique_name }, { kind, address }) => unique_name ?? kind.formatName(address),
@@ -60,46 +59,48 @@ Trackable.implement({
     status: t.field({
       type: RunStatusEnum,
       nullable: false,
-      description: "Most recent status. Values this schema does not know become `OTHER`.",
+      description: "Latest status. A status that this schema does not know is `OTHER`.",
       ...tracked.computed(["last_status"], ({ last_status }) => statusOf(last_status)),
     }),
     rawStatus: t.string({
-      description: "Most recent status, spelled as the service spelled it.",
+      description: "Latest status, as the service spells it.",
       ...tracked.property("last_status"),
     }),
     phase: t.field({
       type: RunPhaseEnum,
       nullable: false,
-      description: "Coarse stage derived from status and timestamps; use it to colour and to stop polling.",
+      description:
+        "Coarse stage, derived from status and timestamps. Use it to choose a colour and to end polling.",
       ...tracked.computed(["last_status", "started_at", "finished_at"], phaseOf),
     }),
     isFinished: t.boolean({
       nullable: false,
-      description: "True once the run has reached a final phase.",
+      description: "Whether the run has reached a final phase.",
       ...tracked.computed(["last_status", "started_at", "finished_at"], isFinished),
     }),
     createdAt: t.field({
       type: "DateTime",
-      description: "When the record was created.",
+      description: "Time of creation.",
       ...tracked.property("created_at"),
     }),
     updatedAt: t.field({
       type: "DateTime",
-      description: "When the record was last changed.",
+      description: "Time of the last change.",
       ...tracked.property("updated_at"),
     }),
     startedAt: t.field({
       type: "DateTime",
-      description: "When the run started; null before that.",
+      description: "Time at which the run started. Null if it has not started.",
       ...tracked.property("started_at"),
     }),
     finishedAt: t.field({
       type: "DateTime",
-      description: "When the run ended; null before that.",
+      description: "Time at which the run ended. Null if it has not ended.",
       ...tracked.property("finished_at"),
     }),
     durationSeconds: t.float({
-      description: "Seconds from start to end, or to now while it still runs; null before the start.",
+      description:
+        "Duration in seconds: from start to end, or until now if it has not ended. Null before the start.",
       ...tracked.computed(["last_status", "started_at", "finished_at"], durationSeconds),
     }),
     statuses: t.field({
@@ -114,23 +115,26 @@ Trackable.implement({
 const runnable = fieldsOf<RunnableRecord>();
 
 Run.implement({
-  description: "A record that users create under a project: experiment, job, build job or group.",
+  description: "A run of a project: an experiment, job, build job or group.",
   interfaces: [Entity, Trackable],
   resolveType,
   fields: (t) => ({
-    name: t.string({ description: "Display name, if one was given.", ...runnable.property("name") }),
-    description: t.string({ description: "Free text; can be changed.", ...runnable.property("description") }),
+    name: t.string({ description: "Display name. Null if none was given.", ...runnable.property("name") }),
+    description: t.string({
+      description: "Free text. The update mutation changes it.",
+      ...runnable.property("description"),
+    }),
     user: t.field({ description: "Owner of the record.", ...runnable.reference("user", User) }),
     project: t.field({
       type: Project,
       nullable: false,
-      description: "Project the record belongs to. Known from the address, so it never costs a request.",
+      description: "Project of the record. Derived from the address: costs no upstream request.",
       ...runnable.fromAddress(({ address: { owner = "", project = "" } }) =>
         toResource(kinds.project, { owner, project }),
       ),
     }),
     tags: t.stringList({
-      description: "Labels. Null when the service sends null or a shape other than strings.",
+      description: "Labels. Null if the service sends null or anything but strings.",
       ...runnable.property("tags"),
     }),
     bookmarked: t.boolean({
@@ -143,17 +147,17 @@ Run.implement({
 const cloneable = fieldsOf<{ is_clone?: boolean | null | undefined }>();
 
 Cloneable.implement({
-  description: "A run that can be restarted, resumed and copied, and may itself be such a clone.",
+  description: "A run that can be restarted, resumed and copied, and can be the result of that itself.",
   interfaces: [Entity],
   resolveType,
   fields: (t) => ({
     isClone: t.boolean({
-      description: "True when the record was made by restart, resume or copy.",
+      description: "Whether the record was created by a restart, resume or copy.",
       ...cloneable.property("is_clone"),
     }),
     original: t.field({
       type: Run,
-      description: "The run this one was restarted, resumed or copied from.",
+      description: "Run that this one was restarted, resumed or copied from.",
     }),
   }),
 });
@@ -161,20 +165,20 @@ Cloneable.implement({
 const loggable = fieldsOf();
 
 Loggable.implement({
-  description: "A run whose log text can be read.",
+  description: "A run with a log.",
   interfaces: [Entity],
   resolveType,
   fields: (t) => ({
     logs: t.field({
       type: LogChunk,
-      description: "A window of the log. Null when no log was written.",
+      description: "A window of the log. Null if no log was written.",
       args: logArgs,
       ...loggable.child(readLog),
     }),
     logsUrl: t.string({
       nullable: false,
       description:
-        "URL at this gateway that streams the whole log through; send the same Authorization header as for GraphQL. Costs no request.",
+        "URL at this gateway that streams the whole log. Requires the same `Authorization` header as GraphQL. Costs no upstream request.",
       ...loggable.fromAddress((resource, _, context) => downloadUrl(resource, "logs", context)),
     }),
   }),

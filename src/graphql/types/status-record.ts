@@ -25,11 +25,11 @@ export async function readStatuses(resource: Resource<TrackedRecord>, args: Page
 }
 
 StatusRecord.implement({
-  description: "One entry of a status history.",
+  description: "An entry of a status history.",
   fields: (t) => ({
     id: t.id({
       nullable: false,
-      description: "Global id, for client caches. Status records cannot be fetched one by one.",
+      description: "Global id, for client caches. Status records cannot be looked up by it.",
       resolve: ({ record, parent: { kind, address } }, _, { names }) =>
         encodeId(names.served("StatusRecord"), [
           names.served(kind.name),
@@ -43,33 +43,33 @@ StatusRecord.implement({
       resolve: ({ record }) => `${record.id}`,
     }),
     uuid: t.string({
-      description: "The service's own identifier.",
+      description: "Identifier in the tracking service.",
       resolve: ({ record }) => record.uuid ?? null,
     }),
     createdAt: t.field({
       type: "DateTime",
-      description: "When the status was reached.",
+      description: "Time at which the status was reached.",
       resolve: ({ record }) => record.created_at ?? null,
     }),
     message: t.string({ description: "Explanation.", resolve: ({ record }) => record.message ?? null }),
     status: t.field({
       type: RunStatusEnum,
       nullable: false,
-      description: "The status; unknown values become `OTHER`.",
+      description: "Status. One that this schema does not know is `OTHER`.",
       resolve: ({ record }) => statusOf(record.status),
     }),
     rawStatus: t.string({
-      description: "The status as the service spelled it.",
+      description: "Status, as the service spells it.",
       resolve: ({ record }) => record.status ?? null,
     }),
     details: t.field({
       type: "JSON",
-      description: "Details. Sent only for some kinds; the shape is not stated.",
+      description: "Details. Only some kinds have them; the service does not document the shape.",
       resolve: ({ record }) => record.details ?? null,
     }),
     subject: t.field({
       type: Trackable,
-      description: "What the status belongs to. Its id costs no request.",
+      description: "What the status belongs to. Its id costs no upstream request.",
       resolve: ({ parent }) => parent,
     }),
   }),

@@ -3,24 +3,24 @@ import { builder } from "../core/builder.ts";
 
 /** All known statuses and their phases. */
 const STATUSES = {
-  CREATED: ["PENDING", "Record exists, nothing has happened yet."],
-  RESUMING: ["PENDING", "Being prepared to continue an earlier run."],
+  CREATED: ["PENDING", "Created; nothing has happened yet."],
+  RESUMING: ["PENDING", "Preparing to continue an earlier run."],
   BUILDING: ["PENDING", "Its image is being built."],
   SCHEDULED: ["PENDING", "Placed in the queue of the cluster."],
-  UNSCHEDULABLE: ["PENDING", "The cluster has no place for it at present."],
+  UNSCHEDULABLE: ["PENDING", "The cluster currently has no resources for it."],
   STARTING: ["ACTIVE", "Containers are starting."],
   RUNNING: ["ACTIVE", "Running."],
-  WARNING: ["ACTIVE", "Needs attention, can recover."],
-  RETRYING: ["ACTIVE", "Being tried again."],
-  STOPPING: ["ACTIVE", "Was asked to stop and has not ended yet."],
-  SUCCEEDED: ["SUCCEEDED", "Ended well."],
+  WARNING: ["ACTIVE", "Has a problem from which it can recover."],
+  RETRYING: ["ACTIVE", "Being retried."],
+  STOPPING: ["ACTIVE", "Asked to stop, not ended yet."],
+  SUCCEEDED: ["SUCCEEDED", "Ended successfully."],
   DONE: ["SUCCEEDED", "All parts of a group have ended."],
   FAILED: ["FAILED", "Ended with an error."],
-  UPSTREAM_FAILED: ["FAILED", "Could not run because something it needs failed."],
-  STOPPED: ["STOPPED", "Was stopped."],
-  SKIPPED: ["STOPPED", "Was skipped."],
-  UNKNOWN: ["UNKNOWN", "The service itself reports that it does not know, or reports no status."],
-  OTHER: ["UNKNOWN", "A value this schema does not know; read `rawStatus`."],
+  UPSTREAM_FAILED: ["FAILED", "Could not run because a dependency failed."],
+  STOPPED: ["STOPPED", "Stopped."],
+  SKIPPED: ["STOPPED", "Skipped."],
+  UNKNOWN: ["UNKNOWN", "The service reports that the status is unknown, or reports none."],
+  OTHER: ["UNKNOWN", "A status that this schema does not know. See `rawStatus`."],
 } as const satisfies Record<string, readonly [RunPhase, string]>;
 
 type RunStatus = keyof typeof STATUSES;
@@ -28,11 +28,11 @@ type RunPhase = keyof typeof PHASES;
 
 const PHASES = {
   PENDING: "Not started.",
-  ACTIVE: "Started and not ended.",
-  SUCCEEDED: "Ended well.",
+  ACTIVE: "Started, not ended.",
+  SUCCEEDED: "Ended successfully.",
   FAILED: "Ended with an error.",
-  STOPPED: "Ended because someone stopped or skipped it.",
-  UNKNOWN: "Cannot be told.",
+  STOPPED: "Stopped or skipped.",
+  UNKNOWN: "Cannot be determined.",
 } as const;
 
 const entries = <Row extends object>(rows: Row) =>
@@ -40,7 +40,7 @@ const entries = <Row extends object>(rows: Row) =>
 
 export const RunStatusEnum = builder.enumType("RunStatus", {
   description:
-    "Statuses known to this schema. The service does not publish its full list: a value that is not listed here is reported as `OTHER`, and its spelling is in `rawStatus`. New values can be added in a minor release; clients need a default branch.",
+    "Status of a run. The service does not publish all statuses: one that is not listed here is `OTHER`, and its spelling is in `rawStatus`. Values can be added in a minor release: clients need a default branch.",
   values: Object.fromEntries(
     entries(STATUSES).map(([name, [, description]]) => [name, { description }]),
   ) as Record<RunStatus, { description: string }>,
@@ -48,7 +48,7 @@ export const RunStatusEnum = builder.enumType("RunStatus", {
 
 export const RunPhaseEnum = builder.enumType("RunPhase", {
   description:
-    "Coarse stages. This list is closed: every status, also an unknown one, falls into one of them.",
+    "Coarse stage of a run. The list is closed: every status, also an unknown one, belongs to one phase.",
   values: Object.fromEntries(entries(PHASES).map(([name, description]) => [name, { description }])) as Record<
     RunPhase,
     { description: string }

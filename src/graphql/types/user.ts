@@ -19,7 +19,7 @@ const { property, fromAddress } = fieldsOf(User.kind);
 
 /** Source: service document, "Current user". */
 User.implement({
-  description: "A person. The service tells details of the caller only; of others just the name is known.",
+  description: "A user. Only the name is known of users other than the caller.",
   interfaces: [Entity],
   fields: (t) => ({
     username: t.string({
@@ -27,9 +27,9 @@ User.implement({
       description: "Login name.",
       ...fromAddress(({ address }) => address.username),
     }),
-    email: t.string({ description: "E-mail address; null unless this is the caller.", ...property("email") }),
+    email: t.string({ description: "E-mail address. Null unless this is the caller.", ...property("email") }),
     isSuperuser: t.boolean({
-      description: "Superuser flag; null unless this is the caller.",
+      description: "Whether the user is a superuser. Null unless this is the caller.",
       ...property("is_superuser"),
     }),
     isViewer: t.boolean({ description: "Whether this is the caller.", ...property("is_viewer") }),
@@ -40,7 +40,7 @@ User.implement({
 builder.queryField("viewer", (t) =>
   t.field({
     type: User,
-    description: "The caller.",
+    description: "The caller: the user of the token.",
     resolve: (_, _args, { session }) => viewerOf(session),
   }),
 );
@@ -54,7 +54,7 @@ const LoginInput = builder.inputType("LoginInput", {
   description: "Credentials.",
   fields: (t) => ({
     username: t.string({ required: true, description: "Login name." }),
-    password: t.string({ required: true, description: "Password. Never logged, never cached." }),
+    password: t.string({ required: true, description: "Password. It is neither logged nor cached." }),
   }),
 });
 
@@ -67,11 +67,11 @@ const signIn =
       fields: (t) => ({
         token: t.exposeString("token", {
           nullable: false,
-          description: "Send as `Authorization: token <token>` from now on.",
+          description: "Token. Send it as `Authorization: token <token>`.",
         }),
         user: t.field({
           type: User,
-          description: "Whom the token belongs to; read with the new token.",
+          description: "User of the token, read with the new token.",
           resolve: ({ token }, _, { session }) => viewerOf(session.as(token)),
         }),
       }),
@@ -80,7 +80,7 @@ const signIn =
       t.field({
         type,
         description,
-        args: { input: t.arg({ type: LoginInput, required: true, description: "Who signs in." }) },
+        args: { input: t.arg({ type: LoginInput, required: true, description: "User name and password." }) },
         resolve: (_, { input }, { session }) => session.send(endpoint, {}, input),
       }),
     );
@@ -89,13 +89,13 @@ const signIn =
 mutations({
   login: signIn(
     user.login,
-    "Exchange username and password for a token. Sends no Authorization header and does not change the token of the other fields of the request.",
+    "Exchanges user name and password for a token. Sends no `Authorization` header and does not change the token of the other fields of the request.",
   ),
-  activateUser: administer(administration.activate, "Activate a user."),
+  activateUser: administer(administration.activate, "Activates a user."),
   deleteUser: removeUser(
     administration.delete,
-    "Delete a user. Some servers delete the projects and runs of the user as well.",
+    "Deletes a user. Some servers also delete the projects and runs of the user.",
   ),
-  grantSuperuser: administer(administration.grant, "Give a user the superuser role."),
-  revokeSuperuser: administer(administration.revoke, "Take the superuser role from a user."),
+  grantSuperuser: administer(administration.grant, "Gives a user the superuser role."),
+  revokeSuperuser: administer(administration.revoke, "Revokes the superuser role of a user."),
 });

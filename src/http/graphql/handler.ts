@@ -4,17 +4,13 @@ import type { GraphQLError } from "graphql";
 import type { Delivery } from "../delivery.ts";
 import { parseBody } from "./params.ts";
 import { encodeResult, type ResultType, resultTypeFor, type WholeResponse } from "./response.ts";
-import type { YogaContext } from "./yoga.ts";
+import type { YogaContext, YogaHandler } from "./yoga.ts";
 
 interface Settings {
   readonly engine: Engine;
   readonly publicError: (error: unknown) => GraphQLError;
   readonly delivery: Delivery;
-  readonly yoga: (
-    request: ServerResponse["req"],
-    response: ServerResponse,
-    context: YogaContext,
-  ) => PromiseLike<Response> | Response;
+  readonly yoga: YogaHandler;
 }
 
 /**

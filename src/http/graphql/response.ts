@@ -1,3 +1,4 @@
+import { isErrorCode, statusOf } from "../../errors.ts";
 import type { WrittenResult } from "../../engine/execution.ts";
 
 /** The media types of a single result. */
@@ -11,15 +12,16 @@ export interface WholeResponse {
 }
 
 /**
- * Negotiates the media type of a result: the first that the caller accepts, `application/json` when both are accepted
- * by a wildcard. Returns null when the caller accepts neither.
+ * Negotiates the media type of a result by weight, then by order; `application/json` when a wildcard accepts both.
+ * Returns null when the caller accepts neither.
  */
 export function resultTypeFor(accept: string | undefined): ResultType | null {
   if (!accept || accept === "*/*") return "application/json";
-  for (const range of accept.replaceAll(/\s/g, "").toLowerCase().split(",")) {
+  const ranges = accept.replaceAll(/\s/g, "").toLowerCase().split(",");
+  for (const range of ranges.filter((each) => weightOf(each) > 0).toSorted(byWeight)) {
     const [type = "", ...parameters] = range.split(";");
     const charset = parameters.find((parameter) => parameter.includes("charset="));
-    if (charset && charset !== "charset=utf-8") continue;
+    if (charset && !/^charset=("?)utf-8\1$/.test(charset)) continue;
     if (type === "*/*" || type === "application/*" || type === "*/json" || type === "application/json")
       return "application/json";
     if (type === "application/graphql-response+json" || type === "*/graphql-response+json")
@@ -27,6 +29,11 @@ export function resultTypeFor(accept: string | undefined): ResultType | null {
   }
   return null;
 }
+
+/** `application/json;q=0.5`; the default weight is 1. */
+const weightOf = (range: string): number => Number(/;q=([\d.]+)/.exec(range)?.[1] ?? 1);
+
+const byWeight = (one: string, other: string): number => weightOf(other) - weightOf(one);
 
 /** HTTP status and headers of an error, in its `extensions.http`. */
 interface HttpFacts {
@@ -52,6 +59,11 @@ export function encodeResult(result: WrittenResult, type: ResultType, requestId:
     for (const [name, value] of Object.entries(http?.headers ?? {})) headers[name.toLowerCase()] = value;
     if (http?.status && !(http.spec && type === "application/json")) status = Math.max(status, http.status);
   }
+  // Without data the operation was not executed: the newer media type reports that by its status.
+  if (status === 0 && result.data === undefined && type === "application/graphql-response+json")
+    status = Math.max(
+      ...errors.map(({ extensions: { code } }) => (isErrorCode(code) ? statusOf(code) : 400)),
+    );
   return { status: status || 200, headers, body: stringify({ errors: errors.map(toJson), ...rest }) };
 }
 

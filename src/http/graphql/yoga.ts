@@ -13,7 +13,13 @@ export interface YogaContext {
   readonly body: Buffer | null;
 }
 
-interface Settings {
+export type YogaHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: YogaContext,
+) => PromiseLike<Response> | Response;
+
+export interface YogaSettings {
   readonly schema: GraphQLSchema;
   readonly engine: Engine;
   readonly publicError: (error: unknown) => GraphQLError;
@@ -23,7 +29,7 @@ interface Settings {
  * Creates the Yoga handler for everything except a POST with a single result: GET, event streams and malformed requests.
  * Yoga only decodes and encodes; the engine validates and executes.
  */
-export function createYogaHandler({ schema, engine, publicError }: Settings) {
+export function createYogaHandler({ schema, engine, publicError }: YogaSettings): YogaHandler {
   const yoga = createYoga<YogaContext>({
     schema,
     graphqlEndpoint: "/graphql",
@@ -39,8 +45,7 @@ export function createYogaHandler({ schema, engine, publicError }: Settings) {
     parserAndValidationCache: false,
     plugins: [useParams(), useEngine(engine)],
   });
-  return (request: IncomingMessage, response: ServerResponse, context: YogaContext) =>
-    yoga.handleNodeRequestAndResponse(request, response, context);
+  return (request, response, context) => yoga.handleNodeRequestAndResponse(request, response, context);
 }
 
 /** Replaces Yoga's parameter parsers. The engine checks whether there is a document. */

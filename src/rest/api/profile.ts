@@ -134,8 +134,10 @@ const Orders = section({ UPDATED_DESC: order, CREATED_DESC: order, CREATED_ASC: 
 
 const Ids = section({
   parameter: parameter.describe("Takes the filter."),
-  value: textOf(/\{ids\}/, "text with {ids} in it").describe("The filter: {ids} stands for the ids."),
-  separator: z.string({ error: "expected text" }).describe("Stands between two ids."),
+  value: textOf(/^(?:(?!\{ids\})[^])*\{ids\}(?:(?!\{ids\})[^])*$/, "text with {ids} in it once").describe(
+    "The filter: {ids} stands for the ids.",
+  ),
+  separator: textOf(/^.+$/s, "text").describe("Stands between two ids."),
   max: maxItems.describe("Most ids of one filter."),
 });
 

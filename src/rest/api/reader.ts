@@ -159,7 +159,7 @@ function readFields(
   const record: Record<string, unknown> = {};
   for (const [key, field] of Object.entries<z.ZodType>(fields.shape)) {
     if (!(key in value) && field.safeParse(undefined).success) continue;
-    const read = readPart(field, value[key], { place: below(place, key), faults });
+    const read = readPart(field, value[key], { place: placeOf(place, key), faults });
     if (read === UNREADABLE) return UNREADABLE;
     record[key] = read;
   }
@@ -177,7 +177,7 @@ function* readEach(
   const items: unknown[] = [];
   for (const [index, value] of list.entries()) {
     if (index > 0 && index % ITEMS_AT_A_TIME === 0) yield;
-    const read = readPart(item, value, { place: below(place, index), faults });
+    const read = readPart(item, value, { place: placeOf(place, index), faults });
     if (read === UNREADABLE) return UNREADABLE;
     items.push(read);
   }
@@ -197,11 +197,11 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 
 const acceptsNull = (schema: z.ZodType | undefined) => schema?.safeParse(null).success === true;
 
-const below = (place: string, key: PropertyKey) => (place === "" ? String(key) : `${place}.${String(key)}`);
+const placeOf = (place: string, key: PropertyKey) => (place === "" ? String(key) : `${place}.${String(key)}`);
 
 /** Records a fault. Throws `UpstreamError` above `MAX_FAULTS`. */
 function addFault({ place, faults }: ReadContext, path: readonly PropertyKey[]): void {
-  faults.push(path.reduce(below, place));
+  faults.push(path.reduce(placeOf, place));
   if (faults.length > MAX_FAULTS) throw outsideTheDocument(faults[0] ?? place);
 }
 

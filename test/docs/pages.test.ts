@@ -1,28 +1,17 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { SETTINGS } from "../../src/config.ts";
 import { ERROR_CODES } from "../../src/errors.ts";
 
 const ROOT = new URL("../../", import.meta.url);
-const readme = readFileSync(new URL("README.md", ROOT), "utf8");
 
-/** The first column of a table's rows that is code. */
-const rowsBelow = (heading: string): string[] => {
-  const section = readme.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
-  return [...section.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, cell = ""]) => cell.match(/\w+/g) ?? []);
-};
-
-test("the README names every setting and no other", () => {
-  expect(rowsBelow("Settings").toSorted()).toEqual([...SETTINGS].toSorted());
-});
-
-test("the README tells the versions of clients and routers that are tried", () => {
-  const told = [...readme.matchAll(/^\| `([^`]+)` \| (\d+\.[\d.]+) \|/gm)].map(([, name, version]) => [
+test("the guide tells the versions of the clients and routers that are tested", () => {
+  const guide = readFileSync(new URL("docs/guide.md", ROOT), "utf8");
+  const told = [...guide.matchAll(/^\| `([^`]+)` \| (\d+\.[\d.]+) \|/gm)].map(([, name, version]) => [
     name,
     version,
   ]);
-  const file = readFileSync(new URL("../../ecosystem/package.json", import.meta.url), "utf8");
+  const file = readFileSync(new URL("ecosystem/package.json", ROOT), "utf8");
   const { dependencies } = JSON.parse(file) as { dependencies: Record<string, string> };
   // The others are what these stand on.
   const base = new Set(["@apollo/server", "@apollo/subgraph", "graphql", "rxjs"]);
@@ -74,10 +63,38 @@ test("the table of error codes holds every code of the packages, and none that n
   expect([...ours, ...theirs]).toEqual(expect.arrayContaining(codes));
 });
 
-test("the README's error codes are those of the table, with their HTTP status and meaning", () => {
-  const section = readme.split("\n## Error codes\n")[1]?.split("\n## ")[0] ?? "";
-  const rows = Object.entries(ERROR_CODES).map(
-    ([code, { status, meaning }]) => `| \`${code}\` | ${status} | ${meaning} |`,
+const PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", ...pagesIn("docs/")];
+
+function pagesIn(folder: string): string[] {
+  return readdirSync(new URL(folder, ROOT), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `${folder}${name}`);
+}
+
+/** The fragment by which GitHub links to a heading. */
+const fragmentOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+
+/** Why a link leads nowhere; null when it leads somewhere. */
+function faultOf(target: string, page: string): string | null {
+  if (/^[a-z]+:/.test(target)) return null;
+  const { pathname, hash } = new URL(target, new URL(page, ROOT));
+  if (!existsSync(pathname)) return "no such file";
+  if (hash === "") return null;
+  const headings = [...readFileSync(pathname, "utf8").matchAll(/^#+ (.+)$/gm)].map(([, text = ""]) =>
+    fragmentOf(text),
   );
-  expect(section.match(/^\| `.*$/gm)).toEqual(rows);
+  return headings.includes(hash.slice(1)) ? null : "no such heading";
+}
+
+test.each(PAGES)("the links of %s lead to files and headings that exist", (page) => {
+  const links = [...readFileSync(new URL(page, ROOT), "utf8").matchAll(/\]\(([^)\s]+)\)/g)];
+  const faults = links.flatMap(([, target = ""]) => {
+    const fault = faultOf(target, page);
+    return fault === null ? [] : [`${target}: ${fault}`];
+  });
+  expect(faults).toEqual([]);
 });

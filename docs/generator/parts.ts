@@ -1,0 +1,139 @@
+import pino from "pino";
+import { z } from "zod";
+import { SETTING_SECTIONS } from "../../src/config.ts";
+import { ERROR_CODES } from "../../src/errors.ts";
+import { createTelemetry } from "../../src/observability/telemetry.ts";
+import { PROFILE_NAMES } from "../../src/rest/api/profile.ts";
+import { builtInProfile } from "../../src/rest/api/profiles.ts";
+import { layout, road } from "./layout.ts";
+
+type Cells = readonly (string | number)[];
+
+/** A table of Markdown. A bar inside a cell would end it. */
+const table = (head: Cells, rows: readonly Cells[]): string =>
+  [head, head.map(() => "---"), ...rows]
+    .map((cells) => `| ${cells.map((cell) => `${cell}`.replaceAll("|", "\\|")).join(" | ")} |`)
+    .join("\n");
+
+const code = (text: unknown): string => `\`${String(text)}\``;
+
+/** What the JSON Schema of a setting says. Other keys come from `.meta()`. */
+const Setting = z.object({
+  description: z.string(),
+  default: z.union([z.string(), z.number()]).optional(),
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
+  unset: z.string().optional(),
+});
+
+/** Bounds as wide as that are no news to anybody. */
+const WIDE = 3_600_000;
+
+function settings(): string {
+  const sections = Object.entries(SETTING_SECTIONS).map(([title, shape]) => {
+    const { properties } = z.toJSONSchema(z.object(shape), { io: "input" });
+    const rows = Object.entries(properties ?? {}).map(([name, schema]) => {
+      const { description, default: fallback = "", unset = "none", minimum, maximum } = Setting.parse(schema);
+      const isNarrow = maximum !== undefined && maximum < WIDE;
+      return [
+        code(name),
+        fallback === "" ? unset : code(fallback),
+        description + (isNarrow ? ` From ${minimum} to ${maximum}.` : ""),
+      ];
+    });
+    return `## ${title}\n\n${table(["Variable", "Default", "Meaning"], rows)}`;
+  });
+  return sections.join("\n\n");
+}
+
+const errors = (): string =>
+  table(
+    ["Code", "HTTP", "Reads are retried", "Meaning"],
+    Object.entries(ERROR_CODES).map(([name, { status, retry = "", meaning }]) => [
+      code(name),
+      status,
+      retry,
+      meaning,
+    ]),
+  );
+
+/** Reads the metrics' names, kinds, labels and meanings from the text that Prometheus is given. */
+async function metrics(): Promise<string> {
+  const telemetry = createTelemetry(pino({ enabled: false }), () => ({
+    circuit: "closed",
+    running: 0,
+    waiting: 0,
+    shed: 0,
+    operations: 0,
+    downloads: 0,
+    waitingBytes: 0,
+  }));
+  // A label is in the text once it has a value.
+  telemetry.upstreamRequest({ requestId: "", method: "GET", route: "", outcome: "2xx", ms: 0 });
+  telemetry.operation({ requestId: "", type: "query", name: null, codes: [], ms: 0 });
+  telemetry.download({ requestId: "", what: "logs", code: "OK", bytes: 0, ms: 0 });
+  const text = await telemetry.metrics();
+  const rows = [...text.matchAll(/^# HELP (rungraph_\w+) (.*)\n# TYPE \w+ (\w+)\n(.*)$/gm)].map(
+    ([, name = "", help = "", kind = "", sample = ""]) => {
+      const labels = [...sample.matchAll(/(\w+)="/g)].flatMap(([, label]) =>
+        label === "le" ? [] : code(label),
+      );
+      return [code(name), kind, labels.join(", "), help];
+    },
+  );
+  return table(["Name", "Kind", "Labels", "Meaning"], rows);
+}
+
+/** In what the built-in profiles differ from the service's document. */
+function profiles(): string {
+  const built = PROFILE_NAMES.map(builtInProfile);
+  const overrides = built.map(({ endpoints }) =>
+    Object.fromEntries(
+      Object.entries(endpoints).flatMap(([section, named]) =>
+        Object.entries(named ?? {}).map(([name, path]) => [
+          `${section}.${name}`,
+          path === null ? "–" : code(path),
+        ]),
+      ),
+    ),
+  );
+  const names = [...new Set(overrides.flatMap((each) => Object.keys(each)))];
+  const rows = [
+    ...names.map((name) => [
+      code(name),
+      ...overrides.map((each) => each[name] ?? (name.startsWith("optional.") ? "–" : "as documented")),
+    ]),
+    ["paging", ...built.map(({ paging }) => code(paging.by))],
+    ...(["query", "group", "ids"] as const).map((name) => [
+      code(`filters.${name}`),
+      ...built.map(({ filters }) => (filters[name] ? "yes" : "–")),
+    ]),
+    ["orders", ...built.map(({ orders }) => (Object.values(orders).some(Boolean) ? "yes" : "–"))],
+  ];
+  return table(["", ...PROFILE_NAMES.map(code)], rows);
+}
+
+const folders = (): string =>
+  table(
+    ["Folder", "Holds", "Imports"],
+    layout().map(({ folder, holds, imports }) => [
+      code(folder),
+      holds,
+      imports.map((each) => code(each.replace("src/", ""))).join(", "),
+    ]),
+  );
+
+const steps = (): string =>
+  road()
+    .map(({ file, does }, index) => `${index + 1}. ${code(file)} ${does}`)
+    .join("\n");
+
+/** Each generated part by its name, as `<!-- generated: name -->` calls for it. */
+export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
+  settings,
+  errors,
+  metrics,
+  profiles,
+  folders,
+  road: steps,
+};

@@ -1,0 +1,9 @@
+import { writeFileSync } from "node:fs";
+import { readGeneratedPages } from "./pages.ts";
+
+// Writes the generated parts of the documentation anew: `npm run docs`.
+for (const { path, url, text, generated } of await readGeneratedPages()) {
+  if (generated === text) continue;
+  writeFileSync(url, generated);
+  process.stdout.write(`${path}\n`);
+}

@@ -1,0 +1,87 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { parseManifest, type TrustedDocuments } from "../engine/documents/persisted.ts";
+import { faultsOf } from "../graphql/federation/rename.ts";
+import { schema } from "../graphql/schema.ts";
+import type { Profile } from "../rest/api/profile.ts";
+import { readProfile } from "./profile-file.ts";
+
+// Parsers for the values of settings. No message contains the value.
+
+export function whole(bounds: { readonly from: number; readonly to: number; readonly fallback: number }) {
+  const error = `expected a whole number from ${bounds.from} to ${bounds.to}`;
+  return z.coerce
+    .number({ error })
+    .int({ error })
+    .min(bounds.from, { error })
+    .max(bounds.to, { error })
+    .default(bounds.fallback);
+}
+export const milliseconds = (fallback: number) => whole({ from: 1, to: 3_600_000, fallback });
+export const count = (fallback: number) => whole({ from: 1, to: 1_000_000_000, fallback });
+export const onOff = (fallback: boolean) =>
+  z
+    .enum(["on", "off"], { error: "expected on or off" })
+    .default(fallback ? "on" : "off")
+    .transform((value) => value === "on");
+export const httpUrl = z
+  .string()
+  .refine(isPlainHttpUrl, "expected an http or https URL without user, query and fragment")
+  .transform((text) => new URL(text));
+
+function isPlainHttpUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  return /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === "";
+}
+
+const listOf = (text: string): string[] =>
+  text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+
+/** Parses `Node=ClusterNode,Entity=Node`. */
+export function parseTypeNames(text: string, context: z.RefinementCtx): Record<string, string> {
+  const pairs = listOf(text).map((pair) => /^([A-Z]\w*)=([A-Z][A-Za-z\d]*)$/.exec(pair)?.slice(1) ?? []);
+  const renames = Object.fromEntries(pairs) as Record<string, string>;
+  const hasDuplicates = pairs.length > Object.keys(renames).length;
+  const faults = pairs.every(({ length }) => length === 2)
+    ? [
+        ...(hasDuplicates ? ["expected each type at most once, got one twice"] : []),
+        ...faultsOf(renames, schema),
+      ]
+    : ["expected pairs such as Node=ClusterNode, separated by commas"];
+  if (faults.length === 0) return renames;
+  context.addIssue({ code: "custom", message: faults.join("; ") });
+  return z.NEVER;
+}
+
+export function readManifest(path: string, context: z.RefinementCtx): TrustedDocuments {
+  try {
+    const documents = parseManifest(readFileSync(path, "utf8"));
+    if (documents) return documents;
+    context.addIssue({ code: "custom", message: "expected a JSON object of hashes and documents" });
+  } catch {
+    context.addIssue({ code: "custom", message: "expected the path of a file that can be read" });
+  }
+  return z.NEVER;
+}
+
+export function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile {
+  const found = readProfile(nameOrPath);
+  if ("profile" in found) return found.profile;
+  for (const message of found.faults) context.addIssue({ code: "custom", message });
+  return z.NEVER;
+}
+
+/** Parses exact origins, as browsers send them. */
+export function parseOrigins(text: string, context: z.RefinementCtx): string[] {
+  const origins = listOf(text);
+  if (origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin)) return origins;
+  context.addIssue({
+    code: "custom",
+    message: "expected origins such as https://app.example.com, separated by commas",
+  });
+  return z.NEVER;
+}

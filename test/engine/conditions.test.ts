@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+
+const codesOf = ({ errors = [] }: { readonly errors?: readonly { readonly extensions: object }[] }) =>
+  errors.map(({ extensions }) => ("code" in extensions ? extensions.code : null));
+
+test("a null for @include is an error of its own request, and of no later one with the same document", async () => {
+  const { ask } = await startDemoGateway();
+  const document = `query Q($isWanted: Boolean = true) {
+    experiment(id: "ada.mnist.42") { uniqueName rawStatus @include(if: $isWanted) }
+  }`;
+  expect(codesOf(await ask(document, { isWanted: null }))).toEqual(["BAD_USER_INPUT"]);
+  const experiment = { uniqueName: "ada.mnist.42" };
+  expect(await ask(document, { isWanted: false })).toEqual({ data: { experiment } });
+  expect(codesOf(await ask(document, { isWanted: null }))).toEqual(["BAD_USER_INPUT"]);
+});
+
+test("a null for @skip at the root is an error of execution: data is null", async () => {
+  const { ask } = await startDemoGateway();
+  const answer = await ask(
+    "query Q($isLeftOut: Boolean = true) { viewer { username } gateway @skip(if: $isLeftOut) { version } }",
+    { isLeftOut: null },
+  );
+  expect(answer.data).toBeNull();
+  expect(codesOf(answer)).toEqual(["BAD_USER_INPUT"]);
+});
