@@ -37,9 +37,6 @@ const PACKAGES = [
   "@graphql-tools/executor",
   "@graphql-tools/utils",
   "@apollo/subgraph",
-  "@graphql-yoga/plugin-apq",
-  "@graphql-yoga/plugin-persisted-operations",
-  "@graphql-yoga/plugin-disable-introspection",
   "@escape.tech/graphql-armor-max-aliases",
   "@escape.tech/graphql-armor-max-depth",
   "@pothos/core",
@@ -51,7 +48,7 @@ const PACKAGES = [
 ].map((name) => `node_modules/${name}/`);
 
 /** Codes of features that are off or are called otherwise here, and of a warning of the process. */
-const NEVER = new Set(["REQUEST_ENTITY_TOO_LARGE", "CANNOT_SEND_PQ_ID_AND_BODY", "LRU_CACHE_UNBOUNDED"]);
+const NEVER = new Set(["REQUEST_ENTITY_TOO_LARGE", "LRU_CACHE_UNBOUNDED"]);
 
 test("the table of error codes holds every code of the packages, and none that nothing makes", () => {
   // The compiler holds our own sources to the table.
