@@ -3,25 +3,7 @@ import { expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
 import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
-import { operation, VARIABLES, withoutPorts } from "../support/random-operations.ts";
-
-/** Where a random operation begins. All of it is there: what is missing is told at another place without look-ahead. */
-const ROOTS: readonly (readonly [field: string, type: string])[] = [
-  ['experiment(id: "ada.mnist.42")', "Experiment"],
-  ['experiment(id: "ada.mnist.1.9")', "Experiment"],
-  ['experiment(id: "RXhwZXJpbWVudDphZGEvbW5pc3QvNDI")', "Experiment"],
-  ['job(id: "ada.mnist.jobs.1")', "Job"],
-  ['job(id: "ada.mnist.jobs.5")', "Job"],
-  ['buildJob(id: "ada.mnist.builds.1")', "BuildJob"],
-  ['group(id: "ada.mnist.1")', "Group"],
-  ['entity(id: "RXhwZXJpbWVudDphZGEvbW5pc3QvNDI")', "Experiment"],
-  ['run(id: "Sm9iOmFkYS9tbmlzdC8x")', "Job"],
-  ['node(name: "node-1")', "Node"],
-  ["node(sequence: 2)", "Node"],
-  ["cluster", "Cluster"],
-  ["viewer", "User"],
-  ['project(owner: "ada", name: "mnist")', "Project"],
-];
+import { EXISTING_ROOTS, operation, VARIABLES, withoutPorts } from "../support/random-operations.ts";
 
 /** Fields that answer differently from one moment to the next, are only there to refuse, or name what one run has. */
 const LEFT_OUT = new Set([
@@ -48,7 +30,7 @@ test("the look-ahead changes no answer and adds no request", async () => {
   const token = tokenOf(demo, "ada");
   const ahead = await startGateway({ upstream: demo, token });
   const lazy = await startGateway({ upstream: demo, token, lookAhead: false });
-  const material = { roots: ROOTS, leftOut: LEFT_OUT, depth: 4 };
+  const material = { roots: EXISTING_ROOTS, leftOut: LEFT_OUT, depth: 4 };
 
   await fc.assert(
     fc.asyncProperty(operation(material), async (document) => {

@@ -9,10 +9,31 @@ import {
 } from "graphql";
 import { schema } from "../../src/graphql/schema.ts";
 
+/** A root field as it is written, and the type that is selected on below. */
+export type Root = readonly [field: string, type: string];
+
+/** Root fields of what the demo has. */
+export const EXISTING_ROOTS: readonly Root[] = [
+  ['experiment(id: "ada.mnist.42")', "Experiment"],
+  ['experiment(id: "ada.mnist.1.9")', "Experiment"],
+  ['experiment(id: "RXhwZXJpbWVudDphZGEvbW5pc3QvNDI")', "Experiment"],
+  ['job(id: "ada.mnist.jobs.1")', "Job"],
+  ['job(id: "ada.mnist.jobs.5")', "Job"],
+  ['buildJob(id: "ada.mnist.builds.1")', "BuildJob"],
+  ['group(id: "ada.mnist.1")', "Group"],
+  ['entity(id: "RXhwZXJpbWVudDphZGEvbW5pc3QvNDI")', "Experiment"],
+  ['run(id: "Sm9iOmFkYS9tbmlzdC8x")', "Job"],
+  ['node(name: "node-1")', "Node"],
+  ["node(sequence: 2)", "Node"],
+  ["cluster", "Cluster"],
+  ["viewer", "User"],
+  ['project(owner: "ada", name: "mnist")', "Project"],
+];
+
 /** What random operations are made of. */
 interface Material {
   /** Where an operation begins: root fields as they are written, and the type that is selected on below. */
-  readonly roots: readonly (readonly [field: string, type: string])[];
+  readonly roots: readonly Root[];
   /** Fields that are not asked for, as `name` or `Type.name`. */
   readonly leftOut: ReadonlySet<string>;
   /** How deep selections go below the root fields. */

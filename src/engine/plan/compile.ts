@@ -2,10 +2,12 @@ import {
   type FieldNode,
   type FragmentDefinitionNode,
   getArgumentValues,
+  getNullableType,
   type GraphQLField,
   type GraphQLObjectType,
   type GraphQLSchema,
   isAbstractType,
+  isLeafType,
   isNonNullType,
   Kind,
   SchemaMetaFieldDef,
@@ -15,8 +17,8 @@ import {
   visit,
 } from "graphql";
 import type { FieldExtensions, IsSelected, SelectionNeeds, Variables } from "../field-source.ts";
-import { completerOf } from "./complete.ts";
-import type { Compilation, PlannedField, Selection, Slots } from "./types.ts";
+import { type CompletedField, completerOf } from "./complete.ts";
+import type { Compilation, Complete, PlannedField, Selection, Slots } from "./types.ts";
 
 export interface Source {
   readonly schema: GraphQLSchema;
@@ -162,9 +164,23 @@ function compileField(
     isNullable: !isNonNullType(definition.type),
     resolve: resolverOf(definition),
     argsFor: argumentsOf(definition, node),
-    complete: completerOf(compilation, definition.type, { ...site, prefetch }),
+    complete: completeOf(compilation, definition, { ...site, prefetch }),
     selectedFor: child || isIntrospection(parent, definition) ? selectedBelow(source, nodes) : null,
   };
+}
+
+/** Completers of single scalars and enums, by field: they are the same wherever the field is selected. */
+const leafCompleters = new WeakMap<GraphQLField<unknown, unknown>, Complete>();
+
+function completeOf(
+  compilation: Compilation,
+  definition: GraphQLField<unknown, unknown>,
+  field: CompletedField,
+): Complete {
+  if (!isLeafType(getNullableType(definition.type))) return completerOf(compilation, definition.type, field);
+  const complete = leafCompleters.get(definition) ?? completerOf(compilation, definition.type, field);
+  leafCompleters.set(definition, complete);
+  return complete;
 }
 
 const isIntrospection = (parent: GraphQLObjectType, { name }: GraphQLField<unknown, unknown>): boolean =>

@@ -28,7 +28,7 @@ export function completerOf(
 ): Complete {
   const isNullable = !isNonNullType(type);
   const present = completeValue(compilation, isNonNullType(type) ? type.ofType : type, field, isNullable);
-  const missing = `Cannot return null for non-nullable field ${field.parentType}.${field.name}.`;
+  const { parentType, name } = field;
   return (value, slots, at, above, run) => {
     if (value !== null && value !== undefined) {
       // As in graphql-js, an `Error` as a value counts as thrown.
@@ -36,7 +36,7 @@ export function completerOf(
       present(value, slots, at, above, run);
       return;
     }
-    if (!isNullable) throw new Error(missing);
+    if (!isNullable) throw new Error(`Cannot return null for non-nullable field ${parentType}.${name}.`);
     slots[at] = null;
   };
 }
