@@ -9,7 +9,8 @@ interface NotRun {
 
 /** The blocks of README and docs that no test runs. Every other one is run. */
 export const NOT_RUN: readonly NotRun[] = [
-  { page: "README.md", holds: "npm ci", why: "installs from the registry: CI begins with it" },
+  { page: "README.md", holds: "npm ci && npm start", why: "installs from the registry: CI begins with it" },
+  { page: "README.md", holds: "npm ci && npm test", why: "is what runs this" },
   { page: "README.md", holds: "UPSTREAM_URL=", why: "needs a server of the reader's own" },
   { page: "CONTRIBUTING.md", holds: "npm ci", why: "installs from the registry: CI begins with it" },
   {
@@ -18,8 +19,8 @@ export const NOT_RUN: readonly NotRun[] = [
     why: "needs a collector; test/docs/tracing.test.ts runs its file",
   },
   { page: "docs/servers.md", holds: "UPSTREAM_URL=", why: "needs a server of the reader's own" },
-  { page: "docs/servers.md", holds: "extends: document", why: "test/stories/servers.test.ts runs it" },
-  { page: "docs/servers.md", holds: "got 7", why: "faults, which test/stories/servers.test.ts makes" },
+  { page: "docs/servers.md", holds: "extends: document", why: "test/profiles/servers.test.ts runs it" },
+  { page: "docs/servers.md", holds: "got 7", why: "faults, which test/profiles/servers.test.ts makes" },
   {
     page: "docs/federation.md",
     holds: "include_subgraph_errors",
