@@ -1,9 +1,8 @@
-import { GraphQLError, type ExecutionResult, type GraphQLSchema } from "graphql";
-import { ERROR_CODES, type ErrorCode } from "../errors.ts";
+import type { ExecutionResult, GraphQLError } from "graphql";
 import type { RequestScope } from "../request-scope.ts";
 import { createDocuments, type DocumentSettings } from "./documents/prepared.ts";
 import type { DocumentStore, OperationParams } from "./documents/persisted.ts";
-import { withExtensions, withoutLiterals, withoutSuggestions } from "./errors.ts";
+import { rejection, withExtensions, withoutLiterals, withoutSuggestions } from "./errors.ts";
 import {
   execute,
   type ExecutionLimits,
@@ -35,7 +34,6 @@ export interface OperationRequest {
 }
 
 export interface EngineSettings extends DocumentSettings {
-  readonly schema: GraphQLSchema;
   readonly documents: DocumentStore;
   readonly executionLimits: ExecutionLimits;
   /** Converts any error to the one that callers see. */
@@ -129,6 +127,3 @@ class InvalidDocument extends Error {
 const codesOf = (errors: ExecutionResult["errors"] = []): string[] => [
   ...new Set(errors.map(({ extensions }) => String(extensions["code"] ?? "UNKNOWN"))),
 ];
-
-const rejection = (message: string, code: ErrorCode, http: object = {}): GraphQLError =>
-  new GraphQLError(message, { extensions: { code, http: { status: ERROR_CODES[code].status, ...http } } });

@@ -1,5 +1,5 @@
 import { GraphQLError, type GraphQLErrorExtensions } from "graphql";
-import { Cancelled, type ErrorCode, InputError, isErrorCode, UpstreamError } from "../errors.ts";
+import { Cancelled, type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
 
 /** Receives an unexpected error and the path of the field that failed with it. */
 export type OnUnexpected = (error: unknown, path: GraphQLError["path"]) => void;
@@ -76,6 +76,10 @@ const at = (place: GraphQLError | null, message: string, extensions: GraphQLErro
     path: place?.path ?? null,
     extensions,
   });
+
+/** Creates the error of a request that is not executed. Its HTTP status is that of the code, unless `http` has another. */
+export const rejection = (message: string, code: ErrorCode, http: object = {}): GraphQLError =>
+  new GraphQLError(message, { extensions: { code, http: { status: statusOf(code), ...http } } });
 
 /** Returns a copy of the error with these extensions added. */
 export const withExtensions = (error: GraphQLError, extensions: GraphQLErrorExtensions): GraphQLError =>

@@ -1,4 +1,4 @@
-import { isSliceOver, openSliceQueue } from "./turns.ts";
+import { openSliceQueue } from "./turns.ts";
 
 interface ResultLimits {
   /** Maximum fields and list items. */
@@ -20,9 +20,7 @@ export interface Meter {
   readonly bytes: () => number;
   /** Number of errors above the limit. */
   readonly omittedErrors: () => number;
-  /** Returns the value within the time slice, or a promise for it in a later slice. */
-  readonly gate: <Value>(value: Value) => Value | Promise<Value>;
-  /** Always queues the value, because many promises can resolve in the same slice before the clock is checked. */
+  /** Queues the value for a time slice. Never settles after the operation is stopped, so no more work or errors follow. */
   readonly pass: <Value>(value: Value) => Promise<Value>;
   /** Whether values are queued. */
   readonly isWaiting: () => boolean;
@@ -33,8 +31,6 @@ export interface Meter {
   readonly stop: (reason: unknown) => void;
   /** Rejects when the operation is stopped; otherwise never settles. */
   readonly stopped: Promise<never>;
-  /** The value of every field after the operation is stopped. It never settles, so no more work or errors follow. */
-  readonly never: Promise<never>;
 }
 
 export interface MeterSettings {
@@ -81,13 +77,11 @@ export function openMeter({ callerKey, limits, tooLarge }: MeterSettings): Meter
     countError: () => ++errors <= limits.errors,
     bytes: () => bytes,
     omittedErrors: () => Math.max(0, errors - limits.errors),
-    gate: (value) => (isStopped ? never : isSliceOver() ? queue.wait(value) : value),
     pass: (value) => (isStopped ? never : queue.wait(value)),
     isWaiting: () => !queue.isEmpty(),
     onPassed: queue.onEmpty,
     isStopped: () => isStopped,
     stop,
     stopped,
-    never,
   };
 }

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Attributes, Context, Span } from "@opentelemetry/api";
 import type { UpstreamSpan } from "../rest/client/client.ts";
+import type { OperationReport } from "./telemetry.ts";
 
 /** The OpenTelemetry API, an optional dependency; null when it is not installed. Operators load the SDK themselves. */
 const otel = await import("@opentelemetry/api").catch(() => null);
@@ -37,19 +38,14 @@ export function openRequestSpan(name: string, headers: IncomingHttpHeaders): Req
   return opened(otel, span, otel.trace.setSpan(parent, span));
 }
 
-/** The facts about an operation for its span, complete when the result is. */
-interface Operation {
-  readonly type: string;
-  readonly name: string | null;
-  /** Codes of the errors in its result. */
-  readonly codes: readonly string[];
-}
-
 /**
  * Opens the span of a GraphQL request, which ends with its result. The span is named by the operation type. The operation
  * name is only an attribute, because callers choose it and span names should have low cardinality.
  */
-export function openOperationSpan({ headers }: IncomingMessage, operation: Operation) {
+export function openOperationSpan(
+  { headers }: IncomingMessage,
+  operation: Pick<OperationReport, "type" | "name" | "codes">,
+) {
   const span = openRequestSpan("GraphQL Operation", headers);
   return {
     run: span.run,

@@ -1,8 +1,7 @@
 import { hash } from "node:crypto";
-import { GraphQLError } from "graphql";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
-import { type ErrorCode, statusOf } from "../../errors.ts";
+import { rejection } from "../errors.ts";
 
 /** Documents by hash. */
 export type TrustedDocuments = ReadonlyMap<string, string>;
@@ -47,15 +46,10 @@ function hashOf({ extensions, documentId }: OperationParams): string | null {
   return typeof given === "string" ? bare(given) : null;
 }
 
-const rejection = (message: string, code: ErrorCode): GraphQLError =>
-  new GraphQLError(message, { extensions: { code, http: { status: statusOf(code) } } });
-
 /** Accepts every document. */
 export const openDocuments: DocumentStore = ({ query }) => {
   if (query != null) return query;
-  throw new GraphQLError("Must provide query string.", {
-    extensions: { code: "BAD_REQUEST", http: { status: 400, headers: { Allow: "GET, POST" } } },
-  });
+  throw rejection("Must provide query string.", "BAD_REQUEST", { headers: { Allow: "GET, POST" } });
 };
 
 /** Accepts only the hashes of trusted documents. */
@@ -72,7 +66,8 @@ export const trustedDocuments =
     throw rejection("Expected the hash of a trusted document, got another.", "PERSISTED_QUERY_NOT_IN_LIST");
   };
 
-const BYTES_PER_CHARACTER = 2;
+/** Heap size of a character of text. */
+export const BYTES_PER_CHARACTER = 2;
 
 /**
  * Automatic persisted queries: a client sends a hash, and the document as well once the gateway asks for it. Keeps up to

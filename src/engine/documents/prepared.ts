@@ -11,6 +11,7 @@ import { LRUCache } from "lru-cache";
 import { type ErrorCode, statusOf } from "../../errors.ts";
 import { withExtensions } from "../errors.ts";
 import { limitRules, type OperationLimits, parseBounded } from "../limits/document.ts";
+import { BYTES_PER_CHARACTER } from "./persisted.ts";
 import { createPlan, type Plan, type Planner } from "../plan/plan.ts";
 
 /** A parsed document. */
@@ -39,7 +40,6 @@ const MAX_CACHED_LENGTH = 16_384;
 
 /** Estimated heap size of a document without its plans. Measured: 270 to 480 bytes per token, plus the text. */
 const BYTES_PER_TOKEN = 480;
-const BYTES_PER_CHARACTER = 2;
 
 /** Parses, validates and plans documents. Caches valid ones up to `cacheBytes` and evicts the least recently used. */
 export function createDocuments({

@@ -33,6 +33,17 @@ export const fragmentsOf = ({ definitions }: DocumentNode): Fragments =>
     ),
   );
 
+/** Whether a fragment with this type condition applies to a type. */
+export function appliesTo(
+  schema: GraphQLSchema,
+  condition: string | undefined,
+  type: GraphQLObjectType,
+): boolean {
+  if (!condition || condition === type.name) return true;
+  const wider = schema.getType(condition);
+  return isAbstractType(wider) && schema.isSubType(wider, type);
+}
+
 export interface Selection {
   readonly schema: GraphQLSchema;
   readonly operation: OperationDefinitionNode;
@@ -69,16 +80,11 @@ export function sizeOfSelection({ schema, operation, fragments, variables }: Sel
         continue;
       }
       const part = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      if (part && applies(part.typeCondition?.name.value, type)) size += sizeOfSet(part.selectionSet, type);
+      if (part && appliesTo(schema, part.typeCondition?.name.value, type))
+        size += sizeOfSet(part.selectionSet, type);
     }
     byType.set(type, size);
     return size;
-  };
-
-  const applies = (condition: string | undefined, type: GraphQLObjectType): boolean => {
-    if (!condition || condition === type.name) return true;
-    const wider = schema.getType(condition);
-    return isAbstractType(wider) && schema.isSubType(wider, type);
   };
 
   const sizeOfField = (node: FieldNode, parent: GraphQLObjectType): number => {

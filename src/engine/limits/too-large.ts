@@ -1,9 +1,8 @@
-import { GraphQLError } from "graphql";
-import { statusOf } from "../../errors.ts";
+import type { GraphQLError } from "graphql";
+import { rejection } from "../errors.ts";
 
-/** Creates the error of an operation above a limit. The status applies to `application/graphql-response+json` only. */
+/** Rejects an operation that asks for more than one may, with the code's status where the caller reads the status. */
 export const tooLarge = (
   message: string,
   code: "OPERATION_TOO_LARGE" | "OPERATION_TOO_DEEP" = "OPERATION_TOO_LARGE",
-): GraphQLError =>
-  new GraphQLError(message, { extensions: { code, http: { spec: true, status: statusOf(code) } } });
+): GraphQLError => rejection(message, code, { spec: true });

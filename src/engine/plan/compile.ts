@@ -6,19 +6,17 @@ import {
   type GraphQLField,
   type GraphQLObjectType,
   type GraphQLSchema,
-  isAbstractType,
   isLeafType,
   isNonNullType,
   Kind,
-  SchemaMetaFieldDef,
   type SelectionNode,
   type SelectionSetNode,
-  TypeMetaFieldDef,
   visit,
 } from "graphql";
-import type { FieldExtensions, IsSelected, SelectionNeeds, Variables } from "../field-source.ts";
+import type { FieldExtensions, SelectionNeeds, Variables } from "../field-source.ts";
+import { appliesTo, INTROSPECTION } from "../limits/selection.ts";
 import { type CompletedField, completerOf } from "./complete.ts";
-import type { Compilation, Complete, PlannedField, Selection, Slots } from "./types.ts";
+import type { Compilation, Complete, PlannedField, Selected, Selection, Slots } from "./types.ts";
 
 export interface Source {
   readonly schema: GraphQLSchema;
@@ -94,14 +92,14 @@ function needsOf(type: GraphQLObjectType, fields: readonly PlannedField[]): Sele
     const start = child.start as (...given: readonly unknown[]) => Promise<unknown>;
     children.push({
       start: (parent, context, variables) =>
-        start(parent, field.argsFor(variables), context, field.selectedFor?.(variables).isSelected),
+        start(parent, field.argsFor(variables), context, field.selected?.isSelected),
       proves: child.proves as (read: unknown) => boolean,
     });
   }
   return { keys: [...keys], children };
 }
 
-/** The fields that selection sets select on a type, by response name. Each fragment counts at its first spread only. */
+/** The fields that selection sets select on a type (null: on any), by response name. Each fragment counts at its first spread only. */
 function collectFields(
   { schema, fragments, isLeftOut }: Source,
   type: GraphQLObjectType | null,
@@ -124,22 +122,12 @@ function collectFields(
         seen.add(node.name.value);
       }
       const part = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      if (part && applies(schema, part.typeCondition?.name.value, type)) collect(part.selectionSet);
+      if (!part) continue;
+      if (!type || appliesTo(schema, part.typeCondition?.name.value, type)) collect(part.selectionSet);
     }
   };
   for (const set of sets) collect(set);
   return nodesByKey;
-}
-
-/** Whether a fragment applies to a type. It applies to null, which stands for any type. */
-function applies(
-  schema: GraphQLSchema,
-  condition: string | undefined,
-  type: GraphQLObjectType | null,
-): boolean {
-  if (!condition || !type || condition === type.name) return true;
-  const wider = schema.getType(condition);
-  return isAbstractType(wider) && schema.isSubType(wider, type);
 }
 
 function compileField(
@@ -156,7 +144,7 @@ function compileField(
   const definition = definitionOf(source.schema, parent, node.name.value);
   if (!definition) {
     const complete: PlannedField["complete"] = (_, slots, at) => void (slots[at] = parent.name);
-    return { ...shared, isNullable: false, resolve: noArgs, argsFor: noArgs, complete, selectedFor: null };
+    return { ...shared, isNullable: false, resolve: noArgs, argsFor: noArgs, complete, selected: null };
   }
   const { prefetch, child }: FieldExtensions = definition.extensions;
   return {
@@ -165,7 +153,7 @@ function compileField(
     resolve: resolverOf(definition),
     argsFor: argumentsOf(definition, node),
     complete: completeOf(compilation, definition, { ...site, prefetch }),
-    selectedFor: child || isIntrospection(parent, definition) ? selectedBelow(source, nodes) : null,
+    selected: child || isIntrospection(parent, definition) ? selectedBelow(source, nodes) : null,
   };
 }
 
@@ -192,15 +180,13 @@ function definitionOf(
   parent: GraphQLObjectType,
   name: string,
 ): GraphQLField<unknown, unknown> | null {
-  if (parent === schema.getQueryType()) {
-    if (name === SchemaMetaFieldDef.name) return SchemaMetaFieldDef;
-    if (name === TypeMetaFieldDef.name) return TypeMetaFieldDef;
-  }
-  return parent.getFields()[name] ?? null;
+  const introspection = parent === schema.getQueryType() ? INTROSPECTION.get(name) : undefined;
+  return introspection ?? parent.getFields()[name] ?? null;
 }
 
 /** The field's resolver, by default its property. Ours take no `info`; those of introspection read only `info.schema`. */
 function resolverOf({ name, resolve }: GraphQLField<unknown, unknown>): PlannedField["resolve"] {
+  // Safe: no resolver of the schema reads more of its fourth argument than `selected` has.
   if (resolve) return resolve as unknown as PlannedField["resolve"];
   return (parent) => (parent as Readonly<Record<string, unknown>>)[name];
 }
@@ -224,14 +210,12 @@ function hasVariable({ arguments: given = [] }: FieldNode): boolean {
 }
 
 /** What is selected below a field. Ignores type conditions: no two types here use one name for different things. */
-function selectedBelow(source: Source, nodes: readonly FieldNode[]) {
+function selectedBelow(source: Source, nodes: readonly FieldNode[]): Selected {
   const isSelected = (sets: readonly SelectionSetNode[], [name, ...rest]: readonly string[]): boolean => {
     const fields = [...collectFields(source, null, sets).values()]
       .flat()
       .filter((field) => field.name.value === name);
     return rest.length === 0 ? fields.length > 0 : isSelected(setsOf(fields), rest);
   };
-  const isPathSelected: IsSelected = (...path) => isSelected(setsOf(nodes), path);
-  const selected = { schema: source.schema, isSelected: isPathSelected };
-  return () => selected;
+  return { schema: source.schema, isSelected: (...path) => isSelected(setsOf(nodes), path) };
 }

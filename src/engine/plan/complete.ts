@@ -12,7 +12,7 @@ import {
 import type { Prefetch } from "../field-source.ts";
 import { sizeOfJson } from "../json-size.ts";
 import { isSliceOver } from "../turns.ts";
-import { end, inSlice, runFields, settle } from "./run.ts";
+import { defer, end, runFields, settle } from "./run.ts";
 import type { Compilation, Complete, FieldSite, Place, Run, Selection, Slots } from "./types.ts";
 
 export interface CompletedField extends FieldSite {
@@ -108,7 +108,7 @@ function completeList(
     const items: readonly unknown[] = Array.isArray(value) ? value : [...(value as Iterable<unknown>)];
     if (!run.meter.count(items.length, items.length * ITEM_BYTES)) return;
     const list: unknown[] = Array.from(items, () => null);
-    // An array's items are keyed by their index.
+    // Safe: an array's items are keyed by their index.
     const itemSlots = list as unknown as Slots;
     slots[at] = list;
     const place: Place = { parent: above, slots, at, isNullable, isNulled: false };
@@ -117,7 +117,7 @@ function completeList(
     const completeFrom = (first: number): void => {
       for (let index = first; index < items.length; index++) {
         if (index > first && index % STRIDE === 0 && isSliceOver()) {
-          inSlice(run, () => completeFrom(index));
+          defer(run, () => completeFrom(index));
           return;
         }
         settle(items[index], completeItem, field, itemSlots, index, place, isItemNullable, run);
@@ -176,7 +176,7 @@ function completeSelected(
   const runInto = (object: unknown): void => {
     const values = selection.createObject();
     slots[at] = values;
-    if (isSliceOver()) inSlice(run, () => runFields(selection, object, place, values, run));
+    if (isSliceOver()) defer(run, () => runFields(selection, object, place, values, run));
     else runFields(selection, object, place, values, run);
   };
   if (!field.prefetch || !isNullable || !parent) {

@@ -23,9 +23,8 @@ export function runFields(
     const { variables, context } = run;
     let value: unknown;
     try {
-      const selected = field.selectedFor?.(variables);
-      // Non-null for every resolver that reads it: see `selectedFor`.
-      value = field.resolve(parent, field.argsFor(variables), context, selected as never);
+      // Non-null for every resolver that reads it.
+      value = field.resolve(parent, field.argsFor(variables), context, field.selected as never);
     } catch (error) {
       fail(error, field, slots, field.key, place, field.isNullable, run);
       if (place.isNulled) return;
@@ -79,12 +78,8 @@ function inTurn(run: Run, work: () => void): void {
 
 const call = (work: () => void): void => work();
 
-/** Does work in this time slice, or adds it to the pending work of the run. */
-export function inSlice(run: Run, work: () => void): void {
-  if (!isSliceOver()) {
-    work();
-    return;
-  }
+/** Adds work for a later time slice to the pending work of the run. */
+export function defer(run: Run, work: () => void): void {
   run.pending++;
   inTurn(run, () => {
     work();

@@ -29,11 +29,11 @@ export interface PlannedField extends FieldSite {
   readonly argsFor: (variables: Variables) => object;
   readonly complete: Complete;
   /** The fourth argument of the resolver; null when the resolver does not read it. */
-  readonly selectedFor: ((variables: Variables) => Selected) | null;
+  readonly selected: Selected | null;
 }
 
 /** Replaces `info` for resolvers: the schema for introspection, and the selection for prefetching. */
-interface Selected {
+export interface Selected {
   readonly schema: GraphQLSchema;
   readonly isSelected: IsSelected;
 }

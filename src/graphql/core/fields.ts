@@ -1,5 +1,4 @@
 import type { ObjectRef } from "@pothos/core";
-import type { GraphQLResolveInfo } from "graphql";
 import type { IsSelected } from "../../engine/field-source.ts";
 import type { PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
@@ -27,7 +26,6 @@ export function fieldsOf<R extends object, At extends Address = Address>(_kind?:
       resource: From,
       args: Args,
       context: Context,
-      info: GraphQLResolveInfo,
     ) => Out | Promise<Out>,
   });
 

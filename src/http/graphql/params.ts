@@ -1,6 +1,5 @@
-import { GraphQLError } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
-import { statusOf } from "../../errors.ts";
+import { rejection } from "../../engine/errors.ts";
 
 /*
  * Reads the GraphQL parameters of a request. Own code: Yoga's parsers report a GET with malformed `variables` as an
@@ -21,10 +20,7 @@ const PARAMS = {
 
 const EXPECTED: Record<ParamType, string> = { string: "a string", object: "a JSON object" };
 
-const badRequest = (message: string) =>
-  new GraphQLError(message, {
-    extensions: { code: "BAD_REQUEST", http: { status: statusOf("BAD_REQUEST") } },
-  });
+const badRequest = (message: string) => rejection(message, "BAD_REQUEST");
 
 /** Parses `query=…&variables={…}`. Ignores other parameters: proxies and caches add their own. Throws `GraphQLError`. */
 export function parseQueryString(text: string): OperationParams {
