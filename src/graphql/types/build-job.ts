@@ -2,11 +2,12 @@ import { build } from "../../rest/api/endpoints.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { lookUp } from "../core/look-up.ts";
-import { BuildJob, Entity, Loggable, Node, Run, Trackable } from "../core/refs.ts";
+import { BuildJob, Entity, Loggable, Run, Trackable } from "../core/refs.ts";
 import { runConfig } from "./run-config.ts";
 import { act, mutations, remove, update } from "../operations/mutations.ts";
+import { nodeScheduled, resources } from "./workload.ts";
 
-const { property, reference } = fieldsOf(BuildJob.kind);
+const { property } = fieldsOf(BuildJob.kind);
 
 /** Source: service document, "Build job". */
 BuildJob.implement({
@@ -14,15 +15,8 @@ BuildJob.implement({
   interfaces: [Entity, Trackable, Run, Loggable],
   fields: (t) => ({
     config: t.field(runConfig("How the image is built.")),
-    resources: t.field({
-      type: "JSON",
-      description: "Requested resources. The service does not document the shape.",
-      ...property("resources"),
-    }),
-    nodeScheduled: t.field({
-      description: "Machine that the run was scheduled on.",
-      ...reference("node_scheduled", Node),
-    }),
+    resources: t.field(resources),
+    nodeScheduled: t.field(nodeScheduled),
     jobCount: t.int({ description: "Number of jobs that use the image.", ...property("num_jobs") }),
     experimentCount: t.int({
       description: "Number of experiments that use the image.",

@@ -2,9 +2,10 @@ import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
 import { lookUp } from "../core/look-up.ts";
-import { Entity, Experiment, ExperimentJob, Loggable, Node, Trackable } from "../core/refs.ts";
+import { Entity, Experiment, ExperimentJob, Loggable, Trackable } from "../core/refs.ts";
+import { nodeScheduled, resources } from "./workload.ts";
 
-const { property, reference, fromAddress } = fieldsOf(ExperimentJob.kind);
+const { property, fromAddress } = fieldsOf(ExperimentJob.kind);
 
 /** Source: service document, "Experiment job record". */
 ExperimentJob.implement({
@@ -22,15 +23,8 @@ ExperimentJob.implement({
         toResource(Experiment.kind, { owner, project, id }),
       ),
     }),
-    resources: t.field({
-      type: "JSON",
-      description: "Requested resources. The service does not document the shape.",
-      ...property("resources"),
-    }),
-    nodeScheduled: t.field({
-      description: "Machine that the run was scheduled on.",
-      ...reference("node_scheduled", Node),
-    }),
+    resources: t.field(resources),
+    nodeScheduled: t.field(nodeScheduled),
   }),
 });
 

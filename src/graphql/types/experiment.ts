@@ -7,7 +7,6 @@ import { fieldsOf } from "../core/fields.ts";
 import { toResource, unverified } from "../core/resource.ts";
 import { number } from "../core/ids.ts";
 import { lookUp } from "../core/look-up.ts";
-import { downloadUrl } from "./logs.ts";
 import {
   MetricRecordConnection,
   MetricSeries,
@@ -34,8 +33,9 @@ import {
 import { recordMetric } from "../operations/record-metric.ts";
 import { runConfig } from "./run-config.ts";
 import { act, clone, mutations, remove, update } from "../operations/mutations.ts";
+import { outputsUrl, resources } from "./workload.ts";
 
-const { property, computed, reference, child, fromAddress } = fieldsOf(Experiment.kind);
+const { property, computed, reference, child } = fieldsOf(Experiment.kind);
 
 const ExperimentJobConnection = connectionOf(
   "ExperimentJob",
@@ -81,11 +81,7 @@ Experiment.implement({
       description: "Parameters of the run. The service does not document the shape.",
       ...property("declarations"),
     }),
-    resources: t.field({
-      type: "JSON",
-      description: "Requested resources. The service does not document the shape.",
-      ...property("resources"),
-    }),
+    resources: t.field(resources),
     lastMetric: t.field({
       type: [MetricValue],
       description: "Latest value of each metric, ordered by name.",
@@ -133,12 +129,7 @@ Experiment.implement({
       description: "Whether a TensorBoard is running.",
       ...property("has_tensorboard"),
     }),
-    outputsUrl: t.string({
-      nullable: false,
-      description:
-        "URL at this gateway that streams the output files. Requires the same `Authorization` header as GraphQL. Costs no upstream request.",
-      ...fromAddress((resource, _, context) => downloadUrl(resource, "outputs", context)),
-    }),
+    outputsUrl: t.string(outputsUrl),
   }),
 });
 

@@ -2,12 +2,12 @@ import { job } from "../../rest/api/endpoints.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { lookUp } from "../core/look-up.ts";
-import { downloadUrl } from "./logs.ts";
-import { BuildJob, Cloneable, Entity, Job, Loggable, Node, Run, Trackable } from "../core/refs.ts";
+import { BuildJob, Cloneable, Entity, Job, Loggable, Run, Trackable } from "../core/refs.ts";
 import { runConfig } from "./run-config.ts";
 import { act, clone, mutations, remove, update } from "../operations/mutations.ts";
+import { nodeScheduled, outputsUrl, resources } from "./workload.ts";
 
-const { property, reference, fromAddress } = fieldsOf(Job.kind);
+const { reference } = fieldsOf(Job.kind);
 
 /** Source: service document, "Job". */
 Job.implement({
@@ -20,21 +20,9 @@ Job.implement({
     }),
     buildJob: t.field({ description: "Build of its image.", ...reference("build_job", BuildJob) }),
     config: t.field(runConfig("What runs and how its image is built.")),
-    resources: t.field({
-      type: "JSON",
-      description: "Requested resources. The service does not document the shape.",
-      ...property("resources"),
-    }),
-    nodeScheduled: t.field({
-      description: "Machine that the run was scheduled on.",
-      ...reference("node_scheduled", Node),
-    }),
-    outputsUrl: t.string({
-      nullable: false,
-      description:
-        "URL at this gateway that streams the output files. Requires the same `Authorization` header as GraphQL. Costs no upstream request.",
-      ...fromAddress((resource, _, context) => downloadUrl(resource, "outputs", context)),
-    }),
+    resources: t.field(resources),
+    nodeScheduled: t.field(nodeScheduled),
+    outputsUrl: t.string(outputsUrl),
   }),
 });
 
