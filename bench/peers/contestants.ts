@@ -1,0 +1,96 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+interface Place {
+  readonly port: number;
+  /** Base URL of the service. */
+  readonly service: string;
+}
+
+interface Start {
+  readonly command: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface Contestant {
+  readonly name: string;
+  readonly start: (place: Place) => Start;
+  /** Its own text of an operation, where it cannot express a part of it. */
+  readonly textOf?: (query: string) => string;
+  /** Reads what it expresses in another form, as `JSON.parse` takes it. */
+  readonly read?: (key: string, value: unknown) => unknown;
+}
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+const node = (name: string, file: string, flags: readonly string[] = []): Contestant => ({
+  name,
+  start: ({ port, service }) => ({
+    command: [process.execPath, ...flags, here(`dist/contestants/${file}`)],
+    env: { PORT: String(port), SERVICE: service },
+  }),
+});
+
+/** The V8 flags of `npm start`. */
+function flagsOfStart(): readonly string[] {
+  const { scripts } = JSON.parse(readFileSync(here("../../package.json"), "utf8")) as {
+    scripts: { start: string };
+  };
+  return /node ((?:--\S+ )*)dist/.exec(scripts.start)?.[1]?.trim().split(" ") ?? [];
+}
+
+/** Rungraph as `npm start` starts it, but for two limits: Q3 and Q4 have 50 root fields, and 32 callers ask them at once. */
+const rungraph: Contestant = {
+  name: "Rungraph",
+  start: ({ port, service }) => ({
+    command: [process.execPath, ...flagsOfStart(), here("../../dist/main.js")],
+    env: {
+      PORT: String(port),
+      UPSTREAM_URL: service,
+      MAX_ROOT_FIELDS: "50",
+      UPSTREAM_QUEUE: "5000",
+    },
+  }),
+};
+
+/** Sorted by name, as the schema promises. */
+const named = (values: object) =>
+  Object.entries(values)
+    .map(([name, value]: [string, unknown]) => ({ name, value }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+
+/** TAILCALL: the command that starts it, such as a newer loader with its binary where glibc is older than 2.39. */
+const tailcall: Contestant = {
+  name: "Tailcall, with dedupe (Rust)",
+  start: ({ port, service }) => {
+    const binary = here("node_modules/@tailcallhq/core-linux-x64-gnu/bin/tailcall");
+    const file = join(tmpdir(), `rungraph-tailcall-${port}.graphql`);
+    const text = readFileSync(here("contestants/tailcall.graphql"), "utf8");
+    writeFileSync(file, text.replaceAll("http://service", service).replace("port: 4000", `port: ${port}`));
+    return {
+      command: [...(process.env["TAILCALL"] ?? binary).split(" "), "start", file],
+      env: { TAILCALL_TRACKER: "false", TAILCALL_LOG_LEVEL: "error" },
+    };
+  },
+  textOf: (query) => query.replaceAll("{ name value }", ""),
+  read: (key, value) => {
+    if (key === "internalId") return String(value);
+    if (key === "status") return String(value).toUpperCase();
+    if ((key === "lastMetric" || key === "values") && value instanceof Object && !Array.isArray(value))
+      return named(value);
+    return value;
+  },
+};
+
+/** The first one is the measure of all others. */
+export const CONTESTANTS: readonly [Contestant, ...Contestant[]] = [
+  node("limit", "limit.js"),
+  node("limit, with Rungraph's V8 flags", "limit.js", flagsOfStart()),
+  rungraph,
+  tailcall,
+  node("Mercurius + JIT + DataLoader", "mercurius.js"),
+  node("Yoga + Pothos + DataLoader", "yoga.js"),
+  node("Apollo Server 5 + RESTDataSource", "apollo.js"),
+];

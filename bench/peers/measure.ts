@@ -1,0 +1,38 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ask, authorizationOf, load, type Request } from "./load.ts";
+import { bodyOf, type Operation, PAGE } from "./operations.ts";
+import { cpuMs, type Started, type StaticService } from "./processes.ts";
+import { median } from "./table.ts";
+
+const WIDTH = 32;
+const TRIES = 25;
+
+/** The requests of an operation: its variables and the callers' tokens take turns. */
+export function requestsOf({ contestant }: Started, operation: Operation): () => Request {
+  const query = contestant.textOf?.(operation.query) ?? operation.query;
+  let turn = 0;
+  return () => ({ body: bodyOf(operation, query, turn), authorization: authorizationOf(turn++) });
+}
+
+/** CPU milliseconds of a contestant's process for one request. */
+export async function measureCpu(started: Started, operation: Operation, seconds: number): Promise<number> {
+  const before = cpuMs(started.pid);
+  const answered = await load(started.url, requestsOf(started, operation), { width: WIDTH, seconds });
+  // What it does after its last answer belongs to it.
+  await sleep(50);
+  return (cpuMs(started.pid) - before) / answered;
+}
+
+/** Milliseconds until a single caller has the answer to Q2 while each response of the service takes 10 ms: of some the median. */
+export async function measureLatency(started: Started, service: StaticService): Promise<number> {
+  await service.setDelay(10);
+  const next = requestsOf(started, PAGE);
+  const times: number[] = [];
+  for (let attempt = 0; attempt < TRIES; attempt++) {
+    const began = performance.now();
+    await ask(started.url, next());
+    times.push(performance.now() - began);
+  }
+  await service.setDelay(0);
+  return median(times);
+}
