@@ -11,8 +11,11 @@ import { ask } from "./load.ts";
 /** Contestants run on the first core; load and service on the others. */
 const CONTESTANT_CORE = "0";
 
-/** Leaves the first core to the contestants. False where `taskset` or a second core is missing. */
-function leaveCore(): boolean {
+/**
+ * Moves this process, and those that it forks, to the other cores. False where `taskset` or a second core is missing:
+ * then nothing is bound to a core.
+ */
+export function leaveFirstCore(): boolean {
   const cores = availableParallelism();
   if (cores < 2) return false;
   try {
@@ -22,8 +25,6 @@ function leaveCore(): boolean {
     return false;
   }
 }
-
-export const isPinned = leaveCore();
 
 export interface StaticService {
   readonly url: string;
@@ -55,7 +56,11 @@ export interface Started {
 }
 
 /** Starts a contestant. Gives the reason instead where it does not run. */
-export async function start(contestant: Contestant, service: StaticService): Promise<Started | string> {
+export async function start(
+  contestant: Contestant,
+  service: StaticService,
+  isPinned: boolean,
+): Promise<Started | string> {
   const port = await freePort();
   const { command, env } = contestant.start({ port, service: service.url });
   const [file = "", ...parameters] = isPinned ? ["taskset", "-c", CONTESTANT_CORE, ...command] : command;

@@ -4,7 +4,7 @@ import { type Answers, askAll, requireEqual } from "./answers.ts";
 import { CONTESTANTS } from "./contestants.ts";
 import { measureCpu, measureLatency } from "./measure.ts";
 import { OPERATIONS } from "./operations.ts";
-import { isPinned, residentBytes, start, type Started, startStaticService } from "./processes.ts";
+import { leaveFirstCore, residentBytes, start, type Started, startStaticService } from "./processes.ts";
 import { tablesOf } from "./table.ts";
 
 /*
@@ -15,6 +15,7 @@ import { tablesOf } from "./table.ts";
 const ROUNDS = Number(process.env["PEERS_ROUNDS"] ?? 4);
 const SECONDS = Number(process.env["PEERS_SECONDS"] ?? 1.2);
 
+const isPinned = leaveFirstCore();
 const service = await startStaticService();
 const contestants: Started[] = [];
 const absent: string[] = [];
@@ -22,11 +23,14 @@ const absent: string[] = [];
 /** Starts all contestants that run here. */
 async function startAll(): Promise<void> {
   for (const contestant of CONTESTANTS) {
-    const started = await start(contestant, service);
-    if (typeof started === "string") absent.push(`${contestant.name} did not run: ${started}.`);
-    else contestants.push(started);
+    const started = await start(contestant, service, isPinned);
+    if (typeof started !== "string") {
+      contestants.push(started);
+      continue;
+    }
+    absent.push(contestant.name);
+    say(`${contestant.name} does not run here: ${started}`);
   }
-  absent.forEach(say);
 }
 
 /** Asks all contestants all operations. Throws unless their answers are equal. */
@@ -74,9 +78,13 @@ try {
       loadedBytes: loaded[index] ?? Number.NaN,
     })),
   );
-  const pinned = isPinned ? "The contestant has a core of its own." : "Nothing was bound to a core.";
+  const notes = [
+    `${conditions()} ${ROUNDS} rounds.`,
+    isPinned ? "The contestant had a core of its own." : "Contestant, load and service shared the cores.",
+    ...absent.map((name) => `${name} did not run.`),
+  ];
   say(tables);
-  writeResults("peers", [`${conditions()} ${pinned} ${ROUNDS} rounds.`, tables, ...absent].join("\n\n"));
+  writeResults("peers", `${notes.join(" ")}\n\n${tables}`);
 } finally {
   for (const { stop } of contestants) stop();
   service.stop();

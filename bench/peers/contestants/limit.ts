@@ -90,37 +90,37 @@ const longRow = (experiment: Experiment, build: Build, group: Group) => ({
   },
 });
 
-async function page(id: string, token: string) {
-  const path = experimentPath(id);
-  const run = async () => {
-    const experiment = await get<Experiment>(path, token);
-    const [build, group] = await Promise.all([
-      get<Build>(buildPath(experiment.build_job), token),
-      get<Group>(groupPath(experiment.experiment_group), token),
-    ]);
-    return { experiment, build, group };
-  };
-  const placedJobs = async () => {
-    const { results } = await get<Page<ExperimentJob>>(`${path}/jobs`, token);
-    return Promise.all(
-      results.map(async (job) => ({
-        job,
-        machine: await get<Machine>(machinePath(job.node_scheduled), token),
-      })),
-    );
-  };
+async function readRun(path: string, token: string) {
+  const experiment = await get<Experiment>(path, token);
+  const [build, group] = await Promise.all([
+    get<Build>(buildPath(experiment.build_job), token),
+    get<Group>(groupPath(experiment.experiment_group), token),
+  ]);
+  return { experiment, build, group };
+}
+
+async function readJobs(path: string, token: string) {
+  const { results } = await get<Page<ExperimentJob>>(path, token);
+  return Promise.all(
+    results.map(async (job) => ({
+      job,
+      machine: await get<Machine>(machinePath(job.node_scheduled), token),
+    })),
+  );
+}
+
+async function page(reference: string, token: string) {
+  const path = experimentPath(reference);
   const [{ experiment, build, group }, statuses, metrics, jobs] = await Promise.all([
-    run(),
+    readRun(path, token),
     get<Page<StatusRecord>>(`${path}/statuses`, token),
     get<Page<MetricRecord>>(`${path}/metrics`, token),
-    placedJobs(),
+    readJobs(`${path}/jobs`, token),
   ]);
   return {
     experiment: {
-      internalId: String(experiment.id),
+      ...identity(experiment),
       name: experiment.name,
-      uniqueName: experiment.unique_name,
-      status: statusOf(experiment),
       lastMetric: named(experiment.last_metric),
       buildJob: { ...identity(build), dockerfile: build.dockerfile, commit: build.commit },
       experimentGroup: {
@@ -157,7 +157,7 @@ async function page(id: string, token: string) {
 
 const ROWS = Array.from({ length: 50 }, (_, index) => index + 1);
 
-const rows = (write: typeof row | typeof longRow) => async (_id: string, token: string) => {
+const rows = (write: typeof row | typeof longRow) => async (_: string, token: string) => {
   const shared = new Map<string, Promise<unknown>>();
   const once = <Body>(path: string): Promise<Body> => {
     const reading = shared.get(path) ?? get<Body>(path, token);
@@ -178,9 +178,11 @@ const rows = (write: typeof row | typeof longRow) => async (_id: string, token: 
   return Object.fromEntries(read);
 };
 
-const ANSWERS: Readonly<Record<string, (id: string, token: string) => unknown>> = {
+const ANSWERS: Readonly<Record<string, (reference: string, token: string) => unknown>> = {
   Q0: () => ({ __typename: "Query" }),
-  Q1: async (id, token) => ({ experiment: record(await get<Experiment>(experimentPath(id), token)) }),
+  Q1: async (reference, token) => ({
+    experiment: record(await get<Experiment>(experimentPath(reference), token)),
+  }),
   Q2: page,
   Q3: rows(row),
   Q4: rows(longRow),
