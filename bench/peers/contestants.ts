@@ -33,27 +33,28 @@ const node = (name: string, file: string, flags: readonly string[] = []): Contes
   }),
 });
 
-/** The V8 flags of `npm start`. */
-function flagsOfStart(): readonly string[] {
-  const { scripts } = JSON.parse(readFileSync(here("../../package.json"), "utf8")) as {
+const PRODUCT = here("../..");
+
+/** The V8 flags of `npm start` in a checkout. */
+function flagsOfStart(checkout: string): readonly string[] {
+  const { scripts } = JSON.parse(readFileSync(join(checkout, "package.json"), "utf8")) as {
     scripts: { start: string };
   };
   return /node ((?:--\S+ )*)dist/.exec(scripts.start)?.[1]?.trim().split(" ") ?? [];
 }
 
-/** Rungraph as `npm start` starts it, but for two limits: Q3 and Q4 have 50 root fields, and 32 callers ask them at once. */
-const rungraph: Contestant = {
-  name: "Rungraph",
+/** A built checkout of Rungraph, as its `npm start` starts it. */
+export const rungraph = (
+  name: string,
+  env: Readonly<Record<string, string>>,
+  checkout: string = PRODUCT,
+): Contestant => ({
+  name,
   start: ({ port, service }) => ({
-    command: [process.execPath, ...flagsOfStart(), here("../../dist/main.js")],
-    env: {
-      PORT: String(port),
-      UPSTREAM_URL: service,
-      MAX_ROOT_FIELDS: "50",
-      UPSTREAM_QUEUE: "5000",
-    },
+    command: [process.execPath, ...flagsOfStart(checkout), join(checkout, "dist/main.js")],
+    env: { PORT: String(port), UPSTREAM_URL: service, ...env },
   }),
-};
+});
 
 /** Sorted by name, as the schema promises. */
 const named = (values: object) =>
@@ -87,8 +88,9 @@ const tailcall: Contestant = {
 /** The first one is the measure of all others. */
 export const CONTESTANTS: readonly [Contestant, ...Contestant[]] = [
   node("limit", "limit.js"),
-  node("limit, with Rungraph's V8 flags", "limit.js", flagsOfStart()),
-  rungraph,
+  node("limit, with Rungraph's V8 flags", "limit.js", flagsOfStart(PRODUCT)),
+  // Q3 and Q4 have 50 root fields, and 32 callers ask them at once.
+  rungraph("Rungraph", { MAX_ROOT_FIELDS: "50", UPSTREAM_QUEUE: "5000" }),
   tailcall,
   node("Mercurius + JIT + DataLoader", "mercurius.js"),
   node("Yoga + Pothos + DataLoader", "yoga.js"),

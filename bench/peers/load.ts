@@ -75,7 +75,7 @@ function sendInTurn(port: number, next: () => Request, end: number): Promise<num
   }).finally(() => socket.destroy());
 }
 
-interface Load {
+export interface Load {
   readonly width: number;
   readonly seconds: number;
 }

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ask, authorizationOf, load, type Request } from "./load.ts";
+import { ask, authorizationOf, type Load, load, type Request } from "./load.ts";
 import { bodyOf, type Operation, PAGE } from "./operations.ts";
 import { cpuMs, type Started, type StaticService } from "./processes.ts";
 import { median } from "./table.ts";
 
-const WIDTH = 32;
 const TRIES = 25;
 
 /** The requests of an operation: its variables and the callers' tokens take turns. */
@@ -14,18 +13,24 @@ export function requestsOf({ contestant }: Started, operation: Operation): () =>
   return () => ({ body: bodyOf(operation, query, turn), authorization: authorizationOf(turn++) });
 }
 
-/** CPU milliseconds of a contestant's process for one request. */
-export async function measureCpu(started: Started, operation: Operation, seconds: number): Promise<number> {
+interface Took {
+  /** CPU milliseconds of the contestant's processes for one request. */
+  readonly cpuMs: number;
+  readonly perSecond: number;
+}
+
+/** Loads a contestant with an operation. */
+export async function measureCpu(started: Started, operation: Operation, how: Load): Promise<Took> {
   const before = cpuMs(started.pid);
-  const answered = await load(started.url, requestsOf(started, operation), { width: WIDTH, seconds });
+  const answered = await load(started.url, requestsOf(started, operation), how);
   // What it does after its last answer belongs to it.
   await sleep(50);
-  return (cpuMs(started.pid) - before) / answered;
+  return { cpuMs: (cpuMs(started.pid) - before) / answered, perSecond: answered / how.seconds };
 }
 
 /** Milliseconds until a single caller has the answer to Q2 while each response of the service takes 10 ms: of some the median. */
 export async function measureLatency(started: Started, service: StaticService): Promise<number> {
-  await service.setDelay(10);
+  await service.behave({ delayMs: 10 });
   const next = requestsOf(started, PAGE);
   const times: number[] = [];
   for (let attempt = 0; attempt < TRIES; attempt++) {
@@ -33,6 +38,6 @@ export async function measureLatency(started: Started, service: StaticService): 
     await ask(started.url, next());
     times.push(performance.now() - began);
   }
-  await service.setDelay(0);
+  await service.behave();
   return median(times);
 }

@@ -53,7 +53,7 @@ const PAGE_TEXT = `query Q2($id: ID!) {
   }
 }`;
 
-const operation = (
+export const operation = (
   name: string,
   query: string,
   variables: readonly object[] = [{}],

@@ -7,29 +7,33 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Contestant } from "./contestants.ts";
 import { ask } from "./load.ts";
+import type { Behaviour, Seen } from "./upstream.ts";
 
-/** Contestants run on the first core; load and service on the others. */
-const CONTESTANT_CORE = "0";
+/** Cores as `taskset` takes them. */
+export interface Cores {
+  readonly first: string;
+  readonly all: string;
+}
 
 /**
- * Moves this process, and those that it forks, to the other cores. False where `taskset` or a second core is missing:
- * then nothing is bound to a core.
+ * Moves this process, and those that it forks, to all cores but the first, which is left to what is measured. Null where
+ * `taskset` or a second core is missing.
  */
-export function leaveFirstCore(): boolean {
-  const cores = availableParallelism();
-  if (cores < 2) return false;
+export function leaveFirstCore(): Cores | null {
+  const last = availableParallelism() - 1;
+  if (last < 1) return null;
   try {
-    execFileSync("taskset", ["-cp", `1-${cores - 1}`, String(process.pid)], { stdio: "ignore" });
-    return true;
+    execFileSync("taskset", ["-cp", `1-${last}`, String(process.pid)], { stdio: "ignore" });
+    return { first: "0", all: `0-${last}` };
   } catch {
-    return false;
+    return null;
   }
 }
 
 export interface StaticService {
   readonly url: string;
-  /** Sets the delay of each response, and gives how many requests came since this was last called. */
-  readonly setDelay: (delayMs: number) => Promise<number>;
+  /** Sets how it behaves from now on, and gives what came since this was last called. */
+  readonly behave: (behaviour?: Behaviour) => Promise<Seen>;
   readonly stop: () => void;
 }
 
@@ -39,10 +43,10 @@ export async function startStaticService(): Promise<StaticService> {
   const [{ url }] = (await once(child, "message")) as [{ url: string }];
   return {
     url,
-    setDelay: async (delayMs) => {
-      child.send({ delayMs });
-      const [{ requests }] = (await once(child, "message")) as [{ requests: number }];
-      return requests;
+    behave: async (behaviour = {}) => {
+      child.send(behaviour);
+      const [seen] = (await once(child, "message")) as [Seen];
+      return seen;
     },
     stop: () => child.kill(),
   };
@@ -55,15 +59,15 @@ export interface Started {
   readonly stop: () => void;
 }
 
-/** Starts a contestant. Gives the reason instead where it does not run. */
+/** Starts a contestant on these cores. Gives the reason instead where it does not run. */
 export async function start(
   contestant: Contestant,
   service: StaticService,
-  isPinned: boolean,
+  cores: string | undefined,
 ): Promise<Started | string> {
   const port = await freePort();
   const { command, env } = contestant.start({ port, service: service.url });
-  const [file = "", ...parameters] = isPinned ? ["taskset", "-c", CONTESTANT_CORE, ...command] : command;
+  const [file = "", ...parameters] = cores ? ["taskset", "-c", cores, ...command] : command;
   const child = spawn(file, parameters, {
     cwd: fileURLToPath(new URL("../..", import.meta.url)),
     env: { PATH: process.env["PATH"], NODE_ENV: "production", ...env },
@@ -110,15 +114,26 @@ async function freePort(): Promise<number> {
 /** Ticks of the clock in which Linux counts a process' time. */
 const TICK_MS = 10;
 
-/** User and system time of a process so far, in milliseconds. */
-export function cpuMs(pid: number): number {
-  // The name of the process, in brackets, may have blanks; user and system time are fields 14 and 15.
-  const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ").at(-1)?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+/** A process with those that it started: Rungraph's workers. */
+function familyOf(pid: number): readonly number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean);
+  return [pid, ...children.flatMap((child) => familyOf(Number(child)))];
 }
 
-/** Resident memory of a process, in bytes. */
-export function residentBytes(pid: number): number {
-  const [, kilobytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "latin1")) ?? [];
-  return Number(kilobytes) * 1_024;
-}
+const sumOf = (pid: number, measure: (each: number) => number): number =>
+  familyOf(pid).reduce((sum, each) => sum + measure(each), 0);
+
+/** User and system time of a process and its workers so far, in milliseconds. */
+export const cpuMs = (pid: number): number =>
+  sumOf(pid, (each) => {
+    // The name of the process, in brackets, may have blanks; user and system time are fields 14 and 15.
+    const fields = readFileSync(`/proc/${each}/stat`, "latin1").split(") ").at(-1)?.split(" ") ?? [];
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  });
+
+/** Resident memory of a process and its workers, in bytes. */
+export const residentBytes = (pid: number): number =>
+  sumOf(pid, (each) => {
+    const [, kilobytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${each}/status`, "latin1")) ?? [];
+    return Number(kilobytes) * 1_024;
+  });

@@ -60,7 +60,7 @@ const page = <Item>(results: readonly Item[]) => ({
   results,
 });
 
-const experiment = (id: number) => ({
+export const experiment = (id: number) => ({
   id,
   uuid: hex(`experiment ${id}`),
   name: id % 3 === 0 ? `experiment-${id}` : null,
@@ -136,7 +136,7 @@ const experimentJobs = (id: number) =>
     },
   ]);
 
-const build = (id: number) => ({
+export const build = (id: number) => ({
   id,
   uuid: hex(`build ${id}`),
   name: null,
@@ -160,7 +160,7 @@ const build = (id: number) => ({
   bookmarked: false,
 });
 
-const group = (id: number) => ({
+export const group = (id: number) => ({
   id,
   uuid: hex(`group ${id}`),
   name: null,

@@ -12,10 +12,10 @@ import { tablesOf } from "./table.ts";
  * PEERS_SECONDS: how many rounds, and how long each operation of each contestant takes in one.
  */
 
-const ROUNDS = Number(process.env["PEERS_ROUNDS"] ?? 4);
-const SECONDS = Number(process.env["PEERS_SECONDS"] ?? 1.2);
+const ROUNDS = Number(process.env["PEERS_ROUNDS"] ?? 3);
+const LOAD = { width: 32, seconds: Number(process.env["PEERS_SECONDS"] ?? 1.5) };
 
-const isPinned = leaveFirstCore();
+const cores = leaveFirstCore();
 const service = await startStaticService();
 const contestants: Started[] = [];
 const absent: string[] = [];
@@ -23,7 +23,7 @@ const absent: string[] = [];
 /** Starts all contestants that run here. */
 async function startAll(): Promise<void> {
   for (const contestant of CONTESTANTS) {
-    const started = await start(contestant, service, isPinned);
+    const started = await start(contestant, service, cores?.first);
     if (typeof started !== "string") {
       contestants.push(started);
       continue;
@@ -51,7 +51,7 @@ async function measureRounds(): Promise<readonly ReadonlyMap<string, readonly nu
   for (let round = 0; round <= ROUNDS; round++) {
     for (const operation of OPERATIONS) {
       for (const [index, started] of contestants.entries()) {
-        const cpuMs = await measureCpu(started, operation, SECONDS);
+        const { cpuMs } = await measureCpu(started, operation, LOAD);
         if (round > 0) times[index]?.get(operation.name)?.push(cpuMs);
       }
     }
@@ -80,7 +80,7 @@ try {
   );
   const notes = [
     `${conditions()} ${ROUNDS} rounds.`,
-    isPinned ? "The contestant had a core of its own." : "Contestant, load and service shared the cores.",
+    cores ? "The contestant had a core of its own." : "Contestant, load and service shared the cores.",
     ...absent.map((name) => `${name} did not run.`),
   ];
   say(tables);

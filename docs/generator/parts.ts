@@ -1,5 +1,6 @@
 import pino from "pino";
 import { z } from "zod";
+import { readResults } from "../../bench/results.ts";
 import { SETTING_SECTIONS } from "../../src/config.ts";
 import { ERROR_CODES } from "../../src/errors.ts";
 import { createTelemetry } from "../../src/observability/telemetry.ts";
@@ -128,6 +129,15 @@ const steps = (): string =>
     .map(({ file, does }, index) => `${index + 1}. ${code(file)} ${does}`)
     .join("\n");
 
+/** The table of a section of bench/RESULTS.md whose first cell begins with these words. */
+function measured(section: string, words: string): string {
+  const found = readResults(section)
+    .split("\n\n")
+    .find((block) => block.startsWith(`| ${words}`));
+  if (found === undefined) throw new Error(`RESULTS.md: expected a table "${words}" in the section ${section}`);
+  return found;
+}
+
 /** Each generated part by its name, as `<!-- generated: name -->` calls for it. */
 export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
   settings,
@@ -136,4 +146,5 @@ export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
   profiles,
   folders,
   road: steps,
+  peers: () => measured("peers", "CPU per request"),
 };
