@@ -18,10 +18,11 @@ const ROUNDS = Number(process.env["SCALING_ROUNDS"] ?? 3);
 const LOAD = { width: 8, seconds: Number(process.env["SCALING_SECONDS"] ?? 1.2) };
 const PROFILE = { UPSTREAM_PROFILE: "polyaxon-0.4" };
 const WORKERS = [1, 2];
+/** Users with dashboards of each: about as many dashboards in all. */
 const MINUTES = [
   { users: 200, each: 1 },
-  { users: 1, each: 2 },
-  { users: 1, each: 3 },
+  { users: 100, each: 2 },
+  { users: 66, each: 3 },
 ];
 
 const [, , older] = process.argv;
@@ -127,6 +128,7 @@ async function measureDashboards(measured: readonly Measured[]): Promise<string>
       const own = await startStaticService();
       const started = await startGateway(rungraph("gateway", PROFILE), cores?.first, own);
       const [first, second] = await operationsOf(started.url);
+      for (const { operation } of [first, second]) await measureCpu(started, operation, LOAD);
       const minute: Minute = await measureMinute(started, own, [first.operation, second.operation], {
         users,
         each,

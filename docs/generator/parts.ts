@@ -1,20 +1,13 @@
 import pino from "pino";
 import { z } from "zod";
-import { readResults } from "../../bench/results.ts";
 import { SETTING_SECTIONS } from "../../src/config.ts";
 import { ERROR_CODES } from "../../src/errors.ts";
 import { createTelemetry } from "../../src/observability/telemetry.ts";
 import { PROFILE_NAMES } from "../../src/rest/api/profile.ts";
 import { builtInProfile } from "../../src/rest/api/profiles.ts";
 import { layout, road } from "./layout.ts";
-
-type Cells = readonly (string | number)[];
-
-/** A table of Markdown. A bar inside a cell would end it. */
-const table = (head: Cells, rows: readonly Cells[]): string =>
-  [head, head.map(() => "---"), ...rows]
-    .map((cells) => `| ${cells.map((cell) => `${cell}`.replaceAll("|", "\\|")).join(" | ")} |`)
-    .join("\n");
+import { measured, scale, scaleOfChanges } from "./scaling.ts";
+import { table } from "./table.ts";
 
 const code = (text: unknown): string => `\`${String(text)}\``;
 
@@ -129,15 +122,6 @@ const steps = (): string =>
     .map(({ file, does }, index) => `${index + 1}. ${code(file)} ${does}`)
     .join("\n");
 
-/** The table of a section of bench/RESULTS.md whose first cell begins with these words. */
-function measured(section: string, words: string): string {
-  const found = readResults(section)
-    .split("\n\n")
-    .find((block) => block.startsWith(`| ${words}`));
-  if (found === undefined) throw new Error(`RESULTS.md: expected a table "${words}" in the section ${section}`);
-  return found;
-}
-
 /** Each generated part by its name, as `<!-- generated: name -->` calls for it. */
 export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
   settings,
@@ -147,4 +131,8 @@ export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
   folders,
   road: steps,
   peers: () => measured("peers", "CPU per request"),
+  scale,
+  "scale-of-changes": scaleOfChanges,
+  "measured-workers": () => measured("scaling", "WORKERS"),
+  "measured-dashboards": () => measured("scaling", "Users"),
 };
