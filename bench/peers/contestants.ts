@@ -17,6 +17,8 @@ interface Start {
 export interface Contestant {
   readonly name: string;
   readonly start: (place: Place) => Start;
+  /** Whether the others are compared where it does not run. */
+  readonly isOptional?: boolean;
   /** Its own text of an operation, where it cannot express a part of it. */
   readonly textOf?: (query: string) => string;
   /** Reads what it expresses in another form, as `JSON.parse` takes it. */
@@ -75,6 +77,7 @@ const tailcall: Contestant = {
       env: { TAILCALL_TRACKER: "false", TAILCALL_LOG_LEVEL: "error" },
     };
   },
+  isOptional: true,
   textOf: (query) => query.replaceAll("{ name value }", ""),
   read: (key, value) => {
     if (key === "internalId") return String(value);

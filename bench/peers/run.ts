@@ -13,7 +13,7 @@ import { tablesOf } from "./table.ts";
  */
 
 const ROUNDS = Number(process.env["PEERS_ROUNDS"] ?? 3);
-const LOAD = { width: 32, seconds: Number(process.env["PEERS_SECONDS"] ?? 1.5) };
+const LOAD = { width: 32, seconds: Number(process.env["PEERS_SECONDS"] ?? 1.2) };
 
 const cores = leaveFirstCore();
 const service = await startStaticService();
@@ -28,8 +28,10 @@ async function startAll(): Promise<void> {
       contestants.push(started);
       continue;
     }
+    const reason = `${contestant.name} does not run here: ${started}`;
+    if (!contestant.isOptional) throw new Error(reason);
     absent.push(contestant.name);
-    say(`${contestant.name} does not run here: ${started}`);
+    say(reason);
   }
 }
 

@@ -18,7 +18,7 @@ export function median(values: readonly number[]): number {
   return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2;
 }
 
-const short = (value: number) => value.toFixed(value < 1 ? 2 : value < 10 ? 1 : 0);
+const short = (value: number) => value.toFixed(value < 2 ? 2 : value < 10 ? 1 : 0);
 
 /** The median of the ratios of each round: what else ran on the machine meanwhile met both. */
 const ratio = (cpuMs: readonly number[], limit: readonly number[]): number =>
