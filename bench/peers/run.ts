@@ -81,7 +81,7 @@ try {
     })),
   );
   const notes = [
-    `${conditions()} ${ROUNDS} rounds.`,
+    `${conditions()} Rounds: ${ROUNDS}.`,
     cores ? "The contestant had a core of its own." : "Contestant, load and service shared the cores.",
     ...absent.map((name) => `${name} did not run.`),
   ];
