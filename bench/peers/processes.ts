@@ -73,6 +73,8 @@ export async function start(
     env: { PATH: process.env["PATH"], NODE_ENV: "production", ...env },
     stdio: ["ignore", "ignore", "pipe"],
   });
+  // Also where the comparison fails.
+  process.once("exit", () => child.kill());
   let complaint = "";
   child.stderr
     .setEncoding("utf8")
