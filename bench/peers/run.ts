@@ -9,11 +9,14 @@ import { tablesOf } from "./table.ts";
 
 /*
  * Compares the built gateway with other servers of the same schema, operation by operation, in rounds. PEERS_ROUNDS and
- * PEERS_SECONDS: how many rounds, and how long each operation of each contestant takes in one.
+ * PEERS_SECONDS: how many rounds, and how long each operation of each contestant takes in one. PEERS_ONLY=limit,Rungraph:
+ * only these, and nothing is written.
  */
 
 const ROUNDS = Number(process.env["PEERS_ROUNDS"] ?? 3);
 const LOAD = { width: 32, seconds: Number(process.env["PEERS_SECONDS"] ?? 1.2) };
+
+const ONLY = process.env["PEERS_ONLY"]?.split(",");
 
 const cores = leaveFirstCore();
 const service = await startStaticService();
@@ -23,6 +26,7 @@ const absent: string[] = [];
 /** Starts all contestants that run here. */
 async function startAll(): Promise<void> {
   for (const contestant of CONTESTANTS) {
+    if (ONLY && !ONLY.includes(contestant.name)) continue;
     const started = await start(contestant, service, cores?.first);
     if (typeof started !== "string") {
       contestants.push(started);
@@ -86,7 +90,7 @@ try {
     ...absent.map((name) => `${name} did not run.`),
   ];
   say(tables);
-  writeResults("peers", `${notes.join(" ")}\n\n${tables}`);
+  if (!ONLY) writeResults("peers", `${notes.join(" ")}\n\n${tables}`);
 } finally {
   for (const { stop } of contestants) stop();
   service.stop();
