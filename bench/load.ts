@@ -113,8 +113,8 @@ service.stop();
 
 writeResults(
   "load",
-  `${conditions()} Load generator, gateway (one process, at its default settings) and service share the cores. The service answers
-from memory.
+  `${conditions()} The gateway is one process, at its default
+settings but for those that share out between tokens, since all load comes with one. It has a core of its own. The service answers from memory.
 
 ### Operations
 

@@ -1,8 +1,9 @@
 import { cpus } from "node:os";
+import { leaveFirstCore } from "./cores.ts";
 import { type Contestant, rungraph } from "./peers/contestants.ts";
 import { ask } from "./peers/load.ts";
 import { measureCpu, requestsOf } from "./peers/measure.ts";
-import { leaveFirstCore, start, type Started, startStaticService } from "./peers/processes.ts";
+import { start, type Started, startStaticService } from "./peers/processes.ts";
 import { median } from "./peers/table.ts";
 import { conditions, writeResults } from "./results.ts";
 import { type Minute, measureMinute, REFRESH_SECONDS, SERVED_PER_MINUTE } from "./scaling-minute.ts";

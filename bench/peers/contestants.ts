@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { commandOf, flagsOfStart, PRODUCT } from "../product.ts";
 
 interface Place {
   readonly port: number;
@@ -35,25 +36,15 @@ const node = (name: string, file: string, flags: readonly string[] = []): Contes
   }),
 });
 
-const PRODUCT = here("../..");
-
-/** The V8 flags of `npm start` in a checkout. */
-function flagsOfStart(checkout: string): readonly string[] {
-  const { scripts } = JSON.parse(readFileSync(join(checkout, "package.json"), "utf8")) as {
-    scripts: { start: string };
-  };
-  return /node ((?:--\S+ )*)dist/.exec(scripts.start)?.[1]?.trim().split(" ") ?? [];
-}
-
 /** A built checkout of Rungraph, as its `npm start` starts it. */
 export const rungraph = (
   name: string,
   env: Readonly<Record<string, string>>,
-  checkout: string = PRODUCT,
+  checkout = PRODUCT,
 ): Contestant => ({
   name,
   start: ({ port, service }) => ({
-    command: [process.execPath, ...flagsOfStart(checkout), join(checkout, "dist/main.js")],
+    command: commandOf(checkout),
     env: { PORT: String(port), UPSTREAM_URL: service, ...env },
   }),
 });

@@ -1,34 +1,13 @@
-import { type ChildProcess, execFileSync, fork, spawn } from "node:child_process";
+import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { onCores } from "../cores.ts";
 import type { Contestant } from "./contestants.ts";
 import { ask } from "./load.ts";
 import type { Behaviour, Seen } from "./upstream.ts";
-
-/** Cores as `taskset` takes them. */
-export interface Cores {
-  readonly first: string;
-  readonly all: string;
-}
-
-/**
- * Moves this process, and those that it forks, to all cores but the first, which is left to what is measured. Null where
- * `taskset` or a second core is missing.
- */
-export function leaveFirstCore(): Cores | null {
-  const last = availableParallelism() - 1;
-  if (last < 1) return null;
-  try {
-    execFileSync("taskset", ["-cp", `1-${last}`, String(process.pid)], { stdio: "ignore" });
-    return { first: "0", all: `0-${last}` };
-  } catch {
-    return null;
-  }
-}
 
 export interface StaticService {
   readonly url: string;
@@ -67,7 +46,7 @@ export async function start(
 ): Promise<Started | string> {
   const port = await freePort();
   const { command, env } = contestant.start({ port, service: service.url });
-  const [file = "", ...parameters] = cores ? ["taskset", "-c", cores, ...command] : command;
+  const [file, parameters] = onCores(cores, command);
   const child = spawn(file, parameters, {
     cwd: fileURLToPath(new URL("../..", import.meta.url)),
     env: { PATH: process.env["PATH"], NODE_ENV: "production", ...env },

@@ -1,10 +1,11 @@
+import { leaveFirstCore } from "../cores.ts";
 import { conditions, writeResults } from "../results.ts";
 import { say } from "../sheet.ts";
 import { type Answers, askAll, requireEqual } from "./answers.ts";
 import { CONTESTANTS } from "./contestants.ts";
 import { measureCpu, measureLatency } from "./measure.ts";
 import { OPERATIONS } from "./operations.ts";
-import { leaveFirstCore, residentBytes, start, type Started, startStaticService } from "./processes.ts";
+import { residentBytes, start, type Started, startStaticService } from "./processes.ts";
 import { tablesOf } from "./table.ts";
 
 /*
