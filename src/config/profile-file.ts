@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { parseDocument } from "yaml";
 import type { z } from "zod";
-import { isObject } from "../rest/api/reader.ts";
+import { isObject } from "../rest/api/as-is.ts";
 import {
   contradictionIn,
   type Profile,
