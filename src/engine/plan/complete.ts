@@ -106,7 +106,7 @@ function completeList(
     }
     const items: readonly unknown[] = Array.isArray(value) ? value : [...(value as Iterable<unknown>)];
     if (!run.meter.count(items.length, items.length * ITEM_BYTES)) return;
-    const list: unknown[] = new Array<unknown>(items.length).fill(null);
+    const list: unknown[] = items.map(() => null);
     // Safe: an array's items are keyed by their index.
     const itemSlots = list as unknown as Slots;
     slots[at] = list;
