@@ -1,7 +1,9 @@
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
@@ -25,6 +27,18 @@ export interface Running {
   readonly ended: Promise<number | null>;
 }
 
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+/** The arguments with which `npm start` starts the built gateway. */
+const START = startArguments();
+
+function startArguments(): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+    scripts: { start: string };
+  };
+  return scripts.start.split(" && node ")[1]?.split(" ") ?? [];
+}
+
 /** All load comes with one token, which may take everything. */
 const ONE_TOKEN = { MAX_OPERATIONS_PER_TOKEN: "256", UPSTREAM_CONNECTIONS_PER_TOKEN: "128" };
 
@@ -36,8 +50,8 @@ export async function startGateway(
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const began = performance.now();
-  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", "dist/main.js"], {
-    cwd: fileURLToPath(new URL("..", import.meta.url)),
+  const child = spawn(process.execPath, START, {
+    cwd: ROOT,
     env: {
       PATH: process.env["PATH"],
       PORT: String(port),

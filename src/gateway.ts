@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
+import { FOLDER } from "./folder.ts";
 import {
   type DocumentStore,
   openDocuments,
@@ -49,7 +50,7 @@ export interface GatewayOptions {
   readonly planner?: Planner;
 }
 
-const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+const { version } = JSON.parse(readFileSync(new URL("package.json", FOLDER), "utf8")) as {
   version: string;
 };
 

@@ -6,6 +6,7 @@ const ROOT = new URL("../../", import.meta.url);
 const FOLDERS = {
   "src/errors.ts": "the error table: what each code means to every part of the gateway",
   "src/request-scope.ts": "one request of a caller: its token, its deadline, what ends with it",
+  "src/folder.ts": "where the gateway is installed",
   "src/engine": "documents, limits, plan, execution, errors; knows neither REST nor the kinds of records",
   "src/rest/api": "the service as data: endpoints, records, references, profiles of servers",
   "src/rest/client": "one upstream request: admission, retry, breaker, transport, error mapping",

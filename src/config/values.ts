@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { z } from "zod";
+import * as z from "zod";
 import { parseManifest, type TrustedDocuments } from "../engine/documents/persisted.ts";
 import { faultsOf } from "../graphql/federation/rename.ts";
 import { schema } from "../graphql/schema.ts";

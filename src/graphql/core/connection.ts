@@ -24,7 +24,7 @@ export interface Connection<Node> {
 const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
   description: "Position of a page in its list.",
   // Other subgraphs with Relay connections define `PageInfo` as well.
-  shareable: true,
+  extensions: { directives: { shareable: {} } },
   fields: (t) => ({
     hasNextPage: t.exposeBoolean("hasNext", {
       nullable: false,

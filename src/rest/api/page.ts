@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Envelope, isObject, type JsonReader, jsonWithList } from "./reader.ts";
 import { integer, records, text } from "./values.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isObject, readTolerantly } from "./reader.ts";
 
 /* What records are made of: schemas of single values. Each costs one look at its value, and finds at most one fault. */
