@@ -20,8 +20,11 @@ const FOLDERS = {
   "src/http": "HTTP server, router, GraphQL over HTTP, downloads, GraphiQL",
   "src/config": "the settings: `config.ts` lists them, `config/` reads their values",
   "src/gateway.ts": "puts the parts together",
+  "src/serve.ts": "a gateway that listens and drains",
+  "src/workers": "several processes that share a port: start, replacement, drain, metrics",
   "src/demo": "the embedded demo service",
-  "src/main.ts": "starts and stops the process",
+  "src/welcome.ts": "what is printed when the gateway is ready",
+  "src/main.ts": "starts and stops the process, alone or with workers",
 } as const satisfies Record<string, string>;
 
 /** What `query ($id: ID!) { experiment(id: $id) { id status } }` passes, and what each file does with the id. */

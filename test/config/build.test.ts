@@ -1,26 +1,12 @@
-import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { renameSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { buildGateway } from "../support/build.ts";
 import { READY_LINE, startBuilt } from "../support/main-process.ts";
 import { profileFile } from "../support/tracker.ts";
 
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-let folder = "";
-
-/** Builds the gateway in a folder of its own. */
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "build-"));
-  for (const path of ["package.json", "page", "schema", "src"]) {
-    cpSync(join(ROOT, path), join(folder, path), { recursive: true });
-  }
-  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  execFileSync(process.execPath, ["--import", "tsx", join(ROOT, "build.ts")], { cwd: folder });
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = buildGateway();
 
 /** The built gateway with its demo. */
 async function startGateway(environment: Record<string, string> = {}) {
@@ -81,7 +67,9 @@ test("the built gateway renames types and reads a profile in YAML", async () => 
 });
 
 test("the log of the built gateway names the places of unexpected errors in the sources", async () => {
-  rmSync(join(folder, "page/page.css"));
+  const file = join(folder, "page/page.css");
+  renameSync(file, `${file}.away`);
+  onTestFinished(() => renameSync(`${file}.away`, file));
   const { url, printed } = await startGateway();
   await expect(fetch(url, { headers: { accept: "text/html" } })).rejects.toThrow("fetch failed");
   const [line] = await printed(/^.*"unexpected error".*$/m);
