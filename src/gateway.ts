@@ -32,7 +32,7 @@ import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import { createRefusedBatches } from "./rest/session/refused-batches.ts";
-import { openSession } from "./rest/session/session.ts";
+import { openSession, type Session } from "./rest/session/session.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openOperationSpan, openUpstreamSpan } from "./observability/tracing.ts";
@@ -117,41 +117,49 @@ export function createGateway({
     yoga: loadYoga({ schema, engine, publicError: toPublic }),
   });
 
-  /** Returns a function that creates the context of an operation, whose meter paces its reads. */
-  const contextOpener =
-    ({ headers, socket }: IncomingMessage, scope: RequestScope) =>
-    (meter: Meter): Context => ({
-      session: openSession(client, scope, {
-        server,
-        refusedBatches,
-        requests: config.MAX_UPSTREAM_REQUESTS,
-        width: config.MAX_UPSTREAM_WIDTH,
-        pacing: meter,
-      }),
+  const openContext = (request: IncomingMessage, scope: RequestScope, pacing: Meter): Context => {
+    let session: Session | null = null;
+    return {
+      // Opened on first use: many operations read nothing.
+      get session() {
+        return (session ??= openSession(client, scope, {
+          server,
+          refusedBatches,
+          requests: config.MAX_UPSTREAM_REQUESTS,
+          width: config.MAX_UPSTREAM_WIDTH,
+          pacing,
+        }));
+      },
       gateway,
       names,
       get publicUrl() {
-        const scheme = "encrypted" in socket ? "https" : "http";
-        return publicRoot ?? new URL(`${scheme}://${headers.host ?? "localhost"}`).origin;
+        const scheme = "encrypted" in request.socket ? "https" : "http";
+        return publicRoot ?? new URL(`${scheme}://${request.headers.host ?? "localhost"}`).origin;
       },
       lookAhead,
-    });
+    };
+  };
 
   const router = createRouter({
-    graphql: async (response, body, state, onResult) => {
+    graphql: async (response, body, state) => {
       try {
         const span = openOperationSpan(response.req, state);
         await span.run(() =>
           answerGraphql(
             response,
             body,
-            { scope: state.scope, facts: state, openContext: contextOpener(response.req, state.scope) },
+            {
+              scope: state.scope,
+              facts: state,
+              openContext: (meter) => openContext(response.req, state.scope, meter),
+            },
             (status) => {
               const { type, name, codes, scope } = state;
               const ms = performance.now() - state.began;
               span.end(status);
               telemetry.operation({ requestId: scope.requestId, type, name, codes, ms });
-              onResult();
+              // A request that is rejected before it is run has not ended its scope.
+              scope.end("done");
             },
           ),
         );
