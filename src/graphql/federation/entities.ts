@@ -68,13 +68,6 @@ const Service = builder.objectRef<{ readonly sdl: string }>("_Service").implemen
 });
 
 builder.queryFields((t) => ({
-  _service: t.field({
-    type: Service,
-    nullable: false,
-    resolve: () => {
-      throw new TypeError("expected a resolver of `serveSdl`");
-    },
-  }),
   _entities: t.field({
     type: [EntityUnion],
     nullable: { list: false, items: true },
@@ -91,6 +84,13 @@ builder.queryFields((t) => ({
       });
     },
   }),
+  _service: t.field({
+    type: Service,
+    nullable: false,
+    resolve: () => {
+      throw new TypeError("expected a resolver of `serveSdl`");
+    },
+  }),
 }));
 
 /** The finder of an entity type. Every kind is an entity, and so is the interface `Run`. */
@@ -104,7 +104,7 @@ const LINK = { url: "https://specs.apollo.dev/federation/v2.3", import: ["@key",
 
 /** Builds the schema with the directives of federation, where the printer of the SDL reads them. */
 export function toSubgraphSchema(): GraphQLSchema {
-  const schema = builder.toSchema({ extensions: { directives: { link: LINK } } });
+  const schema = builder.toSchema({ extensions: { directives: { link: LINK } }, sortSchema: false });
   for (const [name, fields] of keyFields) {
     const type = schema.getType(name);
     if (!type) throw new TypeError(`the schema has no entity ${name}`);
