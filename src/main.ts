@@ -2,7 +2,7 @@ import { type Config, ConfigError, readConfig } from "./config.ts";
 import { findMisspelled } from "./config/misspelled.ts";
 import type { Demo } from "./demo/service.ts";
 import { createLog } from "./observability/log.ts";
-import { codeOf, serve } from "./serve.ts";
+import { CannotListen, codeOf, serve } from "./serve.ts";
 import { welcome } from "./welcome.ts";
 import type { Upstream } from "./workers/messages.ts";
 
@@ -56,8 +56,10 @@ function onSignal(stop: () => void, exitNow: () => void): void {
   for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, first);
 }
 
-function exitUnlistening({ HOST, PORT }: Config, code: string): never {
-  printError(`Cannot listen on HOST ${HOST}, PORT ${PORT}: ${code}`);
+/** Ends the process when the address cannot be listened on. */
+function exitUnlistening({ HOST, PORT }: Config, error: unknown): never {
+  if (!(error instanceof CannotListen)) throw error;
+  printError(`Cannot listen on HOST ${HOST}, PORT ${PORT}: ${error.message}`);
   process.exit(1);
 }
 
@@ -66,7 +68,7 @@ async function runAlone(config: Config): Promise<void> {
   const log = createLog(config.LOG_LEVEL);
   const demo = await startDemo(config);
   const options = { ...optionsOf(config, upstreamOf(config, demo)), log };
-  const serving = await serve(options).catch((error: unknown) => exitUnlistening(config, codeOf(error)));
+  const serving = await serve(options).catch((error: unknown) => exitUnlistening(config, error));
   const stop = async () => {
     log.info("draining");
     await serving.drain();
@@ -83,15 +85,12 @@ async function runAlone(config: Config): Promise<void> {
 
 /** Serves in workers. This process has the demo, so that all workers see the same. */
 async function runPrimary(config: Config): Promise<void> {
-  const { CannotListen, startWorkers } = await import("./workers/primary.ts");
+  const { startWorkers } = await import("./workers/primary.ts");
   const log = createLog(config.LOG_LEVEL);
   const demo = await startDemo(config);
   const settings = { count: config.WORKERS, drainTimeoutMs: config.DRAIN_TIMEOUT_MS, log };
   const workers = await startWorkers({ ...settings, upstream: upstreamOf(config, demo) }).catch(
-    (error: unknown) => {
-      if (error instanceof CannotListen) return exitUnlistening(config, error.message);
-      throw error;
-    },
+    (error: unknown) => exitUnlistening(config, error),
   );
   const stop = async () => {
     log.info("draining");

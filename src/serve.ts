@@ -12,10 +12,13 @@ export interface Serving {
   readonly drain: () => Promise<void>;
 }
 
+/** The address cannot be listened on. The message is the code of the error: `EADDRINUSE`. */
+export class CannotListen extends Error {}
+
 /** How long connections that look idle stay open on shutdown, in milliseconds: a request may be in transit. */
 const GRACE_MS = 1_000;
 
-/** Starts a gateway that listens on `HOST` and `PORT`. Rejects when it cannot listen. */
+/** Starts a gateway that listens on `HOST` and `PORT`. Rejects with `CannotListen`. */
 export async function serve(options: GatewayOptions): Promise<Serving> {
   const { config, log } = options;
   const gateway = createGateway(options);
@@ -40,9 +43,10 @@ export async function serve(options: GatewayOptions): Promise<Serving> {
 
 function listen(server: NetServer, { HOST, PORT }: Config): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
+    const fail = (error: Error) => reject(new CannotListen(codeOf(error), { cause: error }));
+    server.once("error", fail);
     server.listen(PORT, HOST, () => {
-      server.off("error", reject);
+      server.off("error", fail);
       resolve();
     });
   });

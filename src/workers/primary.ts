@@ -1,5 +1,6 @@
 import cluster, { type Address, type Worker } from "node:cluster";
 import type { Logger } from "pino";
+import { CannotListen } from "../serve.ts";
 import type { ToPrimary, Upstream } from "./messages.ts";
 import { collectMetrics, send } from "./reports.ts";
 
@@ -18,9 +19,6 @@ export interface Workers {
   readonly drain: () => Promise<boolean>;
   readonly kill: () => void;
 }
-
-/** Workers cannot listen. The message is the code of the error. */
-export class CannotListen extends Error {}
 
 /** A worker that lives this long counts as sound, in milliseconds. */
 const SOUND_MS = 60_000;

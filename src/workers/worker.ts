@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import type { Serving } from "../serve.ts";
+import { CannotListen, type Serving } from "../serve.ts";
 import type { ToPrimary, ToWorker, Upstream } from "./messages.ts";
 
 type Serve = (
@@ -36,8 +36,8 @@ export function runWorker(serve: Serve): void {
   const start = (upstream: Upstream): void => {
     serving = serve(upstream, metricsOf);
     serving.catch((error: unknown) => {
-      if (!(error instanceof Error && "code" in error)) throw error;
-      send({ type: "cannot listen", code: String(error.code) }, () => process.exit(1));
+      if (!(error instanceof CannotListen)) throw error;
+      send({ type: "cannot listen", code: error.message }, () => process.exit(1));
     });
   };
 
