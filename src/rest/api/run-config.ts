@@ -2,8 +2,9 @@ import { createRequire } from "node:module";
 import type * as Yaml from "yaml";
 import * as z from "zod";
 import { UpstreamError } from "../../errors.ts";
-import { MAX_DEPTH, isObject } from "./reader.ts";
-import { integer, object, openRaw, text, texts, type WithRaw } from "./values.ts";
+import { isObject } from "./as-is.ts";
+import { MAX_DEPTH } from "./reader.ts";
+import { integer, object, openRaw, text, textOrObject, texts, type WithRaw } from "./values.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -19,31 +20,39 @@ const Known = z.object({
 export type RunConfigRecord = WithRaw<z.output<typeof Known>>;
 
 /** A configuration that was received as text. It is parsed on first use. */
-interface WrittenConfig {
+class WrittenConfig {
+  readonly #content: string;
+  #parsed: { readonly config: RunConfigRecord | null } | null = null;
+
+  constructor(content: string) {
+    this.#content = content;
+  }
+
   /** Parses the text. Returns null when it is not a YAML object. Throws `UpstreamError` when it is too long. */
-  readonly open: () => RunConfigRecord | null;
+  open(): RunConfigRecord | null {
+    return (this.#parsed ??= { config: parse(this.#content) }).config;
+  }
 }
 
-/** The configuration of a run as received. */
-export type RunConfig = RunConfigRecord | WrittenConfig;
+/** The configuration of a run: an object as received, or text. */
+export type RunConfig = Readonly<Record<string, unknown>> | WrittenConfig;
 
-export const Config = object.transform((raw): RunConfig => openRaw(Known, raw)).nullish();
+export const Config: z.ZodType<RunConfig | null | undefined> = object;
 
 /** The configuration as newer servers send it under `content`: YAML or JSON text, or an object. */
-export const Content = z.union([z.string(), object]).nullish();
+export const Content = textOrObject;
 
-export function configOf(content: z.output<typeof Content>): RunConfig | null {
-  if (typeof content !== "string") return content ? openRaw(Known, content) : null;
-  let opened: { readonly config: RunConfigRecord | null } | null = null;
-  return { open: () => (opened ??= { config: parse(content) }).config };
+export const configOf = (content: z.output<typeof Content>): RunConfig | null =>
+  typeof content === "string" ? new WrittenConfig(content) : (content ?? null);
+
+/** Returns the parsed configuration; null without one. */
+export function openConfig(config: RunConfig | null | undefined): RunConfigRecord | null {
+  if (!config) return null;
+  return config instanceof WrittenConfig ? config.open() : openRaw(Known, config);
 }
 
 /** Longest text of a configuration, in characters. Known ones have up to 10,000; parsing takes 1 to 7 ms per 1,000. */
 const MAX_TEXT_LENGTH = 16_384;
-
-/** Returns the parsed configuration; null without one. */
-export const openConfig = (config: RunConfig | null | undefined): RunConfigRecord | null =>
-  config && "open" in config ? config.open() : (config ?? null);
 
 function parse(content: string): RunConfigRecord | null {
   if (content.length > MAX_TEXT_LENGTH) {
