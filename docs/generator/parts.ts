@@ -6,14 +6,8 @@ import { createTelemetry } from "../../src/observability/telemetry.ts";
 import { PROFILE_NAMES } from "../../src/rest/api/profile.ts";
 import { builtInProfile } from "../../src/rest/api/profiles.ts";
 import { layout, road } from "./layout.ts";
-
-type Cells = readonly (string | number)[];
-
-/** A table of Markdown. A bar inside a cell would end it. */
-const table = (head: Cells, rows: readonly Cells[]): string =>
-  [head, head.map(() => "---"), ...rows]
-    .map((cells) => `| ${cells.map((cell) => `${cell}`.replaceAll("|", "\\|")).join(" | ")} |`)
-    .join("\n");
+import { measured, scale, scaleOfChanges } from "./scaling.ts";
+import { table } from "./table.ts";
 
 const code = (text: unknown): string => `\`${String(text)}\``;
 
@@ -136,4 +130,9 @@ export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
   profiles,
   folders,
   road: steps,
+  peers: () => measured("peers", "CPU per request"),
+  scale,
+  "scale-of-changes": scaleOfChanges,
+  "measured-workers": () => measured("scaling", "WORKERS"),
+  "measured-dashboards": () => measured("scaling", "Users"),
 };

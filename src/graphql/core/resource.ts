@@ -93,8 +93,10 @@ export function resolveReference<R extends object, At extends Address>(
   return { kind, address, loaded, reference, isUnverified: false };
 }
 
-export const isLoaded = ({ loaded }: { readonly loaded: object }, keys: readonly PropertyKey[]): boolean =>
-  keys.every((key) => key in loaded);
+export function isLoaded({ loaded }: { readonly loaded: object }, keys: readonly PropertyKey[]): boolean {
+  for (const key of keys) if (!(key in loaded)) return false;
+  return true;
+}
 
 /** Adds keys that are missing. Copies nothing when none is. */
 function withDefaults<R extends object>(loaded: Partial<R>, defaults: Partial<R>): Partial<R> {
@@ -126,21 +128,13 @@ function withLoaded<R extends object>(more: Partial<R>, loaded: Partial<R>): Par
   return more;
 }
 
-/** Returns the record with these keys and fetches missing ones. Keys that the whole record lacks stay absent. */
-export function load<R extends object, At extends Address>(
-  resource: Resource<R, At>,
-  keys: readonly PropertyKey[],
-  session: Session,
-): Partial<R> | Promise<Partial<R>> {
-  return isLoaded(resource, keys) ? resource.loaded : fetchUntilLoaded(resource, keys, session);
-}
-
-async function fetchUntilLoaded<R extends object, At extends Address>(
+/** Fetches the record until these keys are loaded. Keys that the whole record lacks stay absent. */
+export async function load<R extends object, At extends Address>(
   resource: Resource<R, At>,
   keys: readonly PropertyKey[],
   session: Session,
 ): Promise<Partial<R>> {
   const further = await fetchMore(resource, keys, session);
   const gained = Object.keys(further.loaded).length > Object.keys(resource.loaded).length;
-  return gained && !isLoaded(further, keys) ? fetchUntilLoaded(further, keys, session) : further.loaded;
+  return gained && !isLoaded(further, keys) ? load(further, keys, session) : further.loaded;
 }

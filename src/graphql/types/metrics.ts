@@ -51,10 +51,17 @@ export function namedValues(values: Values, names: readonly string[] | null | un
   if (!values) return [];
   const wanted = names ? setOf(names) : null;
   const named: NamedValue[] = [];
-  for (const name of Object.keys(values).toSorted()) {
+  for (const name of sortedKeysOf(values)) {
     if (!wanted || wanted.has(name)) named.push({ name, raw: values[name] });
   }
   return named;
+}
+
+/** The names in order. Most servers send them so. */
+function sortedKeysOf(values: ByName): readonly string[] {
+  const names = Object.keys(values);
+  const isSorted = names.every((name, index) => index === 0 || (names[index - 1] ?? "") <= name);
+  return isSorted ? names : names.toSorted();
 }
 
 export const valueOf = (values: Values, name: string): number | null =>

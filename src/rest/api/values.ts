@@ -19,7 +19,7 @@ export const integer = checked<number>(
 export const number = checked<number>(Number.isFinite).nullish();
 export const flag = checked<boolean>((value) => typeof value === "boolean").nullish();
 /** ISO 8601 text as received, because a `Date` would lose microseconds and offset. */
-export const timestamp = text;
+export const timestamp = checked<string>(isString).nullish();
 /** A value whose type the document does not show. */
 export const unstated = z.unknown().optional();
 export const object = checked<Readonly<Record<string, unknown>>>(isObject).nullish();
