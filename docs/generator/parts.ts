@@ -66,7 +66,7 @@ async function metrics(): Promise<string> {
   telemetry.upstreamRequest({ requestId: "", method: "GET", route: "", outcome: "2xx", ms: 0 });
   telemetry.operation({ requestId: "", type: "query", name: null, codes: [], ms: 0 });
   telemetry.download({ requestId: "", what: "logs", code: "OK", bytes: 0, ms: 0 });
-  const text = await telemetry.metrics();
+  const text = await telemetry.registry.metrics();
   const rows = [...text.matchAll(/^# HELP (rungraph_\w+) (.*)\n# TYPE \w+ (\w+)\n(.*)$/gm)].map(
     ([, name = "", help = "", kind = "", sample = ""]) => {
       const labels = [...sample.matchAll(/(\w+)="/g)].flatMap(([, label]) =>

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { UpstreamError } from "../../errors.ts";
 import { isObject, readerAsIs } from "./as-is.ts";
 
