@@ -22,6 +22,7 @@ import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
 import { createConcurrencyLimit } from "./http/concurrency-limit.ts";
 import type { RequestScope } from "./request-scope.ts";
+import { wantsFresh } from "./http/caller.ts";
 import { createRouter } from "./http/router.ts";
 import { takeTurn } from "./engine/turns.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
@@ -32,6 +33,7 @@ import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import { createRefusedBatches } from "./rest/session/refused-batches.ts";
+import { SharedReads } from "./rest/session/shared-reads.ts";
 import { openSession, type Session } from "./rest/session/session.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
@@ -51,6 +53,8 @@ export interface GatewayOptions {
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */
   readonly planner?: Planner;
+  /** The clock of kept responses. Tests advance it by hand. */
+  readonly clock?: { readonly now: () => number };
 }
 
 const { version } = JSON.parse(readFileSync(new URL("package.json", FOLDER), "utf8")) as {
@@ -67,6 +71,7 @@ export function createGateway({
   metricsOf = (own) => () => own.metrics(),
   lookAhead = true,
   planner = createPlan,
+  clock = performance,
 }: GatewayOptions) {
   const server = describeServer(config.UPSTREAM_PROFILE ?? builtInProfile(profile));
   const events = createEventLog(log);
@@ -100,6 +105,12 @@ export function createGateway({
   const gateway = factsOf(config, server);
   const names = createTypeNames(config.TYPE_NAMES);
   const refusedBatches = createRefusedBatches(events.refusedBatch);
+  const sharedReads = new SharedReads({
+    ttlMs: config.CACHE_TTL_MS,
+    maxBytes: config.CACHE_BYTES,
+    now: () => clock.now(),
+    onShared: telemetry.sharedRead,
+  });
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
   const publicRoot = config.PUBLIC_URL?.href.replace(/\/+$/, "");
 
@@ -125,6 +136,8 @@ export function createGateway({
         return (session ??= openSession(client, scope, {
           server,
           refusedBatches,
+          sharedReads,
+          isFresh: wantsFresh(request),
           requests: config.MAX_UPSTREAM_REQUESTS,
           width: config.MAX_UPSTREAM_WIDTH,
           pacing,

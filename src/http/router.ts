@@ -53,7 +53,15 @@ export function createRouter(settings: RouterSettings): Router {
   const allow = cors({
     origin: [...settings.origins],
     methods: ["GET", "POST"],
-    allowedHeaders: ["authorization", "content-type", "x-request-id", "traceparent", "range", "if-range"],
+    allowedHeaders: [
+      "authorization",
+      "content-type",
+      "x-request-id",
+      "traceparent",
+      "range",
+      "if-range",
+      "cache-control",
+    ],
     exposedHeaders: [
       "x-request-id",
       "content-disposition",

@@ -34,6 +34,8 @@ export interface GatewayOptions {
   readonly env?: Record<string, string>;
   readonly lookAhead?: boolean;
   readonly planner?: Planner;
+  /** The clock of kept responses. */
+  readonly clock?: { readonly now: () => number };
   /** The token that GraphiQL offers. */
   readonly exampleToken?: string;
 }
