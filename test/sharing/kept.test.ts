@@ -1,5 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { startFake, startRecords } from "../support/fake.ts";
+import { gate } from "../support/gate.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import {
   ASK_STATUS,
@@ -13,6 +14,7 @@ import {
   STATUS_CALL,
   statusOf,
 } from "../support/one-read.ts";
+import { PATIENT } from "../support/patience.ts";
 import { sharedReads } from "../support/sharing.ts";
 
 /** A clock that stands until the story moves it on. */
@@ -206,6 +208,27 @@ describe("cache-control of a caller", () => {
       expect(service.seen()).toHaveLength(2);
     },
   );
+
+  test("no-cache is not undone by an older request that is answered later", async () => {
+    const first = gate();
+    let turn = 0;
+    const service = await startFake(async () => {
+      const version = ++turn;
+      if (version === 1) await first.opened;
+      return { json: { ...RUNNING_RECORD, last_status: version === 1 ? "running" : "succeeded" } };
+    });
+    const { gateway } = await startKeeping(service);
+    const older = askFor(gateway);
+    await vi.waitUntil(() => turn === 1, PATIENT);
+    const succeeded = { data: { experiment: { status: "SUCCEEDED" } } };
+    expect(await gateway.ask(ASK_STATUS, {}, { headers: { "cache-control": "no-cache" } })).toEqual(
+      succeeded,
+    );
+    first.open();
+    expect(await older).toEqual(RUNNING_ANSWER);
+    expect(await askFor(gateway)).toEqual(succeeded);
+    expect(service.seen()).toHaveLength(2);
+  });
 
   test("of another kind changes nothing", async () => {
     const service = await startRunning();
