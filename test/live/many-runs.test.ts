@@ -91,10 +91,9 @@ test("whatever is polled and when, no minute has more requests than the budget",
             budget.spend(now);
             spent.push(now);
           }
-          const inMinute = spent.filter((at) => at > now - 60_000).length;
-          if (inMinute > perMinute || budget.nextAt(now) > now + 60_000) return false;
+          expect(spent.filter((at) => at > now - 60_000).length).toBeLessThanOrEqual(perMinute);
+          expect(budget.nextAt(now)).toBeLessThanOrEqual(now + 60_000);
         }
-        return true;
       },
     ),
   );

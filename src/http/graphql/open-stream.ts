@@ -2,7 +2,7 @@ import type { EventExecution, OpenStream } from "../../engine/subscription.ts";
 import { UpstreamError } from "../../errors.ts";
 import type { Context, StreamContext } from "../../graphql/core/context.ts";
 import type { Live } from "../../live/live.ts";
-import { openScope, type RequestScope } from "../../request-scope.ts";
+import { RequestScope } from "../../request-scope.ts";
 import type { Pacing } from "../../rest/session/batching.ts";
 import type { ConcurrencyLimit, ExceededLimit } from "../concurrency-limit.ts";
 
@@ -42,7 +42,7 @@ export const createStreamOpener =
     const exceeded = concurrency.exceededBy(callerKey);
     if (exceeded) throw LIMIT_ERRORS[exceeded]();
     // Only the end of the stream ends its scope.
-    const scope = openScope(identity, Number.POSITIVE_INFINITY);
+    const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
     scope.onEnd(concurrency.acquire(callerKey));
     const context: StreamContext = {
       ...contextOf(request)(NO_METER),
@@ -55,7 +55,7 @@ export const createStreamOpener =
       scope,
       context,
       openEvent: (): EventExecution => {
-        const event = openScope(identity, eventTimeoutMs);
+        const event = new RequestScope(identity, eventTimeoutMs);
         return { scope: event, openContext: contextOf(event, () => live.spend(callerKey)) };
       },
     };

@@ -4,7 +4,7 @@ import type { Engine, OperationFacts } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
 import type { OpenStream } from "../../engine/subscription.ts";
 import type { OperationReport } from "../../observability/telemetry.ts";
-import { openScope, type RequestScope } from "../../request-scope.ts";
+import { RequestScope } from "../../request-scope.ts";
 import { identify } from "../caller.ts";
 import type { ConcurrencyLimit } from "../concurrency-limit.ts";
 import type { createWebSocketServer, WebSocketSettings } from "./web-socket-server.ts";
@@ -42,7 +42,7 @@ export function createWebSockets(settings: Settings): WebSockets {
     const { requestId } = identity;
     const began = performance.now();
     const facts: OperationFacts = { type: "invalid", name: null, codes: [] };
-    const scope = openScope(identity, requestTimeoutMs);
+    const scope = new RequestScope(identity, requestTimeoutMs);
     const openStream = () => settings.openStream(request, scope);
     const opened = (await engine.subscribe({ params, facts, openStream })) ?? {
       errors: [rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST")],
