@@ -121,4 +121,5 @@ test("a client that answers no ping is disconnected", async () => {
   advance(10_000);
   await vi.waitUntil(() => closed.mock.calls.length === 1, PATIENT);
   await subscriptions(0);
+  expect(pings).toHaveBeenCalledTimes(1);
 });
