@@ -1,5 +1,4 @@
-import { type ClientRequest, request } from "node:http";
-import { createServer } from "node:http";
+import { type ClientRequest, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { metricsOf, type Running, startGateway, stopGateway } from "./processes.ts";
@@ -17,7 +16,14 @@ const SECONDS = 30;
 const service = createServer((asked, response) => {
   const path = asked.url ?? "";
   const second = new Date(Math.floor(Date.now() / 1000) * 1000).toISOString();
-  const record = (id: number) => ({ id, last_status: "running", updated_at: second, started_at: second });
+  const record = (id: number) => ({
+    id,
+    unique_name: `ada.mnist.${id}`,
+    last_status: "running",
+    updated_at: second,
+    started_at: second,
+    finished_at: null,
+  });
   const ids = /id%3A([\d%C|]+)/.exec(path)?.[1]?.split(/%7C|\|/) ?? [];
   const id = Number(/experiments\/(\d+)\//.exec(path)?.[1]);
   response.setHeader("content-type", "application/json");

@@ -6,7 +6,7 @@ import { FIRST_POLL } from "../support/live-service.ts";
 import { subscribe } from "../support/subscriber.ts";
 
 const { blocks } = readPage("docs/live.md");
-const [document] = blocks.filter(({ language }) => language === "graphql");
+const document = blocks.find(({ language }) => language === "graphql");
 const [, body = "{}"] = /-d '(.*)'/.exec(blocks.find(({ text }) => text.includes("curl"))?.text ?? "") ?? [];
 
 test.each([
