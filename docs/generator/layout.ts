@@ -6,6 +6,7 @@ const ROOT = new URL("../../", import.meta.url);
 const FOLDERS = {
   "src/errors.ts": "the error table: what each code means to every part of the gateway",
   "src/request-scope.ts": "one request of a caller: its token, its deadline, what ends with it",
+  "src/base64url.ts": "text of ids and cursors",
   "src/folder.ts": "where the gateway is installed",
   "src/engine": "documents, limits, plan, execution, errors; knows neither REST nor the kinds of records",
   "src/rest/api": "the service as data: endpoints, records, references, profiles of servers",
@@ -40,7 +41,9 @@ const ROAD = {
   "src/graphql/core/kinds.ts": "names the endpoint that reads an experiment",
   "src/rest/session/session.ts": "requires the token",
   "src/rest/session/batching.ts": "fills the path; equal reads share one request",
-  "src/rest/client/client.ts": "admits, retries and counts the upstream request",
+  "src/rest/client/client.ts": "opens the upstream requests of a scope",
+  "src/rest/client/call.ts": "waits for the request's turn, retries it when that can help",
+  "src/rest/client/attempt.ts": "builds the request, counts it, maps its failure",
   "src/rest/client/transport.ts": "sends it and collects the response",
   "src/rest/client/response.ts": "reads the record or throws the error of the status",
   "src/engine/plan/complete.ts": "writes the selected fields into the result",
