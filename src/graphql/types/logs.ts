@@ -101,7 +101,8 @@ function windowRequest({ after, maxBytes, tailLines }: LogArgs, { gateway }: Con
 
 const formatCursor = (byte: number) => toBase64url(`byte:${byte}`);
 
-function parseCursor(cursor: string): number {
+/** The byte of a log's cursor. Throws `InputError`. */
+export function parseCursor(cursor: string): number {
   const text = cursor.length > 60 ? "" : fromBase64url(cursor);
   const byte = /^byte:(\d{1,15})$/.exec(text)?.[1];
   if (byte === undefined) {
