@@ -53,11 +53,10 @@ export interface EngineSettings extends DocumentSettings {
 export interface Engine {
   /** Runs a request. Never rejects. */
   readonly run: (request: OperationRequest) => Promise<WrittenResult>;
-  /**
-   * Opens the results of a subscription; null when the request is none. Resolves with a single result when it cannot be
-   * opened. Never rejects.
-   */
-  readonly subscribe: (request: StreamRequest) => Promise<StreamResult | null>;
+  /** Whether a request is a subscription. False as well when its document cannot be read. */
+  readonly isSubscription: (params: OperationParams) => boolean;
+  /** Opens the results of a subscription. Resolves with a single result when it cannot be opened. Never rejects. */
+  readonly subscribe: (request: StreamRequest) => Promise<StreamResult>;
   /** Finalizes the errors of a result: adds the request id and removes the caller's values. */
   readonly finish: <Result extends ExecutionResult>(result: Result, requestId: string) => Result;
 }
@@ -129,11 +128,18 @@ export function createEngine(settings: EngineSettings): Engine {
         scope.end("done");
       }
     },
+    isSubscription: (params) => {
+      try {
+        return prepare({ params }).plan.operation.operation === "subscription";
+      } catch {
+        return false;
+      }
+    },
     subscribe: async (request) => {
       const { facts, params } = request;
       try {
-        if (prepare(request).plan.operation.operation !== "subscription") return null;
         const { document, plan } = planOf(request, true);
+        if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
         const results = await openResults({ schema, document }, request, (event, execution) =>
           resultOf(plan, { ...execution, params }, event).catch((error: unknown) => failed(error, facts)),
         );
@@ -156,6 +162,9 @@ export function createEngine(settings: EngineSettings): Engine {
     },
   };
 }
+
+const ONLY_SUBSCRIPTIONS =
+  "Expected a subscription, got an operation with a single result: it is sent by POST.";
 
 const NO_STREAM =
   "Expected a subscription by `accept: text/event-stream` or a WebSocket, got a request for a single result.";
