@@ -140,6 +140,15 @@ const SECTIONS = {
     MAX_UPSTREAM_BYTES: count(128_000_000).describe(
       "Most bytes of upstream responses that the operations of one token hold at a time.",
     ),
+    MAX_SUBSCRIPTIONS: count(2_000).describe(
+      "Most subscriptions at a time. Beyond it new ones are rejected with 503.",
+    ),
+    MAX_SUBSCRIPTIONS_PER_TOKEN: count(200).describe(
+      "Most subscriptions of one token at a time. Beyond it new ones are rejected with 429.",
+    ),
+    LIVE_REQUESTS_PER_MINUTE: count(30).describe(
+      "Most upstream requests by which the subscriptions of one token poll the service in a minute. The reads of events count as well: polls wait until there is room.",
+    ),
     MAX_DOWNLOADS: count(64).describe("Most downloads at a time."),
     MAX_DOWNLOADS_PER_TOKEN: count(16).describe("Most downloads of one token at a time."),
     MAX_WAITING_BYTES: count(64_000_000).describe(

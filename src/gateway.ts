@@ -9,7 +9,6 @@ import {
   trustedDocuments,
 } from "./engine/documents/persisted.ts";
 import { createEngine } from "./engine/engine.ts";
-import type { Meter } from "./engine/meter.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import type { Context, GatewayFacts } from "./graphql/core/context.ts";
 import { publicError } from "./engine/errors.ts";
@@ -22,14 +21,20 @@ import { createConcurrencyLimit } from "./http/concurrency-limit.ts";
 import type { RequestScope } from "./request-scope.ts";
 import { createRouter } from "./http/router.ts";
 import { takeTurn } from "./engine/turns.ts";
+import { createEventStreams } from "./http/graphql/event-stream.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
-import type { YogaHandler, YogaSettings } from "./http/graphql/yoga.ts";
+import { createSubscriptionOpener } from "./http/graphql/subscriptions.ts";
+import { loadYoga } from "./http/graphql/load-yoga.ts";
+import { type Clock, systemClock } from "./live/clock.ts";
+import { createLive } from "./live/live.ts";
+import { counted, tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
 import { createConnector } from "./rest/client/connector.ts";
 import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import { createRefusedBatches } from "./rest/session/refused-batches.ts";
+import type { Pacing } from "./rest/session/batching.ts";
 import { openSession } from "./rest/session/session.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
@@ -47,6 +52,8 @@ export interface GatewayOptions {
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */
   readonly planner?: Planner;
+  /** The clock of subscriptions. Tests advance it by hand. */
+  readonly clock?: Clock;
 }
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
@@ -62,6 +69,7 @@ export function createGateway({
   profile = "document",
   lookAhead = true,
   planner = createPlan,
+  clock = systemClock,
 }: GatewayOptions) {
   const server = describeServer(config.UPSTREAM_PROFILE ?? builtInProfile(profile));
   const events = createEventLog(log);
@@ -73,6 +81,10 @@ export function createGateway({
     total: config.MAX_DOWNLOADS,
     perCaller: config.MAX_DOWNLOADS_PER_TOKEN,
   });
+  const subscriptions = createConcurrencyLimit({
+    total: config.MAX_SUBSCRIPTIONS,
+    perCaller: config.MAX_SUBSCRIPTIONS_PER_TOKEN,
+  });
   const delivery = createDelivery({
     maxWaitingBytes: config.MAX_WAITING_BYTES,
     readTimeoutMs: config.READ_TIMEOUT_MS,
@@ -81,6 +93,8 @@ export function createGateway({
     ...client.pressure(),
     operations: operations.active(),
     downloads: downloads.active(),
+    subscriptions: subscriptions.active(),
+    polls: live.polls(),
     waitingBytes: delivery.waitingBytes(),
   }));
   const client = createClient({
@@ -105,22 +119,37 @@ export function createGateway({
     publicError: toPublic,
     planner,
   });
+  const streams = createEventStreams({ engine, delivery, clock });
   const answerGraphql = createGraphqlHandler({
     engine,
     publicError: toPublic,
     delivery,
+    streams,
     yoga: loadYoga({ schema, engine, publicError: toPublic }),
   });
 
-  /** Returns a function that creates the context of an operation, whose meter paces its reads. */
+  const reading = { server, refusedBatches, width: config.MAX_UPSTREAM_WIDTH };
+  const live = createLive({
+    clock,
+    requestsPerMinute: config.LIVE_REQUESTS_PER_MINUTE,
+    openSession: tickSessions(client, { ...reading, timeoutMs: config.REQUEST_TIMEOUT_MS }),
+  });
+  const openSubscription = createSubscriptionOpener({
+    live,
+    concurrency: subscriptions,
+    eventTimeoutMs: config.REQUEST_TIMEOUT_MS,
+  });
+
+  /**
+   * Returns a function that creates the context of an operation, whose meter paces its reads. `onRequest` is called for
+   * each upstream request.
+   */
   const contextOpener =
-    ({ headers, socket }: IncomingMessage, scope: RequestScope) =>
-    (meter: Meter): Context => ({
-      session: openSession(client, scope, {
-        server,
-        refusedBatches,
+    ({ headers, socket }: IncomingMessage, scope: RequestScope, onRequest?: () => void) =>
+    (meter: Pacing): Context => ({
+      session: openSession(onRequest ? counted(client, onRequest) : client, scope, {
+        ...reading,
         requests: config.MAX_UPSTREAM_REQUESTS,
-        width: config.MAX_UPSTREAM_WIDTH,
         pacing: meter,
       }),
       gateway,
@@ -141,6 +170,10 @@ export function createGateway({
             response,
             body,
             { scope: state.scope, facts: state, openContext: contextOpener(response.req, state.scope) },
+            () =>
+              openSubscription(state.scope, (scope, onRequest) =>
+                contextOpener(response.req, scope, onRequest),
+              ),
             (status) => {
               const { type, name, codes, scope } = state;
               const ms = performance.now() - state.began;
@@ -179,7 +212,10 @@ export function createGateway({
   });
   return {
     handle: router.listen,
-    drain: router.drain,
+    drain: () => {
+      router.drain();
+      streams.drain();
+    },
     /** Connects to the service without sending anything. Rejects when that fails. */
     reachUpstream: () => client.reach(),
     close: () => client.close(),
@@ -237,15 +273,6 @@ const MIN_SECRET_LENGTH = 8;
 
 const secretWordsOf = (value: string): string[] =>
   value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
-
-/** Loads Yoga on the first request that needs it: it takes a sixth of the start-up time. */
-function loadYoga(settings: YogaSettings): YogaHandler {
-  let loading: Promise<YogaHandler> | null = null;
-  return async (...given) => {
-    loading ??= import("./http/graphql/yoga.ts").then(({ createYogaHandler }) => createYogaHandler(settings));
-    return (await loading)(...given);
-  };
-}
 
 /** Whether GraphiQL is served. With trusted documents the page would be useless. */
 export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;

@@ -60,16 +60,17 @@ export function openOperationMeter(scope: RequestScope, { fields, bytes }: Execu
   return meter;
 }
 
-/** Runs a plan until it completes or its meter stops it. */
+/** Runs a plan until it completes or its meter stops it; that of a subscription for one event. */
 export async function execute(
   plan: Plan,
   variables: Variables,
   context: unknown,
   meter: Meter,
+  event?: unknown,
 ): Promise<WrittenResult> {
   try {
     const result = withBoundedErrors(
-      await Promise.race([plan.run(variables, context, meter), meter.stopped]),
+      await Promise.race([plan.run(variables, context, meter, event), meter.stopped]),
       meter,
     );
     if (!result.data || meter.bytes() <= LARGE_BYTES) return result;

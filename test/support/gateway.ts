@@ -5,6 +5,7 @@ import { onTestFinished } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import type { Planner } from "../../src/engine/plan/plan.ts";
 import { createGateway } from "../../src/gateway.ts";
+import type { Clock } from "../../src/live/clock.ts";
 import { listen } from "./listen.ts";
 import { STORY_SETTINGS } from "./story-settings.ts";
 
@@ -34,6 +35,8 @@ export interface GatewayOptions {
   readonly env?: Record<string, string>;
   readonly lookAhead?: boolean;
   readonly planner?: Planner;
+  /** The clock of subscriptions. */
+  readonly clock?: Clock;
   /** The token that GraphiQL offers. */
   readonly exampleToken?: string;
 }

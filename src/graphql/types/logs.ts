@@ -100,7 +100,8 @@ function windowRequest({ after, maxBytes, tailLines }: LogArgs, { gateway }: Con
 
 const formatCursor = (byte: number) => Buffer.from(`byte:${byte}`).toString("base64url");
 
-function parseCursor(cursor: string): number {
+/** The byte of a log's cursor. Throws `InputError`. */
+export function parseCursor(cursor: string): number {
   const text = cursor.length > 60 ? "" : Buffer.from(cursor, "base64url").toString("utf8");
   const byte = /^byte:(\d{1,15})$/.exec(text)?.[1];
   if (byte === undefined) {

@@ -41,7 +41,11 @@ export interface Session {
   readonly as: (token: string) => Session;
 }
 
-export function openSession(client: Client, scope: RequestScope, settings: SessionSettings): Session {
+export function openSession(
+  client: Pick<Client, "open">,
+  scope: RequestScope,
+  settings: SessionSettings,
+): Session {
   const { server, refusedBatches, pacing } = settings;
   const upstream = client.open(scope, settings);
 
