@@ -8,6 +8,7 @@ const PARTS = [
   "ExperimentJobConnection",
   "GroupConnection",
   "LogChunk",
+  "MetricRecordConnection",
   "MetricSeries",
   "MetricValue",
   "PageInfo",

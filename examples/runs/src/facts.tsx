@@ -1,5 +1,4 @@
 import { hrefOf, projectOf } from "./address.ts";
-import { ago } from "./clock.ts";
 import { Duration } from "./duration.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { parametersOf } from "./parameters.ts";
@@ -17,6 +16,8 @@ const factsFragment = graphql(`
   }
 `);
 
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
 /** What is known of a run in words and numbers. */
 export function Facts({ of }: { of: FragmentType<typeof factsFragment> }) {
   const run = readFragment(factsFragment, of);
@@ -33,7 +34,9 @@ export function Facts({ of }: { of: FragmentType<typeof factsFragment> }) {
         ))}
         <div>
           <dt>started</dt>
-          <dd>{startedAt ? <time dateTime={startedAt}>{ago(startedAt)}</time> : "not yet"}</dd>
+          <dd>
+            {startedAt ? <time dateTime={startedAt}>{moment.format(new Date(startedAt))}</time> : "not yet"}
+          </dd>
         </div>
         <div>
           <dt>duration</dt>

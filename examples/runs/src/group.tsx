@@ -38,7 +38,9 @@ export function GroupRuns({ name, address }: { name: string; address: Address })
       {group.description && <p className="hint">{group.description}</p>}
       <Counts of={group} />
       <Trouble error={error} data={data} retry={reload} />
-      {group.experiments && <Runs of={group.id} page={group.experiments} address={address} />}
+      {group.experiments && (
+        <Runs of={group.id} page={group.experiments} address={address} onChange={reload} />
+      )}
     </>
   );
 }

@@ -32,7 +32,9 @@ export function ProjectRuns({ name: uniqueName, address }: { name: string; addre
       <p className="hint">All runs of the project.</p>
       {fetching && !project && <Loading what={uniqueName} lines={12} />}
       {!fetching && <Trouble error={error} data={project?.experiments} retry={reload} />}
-      {project?.experiments && <Runs of={project.id} page={project.experiments} address={address} />}
+      {project?.experiments && (
+        <Runs of={project.id} page={project.experiments} address={address} onChange={reload} />
+      )}
     </>
   );
 }

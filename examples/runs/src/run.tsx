@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useRef } from "react";
+import { type RefObject, useEffect, useEffectEvent, useRef } from "react";
 import { useQuery } from "urql";
 import { Actions } from "./actions.tsx";
 import { type Address, hrefOf } from "./address.ts";
@@ -17,7 +17,7 @@ const runQuery = graphql(`
   query Run($id: ID!) {
     experiment(id: $id) {
       id
-      uniqueName
+      status
       ...Status
       ...Actions
       ...Facts
@@ -33,14 +33,16 @@ export function Run({ name, address }: { name: string; address: Address }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useFocusWhenLost(heading);
   const run = data?.experiment;
-  const retry = () => read({ requestPolicy: "network-only" });
+  const reload = () => read({ requestPolicy: "network-only" });
+  // The status comes with the events of the list; with it change the jobs, the machines and what else there is.
+  useOnChange(run?.status, reload);
   return (
     <>
       <h2 ref={heading} tabIndex={-1}>
         {name} {run && <Status of={run} />}
       </h2>
       {!run && fetching && <Loading what={name} lines={8} />}
-      {!fetching && <Trouble error={error} data={run} retry={retry} />}
+      {!fetching && <Trouble error={error} data={run} retry={reload} />}
       {run && (
         <>
           <Actions of={run} />
@@ -50,7 +52,7 @@ export function Run({ name, address }: { name: string; address: Address }) {
             <Log id={run.id} name={name} />
           ) : (
             <>
-              <Charts of={run} />
+              <Charts of={run} onChange={reload} />
               <Graph run={run} />
             </>
           )}
@@ -87,4 +89,14 @@ function useFocusWhenLost(target: RefObject<HTMLElement | null>) {
     const { activeElement } = document;
     if (activeElement !== document.body && !activeElement?.checkVisibility()) target.current?.focus();
   }, [target]);
+}
+
+/** Acts when a value is another than before; not when it is there for the first time. */
+function useOnChange(value: string | undefined, act: () => void) {
+  const before = useRef(value);
+  const onChange = useEffectEvent(act);
+  useEffect(() => {
+    if (before.current !== undefined && before.current !== value) onChange();
+    before.current = value;
+  }, [value]);
 }

@@ -2,17 +2,22 @@ import type { KeyboardEvent } from "react";
 import { type Address, hrefOf } from "./address.ts";
 import { Duration } from "./duration.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
+import { LiveBadge } from "./live-badge.tsx";
 import { MoreRuns } from "./more-runs.tsx";
 import { Moving } from "./moving.tsx";
 import { Name } from "./name.tsx";
 import { parametersOf } from "./parameters.ts";
 import { compareBy, directionOf } from "./sort.ts";
 import { Status } from "./status.tsx";
+import { useRunUpdates } from "./watch-runs.ts";
 
 const runRowFragment = graphql(`
   fragment RunRow on Experiment {
     id
     uniqueName
+    createdAt
+    startedAt
+    isFinished
     declarations
     lastMetric {
       name
@@ -43,6 +48,8 @@ interface RunsProps {
   /** The pages that were read so far, as one. */
   readonly page: FragmentType<typeof runsFragment>;
   readonly address: Address;
+  /** Reads the list anew. */
+  readonly onChange: () => void;
 }
 
 const namesIn = (records: readonly object[]) => [
@@ -50,13 +57,14 @@ const namesIn = (records: readonly object[]) => [
 ];
 
 /** Runs as a table with a column for each parameter and each metric. */
-export function Runs({ of, page, address }: RunsProps) {
+export function Runs({ of, page, address, onChange }: RunsProps) {
   const { nodes, pageInfo, totalCount } = readFragment(runsFragment, page);
   const runs = readFragment(runRowFragment, nodes).map((run) => ({
     ...run,
     parameters: parametersOf(run.declarations),
     metrics: Object.fromEntries((run.lastMetric ?? []).map(({ name, value }) => [name, value])),
   }));
+  const live = useRunUpdates({ of, runs, onChange });
   if (runs.length === 0) return <p className="empty">No runs yet.</p>;
 
   const parameters = namesIn(runs.map((run) => run.parameters));
@@ -120,6 +128,7 @@ export function Runs({ of, page, address }: RunsProps) {
         </table>
       </div>
       <footer>
+        <LiveBadge state={live} />
         <p className="hint" role="status">
           {sort && `Sorted by ${sort}, best first. `}
           {pageInfo.hasNextPage

@@ -7,6 +7,7 @@ import "./stories/lists.ts";
 import "./stories/faults.ts";
 import "./stories/actions.ts";
 import "./stories/access.ts";
+import "./stories/live.ts";
 
 beforeAll(() => {
   execFileSync("npm", ["run", "--silent", "build"], {
