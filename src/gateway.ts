@@ -21,12 +21,10 @@ import { createConcurrencyLimit } from "./http/concurrency-limit.ts";
 import type { RequestScope } from "./request-scope.ts";
 import { createRouter } from "./http/router.ts";
 import { takeTurn } from "./engine/turns.ts";
-import { createEventStreams } from "./http/graphql/event-stream.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
-import { createSubscriptionOpener } from "./http/graphql/subscriptions.ts";
+import { createSubscriptions } from "./http/graphql/subscriptions.ts";
 import { loadYoga } from "./http/graphql/load-yoga.ts";
 import { type Clock, systemClock } from "./live/clock.ts";
-import { createLive } from "./live/live.ts";
 import { counted, tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
 import { createConnector } from "./rest/client/connector.ts";
@@ -81,10 +79,6 @@ export function createGateway({
     total: config.MAX_DOWNLOADS,
     perCaller: config.MAX_DOWNLOADS_PER_TOKEN,
   });
-  const subscriptions = createConcurrencyLimit({
-    total: config.MAX_SUBSCRIPTIONS,
-    perCaller: config.MAX_SUBSCRIPTIONS_PER_TOKEN,
-  });
   const delivery = createDelivery({
     maxWaitingBytes: config.MAX_WAITING_BYTES,
     readTimeoutMs: config.READ_TIMEOUT_MS,
@@ -93,8 +87,7 @@ export function createGateway({
     ...client.pressure(),
     operations: operations.active(),
     downloads: downloads.active(),
-    subscriptions: subscriptions.active(),
-    polls: live.polls(),
+    ...subscriptions.load(),
     waitingBytes: delivery.waitingBytes(),
   }));
   const client = createClient({
@@ -119,27 +112,7 @@ export function createGateway({
     publicError: toPublic,
     planner,
   });
-  const streams = createEventStreams({ engine, delivery, clock });
-  const answerGraphql = createGraphqlHandler({
-    engine,
-    publicError: toPublic,
-    delivery,
-    streams,
-    yoga: loadYoga({ schema, engine, publicError: toPublic }),
-  });
-
   const reading = { server, refusedBatches, width: config.MAX_UPSTREAM_WIDTH };
-  const live = createLive({
-    clock,
-    requestsPerMinute: config.LIVE_REQUESTS_PER_MINUTE,
-    openSession: tickSessions(client, { ...reading, timeoutMs: config.REQUEST_TIMEOUT_MS }),
-  });
-  const openSubscription = createSubscriptionOpener({
-    live,
-    concurrency: subscriptions,
-    eventTimeoutMs: config.REQUEST_TIMEOUT_MS,
-  });
-
   /**
    * Returns a function that creates the context of an operation, whose meter paces its reads. `onRequest` is called for
    * each upstream request.
@@ -161,6 +134,24 @@ export function createGateway({
       lookAhead,
     });
 
+  const subscriptions = createSubscriptions({
+    ...subscriptionSettings(config),
+    schema,
+    engine,
+    delivery,
+    clock,
+    openSession: tickSessions(client, { ...reading, timeoutMs: config.REQUEST_TIMEOUT_MS }),
+    contextOf: contextOpener,
+    onOperation: telemetry.operation,
+  });
+  const answerGraphql = createGraphqlHandler({
+    engine,
+    publicError: toPublic,
+    delivery,
+    streams: subscriptions.streams,
+    yoga: loadYoga({ schema, engine, publicError: toPublic }),
+  });
+
   const router = createRouter({
     graphql: async (response, body, state, onResult) => {
       try {
@@ -170,10 +161,7 @@ export function createGateway({
             response,
             body,
             { scope: state.scope, facts: state, openContext: contextOpener(response.req, state.scope) },
-            () =>
-              openSubscription(state.scope, (scope, onRequest) =>
-                contextOpener(response.req, scope, onRequest),
-              ),
+            () => subscriptions.openStream(response.req, state.scope),
             (status) => {
               const { type, name, codes, scope } = state;
               const ms = performance.now() - state.began;
@@ -212,9 +200,11 @@ export function createGateway({
   });
   return {
     handle: router.listen,
+    /** A listener for `upgrade` of `node:http`. */
+    upgrade: subscriptions.upgrade,
     drain: () => {
       router.drain();
-      streams.drain();
+      subscriptions.drain();
     },
     /** Connects to the service without sending anything. Rejects when that fails. */
     reachUpstream: () => client.reach(),
@@ -247,6 +237,15 @@ const upstreamSettings = (config: Config, { profile }: Server) => ({
   maxJsonBytes: config.MAX_JSON_BYTES,
   maxHeldBytes: config.MAX_UPSTREAM_BYTES,
   retries: config.UPSTREAM_RETRIES,
+});
+
+const subscriptionSettings = (config: Config) => ({
+  limits: { total: config.MAX_SUBSCRIPTIONS, perCaller: config.MAX_SUBSCRIPTIONS_PER_TOKEN },
+  requestsPerMinute: config.LIVE_REQUESTS_PER_MINUTE,
+  requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
+  readTimeoutMs: config.READ_TIMEOUT_MS,
+  maxBytes: config.MAX_BODY_BYTES,
+  origins: config.CORS_ORIGINS,
 });
 
 /** The settings of the engine. */

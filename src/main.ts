@@ -71,7 +71,7 @@ async function main(config: Config): Promise<void> {
     ...(exampleToken ? { exampleToken } : {}),
     ...(demo ? { profile: "polyaxon-0.4" } : {}),
   });
-  const server = createHttpServer(gateway.handle);
+  const server = createHttpServer(gateway.handle).on("upgrade", gateway.upgrade);
 
   const cannotListen = (error: Error) => {
     printError(`Cannot listen on HOST ${config.HOST}, PORT ${config.PORT}: ${codeOf(error)}`);

@@ -12,57 +12,65 @@ export interface Identity {
 /** Why a scope has ended: the caller disconnected, the deadline passed, or the request is complete. */
 type EndReason = "left" | "deadline" | "done";
 
-/** The lifetime of one request: its caller, its deadline, and callbacks for its end. */
-export interface RequestScope extends Identity {
+/**
+ * The lifetime of one request: its caller, its deadline, and callbacks for its end. Own code: an `AbortSignal` for each
+ * upstream request costs more than the request itself.
+ */
+export class RequestScope implements Identity {
+  readonly token: string | null;
+  readonly callerKey: string;
+  readonly requestId: string;
+  readonly traceparent: string | null;
   /** Deadline in milliseconds since 1970; infinite for downloads. */
   readonly deadline: number;
+  readonly #callbacks = new Set<() => void>();
+  readonly #timer: NodeJS.Timeout | undefined;
+  #ended: EndReason | null = null;
+
+  /** Opens a scope that ends after `timeoutMs`, which may be infinite. */
+  constructor({ token, callerKey, requestId, traceparent }: Identity, timeoutMs: number) {
+    this.token = token;
+    this.callerKey = callerKey;
+    this.requestId = requestId;
+    this.traceparent = traceparent;
+    const isBounded = Number.isFinite(timeoutMs);
+    this.deadline = isBounded ? Date.now() + timeoutMs : Number.POSITIVE_INFINITY;
+    this.#timer = isBounded ? setTimeout(() => this.end("deadline"), timeoutMs) : undefined;
+  }
+
   /** Why the scope has ended; null while it is open. */
-  readonly ended: () => EndReason | null;
-  /** Calls back once when the scope ends, immediately if it has ended. Returns a function that removes the callback. */
-  readonly onEnd: (callback: () => void) => () => void;
-  readonly end: (reason: EndReason) => void;
-}
+  ended(): EndReason | null {
+    return this.#ended;
+  }
 
-/**
- * Opens a scope that ends at its deadline. Own code: an `AbortSignal` for each upstream request costs more than the
- * request itself.
- */
-export function openScope(identity: Identity, timeoutMs: number): RequestScope {
-  const callbacks = new Set<() => void>();
-  let ended: EndReason | null = null;
-  const isBounded = Number.isFinite(timeoutMs);
-  const timer = isBounded ? setTimeout(() => end("deadline"), timeoutMs) : undefined;
+  /** Calls back once when the scope ends, immediately if it has ended. */
+  onEnd(callback: () => void): void {
+    if (this.#ended) callback();
+    else this.#callbacks.add(callback);
+  }
 
-  const end = (reason: EndReason): void => {
-    if (ended) return;
-    ended = reason;
-    clearTimeout(timer);
-    for (const callback of callbacks) callback();
-    callbacks.clear();
-  };
+  /** Removes a callback. */
+  offEnd(callback: () => void): void {
+    this.#callbacks.delete(callback);
+  }
 
-  return {
-    ...identity,
-    deadline: isBounded ? Date.now() + timeoutMs : Number.POSITIVE_INFINITY,
-    ended: () => ended,
-    onEnd: (callback) => {
-      if (ended) callback();
-      else callbacks.add(callback);
-      return () => void callbacks.delete(callback);
-    },
-    end,
-  };
+  end(reason: EndReason): void {
+    if (this.#ended) return;
+    this.#ended = reason;
+    clearTimeout(this.#timer);
+    for (const callback of this.#callbacks) callback();
+    this.#callbacks.clear();
+  }
 }
 
 /** Resolves after a pause, or as soon as the scope ends. */
 export const pause = (ms: number, scope: RequestScope): Promise<void> =>
   new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      removeCallback();
-      resolve();
-    }, ms);
-    const removeCallback = scope.onEnd(() => {
+    const finish = () => {
       clearTimeout(timer);
+      scope.offEnd(finish);
       resolve();
-    });
+    };
+    const timer = setTimeout(finish, ms);
+    scope.onEnd(finish);
   });

@@ -13,7 +13,7 @@ import { toJsonText } from "./json-text.ts";
 import { isLargeIntrospection } from "./limits/introspection.ts";
 import { type Fragments, sizeOfSelection } from "./limits/selection.ts";
 import { tooLarge } from "./limits/too-large.ts";
-import { type Meter, openMeter } from "./meter.ts";
+import { Meter } from "./meter.ts";
 import type { Plan } from "./plan/plan.ts";
 
 export interface ExecutionLimits {
@@ -53,7 +53,7 @@ export function rejectionOf(
 /** Opens the meter of an operation. It stops the operation when the caller disconnects. */
 export function openOperationMeter(scope: RequestScope, { fields, bytes }: ExecutionLimits): Meter {
   const limits = { fields, bytes, errors: MAX_ERRORS };
-  const meter = openMeter({ callerKey: scope.callerKey, limits, tooLarge });
+  const meter = new Meter({ callerKey: scope.callerKey, limits, tooLarge });
   scope.onEnd(() => {
     if (scope.ended() === "left") meter.stop(new Cancelled("The caller left."));
   });
@@ -69,10 +69,7 @@ export async function execute(
   event?: unknown,
 ): Promise<WrittenResult> {
   try {
-    const result = withBoundedErrors(
-      await Promise.race([plan.run(variables, context, meter, event), meter.stopped]),
-      meter,
-    );
+    const result = withBoundedErrors(await runUntilStopped(plan, variables, context, meter, event), meter);
     if (!result.data || meter.bytes() <= LARGE_BYTES) return result;
     return { ...result, stringify: stringifierOf(await toJsonText(result.data)) };
   } catch (reason) {
@@ -85,6 +82,13 @@ export async function execute(
       : { errors: [error] };
   }
 }
+
+const runUntilStopped = (plan: Plan, ...given: Parameters<Plan["run"]>) =>
+  new Promise<ExecutionResult>((resolve, reject) => {
+    const [, , meter] = given;
+    meter.onStop(reject);
+    plan.run(...given).then(resolve, reject);
+  });
 
 function withBoundedErrors(result: ExecutionResult, meter: Meter): ExecutionResult {
   const { errors = [] } = result;

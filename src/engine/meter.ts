@@ -1,4 +1,4 @@
-import { openSliceQueue } from "./turns.ts";
+import { SliceQueue } from "./turns.ts";
 
 interface ResultLimits {
   /** Maximum fields and list items. */
@@ -9,30 +9,6 @@ interface ResultLimits {
   readonly errors: number;
 }
 
-/** Measures the result of one operation while it is completed, stops it above the limits and divides it into time slices. */
-export interface Meter {
-  readonly limits: ResultLimits;
-  /** Counts fields and bytes. Returns false when the operation is stopped. */
-  readonly count: (fields: number, bytes: number) => boolean;
-  /** Counts a failed field. Returns false when its error is above the limit. */
-  readonly countError: () => boolean;
-  /** Bytes counted so far. */
-  readonly bytes: () => number;
-  /** Number of errors above the limit. */
-  readonly omittedErrors: () => number;
-  /** Queues the value for a time slice. Never settles after the operation is stopped, so no more work or errors follow. */
-  readonly pass: <Value>(value: Value) => Promise<Value>;
-  /** Whether values are queued. */
-  readonly isWaiting: () => boolean;
-  /** Calls back when the queue is empty; never after the operation is stopped. */
-  readonly onPassed: (callback: () => void) => void;
-  readonly isStopped: () => boolean;
-  /** Stops the operation: clears the queue and rejects `stopped`. */
-  readonly stop: (reason: unknown) => void;
-  /** Rejects when the operation is stopped; otherwise never settles. */
-  readonly stopped: Promise<never>;
-}
-
 export interface MeterSettings {
   /** The caller of the operation: callers take turns. */
   readonly callerKey: string;
@@ -41,47 +17,84 @@ export interface MeterSettings {
   readonly tooLarge: (message: string) => Error;
 }
 
-export function openMeter({ callerKey, limits, tooLarge }: MeterSettings): Meter {
-  const queue = openSliceQueue(callerKey);
-  let fields = 0;
-  let bytes = 0;
-  let errors = 0;
-  let isStopped = false;
-  let fail: ((reason: unknown) => void) | null = null;
-  const stopped = new Promise<never>((_, reject) => {
-    fail = reject;
-  });
-  const never = new Promise<never>(() => {});
-  // Prevents an unhandled rejection when nothing awaits it yet.
-  stopped.catch(() => {});
+/** Measures the result of one operation while it is completed, stops it above the limits and divides it into time slices. */
+export class Meter {
+  readonly #settings: MeterSettings;
+  readonly #queue: SliceQueue;
+  #fields = 0;
+  #bytes = 0;
+  #errors = 0;
+  #stopped: { readonly reason: unknown } | null = null;
+  #onStop: (reason: unknown) => void = () => {};
 
-  const stop = (reason: unknown): void => {
-    isStopped = true;
-    queue.clear();
-    fail?.(reason);
-  };
+  constructor(settings: MeterSettings) {
+    this.#settings = settings;
+    this.#queue = new SliceQueue(settings.callerKey);
+  }
 
-  return {
-    limits,
-    count: (moreFields, moreBytes) => {
-      if (isStopped) return false;
-      fields += moreFields;
-      bytes += moreBytes;
-      if (fields > limits.fields) {
-        stop(tooLarge(`Expected a result of at most ${limits.fields} fields and list items, got more.`));
-      } else if (bytes > limits.bytes) {
-        stop(tooLarge(`Expected a result of at most ${limits.bytes} bytes, got more.`));
-      }
-      return !isStopped;
-    },
-    countError: () => ++errors <= limits.errors,
-    bytes: () => bytes,
-    omittedErrors: () => Math.max(0, errors - limits.errors),
-    pass: (value) => (isStopped ? never : queue.wait(value)),
-    isWaiting: () => !queue.isEmpty(),
-    onPassed: queue.onEmpty,
-    isStopped: () => isStopped,
-    stop,
-    stopped,
-  };
+  get limits(): ResultLimits {
+    return this.#settings.limits;
+  }
+
+  /** Counts fields and bytes. Returns false when the operation is stopped. */
+  count(fields: number, bytes: number): boolean {
+    if (this.#stopped) return false;
+    const { limits, tooLarge } = this.#settings;
+    this.#fields += fields;
+    this.#bytes += bytes;
+    if (this.#fields > limits.fields) {
+      this.stop(tooLarge(`Expected a result of at most ${limits.fields} fields and list items, got more.`));
+    } else if (this.#bytes > limits.bytes) {
+      this.stop(tooLarge(`Expected a result of at most ${limits.bytes} bytes, got more.`));
+    }
+    return !this.#stopped;
+  }
+
+  /** Counts a failed field. Returns false when its error is above the limit. */
+  countError(): boolean {
+    return ++this.#errors <= this.limits.errors;
+  }
+
+  /** Bytes counted so far. */
+  bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Number of errors above the limit. */
+  omittedErrors(): number {
+    return Math.max(0, this.#errors - this.limits.errors);
+  }
+
+  /** Does the work in a time slice. Never does it after the operation is stopped, so no more work or errors follow. */
+  pass(work: () => void): void {
+    if (!this.#stopped) this.#queue.add(work);
+  }
+
+  /** Whether work is queued. More reads may follow from it. */
+  isWaiting(): boolean {
+    return !this.#queue.isEmpty();
+  }
+
+  /** Calls back when the queue is empty; never after the operation is stopped. */
+  onPassed(callback: () => void): void {
+    this.#queue.onEmpty(callback);
+  }
+
+  isStopped(): boolean {
+    return this.#stopped !== null;
+  }
+
+  /** Stops the operation and drops its queued work. */
+  stop(reason: unknown): void {
+    if (this.#stopped) return;
+    this.#stopped = { reason };
+    this.#queue.clear();
+    this.#onStop(reason);
+  }
+
+  /** Calls back when the operation is stopped, immediately if it is. */
+  onStop(callback: (reason: unknown) => void): void {
+    if (this.#stopped) callback(this.#stopped.reason);
+    else this.#onStop = callback;
+  }
 }

@@ -74,11 +74,12 @@ export async function openResults(
 
   const execute = async (event: unknown): Promise<WrittenResult> => {
     const execution = openEvent();
-    const remove = scope.onEnd(() => execution.scope.end("left"));
+    const leave = () => execution.scope.end("left");
+    scope.onEnd(leave);
     try {
       return await resultOf(event, execution);
     } finally {
-      remove();
+      scope.offEnd(leave);
       execution.scope.end("done");
     }
   };

@@ -26,70 +26,82 @@ export function isSliceOver(): boolean {
 /** Resolves in the next turn of the event loop. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-/** A FIFO queue of one request's work that waits for a time slice. */
-export interface SliceQueue {
-  /** Resolves with the value in its turn: in this slice or in a later one. */
-  readonly wait: <Value>(value: Value) => Promise<Value>;
-  readonly isEmpty: () => boolean;
-  /** Calls back after the last waiting value is released; not after `clear`. */
-  readonly onEmpty: (callback: () => void) => void;
-  /** Drops all waiting values. Their promises never settle. */
-  readonly clear: () => void;
-}
-
-interface Waiting {
-  readonly release: () => void;
-  next: Waiting | null;
-}
-
-interface Waiters {
-  first: Waiting | null;
-  last: Waiting | null;
-  empty: (() => void)[];
-}
+type Work = () => void;
 
 /**
- * Queues with waiting values, by caller. Callers take turns, one release each, and so do the queues of a caller: neither
- * a long queue nor a caller with many queues delays the others.
+ * Queues with waiting work, by caller. Callers take turns, one piece of work each, and so do the queues of a caller:
+ * neither a long queue nor a caller with many queues delays the others.
  */
-const callers = new Map<string, Set<Waiters>>();
+const callers = new Map<string, Set<SliceQueue>>();
 let isServing = false;
 
-function queuesOf(callerKey: string): Set<Waiters> {
-  const queues = callers.get(callerKey) ?? new Set<Waiters>();
-  callers.set(callerKey, queues);
-  return queues;
+/** A FIFO queue of one request's work that waits for a time slice. */
+export class SliceQueue {
+  readonly #callerKey: string;
+  #waiting: Work[] = [];
+  /** Index of the first waiting work: shifting a long array is slow. */
+  #first = 0;
+  #onEmpty: Work[] = [];
+
+  constructor(callerKey: string) {
+    this.#callerKey = callerKey;
+  }
+
+  isEmpty(): boolean {
+    return this.#first === this.#waiting.length;
+  }
+
+  /** Does the work in its turn, as a microtask: in this slice or in a later one. */
+  add(work: Work): void {
+    this.#waiting.push(work);
+    const queues = callers.get(this.#callerKey) ?? new Set();
+    callers.set(this.#callerKey, queues.add(this));
+    if (!isServing) void serve();
+  }
+
+  /** Calls back after the last waiting work is done; not after `clear`. */
+  onEmpty(callback: Work): void {
+    this.#onEmpty.push(callback);
+  }
+
+  /** Drops all waiting work. */
+  clear(): void {
+    this.#empty();
+    this.#onEmpty = [];
+    this.#leave();
+  }
+
+  /** Starts the first waiting work, and lets the other queues of the caller go first after that. */
+  serveNext(): void {
+    const work = this.#waiting[this.#first++];
+    if (work) queueMicrotask(work);
+    this.#leave();
+    if (!this.isEmpty()) {
+      const queues = callers.get(this.#callerKey) ?? new Set();
+      callers.set(this.#callerKey, queues.add(this));
+      return;
+    }
+    this.#empty();
+    for (const callback of this.#onEmpty.splice(0)) callback();
+  }
+
+  #empty(): void {
+    this.#waiting = [];
+    this.#first = 0;
+  }
+
+  #leave(): void {
+    const queues = callers.get(this.#callerKey);
+    queues?.delete(this);
+    if (queues?.size === 0) callers.delete(this.#callerKey);
+  }
 }
 
-function remove(callerKey: string, queue: Waiters): void {
-  const queues = callers.get(callerKey);
-  queues?.delete(queue);
-  if (queues?.size === 0) callers.delete(callerKey);
+/** Does the work when it is the caller's turn: now, or in a later time slice. */
+export function takeTurn(callerKey: string, work: Work): void {
+  if (callers.size === 0 && !isSliceOver()) work();
+  else new SliceQueue(callerKey).add(work);
 }
-
-export function openSliceQueue(callerKey: string): SliceQueue {
-  const queue: Waiters = { first: null, last: null, empty: [] };
-  return {
-    wait: (value) =>
-      new Promise((resolve) => {
-        const waiting: Waiting = { release: () => resolve(value), next: null };
-        if (queue.last) queue.last.next = waiting;
-        else queue.first = waiting;
-        queue.last = waiting;
-        queuesOf(callerKey).add(queue);
-        if (!isServing) void serve();
-      }),
-    isEmpty: () => queue.first === null,
-    onEmpty: (callback) => void queue.empty.push(callback),
-    clear: () => {
-      Object.assign(queue, { first: null, last: null, empty: [] });
-      remove(callerKey, queue);
-    },
-  };
-}
-
-/** Resolves when it is the caller's turn: immediately, or in a later time slice. */
-export const takeTurn = (callerKey: string): Promise<void> => openSliceQueue(callerKey).wait(undefined);
 
 async function serve(): Promise<void> {
   isServing = true;
@@ -108,23 +120,9 @@ async function serveSlice(): Promise<void> {
     // Re-inserted at the end, behind the other callers.
     callers.delete(callerKey);
     callers.set(callerKey, queues);
-    serveNext(callerKey, queues);
-    // Lets the released work run, as a microtask, before the next release.
+    const [queue] = queues;
+    queue?.serveNext();
+    // Lets the work run, as a microtask, before the next one.
     await undefined;
   }
-}
-
-function serveNext(callerKey: string, queues: Set<Waiters>): void {
-  const [queue] = queues;
-  if (!queue?.first) return;
-  queues.delete(queue);
-  queue.first.release();
-  queue.first = queue.first.next;
-  if (queue.first) {
-    queues.add(queue);
-    return;
-  }
-  remove(callerKey, queue);
-  queue.last = null;
-  for (const callback of queue.empty.splice(0)) callback();
 }

@@ -13,6 +13,8 @@ import { prefetchResources } from "./core/prefetch.ts";
 import "./types/project.ts";
 import "./types/run.ts";
 import "./core/scalars.ts";
+import "./subscriptions/experiment-metric-recorded.ts";
+import "./subscriptions/run-log-appended.ts";
 import "./subscriptions/run-updated.ts";
 import "./subscriptions/runs-updated.ts";
 import "./types/user.ts";

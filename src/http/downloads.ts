@@ -11,7 +11,7 @@ import { type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from
 import { offered } from "../rest/session/session.ts";
 import { mapFailure } from "../rest/client/failure.ts";
 import type { Server } from "../rest/api/server.ts";
-import { openScope, type RequestScope } from "../request-scope.ts";
+import { RequestScope } from "../request-scope.ts";
 import { openRequestSpan } from "../observability/tracing.ts";
 import { identify } from "./caller.ts";
 import { onceOver } from "./connection.ts";
@@ -58,7 +58,7 @@ export function createDownloads({
 
   const serve = async (request: IncomingMessage, response: ServerResponse, id: string, what: Download) => {
     // Downloads have no deadline: only a disconnect of the caller ends the scope.
-    const scope = openScope(identify(request), Number.POSITIVE_INFINITY);
+    const scope = new RequestScope(identify(request), Number.POSITIVE_INFINITY);
     const { requestId } = scope;
     const began = performance.now();
     let bytes = 0;

@@ -91,7 +91,7 @@ export function createRouter(settings: RouterSettings): Router {
   const run = async (identity: Identity, response: ServerResponse, body: Buffer | null): Promise<void> => {
     await nextLoopTurn();
     await nextLoopTurn();
-    await takeTurn(identity.callerKey);
+    await new Promise<void>((resolve) => takeTurn(identity.callerKey, resolve));
     if (!response.req.socket.readable || isRejected(identity, response)) return;
     const release = operations.acquire(identity.callerKey);
     onceOver(response, release);

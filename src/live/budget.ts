@@ -12,12 +12,11 @@ export interface Budget {
 }
 
 /**
- * Creates a budget. Half of it can be spent at once, as when a page opens; the rest is spread over the minute, so that
- * many runs are polled in turn and not all at the start of each minute.
+ * Creates a budget. Half of it can be spent at once, as when a page opens; what is left is spread over the time until the
+ * oldest request is a minute ago, so that many runs are polled in turn and not all at the start of each minute.
  */
 export function createBudget(perMinute: number): Budget {
   const atOnce = Math.ceil(perMinute / 2);
-  const pauseMs = MINUTE_MS / perMinute;
   /** The times of the requests of the last minute, oldest first. */
   let spent: number[] = [];
 
@@ -29,23 +28,17 @@ export function createBudget(perMinute: number): Budget {
   const nextAt = (now: number): number => {
     forget(now);
     const { length } = spent;
-    if (length < atOnce) return now;
     const [oldest = now] = spent;
     const latest = spent.at(-1) ?? now;
-    // With nothing left, the oldest request of the minute makes room.
-    return Math.max(
-      now,
-      latest + pauseMs,
-      length < perMinute ? now : (spent[length - perMinute] ?? oldest) + MINUTE_MS,
-    );
+    const left = perMinute - length;
+    if (length < atOnce) return now;
+    if (left <= 0) return (spent[-left] ?? latest) + MINUTE_MS;
+    return Math.max(now, latest + (oldest + MINUTE_MS - latest) / (left + 1));
   };
 
   return {
     nextAt,
-    allowance: (now) => {
-      if (nextAt(now) > now) return 0;
-      return Math.max(1, atOnce - spent.length);
-    },
+    allowance: (now) => (nextAt(now) > now ? 0 : Math.max(1, atOnce - spent.length)),
     spend: (now) => void spent.push(now),
     isFull: (now) => {
       forget(now);

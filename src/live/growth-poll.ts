@@ -40,12 +40,13 @@ export function createGrowthPoll<Position, Item>({ read, isFinal }: GrowthSource
   let isOver = false;
   const waiting = (): Member[] => [...followers].filter(({ reader }) => reader?.isWaiting());
 
+  /** Reads until there is an item or no more. Resolves with whether the position has moved on. */
   const readFor = async (follower: Member, session: Session): Promise<boolean> => {
-    const { items, position, hasMore } = await read(session, follower.position);
-    Object.assign(follower, { items, position, hasMore });
-    if (items.length > 0) follower.reader?.wake();
-    else if (follower.isFinal && !hasMore) follower.reader?.end();
-    return items.length > 0 || hasMore;
+    do Object.assign(follower, await read(session, follower.position));
+    while (follower.items.length === 0 && follower.hasMore);
+    if (follower.items.length > 0) follower.reader?.wake();
+    else if (follower.isFinal) follower.reader?.end();
+    return follower.items.length > 0;
   };
 
   const poll: SharedPoll<Member> = {

@@ -1,6 +1,6 @@
 import type { Client, Upstream } from "../rest/client/client.ts";
 import { openSession, type SessionSettings } from "../rest/session/session.ts";
-import { type Identity, openScope } from "../request-scope.ts";
+import { type Identity, RequestScope } from "../request-scope.ts";
 import type { TickSession } from "./ticker.ts";
 
 type Opener = Pick<Client, "open">;
@@ -10,13 +10,13 @@ export const counted = (client: Opener, onRequest: () => void): Opener => ({
   open: (scope, bounds): Upstream => {
     const { json, readPart } = client.open(scope, bounds);
     return {
-      json: (request) => {
+      json: (...given) => {
         onRequest();
-        return json(request);
+        json(...given);
       },
-      readPart: (request, read) => {
+      readPart: (...given) => {
         onRequest();
-        return readPart(request, read);
+        readPart(...given);
       },
     };
   },
@@ -27,12 +27,16 @@ interface Settings extends Omit<SessionSettings, "requests" | "pacing"> {
   readonly timeoutMs: number;
 }
 
+/** The scope of a tick. It has no time for retries: the next tick reads again. */
+class TickScope extends RequestScope {
+  override readonly deadline = 0;
+}
+
 /** Returns a function that opens the session of a tick. */
 export const tickSessions =
   (client: Opener, { timeoutMs, ...settings }: Settings) =>
   (identity: Identity, requests: number, onRequest: () => void): TickSession => {
-    // No time for retries: the next tick reads again.
-    const scope = { ...openScope(identity, timeoutMs), deadline: 0 };
+    const scope = new TickScope(identity, timeoutMs);
     const pacing = {
       isStopped: () => false,
       isWaiting: () => false,

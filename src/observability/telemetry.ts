@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { Pressure, UpstreamReport } from "../rest/client/client.ts";
+import type { UpstreamReport } from "../rest/client/attempt.ts";
+import type { Pressure } from "../rest/client/client.ts";
 
 export interface OperationReport {
   readonly requestId: string;

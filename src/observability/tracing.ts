@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Attributes, Context, Span } from "@opentelemetry/api";
-import type { UpstreamSpan } from "../rest/client/client.ts";
+import type { UpstreamSpan } from "../rest/client/attempt.ts";
 import type { OperationReport } from "./telemetry.ts";
 
 /** The OpenTelemetry API, an optional dependency; null when it is not installed. Operators load the SDK themselves. */

@@ -25,6 +25,8 @@ export interface Gateway {
   ) => Promise<Answer<Data>>;
   /** Everything that was logged so far, a JSON object a line. */
   readonly logged: () => string;
+  /** Ends its streams, as on SIGTERM. */
+  readonly drain: () => void;
 }
 
 export interface GatewayOptions {
@@ -52,11 +54,12 @@ export async function startGateway({
   const log = pino({ level: "debug", base: null }, { write: (line: string) => void lines.push(line) });
   const config = readConfig({ ...STORY_SETTINGS, ...env });
   const gateway = createGateway({ config, upstreamUrl: new URL(upstream.url), log, ...options });
-  const url = await listen(gateway.handle);
+  const url = await listen(gateway.handle, gateway.upgrade);
   onTestFinished(() => gateway.close());
   return {
     url,
     logged: () => lines.join(""),
+    drain: gateway.drain,
     ask: async (document, variables, sending = {}) => {
       const sent = sending.token === undefined ? token : sending.token;
       const response = await fetch(`${url}/graphql`, {

@@ -173,18 +173,20 @@ function completeSelected(
   run: Run,
 ): void {
   const { slots, at, parent, isNullable } = place;
-  const runInto = (object: unknown): void => {
-    const values = selection.createObject();
-    slots[at] = values;
-    if (isSliceOver()) defer(run, () => runFields(selection, object, place, values, run));
-    else runFields(selection, object, place, values, run);
-  };
   if (!field.prefetch || !isNullable || !parent) {
-    runInto(value);
+    completeFields(selection, value, place, run);
     return;
   }
   // Safe: the field's declaration matches the prefetch with its objects and context.
   const prefetch = field.prefetch as (...given: readonly unknown[]) => unknown;
   const loaded = prefetch(value, selection.needs, run.context, run.variables);
-  settle(loaded, runInto, field, slots, at, parent, isNullable, run);
+  const complete = (object: unknown): void => completeFields(selection, object, place, run);
+  settle(loaded, complete, field, slots, at, parent, isNullable, run);
+}
+
+function completeFields(selection: Selection, object: unknown, place: Place, run: Run): void {
+  const values = selection.createObject();
+  place.slots[place.at] = values;
+  if (isSliceOver()) defer(run, () => runFields(selection, object, place, values, run));
+  else runFields(selection, object, place, values, run);
 }

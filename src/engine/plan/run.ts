@@ -73,10 +73,8 @@ function inTurn(run: Run, work: () => void): void {
   const { meter } = run;
   if (meter.isStopped()) return;
   if (!meter.isWaiting() && !isSliceOver()) work();
-  else void meter.pass(work).then(call);
+  else meter.pass(work);
 }
-
-const call = (work: () => void): void => work();
 
 /** Adds work for a later time slice to the pending work of the run. */
 export function defer(run: Run, work: () => void): void {

@@ -36,6 +36,20 @@ export function decodeId(argument: string, id: string, names: TypeNames): Resour
   return toResource(kind, checked(argument, address));
 }
 
+/**
+ * Reads the number of a record below a resource from its global id, such as that of a `MetricRecord`. Returns null when the
+ * text is no such id; throws `InputError` when it belongs to another resource.
+ */
+export function recordIdIn(typeName: string, id: string, parent: Address, names: TypeNames): number | null {
+  const text = id.length > MAX_ID_LENGTH ? "" : Buffer.from(id, "base64url").toString("utf8");
+  const prefix = `${names.served(typeName)}:`;
+  if (!text.startsWith(prefix)) return null;
+  const segments = text.slice(prefix.length).split("/");
+  const record = segments.pop() ?? "";
+  if (isNumber(record) && segments.join("/") === Object.values(parent).join("/")) return Number(record);
+  throw new InputError("after: expected the id of a record of this resource, got that of another");
+}
+
 /** Suggests the fields that accept a dotted name, whose kind is ambiguous. Empty when the text is not one. */
 function hintFor(text: string, names: TypeNames): string {
   if (text.length > MAX_ID_LENGTH) return "";

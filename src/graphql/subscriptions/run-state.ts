@@ -18,7 +18,7 @@ export const keyOfRun = ({ kind, address }: Resource): string =>
 
 /** The record of before when it is equal in all keys that both have, otherwise the new one. */
 export function latestOf<Record extends object>(before: Record | null | undefined, now: Record): Record {
-  if (!before) return now;
+  if (!before || before === now) return now;
   const keys = Object.keys(now).filter((key) => key in before) as (keyof Record)[];
   return keys.every((key) => isDeepStrictEqual(before[key], now[key])) ? before : now;
 }

@@ -1,62 +1,55 @@
-import type { EventExecution, OpenStream } from "../../engine/subscription.ts";
-import { UpstreamError } from "../../errors.ts";
-import type { Context, StreamContext } from "../../graphql/core/context.ts";
-import type { Live } from "../../live/live.ts";
-import { openScope, type RequestScope } from "../../request-scope.ts";
-import type { Pacing } from "../../rest/session/batching.ts";
-import type { ConcurrencyLimit, ExceededLimit } from "../concurrency-limit.ts";
+import type { IncomingMessage } from "node:http";
+import type { GraphQLSchema } from "graphql";
+import type { Engine } from "../../engine/engine.ts";
+import { createLive, type LiveSettings } from "../../live/live.ts";
+import type { OperationReport } from "../../observability/telemetry.ts";
+import type { RequestScope } from "../../request-scope.ts";
+import { type ConcurrencySettings, createConcurrencyLimit } from "../concurrency-limit.ts";
+import type { Delivery } from "../delivery.ts";
+import { createEventStreams } from "./event-stream.ts";
+import { type ContextOf, createStreamOpener } from "./open-stream.ts";
+import { createWebSockets } from "./web-socket.ts";
 
-interface Settings {
-  readonly live: Live;
-  /** Limits the subscriptions at a time. They are no operations: those end. */
-  readonly concurrency: ConcurrencyLimit;
+interface Settings extends LiveSettings {
+  readonly schema: GraphQLSchema;
+  readonly engine: Engine;
+  readonly delivery: Delivery;
+  /** Limits the subscriptions, and the WebSockets, at a time. */
+  readonly limits: ConcurrencySettings;
   /** Deadline of one event, in milliseconds. */
-  readonly eventTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  /** How long a client of a WebSocket may not read, in milliseconds. */
+  readonly readTimeoutMs: number;
+  /** Longest message of a WebSocket, in bytes. */
+  readonly maxBytes: number;
+  readonly origins: readonly string[];
+  readonly contextOf: (request: IncomingMessage, ...given: Parameters<ContextOf>) => ReturnType<ContextOf>;
+  readonly onOperation: (report: OperationReport) => void;
 }
 
-/** Creates the context of the resolvers in a scope. `onRequest` is called for each upstream request. */
-type ContextOf = (scope: RequestScope, onRequest?: () => void) => (pacing: Pacing) => Context;
-
-/** A subscription needs no meter before its first event. */
-const NO_METER: Pacing = {
-  isStopped: () => false,
-  isWaiting: () => false,
-  onPassed: (callback) => callback(),
-};
-
-const LIMIT_ERRORS: Readonly<Record<ExceededLimit, () => UpstreamError>> = {
-  total: () =>
-    new UpstreamError("SERVICE_OVERLOADED", "The gateway has as many subscriptions as it may have."),
-  perCaller: () =>
-    new UpstreamError("RATE_LIMITED", "This caller has as many subscriptions as one may have.", {
-      retryAfterSeconds: 1,
-    }),
-};
-
-/** Returns a function that opens the stream of a subscription which `scope` asked for. */
-export const createSubscriptionOpener =
-  ({ live, concurrency, eventTimeoutMs }: Settings) =>
-  (request: RequestScope, contextOf: ContextOf): OpenStream => {
-    const { token, callerKey, requestId, traceparent } = request;
-    const identity = { token, callerKey, requestId, traceparent };
-    const exceeded = concurrency.exceededBy(callerKey);
-    if (exceeded) throw LIMIT_ERRORS[exceeded]();
-    // Only the end of the stream ends its scope.
-    const scope = openScope(identity, Number.POSITIVE_INFINITY);
-    scope.onEnd(concurrency.acquire(callerKey));
-    const context: StreamContext = {
-      ...contextOf(request)(NO_METER),
-      live: {
-        watch: (source, next) => live.watch(identity, source, next),
-        follow: (source, position) => live.follow(identity, source, position),
-      },
-    };
-    return {
-      scope,
-      context,
-      openEvent: (): EventExecution => {
-        const event = openScope(identity, eventTimeoutMs);
-        return { scope: event, openContext: contextOf(event, () => live.spend(callerKey)) };
-      },
-    };
+/** Creates the polls and the transports of subscriptions: event streams and WebSockets. */
+export function createSubscriptions({ limits, requestTimeoutMs, contextOf, ...settings }: Settings) {
+  const live = createLive(settings);
+  const concurrency = createConcurrencyLimit(limits);
+  const open = createStreamOpener({ live, concurrency, eventTimeoutMs: requestTimeoutMs });
+  const openStream = (request: IncomingMessage, asked: RequestScope) =>
+    open(asked, (scope, onRequest) => contextOf(request, scope, onRequest));
+  const streams = createEventStreams(settings);
+  const webSockets = createWebSockets({
+    ...settings,
+    openStream,
+    requestTimeoutMs,
+    connections: createConcurrencyLimit(limits),
+  });
+  return {
+    streams,
+    openStream,
+    upgrade: webSockets.upgrade,
+    /** Ends all streams. */
+    drain: (): void => {
+      streams.drain();
+      webSockets.drain();
+    },
+    load: () => ({ subscriptions: concurrency.active(), polls: live.polls() }),
   };
+}

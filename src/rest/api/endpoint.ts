@@ -100,12 +100,26 @@ export function overrideFault(
 
 const PARAMETER = /\{(\w+)\}/g;
 
+/** Creates the function that fills a template, which it splits once: literal parts and parameters alternate. */
 function toPathOf<Path extends string>(path: Path) {
-  return (at: PathParameters<Path>): string =>
-    path.replace(PARAMETER, (_, name: keyof PathParameters<Path> & string) =>
-      encodeURIComponent(segment(name, at[name])),
-    );
+  const [start = "", ...rest] = path.split(PARAMETER);
+  const parts = rest.flatMap((text, index) =>
+    index % 2 === 0
+      ? [{ name: text as keyof PathParameters<Path> & string, after: rest[index + 1] ?? "" }]
+      : [],
+  );
+  return (at: PathParameters<Path>): string => {
+    let filled = start;
+    for (const { name, after } of parts) filled += encodedSegment(name, at[name]) + after;
+    return filled;
+  };
 }
+
+/** Names of letters, digits and `-`, which need no check and no encoding. */
+const PLAIN = /^[\w-]{1,200}$/;
+
+const encodedSegment = (name: string, value: string): string =>
+  PLAIN.test(value) ? value : encodeURIComponent(segment(name, value));
 
 /** Longest path parameter, in characters. The service's own names have at most 150. */
 const MAX_SEGMENT_LENGTH = 200;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Envelope, isObject, type JsonReader, jsonWithList } from "./reader.ts";
+import { type Envelope, inSteps, isObject, type JsonReader, jsonWithList, type Reading } from "./reader.ts";
 import { integer, records, text } from "./values.ts";
 
 /** One page of a list. */
@@ -45,18 +45,11 @@ export function pageOf<Item extends z.ZodType>(
       next: next === null ? null : answer[next],
       results: answer[listKey],
     }) as Page<z.output<Item>>;
-  return {
-    form: "json",
-    read: (body) => {
-      const { answer, faults } = reader.read(open(body));
-      return { answer: toPage(answer), faults };
-    },
-    readInTurns: async (body, pause) => {
-      const { answer, faults } = await reader.readInTurns(open(body), pause);
-      return { answer: toPage(answer), faults };
-    },
-    inEnvelope: (other) => pageOf(item, other),
-  };
+  function* steps(body: unknown): Generator<undefined, Reading<Page<z.output<Item>>>> {
+    const { answer, faults } = yield* { [Symbol.iterator]: () => reader.steps(open(body)) };
+    return { answer: toPage(answer), faults };
+  }
+  return { ...inSteps(steps), inEnvelope: (other) => pageOf(item, other) };
 }
 
 const valueAt = (body: unknown, place: string): unknown =>

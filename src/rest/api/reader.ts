@@ -12,8 +12,8 @@ export type Reader<Answer> =
 export interface JsonReader<Answer> {
   readonly form: "json";
   readonly read: (body: unknown) => Reading<Answer>;
-  /** Reads a long response and awaits `pause` regularly. Absent for endpoints with short responses. */
-  readonly readInTurns?: (body: unknown, pause: () => Promise<void>) => Promise<Reading<Answer>>;
+  /** Reads a long response in steps of about a millisecond. Absent for endpoints with short responses. */
+  readonly steps?: (body: unknown) => Iterator<undefined, Reading<Answer>>;
   /** Creates the reader for another server's envelope. Absent when the response is not a page. */
   readonly inEnvelope?: (envelope: Envelope) => Reader<Answer>;
 }
@@ -53,7 +53,20 @@ export const json = <Schema extends z.ZodType>(schema: Schema): Reader<z.output<
   read: (body) => readTolerantly(schema, body),
 });
 
-type LongJsonReader<Answer> = JsonReader<Answer> & Required<Pick<JsonReader<Answer>, "readInTurns">>;
+type LongJsonReader<Answer> = JsonReader<Answer> & Required<Pick<JsonReader<Answer>, "steps">>;
+
+/** Takes all steps at once. */
+function readAll<Answer>(steps: Iterator<undefined, Reading<Answer>>): Reading<Answer> {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** Creates the reader of a long response from its steps. */
+export const inSteps = <Answer>(
+  steps: (body: unknown) => Iterator<undefined, Reading<Answer>>,
+): LongJsonReader<Answer> => ({ form: "json", read: (body) => readAll(steps(body)), steps });
 
 /**
  * Creates a reader of JSON responses with a long list under a key. The schema accepts any items there; they are read one
@@ -82,24 +95,7 @@ export const jsonWithList = <
     return { answer: read as Answer, faults };
   }
 
-  return {
-    form: "json",
-    read: (body) => {
-      const reading = steps(body);
-      for (;;) {
-        const step = reading.next();
-        if (step.done) return step.value;
-      }
-    },
-    readInTurns: async (body, pause) => {
-      const reading = steps(body);
-      for (;;) {
-        const step = reading.next();
-        if (step.done) return step.value;
-        await pause();
-      }
-    },
-  };
+  return inSteps(steps);
 };
 
 /** `Whole` with a list of `Item` under a key; null or absent only where the schema allows it. */

@@ -92,29 +92,38 @@ async function firstChunk(stream: Readable): Promise<Buffer | null> {
 
 /** Reads a whole stream. Rejects with `TooLarge` and destroys the stream when it exceeds `limit` bytes. */
 export async function readWhole(stream: Readable, limit: number): Promise<Buffer> {
-  const collector = createCollector(limit);
+  const collector = new Collector(limit);
   for await (const chunk of stream as AsyncIterable<Buffer>) collector.add(chunk);
-  return collector.body();
+  return collector.bytes();
 }
 
-/** Concatenates chunks up to `limit` bytes. `add` throws `TooLarge` above it. */
-export function createCollector(limit: number) {
-  let bytes: Buffer | null = null;
-  let size = 0;
-  return {
-    add: (chunk: Buffer): void => {
-      const end = size + chunk.length;
-      if (end > limit) throw new TooLarge(limit);
-      if (!bytes) bytes = chunk;
-      else {
-        // Copied, because a body can arrive in a million chunks of one byte.
-        if (end > bytes.length) bytes = grown(bytes.subarray(0, size), end);
-        chunk.copy(bytes, size);
-      }
-      size = end;
-    },
-    body: (): Buffer => bytes?.subarray(0, size) ?? Buffer.alloc(0),
-  };
+/** Concatenates chunks up to `limit` bytes. */
+export class Collector {
+  readonly #limit: number;
+  #bytes: Buffer | null = null;
+  #size = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Adds a chunk. Throws `TooLarge` above the limit. */
+  add(chunk: Buffer): void {
+    const end = this.#size + chunk.length;
+    if (end > this.#limit) throw new TooLarge(this.#limit);
+    if (!this.#bytes) this.#bytes = chunk;
+    else {
+      // Copied, because a body can arrive in a million chunks of one byte.
+      if (end > this.#bytes.length) this.#bytes = grown(this.#bytes.subarray(0, this.#size), end);
+      chunk.copy(this.#bytes, this.#size);
+    }
+    this.#size = end;
+  }
+
+  bytes(): Buffer {
+    if (!this.#bytes) return Buffer.alloc(0);
+    return this.#size === this.#bytes.length ? this.#bytes : this.#bytes.subarray(0, this.#size);
+  }
 }
 
 function grown(bytes: Buffer, minLength: number): Buffer {

@@ -1,46 +1,23 @@
-import { Cancelled, serviceShownBy, UpstreamError } from "../../errors.ts";
-import { pause, type RequestScope } from "../../request-scope.ts";
-import { type AdmissionSettings, createAdmission, type OperationBounds, type Turns } from "./admission.ts";
+import type { RequestScope } from "../../request-scope.ts";
+import { Admission, type AdmissionSettings, type OperationBounds } from "./admission.ts";
+import { Attempt, type AttemptSettings, type Send } from "./attempt.ts";
 import { createBreaker } from "./breaker.ts";
-import { endedError, isSent, mapFailure } from "./failure.ts";
-import { createHeldBytes, type Held } from "./held.ts";
-import { toWireRequest, type UpstreamRequest } from "./request.ts";
+import { Call, type Operation } from "./call.ts";
+import { HeldBytes } from "./held.ts";
+import { RequestHeaders, type RequestSettings, type UpstreamRequest } from "./request.ts";
 import { checkStream, readResponse } from "./response.ts";
-import { createRetries, isThrottled } from "./retry.ts";
+import { createRetries } from "./retry.ts";
 import { openStream } from "./stream.ts";
-import {
-  createTransport,
-  type ResponseHead,
-  type StreamedResponse,
-  type TransportSettings,
-  type WireRequest,
-} from "./transport.ts";
+import { createTransport, type StreamedResponse, type TransportSettings } from "./transport.ts";
 
-/** The outcome of one upstream request. `route` is the template, never the filled path. */
-export interface UpstreamReport {
-  readonly requestId: string;
-  readonly method: string;
-  readonly route: string;
-  /** HTTP status, or an error code when there was no usable response. */
-  readonly outcome: string;
-  readonly ms: number;
-}
-
-export interface UpstreamSpan {
-  /** The trace context to send; null when tracing is off. */
-  readonly traceparent: string | null;
-  readonly run: <Answer>(act: () => Answer) => Answer;
-  /** Ends the span with the HTTP status (null without a response) and the error code (null on success). */
-  readonly end: (status: number | null, error: string | null) => void;
-}
-
-export interface ClientSettings extends TransportSettings, AdmissionSettings {
+export interface ClientSettings
+  extends
+    TransportSettings,
+    AdmissionSettings,
+    RequestSettings,
+    Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
   /** Prefix of every endpoint's path. */
   readonly basePath: string;
-  /** The scheme in the `Authorization` header: `token`, `Bearer`. */
-  readonly authorizationScheme: string;
-  /** Headers of every request, in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
   /** Texts that no error message may contain, for any caller. */
   readonly secrets: readonly string[];
   /** Maximum bytes of responses that the scopes of one caller may hold, after decompression. */
@@ -49,36 +26,28 @@ export interface ClientSettings extends TransportSettings, AdmissionSettings {
   readonly retries: number;
   /** Receives the place of each value that reads as null because its type is wrong. */
   readonly onFault: (route: string, place: string) => void;
-  /** Receives the cause of a failed request: a rejected certificate, a reset connection, a bug of the gateway. */
-  readonly onFailure: (cause: unknown) => void;
-  readonly onRequest: (report: UpstreamReport) => void;
-  /** Resolves when a response of the caller may be parsed: parsing blocks the event loop. */
-  readonly takeTurn: (callerKey: string) => Promise<void>;
-  /** Opens the span of one upstream request, by its method and route template. */
-  readonly openSpan: (method: string, route: string) => UpstreamSpan;
+  /** Calls back when a response of the caller may be parsed: parsing blocks the event loop. */
+  readonly takeTurn: (callerKey: string, work: () => void) => void;
 }
 
 /** Reads part of a stream. Calls `hold` with the number of bytes that it keeps. */
-type ReadPart<Part> = (response: StreamedResponse, hold: (bytes: number) => void) => Promise<Part>;
+export type ReadPart<Part> = (response: StreamedResponse, hold: (bytes: number) => void) => Promise<Part>;
 
 /** Sends the upstream requests of one scope. */
 export interface Upstream {
   /** Reads a whole response. A failed GET may be retried; a command never is. */
-  readonly json: <Answer>(request: UpstreamRequest<Answer>) => Promise<Answer>;
+  readonly json: <Answer>(
+    request: UpstreamRequest<Answer>,
+    resolve: (answer: Answer) => void,
+    reject: (error: unknown) => void,
+  ) => void;
   /** Reads part of a log. The rest is not fetched. */
-  readonly readPart: <Part>(request: UpstreamRequest<unknown>, read: ReadPart<Part>) => Promise<Part>;
-}
-
-/** How a request is sent and its response read. */
-interface AttemptSteps<Response extends ResponseHead, Part> {
-  readonly send: (wire: WireRequest, scope: RequestScope) => Promise<Response>;
-  readonly read: (response: Response) => Promise<Part>;
-}
-
-interface Operation {
-  readonly scope: RequestScope;
-  readonly turns: Turns;
-  readonly held: Held;
+  readonly readPart: <Part>(
+    request: UpstreamRequest<unknown>,
+    read: ReadPart<Part>,
+    resolve: (part: Part) => void,
+    reject: (error: unknown) => void,
+  ) => void;
 }
 
 /** The load of the upstream queue and the state of the circuit. */
@@ -88,148 +57,95 @@ export type Client = ReturnType<typeof createClient>;
 /** Creates the client for the service. It caches nothing, so callers share no data. */
 export function createClient(settings: ClientSettings) {
   const transport = createTransport(settings);
-  const admission = createAdmission(settings);
-  const breaker = createBreaker();
-  const retries = createRetries(settings.retries);
-  const heldOf = createHeldBytes(settings.maxHeldBytes);
+  const admission = new Admission(settings);
+  const heldBytes = new HeldBytes(settings.maxHeldBytes);
   const segments = [settings.upstreamUrl.pathname, settings.basePath].flatMap((path) => path.split("/"));
-  const fixed = {
-    basePath: ["", ...segments.filter((segment) => segment !== ""), ""].join("/"),
-    authorizationScheme: settings.authorizationScheme,
-    headers: settings.headers,
-  };
-
-  /** Sends a request once and reads its response, unless the circuit is open. Maps failures to errors for callers. */
-  const attempt = async <Response extends ResponseHead, Part>(
-    request: UpstreamRequest<unknown>,
-    scope: RequestScope,
-    { send, read }: AttemptSteps<Response, Part>,
-  ): Promise<Part> => {
-    const { endpoint } = request;
-    const generation = breaker.enter();
-    retries.count();
-    const began = performance.now();
-    const span = settings.openSpan(endpoint.method, endpoint.path);
-    const traceparent = span.traceparent ?? scope.traceparent;
-    let status: number | null = null;
-    let error: Error | null = null;
-    try {
-      const wire = toWireRequest(request, scope, { ...fixed, traceparent });
-      const response = await span.run(() => send(wire, scope));
-      status = response.status;
-      return await read(response);
-    } catch (cause) {
-      error = errorFor(request, scope, cause);
-      throw error;
-    } finally {
-      breaker.leave(generation, scope.callerKey, error ? serviceShownBy(error) : "up");
-      span.end(status, error && codeOf(error));
-      settings.onRequest({
-        requestId: scope.requestId,
-        method: endpoint.method,
-        route: endpoint.path,
-        outcome: outcomeOf(status, error),
-        ms: performance.now() - began,
-      });
-    }
-  };
-
-  const errorFor = ({ endpoint }: UpstreamRequest<unknown>, scope: RequestScope, cause: unknown): Error => {
-    if (scope.ended()) return endedError(endpoint, scope, isSent(cause));
-    const error = mapFailure(endpoint, cause);
-    if (error !== cause) settings.onFailure(error.cause ?? error);
-    return error;
-  };
-
-  /** Sends a request of an operation in its turn, and retries a GET when that can help. */
-  const withRetry = async <Response extends ResponseHead, Part>(
-    request: UpstreamRequest<unknown>,
-    { scope, turns, held }: Operation,
-    steps: AttemptSteps<Response, Part>,
-  ): Promise<Part> => {
-    const { endpoint, waiting } = request;
-    let throttled = 0;
-    for (let attempts = 1; ; attempts++) {
-      await turns.enter({ endpoint, waiting, isRetry: attempts > 1 });
-      let failure: unknown;
-      try {
-        held.check();
-        return await attempt(request, scope, steps);
-      } catch (error) {
-        failure = error;
-      } finally {
-        turns.leave();
-      }
-      if (isThrottled(failure)) throttled++;
-      const isRead = endpoint.method === "GET";
-      const pauseMs = isRead ? retries.pauseAfter(failure, { attempts, throttled }, scope) : null;
-      if (pauseMs === null) throw failure;
-      await pause(pauseMs, scope);
-    }
+  const attempts: AttemptSettings = {
+    pathPrefix: ["", ...segments.filter((segment) => segment !== ""), ""].join("/"),
+    breaker: createBreaker(),
+    retries: createRetries(settings.retries),
+    onFailure: settings.onFailure,
+    onRequest: settings.onRequest,
+    openSpan: settings.openSpan,
   };
 
   const secretsFor = ({ token }: RequestScope) => [token, ...settings.secrets];
 
-  const sendForStream = (wire: WireRequest, scope: RequestScope) => openStream(settings, wire, scope);
+  /** Streams a response and reads it as long as `read` takes. */
+  const stream =
+    <Part>(read: (response: StreamedResponse) => Promise<Part>): Send<Part> =>
+    (attempt, wire) => {
+      const { scope, request } = attempt;
+      openStream(settings, wire, scope)
+        .then((response) => {
+          attempt.respond(response.status);
+          return checkStream(request, response, secretsFor(scope)).then(read);
+        })
+        .then(
+          (part) => attempt.succeed(part),
+          (error: unknown) => attempt.fail(error),
+        );
+    };
 
   return {
     /** Opens the upstream requests of a scope within its limits. */
     open: (scope: RequestScope, bounds: OperationBounds): Upstream => {
-      const operation: Operation = { scope, turns: admission.open(scope, bounds), held: heldOf(scope) };
-      const { held } = operation;
-      const send = (wire: WireRequest) => transport.whole(wire, scope, held.add);
-      const takeTurn = () => settings.takeTurn(scope.callerKey);
-      const secrets = secretsFor(scope);
-      const reading = { onFault: settings.onFault, hold: held.add, takeTurn, secrets };
+      const held = heldBytes.open(scope);
+      const operation: Operation = {
+        scope,
+        headers: new RequestHeaders(settings, scope),
+        queue: admission.open(scope, bounds),
+        held,
+      };
+      const hold = (bytes: number) => held.add(bytes);
+      const takeTurn = (work: () => void) => settings.takeTurn(scope.callerKey, work);
+      const reading = { onFault: settings.onFault, hold, takeTurn, secrets: secretsFor(scope) };
       return {
-        json: (request) =>
-          withRetry(request, operation, {
-            send,
-            read: async (response) => {
-              await takeTurn();
-              return readResponse(request, response, reading);
-            },
-          }),
-        readPart: (request, read) =>
-          withRetry(request, operation, {
-            send: sendForStream,
-            read: async (response) => {
-              await checkStream(request, response, secrets);
-              try {
-                return await read(response, held.add);
-              } finally {
-                response.stream.destroy();
-              }
-            },
-          }),
+        json: <Answer>(
+          request: UpstreamRequest<Answer>,
+          resolve: (answer: Answer) => void,
+          reject: (error: unknown) => void,
+        ) => {
+          const send: Send<Answer> = (attempt, wire) =>
+            transport.send(wire, scope, {
+              onBytes: hold,
+              onFailure: (error) => attempt.fail(error),
+              onResponse: (response) => {
+                attempt.respond(response.status);
+                takeTurn(() => readResponse(request, response, reading, attempt));
+              },
+            });
+          void new Call(attempts, operation, request, send, resolve, reject);
+        },
+        readPart: (request, read, resolve, reject) => {
+          const send = stream(async (response) => {
+            try {
+              return await read(response, hold);
+            } finally {
+              response.stream.destroy();
+            }
+          });
+          void new Call(attempts, operation, request, send, resolve, reject);
+        },
       };
     },
 
     /** Opens a download. It is not queued, because its duration depends on the caller. */
-    stream: (request: UpstreamRequest<unknown>, scope: RequestScope): Promise<StreamedResponse> =>
-      attempt(request, scope, {
-        send: sendForStream,
-        read: (response) => checkStream(request, response, secretsFor(scope)),
+    stream: (request: UpstreamRequest<unknown>, scope: RequestScope) =>
+      new Promise<StreamedResponse>((resolve, reject) => {
+        const outcome = { succeeded: resolve, failed: reject };
+        const attempt = new Attempt(attempts, request, scope, outcome);
+        attempt.send(
+          new RequestHeaders(settings, scope),
+          stream((response) => Promise.resolve(response)),
+        );
       }),
 
     /** Whether the queue has no room for a new operation of the caller. */
-    isQueueFull: admission.isQueueFull,
+    isQueueFull: (callerKey: string) => admission.isQueueFull(callerKey),
 
-    pressure: () => ({ ...admission.pressure(), circuit: breaker.circuit() }),
+    pressure: () => ({ ...admission.pressure(), circuit: attempts.breaker.circuit() }),
     reach: () => transport.reach(),
     close: () => transport.close(),
   };
-}
-
-/** The code of an error; null when the caller disconnected, which is not a failure. */
-function codeOf(error: Error): string | null {
-  if (error instanceof UpstreamError) return error.code;
-  return error instanceof Cancelled ? null : "INTERNAL_SERVER_ERROR";
-}
-
-/** The HTTP status, or the error code without one. */
-function outcomeOf(status: number | null, error: Error | null): string {
-  if (!error) return status === null || status < 300 ? "2xx" : `${status}`;
-  const errorStatus = error instanceof UpstreamError ? error.facts.upstream?.status : undefined;
-  return `${errorStatus ?? codeOf(error) ?? "CANCELLED"}`;
 }

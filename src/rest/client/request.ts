@@ -1,6 +1,6 @@
 import type { Command, Get } from "../api/endpoint.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import type { WireRequest } from "./transport.ts";
+import type { Demand } from "./bulkhead.ts";
 
 type Endpoint<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
 
@@ -13,8 +13,8 @@ export interface UpstreamRequest<Answer> {
   readonly secret?: string | null;
   /** The token to send; null for none. Defaults to the caller's. */
   readonly token?: string | null;
-  /** Number of positions in the operation's result that wait for this request now. */
-  readonly waiting?: (() => number) | undefined;
+  /** The positions of the operation's result that wait for this request now. Default: one. */
+  readonly demand?: Demand;
   /** `Range` and `If-Range` of a download. */
   readonly range?: Readonly<Record<string, string>> | null;
 }
@@ -25,38 +25,51 @@ export interface EndpointName {
   readonly path: string;
 }
 
-interface WireSettings {
-  /** Prefix of every endpoint's path, with a slash at both ends. */
-  readonly basePath: string;
+export interface RequestSettings {
   /** The scheme before the token. */
   readonly authorizationScheme: string;
   /** Headers of every request, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly traceparent: string | null;
 }
 
-/** Builds the HTTP request with its headers. */
-export function toWireRequest(
-  { endpoint, path, body = null, token, range }: UpstreamRequest<unknown>,
-  scope: RequestScope,
-  { basePath, authorizationScheme, headers: fixed, traceparent }: WireSettings,
-): WireRequest {
-  const headers: Record<string, string> = {
-    ...fixed,
-    accept: endpoint.answer.form === "json" ? "application/json" : "*/*",
-    "x-request-id": scope.requestId,
-  };
-  const sentToken = token === undefined ? scope.token : token;
-  if (traceparent !== null) headers["traceparent"] = traceparent;
-  if (sentToken !== null) headers["authorization"] = `${authorizationScheme} ${sentToken}`;
-  if (body !== null) headers["content-type"] = "application/json";
-  // A range of a compressed body cannot be decompressed.
-  if (range) Object.assign(headers, range, { "accept-encoding": "identity" });
-  return {
-    method: endpoint.method,
-    path: basePath + path,
-    headers,
-    body,
-    wantsBody: endpoint.answer.form === "json",
-  };
+type Headers = Readonly<Record<string, string>>;
+
+/** Builds the headers of the requests of one scope. Reads of one token have the same headers, which are built once. */
+export class RequestHeaders {
+  readonly #settings: RequestSettings;
+  readonly #scope: RequestScope;
+  #last: { readonly token: string | null; readonly accept: string; readonly headers: Headers } | null = null;
+
+  constructor(settings: RequestSettings, scope: RequestScope) {
+    this.#settings = settings;
+    this.#scope = scope;
+  }
+
+  of({ endpoint, body = null, token, range }: UpstreamRequest<unknown>, traceparent: string | null): Headers {
+    const common = this.#commonOf(
+      token === undefined ? this.#scope.token : token,
+      endpoint.answer.form === "json" ? "application/json" : "*/*",
+    );
+    if (traceparent === null && body === null && !range) return common;
+    return {
+      ...common,
+      ...(traceparent !== null && { traceparent }),
+      ...(body !== null && { "content-type": "application/json" }),
+      // A range of a compressed body cannot be decompressed.
+      ...(range && { ...range, "accept-encoding": "identity" }),
+    };
+  }
+
+  #commonOf(token: string | null, accept: string): Headers {
+    if (this.#last?.token === token && this.#last.accept === accept) return this.#last.headers;
+    const { authorizationScheme, headers: fixed } = this.#settings;
+    const headers = {
+      ...fixed,
+      accept,
+      "x-request-id": this.#scope.requestId,
+      ...(token !== null && { authorization: `${authorizationScheme} ${token}` }),
+    };
+    this.#last = { token, accept, headers };
+    return headers;
+  }
 }

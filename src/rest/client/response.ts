@@ -1,5 +1,5 @@
-import { UpstreamError, type UpstreamFacts } from "../../errors.ts";
-import { parseJson } from "../api/reader.ts";
+import { UpstreamError } from "../../errors.ts";
+import { parseJson, type Reading } from "../api/reader.ts";
 import { NotUnderstood, readWhole } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
 import type { EndpointName, UpstreamRequest } from "./request.ts";
@@ -15,48 +15,76 @@ export interface JsonSettings {
   readonly onFault: (route: string, place: string) => void;
   /** Receives the heap size of the parsed response, in bytes, before parsing. May throw. */
   readonly hold: (bytes: number) => void;
-  /** Resolves when parsing of a long response may continue. */
-  readonly takeTurn: () => Promise<void>;
+  /** Calls back when parsing of a long response may continue. */
+  readonly takeTurn: (work: () => void) => void;
   readonly secrets: Secrets;
+}
+
+/** Receives the parsed response, or the error. */
+interface Outcome<Answer> {
+  succeed(answer: Answer): void;
+  fail(error: unknown): void;
 }
 
 /** Texts that no error message may contain, besides those of the request itself. */
 type Secrets = readonly (string | null)[];
 
-/** Parses a whole response with the reader of its endpoint. Throws `UpstreamError`. */
-export async function readResponse<Answer>(
+/** Parses a whole response with the reader of its endpoint: a short one at once, a long one in time slices. */
+export function readResponse<Answer>(
   request: UpstreamRequest<Answer>,
   response: WholeResponse,
   { onFault, hold, takeTurn, secrets }: JsonSettings,
-): Promise<Answer> {
+  outcome: Outcome<Answer>,
+): void {
   const { endpoint } = request;
-  if (response.status >= 300) throw errorOf(request, response, response.body, secrets);
-  const reader = endpoint.answer;
-  // The body is ignored: the document describes none.
-  if (reader.form !== "json") return reader.read().answer;
-  const facts: UpstreamFacts = {
-    upstream: { method: endpoint.method, route: endpoint.path, status: response.status },
-    // The command was accepted; only its result is unreadable.
-    ...(endpoint.method === "GET" ? {} : { outcome: "unknown" }),
-  };
-  const json = parse(response.body, hold, facts);
-  try {
-    const { answer, faults } = await (reader.readInTurns?.(json, takeTurn) ?? reader.read(json));
+  const finish = ({ answer, faults }: Reading<Answer>): void => {
     for (const place of faults) onFault(endpoint.path, place);
-    return answer;
+    outcome.succeed(answer);
+  };
+  const next = (steps: Iterator<undefined, Reading<Answer>>): void => {
+    try {
+      const step = steps.next();
+      if (step.done) finish(step.value);
+      else takeTurn(() => next(steps));
+    } catch (error) {
+      outcome.fail(withFacts(error, request, response));
+    }
+  };
+  try {
+    if (response.status >= 300) throw errorOf(request, response, response.body, secrets);
+    const reader = endpoint.answer;
+    // The body is ignored: the document describes none.
+    if (reader.form !== "json") return outcome.succeed(reader.read().answer);
+    const json = parse(response.body, hold);
+    if (reader.steps) next(reader.steps(json));
+    else finish(reader.read(json));
   } catch (error) {
-    if (!(error instanceof UpstreamError)) throw error;
-    throw new UpstreamError(error.code, error.message, facts);
+    outcome.fail(withFacts(error, request, response));
   }
 }
 
-function parse(body: Buffer, hold: JsonSettings["hold"], facts: UpstreamFacts): unknown {
+/** Adds the request to the error of a response that cannot be read. */
+function withFacts(
+  error: unknown,
+  { endpoint }: UpstreamRequest<unknown>,
+  { status }: WholeResponse,
+): unknown {
+  const isUnread = error instanceof UpstreamError && error.code === "UPSTREAM_BAD_RESPONSE";
+  if (!isUnread || error.facts.upstream) return error;
+  return new UpstreamError(error.code, error.message, {
+    upstream: { method: endpoint.method, route: endpoint.path, status },
+    // The command was accepted; only its result is unreadable.
+    ...(endpoint.method === "GET" ? {} : { outcome: "unknown" }),
+  });
+}
+
+function parse(body: Buffer, hold: JsonSettings["hold"]): unknown {
   try {
     return parseJson(body.toString("utf8"), hold);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     // The parser's own message quotes the body.
-    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON.", facts);
+    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON.");
   }
 }
 

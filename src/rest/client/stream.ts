@@ -46,7 +46,8 @@ export function openStream(
     };
     const failAfter = (ms: number) => setTimeout(() => fail(new TimedOut()), ms);
     let timer = failAfter(connectTimeoutMs);
-    const removeListener = scope.onEnd(() => fail(new TimedOut()));
+    const onScopeEnd = () => fail(new TimedOut());
+    scope.onEnd(onScopeEnd);
 
     request.once("socket", () => {
       wasSent = true;
@@ -54,7 +55,7 @@ export function openStream(
       timer = failAfter(headersTimeoutMs);
     });
     request.on("error", fail);
-    request.once("close", removeListener);
+    request.once("close", () => scope.offEnd(onScopeEnd));
     request.once("upgrade", (_response, socket) => {
       // Nothing else listens to the upgraded socket.
       socket.on("error", () => {});

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
-import { Agent } from "undici";
-import { createCollector, decodeBody, encodingsOf } from "./body.ts";
+import { Pool } from "undici";
+import { Collector, decodeBody, encodingsOf } from "./body.ts";
 import { type Connector, targetOf } from "./connector.ts";
 import type { RequestScope } from "../../request-scope.ts";
 
@@ -68,16 +68,18 @@ export class TimedOut extends Error {}
 /** Maximum bytes of an error body: enough for any message. */
 export const MAX_ERROR_BYTES = 64 * 1024;
 
+/** Receives the outcome of a request, once. */
+export interface Receiver<Response> {
+  /** Receives the number of bytes held. May throw. */
+  readonly onBytes: (count: number) => void;
+  readonly onResponse: (response: Response) => void;
+  /** Receives a `TransportError`, at the latest on a timeout or at the end of the scope. */
+  readonly onFailure: (error: TransportError) => void;
+}
+
 export interface Transport {
-  /**
-   * Reads a whole response. `onBytes` receives the number of bytes held and may throw. Rejects with `TransportError`, at
-   * the latest on a timeout or at the end of the scope.
-   */
-  readonly whole: (
-    request: WireRequest,
-    scope: RequestScope,
-    onBytes: (count: number) => void,
-  ) => Promise<WholeResponse>;
+  /** Sends a request and reads its whole response. */
+  readonly send: (request: WireRequest, scope: RequestScope, receiver: Receiver<WholeResponse>) => void;
   /** Opens and closes a connection without sending anything. Rejects when that fails. */
   readonly reach: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -89,92 +91,12 @@ export interface Transport {
  */
 export function createTransport(settings: TransportSettings): Transport {
   const { upstreamUrl, connect, maxJsonBytes, responseTimeoutMs } = settings;
-  const agent = new Agent({
+  const pool = new Pool(upstreamUrl.origin, {
     connections: settings.connections,
     connect,
     headersTimeout: settings.headersTimeoutMs,
     bodyTimeout: settings.idleTimeoutMs,
   });
-
-  const whole: Transport["whole"] = ({ method, path, headers, body, wantsBody }, scope, onBytes) =>
-    new Promise((resolve, reject) => {
-      let isSettled = false;
-      /** Set when the request is sent. */
-      let abort: (() => void) | null = null;
-      let head: ResponseHead | null = null;
-      let encoding: string | null = null;
-      let collector = createCollector(0);
-      let rest: NodeJS.Timeout | undefined;
-
-      // The promise settles once, whichever callbacks undici calls.
-      const settle = (): boolean => {
-        if (isSettled) return false;
-        isSettled = true;
-        clearTimeout(timer);
-        removeListener();
-        return true;
-      };
-      const succeed = (response: WholeResponse) => {
-        if (settle()) resolve(response);
-      };
-      const fail = (cause: unknown) => {
-        if (!settle()) return;
-        reject(new TransportError(cause, abort !== null));
-        abort?.();
-      };
-      const timer = setTimeout(() => fail(new TimedOut()), responseTimeoutMs);
-      const removeListener = scope.onEnd(() => fail(new TimedOut()));
-
-      agent.dispatch(
-        { method, path, headers, body, origin: upstreamUrl.origin },
-        {
-          onConnect: (abortRequest) => {
-            abort = abortRequest;
-            if (isSettled) abortRequest();
-          },
-          onHeaders: (status, rawHeaders) => {
-            // Informational: the final response follows.
-            if (status < 200) return true;
-            head = headOf(status, (name) => headerOf(rawHeaders, name));
-            encoding = headerOf(rawHeaders, "content-encoding");
-            const isWanted = wantsBody && status < 300;
-            collector = createCollector(isWanted ? maxJsonBytes : MAX_ERROR_BYTES);
-            if (!wantsBody && status < 300) {
-              succeed({ ...head, body: NO_BODY });
-              rest = setTimeout(() => abort?.(), IGNORED_BODY_MS);
-            }
-            return true;
-          },
-          onData: (chunk) => {
-            try {
-              collector.add(chunk);
-              onBytes(chunk.length);
-            } catch (error) {
-              if (head && head.status >= 300) succeed({ ...head, body: NO_BODY });
-              fail(error);
-              abort?.();
-            }
-            return true;
-          },
-          onComplete: () => {
-            clearTimeout(rest);
-            if (!head) return fail(new TypeError("a response without a head"));
-            const received = collector.body();
-            if (!encoding) return succeed({ ...head, body: received });
-            void decode(head, encoding, received, maxJsonBytes)
-              .then((response) => {
-                onBytes(response.body.length);
-                return response;
-              })
-              .then(succeed, fail);
-          },
-          onError: (cause) => {
-            clearTimeout(rest);
-            fail(cause);
-          },
-        },
-      );
-    });
 
   const reach = () =>
     new Promise<void>((resolve, reject) => {
@@ -185,7 +107,113 @@ export function createTransport(settings: TransportSettings): Transport {
       });
     });
 
-  return { whole, reach, close: () => agent.close() };
+  return {
+    send: (request, scope, receiver) => {
+      const handler = new ResponseHandler(scope, receiver, request.wantsBody ? maxJsonBytes : null);
+      handler.start(responseTimeoutMs);
+      pool.dispatch(request, handler);
+    },
+    reach,
+    close: () => pool.close(),
+  };
+}
+
+/** Collects a response and calls its receiver once, whichever callbacks undici calls. */
+class ResponseHandler {
+  readonly #scope: RequestScope;
+  readonly #receiver: Receiver<WholeResponse>;
+  /** Maximum bytes of the body after decompression; null when the body of a response that is no error is ignored. */
+  readonly #maxBytes: number | null;
+  readonly #onScopeEnd = (): void => this.#fail(new TimedOut());
+  #timer: NodeJS.Timeout | undefined;
+  #isSettled = false;
+  /** Set when the request is sent. */
+  #abort: (() => void) | null = null;
+  #head: ResponseHead | null = null;
+  #encoding: string | null = null;
+  #body: Collector | null = null;
+
+  constructor(scope: RequestScope, receiver: Receiver<WholeResponse>, maxBytes: number | null) {
+    this.#scope = scope;
+    this.#receiver = receiver;
+    this.#maxBytes = maxBytes;
+  }
+
+  start(timeoutMs: number): void {
+    this.#timer = setTimeout(this.#onScopeEnd, timeoutMs);
+    this.#scope.onEnd(this.#onScopeEnd);
+  }
+
+  onConnect(abort: () => void): void {
+    this.#abort = abort;
+    if (this.#isSettled) abort();
+  }
+
+  onHeaders(status: number, rawHeaders: readonly Buffer[]): boolean {
+    // Informational: the final response follows.
+    if (status < 200) return true;
+    this.#head = headOf(status, (name) => headerOf(rawHeaders, name));
+    this.#encoding = headerOf(rawHeaders, "content-encoding");
+    if (status >= 300) this.#body = new Collector(MAX_ERROR_BYTES);
+    else if (this.#maxBytes !== null) this.#body = new Collector(this.#maxBytes);
+    else {
+      this.#succeed({ ...this.#head, body: NO_BODY });
+      // The ignored body may still arrive, and keeps the connection usable.
+      this.#body = new Collector(MAX_ERROR_BYTES);
+      this.#timer = setTimeout(() => this.#abort?.(), IGNORED_BODY_MS);
+    }
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    try {
+      this.#body?.add(chunk);
+      this.#receiver.onBytes(chunk.length);
+    } catch (error) {
+      if (this.#head && this.#head.status >= 300) this.#succeed({ ...this.#head, body: NO_BODY });
+      this.#fail(error);
+      this.#abort?.();
+    }
+    return true;
+  }
+
+  onComplete(): void {
+    if (this.#isSettled) clearTimeout(this.#timer);
+    const head = this.#head;
+    if (!head || !this.#body) return this.#fail(new TypeError("a response without a head"));
+    const body = this.#body.bytes();
+    if (!this.#encoding) return this.#succeed({ ...head, body });
+    decode(head, this.#encoding, body, this.#maxBytes ?? MAX_ERROR_BYTES)
+      .then((response) => {
+        this.#receiver.onBytes(response.body.length);
+        this.#succeed(response);
+      })
+      .catch((error: unknown) => this.#fail(error));
+  }
+
+  onError(cause: Error): void {
+    if (this.#isSettled) clearTimeout(this.#timer);
+    this.#fail(cause);
+  }
+
+  #succeed(response: WholeResponse): void {
+    if (this.#settle()) this.#receiver.onResponse(response);
+  }
+
+  #fail(cause: unknown): void {
+    if (!this.#settle()) return;
+    const abort = this.#abort;
+    this.#receiver.onFailure(new TransportError(cause, abort !== null));
+    abort?.();
+  }
+
+  #settle(): boolean {
+    if (this.#isSettled) return false;
+    this.#isSettled = true;
+    clearTimeout(this.#timer);
+    this.#scope.offEnd(this.#onScopeEnd);
+    return true;
+  }
 }
 
 const NO_BODY = Buffer.alloc(0);
@@ -214,7 +242,9 @@ export const headOf = (status: number, header: (name: string) => string | null):
 /** Finds a header in undici's flat list of names and values. Returns null without one. */
 function headerOf(rawHeaders: readonly Buffer[], name: string): string | null {
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.toString("latin1").toLowerCase() === name) {
+    const raw = rawHeaders[index];
+    // Most names differ in length, which is cheaper to compare.
+    if (raw?.length === name.length && raw.toString("latin1").toLowerCase() === name) {
       return rawHeaders[index + 1]?.toString("latin1") ?? null;
     }
   }

@@ -3,10 +3,11 @@ import type { Batch, Find, ListRead, Query, RunRead } from "../api/batches.ts";
 import type { AnyEndpoint, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import { batchFaultOf } from "../../errors.ts";
+import type { Demand } from "../client/bulkhead.ts";
 import type { WindowRequest } from "./log-window.ts";
 
-/** One GET of an operation. Several fields can share it. */
-export interface Read {
+/** The address of a response: an endpoint with its path, and the part of it that is needed. */
+interface ReadAddress {
   readonly endpoint: Get<never, unknown>;
   /** The path on this server, with the query. */
   readonly path: string;
@@ -14,13 +15,38 @@ export interface Read {
   readonly window: WindowRequest | null;
   /** The keys that are needed, when a list item may replace the record; null for the whole record. */
   readonly part: RunRead | null;
-  /** Identifies the response: reads with the same key share it. */
+  /** Identifies the whole response. */
   readonly key: string;
-  /** Identifies partial reads of the record, since a list item may lack keys. Null when no list can replace the record. */
-  readonly partKey: string | null;
 }
 
-const keyOf = ({ part, partKey, key }: Read): string => (part && partKey) ?? key;
+/** One GET of an operation. All fields with the same key share it. */
+export class Read {
+  readonly endpoint: Get<never, unknown>;
+  readonly path: string;
+  readonly window: WindowRequest | null;
+  readonly part: RunRead | null;
+  readonly key: string;
+  readonly response: Promise<unknown>;
+  /** Number of positions in the result that loaded it. */
+  positions = 0;
+  resolve: (response: unknown) => void = () => {};
+  reject: (error: unknown) => void = () => {};
+
+  constructor({ endpoint, path, window, part, key }: ReadAddress) {
+    this.endpoint = endpoint;
+    this.path = path;
+    this.window = window;
+    this.part = part;
+    this.key = key;
+    this.response = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+  }
+}
+
+/** The key of the cache. Partial reads have another one than the whole response, since a list item may lack keys. */
+const cacheKeyOf = ({ key, part }: ReadAddress): string => (part ? `${key} in part` : key);
 
 export interface ReadOptions {
   readonly query?: Query | undefined;
@@ -32,146 +58,176 @@ export interface ReadOptions {
 /** The progress of an operation, which completes its result in time slices. */
 export interface Pacing {
   /** Whether the operation is stopped. No more reads start then. */
-  readonly isStopped: () => boolean;
-  /** Whether values are queued for a later slice. More reads may follow from them. */
-  readonly isWaiting: () => boolean;
-  /** Calls back when no value is queued. */
-  readonly onPassed: (callback: () => void) => void;
+  isStopped(): boolean;
+  /** Whether work is queued for a later slice. More reads may follow from it. */
+  isWaiting(): boolean;
+  /** Calls back when no work is queued. */
+  onPassed(callback: () => void): void;
 }
 
 interface ReadSettings {
   readonly server: Server;
   /** The batch of an endpoint; null when its reads cannot be batched. */
   readonly batchOf: (endpoint: AnyEndpoint) => Batch | null;
-  /** Sends the request of one read. `waiting` counts the positions of the result that wait for it. */
-  readonly request: (read: Read, waiting: () => number) => Promise<unknown>;
+  /** Sends the request of a read, and resolves or rejects it. */
+  readonly send: (read: Read, demand: Demand) => void;
   /** Called when the server rejects the list of a batch but serves the single reads. */
   readonly onRefused: (batch: Batch) => void;
   readonly pacing: Pacing;
 }
 
-/** DataLoader settles a whole batch at once. The wrapper lets each read settle with its own request. */
-interface Started {
-  readonly response: Promise<unknown>;
-}
-
 /**
- * Creates the loader for the reads of one operation since its last command. DataLoader is the only cache, keyed by
- * address, and `start` the only place that batches: equal reads share a request, and reads that one list of this server
- * covers become that list. The service's document has no such lists; there each read is a request of its own.
+ * The reads of one operation since its last command. Equal reads share a request, and reads that one list of this server
+ * covers become that list. The service's document has no such lists; there each read is a request of its own. DataLoader
+ * collects the reads of a batch; it does not cache them, because a batch would settle as a whole, not read by read.
  */
-export function createReads({ server, batchOf, request, onRefused, pacing }: ReadSettings) {
-  const cache = createCache();
+export class Reads {
+  readonly #settings: ReadSettings;
+  readonly #cache = new Map<string, Read>();
+  readonly #loader: DataLoader<Read, unknown>;
 
-  const readOf = <At>(endpoint: Get<At, unknown>, at: At, { query, window, part }: ReadOptions): Read => {
+  constructor(settings: ReadSettings) {
+    this.#settings = settings;
+    this.#loader = new DataLoader((reads) => this.#start(reads), {
+      cache: false,
+      batchScheduleFn: (dispatch) => this.#schedule(dispatch),
+    });
+  }
+
+  /** Loads a response; equal loads share it. Rejects with `InputError` when a path parameter is invalid. */
+  load<At>(endpoint: Get<At, unknown>, at: At, options: ReadOptions): Promise<unknown> {
+    try {
+      return this.#load(this.#addressOf(endpoint, at, options));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** Prefetches the list that covers reads like this one. */
+  prefetchList(endpoint: AnyEndpoint, run: RunRead): void {
+    const batch = this.#settings.batchOf(endpoint);
+    if (batch?.common(run) == null) return;
+    const list = batch.list([run], ({ endpoint: of, at, query }) => this.#addressOf(of, at, { query }));
+    // The reads that need the list report its failure.
+    this.#load(list).catch(() => {});
+  }
+
+  #load(address: ReadAddress): Promise<unknown> {
+    const key = cacheKeyOf(address);
+    let read = this.#cache.get(key);
+    if (!read) {
+      read = new Read(address);
+      this.#cache.set(key, read);
+      void this.#loader.load(read);
+    }
+    read.positions++;
+    return read.response;
+  }
+
+  #addressOf<At>(endpoint: Get<At, unknown>, at: At, { query, window, part }: ReadOptions): ReadAddress {
+    const { server, batchOf } = this.#settings;
     const path = (server.override(endpoint) ?? endpoint).toPath(at) + searchOf(query);
-    const key = `${endpoint.path} ${path}${window ? ` ${JSON.stringify(window)}` : ""}`;
-    const batch = batchOf(endpoint);
+    const batch = part ? batchOf(endpoint) : null;
     const run = batch && part ? { ...part, query } : null;
     return {
       endpoint,
       path,
       window: window ?? null,
       part: run && batch?.common(run) != null ? run : null,
-      key,
-      partKey: batch && `${key} in part`,
+      key: `${endpoint.path} ${path}${window ? ` ${JSON.stringify(window)}` : ""}`,
     };
-  };
+  }
+
+  /** Dispatches a batch after all pending microtasks, when no work is queued for a time slice. */
+  #schedule(dispatch: () => void): void {
+    const { pacing } = this.#settings;
+    queueMicrotask(() =>
+      process.nextTick(() => {
+        if (pacing.isStopped()) return;
+        if (pacing.isWaiting()) pacing.onPassed(() => this.#schedule(dispatch));
+        else dispatch();
+      }),
+    );
+  }
+
+  /** Starts the reads of a batch, which then settle one by one. */
+  #start(reads: readonly Read[]): Promise<readonly Read[]> {
+    try {
+      this.#startAll(reads);
+    } catch (error) {
+      for (const read of reads) read.reject(error);
+    }
+    return Promise.resolve(reads);
+  }
+
+  #startAll(reads: readonly Read[]): void {
+    const parts: Read[] = [];
+    for (const read of reads) {
+      if (!read.part) this.#settings.send(read, read);
+      else if (this.#cache.has(read.key)) this.#startSingle(read);
+      else parts.push(read);
+    }
+    const inLists = new Set<Read>();
+    for (const group of this.#listsFor(parts)) {
+      this.#startList(group);
+      for (const { read } of group.members) inLists.add(read);
+    }
+    for (const read of parts) if (!inLists.has(read)) this.#startSingle(read);
+  }
+
+  /** Reads the whole record for a read that needs a part of it. */
+  #startSingle(read: Read): void {
+    read.resolve(this.#readSingle(read));
+  }
+
+  #readSingle(read: Read): Promise<unknown> {
+    return this.#readWhole({ ...read, part: null }, read);
+  }
 
   /** Requests a whole record or list, unless it is cached. */
-  const startWhole = (read: Read, waiting: () => number): Promise<unknown> => {
-    const cached = cache.get(read.key);
-    if (cached) return cached.then(({ response }) => response);
-    const response = request(read, waiting);
-    loader.prime(read, { response });
-    return response;
-  };
-
-  const startSingle = (read: Read): Promise<unknown> =>
-    startWhole({ ...read, part: null }, () => cache.positions(read));
-
-  /** Requests one list for several reads. Records that the list does not contain are read one by one. */
-  const startList = ({ batch, list, members }: ListGroup): [Read, Promise<unknown>][] => {
-    const waiting = () => members.reduce((sum, { read }) => sum + cache.positions(read), 0);
-    const found = startWhole(list.read, waiting).then(list.find);
-    found.catch((error: unknown) => {
-      if (batchFaultOf(error) !== "refused") return;
-      // The list itself is rejected only if every single read succeeds.
-      Promise.all(members.map(({ read }) => startSingle(read))).then(
-        () => onRefused(batch),
-        () => {},
-      );
-    });
-    return members.map(({ read, run }) => [read, pick(found, run, () => startSingle(read))]);
-  };
+  #readWhole(address: ReadAddress, demand: Demand): Promise<unknown> {
+    const cached = this.#cache.get(address.key);
+    if (cached) return cached.response;
+    const read = new Read(address);
+    this.#cache.set(address.key, read);
+    this.#settings.send(read, demand);
+    return read.response;
+  }
 
   /** The lists of this server that cover several of these reads, or that are already requested. */
-  const listsFor = (reads: readonly Read[]): ListGroup[] =>
-    groupsOf(reads, batchOf).flatMap(({ batch, members }) => {
+  #listsFor(reads: readonly Read[]): ListGroup[] {
+    return groupsOf(reads, this.#settings.batchOf).flatMap(({ batch, members }) => {
       const list = batch.list(
         [members[0].run, ...members.slice(1).map(({ run }) => run)],
         // Safe: a read returns the response of its own endpoint.
         <At, Answer>({ endpoint, at, query, find }: ListRead<At, Answer>) => ({
-          read: readOf(endpoint, at, { query }),
+          address: this.#addressOf(endpoint, at, { query }),
           find: (response: unknown) => find(response as Answer),
         }),
       );
-      return members.length > 1 || cache.get(list.read.key) ? [{ batch, list, members }] : [];
+      const isUseful = members.length > 1 || this.#cache.has(list.address.key);
+      return isUseful ? [{ batch, list, members }] : [];
     });
+  }
 
-  const start = async (reads: readonly Read[]): Promise<Started[]> => {
-    const responses = new Map<Read, Promise<unknown>>();
-    for (const read of reads) {
-      if (!read.part)
-        responses.set(
-          read,
-          request(read, () => cache.positions(read)),
-        );
-    }
-    const parts = reads.filter((read) => read.part && !cache.get(read.key));
-    for (const group of listsFor(parts)) {
-      for (const [read, response] of startList(group)) responses.set(read, response);
-    }
-    return reads.map((read) => ({ response: responses.get(read) ?? startSingle(read) }));
-  };
-
-  /** Dispatches a batch after all pending microtasks, when no value is queued for a time slice. */
-  const schedule = (dispatch: () => void): void =>
-    void Promise.resolve().then(() =>
-      process.nextTick(() => {
-        if (pacing.isStopped()) return;
-        if (pacing.isWaiting()) pacing.onPassed(() => schedule(dispatch));
-        else dispatch();
-      }),
-    );
-
-  const loader = new DataLoader<Read, Started, string>(start, {
-    cacheKeyFn: keyOf,
-    cacheMap: cache,
-    batchScheduleFn: schedule,
-  });
-
-  const load = async (describe: () => Read): Promise<unknown> => {
-    const read = describe();
-    const started = loader.load(read);
-    cache.addPosition(read);
-    return (await started).response;
-  };
-
-  return {
-    /** Loads a response; equal loads share it. Rejects with `InputError` when a path parameter is invalid. */
-    load: <At>(endpoint: Get<At, unknown>, at: At, options: ReadOptions): Promise<unknown> =>
-      load(() => readOf(endpoint, at, options)),
-
-    /** Prefetches the list that covers reads like this one. */
-    prefetchList: (endpoint: AnyEndpoint, run: RunRead): void => {
-      const batch = batchOf(endpoint);
-      if (batch?.common(run) == null) return;
-      const list = batch.list([run], ({ endpoint: of, at, query }) => readOf(of, at, { query }));
-      // The reads that need the list report its failure.
-      load(() => list).catch(() => {});
-    },
-  };
+  /** Requests one list for several reads. Records that the list does not contain are read one by one. */
+  #startList({ batch, list, members }: ListGroup): void {
+    const demand: Demand = {
+      get positions() {
+        return members.reduce((sum, { read }) => sum + read.positions, 0);
+      },
+    };
+    const found = this.#readWhole(list.address, demand).then(list.find);
+    found.catch((error: unknown) => {
+      if (batchFaultOf(error) !== "refused") return;
+      // The list itself is rejected only if every single read succeeds.
+      Promise.all(members.map(({ read }) => this.#readSingle(read))).then(
+        () => this.#settings.onRefused(batch),
+        () => {},
+      );
+    });
+    for (const { read, run } of members) read.resolve(pick(found, run, () => this.#readSingle(read)));
+  }
 }
 
 interface Member {
@@ -185,7 +241,7 @@ interface Group {
 }
 
 interface ListGroup extends Group {
-  readonly list: { readonly read: Read; readonly find: (response: unknown) => Find };
+  readonly list: { readonly address: ReadAddress; readonly find: (response: unknown) => Find };
 }
 
 /** Groups reads that one list can cover, up to the size of its batch. */
@@ -222,31 +278,6 @@ async function pick(
 }
 
 function searchOf(query: Query | undefined): string {
-  const search = new URLSearchParams(query).toString();
+  const search = query ? new URLSearchParams(query).toString() : "";
   return search === "" ? "" : `?${search}`;
-}
-
-interface CacheEntry {
-  readonly started: Promise<Started>;
-  /** Number of positions in the result that loaded the read. */
-  positions: number;
-}
-
-/** Creates DataLoader's cache, which also counts the positions of the result that loaded each read. */
-function createCache() {
-  const entries = new Map<string, CacheEntry>();
-  const positionsAt = (key: string): number => entries.get(key)?.positions ?? 0;
-  return {
-    get: (key: string) => entries.get(key)?.started,
-    set: (key: string, started: Promise<Started>) => entries.set(key, { started, positions: 0 }),
-    delete: (key: string) => entries.delete(key),
-    clear: () => entries.clear(),
-    addPosition: (read: Read): void => {
-      const entry = entries.get(keyOf(read));
-      if (entry) entry.positions++;
-    },
-    /** Number of positions that need the whole response or a part of it. */
-    positions: ({ key, partKey }: Read): number =>
-      positionsAt(key) + (partKey === null ? 0 : positionsAt(partKey)),
-  };
 }

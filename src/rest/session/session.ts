@@ -1,11 +1,12 @@
-import type { Batch, RunRead } from "../api/batches.ts";
+import type { RunRead } from "../api/batches.ts";
 import type { AnyEndpoint, Command, Get } from "../api/endpoint.ts";
 import { notOffered, type Server } from "../api/server.ts";
 import type { OperationBounds } from "../client/admission.ts";
-import type { Client } from "../client/client.ts";
+import type { Demand } from "../client/bulkhead.ts";
+import type { Client, ReadPart, Upstream } from "../client/client.ts";
 import { UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import { createReads, type Pacing, type Read, type ReadOptions } from "./batching.ts";
+import { type Pacing, type Read, type ReadOptions, Reads } from "./batching.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
 import type { RefusedBatches } from "./refused-batches.ts";
 
@@ -46,65 +47,94 @@ export function openSession(
   scope: RequestScope,
   settings: SessionSettings,
 ): Session {
-  const { server, refusedBatches, pacing } = settings;
-  const upstream = client.open(scope, settings);
+  return new TokenSession(client.open(scope, settings), scope, settings, scope.token);
+}
 
-  const batchOf = (endpoint: AnyEndpoint): Batch | null => {
-    const batch = server.batchOf(endpoint);
-    return batch && !refusedBatches.has(scope.callerKey, batch) ? batch : null;
-  };
+class TokenSession implements Session {
+  readonly server: Server;
+  readonly #upstream: Upstream;
+  readonly #scope: RequestScope;
+  readonly #settings: SessionSettings;
+  readonly #token: string | null;
+  #reads: Reads;
 
-  const sessionOf = (token: string | null): Session => {
-    const request = async ({ endpoint, path, window }: Read, waiting: () => number): Promise<unknown> => {
-      const spelled = offered(server, endpoint);
-      requireToken(token);
-      const upstreamRequest = { endpoint: spelled, path, token, waiting };
-      if (!window) return upstream.json(upstreamRequest);
-      return upstream.readPart(upstreamRequest, async ({ stream, contentType }, hold) => {
+  constructor(upstream: Upstream, scope: RequestScope, settings: SessionSettings, token: string | null) {
+    this.server = settings.server;
+    this.#upstream = upstream;
+    this.#scope = scope;
+    this.#settings = settings;
+    this.#token = token;
+    this.#reads = this.#openReads();
+  }
+
+  requireToken(): void {
+    requireToken(this.#token);
+  }
+
+  // Safe, as below: an endpoint has one type of response, and its windows have another.
+  read<At, Answer>(endpoint: Get<At, Answer>, at: At, wants: Wants = {}): Promise<Answer> {
+    return this.#reads.load(endpoint, at, wants) as Promise<Answer>;
+  }
+
+  prefetchList<At>(endpoint: Get<At, unknown>, run: RunRead): void {
+    this.#reads.prefetchList(endpoint, run);
+  }
+
+  window<At>(endpoint: Get<At, undefined>, at: At, window: WindowRequest): Promise<LogWindow> {
+    return this.#reads.load(endpoint, at, { window }) as Promise<LogWindow>;
+  }
+
+  async send<At, Answer, Body>(endpoint: Command<At, Answer, Body>, at: At, body: Body): Promise<Answer> {
+    try {
+      const spelled = offered(this.server, endpoint);
+      if (!endpoint.anonymous) requireToken(this.#token);
+      const request = {
+        endpoint: spelled,
+        path: spelled.toPath(at),
+        body: spelled.encode(body),
+        secret: spelled.secretOf(body),
+        token: endpoint.anonymous ? null : this.#token,
+      };
+      return await new Promise((resolve, reject) => this.#upstream.json(request, resolve, reject));
+    } finally {
+      this.#reads = this.#openReads();
+    }
+  }
+
+  as(token: string): Session {
+    return new TokenSession(this.#upstream, this.#scope, this.#settings, token);
+  }
+
+  #openReads(): Reads {
+    const { server, refusedBatches, pacing } = this.#settings;
+    const { callerKey } = this.#scope;
+    return new Reads({
+      server,
+      batchOf: (endpoint) => {
+        const batch = server.batchOf(endpoint);
+        return batch && !refusedBatches.has(callerKey, batch) ? batch : null;
+      },
+      send: (read, demand) => this.#send(read, demand),
+      onRefused: (batch) => refusedBatches.add(callerKey, batch),
+      pacing,
+    });
+  }
+
+  #send({ endpoint, path, window, resolve, reject }: Read, demand: Demand): void {
+    try {
+      requireToken(this.#token);
+      const request = { endpoint: offered(this.server, endpoint), path, token: this.#token, demand };
+      if (!window) return this.#upstream.json(request, resolve, reject);
+      const read: ReadPart<LogWindow> = async ({ stream, contentType }, hold) => {
         const part = await readWindow(stream, contentType, window);
         hold(part.endByte - part.startByte);
         return part;
-      });
-    };
-
-    const openReads = () =>
-      createReads({
-        server,
-        batchOf,
-        request,
-        onRefused: (batch) => refusedBatches.add(scope.callerKey, batch),
-        pacing,
-      });
-    let reads = openReads();
-
-    return {
-      server,
-      requireToken: () => requireToken(token),
-      // Safe: an endpoint has one type of response, and its windows have another.
-      read: <At, Answer>(endpoint: Get<At, Answer>, at: At, wants: Wants = {}) =>
-        reads.load(endpoint, at, wants) as Promise<Answer>,
-      prefetchList: (endpoint, run) => reads.prefetchList(endpoint, run),
-      window: (endpoint, at, window) => reads.load(endpoint, at, { window }) as Promise<LogWindow>,
-      send: async (endpoint, at, body) => {
-        try {
-          const spelled = offered(server, endpoint);
-          if (!endpoint.anonymous) requireToken(token);
-          return await upstream.json({
-            endpoint: spelled,
-            path: spelled.toPath(at),
-            body: spelled.encode(body),
-            secret: spelled.secretOf(body),
-            token: endpoint.anonymous ? null : token,
-          });
-        } finally {
-          reads = openReads();
-        }
-      },
-      as: (other) => sessionOf(other),
-    };
-  };
-
-  return sessionOf(scope.token);
+      };
+      this.#upstream.readPart(request, read, resolve, reject);
+    } catch (error) {
+      reject(error);
+    }
+  }
 }
 
 function requireToken(token: string | null): void {

@@ -1,0 +1,97 @@
+import type { EndpointName } from "./request.ts";
+
+/** The positions of an operation's result that wait for a request now. */
+export interface Demand {
+  readonly positions: number;
+}
+
+/** A request that waits for its turn. */
+export interface Ticket {
+  readonly endpoint: EndpointName;
+  /** Requests for which more positions wait go first. */
+  readonly demand: Demand;
+  /** Whether it is another attempt of an admitted request, which does not count. */
+  readonly isRetry: boolean;
+  /** The queue of its operation. */
+  readonly queue: { readonly admit: (ticket: Ticket) => void };
+  /** Called when the request may be sent. */
+  admitted(): void;
+  /** Called instead of `admitted` when the request will not be sent. */
+  rejected(error: Error): void;
+}
+
+/**
+ * A bulkhead limits concurrent requests to `width` and serves waiting ones in turn. Bulkheads form a tree: the root for
+ * all callers, one per caller, one per operation. A request is admitted when every bulkhead above it has room.
+ */
+export class Bulkhead {
+  readonly #parent: Bulkhead | null;
+  readonly #width: number;
+  /** Child bulkheads that are ready, in the order of their turns. */
+  readonly #ready = new Set<Bulkhead>();
+  /** The waiting requests of an operation. */
+  readonly #tickets = new Set<Ticket>();
+  running = 0;
+  /** Number of waiting requests, descendants included. */
+  waiting = 0;
+
+  constructor(parent: Bulkhead | null, width: number) {
+    this.#parent = parent;
+    this.#width = width;
+  }
+
+  /** Whether a request waits for which there is room. */
+  isReady(): boolean {
+    return this.running < this.#width && this.#ready.size + this.#tickets.size > 0;
+  }
+
+  add(ticket: Ticket): void {
+    this.#tickets.add(ticket);
+    this.#change(1, 0);
+  }
+
+  /** Removes and returns the waiting requests that match. */
+  remove(matches: (ticket: Ticket) => boolean): Ticket[] {
+    const removed = [...this.#tickets].filter(matches);
+    for (const ticket of removed) this.#tickets.delete(ticket);
+    this.#change(-removed.length, 0);
+    return removed;
+  }
+
+  /** Removes the next request, which runs from now on. The bulkhead must be ready. */
+  takeNext(): Ticket {
+    this.running++;
+    this.waiting--;
+    const [child] = this.#ready;
+    if (!child) return this.#takeTicket();
+    this.#ready.delete(child);
+    const ticket = child.takeNext();
+    // Re-inserted at the end, behind the others.
+    if (child.isReady()) this.#ready.add(child);
+    return ticket;
+  }
+
+  /** Must be called once for each request that was taken, when it completes. */
+  leave(): void {
+    this.#change(0, -1);
+  }
+
+  #takeTicket(): Ticket {
+    let best: Ticket | null = null;
+    for (const ticket of this.#tickets)
+      if (!best || ticket.demand.positions > best.demand.positions) best = ticket;
+    if (!best) throw new TypeError("a bulkhead without requests has no next one");
+    this.#tickets.delete(best);
+    return best;
+  }
+
+  /** Updates the counts of the bulkhead and its ancestors, and adds each to or removes it from its parent's turns. */
+  #change(waiting: number, running: number): void {
+    this.waiting += waiting;
+    this.running += running;
+    if (!this.#parent) return;
+    if (this.isReady()) this.#parent.#ready.add(this);
+    else this.#parent.#ready.delete(this);
+    this.#parent.#change(waiting, running);
+  }
+}

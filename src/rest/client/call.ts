@@ -1,0 +1,99 @@
+import { pause, type RequestScope } from "../../request-scope.ts";
+import type { OperationQueue } from "./admission.ts";
+import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attempt.ts";
+import type { Demand, Ticket } from "./bulkhead.ts";
+import type { Held } from "./held.ts";
+import type { RequestHeaders, UpstreamRequest } from "./request.ts";
+import { isThrottled } from "./retry.ts";
+
+/** What the upstream requests of one scope share. */
+export interface Operation {
+  readonly scope: RequestScope;
+  readonly headers: RequestHeaders;
+  readonly queue: OperationQueue;
+  readonly held: Held;
+}
+
+const ONE_POSITION: Demand = { positions: 1 };
+
+/**
+ * One request of an operation: it waits for its turn, is sent, and is retried when that can help. Callbacks instead of
+ * promises: an operation makes hundreds of requests, and each would need a promise for every step here.
+ */
+export class Call<Part> implements Ticket, Outcome<Part> {
+  readonly request: UpstreamRequest<unknown>;
+  readonly #operation: Operation;
+  readonly #settings: AttemptSettings;
+  readonly #send: Send<Part>;
+  readonly #resolve: (part: Part) => void;
+  readonly #reject: (error: unknown) => void;
+  #attempts = 0;
+  #throttled = 0;
+
+  constructor(
+    settings: AttemptSettings,
+    operation: Operation,
+    request: UpstreamRequest<unknown>,
+    send: Send<Part>,
+    resolve: (part: Part) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.request = request;
+    this.#operation = operation;
+    this.#settings = settings;
+    this.#send = send;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    operation.queue.enter(this);
+  }
+
+  get endpoint() {
+    return this.request.endpoint;
+  }
+
+  get demand(): Demand {
+    return this.request.demand ?? ONE_POSITION;
+  }
+
+  get isRetry(): boolean {
+    return this.#attempts > 0;
+  }
+
+  get queue(): OperationQueue {
+    return this.#operation.queue;
+  }
+
+  admitted(): void {
+    const { scope, headers, held } = this.#operation;
+    this.#attempts++;
+    let attempt: Attempt<Part>;
+    try {
+      held.check();
+      attempt = new Attempt(this.#settings, this.request, scope, this);
+    } catch (error) {
+      this.failed(error);
+      return;
+    }
+    attempt.send(headers, this.#send);
+  }
+
+  rejected(error: Error): void {
+    this.#reject(error);
+  }
+
+  succeeded(part: Part): void {
+    this.queue.leave();
+    this.#resolve(part);
+  }
+
+  failed(error: unknown): void {
+    this.queue.leave();
+    if (isThrottled(error)) this.#throttled++;
+    const { scope } = this.#operation;
+    const tried = { attempts: this.#attempts, throttled: this.#throttled };
+    const isRead = this.endpoint.method === "GET";
+    const pauseMs = isRead ? this.#settings.retries.pauseAfter(error, tried, scope) : null;
+    if (pauseMs === null) this.#reject(error);
+    else void pause(pauseMs, scope).then(() => this.queue.enter(this));
+  }
+}
