@@ -87,7 +87,7 @@ function Views({ address }: { address: Address }) {
 function useFocusWhenLost(target: RefObject<HTMLElement | null>) {
   useEffect(() => {
     const { activeElement } = document;
-    if (activeElement !== document.body && !activeElement?.checkVisibility()) target.current?.focus();
+    if (activeElement === document.body || !activeElement?.checkVisibility()) target.current?.focus();
   }, [target]);
 }
 

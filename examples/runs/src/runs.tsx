@@ -101,6 +101,7 @@ export function Runs({ of, page, address, onChange }: RunsProps) {
                 <th scope="row">
                   <a
                     href={hrefOf({ ...address, run: run.uniqueName })}
+                    aria-label={run.uniqueName}
                     aria-current={run.uniqueName === address.run ? "true" : undefined}
                   >
                     <Name of={run.uniqueName} within={list} />

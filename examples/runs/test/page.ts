@@ -43,6 +43,11 @@ export async function open(gatewayUrl: string, options: BrowserContextOptions = 
   return {
     page,
     address,
+    /** Breaks what the page has open, as a network does. */
+    breakConnections: () => {
+      const { httpServer } = server;
+      if ("closeAllConnections" in httpServer) httpServer.closeAllConnections();
+    },
     /** Names of the operations that the page sent since the last look. */
     sent: () => sent.splice(0),
     /** The cells of the table but for the duration, a line a run. */

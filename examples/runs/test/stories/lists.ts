@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
+import { handClock } from "../../../../test/support/hand-clock.ts";
 import { hasBrowser, open, signIn } from "../page.ts";
 
 const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
@@ -69,7 +70,9 @@ test.runIf(hasBrowser)(
   "what the page shows is what the gateway tells, in one request each for the projects, a list, a run and the next page",
   async () => {
     const now = Date.now();
-    const { url, ask, calls } = await startDemoGateway({ env, now: () => now });
+    // No poll is due while the clock stands.
+    const { clock } = handClock();
+    const { url, ask, calls } = await startDemoGateway({ env, now: () => now, clock });
     const { page, sent, rows, row, graph } = await open(url);
 
     await signIn(page, "ada", "wrong");
