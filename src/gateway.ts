@@ -2,12 +2,7 @@ import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
-import {
-  type DocumentStore,
-  openDocuments,
-  persistedDocuments,
-  trustedDocuments,
-} from "./engine/documents/persisted.ts";
+import { engineSettings, subscriptionSettings } from "./config/parts.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import type { Context, GatewayFacts } from "./graphql/core/context.ts";
@@ -33,7 +28,7 @@ import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import { createRefusedBatches } from "./rest/session/refused-batches.ts";
 import type { Pacing } from "./rest/session/batching.ts";
-import { openSession } from "./rest/session/session.ts";
+import { openSession, type Session } from "./rest/session/session.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openOperationSpan, openUpstreamSpan } from "./observability/tracing.ts";
@@ -113,26 +108,31 @@ export function createGateway({
     planner,
   });
   const reading = { server, refusedBatches, width: config.MAX_UPSTREAM_WIDTH };
-  /**
-   * Returns a function that creates the context of an operation, whose meter paces its reads. `onRequest` is called for
-   * each upstream request.
-   */
-  const contextOpener =
-    ({ headers, socket }: IncomingMessage, scope: RequestScope, onRequest?: () => void) =>
-    (meter: Pacing): Context => ({
-      session: openSession(onRequest ? counted(client, onRequest) : client, scope, {
-        ...reading,
-        requests: config.MAX_UPSTREAM_REQUESTS,
-        pacing: meter,
-      }),
+
+  /** `onRequest` is called for each upstream request. */
+  const openContext = (
+    request: IncomingMessage,
+    scope: RequestScope,
+    pacing: Pacing,
+    onRequest?: () => void,
+  ): Context => {
+    let session: Session | null = null;
+    return {
+      // Opened on first use: many operations read nothing.
+      get session() {
+        const upstream = onRequest ? counted(client, onRequest) : client;
+        const requests = config.MAX_UPSTREAM_REQUESTS;
+        return (session ??= openSession(upstream, scope, { ...reading, requests, pacing }));
+      },
       gateway,
       names,
       get publicUrl() {
-        const scheme = "encrypted" in socket ? "https" : "http";
-        return publicRoot ?? new URL(`${scheme}://${headers.host ?? "localhost"}`).origin;
+        const scheme = "encrypted" in request.socket ? "https" : "http";
+        return publicRoot ?? new URL(`${scheme}://${request.headers.host ?? "localhost"}`).origin;
       },
       lookAhead,
-    });
+    };
+  };
 
   const subscriptions = createSubscriptions({
     ...subscriptionSettings(config),
@@ -141,7 +141,7 @@ export function createGateway({
     delivery,
     clock,
     openSession: tickSessions(client, { ...reading, timeoutMs: config.REQUEST_TIMEOUT_MS }),
-    contextOf: contextOpener,
+    openContext,
     onOperation: telemetry.operation,
   });
   const answerGraphql = createGraphqlHandler({
@@ -153,21 +153,26 @@ export function createGateway({
   });
 
   const router = createRouter({
-    graphql: async (response, body, state, onResult) => {
+    graphql: async (response, body, state) => {
       try {
         const span = openOperationSpan(response.req, state);
         await span.run(() =>
           answerGraphql(
             response,
             body,
-            { scope: state.scope, facts: state, openContext: contextOpener(response.req, state.scope) },
+            {
+              scope: state.scope,
+              facts: state,
+              openContext: (meter) => openContext(response.req, state.scope, meter),
+            },
             () => subscriptions.openStream(response.req, state.scope),
             (status) => {
               const { type, name, codes, scope } = state;
               const ms = performance.now() - state.began;
               span.end(status);
               telemetry.operation({ requestId: scope.requestId, type, name, codes, ms });
-              onResult();
+              // A request that is rejected before it is run has not ended its scope.
+              scope.end("done");
             },
           ),
         );
@@ -239,34 +244,6 @@ const upstreamSettings = (config: Config, { profile }: Server) => ({
   retries: config.UPSTREAM_RETRIES,
 });
 
-const subscriptionSettings = (config: Config) => ({
-  limits: { total: config.MAX_SUBSCRIPTIONS, perCaller: config.MAX_SUBSCRIPTIONS_PER_TOKEN },
-  requestsPerMinute: config.LIVE_REQUESTS_PER_MINUTE,
-  requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
-  readTimeoutMs: config.READ_TIMEOUT_MS,
-  maxBytes: config.MAX_BODY_BYTES,
-  origins: config.CORS_ORIGINS,
-});
-
-/** The settings of the engine. */
-const engineSettings = (config: Config) => ({
-  documents: documentsOf(config),
-  cacheBytes: config.DOCUMENT_CACHE_BYTES,
-  isIntrospectable: config.INTROSPECTION,
-  limits: {
-    depth: config.MAX_DEPTH,
-    tokens: config.MAX_TOKENS,
-    aliases: config.MAX_ALIASES,
-    queryFields: config.MAX_ROOT_FIELDS,
-    mutationFields: Math.ceil(config.MAX_ROOT_FIELDS / 2),
-  },
-  executionLimits: {
-    selected: config.MAX_FIELDS,
-    fields: config.MAX_RESULT_FIELDS,
-    bytes: config.MAX_RESULT_BYTES,
-  },
-});
-
 /** Shorter words in a header, in characters, are not treated as secrets: they occur in messages by chance. */
 const MIN_SECRET_LENGTH = 8;
 
@@ -275,11 +252,6 @@ const secretWordsOf = (value: string): string[] =>
 
 /** Whether GraphiQL is served. With trusted documents the page would be useless. */
 export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;
-
-function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: Config): DocumentStore {
-  if (trusted) return trustedDocuments(trusted);
-  return APQ ? persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4)) : openDocuments;
-}
 
 const factsOf = (config: Config, server: Server): GatewayFacts => ({
   version,

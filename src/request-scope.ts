@@ -63,14 +63,13 @@ export class RequestScope implements Identity {
   }
 }
 
-/** Resolves after a pause, or as soon as the scope ends. */
-export const pause = (ms: number, scope: RequestScope): Promise<void> =>
-  new Promise((resolve) => {
-    const finish = () => {
-      clearTimeout(timer);
-      scope.offEnd(finish);
-      resolve();
-    };
-    const timer = setTimeout(finish, ms);
-    scope.onEnd(finish);
-  });
+/** Calls back after a pause, or as soon as the scope ends. */
+export function pause(ms: number, scope: RequestScope, callback: () => void): void {
+  const finish = () => {
+    clearTimeout(timer);
+    scope.offEnd(finish);
+    callback();
+  };
+  const timer = setTimeout(finish, ms);
+  scope.onEnd(finish);
+}

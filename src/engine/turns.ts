@@ -28,6 +28,21 @@ export const nextTurn = (): Promise<void> => new Promise((resolve) => void setIm
 
 type Work = () => void;
 
+let arrived: Work[] = [];
+
+/** Does the work two turns of the event loop later, together with all other work that was added in this turn. */
+export function afterTwoTurns(work: Work): void {
+  arrived.push(work);
+  if (arrived.length > 1) return;
+  setImmediate(() => {
+    const due = arrived;
+    arrived = [];
+    setImmediate(() => {
+      for (const each of due) each();
+    });
+  });
+}
+
 /**
  * Queues with waiting work, by caller. Callers take turns, one piece of work each, and so do the queues of a caller:
  * neither a long queue nor a caller with many queues delays the others.

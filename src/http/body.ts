@@ -31,37 +31,40 @@ export function createBodyReader({ maxBytes, maxWaitingBytes }: BodySettings) {
   const isTooMuch = (address: string): boolean =>
     waitingBytes > maxWaitingBytes || (byAddress.get(address) ?? 0) > maxWaitingBytes / 2;
 
-  const readChunks = (request: IncomingMessage): Promise<readonly Buffer[] | BodyFault> =>
-    new Promise((resolve) => {
-      const chunks: Buffer[] = [];
-      const address = request.socket.remoteAddress ?? "";
-      let size = 0;
-      const settle = (result: readonly Buffer[] | BodyFault) => {
-        change(address, -size);
-        size = 0;
-        request.off("data", add);
-        resolve(result);
-      };
-      const add = (chunk: Buffer) => {
-        size += chunk.length;
-        change(address, chunk.length);
-        chunks.push(chunk);
-        if (size > maxBytes) settle("too long");
-        else if (isTooMuch(address)) settle("too many");
-      };
-      request.on("data", add);
-      request.once("end", () => settle(chunks));
-      request.once("close", () => settle("broken off"));
-      request.on("error", () => {});
-    });
+  const collect = (request: IncomingMessage, onBody: (body: Buffer | BodyFault) => void): void => {
+    const chunks: Buffer[] = [];
+    const address = request.socket.remoteAddress ?? "";
+    let size = 0;
+    let isSettled = false;
+    const settle = (fault: BodyFault | null) => {
+      if (isSettled) return;
+      isSettled = true;
+      change(address, -size);
+      request.off("data", add);
+      onBody(fault ?? joined(chunks));
+    };
+    const add = (chunk: Buffer) => {
+      size += chunk.length;
+      change(address, chunk.length);
+      chunks.push(chunk);
+      if (size > maxBytes) settle("too long");
+      else if (isTooMuch(address)) settle("too many");
+    };
+    request.on("data", add);
+    request.once("end", () => settle(null));
+    request.once("close", () => settle("broken off"));
+    request.on("error", ignore);
+  };
 
-  return async (request: IncomingMessage): Promise<Buffer | BodyFault> => {
-    if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) return "not JSON";
-    if (Number(request.headers["content-length"] ?? 0) > maxBytes) return "too long";
-    const chunks = await readChunks(request);
-    return typeof chunks === "string" ? chunks : joined(chunks);
+  /** Calls back once with the body, or with why it was rejected. */
+  return (request: IncomingMessage, onBody: (body: Buffer | BodyFault) => void): void => {
+    if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) onBody("not JSON");
+    else if (Number(request.headers["content-length"] ?? 0) > maxBytes) onBody("too long");
+    else collect(request, onBody);
   };
 }
+
+const ignore = () => {};
 
 const joined = (chunks: readonly Buffer[]): Buffer => {
   const [first, ...others] = chunks;

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** The `onceOver` callbacks of each connection's responses. */
-const pending = new WeakMap<Socket, Set<() => void>>();
+/** The responses of each connection that are not over, with their callbacks. */
+const connections = new WeakMap<Socket, Map<ServerResponse, Set<() => void>>>();
 
 export const isOver = (response: ServerResponse): boolean =>
   response.destroyed || response.writableFinished || response.req.socket.destroyed;
@@ -13,46 +13,51 @@ export const isOver = (response: ServerResponse): boolean =>
  * callback.
  */
 export function onceOver(response: ServerResponse, callback: () => void): () => void {
-  const { socket } = response.req;
-  const callbacks = pending.get(socket) ?? watch(socket);
-  const over = () => {
-    removeCallback();
-    callback();
-  };
-  const removeCallback = () => {
-    callbacks.delete(over);
-    response.off("close", over);
-  };
   if (isOver(response)) {
     callback();
     return () => {};
   }
-  callbacks.add(over);
-  response.on("close", over);
-  return removeCallback;
+  const callbacks = callbacksOf(response);
+  callbacks.add(callback);
+  return () => callbacks.delete(callback);
 }
 
-function watch(socket: Socket): Set<() => void> {
+function callbacksOf(response: ServerResponse): Set<() => void> {
+  const { socket } = response.req;
+  const responses = connections.get(socket) ?? watch(socket);
+  const known = responses.get(response);
+  if (known) return known;
   const callbacks = new Set<() => void>();
-  pending.set(socket, callbacks);
-  socket.once("close", () => {
-    for (const callback of callbacks) callback();
+  responses.set(response, callbacks);
+  response.on("close", () => {
+    responses.delete(response);
+    callAll(callbacks);
   });
   return callbacks;
 }
 
-/** Maximum unanswered requests of one connection. Clients that pipeline at all send a few. */
-const MAX_UNANSWERED = 32;
-const unanswered = new WeakMap<Socket, number>();
+function watch(socket: Socket): Map<ServerResponse, Set<() => void>> {
+  const responses = new Map<ServerResponse, Set<() => void>>();
+  connections.set(socket, responses);
+  socket.once("close", () => {
+    for (const callbacks of responses.values()) callAll(callbacks);
+    responses.clear();
+  });
+  return responses;
+}
+
+function callAll(callbacks: Set<() => void>): void {
+  for (const callback of callbacks) {
+    callbacks.delete(callback);
+    callback();
+  }
+}
+
+/** How many requests of a connection are unanswered. Counts only those whose response `onceOver` watches. */
+export const unanswered = (socket: Socket): number => connections.get(socket)?.size ?? 0;
 
 /**
- * Counts a request and tells whether its connection has too many unanswered ones. Node stops reading from a connection
- * whose responses pile up, and would not notice that it closed.
+ * Maximum unanswered requests of one connection. Clients that pipeline at all send a few. Node stops reading from a
+ * connection whose responses pile up, and would not notice that it closed.
  */
-export function hasTooManyRequests(response: ServerResponse): boolean {
-  const { socket } = response.req;
-  const change = (by: 1 | -1) => unanswered.set(socket, (unanswered.get(socket) ?? 0) + by);
-  change(1);
-  onceOver(response, () => change(-1));
-  return (unanswered.get(socket) ?? 0) > MAX_UNANSWERED;
-}
+export const MAX_UNANSWERED = 32;

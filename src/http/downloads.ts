@@ -69,6 +69,8 @@ export function createDownloads({
       span.end({ error: code === "OK" || code === "REQUEST_CANCELLED" ? null : code });
       onDownload({ requestId, what, code, bytes, ms: performance.now() - began });
     };
+    // A download has eleven `close` listeners when node:http is instrumented; Node warns above ten.
+    response.setMaxListeners(20);
     onceOver(response, () => scope.end("left"));
     response.setHeaders(new Map(Object.entries({ ...NO_RENDERING, "x-request-id": requestId })));
     try {

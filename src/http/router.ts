@@ -1,12 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { setImmediate as nextLoopTurn } from "node:timers/promises";
 import cors from "cors";
-import { takeTurn } from "../engine/turns.ts";
+import { afterTwoTurns, takeTurn } from "../engine/turns.ts";
 import type { Identity } from "../request-scope.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { type BodySettings, createBodyReader } from "./body.ts";
 import { identify } from "./caller.ts";
-import { hasTooManyRequests, onceOver } from "./connection.ts";
+import { MAX_UNANSWERED, onceOver, unanswered } from "./connection.ts";
 import type { Page } from "./graphiql/page.ts";
 import type { ConcurrencyLimit, ExceededLimit } from "./concurrency-limit.ts";
 import { reject, type Rejection } from "./rejection.ts";
@@ -15,13 +14,8 @@ import { openRequest, type RequestState } from "./request.ts";
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 export interface RouterSettings {
-  /** Executes a GraphQL request, calls `onResult`, then writes the result. */
-  readonly graphql: (
-    response: ServerResponse,
-    body: Buffer | null,
-    state: RequestState,
-    onResult: () => void,
-  ) => Promise<void>;
+  /** Executes a GraphQL request, ends its scope, then writes the result. Never rejects. */
+  readonly graphql: (response: ServerResponse, body: Buffer | null, state: RequestState) => Promise<void>;
   /** Returns false when the path is not a download. */
   readonly download: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** Null when the GraphiQL page is off. */
@@ -88,24 +82,26 @@ export function createRouter(settings: RouterSettings): Router {
    * accepted. Node reads each socket once per turn of the event loop, so a close that follows the request is visible two
    * turns later.
    */
-  const run = async (identity: Identity, response: ServerResponse, body: Buffer | null): Promise<void> => {
-    await nextLoopTurn();
-    await nextLoopTurn();
-    await new Promise<void>((resolve) => takeTurn(identity.callerKey, resolve));
-    if (!response.req.socket.readable || isRejected(identity, response)) return;
-    const release = operations.acquire(identity.callerKey);
-    onceOver(response, release);
-    // Released with the result: a slow reader must not count as a running operation.
-    await graphql(response, body, openRequest(identity, response, requestTimeoutMs), release);
-  };
+  const run = (identity: Identity, response: ServerResponse, body: Buffer | null): void =>
+    afterTwoTurns(() =>
+      takeTurn(identity.callerKey, () => {
+        if (!response.req.socket.readable || isRejected(identity, response)) return;
+        const state = openRequest(identity, response, requestTimeoutMs);
+        // Released with the result: a slow reader must not count as a running operation.
+        state.scope.onEnd(operations.acquire(identity.callerKey));
+        void graphql(response, body, state);
+      }),
+    );
 
-  const handleGraphql = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const handleGraphql = (request: IncomingMessage, response: ServerResponse): void => {
     const identity = identify(request);
     if (isRejected(identity, response)) return;
-    const body = request.method === "POST" ? await readBody(request) : null;
-    if (body === "broken off") return;
-    if (typeof body === "string") rejectAs(body, identity, response);
-    else await run(identity, response, body);
+    if (request.method !== "POST") return run(identity, response, null);
+    readBody(request, (body) => {
+      if (body === "broken off") return;
+      if (typeof body === "string") rejectAs(body, identity, response);
+      else run(identity, response, body);
+    });
   };
 
   const route: Listener = (request, response) => {
@@ -116,17 +112,15 @@ export function createRouter(settings: RouterSettings): Router {
     if (path === "/metrics" && telemetry) return void sendMetrics(response, telemetry);
     if (path === "/") return redirectToGraphql(response);
     if (download(request, response) || page?.(request, response)) return;
-    if (path === "/graphql") void handleGraphql(request, response);
+    if (path === "/graphql") handleGraphql(request, response);
     else sendText(response, 404, "not found\n");
   };
 
   const listen: Listener = (request, response) => {
-    if (hasTooManyRequests(response)) return void request.socket.destroy();
-    if (draining) closeAfter(response);
-    // A download has eleven `close` listeners when node:http is instrumented; Node warns above ten.
-    response.setMaxListeners(20);
     open.add(response);
     onceOver(response, () => open.delete(response));
+    if (unanswered(request.socket) > MAX_UNANSWERED) return void request.socket.destroy();
+    if (draining) closeAfter(response);
     if (!hasValidUrl(request)) sendText(response, 400, "bad request\n");
     else if (settings.origins.length === 0) route(request, response);
     else allow(request, response, () => route(request, response));
@@ -145,13 +139,19 @@ const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
 
 /** Whether the request target and Host form a URL. Yoga's adapter would respond with a stack trace if not. */
 function hasValidUrl({ url = "", headers: { host = "localhost" } }: IncomingMessage): boolean {
-  return (
+  const target = `${host} ${url}`;
+  if (target === lastValid) return true;
+  const isValid =
     HOST.test(host) &&
     url.startsWith("/") &&
     URL.canParse(`http://${host}${url}`) &&
-    URL.canParse(url, `http://${host}`)
-  );
+    URL.canParse(url, `http://${host}`);
+  if (isValid) lastValid = target;
+  return isValid;
 }
+
+/** The last valid Host and target: nearly all requests have the same, and parsing takes as long as routing. */
+let lastValid = "";
 
 /**
  * Closes the connection after a response. Streams get no `connection: close` header: some clients would take the close

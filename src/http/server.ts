@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
+import { unanswered } from "./connection.ts";
 
 /** Limits of one connection. Times are in milliseconds. */
 export const SOCKET_LIMITS = {
@@ -17,11 +18,9 @@ export const SOCKET_LIMITS = {
 export function createHttpServer(listener: RequestListener, limits = SOCKET_LIMITS): Server {
   const server = createServer(limits);
   server.timeout = limits.timeout;
-  server.on("request", (_, response) => {
+  server.on("timeout", (socket: Socket) => {
     // With nothing left to write it is the caller who waits for the response.
-    response.on("timeout", (socket: Socket) => {
-      if (socket.writableLength > 0) socket.destroy();
-    });
+    if (socket.writableLength > 0 || unanswered(socket) === 0) socket.destroy();
   });
   return server.on("request", listener);
 }

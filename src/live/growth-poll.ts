@@ -40,13 +40,14 @@ export function createGrowthPoll<Position, Item>({ read, isFinal }: GrowthSource
   let isOver = false;
   const waiting = (): Member[] => [...followers].filter(({ reader }) => reader?.isWaiting());
 
-  /** Reads until there is an item or no more. Resolves with whether the position has moved on. */
+  /** Reads until there is an item or no more. Resolves with whether there is one. */
   const readFor = async (follower: Member, session: Session): Promise<boolean> => {
     do Object.assign(follower, await read(session, follower.position));
     while (follower.items.length === 0 && follower.hasMore);
-    if (follower.items.length > 0) follower.reader?.wake();
+    const hasGrown = follower.items.length > 0;
+    if (hasGrown) follower.reader?.wake();
     else if (follower.isFinal) follower.reader?.end();
-    return follower.items.length > 0;
+    return hasGrown;
   };
 
   const poll: SharedPoll<Member> = {
@@ -57,7 +58,7 @@ export function createGrowthPoll<Position, Item>({ read, isFinal }: GrowthSource
       if (gains.includes(true)) return true;
       if (!(await isFinal(session))) return false;
       // The end is read after it was final: something may have been added in between.
-      for (const follower of members) follower.isFinal = true;
+      for (const follower of followers) follower.isFinal = true;
       return true;
     },
     fail: (error, isLast) => {

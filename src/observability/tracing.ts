@@ -6,6 +6,9 @@ import type { OperationReport } from "./telemetry.ts";
 /** The OpenTelemetry API, an optional dependency; null when it is not installed. Operators load the SDK themselves. */
 const otel = await import("@opentelemetry/api").catch(() => null);
 
+/** Creates spans by the SDK that is registered, even later. */
+const tracer = otel?.trace.getTracer("rungraph") ?? null;
+
 type OpenTelemetry = NonNullable<typeof otel>;
 
 /** The outcome of a request. Attributes contain only what is safe to log. */
@@ -29,12 +32,13 @@ const NO_SPAN = { traceparent: null, run: <Answer>(act: () => Answer) => act(), 
  * one it is the SERVER span, and the caller's trace headers name its parent.
  */
 export function openRequestSpan(name: string, headers: IncomingHttpHeaders): RequestSpan {
-  if (!otel) return NO_SPAN;
+  if (!otel || !tracer) return NO_SPAN;
   const active = otel.context.active();
   const isInstrumented = otel.trace.getSpan(active) !== undefined;
   const parent = isInstrumented ? active : otel.propagation.extract(active, headers);
   const kind = isInstrumented ? otel.SpanKind.INTERNAL : otel.SpanKind.SERVER;
-  const span = otel.trace.getTracer("rungraph").startSpan(name, { kind }, parent);
+  const span = tracer.startSpan(name, { kind }, parent);
+  if (!isTraced(otel, span)) return NO_SPAN;
   return opened(otel, span, otel.trace.setSpan(parent, span));
 }
 
@@ -70,12 +74,11 @@ export function openOperationSpan(
  * theirs would hold the filled path, and undici's would append a second `traceparent` to the header.
  */
 export function openUpstreamSpan(method: string, route: string): UpstreamSpan {
-  if (!otel) return NO_SPAN;
+  if (!otel || !tracer) return NO_SPAN;
   const parent = otel.context.active();
   const attributes = { "http.request.method": method, "url.template": route };
-  const span = otel.trace
-    .getTracer("rungraph")
-    .startSpan(`${method} ${route}`, { kind: otel.SpanKind.CLIENT, attributes }, parent);
+  const span = tracer.startSpan(`${method} ${route}`, { kind: otel.SpanKind.CLIENT, attributes }, parent);
+  if (!isTraced(otel, span)) return NO_SPAN;
   const own = otel.trace.setSpan(parent, span);
   const carrier: { traceparent?: string } = {};
   otel.propagation.inject(own, carrier);
@@ -93,6 +96,10 @@ export function openUpstreamSpan(method: string, route: string): UpstreamSpan {
 
 /** The context key with which `@opentelemetry/core` suppresses tracing. Keys with the same name are equal. */
 const SUPPRESS_TRACING = "OpenTelemetry SDK Context Key SUPPRESS_TRACING";
+
+/** Whether an SDK made the span, recorded or not. Without one it has no ids. */
+const isTraced = ({ isSpanContextValid }: OpenTelemetry, span: Span): boolean =>
+  isSpanContextValid(span.spanContext());
 
 function opened(api: OpenTelemetry, span: Span, context: Context): RequestSpan {
   return {

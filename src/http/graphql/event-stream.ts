@@ -88,7 +88,8 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
         await write(response, opened.results, operation);
         return true;
       }
-      const result = encodeResult(engine.finish(opened, requestId), "application/json", requestId);
+      const type = "application/graphql-response+json";
+      const result = encodeResult(engine.finish(opened, requestId), type, requestId);
       // Clients of event streams try again after these statuses; other errors are for their readers.
       const isBusy = result.status === 429 || result.status === 503;
       const status = isBusy ? result.status : 200;

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
-import type { Engine, OperationRequest } from "../../engine/engine.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { WrittenResult } from "../../engine/execution.ts";
 import type { GraphQLError } from "graphql";
 import type { OpenStream } from "../../engine/subscription.ts";
 import type { Delivery } from "../delivery.ts";
@@ -17,23 +18,23 @@ interface Settings {
 }
 
 /**
- * Handles GraphQL requests. Subscriptions become event streams. A POST with a single JSON result runs directly on the engine, which is faster; everything
- * else goes through Yoga. Both paths produce the same bytes for the same request.
+ * Handles GraphQL requests. A subscription becomes an event stream. A POST with a single JSON result runs directly on the
+ * engine, which is faster; everything else goes through Yoga. Both paths produce the same bytes for the same request.
  */
 export function createGraphqlHandler({ engine, publicError, delivery, yoga, streams }: Settings) {
+  /** Runs the operation of a POST and encodes its result. */
   const executePost = async (
     body: Buffer,
     operation: YogaContext["operation"],
     type: ResultType,
   ): Promise<WholeResponse> => {
     const { requestId } = operation.scope;
-    let params: OperationRequest["params"];
+    let result: WrittenResult;
     try {
-      params = parseBody(body);
+      result = await engine.run({ ...operation, params: parseBody(body), isReadOnly: false });
     } catch (error) {
-      return encodeResult(engine.finish({ errors: [publicError(error)] }, requestId), type, requestId);
+      result = { errors: [publicError(error)] };
     }
-    const result = await engine.run({ ...operation, params, isReadOnly: false });
     return encodeResult(engine.finish(result, requestId), type, requestId);
   };
 

@@ -15,7 +15,7 @@ interface Settings {
 }
 
 /** Creates the context of the resolvers in a scope. `onRequest` is called for each upstream request. */
-export type ContextOf = (scope: RequestScope, onRequest?: () => void) => (pacing: Pacing) => Context;
+type OpenContext = (scope: RequestScope, pacing: Pacing, onRequest?: () => void) => Context;
 
 /** A subscription needs no meter before its first event. */
 const NO_METER: Pacing = {
@@ -36,7 +36,7 @@ const LIMIT_ERRORS: Readonly<Record<ExceededLimit, () => UpstreamError>> = {
 /** Returns a function that opens the stream of a subscription which `scope` asked for. */
 export const createStreamOpener =
   ({ live, concurrency, eventTimeoutMs }: Settings) =>
-  (request: RequestScope, contextOf: ContextOf): OpenStream => {
+  (request: RequestScope, openContext: OpenContext): OpenStream => {
     const { token, callerKey, requestId, traceparent } = request;
     const identity = { token, callerKey, requestId, traceparent };
     const exceeded = concurrency.exceededBy(callerKey);
@@ -45,7 +45,7 @@ export const createStreamOpener =
     const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
     scope.onEnd(concurrency.acquire(callerKey));
     const context: StreamContext = {
-      ...contextOf(request)(NO_METER),
+      ...openContext(request, NO_METER),
       live: {
         watch: (source, next) => live.watch(identity, source, next),
         follow: (source, position) => live.follow(identity, source, position),
@@ -56,7 +56,10 @@ export const createStreamOpener =
       context,
       openEvent: (): EventExecution => {
         const event = new RequestScope(identity, eventTimeoutMs);
-        return { scope: event, openContext: contextOf(event, () => live.spend(callerKey)) };
+        return {
+          scope: event,
+          openContext: (meter) => openContext(event, meter, () => live.spend(callerKey)),
+        };
       },
     };
   };

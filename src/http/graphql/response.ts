@@ -16,7 +16,7 @@ export interface WholeResponse {
  * Returns null when the caller accepts neither.
  */
 export function resultTypeFor(accept: string | undefined): ResultType | null {
-  if (!accept || accept === "*/*") return "application/json";
+  if (!accept || accept === "*/*" || accept === "application/json") return "application/json";
   const ranges = accept.replaceAll(/\s/g, "").toLowerCase().split(",");
   for (const range of ranges.filter((each) => weightOf(each) > 0).toSorted(byWeight)) {
     const [type = "", ...parameters] = range.split(";");

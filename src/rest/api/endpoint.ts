@@ -18,6 +18,12 @@ interface Endpoint<At, out Answer> {
   toPath(at: At): string;
 }
 
+/** The method and path template of an endpoint, which are safe in messages and logs. */
+export interface EndpointName {
+  readonly method: string;
+  readonly path: string;
+}
+
 export interface Get<At, out Answer> extends Endpoint<At, Answer> {
   readonly method: "GET";
 }

@@ -1,4 +1,4 @@
-import type { EndpointName } from "./request.ts";
+import type { EndpointName } from "../api/endpoint.ts";
 
 /** The positions of an operation's result that wait for a request now. */
 export interface Demand {

@@ -94,6 +94,6 @@ export class Call<Part> implements Ticket, Outcome<Part> {
     const isRead = this.endpoint.method === "GET";
     const pauseMs = isRead ? this.#settings.retries.pauseAfter(error, tried, scope) : null;
     if (pauseMs === null) this.#reject(error);
-    else void pause(pauseMs, scope).then(() => this.queue.enter(this));
+    else pause(pauseMs, scope, () => this.queue.enter(this));
   }
 }

@@ -2,7 +2,7 @@ import { errors } from "undici";
 import { TooLarge, NotUnderstood } from "./body.ts";
 import { Cancelled, DeadlineError, type ErrorCode, OVERLOADED, UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import type { EndpointName } from "./request.ts";
+import type { EndpointName } from "../api/endpoint.ts";
 import { TimedOut, TransportError } from "./transport.ts";
 
 const TIMEOUT = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;

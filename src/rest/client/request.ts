@@ -19,12 +19,6 @@ export interface UpstreamRequest<Answer> {
   readonly range?: Readonly<Record<string, string>> | null;
 }
 
-/** The method and path template of an endpoint, which are safe in messages and logs. */
-export interface EndpointName {
-  readonly method: string;
-  readonly path: string;
-}
-
 export interface RequestSettings {
   /** The scheme before the token. */
   readonly authorizationScheme: string;

@@ -2,7 +2,8 @@ import { UpstreamError } from "../../errors.ts";
 import { parseJson, type Reading } from "../api/reader.ts";
 import { NotUnderstood, readWhole } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
-import type { EndpointName, UpstreamRequest } from "./request.ts";
+import type { EndpointName } from "../api/endpoint.ts";
+import type { UpstreamRequest } from "./request.ts";
 import {
   MAX_ERROR_BYTES,
   type ResponseHead,

@@ -183,17 +183,22 @@ class ResponseHandler {
     if (!head || !this.#body) return this.#fail(new TypeError("a response without a head"));
     const body = this.#body.bytes();
     if (!this.#encoding) return this.#succeed({ ...head, body });
-    decode(head, this.#encoding, body, this.#maxBytes ?? MAX_ERROR_BYTES)
-      .then((response) => {
-        this.#receiver.onBytes(response.body.length);
-        this.#succeed(response);
-      })
-      .catch((error: unknown) => this.#fail(error));
+    void this.#decode(head, this.#encoding, body);
   }
 
   onError(cause: Error): void {
     if (this.#isSettled) clearTimeout(this.#timer);
     this.#fail(cause);
+  }
+
+  async #decode(head: ResponseHead, encoding: string, body: Buffer): Promise<void> {
+    try {
+      const response = await decode(head, encoding, body, this.#maxBytes ?? MAX_ERROR_BYTES);
+      this.#receiver.onBytes(response.body.length);
+      this.#succeed(response);
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   #succeed(response: WholeResponse): void {
