@@ -17,7 +17,7 @@ if (!executablePath) {
 
 export const hasBrowser = executablePath !== undefined;
 
-export const WIDE = { width: 1400, height: 900 };
+const WIDE = { width: 1400, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 
 /** The built page in a browser, behind the proxy of vite.config.ts. */

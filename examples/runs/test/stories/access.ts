@@ -21,6 +21,7 @@ test.runIf(hasBrowser)("everything is reached by keyboard alone, and the focus i
     throw new Error(`expected ${name} within 60 stops, got others`);
   };
 
+  await page.getByLabel("User name").and(focused).waitFor();
   await keyboard.type("ada");
   await keyboard.press("Tab");
   await keyboard.type("ada-demo");
