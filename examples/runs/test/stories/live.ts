@@ -109,6 +109,7 @@ test.runIf(hasBrowser)(
     await row("ada.mnist.1.44").click();
     await page.getByRole("button", { name: "Stop", exact: true }).click();
     await page.getByRole("button", { name: "Stop the run" }).click();
+    await page.getByRole("row", { name: "ada.mnist.1.44" }).getByText("stopping").waitFor();
     await page.getByText("Stopping…").waitFor();
     work(5);
     await pollUntil(page.getByText("Stopped.", { exact: true }));
