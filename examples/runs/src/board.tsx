@@ -1,4 +1,6 @@
+import { useRef } from "react";
 import { type Address, hrefOf, useAddress } from "./address.ts";
+import { useFocusWhenLost } from "./focus.ts";
 import { GroupRuns } from "./group.tsx";
 import { ProjectRuns } from "./project.tsx";
 import { Run } from "./run.tsx";
@@ -31,14 +33,16 @@ function Crumbs({ address: { list, run, sort } }: { address: Address }) {
 
 function Selected({ list, address }: { list: string; address: Address }) {
   const List = list.split(".").length > 2 ? GroupRuns : ProjectRuns;
+  const [listPane, runPane] = [useRef<HTMLElement>(null), useRef<HTMLElement>(null)];
+  useFocusWhenLost(address.run ? runPane : listPane, address.run ?? list);
   return (
     <main className="board" data-shows={address.run ? "run" : "list"}>
       <title>{`${address.run ?? list} – Runs`}</title>
-      <section className="panel list">
+      <section className="panel list" ref={listPane} tabIndex={-1} aria-label={list}>
         <List key={list} name={list} address={address} />
       </section>
       {address.run && (
-        <section className="panel run" aria-label="Selected run">
+        <section className="panel run" ref={runPane} tabIndex={-1} aria-label={address.run}>
           <Run key={address.run} name={address.run} address={address} />
         </section>
       )}

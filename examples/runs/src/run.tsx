@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useEffectEvent, useRef } from "react";
+import { useEffect, useEffectEvent, useRef } from "react";
 import { useQuery } from "urql";
 import { Actions } from "./actions.tsx";
 import { type Address, hrefOf } from "./address.ts";
@@ -30,15 +30,13 @@ const runQuery = graphql(`
 
 export function Run({ name, address }: { name: string; address: Address }) {
   const [{ data, error, fetching }, read] = useQuery({ query: runQuery, variables: { id: name } });
-  const heading = useRef<HTMLHeadingElement>(null);
-  useFocusWhenLost(heading);
   const run = data?.experiment;
   const reload = () => read({ requestPolicy: "network-only" });
   // The status comes with the events of the list; with it change the jobs, the machines and what else there is.
   useOnChange(run?.status, reload);
   return (
     <>
-      <h2 ref={heading} tabIndex={-1}>
+      <h2>
         {name} {run && <Status of={run} />}
       </h2>
       {!run && fetching && <Loading what={name} lines={8} />}
@@ -81,14 +79,6 @@ function Views({ address }: { address: Address }) {
       ))}
     </nav>
   );
-}
-
-/** On a narrow page the list with the link that was followed is hidden: what opened in its place takes the focus. */
-function useFocusWhenLost(target: RefObject<HTMLElement | null>) {
-  useEffect(() => {
-    const { activeElement } = document;
-    if (activeElement === document.body || !activeElement?.checkVisibility()) target.current?.focus();
-  }, [target]);
 }
 
 /** Acts when a value is another than before; not when it is there for the first time. */

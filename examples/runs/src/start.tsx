@@ -1,7 +1,8 @@
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useRef, useState } from "react";
 import { useQuery } from "urql";
 import { hrefOf } from "./address.ts";
 import { Trouble } from "./errors.tsx";
+import { useFocusWhenLost } from "./focus.ts";
 import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
 import { ProjectCard } from "./project-card.tsx";
@@ -35,8 +36,10 @@ export function Start() {
   });
   const projects = data?.viewer?.projects;
   const retry = () => read({ requestPolicy: "network-only" });
+  const main = useRef<HTMLElement>(null);
+  useFocusWhenLost(main, "start");
   return (
-    <main className="start">
+    <main className="start" ref={main} tabIndex={-1}>
       <title>Runs</title>
       <h2>{data?.viewer ? `Projects of ${data.viewer.username}` : "Projects"}</h2>
       {!projects && fetching && <Loading what="projects" lines={6} />}

@@ -56,6 +56,11 @@ export async function open(gatewayUrl: string, options: BrowserContextOptions = 
     /** A run's row, as its link. */
     row: (name: string) => page.getByRole("table").getByRole("link", { name, exact: true }),
     graph: page.getByRole("img", { name: "Run graph" }),
+    /** Takes a picture for the documentation if the variable PICTURE names a folder for it. */
+    picture: async (name: string) => {
+      const folder = process.env["PICTURE"];
+      if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
+    },
   };
 }
 

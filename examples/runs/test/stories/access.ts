@@ -62,7 +62,11 @@ test.runIf(hasBrowser)(
   "on a phone one thing is shown at a time, without scrolling sideways, and what opens has the focus",
   async () => {
     const { url } = await startDemoGateway({ env });
-    const { page, row, graph } = await open(url, { viewport: PHONE, hasTouch: true });
+    const { page, row, graph, picture } = await open(url, {
+      viewport: PHONE,
+      hasTouch: true,
+      deviceScaleFactor: 2,
+    });
     const isTooWide = () => page.evaluate("document.documentElement.scrollWidth > innerWidth");
     await signIn(page, "ada");
     await page.getByRole("link", { name: "ada.mnist.1" }).tap();
@@ -72,6 +76,7 @@ test.runIf(hasBrowser)(
     await row("ada.mnist.1.44").tap();
     await graph.waitFor();
     expect(await page.getByRole("table").isVisible()).toBe(false);
+    await picture("runs-phone");
     expect(await page.locator(":focus").innerText()).toMatch(/^ada\.mnist\.1\.44/);
     expect(await isTooWide()).toBe(false);
     for (const button of await page.getByRole("button").all()) {
@@ -84,6 +89,7 @@ test.runIf(hasBrowser)(
       .tap();
     await page.getByRole("table").waitFor();
     expect(await graph.count()).toBe(0);
+    expect(await page.locator(":focus").getAttribute("aria-label")).toBe("ada.mnist.1");
   },
 );
 
@@ -122,19 +128,23 @@ const CONTRASTS = `(() => {
 test.runIf(hasBrowser)(
   "every text stands out from what is behind it, in light and in dark mode",
   async () => {
-    const { url } = await startDemoGateway({ env });
+    const now = Date.now();
+    const { url } = await startDemoGateway({ env, now: () => now });
     for (const colorScheme of ["light", "dark"] as const) {
-      const { page, row, graph } = await open(url, { colorScheme });
+      const viewport = { width: 1280, height: 850 };
+      const { page, row, graph, picture } = await open(url, { colorScheme, viewport, deviceScaleFactor: 2 });
       await signIn(page, "ada");
       await page.getByRole("link", { name: "ada.mnist.1" }).click();
+      await page.getByRole("link", { name: "loss" }).click();
       await row("ada.mnist.1.44").click();
       await graph.waitFor();
-      // Transparent text of an animation would be measured in between; there is none.
+      await page.getByText("live", { exact: true }).waitFor();
       const measured = await page.evaluate<readonly { text: string; contrast: number }[]>(CONTRASTS);
       expect(measured.length).toBeGreaterThan(100);
       expect(measured.filter(({ contrast }) => contrast < 4.5)).toEqual([]);
       const ground = await page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
       expect(ground).toBe(colorScheme === "light" ? "rgb(245, 246, 248)" : "rgb(14, 18, 24)");
+      await picture(colorScheme === "light" ? "runs" : "runs-dark");
     }
   },
 );
