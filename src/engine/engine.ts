@@ -35,7 +35,7 @@ export interface OperationRequest {
 }
 
 /** A request for a subscription, independent of its transport. `openStream` is called once its document is valid. */
-export interface StreamRequest extends StreamSource {
+interface StreamRequest extends StreamSource {
   readonly facts: OperationFacts;
 }
 

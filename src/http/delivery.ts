@@ -22,7 +22,7 @@ export interface Delivery {
 }
 
 /** An HTTP response whose body comes in pieces. */
-export interface StreamedBody {
+interface StreamedBody {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;

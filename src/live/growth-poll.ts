@@ -3,7 +3,7 @@ import type { SharedPoll } from "./state-poll.ts";
 import { type LiveStream, openStream, type Reader } from "./stream.ts";
 
 /** What was read behind a position. */
-export interface Growth<Position, Item> {
+interface Growth<Position, Item> {
   readonly items: readonly Item[];
   /** The position behind the items. */
   readonly position: Position;

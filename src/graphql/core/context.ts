@@ -30,7 +30,7 @@ export interface Context {
 }
 
 /** The polls of the caller's token. */
-export interface CallerLive {
+interface CallerLive {
   /** Subscribes to a value. `next` returns the next event of a state; null when all of it was told. */
   readonly watch: <State extends object, Event>(
     source: StateSource<State>,
