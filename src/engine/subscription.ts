@@ -25,7 +25,7 @@ export interface StreamSource {
 
 /** A running subscription of a caller. */
 export interface OpenStream {
-  /** Ends when the caller leaves or the stream ends. */
+  /** Ends with the stream. */
   readonly scope: RequestScope;
   /** The context in which the subscription begins. */
   readonly context: unknown;
@@ -69,9 +69,6 @@ export async function openResults(
     await events.return?.();
     return done;
   };
-  // The caller may leave while no result is asked for.
-  scope.onEnd(() => void events.return?.());
-
   const execute = async (event: unknown): Promise<WrittenResult> => {
     const execution = openEvent();
     const leave = () => execution.scope.end("left");

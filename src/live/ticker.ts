@@ -57,8 +57,6 @@ interface Entry {
   dueAt: number;
   intervalMs: number;
   isReading: boolean;
-  /** Whether there is more to read than was read. */
-  isBehind: boolean;
   /** Since when every read fails; null while none does. */
   failingSince: number | null;
   /** Whether the subscribers were told of the present outage. */
@@ -109,13 +107,12 @@ export function createTicker({ clock, budget, openSession }: TickerSettings): Ti
 
   const read = async (entry: Entry, session: Session): Promise<void> => {
     entry.isReading = true;
-    entry.isBehind = false;
     try {
       const isChanged = await entry.poll.read(session);
       entry.failingSince = null;
       entry.isTold = false;
       entry.intervalMs = isChanged ? FIRST_INTERVAL_MS : Math.min(2 * entry.intervalMs, MAX_INTERVAL_MS);
-      entry.dueAt = entry.isBehind ? clock.now() : nextDue(entry.intervalMs);
+      entry.dueAt = nextDue(entry.intervalMs);
     } catch (error) {
       fail(entry, error);
     } finally {
@@ -151,7 +148,6 @@ export function createTicker({ clock, budget, openSession }: TickerSettings): Ti
         dueAt: clock.now() + GATHER_MS,
         intervalMs: FIRST_INTERVAL_MS,
         isReading: false,
-        isBehind: false,
         failingSince: null,
         isTold: false,
       };
@@ -159,7 +155,6 @@ export function createTicker({ clock, budget, openSession }: TickerSettings): Ti
       schedule();
       return {
         readSoon: () => {
-          entry.isBehind = true;
           entry.dueAt = Math.min(entry.dueAt, clock.now());
           schedule();
         },

@@ -75,6 +75,32 @@ test("after an end with an error the same run can be watched again", async () =>
   expect(await second.next()).toEqual(update(1, "RUNNING"));
 });
 
+test("who comes after the error of a run that others have not read yet is told by a poll of its own", async () => {
+  // More than the system buffers of a connection take.
+  const run = { id: 1, last_status: "running", description: "x".repeat(9_000_000) };
+  let isGone = false;
+  const { subscribe, watch, advance, reach, requests } = await startLive([run], {
+    env: { READ_TIMEOUT_MS: "600000" },
+    answer: () => (isGone ? { json: { detail: "Not found." }, status: 404 } : undefined),
+  });
+  // Takes nothing of what it is told.
+  await subscribe({
+    query: `subscription ($id: ID!) { runUpdated(id: $id) { run { status description } } }`,
+    variables: { id: experimentId(1) },
+  });
+  advance(FIRST_POLL);
+  await requests(1);
+  run.last_status = "stopping";
+  await reach(1_000);
+  await requests(2);
+  isGone = true;
+  await reach(2_000);
+  await requests(3);
+  const second = await watch(1);
+  await reach(2_000 + FIRST_POLL);
+  expect(await second.next()).toMatchObject({ errors: [error("NOT_FOUND")] });
+});
+
 test("without a token, or with an id that is none, a subscription ends at once and nothing is sent", async () => {
   const { subscribe, inOrder } = await startFaulty();
   const signedOut = await subscribe({ query: RUN_UPDATED, variables: { id: experimentId(1) }, token: null });

@@ -67,6 +67,31 @@ test.each([
   expect(await reader.next()).toEqual(told(4));
 });
 
+test("on a server that neither counts nor takes offsets, the pages up to the present are read and not told", async () => {
+  const pages = [[1, 2], [3]];
+  const page = (number: number) => ({
+    results: pages[number - 1]?.map((id) => ({ id, values: { loss: id / 10 } })) ?? [],
+    next:
+      number < pages.length
+        ? `http://service/api/v1/ada/mnist/experiments/1/metrics?page=${number + 1}`
+        : null,
+  });
+  const { subscribe, advance, reach, requests } = await startLive([{ id: 1, last_status: "running" }], {
+    answer: ({ path }) => {
+      const { pathname, searchParams } = new URL(path, "http://service");
+      return pathname.endsWith("/metrics")
+        ? { json: page(Number(searchParams.get("page") ?? 1)) }
+        : undefined;
+    },
+  });
+  const reader = await subscribe({ query: RECORDED, variables: { id: experimentId(1) } });
+  advance(FIRST_POLL);
+  expect(await requests(3)).toEqual([METRICS, `${METRICS}?page=2`, RUN]);
+  pages[1]?.push(4);
+  await reach(2_000);
+  expect(await reader.next()).toEqual(told(4));
+});
+
 test("a cursor that is none, or of another experiment, is rejected at once", async () => {
   const { follow, inOrder } = await startMeasured();
   for (const after of ["canary", globalId("MetricRecord:ada/mnist/2/1")]) {

@@ -109,7 +109,7 @@ test("a client that answers no ping is disconnected", async () => {
   const pings = vi.fn<() => void>();
   const closed = vi.fn<() => void>();
   socket.on("ping", pings).on("close", closed);
-  socket.on("message", () =>
+  socket.once("message", () =>
     socket.send(JSON.stringify({ id: "1", type: "subscribe", payload: { query: RUN_UPDATED, variables } })),
   );
   socket.on("open", () =>

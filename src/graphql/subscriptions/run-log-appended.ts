@@ -30,15 +30,13 @@ function followLog({ id, after }: Args, { live, names, gateway }: StreamContext)
     throw new InputError(`id: expected something with a log, got the id of a ${names.served(kind.name)}`);
   const maxBytes = Math.min(MAX_CHUNK_BYTES, gateway.maxLogBytes);
 
-  /** The text behind a byte; null when no log was written yet. */
+  /** The text behind a byte; null when there is no log. Whether there is a run is known when its status is read. */
   const readText = async (session: Session, fromByte: number): Promise<LogWindow | null> => {
     try {
       return await session.window(logs, address, { fromByte, maxBytes });
     } catch (error) {
-      if (!(error instanceof UpstreamError) || error.code !== "NOT_FOUND") throw error;
-      // The log is missing, or the run is; reading the run tells which.
-      await readRun(run, session);
-      return null;
+      if (error instanceof UpstreamError && error.code === "NOT_FOUND") return null;
+      throw error;
     }
   };
 
