@@ -1,5 +1,3 @@
-import { writeFileSync } from "node:fs";
-import { cpus, loadavg, release, totalmem } from "node:os";
 import { fireAtWidth, goodPerSecond, percentile } from "./fire.ts";
 import { measureMemory } from "./memory.ts";
 import { measureOverload } from "./overload.ts";
@@ -11,6 +9,7 @@ import {
   startService,
   stopGateway,
 } from "./processes.ts";
+import { conditions, writeResults } from "./results.ts";
 import { FILES, round, row, say, seconds, targetOf } from "./sheet.ts";
 
 const WIDTHS = [1, 32, 128];
@@ -98,9 +97,6 @@ async function codesOf(gateway: Running): Promise<string> {
   return counted.map(([, code, count]) => `${code}: ${count}`).join(", ");
 }
 
-const loadNow = () => loadavg()[0]?.toFixed(1);
-
-const before = loadNow();
 const service = await startService();
 const start = await measureStart(service);
 say(start.join("\n"));
@@ -114,19 +110,13 @@ const drain = await measureDrain(service);
 say(drain.join("\n"));
 const memory = await measureMemory(service);
 service.stop();
-const after = loadNow();
 
-const [processor] = cpus();
-writeFileSync(
-  new URL("RESULTS.md", import.meta.url),
-  `# Measured by \`npm run bench\`
+writeResults(
+  "load",
+  `${conditions()} The gateway is one process, at its default
+settings but for those that share out between tokens, since all load comes with one. It has a core of its own. The service answers from memory.
 
-${new Date().toISOString().slice(0, 10)}, ${process.platform} ${release()}, Node ${process.version}, ${cpus().length} cores (${processor?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB.
-Load generator, gateway (one process, at its default settings) and service share these cores. Load average: ${before} before,
-${after} after. Other processes shared the machine where the first is not near 0: then the figures are too low, and differ from run to
-run by a factor of two. The service answers from memory.
-
-## Operations
+### Operations
 
 ${SECONDS} s each, after a warm-up; every connection asks again as soon as it has its answer. Times in ms.
 
@@ -136,7 +126,7 @@ ${operations.join("\n")}
 
 Codes of these operations: ${codes}. An operation of many exchanges is refused where more of them wait than UPSTREAM_QUEUE.
 
-## Five times too much
+### Five times too much
 
 | | |
 |---|---|
@@ -144,7 +134,7 @@ ${overload.join("\n")}
 
 What is not answered waits to be accepted, until its caller gives up; then it costs the service nothing.
 
-## SIGTERM under load
+### SIGTERM under load
 
 32 connections with the experiment page, 20 open log streams.
 
@@ -152,16 +142,15 @@ What is not answered waits to be accepted, until its caller gives up; then it co
 |---|---|
 ${drain.join("\n")}
 
-## From the start to the first \`/readyz\` that is 200
+### From the start to the first \`/readyz\` that is 200
 
 | | |
 |---|---|
 ${start.join("\n")}
 
-## Memory over different documents
+### Memory over different documents
 
 | Documents | Resident, MB | Heap in use, MB |
 |---|---|---|
-${memory.join("\n")}
-`,
+${memory.join("\n")}`,
 );

@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { leaveFirstCore, onCores } from "./cores.ts";
+import { commandOf, PRODUCT } from "./product.ts";
 
 export interface Service {
   readonly url: string;
@@ -28,7 +29,10 @@ export interface Running {
 /** All load comes with one token, which may take everything. */
 const ONE_TOKEN = { MAX_OPERATIONS_PER_TOKEN: "256", UPSTREAM_CONNECTIONS_PER_TOKEN: "128" };
 
-/** The built gateway as a process of its own in front of the service. */
+/** The first core is the gateway's; load and service take the others. */
+const cores = leaveFirstCore();
+
+/** The built gateway as a process of its own in front of the service, as `npm start` starts it. */
 export async function startGateway(
   service: Service,
   env: Readonly<Record<string, string>> = ONE_TOKEN,
@@ -36,8 +40,8 @@ export async function startGateway(
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const began = performance.now();
-  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", "dist/main.js"], {
-    cwd: fileURLToPath(new URL("..", import.meta.url)),
+  const [file, parameters] = onCores(cores?.first, commandOf(PRODUCT));
+  const child = spawn(file, parameters, {
     env: {
       PATH: process.env["PATH"],
       PORT: String(port),

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
 import {
   count,
@@ -7,6 +7,7 @@ import {
   onOff,
   parseOrigins,
   parseTypeNames,
+  parseWorkers,
   profileOf,
   readManifest,
   whole,
@@ -56,6 +57,13 @@ const SECTIONS = {
     DRAIN_TIMEOUT_MS: milliseconds(25_000).describe(
       "Longest time that requests in flight may take after SIGTERM, in milliseconds.",
     ),
+    WORKERS: z
+      .string()
+      .default("1")
+      .transform(parseWorkers)
+      .describe(
+        "Processes that share the port: a number up to 128, or `auto` for one per core. Limits of tokens and of the process apply to each of them, and so do connections to the service, queue and document cache. See [operations.md](operations.md#workers).",
+      ),
     METRICS: onOff(true).describe("Serves metrics for Prometheus at `/metrics`."),
     LOG_LEVEL: z
       .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
@@ -130,7 +138,7 @@ const SECTIONS = {
     MAX_RESULT_FIELDS: count(200_000).describe("Most fields and list items of the result."),
     MAX_RESULT_BYTES: count(32_000_000).describe("Longest result, in bytes."),
   },
-  "Limits of one token and of the process": {
+  "Limits of one token and of each process": {
     MAX_OPERATIONS: count(256).describe(
       "Most operations at a time. Beyond it requests are rejected with 503.",
     ),
@@ -163,7 +171,7 @@ const Settings = z.object({
   ...SECTIONS.GraphQL,
   ...SECTIONS["Upstream requests"],
   ...SECTIONS["Limits of one operation"],
-  ...SECTIONS["Limits of one token and of the process"],
+  ...SECTIONS["Limits of one token and of each process"],
 });
 
 /** The settings by heading, for the documentation. */

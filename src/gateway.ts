@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
+import type { Registry } from "prom-client";
 import type { Config } from "./config.ts";
 import { engineSettings, subscriptionSettings } from "./config/parts.ts";
+import { FOLDER } from "./folder.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import type { Context, GatewayFacts } from "./graphql/core/context.ts";
@@ -41,6 +43,8 @@ export interface GatewayOptions {
   readonly exampleToken?: string;
   /** The profile when the settings name none. The demo sets it. */
   readonly profile?: ProfileName;
+  /** Collects the metrics of all workers, given those of this one; null when that fails. By default there is one process. */
+  readonly metricsOf?: (own: Registry) => () => Promise<string | null>;
   /** Whether selections are prefetched. Tests switch it off to compare. */
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */
@@ -49,7 +53,7 @@ export interface GatewayOptions {
   readonly clock?: Clock;
 }
 
-const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+const { version } = JSON.parse(readFileSync(new URL("package.json", FOLDER), "utf8")) as {
   version: string;
 };
 
@@ -60,6 +64,7 @@ export function createGateway({
   log,
   exampleToken,
   profile = "document",
+  metricsOf = (own) => () => own.metrics(),
   lookAhead = true,
   planner = createPlan,
   clock = systemClock,
@@ -196,7 +201,8 @@ export function createGateway({
           onError: events.unexpected,
         })
       : null,
-    telemetry: config.METRICS ? telemetry : null,
+    telemetry,
+    metrics: config.METRICS ? metricsOf(telemetry.registry) : null,
     origins: config.CORS_ORIGINS,
     bodies: { maxBytes: config.MAX_BODY_BYTES, maxWaitingBytes: config.MAX_WAITING_BYTES },
     operations,

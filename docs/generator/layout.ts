@@ -6,6 +6,7 @@ const ROOT = new URL("../../", import.meta.url);
 const FOLDERS = {
   "src/errors.ts": "the error table: what each code means to every part of the gateway",
   "src/request-scope.ts": "one request of a caller: its token, its deadline, what ends with it",
+  "src/folder.ts": "where the gateway is installed",
   "src/engine": "documents, limits, plan, execution, errors; knows neither REST nor the kinds of records",
   "src/rest/api": "the service as data: endpoints, records, references, profiles of servers",
   "src/rest/client": "one upstream request: admission, retry, breaker, transport, error mapping",
@@ -21,8 +22,11 @@ const FOLDERS = {
   "src/http": "HTTP server, router, GraphQL over HTTP, downloads, GraphiQL",
   "src/config": "the settings: `config.ts` lists them, `config/` reads their values",
   "src/gateway.ts": "puts the parts together",
+  "src/serve.ts": "a gateway that listens and drains",
+  "src/workers": "several processes that share a port: start, replacement, drain, metrics",
   "src/demo": "the embedded demo service",
-  "src/main.ts": "starts and stops the process",
+  "src/welcome.ts": "what is printed when the gateway is ready",
+  "src/main.ts": "starts and stops the process, alone or with workers",
 } as const satisfies Record<string, string>;
 
 /** What `query ($id: ID!) { experiment(id: $id) { id status } }` passes, and what each file does with the id. */

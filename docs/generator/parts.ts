@@ -6,14 +6,8 @@ import { createTelemetry } from "../../src/observability/telemetry.ts";
 import { PROFILE_NAMES } from "../../src/rest/api/profile.ts";
 import { builtInProfile } from "../../src/rest/api/profiles.ts";
 import { layout, road } from "./layout.ts";
-
-type Cells = readonly (string | number)[];
-
-/** A table of Markdown. A bar inside a cell would end it. */
-const table = (head: Cells, rows: readonly Cells[]): string =>
-  [head, head.map(() => "---"), ...rows]
-    .map((cells) => `| ${cells.map((cell) => `${cell}`.replaceAll("|", "\\|")).join(" | ")} |`)
-    .join("\n");
+import { measured, scale, scaleOfChanges } from "./scaling.ts";
+import { table } from "./table.ts";
 
 const code = (text: unknown): string => `\`${String(text)}\``;
 
@@ -74,7 +68,7 @@ async function metrics(): Promise<string> {
   telemetry.upstreamRequest({ requestId: "", method: "GET", route: "", outcome: "2xx", ms: 0 });
   telemetry.operation({ requestId: "", type: "query", name: null, codes: [], ms: 0 });
   telemetry.download({ requestId: "", what: "logs", code: "OK", bytes: 0, ms: 0 });
-  const text = await telemetry.metrics();
+  const text = await telemetry.registry.metrics();
   const rows = [...text.matchAll(/^# HELP (rungraph_\w+) (.*)\n# TYPE \w+ (\w+)\n(.*)$/gm)].map(
     ([, name = "", help = "", kind = "", sample = ""]) => {
       const labels = [...sample.matchAll(/(\w+)="/g)].flatMap(([, label]) =>
@@ -138,4 +132,9 @@ export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
   profiles,
   folders,
   road: steps,
+  peers: () => measured("peers", "CPU per request"),
+  scale,
+  "scale-of-changes": scaleOfChanges,
+  "measured-workers": () => measured("scaling", "WORKERS"),
+  "measured-dashboards": () => measured("scaling", "Users"),
 };

@@ -78,20 +78,39 @@ async function finish(measuring: Measuring): Promise<number> {
   return measuring.size();
 }
 
+/** A list or object that is being measured: its keys, or null for a list, and the index of the next part. */
+interface Frame {
+  readonly value: object;
+  readonly keys: readonly string[] | null;
+  readonly length: number;
+  index: number;
+}
+
+function frameOf(value: object): Frame {
+  if (Array.isArray(value)) return { value, keys: null, length: value.length, index: 0 };
+  const keys = Object.keys(value);
+  return { value, keys, length: keys.length, index: 0 };
+}
+
 /** Walks a value iteratively, because it may be nested deeper than the call stack. */
 function openMeasuring(value: object, max: number): Measuring {
-  const open: Iterator<unknown>[] = [partsOf(value)];
+  const open: Frame[] = [frameOf(value)];
   let size = 2;
   const step = (): boolean => {
     for (let steps = 0; steps < STRIDE; steps++) {
-      const parts = open.at(-1);
-      if (!parts || size > max) return true;
-      const { done, value: part } = parts.next();
-      if (done) {
+      const frame = open.at(-1);
+      if (!frame || size > max) return true;
+      if (frame.index === frame.length) {
         open.pop();
-      } else if (typeof part === "object" && part !== null) {
+        continue;
+      }
+      const key = frame.keys?.[frame.index];
+      if (key !== undefined) size += 1 + sizeOfText(key);
+      const part = (frame.value as Readonly<Record<string | number, unknown>>)[key ?? frame.index];
+      frame.index++;
+      if (typeof part === "object" && part !== null) {
         size += 3;
-        open.push(partsOf(part));
+        open.push(frameOf(part));
       } else {
         size += 1 + (typeof part === "string" ? sizeOfText(part) : sizeOfOther(part));
       }
@@ -99,15 +118,4 @@ function openMeasuring(value: object, max: number): Measuring {
     return false;
   };
   return { step, size: () => size };
-}
-
-/** The items of a list, or the keys and values of an object. */
-const partsOf = (value: object): Iterator<unknown> =>
-  Array.isArray(value) ? value.values() : entriesOf(value as Readonly<Record<string, unknown>>);
-
-function* entriesOf(value: Readonly<Record<string, unknown>>): Generator<unknown, void> {
-  for (const key in value) {
-    yield key;
-    yield value[key];
-  }
 }

@@ -66,12 +66,12 @@ export class SliceQueue {
     return this.#first === this.#waiting.length;
   }
 
-  /** Does the work in its turn, as a microtask: in this slice or in a later one. */
+  /** Does the work in its turn, in a later turn of the event loop. */
   add(work: Work): void {
     this.#waiting.push(work);
     const queues = callers.get(this.#callerKey) ?? new Set();
     callers.set(this.#callerKey, queues.add(this));
-    if (!isServing) void serve();
+    serveLater();
   }
 
   /** Calls back after the last waiting work is done; not after `clear`. */
@@ -89,15 +89,11 @@ export class SliceQueue {
   /** Starts the first waiting work, and lets the other queues of the caller go first after that. */
   serveNext(): void {
     const work = this.#waiting[this.#first++];
-    if (work) queueMicrotask(work);
     this.#leave();
-    if (!this.isEmpty()) {
-      const queues = callers.get(this.#callerKey) ?? new Set();
-      callers.set(this.#callerKey, queues.add(this));
-      return;
-    }
-    this.#empty();
-    for (const callback of this.#onEmpty.splice(0)) callback();
+    if (this.isEmpty()) this.#empty();
+    else callers.set(this.#callerKey, (callers.get(this.#callerKey) ?? new Set()).add(this));
+    work?.();
+    if (this.isEmpty()) for (const callback of this.#onEmpty.splice(0)) callback();
   }
 
   #empty(): void {
@@ -118,26 +114,26 @@ export function takeTurn(callerKey: string, work: Work): void {
   else new SliceQueue(callerKey).add(work);
 }
 
-async function serve(): Promise<void> {
-  isServing = true;
-  while (callers.size > 0) {
-    if (isSliceOver()) await nextTurn();
-    await serveSlice();
-  }
+/** Serves the queues until the slice is over, and goes on in the next turn of the event loop. */
+function serve(): void {
   isServing = false;
-}
-
-async function serveSlice(): Promise<void> {
-  while (!isSliceOver()) {
-    const [next] = callers;
-    if (!next) return;
-    const [callerKey, queues] = next;
+  for (const [callerKey, queues] of callers) {
+    if (isSliceOver()) {
+      serveLater();
+      return;
+    }
     // Re-inserted at the end, behind the other callers.
     callers.delete(callerKey);
     callers.set(callerKey, queues);
-    const [queue] = queues;
-    queue?.serveNext();
-    // Lets the work run, as a microtask, before the next one.
-    await undefined;
+    for (const queue of queues) {
+      queue.serveNext();
+      break;
+    }
   }
+}
+
+function serveLater(): void {
+  if (isServing) return;
+  isServing = true;
+  setImmediate(serve);
 }

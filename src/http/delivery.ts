@@ -133,12 +133,12 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
     callerKey: string,
   ): Promise<void> => {
     if (isOver(response)) return;
-    for (const name in headers) response.setHeader(name, headers[name] ?? "");
     if (text.length < MIN_COMPRESSED_BYTES && isIdle(response)) {
-      response.writeHead(status, { "content-length": Buffer.byteLength(text) });
+      response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(text) });
       response.end(text);
       return;
     }
+    for (const name in headers) response.setHeader(name, headers[name] ?? "");
     const count = countBytesOf(response, callerKey);
     const plain = Buffer.from(text);
     // The body counts while it is being compressed as well.

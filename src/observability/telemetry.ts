@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
 import type { Pressure } from "../rest/client/client.ts";
 
@@ -78,8 +78,11 @@ export function createTelemetry(log: Logger, load: () => Load) {
     buckets: SECONDS,
     registers,
   });
-  gauge("rungraph_circuit_open", "1 while the circuit breaker is open: no upstream requests are sent.", () =>
-    load().circuit === "open" ? 1 : 0,
+  gauge(
+    "rungraph_circuit_open",
+    "1 while the circuit breaker is open: no upstream requests are sent.",
+    () => (load().circuit === "open" ? 1 : 0),
+    "max",
   );
   gauge("rungraph_exchanges_running", "Upstream requests in flight.", () => load().running);
   gauge("rungraph_exchanges_waiting", "Upstream requests that wait for a connection.", () => load().waiting);
@@ -99,12 +102,14 @@ export function createTelemetry(log: Logger, load: () => Load) {
     () => load().waitingBytes,
   );
 
-  function gauge(name: string, help: string, read: () => number): void {
+  /** `aggregator` says what the value of several workers is. */
+  function gauge(name: string, help: string, read: () => number, aggregator: Aggregator = "sum"): void {
     // The registry keeps the gauge and collects it on each scrape.
     void new Gauge({
       name,
       help,
       registers,
+      aggregator,
       collect() {
         this.set(read());
       },
@@ -129,7 +134,7 @@ export function createTelemetry(log: Logger, load: () => Load) {
     },
     /** Counts a request that was rejected before its document was read. */
     rejected: (code: string): void => operations.inc({ type: "unread", code }),
-    metrics: () => registry.metrics(),
+    registry,
     contentType: registry.contentType,
   };
 }

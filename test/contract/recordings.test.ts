@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { endpoints } from "../../src/rest/api/endpoints.ts";
-import type { Reader } from "../../src/rest/api/reader.ts";
+import type { Reader, Reading } from "../../src/rest/api/reader.ts";
 import { contractRows, unnamed } from "../support/contract.ts";
 import { lineOf, readRecording, RECORDINGS } from "../support/replay.ts";
 
@@ -25,26 +25,13 @@ const keys =
 const each = (item: Expected) => (list: readonly never[]) => list.map(item);
 // `previous` is not read: lists go forward only.
 const page = (item: Expected) => keys("count next results", { results: each(item) });
-const byName = (values: object) => new Map(Object.entries(values));
-const withRaw = (known: Expected) => (raw: object) => ({ known: known(raw as never), raw });
-
-const config = withRaw(
-  keys("build version kind run", { build: keys("image build_steps"), run: keys("cmd") }),
-);
-const hptuning = withRaw(
-  keys("early_stopping concurrency seed matrix random_search", {
-    matrix: byName,
-    random_search: keys("n_experiments"),
-  }),
-);
 
 /* The tables of the document's "Resources and their fields". */
 const experiment = keys(
   `id uuid name unique_name user description created_at updated_at started_at finished_at last_status original project
   experiment_group build_job tags config declarations resources last_metric num_jobs is_clone has_tensorboard bookmarked`,
-  { config, last_metric: byName },
 );
-const metric = keys("id created_at values experiment", { values: byName });
+const metric = keys("id created_at values experiment");
 const experimentJob = keys(
   `id uuid unique_name role experiment last_status created_at updated_at started_at finished_at resources
   node_scheduled`,
@@ -52,19 +39,16 @@ const experimentJob = keys(
 const job = keys(
   `id uuid name unique_name user description created_at updated_at started_at finished_at last_status tags project
   build_job is_clone original config resources node_scheduled bookmarked`,
-  { config },
 );
 const build = keys(
   `id uuid name unique_name user description created_at updated_at started_at finished_at last_status tags project
   config resources node_scheduled num_jobs num_experiments dockerfile commit bookmarked`,
-  { config },
 );
 const group = keys(
   `id uuid name unique_name user description last_status project created_at updated_at started_at finished_at tags
   concurrency search_algorithm current_iteration content hptuning has_tensorboard num_experiments
   num_pending_experiments num_running_experiments num_scheduled_experiments num_succeeded_experiments
   num_failed_experiments num_stopped_experiments bookmarked`,
-  { hptuning },
 );
 // What a status belongs to (`experiment`, `job`, `experiment_group`) is told by the path that was asked.
 const status = keys("id uuid created_at message status details");
@@ -134,7 +118,11 @@ test.each(jsonRows)(
     const lines = answersTo(row);
     expect(reader?.form).toBe("json");
     expect(lines).toHaveLength(answers);
-    expect(lines.map(({ case: name, json }) => ({ name, ...reader?.read(json) }))).toStrictEqual(
+    const known = (reading: Reading<unknown> | undefined) => ({
+      ...reading,
+      answer: expected(reading?.answer as never),
+    });
+    expect(lines.map(({ case: name, json }) => ({ name, ...known(reader?.read(json)) }))).toStrictEqual(
       lines.map(({ case: name, json }) => ({ name, answer: expected(json as never), faults: [] })),
     );
   },
@@ -162,8 +150,7 @@ test("what the document shows no answer of, and streams, were recorded with its 
 
 test("a key that did not arrive stays absent, so that it can still be loaded or told apart from null", () => {
   const { json } = lineOf(readRecording("0.2.0-reads"), "user me no token");
-  expect(endpoints.user.me.answer.read(json as never)).toStrictEqual({
-    answer: { username: "", is_superuser: false },
-    faults: [],
-  });
+  const { answer, faults } = endpoints.user.me.answer.read(json as never) as Reading<object>;
+  expect({ ...answer, faults }).toMatchObject({ username: "", is_superuser: false, faults: [] });
+  expect(answer).not.toHaveProperty("email");
 });

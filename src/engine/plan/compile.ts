@@ -33,20 +33,36 @@ const BYTES_PER_CHARACTER = 16;
 
 /** Compiles the selections of one operation, each on first use. */
 export function createCompilation(source: Source): Compilation {
-  const byNodes = new Map<GraphQLObjectType, Map<readonly FieldNode[], Selection>>();
+  const byType = new Map<GraphQLObjectType, Map<object, Selection>>();
   const compilation: Compilation = {
     schema: source.schema,
     selectionOf: (type, nodes) => {
-      const selections = byNodes.get(type) ?? new Map<readonly FieldNode[], Selection>();
-      byNodes.set(type, selections);
-      const compiled = selections.get(nodes);
+      const selections = byType.get(type) ?? new Map<object, Selection>();
+      byType.set(type, selections);
+      const sets = setsOf(nodes);
+      const [only] = sets;
+      // Merged sets are told apart by their nodes; the others are shared by all fields that spread the same fragment.
+      const key = only && sets.length === 1 ? withoutSpread(source, type, only) : nodes;
+      const compiled = selections.get(key);
       if (compiled) return compiled;
-      const selection = compileSelection(source, compilation, type, setsOf(nodes));
-      selections.set(nodes, selection);
+      const selection = compileSelection(source, compilation, type, sets);
+      selections.set(key, selection);
       return selection;
     },
   };
   return compilation;
+}
+
+/** The selection set of a fragment, for a set that only spreads it. */
+function withoutSpread(
+  { schema, fragments, isLeftOut }: Source,
+  type: GraphQLObjectType,
+  set: SelectionSetNode,
+): SelectionSetNode {
+  const [only, ...others] = set.selections;
+  if (only?.kind !== Kind.FRAGMENT_SPREAD || others.length > 0 || isLeftOut(only)) return set;
+  const fragment = fragments.get(only.name.value);
+  return fragment && appliesTo(schema, fragment.typeCondition.name.value, type) ? fragment.selectionSet : set;
 }
 
 const setsOf = (nodes: readonly FieldNode[]) => nodes.flatMap(({ selectionSet }) => selectionSet ?? []);

@@ -30,14 +30,13 @@ export function completerOf(
   const present = completeValue(compilation, isNonNullType(type) ? type.ofType : type, field, isNullable);
   const { parentType, name } = field;
   return (value, slots, at, above, run) => {
-    if (value !== null && value !== undefined) {
+    if (value === null || value === undefined) {
+      if (!isNullable) throw new Error(`Cannot return null for non-nullable field ${parentType}.${name}.`);
+      slots[at] = null;
+    } else if (value instanceof Error) {
       // As in graphql-js, an `Error` as a value counts as thrown.
-      if (value instanceof Error) throw value;
-      present(value, slots, at, above, run);
-      return;
-    }
-    if (!isNullable) throw new Error(`Cannot return null for non-nullable field ${parentType}.${name}.`);
-    slots[at] = null;
+      throw value;
+    } else present(value, slots, at, above, run);
   };
 }
 
@@ -58,7 +57,7 @@ const AS_IS: Readonly<Record<string, (value: unknown) => boolean>> = {
   String: (value) => typeof value === "string",
   ID: (value) => typeof value === "string",
   Boolean: (value) => typeof value === "boolean",
-  Int: (value) => value === (Number(value) | 0),
+  Int: (value) => typeof value === "number" && value === (value | 0),
   Float: (value) => Number.isFinite(value),
 };
 
@@ -107,7 +106,7 @@ function completeList(
     }
     const items: readonly unknown[] = Array.isArray(value) ? value : [...(value as Iterable<unknown>)];
     if (!run.meter.count(items.length, items.length * ITEM_BYTES)) return;
-    const list: unknown[] = Array.from(items, () => null);
+    const list: unknown[] = items.map(() => null);
     // Safe: an array's items are keyed by their index.
     const itemSlots = list as unknown as Slots;
     slots[at] = list;

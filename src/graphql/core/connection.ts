@@ -9,22 +9,24 @@ import type { Context } from "./context.ts";
  * both mean something else here.
  */
 
-interface Edge<Node> {
-  readonly cursor: string;
-  readonly node: Node;
-}
-
 export interface Connection<Node> {
-  readonly edges: readonly Edge<Node>[];
+  readonly nodes: readonly Node[];
+  /** The cursor of a node. Made when it is selected: a page has hundreds. */
+  readonly cursorAt: (index: number) => string;
   readonly hasNext: boolean;
   readonly hasPrevious: boolean;
   readonly count: number | null;
 }
 
+interface Edge<Node> extends Pick<Connection<Node>, "cursorAt"> {
+  readonly node: Node;
+  readonly index: number;
+}
+
 const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
   description: "Position of a page in its list.",
   // Other subgraphs with Relay connections define `PageInfo` as well.
-  shareable: true,
+  extensions: { directives: { shareable: {} } },
   fields: (t) => ({
     hasNextPage: t.exposeBoolean("hasNext", {
       nullable: false,
@@ -36,11 +38,11 @@ const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
     }),
     startCursor: t.string({
       description: "Cursor of the first item.",
-      resolve: ({ edges }) => edges[0]?.cursor ?? null,
+      resolve: ({ nodes, cursorAt }) => (nodes.length > 0 ? cursorAt(0) : null),
     }),
     endCursor: t.string({
       description: "Cursor of the last item.",
-      resolve: ({ edges }) => edges.at(-1)?.cursor ?? null,
+      resolve: ({ nodes, cursorAt }) => (nodes.length > 0 ? cursorAt(nodes.length - 1) : null),
     }),
   }),
 });
@@ -56,7 +58,11 @@ export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
   EdgeType.implement({
     description: "An item with its cursor.",
     fields: (t) => ({
-      cursor: t.exposeString("cursor", { nullable: false, description: "Cursor of the item." }),
+      cursor: t.string({
+        nullable: false,
+        description: "Cursor of the item.",
+        resolve: ({ index, cursorAt }) => cursorAt(index),
+      }),
       node: t.field({
         type: node,
         nullable: false,
@@ -74,13 +80,13 @@ export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
         type: [EdgeType],
         nullable: false,
         description: "Items with their cursors.",
-        resolve: ({ edges }) => edges,
+        resolve: ({ nodes, cursorAt }) => nodes.map((each, index) => ({ node: each, index, cursorAt })),
       }),
       nodes: t.field({
         type: [node],
         nullable: false,
         description: "Items.",
-        resolve: ({ edges }) => edges.map((edge) => edge.node) as never,
+        resolve: ({ nodes }) => nodes as never,
       }),
       pageInfo: t.field({
         type: PageInfo,
@@ -99,10 +105,11 @@ export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
 
 /** Converts a slice of an upstream list to a connection. */
 export const connect = <Item, Node>(
-  { items, hasNext, hasPrevious, count }: Slice<Item>,
+  { items, cursorAt, hasNext, hasPrevious, count }: Slice<Item>,
   toNode: (item: Item) => Node,
 ): Connection<Node> => ({
-  edges: items.map(({ cursor, item }) => ({ cursor, node: toNode(item) })),
+  nodes: items.map(toNode),
+  cursorAt,
   hasNext,
   hasPrevious,
   count,

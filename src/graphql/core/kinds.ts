@@ -44,8 +44,8 @@ const run = <R extends RunnableRecord>(
   endpoints: RunEndpoints<R>,
 ): Kind<R, RunAddress> => {
   const { infix, inGroup } = spelling;
-  const dotted = ({ owner, project, id }: RunAddress) =>
-    [owner, project, ...(infix ? [infix] : []), id].join(".");
+  const middle = infix ? `.${infix}.` : ".";
+  const dotted = ({ owner, project, id }: RunAddress) => `${owner}.${project}${middle}${id}`;
   return {
     ...names,
     nameField: "uniqueName",

@@ -40,32 +40,32 @@ function isResourceType(type: GraphQLNamedType, schema: GraphQLSchema): boolean 
   return isAbstractType(type) && schema.getPossibleTypes(type).every((each) => isResourceType(each, schema));
 }
 
-/** The needs of a selection, and the variables of the operation. */
-interface Selection extends SelectionNeeds {
-  readonly variables: Variables;
-}
-
 function loadSelected(
   resource: Resource,
-  { keys, children }: SelectionNeeds,
+  needs: SelectionNeeds,
   context: Context,
   variables: Variables,
 ): Resource | Promise<Resource> {
-  const selection = context.lookAhead ? { keys, children, variables } : NOTHING;
+  const selection = context.lookAhead ? needs : NOTHING;
   return resource.isUnverified
-    ? verify(resource, selection, context)
-    : prefetch(resource, selection, context);
+    ? verify(resource, selection, context, variables)
+    : prefetch(resource, selection, context, variables);
 }
 
-const NOTHING: Selection = { keys: [], children: [], variables: {} };
+const NOTHING: SelectionNeeds = { keys: [], children: [] };
 
 /**
  * Prefetches a resource that a record or a federation router refers to, unless the address is enough. When it does not
  * exist, the resource itself is null with one error. On other failures only the fields that need the record fail.
  */
-function prefetch(resource: Resource, selection: Selection, context: Context): Resource | Promise<Resource> {
-  if (isLoaded(resource, selection.keys)) return resource;
-  return read(resource, selection, context).catch((error: unknown) => {
+function prefetch(
+  resource: Resource,
+  needs: SelectionNeeds,
+  context: Context,
+  variables: Variables,
+): Resource | Promise<Resource> {
+  if (isLoaded(resource, needs.keys)) return resource;
+  return read(resource, needs, context, variables).catch((error: unknown) => {
     if (!(error instanceof UpstreamError) || error.code === "NOT_FOUND") throw error;
     // The fields load the record again and share the failure.
     return resource;
@@ -76,19 +76,34 @@ function prefetch(resource: Resource, selection: Selection, context: Context): R
  * Prefetches a resource that the caller named and verifies that it exists: by its record, even when nothing of it is
  * selected, or by its children. On any failure the resource itself is null with one error.
  */
-async function verify(resource: Resource, selection: Selection, context: Context): Promise<Resource> {
+function verify(
+  resource: Resource,
+  needs: SelectionNeeds,
+  context: Context,
+  variables: Variables,
+): Promise<Resource> {
   context.session.requireToken();
-  const isRead =
-    !isLoaded(resource, selection.keys) ||
-    (resource.kind.isReadable && (await isUnproven(resource, selection, context)));
-  const verified = isRead ? await read(resource, selection, context) : resource;
-  return { ...verified, isUnverified: false };
+  return isLoaded(resource, needs.keys)
+    ? verifyByChildren(resource, needs, context, variables)
+    : read(resource, needs, context, variables);
+}
+
+async function verifyByChildren(
+  resource: Resource,
+  needs: SelectionNeeds,
+  context: Context,
+  variables: Variables,
+): Promise<Resource> {
+  return resource.kind.isReadable && (await isUnproven(resource, needs, context, variables))
+    ? read(resource, needs, context, variables)
+    : { ...resource, isUnverified: false };
 }
 
 function read(
   resource: Resource,
-  { keys, children, variables }: Selection,
+  { keys, children }: SelectionNeeds,
   context: Context,
+  variables: Variables,
 ): Promise<Resource> {
   const record = fetchMore(resource, keys, context.session);
   for (const { start } of children) {
@@ -104,8 +119,9 @@ function read(
  */
 async function isUnproven(
   resource: Resource,
-  { children, variables }: Selection,
+  { children }: SelectionNeeds,
   context: Context,
+  variables: Variables,
 ): Promise<boolean> {
   const proofs = children.map(async ({ start, proves }) => {
     if (!proves(await start(resource, context, variables))) throw new NoProof();

@@ -65,7 +65,7 @@ export const toResource = <R extends object, At extends Address>(
 ): Resource<R, At> => ({
   kind,
   address,
-  loaded: { ...kind.fromAddress(address, null), ...loaded },
+  loaded: withDefaults(loaded, kind.fromAddress(address, null)),
   reference: null,
   isUnverified: false,
 });
@@ -89,25 +89,37 @@ export function resolveReference<R extends object, At extends Address>(
       reference,
     });
   }
-  return { ...toResource(kind, address), loaded: kind.fromAddress(address, reference), reference };
+  const loaded = kind.fromAddress(address, reference);
+  return { kind, address, loaded, reference, isUnverified: false };
 }
 
-export const isLoaded = ({ loaded }: { readonly loaded: object }, keys: readonly PropertyKey[]): boolean =>
-  keys.every((key) => key in loaded);
+export function isLoaded({ loaded }: { readonly loaded: object }, keys: readonly PropertyKey[]): boolean {
+  for (const key of keys) if (!(key in loaded)) return false;
+  return true;
+}
 
-/** Fetches the next part of the record, to load these keys. Keys that are already loaded keep their values. */
-export async function fetchMore<R extends object, At extends Address>(
+/** Adds keys that are missing. Copies nothing when none is. */
+function withDefaults<R extends object>(loaded: Partial<R>, defaults: Partial<R>): Partial<R> {
+  for (const key in defaults) if (!(key in loaded)) return { ...defaults, ...loaded };
+  return loaded;
+}
+
+/**
+ * Fetches the next part of the record, to load these keys. Keys that are already loaded keep their values. The result is
+ * verified: the service has sent it.
+ */
+export function fetchMore<R extends object, At extends Address>(
   resource: Resource<R, At>,
   keys: readonly PropertyKey[],
   session: Session,
 ): Promise<Resource<R, At>> {
-  const { kind, loaded, reference } = resource;
-  try {
-    const more = await kind.fetch(resource, keys, session);
-    return { ...resource, loaded: withLoaded(more, loaded) };
-  } catch (error) {
-    throw error instanceof UpstreamError && reference !== null ? error.of(reference) : error;
-  }
+  const { kind, address, loaded, reference } = resource;
+  return kind.fetch(resource, keys, session).then(
+    (more) => ({ kind, address, loaded: withLoaded(more, loaded), reference, isUnverified: false }),
+    (error: unknown) => {
+      throw error instanceof UpstreamError && reference !== null ? error.of(reference) : error;
+    },
+  );
 }
 
 /** Merges a fetched record with the loaded keys. Copies nothing in the usual case that the values are equal. */
@@ -116,21 +128,13 @@ function withLoaded<R extends object>(more: Partial<R>, loaded: Partial<R>): Par
   return more;
 }
 
-/** Returns the record with these keys and fetches missing ones. Keys that the whole record lacks stay absent. */
-export function load<R extends object, At extends Address>(
-  resource: Resource<R, At>,
-  keys: readonly PropertyKey[],
-  session: Session,
-): Partial<R> | Promise<Partial<R>> {
-  return isLoaded(resource, keys) ? resource.loaded : fetchUntilLoaded(resource, keys, session);
-}
-
-async function fetchUntilLoaded<R extends object, At extends Address>(
+/** Fetches the record until these keys are loaded. Keys that the whole record lacks stay absent. */
+export async function load<R extends object, At extends Address>(
   resource: Resource<R, At>,
   keys: readonly PropertyKey[],
   session: Session,
 ): Promise<Partial<R>> {
   const further = await fetchMore(resource, keys, session);
   const gained = Object.keys(further.loaded).length > Object.keys(resource.loaded).length;
-  return gained && !isLoaded(further, keys) ? fetchUntilLoaded(further, keys, session) : further.loaded;
+  return gained && !isLoaded(further, keys) ? load(further, keys, session) : further.loaded;
 }

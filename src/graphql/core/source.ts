@@ -1,6 +1,6 @@
 import type { FieldExtensions, IsSelected } from "../../engine/field-source.ts";
 import type { Context } from "./context.ts";
-import { type Kind, load, resolveReference, type Resource } from "./resource.ts";
+import { isLoaded, type Kind, load, resolveReference, type Resource } from "./resource.ts";
 
 /**
  * The source of a field's value. The field's resolver and its needs are both derived from it. Sources are untyped;
@@ -56,17 +56,21 @@ type Resolver = (
 /** Creates the resolver of a source. */
 export function resolverOf(source: Source): Resolver {
   switch (source.kind) {
-    case "property":
-      return fromRecord([source.key], (record) => record[source.key] ?? null);
+    case "property": {
+      const { key } = source;
+      return fromRecord([key], (record) => record[key] ?? null);
+    }
     case "computed": {
       const compute = source.compute as (record: object, resource: Resource, args: object) => unknown;
       return fromRecord(source.keys, compute);
     }
     case "reference": {
+      const { key } = source;
       const target = source.target as Kind;
-      return fromRecord([source.key], ({ [source.key]: name }) =>
-        typeof name === "string" && name !== "" ? resolveReference(target, name) : null,
-      );
+      return fromRecord([key], (record) => {
+        const name = record[key];
+        return typeof name === "string" && name !== "" ? resolveReference(target, name) : null;
+      });
     }
     case "address": {
       const compute = source.compute as (resource: Resource, args: object, context: Context) => unknown;
@@ -79,14 +83,11 @@ export function resolverOf(source: Source): Resolver {
   }
 }
 
+type FromRecord = (record: Readonly<Record<string, unknown>>, resource: Resource, args: object) => unknown;
+
 const fromRecord =
-  (
-    keys: readonly string[],
-    compute: (record: Readonly<Record<string, unknown>>, resource: Resource, args: object) => unknown,
-  ): Resolver =>
-  (resource, args, { session }) => {
-    const record = load(resource, keys, session);
-    return record instanceof Promise
-      ? record.then((loaded) => compute(loaded, resource, args))
-      : compute(record, resource, args);
-  };
+  (keys: readonly string[], compute: FromRecord): Resolver =>
+  (resource, args, context) =>
+    isLoaded(resource, keys)
+      ? compute(resource.loaded, resource, args)
+      : load(resource, keys, context.session).then((record) => compute(record, resource, args));

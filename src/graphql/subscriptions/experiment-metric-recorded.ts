@@ -43,16 +43,16 @@ function followMetrics({ id, after = null }: Args, { live, names, session, gatew
             return { items: [], position: { ...position, isSeeking: false, cursor: end }, hasMore: false };
         }
         const page = await slice(tick, list, { first: null, maxSize, after: cursor });
-        const records = page.items.map(({ item }) => item);
+        const { items, cursorAt } = page;
         return {
           items: isSeeking
             ? []
-            : records
+            : items
                 .filter(({ id: record }) => record > (position.afterRecord ?? -1))
                 .map((record) => ({ parent: run, record })),
           position: {
             ...position,
-            cursor: page.items.at(-1)?.cursor ?? cursor,
+            cursor: items.length > 0 ? cursorAt(items.length - 1) : cursor,
             isSeeking: isSeeking && page.hasNext,
           },
           hasMore: page.hasNext,

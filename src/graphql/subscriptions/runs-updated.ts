@@ -84,7 +84,7 @@ function watchRuns(args: Args, context: StreamContext) {
       read: async (tick, before: Records | null): Promise<Records> => {
         const { items } = await slice(tick, list, request);
         const records = new Map(
-          items.map(({ item }) => [`${item.id}`, latestOf(before?.get(`${item.id}`), item)]),
+          items.map((item) => [`${item.id}`, latestOf(before?.get(`${item.id}`), item)]),
         );
         const isSame =
           before?.size === records.size && [...records].every(([id, record]) => before.get(id) === record);

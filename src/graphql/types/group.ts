@@ -1,5 +1,5 @@
 import { experiment, group, optional } from "../../rest/api/endpoints.ts";
-import { GROUP_COUNTERS, type GroupRecord } from "../../rest/api/records.ts";
+import { GROUP_COUNTERS, type GroupRecord, openHptuning } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
@@ -51,7 +51,7 @@ Group.implement({
     hptuning: t.field({
       type: HyperparameterTuning,
       description: "Settings of the search.",
-      ...property("hptuning"),
+      ...computed(["hptuning"], ({ hptuning }) => (hptuning ? openHptuning(hptuning) : null)),
     }),
     experimentCounts: t.field({
       type: ExperimentCounts,

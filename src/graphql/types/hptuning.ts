@@ -129,7 +129,9 @@ export const HyperparameterTuning = builder.objectRef<HptuningRecord>("Hyperpara
       description: "Searched parameters, ordered by name.",
       resolve: ({ known }) =>
         known.matrix
-          ? [...known.matrix].toSorted(byName).map(([name, raw]) => ({ name, definition: definitionOf(raw) }))
+          ? Object.entries(known.matrix)
+              .toSorted(byName)
+              .map(([name, raw]) => ({ name, definition: definitionOf(raw) }))
           : null,
     }),
     randomSearch: t.field({

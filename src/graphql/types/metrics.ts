@@ -1,6 +1,7 @@
 import { experiment } from "../../rest/api/endpoints.ts";
 import { pagesOf, slice } from "../../rest/session/pages.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
+import type { ByName } from "../../rest/api/values.ts";
 import { GROUP, parseReference } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest, within } from "../core/connection.ts";
@@ -34,7 +35,7 @@ export const MetricValue = builder.objectRef<NamedValue>("MetricValue").implemen
   }),
 });
 
-type Values = ReadonlyMap<string, unknown> | null | undefined;
+type Values = ByName | null | undefined;
 
 /** The names as a set. Cached by list, because every record of a list needs it. */
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
@@ -47,14 +48,24 @@ function setOf(names: readonly string[]): ReadonlySet<string> {
 
 /** The values in order of their names, optionally only some names. Absent names are omitted. */
 export function namedValues(values: Values, names: readonly string[] | null | undefined): NamedValue[] {
+  if (!values) return [];
   const wanted = names ? setOf(names) : null;
-  return [...(values ?? [])]
-    .filter(([name]) => wanted?.has(name) ?? true)
-    .map(([name, raw]) => ({ name, raw }))
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const named: NamedValue[] = [];
+  for (const name of sortedKeysOf(values)) {
+    if (!wanted || wanted.has(name)) named.push({ name, raw: values[name] });
+  }
+  return named;
 }
 
-export const valueOf = (values: Values, name: string): number | null => finite(values?.get(name));
+/** The names in order. Most servers send them so. */
+function sortedKeysOf(values: ByName): readonly string[] {
+  const names = Object.keys(values);
+  const isSorted = names.every((name, index) => index === 0 || (names[index - 1] ?? "") <= name);
+  return isSorted ? names : names.toSorted();
+}
+
+export const valueOf = (values: Values, name: string): number | null =>
+  values && Object.hasOwn(values, name) ? finite(values[name]) : null;
 
 export const namesArg = builder.args((t) => ({
   names: t.stringList({ description: "Names of the metrics to return. Names without a value are left out." }),

@@ -114,7 +114,7 @@ export const runList = <
       );
     },
     // The service returns an empty list for a group that does not exist.
-    ({ edges, count }) => edges.length > 0 || (count ?? 0) > 0,
+    ({ nodes, count }) => nodes.length > 0 || (count ?? 0) > 0,
   ),
 });
 

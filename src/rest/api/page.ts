@@ -1,5 +1,6 @@
-import { z } from "zod";
-import { type Envelope, inSteps, isObject, type JsonReader, jsonWithList, type Reading } from "./reader.ts";
+import * as z from "zod";
+import { type Envelope, inSteps, type JsonReader, jsonWithList, type Reading } from "./reader.ts";
+import { isObject } from "./as-is.ts";
 import { integer, records, text } from "./values.ts";
 
 /** One page of a list. */
@@ -28,9 +29,10 @@ export function pageOf<Item extends z.ZodType>(
   });
   const reader = jsonWithList(schema, listKey, item);
   const keys = Object.keys(schema.shape);
+  const isFlat = items !== null && !keys.some((key) => key.includes("."));
   const open = (body: unknown): unknown => {
     if (items === null) return { [listKey]: body };
-    if (!isObject(body)) return body;
+    if (isFlat || !isObject(body)) return body;
     return Object.fromEntries(
       keys.flatMap((key) => {
         const value = valueAt(body, key);

@@ -1,5 +1,6 @@
-import { z } from "zod";
+import * as z from "zod";
 import { UpstreamError } from "../../errors.ts";
+import { isObject, readerAsIs } from "./as-is.ts";
 
 /**
  * Reads the response of an endpoint: `json` with a zod schema, `text` and `bytes` as streams. `nothing`, for endpoints
@@ -134,6 +135,8 @@ const UNREADABLE = Symbol("neither of its type nor null");
  * The casts here and below are safe because schemas of zod's classic API contain only such schemas.
  */
 function readPart(schema: z.ZodType, value: unknown, context: ReadContext): unknown {
+  const unchanged = readerAsIs(schema)(value);
+  if (unchanged !== undefined) return unchanged;
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   if (schema instanceof z.ZodPipe) {
@@ -187,9 +190,6 @@ function fieldsIn(schema: z.ZodType): z.ZodObject | null {
     ? fieldsIn(schema.unwrap() as z.ZodType)
     : null;
 }
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const acceptsNull = (schema: z.ZodType | undefined) => schema?.safeParse(null).success === true;
 

@@ -1,4 +1,5 @@
-import { z } from "zod";
+import * as z from "zod";
+import { converted } from "./as-is.ts";
 import { pageOf } from "./page.ts";
 import { type AnswerOf, json, jsonWithList } from "./reader.ts";
 import { Config, configOf, Content, type RunConfig } from "./run-config.ts";
@@ -9,17 +10,20 @@ import {
   integer,
   list,
   number,
+  object,
+  openRaw,
   records,
+  requiredText,
   text,
   texts,
   timestamp,
   unstated,
-  withRaw,
+  type WithRaw,
 } from "./values.ts";
 
 /*
  * One reader per record of the document's "Resources and their fields", with keys in its order and spelling. Only `id` is
- * required: missing keys stay absent, values of a wrong type read as null, unknown keys are dropped. So `key in record`
+ * required: missing keys stay absent, values of a wrong type read as null, unknown keys are ignored. So `key in record`
  * tells whether the key was received.
  */
 
@@ -67,8 +71,8 @@ function withDocumentedKeys<Record extends NewerKeys>(record: Record): Record {
   };
 }
 
-const ExperimentSchema = z
-  .object({
+const ExperimentSchema = converted(
+  z.object({
     ...Runnable,
     original: text,
     experiment_group: text,
@@ -82,8 +86,9 @@ const ExperimentSchema = z
     num_jobs: integer,
     is_clone: flag,
     has_tensorboard: flag,
-  })
-  .transform(withDocumentedKeys);
+  }),
+  withDocumentedKeys,
+);
 export type ExperimentRecord = z.output<typeof ExperimentSchema>;
 
 /** A status of any kind. The key that refers to the run differs by kind and is not read. */
@@ -109,8 +114,8 @@ const ExperimentJobSchema = z.object({
 });
 export type ExperimentJobRecord = z.output<typeof ExperimentJobSchema>;
 
-const JobSchema = z
-  .object({
+const JobSchema = converted(
+  z.object({
     ...Runnable,
     build_job: text,
     is_clone: flag,
@@ -119,12 +124,13 @@ const JobSchema = z
     content: Content,
     resources: unstated,
     node_scheduled: text,
-  })
-  .transform(withDocumentedKeys);
+  }),
+  withDocumentedKeys,
+);
 export type JobRecord = z.output<typeof JobSchema>;
 
-const BuildSchema = z
-  .object({
+const BuildSchema = converted(
+  z.object({
     ...Runnable,
     config: Config,
     content: Content,
@@ -134,20 +140,23 @@ const BuildSchema = z
     num_experiments: integer,
     dockerfile: text,
     commit: text,
-  })
-  .transform(withDocumentedKeys);
+  }),
+  withDocumentedKeys,
+);
 export type BuildRecord = z.output<typeof BuildSchema>;
 
-const Hptuning = withRaw(
-  z.object({
-    early_stopping: unstated,
-    concurrency: integer,
-    seed: unstated,
-    matrix: byName,
-    random_search: z.object({ n_experiments: integer }).nullish(),
-  }),
-);
-export type HptuningRecord = NonNullable<z.output<typeof Hptuning>>;
+const Hptuning = z.object({
+  early_stopping: unstated,
+  concurrency: integer,
+  seed: unstated,
+  matrix: byName,
+  random_search: z.object({ n_experiments: integer }).nullish(),
+});
+export type HptuningRecord = WithRaw<z.output<typeof Hptuning>>;
+
+/** Parses the settings of a hyperparameter search. */
+export const openHptuning = (raw: Readonly<Record<string, unknown>>): HptuningRecord =>
+  openRaw(Hptuning, raw);
 
 const GroupSchema = z.object({
   ...Runnable,
@@ -155,7 +164,7 @@ const GroupSchema = z.object({
   search_algorithm: text,
   current_iteration: integer,
   content: text,
-  hptuning: Hptuning,
+  hptuning: object,
   has_tensorboard: flag,
   num_experiments: integer,
   num_pending_experiments: integer,
@@ -181,7 +190,7 @@ export const GROUP_COUNTERS = [
 const SummarySchema = z.object({
   uuid: text,
   sequence: integer,
-  name: z.string(),
+  name: requiredText,
   hostname: text,
   role: text,
   /** Bytes; above 32 bits. */
@@ -240,7 +249,7 @@ export type ClusterRecord = AnswerOf<typeof Cluster>;
 export const Node = json(NodeSchema);
 export const User = json(UserSchema);
 /** A project as a list item. */
-export const Projects = pageOf(z.object({ name: z.string() }));
+export const Projects = pageOf(z.object({ name: requiredText }));
 export const Experiments = pageOf(ExperimentSchema);
 export const Jobs = pageOf(JobSchema);
 export const Builds = pageOf(BuildSchema);

@@ -1,8 +1,15 @@
-import { Composer, type CST, Lexer, Parser } from "yaml";
-import { z } from "zod";
+import { createRequire } from "node:module";
+import type * as Yaml from "yaml";
+import * as z from "zod";
 import { UpstreamError } from "../../errors.ts";
-import { MAX_DEPTH, isObject } from "./reader.ts";
-import { integer, object, openRaw, text, texts, type WithRaw } from "./values.ts";
+import { isObject } from "./as-is.ts";
+import { MAX_DEPTH } from "./reader.ts";
+import { integer, object, openRaw, text, textOrObject, texts, type WithRaw } from "./values.ts";
+
+const require = createRequire(import.meta.url);
+
+/** The YAML library. Loaded on first use: most servers send objects. */
+const yaml = () => require("yaml") as typeof Yaml;
 
 const Known = z.object({
   build: z.object({ image: text, build_steps: texts }).nullish(),
@@ -13,31 +20,39 @@ const Known = z.object({
 export type RunConfigRecord = WithRaw<z.output<typeof Known>>;
 
 /** A configuration that was received as text. It is parsed on first use. */
-interface WrittenConfig {
+class WrittenConfig {
+  readonly #content: string;
+  #parsed: { readonly config: RunConfigRecord | null } | null = null;
+
+  constructor(content: string) {
+    this.#content = content;
+  }
+
   /** Parses the text. Returns null when it is not a YAML object. Throws `UpstreamError` when it is too long. */
-  readonly open: () => RunConfigRecord | null;
+  open(): RunConfigRecord | null {
+    return (this.#parsed ??= { config: parse(this.#content) }).config;
+  }
 }
 
-/** The configuration of a run as received. */
-export type RunConfig = RunConfigRecord | WrittenConfig;
+/** The configuration of a run: an object as received, or text. */
+export type RunConfig = Readonly<Record<string, unknown>> | WrittenConfig;
 
-export const Config = object.transform((raw): RunConfig => openRaw(Known, raw)).nullish();
+export const Config: z.ZodType<RunConfig | null | undefined> = object;
 
 /** The configuration as newer servers send it under `content`: YAML or JSON text, or an object. */
-export const Content = z.union([z.string(), object]).nullish();
+export const Content = textOrObject;
 
-export function configOf(content: z.output<typeof Content>): RunConfig | null {
-  if (typeof content !== "string") return content ? openRaw(Known, content) : null;
-  let opened: { readonly config: RunConfigRecord | null } | null = null;
-  return { open: () => (opened ??= { config: parse(content) }).config };
+export const configOf = (content: z.output<typeof Content>): RunConfig | null =>
+  typeof content === "string" ? new WrittenConfig(content) : (content ?? null);
+
+/** Returns the parsed configuration; null without one. */
+export function openConfig(config: RunConfig | null | undefined): RunConfigRecord | null {
+  if (!config) return null;
+  return config instanceof WrittenConfig ? config.open() : openRaw(Known, config);
 }
 
 /** Longest text of a configuration, in characters. Known ones have up to 10,000; parsing takes 1 to 7 ms per 1,000. */
 const MAX_TEXT_LENGTH = 16_384;
-
-/** Returns the parsed configuration; null without one. */
-export const openConfig = (config: RunConfig | null | undefined): RunConfigRecord | null =>
-  config && "open" in config ? config.open() : (config ?? null);
 
 function parse(content: string): RunConfigRecord | null {
   if (content.length > MAX_TEXT_LENGTH) {
@@ -63,6 +78,7 @@ const OPTIONS = {
 
 /** Parses YAML. Returns null when the text is invalid, contains several documents, or expands too far by aliases. */
 function valueOf(content: string): unknown {
+  const { Composer } = yaml();
   try {
     const [document, ...others] = new Composer(OPTIONS).compose(tokensOf(content), true, content.length);
     return document && document.errors.length === 0 && others.length === 0 ? document.toJS() : null;
@@ -75,7 +91,8 @@ function valueOf(content: string): unknown {
  * Tokenizes YAML and throws on the first error. Own code instead of the library's `parse`, which recurses to any depth:
  * a regular expression that is compiled at the end of the stack crashes the process.
  */
-function* tokensOf(content: string): Generator<CST.Token, void> {
+function* tokensOf(content: string): Generator<Yaml.CST.Token, void> {
+  const { Lexer, Parser } = yaml();
   const parser = new Parser();
   for (const lexeme of new Lexer().lex(content)) {
     for (const token of parser.next(lexeme)) {

@@ -1,38 +1,50 @@
-import { z } from "zod";
-import { isObject, readTolerantly } from "./reader.ts";
+import * as z from "zod";
+import { checked, checkedBy, isObject } from "./as-is.ts";
+import { readTolerantly } from "./reader.ts";
 
-/* What records are made of: schemas of single values. Each costs one look at its value, and finds at most one fault. */
+/*
+ * What records are made of: schemas of single values. Each costs one look at its value, and finds at most one fault. None
+ * converts its value: a record that passes all checks is used as it was received, without a copy.
+ */
 
-export const id = z.int();
-export const text = z.string().nullish();
+const isString = (value: unknown) => typeof value === "string";
+
+export const id = checked<number>(Number.isSafeInteger);
+export const requiredText = checked<string>(isString);
+export const text = requiredText.nullish();
 /** A 32-bit integer, as GraphQL's Int. */
-export const integer = z.int32().nullish();
-export const number = z.number().nullish();
-export const flag = z.boolean().nullish();
+export const integer = checked<number>(
+  (value) => typeof value === "number" && value === (value | 0),
+).nullish();
+export const number = checked<number>(Number.isFinite).nullish();
+export const flag = checked<boolean>((value) => typeof value === "boolean").nullish();
 /** ISO 8601 text as received, because a `Date` would lose microseconds and offset. */
-export const timestamp = z.string().nullish();
+export const timestamp = checked<string>(isString).nullish();
 /** A value whose type the document does not show. */
 export const unstated = z.unknown().optional();
-export const object = z.custom<Record<string, unknown>>(isObject);
+export const object = checked<Readonly<Record<string, unknown>>>(isObject).nullish();
+export const textOrObject = checked<string | Readonly<Record<string, unknown>>>(
+  (value) => isString(value) || isObject(value),
+).nullish();
 /** A list whose items have no documented type. */
-export const list = z.custom<readonly unknown[]>(Array.isArray).nullish();
+export const list = checked<readonly unknown[]>(Array.isArray).nullish();
 
 /** Longest list of records that is read. Real records of this number would exceed the size of a response. */
 export const MAX_RECORDS = 100_000;
 
 /** A list of records, which are parsed one by one. A list that is too long is a single fault. */
-export const records = z.custom<readonly unknown[]>(
+export const records = checked<readonly unknown[]>(
   (value) => Array.isArray(value) && value.length <= MAX_RECORDS && value.every(isObject),
 );
 
 /** A list of strings. Own code instead of `z.array`, which reports a fault for each of a million wrong items. */
-export const texts = z
-  .custom<readonly string[]>(Array.isArray)
-  .check(({ value, issues }) => {
-    const wrong = value.findIndex((item) => typeof item !== "string");
+export const texts = checkedBy(
+  (value) => Array.isArray(value) && value.every(isString),
+  z.custom<readonly string[]>(Array.isArray).check(({ value, issues }) => {
+    const wrong = value.findIndex((item) => !isString(item));
     if (wrong !== -1) issues.push({ code: "custom", path: [wrong], input: value[wrong] });
-  })
-  .nullish();
+  }),
+).nullish();
 
 /** Maximum keys of one object of named values. Runs have some dozens. */
 const MAX_NAMES = 10_000;
@@ -44,11 +56,10 @@ function isByName(value: unknown): boolean {
   return true;
 }
 
-/** An object of named values, as a `Map` because names such as `__proto__` come from users. */
-export const byName = z
-  .custom<Record<string, unknown>>(isByName)
-  .transform((values): ReadonlyMap<string, unknown> => new Map(Object.entries(values)))
-  .nullish();
+/** An object of named values. Names such as `__proto__` come from users: only own keys may be read. */
+export type ByName = Readonly<Record<string, unknown>>;
+
+export const byName = checked<ByName>(isByName).nullish();
 
 /** The documented keys of an object, parsed tolerantly on first use, and the whole object as received. */
 export interface WithRaw<Known> {
@@ -68,6 +79,3 @@ export const openRaw = <Schema extends z.ZodType>(
     raw,
   };
 };
-
-export const withRaw = <Schema extends z.ZodType>(schema: Schema) =>
-  object.transform((raw) => openRaw(schema, raw)).nullish();

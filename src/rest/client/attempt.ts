@@ -36,12 +36,6 @@ export interface AttemptSettings {
   readonly openSpan: (method: string, route: string) => UpstreamSpan;
 }
 
-/** The scope of a request, and the headers of its requests. */
-export interface Sender {
-  readonly scope: RequestScope;
-  readonly headers: RequestHeaders;
-}
-
 /** Sends the request of an attempt, and passes it the status and then what was read, or a failure. */
 export type Send<Part> = (attempt: Attempt<Part>, wire: WireRequest) => void;
 

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { Pool } from "undici";
+import Pool from "undici/lib/dispatcher/pool.js";
 import { Collector, decodeBody, encodingsOf } from "./body.ts";
 import { type Connector, targetOf } from "./connector.ts";
 import type { RequestScope } from "../../request-scope.ts";
@@ -69,7 +69,7 @@ export class TimedOut extends Error {}
 export const MAX_ERROR_BYTES = 64 * 1024;
 
 /** Receives the outcome of a request, once. */
-export interface Receiver<Response> {
+interface Receiver<Response> {
   /** Receives the number of bytes held. May throw. */
   readonly onBytes: (count: number) => void;
   readonly onResponse: (response: Response) => void;

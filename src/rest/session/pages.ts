@@ -1,12 +1,13 @@
 import type { Query } from "../api/batches.ts";
-import type { Page } from "../api/page.ts";
 import { UpstreamError } from "../../errors.ts";
 import { pageLoopError, type List, readStep, type Step } from "./page-steps.ts";
 import { formatCursor, parseCursor, type Position, serialize, START } from "./position.ts";
 import type { Session } from "./session.ts";
 
 export interface Slice<Item> {
-  readonly items: readonly { readonly cursor: string; readonly item: Item }[];
+  readonly items: readonly Item[];
+  /** The cursor of an item, which points after it. */
+  readonly cursorAt: (index: number) => string;
   readonly hasNext: boolean;
   readonly hasPrevious: boolean;
   /** Length of the whole list by the service's count; null when unknown. */
@@ -33,22 +34,33 @@ export async function slice<At, Item>(
 ): Promise<Slice<Item>> {
   const start = after === null ? START : parseCursor(after, session.server.profile.paging, maxSize);
   const wanted = first ?? maxSize;
-  const items: { cursor: string; item: Item }[] = [];
-  let firstPage: Page<Item> | null = null;
+  const walk = new Walk(session, list, start);
+  const items: Item[] = [];
+  /** The pages, each with the index of its first item. */
+  const pages: { readonly from: number; readonly step: Step<Item> }[] = [];
   let hasNext = false;
-
-  const missing = () => (first === null ? Number.POSITIVE_INFINITY : first - items.length);
-  for await (const { page, rest, positionAfter, next } of walk(session, list, start, missing)) {
-    firstPage ??= page;
-    const added = rest.slice(0, wanted - items.length);
-    for (const [index, item] of added.entries())
-      items.push({ cursor: formatCursor(positionAfter(index)), item });
-    hasNext = added.length < rest.length || next !== null;
+  do {
+    const missing = first === null ? Number.POSITIVE_INFINITY : first - items.length;
+    const step = await walk.next(missing);
+    const { rest, next } = step;
+    pages.push({ from: items.length, step });
+    const added = Math.min(rest.length, wanted - items.length);
+    for (let index = 0; index < added; index++) items.push(rest[index] as Item);
+    hasNext = added < rest.length || next !== null;
     // Without `first` one page is enough, unless all its items are before the cursor.
-    if (items.length >= (first ?? 1)) break;
-  }
-  // A cursor points after an item, so with a cursor there is always a previous item.
-  return { items, hasNext, hasPrevious: after !== null, count: firstPage?.count ?? null };
+  } while (items.length < (first ?? 1) && !walk.isDone());
+  return {
+    items,
+    cursorAt: (index) => {
+      const page = pages.findLast(({ from }) => from <= index);
+      if (!page) throw new RangeError("expected the index of an item");
+      return formatCursor(page.step.positionAfter(index - page.from));
+    },
+    hasNext,
+    // A cursor points after an item, so with a cursor there is always a previous item.
+    hasPrevious: after !== null,
+    count: pages[0]?.step.page.count ?? null,
+  };
 }
 
 /**
@@ -68,22 +80,37 @@ export async function* pagesOf<At, Item>(
   session: Session,
   list: List<At, Item>,
 ): AsyncGenerator<readonly Item[]> {
-  for await (const { rest } of walk(session, list, START, () => Number.POSITIVE_INFINITY)) yield rest;
+  const walk = new Walk(session, list, START);
+  do yield (await walk.next(Number.POSITIVE_INFINITY)).rest;
+  while (!walk.isDone());
 }
 
-async function* walk<At, Item>(
-  session: Session,
-  list: List<At, Item>,
-  start: Position,
-  wanted: () => number,
-): AsyncGenerator<Step<Item>> {
-  const seen = new Set<string>();
-  for (let position: Position | null = start; position !== null;) {
-    checkWalk(seen, position.query, list.endpoint.path);
-    seen.add(serialize(position.query));
-    const step: Step<Item> = await readStep(session, list, position, wanted());
-    yield step;
-    position = step.next;
+/** Reads the pages of a list one after the other. */
+class Walk<At, Item> {
+  readonly #session: Session;
+  readonly #list: List<At, Item>;
+  readonly #seen = new Set<string>();
+  #position: Position | null;
+
+  constructor(session: Session, list: List<At, Item>, start: Position) {
+    this.#session = session;
+    this.#list = list;
+    this.#position = start;
+  }
+
+  /** Whether the last page was read. */
+  isDone(): boolean {
+    return this.#position === null;
+  }
+
+  /** Reads the next page, up to `wanted` items where the page size can be chosen. */
+  async next(wanted: number): Promise<Step<Item>> {
+    const position = this.#position ?? START;
+    checkWalk(this.#seen, position.query, this.#list.endpoint.path);
+    this.#seen.add(serialize(position.query));
+    const step = await readStep(this.#session, this.#list, position, wanted);
+    this.#position = step.next;
+    return step;
   }
 }
 

@@ -1,0 +1,17 @@
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;
+
+const shown = (value: unknown) => (JSON.stringify(value) ?? "nothing").slice(0, 80);
+
+/** Where two answers differ first, such as `data.experiment.name: expected "a", got null`; null when they are equal. */
+export function difference(expected: unknown, got: unknown, path = "data"): string | null {
+  if (Object.is(expected, got)) return null;
+  if (!isObject(expected) || !isObject(got) || Array.isArray(expected) !== Array.isArray(got)) {
+    return `${path}: expected ${shown(expected)}, got ${shown(got)}`;
+  }
+  for (const key of new Set([...Object.keys(expected), ...Object.keys(got)])) {
+    const found = difference(expected[key], got[key], `${path}.${key}`);
+    if (found !== null) return found;
+  }
+  return null;
+}

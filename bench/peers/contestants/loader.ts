@@ -1,0 +1,11 @@
+import DataLoader from "dataloader";
+import type { Context } from "./schema.ts";
+import { get } from "./service.ts";
+
+/** One loader a request: each record is read once. */
+export function contextOf(authorization: string | null | undefined): Context {
+  const loader = new DataLoader((paths: readonly string[]) =>
+    Promise.all(paths.map((path) => get<unknown>(path, authorization ?? ""))),
+  );
+  return { load: (path) => loader.load(path) };
+}

@@ -1,0 +1,89 @@
+import { createConnection } from "node:net";
+
+export interface Request {
+  readonly body: string;
+  readonly authorization: string;
+}
+
+const TOKENS = 240;
+
+/** So many callers that none comes to the limits of one token. */
+export const authorizationOf = (turn: number): string => `token ${String(turn % TOKENS).padStart(40, "0")}`;
+
+export async function ask(url: string, { body, authorization }: Request) {
+  const response = await fetch(`${url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json", authorization },
+    body,
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+const bytesOf = ({ body, authorization }: Request): string =>
+  `POST /graphql HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\naccept: application/json\r\n` +
+  `authorization: ${authorization}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+
+/** Whether a response looks as it does without errors. Its content was compared before. */
+const isGood = (head: string, body: Buffer): boolean =>
+  head.startsWith("HTTP/1.1 200 ") &&
+  body.toString("latin1", 0, 9) === '{"data":{' &&
+  body
+    .toString("latin1", body.length - 4)
+    .trimEnd()
+    .endsWith("}}");
+
+/**
+ * Sends requests on one connection, each as soon as the last one has its response, until the time is over. Gives how many
+ * were answered. Own code, because an HTTP client takes as long for a request as the fastest contestants, which would wait
+ * for it: it reads only responses with a `content-length`, as all contestants send them.
+ */
+function sendInTurn(port: number, next: () => Request, end: number): Promise<number> {
+  const socket = createConnection({ host: "127.0.0.1", port, noDelay: true });
+  let answered = 0;
+  let parts: Buffer[] = [];
+  let received = 0;
+  /** The length of the whole response; null until its head has come. */
+  let length: number | null = null;
+  let head = "";
+  return new Promise<number>((resolve, reject) => {
+    socket.once("connect", () => socket.write(bytesOf(next())));
+    socket.on("data", (part) => {
+      parts.push(part);
+      received += part.length;
+      if (length === null) {
+        const [first = part] = parts.length === 1 ? parts : [Buffer.concat(parts)];
+        const headLength = first.indexOf("\r\n\r\n") + 4;
+        if (headLength < 4) return;
+        head = first.toString("latin1", 0, headLength);
+        length = headLength + Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? Number.NaN);
+      }
+      if (received < length) return;
+      const body = (parts.length === 1 ? part : Buffer.concat(parts)).subarray(head.length);
+      if (received !== length || !isGood(head, body)) {
+        reject(new Error(`expected data, got ${head}${body.toString("utf8", 0, 300)}`));
+        return;
+      }
+      answered++;
+      parts = [];
+      received = 0;
+      length = null;
+      if (performance.now() < end) socket.write(bytesOf(next()));
+      else resolve(answered);
+    });
+    socket.once("error", reject);
+    socket.once("close", () => reject(new Error("the connection was closed")));
+  }).finally(() => socket.destroy());
+}
+
+export interface Load {
+  readonly width: number;
+  readonly seconds: number;
+}
+
+/** Sends requests on so many connections. Gives how many were answered; throws for an answer that is not good. */
+export async function load(url: string, next: () => Request, { width, seconds }: Load): Promise<number> {
+  const port = Number(new URL(url).port);
+  const end = performance.now() + seconds * 1_000;
+  const counts = await Promise.all(Array.from({ length: width }, () => sendInTurn(port, next, end)));
+  return counts.reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ask, authorizationOf, type Load, load, type Request } from "./load.ts";
+import { bodyOf, type Operation, PAGE } from "./operations.ts";
+import { cpuMs, type Started, type StaticService } from "./processes.ts";
+import { median } from "./table.ts";
+
+const TRIES = 25;
+
+/** The requests of an operation: its variables and the callers' tokens take turns. */
+export function requestsOf({ contestant }: Started, operation: Operation): () => Request {
+  const query = contestant.textOf?.(operation.query) ?? operation.query;
+  let turn = 0;
+  return () => ({ body: bodyOf(operation, query, turn), authorization: authorizationOf(turn++) });
+}
+
+interface Took {
+  /** CPU milliseconds of the contestant's processes for one request. */
+  readonly cpuMs: number;
+  readonly perSecond: number;
+}
+
+/** Loads a contestant with an operation. */
+export async function measureCpu(started: Started, operation: Operation, how: Load): Promise<Took> {
+  const before = cpuMs(started.pid);
+  const answered = await load(started.url, requestsOf(started, operation), how);
+  // What it does after its last answer belongs to it.
+  await sleep(50);
+  return { cpuMs: (cpuMs(started.pid) - before) / answered, perSecond: answered / how.seconds };
+}
+
+/** Milliseconds until a single caller has the answer to Q2 while each response of the service takes 10 ms: of some the median. */
+export async function measureLatency(started: Started, service: StaticService): Promise<number> {
+  await service.behave({ delayMs: 10 });
+  const next = requestsOf(started, PAGE);
+  const times: number[] = [];
+  for (let attempt = 0; attempt < TRIES; attempt++) {
+    const began = performance.now();
+    await ask(started.url, next());
+    times.push(performance.now() - began);
+  }
+  await service.behave();
+  return median(times);
+}

@@ -1,0 +1,90 @@
+/** The operations that all contestants are asked, with the variables that they are asked with in turn. */
+export interface Operation {
+  readonly name: string;
+  readonly query: string;
+  readonly variables: readonly object[];
+  /** A new name in each request: a document that no cache has. */
+  readonly isUnseen: boolean;
+}
+
+const IDS = Array.from({ length: 60 }, (_, index) => `root.quick-start.${index + 1}`);
+
+const EACH_ID = IDS.map((id) => ({ id }));
+const WIDE = IDS.slice(0, 50)
+  .map((id, index) => `e${index + 1}: experiment(id: "${id}") { ...Row }`)
+  .join("\n");
+
+const ROW = `fragment Row on Experiment {
+  internalId uniqueName status
+  buildJob { internalId uniqueName status commit }
+  experimentGroup { internalId uniqueName searchAlgorithm experimentCounts { total } }
+}`;
+
+const LONG_ROW = `fragment Row on Experiment {
+  internalId uuid name uniqueName user { username } description createdAt updatedAt startedAt finishedAt status
+  project { uniqueName } jobCount isClone bookmarked lastMetric { name value } config { raw }
+  buildJob {
+    internalId uuid name uniqueName user { username } description createdAt updatedAt startedAt finishedAt status
+    project { uniqueName } config { raw } nodeScheduled { name } jobCount experimentCount dockerfile commit bookmarked
+  }
+  experimentGroup {
+    internalId uuid name uniqueName user { username } description createdAt updatedAt startedAt finishedAt status
+    project { uniqueName } concurrency searchAlgorithm currentIteration content hptuning { raw }
+    experimentCounts { total succeeded } bookmarked
+  }
+}`;
+
+const RECORD = `query Q1($id: ID!) {
+  experiment(id: $id) {
+    internalId uuid name uniqueName user { username } description createdAt updatedAt status project { uniqueName }
+  }
+}`;
+
+const PAGE_TEXT = `query Q2($id: ID!) {
+  experiment(id: $id) {
+    internalId name uniqueName status lastMetric { name value }
+    buildJob { internalId uniqueName dockerfile commit status }
+    experimentGroup {
+      internalId uniqueName searchAlgorithm concurrency experimentCounts { total } hptuning { raw }
+    }
+    statuses { nodes { internalId status message createdAt } }
+    metrics { nodes { internalId createdAt values { name value } } }
+    jobs { nodes { internalId uniqueName role status nodeScheduled { name memory cpu gpuCount } } }
+  }
+}`;
+
+export const operation = (
+  name: string,
+  query: string,
+  variables: readonly object[] = [{}],
+  isUnseen = false,
+): Operation => ({
+  name,
+  query,
+  variables,
+  isUnseen,
+});
+
+/** One run with all that a page about it shows. */
+export const PAGE = operation("Q2", PAGE_TEXT, EACH_ID);
+
+export const OPERATIONS: readonly Operation[] = [
+  operation("Q0", "query Q0 { __typename }"),
+  operation("Q1", RECORD, EACH_ID),
+  PAGE,
+  operation("Q3", `query Q3 { ${WIDE} } ${ROW}`),
+  operation("Q4", `query Q4 { ${WIDE} } ${LONG_ROW}`),
+  operation("Q3u", `query Q3 { ${WIDE} } ${ROW}`, [{}], true),
+];
+
+let unseen = 0;
+
+/** The body of a request. `query` may differ from the operation's for a contestant with a text of its own. */
+export function bodyOf({ name, variables, isUnseen }: Operation, query: string, turn: number): string {
+  const operationName = isUnseen ? `Q3_${++unseen}` : name;
+  return JSON.stringify({
+    operationName,
+    query: isUnseen ? query.replace("query Q3 ", `query ${operationName} `) : query,
+    variables: variables[turn % variables.length],
+  });
+}

@@ -1,0 +1,120 @@
+import { type ChildProcess, fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { onCores } from "../cores.ts";
+import type { Contestant } from "./contestants.ts";
+import { ask } from "./load.ts";
+import type { Behaviour, Seen } from "./upstream.ts";
+
+export interface StaticService {
+  readonly url: string;
+  /** Sets how it behaves from now on, and gives what came since this was last called. */
+  readonly behave: (behaviour?: Behaviour) => Promise<Seen>;
+  readonly stop: () => void;
+}
+
+export async function startStaticService(): Promise<StaticService> {
+  // It runs on the cores of this process.
+  const child = fork(new URL("./upstream.ts", import.meta.url), { execArgv: ["--import", "tsx"] });
+  const [{ url }] = (await once(child, "message")) as [{ url: string }];
+  return {
+    url,
+    behave: async (behaviour = {}) => {
+      child.send(behaviour);
+      const [seen] = (await once(child, "message")) as [Seen];
+      return seen;
+    },
+    stop: () => child.kill(),
+  };
+}
+
+export interface Started {
+  readonly contestant: Contestant;
+  readonly url: string;
+  readonly pid: number;
+  readonly stop: () => void;
+}
+
+/** Starts a contestant on these cores. Gives the reason instead where it does not run. */
+export async function start(
+  contestant: Contestant,
+  service: StaticService,
+  cores: string | undefined,
+): Promise<Started | string> {
+  const port = await freePort();
+  const { command, env } = contestant.start({ port, service: service.url });
+  const [file, parameters] = onCores(cores, command);
+  const child = spawn(file, parameters, {
+    cwd: fileURLToPath(new URL("../..", import.meta.url)),
+    env: { PATH: process.env["PATH"], NODE_ENV: "production", ...env },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  // Also where the comparison fails.
+  process.once("exit", () => child.kill());
+  let complaint = "";
+  child.stderr
+    .setEncoding("utf8")
+    .on("data", (text: string) => (complaint = (complaint + text).slice(-2_000)));
+  child.once("error", (error) => (complaint = error.message));
+  const url = `http://127.0.0.1:${port}`;
+  if (!(await answers(child, url))) return complaint.trim().split("\n")[0] || "it does not answer";
+  return { contestant, url, pid: child.pid ?? Number.NaN, stop: () => child.kill() };
+}
+
+/** Waits until it answers; false when it ends first, or after 30 seconds. */
+async function answers(child: ChildProcess, url: string): Promise<boolean> {
+  const request = {
+    body: JSON.stringify({ query: "query Q0 { __typename }", operationName: "Q0", variables: {} }),
+    authorization: "token 0",
+  };
+  for (let attempt = 0; attempt < 300; attempt++) {
+    if (child.pid === undefined || child.exitCode !== null) return false;
+    const status = await ask(url, request).then(
+      (answer) => answer.status,
+      () => null,
+    );
+    if (status === 200) return true;
+    await sleep(100);
+  }
+  child.kill();
+  return false;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  // A server that listens on TCP has an address of this form.
+  const { port } = server.address() as AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return port;
+}
+
+/** Ticks of the clock in which Linux counts a process' time. */
+const TICK_MS = 10;
+
+/** A process with those that it started: Rungraph's workers. */
+function familyOf(pid: number): readonly number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean);
+  return [pid, ...children.flatMap((child) => familyOf(Number(child)))];
+}
+
+const sumOf = (pid: number, measure: (each: number) => number): number =>
+  familyOf(pid).reduce((sum, each) => sum + measure(each), 0);
+
+/** User and system time of a process and its workers so far, in milliseconds. */
+export const cpuMs = (pid: number): number =>
+  sumOf(pid, (each) => {
+    // The name of the process, in brackets, may have blanks; user and system time are fields 14 and 15.
+    const fields = readFileSync(`/proc/${each}/stat`, "latin1").split(") ").at(-1)?.split(" ") ?? [];
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  });
+
+/** Resident memory of a process and its workers, in bytes. */
+export const residentBytes = (pid: number): number =>
+  sumOf(pid, (each) => {
+    const [, kilobytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${each}/status`, "latin1")) ?? [];
+    return Number(kilobytes) * 1_024;
+  });

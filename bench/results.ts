@@ -1,0 +1,37 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { cpus, loadavg, release, totalmem } from "node:os";
+
+const RESULTS = new URL("RESULTS.md", import.meta.url);
+
+/** `<!-- measured: peers -->` to `<!-- end -->`, with what lies between them. */
+const section = (name: string) => new RegExp(`(<!-- measured: ${name} -->\n)([^]*?)(<!-- end -->)`);
+
+/** The figures of a section of RESULTS.md. */
+export function readResults(name: string): string {
+  const text = section(name).exec(readFileSync(RESULTS, "utf8"))?.[2];
+  if (text === undefined) throw new Error(`RESULTS.md: expected a section ${name}`);
+  return text.trim();
+}
+
+/** Writes the figures of a section of RESULTS.md anew. */
+export function writeResults(name: string, figures: string): void {
+  const before = readFileSync(RESULTS, "utf8");
+  if (!section(name).test(before)) throw new Error(`RESULTS.md: expected a section ${name}`);
+  writeFileSync(
+    RESULTS,
+    before.replace(
+      section(name),
+      (_, start: string, _old: string, end: string) => `${start}\n${figures}\n\n${end}`,
+    ),
+  );
+}
+
+const loadNow = () => loadavg()[0]?.toFixed(1);
+const loadBefore = loadNow();
+
+/** One line about when and on what machine a section was measured. */
+export function conditions(): string {
+  const [processor] = cpus();
+  const machine = `${process.platform} ${release()}, Node ${process.version}, ${cpus().length} cores (${processor?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB`;
+  return `${new Date().toISOString().slice(0, 10)}, ${machine}. Load average ${loadBefore} before, ${loadNow()} after.`;
+}

@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ask, authorizationOf } from "./peers/load.ts";
+import { bodyOf, type Operation } from "./peers/operations.ts";
+import { cpuMs, type Started, type StaticService } from "./peers/processes.ts";
+
+/** Requests of one user that the service serves within a minute. */
+export const SERVED_PER_MINUTE = 120;
+/** How often a dashboard asks its two operations, in seconds. */
+export const REFRESH_SECONDS = 10;
+
+const MINUTE_MS = 60_000;
+
+export interface Minute {
+  readonly operations: number;
+  /** Answers with an error. */
+  readonly failed: number;
+  /** Upstream requests that reached the service, and how many of them it refused with 429. */
+  readonly requests: number;
+  readonly throttled: number;
+  readonly cpuMs: number;
+}
+
+/**
+ * A minute of dashboards in front of a service with its throttle: so many users with so many dashboards each, which do not
+ * begin at the same time.
+ */
+export async function measureMinute(
+  started: Started,
+  service: StaticService,
+  dashboard: readonly Operation[],
+  { users, each }: { readonly users: number; readonly each: number },
+): Promise<Minute> {
+  await service.behave({ perMinute: SERVED_PER_MINUTE });
+  const before = cpuMs(started.pid);
+  const end = performance.now() + MINUTE_MS;
+  let operations = 0;
+  let failed = 0;
+  const refresh = async (user: number, turn: number) => {
+    for (const operation of dashboard) {
+      const request = {
+        body: bodyOf(operation, operation.query, turn),
+        authorization: authorizationOf(user),
+      };
+      const { status, text } = await ask(started.url, request);
+      operations++;
+      if (status !== 200 || text.includes('"errors":[')) failed++;
+    }
+  };
+  await Promise.all(
+    Array.from({ length: users * each }, async (_, index) => {
+      let due = performance.now() + (index / (users * each)) * REFRESH_SECONDS * 1_000;
+      for (let turn = index; due < end; turn++, due += REFRESH_SECONDS * 1_000) {
+        await sleep(Math.max(0, due - performance.now()));
+        await refresh(index % users, turn);
+      }
+    }),
+  );
+  const { requests, throttled } = await service.behave();
+  return { operations, failed, requests, throttled, cpuMs: cpuMs(started.pid) - before };
+}

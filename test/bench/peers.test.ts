@@ -1,0 +1,58 @@
+import { buildSchema, parse, validate } from "graphql";
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { type Answers, requireEqual } from "../../bench/peers/answers.ts";
+import { bodyOf, OPERATIONS } from "../../bench/peers/operations.ts";
+import { type Shown, tablesOf } from "../../bench/peers/table.ts";
+
+const answer = (...nodes: readonly unknown[]): Answers => ({
+  data: { Q2: [{ experiment: { name: null, jobs: { nodes } } }] },
+  requests: new Map(),
+});
+
+const LIMIT = answer({ id: "1" }, { id: "2" });
+
+test("a server is compared only if its answers are the limit's", () => {
+  expect(() => requireEqual("twin", LIMIT, answer({ id: "1" }, { id: "2" }))).not.toThrow();
+});
+
+test.each([
+  ["another value", answer({ id: "1" }, { id: "3" }), 'nodes.1.id: expected "2", got "3"'],
+  ["another type", answer({ id: "1" }, { id: 2 }), 'nodes.1.id: expected "2", got 2'],
+  ["null for a record", answer({ id: "1" }, null), 'nodes.1: expected {"id":"2"}, got null'],
+  ["a missing key", answer({ id: "1" }, {}), 'nodes.1.id: expected "2", got nothing'],
+  ["a key too much", answer({ id: "1" }, { id: "2", x: 0 }), "nodes.1.x: expected nothing, got 0"],
+  ["a missing item", answer({ id: "1" }), 'nodes.1: expected {"id":"2"}, got nothing'],
+  ["a list as an object", answer({ id: "1" }, ["2"]), 'nodes.1: expected {"id":"2"}, got ["2"]'],
+  ["no data", { ...LIMIT, data: { Q2: [undefined] } }, "Q2.0: expected {"],
+])("a server that answers with %s is not compared", (_, given, fault) => {
+  expect(() => requireEqual("other", LIMIT, given)).toThrow(fault);
+});
+
+test("the operations of the comparison are valid in the schema", () => {
+  const schema = buildSchema(readFileSync(new URL("../../schema/schema.graphql", import.meta.url), "utf8"));
+  const faults = OPERATIONS.flatMap(({ query }) =>
+    validate(schema, parse(query)).map(({ message }) => message),
+  );
+  expect(faults).toEqual([]);
+});
+
+test("each document of the unseen operation is a new one", () => {
+  const unseen = OPERATIONS.filter(({ isUnseen }) => isUnseen);
+  const bodies = unseen.flatMap((each) => [bodyOf(each, each.query, 0), bodyOf(each, each.query, 0)]);
+  expect(bodies).toHaveLength(2);
+  expect(new Set(bodies.map((body) => (JSON.parse(body) as { query: string }).query)).size).toBe(2);
+});
+
+test("a ratio is the median of the rounds' ratios, whatever slowed a round down", () => {
+  const shown = (name: string, cpuMs: readonly number[]): Shown => ({
+    name,
+    cpuMs: new Map([["Q1", cpuMs]]),
+    requests: new Map([["Q1", 1]]),
+    latencyMs: 20,
+    idleBytes: 80_000_000,
+    loadedBytes: 150_000_000,
+  });
+  const [, , , row] = tablesOf([shown("limit", [1, 10, 1]), shown("other", [2, 20, 9])]).split("\n");
+  expect(row).toBe("| other | 2.0 | 80 / 150 |");
+});
