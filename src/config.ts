@@ -113,7 +113,7 @@ const SECTIONS = {
     CACHE_TTL_MS: whole({ from: 0, to: 3_600_000, fallback: 0 }).describe(
       "How long a response of the service is kept for other operations of the same token, in milliseconds; 0: not at all. See [operations.md](operations.md#shared-reads).",
     ),
-    CACHE_BYTES: count(32_000_000).describe("Most bytes of kept responses."),
+    CACHE_BYTES: count(64_000_000).describe("Most bytes of kept responses, of all tokens."),
     UPSTREAM_QUEUE: count(500).describe(
       "Most upstream requests that wait for a connection. Beyond it new operations are rejected with 503.",
     ),
@@ -151,6 +151,15 @@ const SECTIONS = {
     ),
     MAX_UPSTREAM_BYTES: count(128_000_000).describe(
       "Most bytes of upstream responses that the operations of one token hold at a time.",
+    ),
+    MAX_SUBSCRIPTIONS: count(2_000).describe(
+      "Most subscriptions at a time. Beyond it new ones are rejected with 503.",
+    ),
+    MAX_SUBSCRIPTIONS_PER_TOKEN: count(200).describe(
+      "Most subscriptions of one token at a time. Beyond it new ones are rejected with 429.",
+    ),
+    LIVE_REQUESTS_PER_MINUTE: count(30).describe(
+      "Most upstream requests by which the subscriptions of one token poll the service in a minute. The reads of events count as well: polls wait until there is room.",
     ),
     MAX_DOWNLOADS: count(64).describe("Most downloads at a time."),
     MAX_DOWNLOADS_PER_TOKEN: count(16).describe("Most downloads of one token at a time."),

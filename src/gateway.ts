@@ -3,15 +3,9 @@ import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Config } from "./config.ts";
+import { engineSettings, sharingSettings, subscriptionSettings } from "./config/parts.ts";
 import { FOLDER } from "./folder.ts";
-import {
-  type DocumentStore,
-  openDocuments,
-  persistedDocuments,
-  trustedDocuments,
-} from "./engine/documents/persisted.ts";
 import { createEngine } from "./engine/engine.ts";
-import type { Meter } from "./engine/meter.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import type { Context, GatewayFacts } from "./graphql/core/context.ts";
 import { publicError } from "./engine/errors.ts";
@@ -26,13 +20,17 @@ import { wantsFresh } from "./http/caller.ts";
 import { createRouter } from "./http/router.ts";
 import { takeTurn } from "./engine/turns.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
-import type { YogaHandler, YogaSettings } from "./http/graphql/yoga.ts";
+import { createSubscriptions } from "./http/graphql/subscriptions.ts";
+import { loadYoga } from "./http/graphql/load-yoga.ts";
+import { type Clock, systemClock } from "./live/clock.ts";
+import { counted, tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
 import { createConnector } from "./rest/client/connector.ts";
 import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import { createRefusedBatches } from "./rest/session/refused-batches.ts";
+import type { Pacing } from "./rest/session/batching.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
 import { openSession, type Session } from "./rest/session/session.ts";
 import { createEventLog } from "./observability/event-log.ts";
@@ -53,8 +51,8 @@ export interface GatewayOptions {
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */
   readonly planner?: Planner;
-  /** The clock of kept responses. Tests advance it by hand. */
-  readonly clock?: { readonly now: () => number };
+  /** The clock of subscriptions and of kept responses. Tests advance it by hand. */
+  readonly clock?: Clock;
 }
 
 const { version } = JSON.parse(readFileSync(new URL("package.json", FOLDER), "utf8")) as {
@@ -71,7 +69,7 @@ export function createGateway({
   metricsOf = (own) => () => own.metrics(),
   lookAhead = true,
   planner = createPlan,
-  clock = performance,
+  clock = systemClock,
 }: GatewayOptions) {
   const server = describeServer(config.UPSTREAM_PROFILE ?? builtInProfile(profile));
   const events = createEventLog(log);
@@ -91,6 +89,7 @@ export function createGateway({
     ...client.pressure(),
     operations: operations.active(),
     downloads: downloads.active(),
+    ...subscriptions.load(),
     waitingBytes: delivery.waitingBytes(),
   }));
   const client = createClient({
@@ -106,9 +105,8 @@ export function createGateway({
   const names = createTypeNames(config.TYPE_NAMES);
   const refusedBatches = createRefusedBatches(events.refusedBatch);
   const sharedReads = new SharedReads({
-    ttlMs: config.CACHE_TTL_MS,
-    maxBytes: config.CACHE_BYTES,
-    now: () => clock.now(),
+    ...sharingSettings(config),
+    now: clock.now,
     onShared: telemetry.sharedRead,
   });
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
@@ -121,25 +119,24 @@ export function createGateway({
     publicError: toPublic,
     planner,
   });
-  const answerGraphql = createGraphqlHandler({
-    engine,
-    publicError: toPublic,
-    delivery,
-    yoga: loadYoga({ schema, engine, publicError: toPublic }),
-  });
+  const reading = { server, refusedBatches, sharedReads, width: config.MAX_UPSTREAM_WIDTH };
 
-  const openContext = (request: IncomingMessage, scope: RequestScope, pacing: Meter): Context => {
+  /** `onRequest` is called for each upstream request. */
+  const openContext = (
+    request: IncomingMessage,
+    scope: RequestScope,
+    pacing: Pacing,
+    onRequest?: () => void,
+  ): Context => {
     let session: Session | null = null;
     return {
       // Opened on first use: many operations read nothing.
       get session() {
-        return (session ??= openSession(client, scope, {
-          server,
-          refusedBatches,
-          sharedReads,
+        const upstream = onRequest ? counted(client, onRequest) : client;
+        return (session ??= openSession(upstream, scope, {
+          ...reading,
           isFresh: wantsFresh(request),
           requests: config.MAX_UPSTREAM_REQUESTS,
-          width: config.MAX_UPSTREAM_WIDTH,
           pacing,
         }));
       },
@@ -152,6 +149,24 @@ export function createGateway({
       lookAhead,
     };
   };
+
+  const subscriptions = createSubscriptions({
+    ...subscriptionSettings(config),
+    schema,
+    engine,
+    delivery,
+    clock,
+    openSession: tickSessions(client, { ...reading, timeoutMs: config.REQUEST_TIMEOUT_MS }),
+    openContext,
+    onOperation: telemetry.operation,
+  });
+  const answerGraphql = createGraphqlHandler({
+    engine,
+    publicError: toPublic,
+    delivery,
+    streams: subscriptions.streams,
+    yoga: loadYoga({ schema, engine, publicError: toPublic }),
+  });
 
   const router = createRouter({
     graphql: async (response, body, state) => {
@@ -166,6 +181,7 @@ export function createGateway({
               facts: state,
               openContext: (meter) => openContext(response.req, state.scope, meter),
             },
+            () => subscriptions.openStream(response.req, state.scope),
             (status) => {
               const { type, name, codes, scope } = state;
               const ms = performance.now() - state.began;
@@ -206,7 +222,12 @@ export function createGateway({
   });
   return {
     handle: router.listen,
-    drain: router.drain,
+    /** A listener for `upgrade` of `node:http`. */
+    upgrade: subscriptions.upgrade,
+    drain: () => {
+      router.drain();
+      subscriptions.drain();
+    },
     /** Connects to the service without sending anything. Rejects when that fails. */
     reachUpstream: () => client.reach(),
     close: () => client.close(),
@@ -240,47 +261,14 @@ const upstreamSettings = (config: Config, { profile }: Server) => ({
   retries: config.UPSTREAM_RETRIES,
 });
 
-/** The settings of the engine. */
-const engineSettings = (config: Config) => ({
-  documents: documentsOf(config),
-  cacheBytes: config.DOCUMENT_CACHE_BYTES,
-  isIntrospectable: config.INTROSPECTION,
-  limits: {
-    depth: config.MAX_DEPTH,
-    tokens: config.MAX_TOKENS,
-    aliases: config.MAX_ALIASES,
-    queryFields: config.MAX_ROOT_FIELDS,
-    mutationFields: Math.ceil(config.MAX_ROOT_FIELDS / 2),
-  },
-  executionLimits: {
-    selected: config.MAX_FIELDS,
-    fields: config.MAX_RESULT_FIELDS,
-    bytes: config.MAX_RESULT_BYTES,
-  },
-});
-
 /** Shorter words in a header, in characters, are not treated as secrets: they occur in messages by chance. */
 const MIN_SECRET_LENGTH = 8;
 
 const secretWordsOf = (value: string): string[] =>
   value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
 
-/** Loads Yoga on the first request that needs it: it takes a sixth of the start-up time. */
-function loadYoga(settings: YogaSettings): YogaHandler {
-  let loading: Promise<YogaHandler> | null = null;
-  return async (...given) => {
-    loading ??= import("./http/graphql/yoga.ts").then(({ createYogaHandler }) => createYogaHandler(settings));
-    return (await loading)(...given);
-  };
-}
-
 /** Whether GraphiQL is served. With trusted documents the page would be useless. */
 export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;
-
-function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: Config): DocumentStore {
-  if (trusted) return trustedDocuments(trusted);
-  return APQ ? persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4)) : openDocuments;
-}
 
 const factsOf = (config: Config, server: Server): GatewayFacts => ({
   version,

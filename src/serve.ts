@@ -22,7 +22,7 @@ const GRACE_MS = 1_000;
 export async function serve(options: GatewayOptions): Promise<Serving> {
   const { config, log } = options;
   const gateway = createGateway(options);
-  const server = createHttpServer(gateway.handle);
+  const server = createHttpServer(gateway.handle).on("upgrade", gateway.upgrade);
   await listen(server, config);
   // Later errors are about single connections that could not be accepted.
   server.on("error", (error) => log.error({ code: codeOf(error) }, "a connection was not accepted"));

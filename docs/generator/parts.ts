@@ -60,6 +60,8 @@ async function metrics(): Promise<string> {
     shed: 0,
     operations: 0,
     downloads: 0,
+    subscriptions: 0,
+    polls: 0,
     waitingBytes: 0,
   }));
   // A label is in the text once it has a value.

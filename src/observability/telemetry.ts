@@ -28,6 +28,9 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 export interface Load extends Pressure {
   readonly operations: number;
   readonly downloads: number;
+  readonly subscriptions: number;
+  /** Number of things that are polled for subscriptions. */
+  readonly polls: number;
   /** Bytes of responses that wait for slow readers. */
   readonly waitingBytes: number;
 }
@@ -97,6 +100,8 @@ export function createTelemetry(log: Logger, load: () => Load) {
 
   gauge("rungraph_operations_running", "GraphQL operations in execution.", () => load().operations);
   gauge("rungraph_downloads_running", "Downloads in flight.", () => load().downloads);
+  gauge("rungraph_subscriptions_running", "Open subscriptions.", () => load().subscriptions);
+  gauge("rungraph_polls_running", "Things that are polled for subscriptions.", () => load().polls);
   gauge(
     "rungraph_waiting_bytes",
     "Bytes of responses that wait for their readers.",

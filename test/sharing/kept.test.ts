@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { startFake, startRecords } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
+import { handClock } from "../support/hand-clock.ts";
 import {
   ASK_STATUS,
   askFor,
@@ -17,15 +18,9 @@ import {
 import { PATIENT } from "../support/patience.ts";
 import { sharedReads } from "../support/sharing.ts";
 
-/** A clock that stands until the story moves it on. */
-function standingClock() {
-  let now = 0;
-  return { clock: { now: () => now }, advance: (ms: number) => void (now += ms) };
-}
-
 /** A gateway that keeps responses for two seconds of a clock that stands. */
 async function startKeeping(upstream: { readonly url: string }, env: Record<string, string> = {}) {
-  const { clock, advance } = standingClock();
+  const { clock, advance } = handClock();
   const gateway = await startGateway({ upstream, clock, env: { CACHE_TTL_MS: "2000", ...env } });
   return { gateway, advance };
 }
@@ -60,7 +55,7 @@ describe("a response of the service", () => {
   });
 
   test("is not kept when it took longer than that", async () => {
-    const { clock, advance } = standingClock();
+    const { clock, advance } = handClock();
     const service = await startFake(() => {
       advance(2_001);
       return { json: RUNNING_RECORD };
@@ -128,8 +123,8 @@ describe("a response of the service", () => {
   });
 
   test("makes room for others when CACHE_BYTES is used up, the one unused for longest first", async () => {
-    const service = await startFake(() => jsonText(recordTextOf(10_000)));
-    const { gateway } = await startKeeping(service, { CACHE_BYTES: "25000" });
+    const service = await startFake(() => jsonText(recordTextOf(20_000)));
+    const { gateway } = await startKeeping(service, { CACHE_BYTES: "50000" });
     const [one, two, three] = [1, 2, 3].map(statusOf) as [string, string, string];
     await codesOf(gateway, one, two, one, three, one);
     expect(service.inOrder()).toEqual([1, 2, 3].map((id) => `GET ada/mnist/experiments/${id}/`));
@@ -139,9 +134,9 @@ describe("a response of the service", () => {
 
   test("is not kept when it is longer than CACHE_BYTES", async () => {
     const service = await startFake(({ path }) =>
-      jsonText(recordTextOf(experimentIn(path) === 42 ? 30_000 : 100)),
+      jsonText(recordTextOf(experimentIn(path) === 42 ? 60_000 : 100)),
     );
-    const { gateway } = await startKeeping(service, { CACHE_BYTES: "25000" });
+    const { gateway } = await startKeeping(service, { CACHE_BYTES: "50000" });
     await codesOf(gateway, statusOf(1), ASK_STATUS, ASK_STATUS, statusOf(1));
     expect(service.inOrder()).toEqual(["GET ada/mnist/experiments/1/", STATUS_CALL, STATUS_CALL]);
   });
@@ -255,7 +250,7 @@ describe("a dashboard of 20 panels that is polled every 2 seconds for a minute",
 
   /** The codes of all operations: the panels come one after the other, spread over the two seconds. */
   async function poll(env: Record<string, string>) {
-    const { clock, advance } = standingClock();
+    const { clock, advance } = handClock();
     const service = await startThrottling(clock.now);
     const gateway = await startGateway({
       upstream: service,

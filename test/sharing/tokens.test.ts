@@ -2,6 +2,7 @@ import { expect, test, vi } from "vitest";
 import { cases } from "../support/cases.ts";
 import { metricOf } from "../support/figures.ts";
 import { startGateway } from "../support/gateway.ts";
+import { handClock } from "../support/hand-clock.ts";
 import { type Fate, startLabelled } from "../support/labelled-service.ts";
 import { PATIENT } from "../support/patience.ts";
 import { seeded } from "../support/seeded.ts";
@@ -30,11 +31,11 @@ async function play(seed: number) {
   const random = seeded(seed);
   const below = (count: number) => Math.floor(random() * count);
   const pick = <Value>(all: readonly Value[]): Value => all[below(all.length)] as Value;
-  let now = 0;
-  const service = await startLabelled(() => now);
+  const { clock, advance } = handClock();
+  const service = await startLabelled(clock.now);
   const gateway = await startGateway({
     upstream: service,
-    clock: { now: () => now },
+    clock,
     env: { CACHE_TTL_MS: `${TTL_MS}`, CACHE_BYTES: "12000", UPSTREAM_PROFILE: "polyaxon-0.4" },
   });
   const wrong: string[] = [];
@@ -59,7 +60,7 @@ async function play(seed: number) {
   const commands = new Map<string, number>();
 
   const query = (token: string): void => {
-    const [began, requests, command] = [now, service.count(), commands.get(token) ?? 0];
+    const [began, requests, command] = [clock.now(), service.count(), commands.get(token) ?? 0];
     const fields = FIELDS.filter(() => random() < 0.4);
     send(token, `{ any: __typename ${fields.join(" ")} }`, (answer) => {
       for (const [label, of, number] of answer.matchAll(/([a-z]+)_(\d+)/g)) {
@@ -88,7 +89,7 @@ async function play(seed: number) {
     [4, () => command(pick(TOKENS))],
     [45, () => service.decide(below(service.held()), pick(FATES))],
     [4, () => pick([...running.values()])?.abort()],
-    [7, () => void (now += below(1_500))],
+    [7, () => advance(below(1_500))],
   ];
   const dice = acts.flatMap(([weight, act]) => Array<() => void>(weight).fill(act));
   for (let step = 0; step < 300; step++) {

@@ -1,3 +1,6 @@
+import type { GrowthSource } from "../../live/growth-poll.ts";
+import type { StateSource } from "../../live/state-poll.ts";
+import type { LiveStream } from "../../live/stream.ts";
 import type { Session } from "../../rest/session/session.ts";
 import type { TypeNames } from "./type-names.ts";
 
@@ -24,4 +27,23 @@ export interface Context {
   readonly publicUrl: string;
   /** Whether selections are prefetched. Tests switch it off to compare. */
   readonly lookAhead: boolean;
+}
+
+/** The polls of the caller's token. */
+interface CallerLive {
+  /** Subscribes to a value. `next` returns the next event of a state; null when all of it was told. */
+  readonly watch: <State extends object, Event>(
+    source: StateSource<State>,
+    next: (state: State) => Event | null,
+  ) => LiveStream<Event>;
+  /** Subscribes to something that grows, from a position on. */
+  readonly follow: <Position, Item>(
+    source: GrowthSource<Position, Item>,
+    position: Position,
+  ) => LiveStream<Item>;
+}
+
+/** The context in which a subscription begins. Its events are executed in contexts of their own. */
+export interface StreamContext extends Context {
+  readonly live: CallerLive;
 }

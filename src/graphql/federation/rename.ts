@@ -60,7 +60,9 @@ const isOurs = (name: string) => !name.includes("_");
 
 const rootFieldsOf = (schema: GraphQLSchema): ReadonlySet<string> =>
   new Set(
-    [schema.getQueryType(), schema.getMutationType()].flatMap((type) => Object.keys(type?.getFields() ?? {})),
+    [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].flatMap((type) =>
+      Object.keys(type?.getFields() ?? {}),
+    ),
   );
 
 /** Maps a type resolver's result, one of our names, to the served name. Federation's own types have no resolver. */

@@ -45,11 +45,17 @@ export interface Session {
     at: At,
     body: Body,
   ) => Promise<Answer>;
+  /** Ends the sharing with other operations of the caller: what starts from now on reads anew. */
+  readonly cut: () => void;
   /** Opens a session with another token. Both share only the limits. */
   readonly as: (token: string) => Session;
 }
 
-export function openSession(client: Client, scope: RequestScope, settings: SessionSettings): Session {
+export function openSession(
+  client: Pick<Client, "open">,
+  scope: RequestScope,
+  settings: SessionSettings,
+): Session {
   return new TokenSession(client.open(scope, settings), scope, settings, scope.token);
 }
 
@@ -101,8 +107,12 @@ class TokenSession implements Session {
       return await new Promise((resolve, reject) => this.#upstream.json(request, resolve, reject));
     } finally {
       this.#reads = this.#openReads();
-      this.#settings.sharedReads.cut(this.#scope.callerKey);
+      this.cut();
     }
+  }
+
+  cut(): void {
+    this.#settings.sharedReads.cut(this.#scope.callerKey);
   }
 
   as(token: string): Session {
