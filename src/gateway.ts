@@ -11,13 +11,14 @@ import {
 import { createEngine } from "./engine/engine.ts";
 import type { Meter } from "./engine/meter.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
-import type { Context, GatewayFacts } from "./graphql/core/context.ts";
+import { type Context, contextFor, type GatewayFacts } from "./graphql/core/context.ts";
 import { publicError } from "./engine/errors.ts";
 import { schemaFor } from "./graphql/schema.ts";
 import { createTypeNames } from "./graphql/core/type-names.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
+import { wantsExplanation } from "./http/caller.ts";
 import { createConcurrencyLimit } from "./http/concurrency-limit.ts";
 import type { RequestScope } from "./request-scope.ts";
 import { createRouter } from "./http/router.ts";
@@ -32,6 +33,7 @@ import { describeServer, type Server } from "./rest/api/server.ts";
 import { createRefusedBatches } from "./rest/session/refused-batches.ts";
 import { openSession, type Session } from "./rest/session/session.ts";
 import { createEventLog } from "./observability/event-log.ts";
+import { Explanation } from "./observability/explain/explanation.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openOperationSpan, openUpstreamSpan } from "./observability/tracing.ts";
 
@@ -112,9 +114,15 @@ export function createGateway({
     yoga: loadYoga({ schema, engine, publicError: toPublic }),
   });
 
-  const openContext = (request: IncomingMessage, scope: RequestScope, pacing: Meter): Context => {
+  const isExplainable = config.EXPLAIN ?? exampleToken !== undefined;
+
+  const openContext = (
+    request: IncomingMessage,
+    scope: RequestScope,
+    { pacing, notes }: { readonly pacing: Meter; readonly notes: Explanation | null },
+  ): Context => {
     let session: Session | null = null;
-    return {
+    const context: Context = {
       // Opened on first use: many operations read nothing.
       get session() {
         return (session ??= openSession(client, scope, {
@@ -123,6 +131,7 @@ export function createGateway({
           requests: config.MAX_UPSTREAM_REQUESTS,
           width: config.MAX_UPSTREAM_WIDTH,
           pacing,
+          notes,
         }));
       },
       gateway,
@@ -132,13 +141,19 @@ export function createGateway({
         return publicRoot ?? new URL(`${scheme}://${request.headers.host ?? "localhost"}`).origin;
       },
       lookAhead,
+      onFree: null,
+      place: null,
+      at: notes && ((place) => contextFor(context, place, notes)),
     };
+    return context;
   };
 
   const router = createRouter({
     graphql: async (response, body, state) => {
       try {
-        const span = openOperationSpan(response.req, state);
+        const { req: request } = response;
+        const span = openOperationSpan(request, state);
+        const notes = isExplainable && wantsExplanation(request) ? new Explanation(state.began) : null;
         await span.run(() =>
           answerGraphql(
             response,
@@ -146,7 +161,8 @@ export function createGateway({
             {
               scope: state.scope,
               facts: state,
-              openContext: (meter) => openContext(response.req, state.scope, meter),
+              openContext: (pacing) => openContext(request, state.scope, { pacing, notes }),
+              explain: notes && (() => notes.report()),
             },
             (status) => {
               const { type, name, codes, scope } = state;
@@ -175,6 +191,7 @@ export function createGateway({
       ? createPage({
           names,
           exampleToken: exampleToken ?? null,
+          isExplainable,
           onError: events.unexpected,
         })
       : null,

@@ -3,6 +3,7 @@ import type { RequestScope } from "../request-scope.ts";
 import { createDocuments, type DocumentSettings } from "./documents/prepared.ts";
 import type { DocumentStore, OperationParams } from "./documents/persisted.ts";
 import { rejection, withExtensions, withoutLiterals, withoutSuggestions } from "./errors.ts";
+import type { PlacedContext } from "./field-source.ts";
 import {
   execute,
   type ExecutionLimits,
@@ -30,7 +31,9 @@ export interface OperationRequest {
   /** Whether mutations are rejected, as for GET. */
   readonly isReadOnly: boolean;
   /** Creates the context for its resolvers. */
-  readonly openContext: (meter: Meter) => unknown;
+  readonly openContext: (meter: Meter) => PlacedContext;
+  /** Reports what the operation cost, for `extensions.explain`; null unless the caller asks for it. */
+  readonly explain: (() => object) | null;
 }
 
 export interface EngineSettings extends DocumentSettings {
@@ -44,8 +47,11 @@ export interface EngineSettings extends DocumentSettings {
 export interface Engine {
   /** Runs a request. Never rejects. */
   readonly run: (request: OperationRequest) => Promise<WrittenResult>;
-  /** Finalizes the errors of a result: adds the request id and removes the caller's values. */
-  readonly finish: <Result extends ExecutionResult>(result: Result, requestId: string) => Result;
+  /** Finalizes a result: adds the request id to its errors, removes the caller's values, and explains its cost. */
+  readonly finish: <Result extends ExecutionResult>(
+    result: Result,
+    request: Pick<OperationRequest, "scope" | "explain">,
+  ) => Result;
 }
 
 /** Longest operation name in logs, in characters: callers choose the names. */
@@ -102,14 +108,15 @@ export function createEngine(settings: EngineSettings): Engine {
         scope.end("done");
       }
     },
-    finish: (result, requestId) => {
-      if (!result.errors) return result;
+    finish: (result, { scope: { requestId }, explain }) => {
+      const explained = explain ? { ...result, extensions: { ...result.extensions, explain: explain() } } : result;
+      if (!result.errors) return explained;
       const errors = result.errors
         .map(withoutLiterals)
         .map((error) =>
           withExtensions(settings.isIntrospectable ? error : withoutSuggestions(error), { requestId }),
         );
-      return { ...result, errors };
+      return { ...explained, errors };
     },
   };
 }

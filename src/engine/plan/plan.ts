@@ -12,7 +12,7 @@ import {
   type SelectionNode,
   visit,
 } from "graphql";
-import type { Variables } from "../field-source.ts";
+import type { PlacedContext, Variables } from "../field-source.ts";
 import { type Fragments, fragmentsOf } from "../limits/selection.ts";
 import type { Meter } from "../meter.ts";
 import { compileSelection, createCompilation } from "./compile.ts";
@@ -23,7 +23,7 @@ import type { Place, Run, Selection, Slots } from "./types.ts";
 export interface Plan {
   readonly operation: OperationDefinitionNode;
   readonly fragments: Fragments;
-  readonly run: (given: Variables, context: unknown, meter: Meter) => Promise<ExecutionResult>;
+  readonly run: (given: Variables, context: PlacedContext, meter: Meter) => Promise<ExecutionResult>;
 }
 
 export type Planner = (

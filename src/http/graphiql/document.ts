@@ -7,6 +7,8 @@ export interface PageSettings {
   readonly token: string | null;
   readonly signIn: string;
   readonly tabs: readonly Tab[];
+  /** Whether the page may ask what an operation costs. */
+  readonly isExplainable: boolean;
   /** Prefix of GraphiQL's keys in the browser's storage: it separates the demo's tabs from those of a real server. */
   readonly storagePrefix: string;
 }

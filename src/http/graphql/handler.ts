@@ -32,7 +32,7 @@ export function createGraphqlHandler({ engine, publicError, delivery, yoga }: Se
     } catch (error) {
       result = { errors: [publicError(error)] };
     }
-    return encodeResult(engine.finish(result, requestId), type, requestId);
+    return encodeResult(engine.finish(result, operation), type, requestId);
   };
 
   return async (

@@ -2,7 +2,7 @@ import { Cancelled, serviceShownBy, UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Breaker } from "./breaker.ts";
 import { endedError, isSent, mapFailure } from "./failure.ts";
-import type { RequestHeaders, UpstreamRequest } from "./request.ts";
+import type { AttemptNote, RequestHeaders, UpstreamRequest } from "./request.ts";
 import type { Retries } from "./retry.ts";
 import type { WireRequest } from "./transport.ts";
 
@@ -54,6 +54,7 @@ export class Attempt<Part> {
   readonly #generation: number;
   readonly #began = performance.now();
   readonly #span: UpstreamSpan;
+  readonly #note: AttemptNote | null;
   #status: number | null = null;
   #isSettled = false;
 
@@ -71,6 +72,7 @@ export class Attempt<Part> {
     this.#generation = settings.breaker.enter();
     settings.retries.count();
     this.#span = settings.openSpan(request.endpoint.method, request.endpoint.path);
+    this.#note = request.note?.attempt(request.endpoint) ?? null;
   }
 
   send(headers: RequestHeaders, send: Send<Part>): void {
@@ -92,6 +94,11 @@ export class Attempt<Part> {
   /** Records that a response with this status has begun. */
   respond(status: number): void {
     this.#status = status;
+  }
+
+  /** Notes bytes of the response's body. */
+  receive(bytes: number): void {
+    this.#note?.receive(bytes);
   }
 
   succeed(part: Part): void {
@@ -118,6 +125,7 @@ export class Attempt<Part> {
     const { method, path } = this.request.endpoint;
     breaker.leave(this.#generation, this.scope.callerKey, error ? serviceShownBy(error) : "up");
     this.#span.end(this.#status, error && codeOf(error));
+    this.#note?.end(this.#status, error && codeOf(error));
     onRequest({
       requestId: this.scope.requestId,
       method,

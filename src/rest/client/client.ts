@@ -73,13 +73,13 @@ export function createClient(settings: ClientSettings) {
 
   /** Streams a response and reads it as long as `read` takes. */
   const stream =
-    <Part>(read: (response: StreamedResponse) => Promise<Part>): Send<Part> =>
+    <Part>(read: (response: StreamedResponse, attempt: Attempt<Part>) => Promise<Part>): Send<Part> =>
     (attempt, wire) => {
       const { scope, request } = attempt;
       openStream(settings, wire, scope)
         .then((response) => {
           attempt.respond(response.status);
-          return checkStream(request, response, secretsFor(scope)).then(read);
+          return checkStream(request, response, secretsFor(scope)).then((checked) => read(checked, attempt));
         })
         .then(
           (part) => attempt.succeed(part),
@@ -112,15 +112,24 @@ export function createClient(settings: ClientSettings) {
               onFailure: (error) => attempt.fail(error),
               onResponse: (response) => {
                 attempt.respond(response.status);
+                attempt.receive(response.body.length);
                 takeTurn(() => readResponse(request, response, reading, attempt));
               },
             });
           void new Call(attempts, operation, request, send, resolve, reject);
         },
-        readPart: (request, read, resolve, reject) => {
-          const send = stream(async (response) => {
+        readPart: <Part>(
+          request: UpstreamRequest<unknown>,
+          read: ReadPart<Part>,
+          resolve: (part: Part) => void,
+          reject: (error: unknown) => void,
+        ) => {
+          const send = stream<Part>(async (response, attempt) => {
             try {
-              return await read(response, hold);
+              return await read(response, (bytes) => {
+                attempt.receive(bytes);
+                hold(bytes);
+              });
             } finally {
               response.stream.destroy();
             }

@@ -8,12 +8,15 @@ import { UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { type Pacing, type Read, type ReadOptions, Reads } from "./batching.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
+import type { SessionNotes } from "./notes.ts";
 import type { RefusedBatches } from "./refused-batches.ts";
 
 export interface SessionSettings extends OperationBounds {
   readonly server: Server;
   readonly refusedBatches: RefusedBatches;
   readonly pacing: Pacing;
+  /** Notes what the operation costs; null unless it is explained. */
+  readonly notes: SessionNotes | null;
 }
 
 export type Wants = Pick<ReadOptions, "query" | "part">;
@@ -90,6 +93,7 @@ class TokenSession implements Session {
         body: spelled.encode(body),
         secret: spelled.secretOf(body),
         token: endpoint.anonymous ? null : this.#token,
+        note: this.#settings.notes?.openCommand() ?? null,
       };
       return await new Promise((resolve, reject) => this.#upstream.json(request, resolve, reject));
     } finally {
@@ -102,7 +106,7 @@ class TokenSession implements Session {
   }
 
   #openReads(): Reads {
-    const { server, refusedBatches, pacing } = this.#settings;
+    const { server, refusedBatches, pacing, notes } = this.#settings;
     const { callerKey } = this.#scope;
     return new Reads({
       server,
@@ -113,13 +117,14 @@ class TokenSession implements Session {
       send: (read, demand) => this.#send(read, demand),
       onRefused: (batch) => refusedBatches.add(callerKey, batch),
       pacing,
+      notes: notes?.openReads() ?? null,
     });
   }
 
-  #send({ endpoint, path, window, resolve, reject }: Read, demand: Demand): void {
+  #send({ endpoint, path, window, note, resolve, reject }: Read, demand: Demand): void {
     try {
       requireToken(this.#token);
-      const request = { endpoint: offered(this.server, endpoint), path, token: this.#token, demand };
+      const request = { endpoint: offered(this.server, endpoint), path, token: this.#token, demand, note };
       if (!window) return this.#upstream.json(request, resolve, reject);
       const read: ReadPart<LogWindow> = async ({ stream, contentType }, hold) => {
         const part = await readWindow(stream, contentType, window);
