@@ -109,7 +109,9 @@ export function createEngine(settings: EngineSettings): Engine {
       }
     },
     finish: (result, { scope: { requestId }, explain }) => {
-      const explained = explain ? { ...result, extensions: { ...result.extensions, explain: explain() } } : result;
+      const explained = explain
+        ? { ...result, extensions: { ...result.extensions, explain: explain() } }
+        : result;
       if (!result.errors) return explained;
       const errors = result.errors
         .map(withoutLiterals)

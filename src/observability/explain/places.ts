@@ -18,7 +18,7 @@ const MAX_NAME_LENGTH = 200;
 export function pathOf(place: ResultPlace): readonly string[] {
   const path: string[] = [];
   for (let each = place; each.parent; each = each.parent) path.push(`${each.at}`);
-  return path.reverse();
+  return path.toReversed();
 }
 
 export function firstOf(places: ReadonlySet<string>): NamedPlaces {
