@@ -15,6 +15,9 @@
 /** Of the session storage: it ends with the browser tab, and no other origin sees it. */
 const TOKEN = "rungraph:token";
 
+const JSON_TYPES = "application/graphql-response+json, application/json";
+const EVENT_STREAM = "text/event-stream";
+
 /** @template {Element} Found @param {string} selector @param {new () => Found} type @returns {Found} */
 function find(selector, type) {
   const element = document.querySelector(selector);
@@ -36,21 +39,79 @@ let token = sessionStorage.getItem(TOKEN) ?? settings.token ?? "";
  *
  * @param {object} params
  * @param {Record<string, string>} [tabHeaders]
- * @returns {Promise<Result>}
+ * @param {{ accept?: string, signal?: AbortSignal }} [options]
  */
-async function send(params, tabHeaders = {}) {
+async function post(params, tabHeaders = {}, { accept = JSON_TYPES, signal } = {}) {
   const headers = new Headers(tabHeaders);
   headers.set("content-type", "application/json");
-  headers.set("accept", "application/graphql-response+json, application/json");
+  headers.set("accept", accept);
   if (token !== "" && !headers.has("authorization")) headers.set("authorization", `token ${token}`);
-  const response = await fetch("graphql", {
+  return fetch("graphql", {
     method: "POST",
     credentials: "omit",
     headers,
     body: JSON.stringify(params),
+    ...(signal && { signal }),
   });
+}
+
+/**
+ * Sends a query or a mutation.
+ *
+ * @param {object} params
+ * @returns {Promise<Result>}
+ */
+const send = async (params) => resultOf(await post(params));
+
+/** @param {Response} response @returns {Promise<Result>} */
+async function resultOf(response) {
   if (/\bjson\b/.test(response.headers.get("content-type") ?? "")) return response.json();
   throw new Error(`Expected JSON from the gateway, got status ${response.status} without it.`);
+}
+
+/**
+ * Reads the results of an event stream until it ends or is aborted.
+ *
+ * @param {Response} response @param {AbortSignal} signal @returns {AsyncGenerator<Result>}
+ */
+async function* resultsOf({ body }, signal) {
+  if (!body) return;
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value = "" } = await reader.read().catch((fault) => {
+      if (signal.aborted) return { done: true, value: "" };
+      throw fault;
+    });
+    if (done) return;
+    const frames = (text + value).split("\n\n");
+    text = frames.pop() ?? "";
+    for (const frame of frames) {
+      const [, data] = /^data: (.+)$/m.exec(frame) ?? [];
+      if (data !== undefined) yield JSON.parse(data);
+    }
+  }
+}
+
+/**
+ * Sends an operation of a tab: a single result, or the results of a subscription, which GraphiQL ends by `return`.
+ *
+ * @param {object} params @param {Record<string, string>} [headers]
+ */
+async function run(params, headers) {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const response = await post(params, headers, { accept: `${JSON_TYPES}, ${EVENT_STREAM}`, signal });
+  if (!response.headers.get("content-type")?.startsWith(EVENT_STREAM)) return resultOf(response);
+  const results = resultsOf(response, signal);
+  const iterator = {
+    next: () => results.next(),
+    return: () => {
+      controller.abort();
+      return results.return(undefined);
+    },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
 }
 
 /** @param {string} title @param {{ isSignedIn: boolean, message?: string }} state */
@@ -167,7 +228,7 @@ Object.assign(globalThis, {
 globalThis.YogaGraphiQL.renderYogaGraphiQL(find("#root", HTMLElement), {
   title: "Rungraph",
   /** @param {object} params @param {{ headers?: Record<string, string> }} [options] */
-  fetcher: (params, options) => send(params, options?.headers),
+  fetcher: (params, options) => run(params, options?.headers),
   storage,
   defaultTabs: settings.tabs,
   defaultEditorToolsVisibility: "variables",

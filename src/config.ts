@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
 import {
   count,
@@ -7,6 +7,7 @@ import {
   onOff,
   parseOrigins,
   parseTypeNames,
+  parseWorkers,
   profileOf,
   readManifest,
   whole,
@@ -56,6 +57,13 @@ const SECTIONS = {
     DRAIN_TIMEOUT_MS: milliseconds(25_000).describe(
       "Longest time that requests in flight may take after SIGTERM, in milliseconds.",
     ),
+    WORKERS: z
+      .string()
+      .default("1")
+      .transform(parseWorkers)
+      .describe(
+        "Processes that share the port: a number up to 128, or `auto` for one per core. Limits of tokens and of the process apply to each of them, and so do connections to the service, queue and document cache. See [operations.md](operations.md#workers).",
+      ),
     METRICS: onOff(true).describe("Serves metrics for Prometheus at `/metrics`."),
     LOG_LEVEL: z
       .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
@@ -139,7 +147,7 @@ const SECTIONS = {
     MAX_RESULT_FIELDS: count(200_000).describe("Most fields and list items of the result."),
     MAX_RESULT_BYTES: count(32_000_000).describe("Longest result, in bytes."),
   },
-  "Limits of one token and of the process": {
+  "Limits of one token and of each process": {
     MAX_OPERATIONS: count(256).describe(
       "Most operations at a time. Beyond it requests are rejected with 503.",
     ),
@@ -148,6 +156,15 @@ const SECTIONS = {
     ),
     MAX_UPSTREAM_BYTES: count(128_000_000).describe(
       "Most bytes of upstream responses that the operations of one token hold at a time.",
+    ),
+    MAX_SUBSCRIPTIONS: count(2_000).describe(
+      "Most subscriptions at a time. Beyond it new ones are rejected with 503.",
+    ),
+    MAX_SUBSCRIPTIONS_PER_TOKEN: count(200).describe(
+      "Most subscriptions of one token at a time. Beyond it new ones are rejected with 429.",
+    ),
+    LIVE_REQUESTS_PER_MINUTE: count(30).describe(
+      "Most upstream requests by which the subscriptions of one token poll the service in a minute. The reads of events count as well: polls wait until there is room.",
     ),
     MAX_DOWNLOADS: count(64).describe("Most downloads at a time."),
     MAX_DOWNLOADS_PER_TOKEN: count(16).describe("Most downloads of one token at a time."),
@@ -163,7 +180,7 @@ const Settings = z.object({
   ...SECTIONS.GraphQL,
   ...SECTIONS["Upstream requests"],
   ...SECTIONS["Limits of one operation"],
-  ...SECTIONS["Limits of one token and of the process"],
+  ...SECTIONS["Limits of one token and of each process"],
 });
 
 /** The settings by heading, for the documentation. */

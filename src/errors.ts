@@ -14,6 +14,8 @@ interface ErrorCodeRow {
    * `failed`, the single reads may still succeed. When absent, they would fail in the same way.
    */
   readonly batch?: "refused" | "failed";
+  /** Whether the same read may succeed later: subscriptions survive it for a while. */
+  readonly passes?: true;
   /** Meaning and remedy, as printed in the documentation. */
   readonly meaning: string;
 }
@@ -56,6 +58,7 @@ const TABLE = {
     status: 429,
     service: "up",
     retry: "when told",
+    passes: true,
     meaning:
       "The service throttles requests, or this token has reached its number of concurrent operations. Try again after `retryAfterSeconds`. A read was retried once if the pause fitted into the deadline.",
   },
@@ -63,11 +66,13 @@ const TABLE = {
     status: 502,
     service: "up",
     batch: "failed",
+    passes: true,
     meaning: "The service failed.",
   },
   UPSTREAM_TIMEOUT: {
     status: 504,
     service: "down",
+    passes: true,
     meaning:
       "The service did not respond in time. With `outcome: unknown` a write may have taken effect: read before you repeat it.",
   },
@@ -75,12 +80,14 @@ const TABLE = {
     status: 503,
     service: "down",
     retry: "with backoff",
+    passes: true,
     meaning: "The service cannot be reached or is not ready. Reads were retried. Try again later.",
   },
   UPSTREAM_BAD_RESPONSE: {
     status: 502,
     service: "up",
     batch: "failed",
+    passes: true,
     meaning: "The response of the service is not valid.",
   },
   UPSTREAM_UNSUPPORTED: {
@@ -109,6 +116,7 @@ const TABLE = {
   SERVICE_OVERLOADED: {
     status: 503,
     service: "unknown",
+    passes: true,
     meaning: "The gateway is overloaded. Try again later.",
   },
   OPERATION_TOO_LARGE: {
@@ -235,6 +243,10 @@ export const serviceShownBy = (error: unknown): ServiceState =>
 /** How a failed read is retried; null when it is not. */
 export const retryOf = (error: unknown): NonNullable<ErrorCodeRow["retry"]> | null =>
   (error instanceof UpstreamError && ERROR_CODES[error.code].retry) || null;
+
+/** Whether the same read may succeed later. */
+export const isPassing = (error: unknown): error is UpstreamError =>
+  error instanceof UpstreamError && ERROR_CODES[error.code].passes === true;
 
 /** How a batch continues after the error of its list; null when the single reads would fail in the same way. */
 export const batchFaultOf = (error: unknown): NonNullable<ErrorCodeRow["batch"]> | null =>

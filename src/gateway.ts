@@ -1,15 +1,11 @@
 import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
+import type { Registry } from "prom-client";
 import type { Config } from "./config.ts";
-import {
-  type DocumentStore,
-  openDocuments,
-  persistedDocuments,
-  trustedDocuments,
-} from "./engine/documents/persisted.ts";
+import { engineSettings, subscriptionSettings } from "./config/parts.ts";
+import { FOLDER } from "./folder.ts";
 import { createEngine } from "./engine/engine.ts";
-import type { Meter } from "./engine/meter.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import { type Context, contextFor, type GatewayFacts } from "./graphql/core/context.ts";
 import { publicError } from "./engine/errors.ts";
@@ -24,13 +20,17 @@ import type { RequestScope } from "./request-scope.ts";
 import { createRouter } from "./http/router.ts";
 import { takeTurn } from "./engine/turns.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
-import type { YogaHandler, YogaSettings } from "./http/graphql/yoga.ts";
+import { createSubscriptions } from "./http/graphql/subscriptions.ts";
+import { loadYoga } from "./http/graphql/load-yoga.ts";
+import { type Clock, systemClock } from "./live/clock.ts";
+import { counted, tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
 import { createConnector } from "./rest/client/connector.ts";
 import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import { createRefusedBatches } from "./rest/session/refused-batches.ts";
+import type { Pacing } from "./rest/session/batching.ts";
 import { openSession, type Session } from "./rest/session/session.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { Explanation } from "./observability/explain/explanation.ts";
@@ -45,13 +45,17 @@ export interface GatewayOptions {
   readonly exampleToken?: string;
   /** The profile when the settings name none. The demo sets it. */
   readonly profile?: ProfileName;
+  /** Collects the metrics of all workers, given those of this one; null when that fails. By default there is one process. */
+  readonly metricsOf?: (own: Registry) => () => Promise<string | null>;
   /** Whether selections are prefetched. Tests switch it off to compare. */
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */
   readonly planner?: Planner;
+  /** The clock of subscriptions. Tests advance it by hand. */
+  readonly clock?: Clock;
 }
 
-const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+const { version } = JSON.parse(readFileSync(new URL("package.json", FOLDER), "utf8")) as {
   version: string;
 };
 
@@ -62,8 +66,10 @@ export function createGateway({
   log,
   exampleToken,
   profile = "document",
+  metricsOf = (own) => () => own.metrics(),
   lookAhead = true,
   planner = createPlan,
+  clock = systemClock,
 }: GatewayOptions) {
   const server = describeServer(config.UPSTREAM_PROFILE ?? builtInProfile(profile));
   const events = createEventLog(log);
@@ -83,6 +89,7 @@ export function createGateway({
     ...client.pressure(),
     operations: operations.active(),
     downloads: downloads.active(),
+    ...subscriptions.load(),
     waitingBytes: delivery.waitingBytes(),
   }));
   const client = createClient({
@@ -107,32 +114,25 @@ export function createGateway({
     publicError: toPublic,
     planner,
   });
-  const answerGraphql = createGraphqlHandler({
-    engine,
-    publicError: toPublic,
-    delivery,
-    yoga: loadYoga({ schema, engine, publicError: toPublic }),
-  });
+  const reading = { server, refusedBatches, width: config.MAX_UPSTREAM_WIDTH };
 
   const isExplainable = config.EXPLAIN ?? exampleToken !== undefined;
 
+  /** `onRequest` is called for each upstream request. */
   const openContext = (
     request: IncomingMessage,
     scope: RequestScope,
-    { pacing, notes }: { readonly pacing: Meter; readonly notes: Explanation | null },
+    pacing: Pacing,
+    onRequest: (() => void) | null = null,
+    notes: Explanation | null = null,
   ): Context => {
     let session: Session | null = null;
     const context: Context = {
       // Opened on first use: many operations read nothing.
       get session() {
-        return (session ??= openSession(client, scope, {
-          server,
-          refusedBatches,
-          requests: config.MAX_UPSTREAM_REQUESTS,
-          width: config.MAX_UPSTREAM_WIDTH,
-          pacing,
-          notes,
-        }));
+        const upstream = onRequest ? counted(client, onRequest) : client;
+        const requests = config.MAX_UPSTREAM_REQUESTS;
+        return (session ??= openSession(upstream, scope, { ...reading, requests, pacing, notes }));
       },
       gateway,
       names,
@@ -148,6 +148,24 @@ export function createGateway({
     return context;
   };
 
+  const subscriptions = createSubscriptions({
+    ...subscriptionSettings(config),
+    schema,
+    engine,
+    delivery,
+    clock,
+    openSession: tickSessions(client, { ...reading, timeoutMs: config.REQUEST_TIMEOUT_MS }),
+    openContext,
+    onOperation: telemetry.operation,
+  });
+  const answerGraphql = createGraphqlHandler({
+    engine,
+    publicError: toPublic,
+    delivery,
+    streams: subscriptions.streams,
+    yoga: loadYoga({ schema, engine, publicError: toPublic }),
+  });
+
   const router = createRouter({
     graphql: async (response, body, state) => {
       try {
@@ -161,9 +179,10 @@ export function createGateway({
             {
               scope: state.scope,
               facts: state,
-              openContext: (pacing) => openContext(request, state.scope, { pacing, notes }),
+              openContext: (pacing) => openContext(request, state.scope, pacing, null, notes),
               explain: notes && (() => notes.report()),
             },
+            () => subscriptions.openStream(request, state.scope),
             (status) => {
               const { type, name, codes, scope } = state;
               const ms = performance.now() - state.began;
@@ -195,7 +214,8 @@ export function createGateway({
           onError: events.unexpected,
         })
       : null,
-    telemetry: config.METRICS ? telemetry : null,
+    telemetry,
+    metrics: config.METRICS ? metricsOf(telemetry.registry) : null,
     origins: config.CORS_ORIGINS,
     bodies: { maxBytes: config.MAX_BODY_BYTES, maxWaitingBytes: config.MAX_WAITING_BYTES },
     operations,
@@ -204,7 +224,12 @@ export function createGateway({
   });
   return {
     handle: router.listen,
-    drain: router.drain,
+    /** A listener for `upgrade` of `node:http`. */
+    upgrade: subscriptions.upgrade,
+    drain: () => {
+      router.drain();
+      subscriptions.drain();
+    },
     /** Connects to the service without sending anything. Rejects when that fails. */
     reachUpstream: () => client.reach(),
     close: () => client.close(),
@@ -238,47 +263,14 @@ const upstreamSettings = (config: Config, { profile }: Server) => ({
   retries: config.UPSTREAM_RETRIES,
 });
 
-/** The settings of the engine. */
-const engineSettings = (config: Config) => ({
-  documents: documentsOf(config),
-  cacheBytes: config.DOCUMENT_CACHE_BYTES,
-  isIntrospectable: config.INTROSPECTION,
-  limits: {
-    depth: config.MAX_DEPTH,
-    tokens: config.MAX_TOKENS,
-    aliases: config.MAX_ALIASES,
-    queryFields: config.MAX_ROOT_FIELDS,
-    mutationFields: Math.ceil(config.MAX_ROOT_FIELDS / 2),
-  },
-  executionLimits: {
-    selected: config.MAX_FIELDS,
-    fields: config.MAX_RESULT_FIELDS,
-    bytes: config.MAX_RESULT_BYTES,
-  },
-});
-
 /** Shorter words in a header, in characters, are not treated as secrets: they occur in messages by chance. */
 const MIN_SECRET_LENGTH = 8;
 
 const secretWordsOf = (value: string): string[] =>
   value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
 
-/** Loads Yoga on the first request that needs it: it takes a sixth of the start-up time. */
-function loadYoga(settings: YogaSettings): YogaHandler {
-  let loading: Promise<YogaHandler> | null = null;
-  return async (...given) => {
-    loading ??= import("./http/graphql/yoga.ts").then(({ createYogaHandler }) => createYogaHandler(settings));
-    return (await loading)(...given);
-  };
-}
-
 /** Whether GraphiQL is served. With trusted documents the page would be useless. */
 export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;
-
-function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: Config): DocumentStore {
-  if (trusted) return trustedDocuments(trusted);
-  return APQ ? persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4)) : openDocuments;
-}
 
 const factsOf = (config: Config, server: Server): GatewayFacts => ({
   version,

@@ -60,13 +60,15 @@ async function metrics(): Promise<string> {
     shed: 0,
     operations: 0,
     downloads: 0,
+    subscriptions: 0,
+    polls: 0,
     waitingBytes: 0,
   }));
   // A label is in the text once it has a value.
   telemetry.upstreamRequest({ requestId: "", method: "GET", route: "", outcome: "2xx", ms: 0 });
   telemetry.operation({ requestId: "", type: "query", name: null, codes: [], ms: 0 });
   telemetry.download({ requestId: "", what: "logs", code: "OK", bytes: 0, ms: 0 });
-  const text = await telemetry.metrics();
+  const text = await telemetry.registry.metrics();
   const rows = [...text.matchAll(/^# HELP (rungraph_\w+) (.*)\n# TYPE \w+ (\w+)\n(.*)$/gm)].map(
     ([, name = "", help = "", kind = "", sample = ""]) => {
       const labels = [...sample.matchAll(/(\w+)="/g)].flatMap(([, label]) =>

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { extname } from "node:path";
-import { parseDocument } from "yaml";
-import type { z } from "zod";
+import type * as Yaml from "yaml";
+import type * as z from "zod";
 import { isObject } from "../rest/api/as-is.ts";
 import {
   contradictionIn,
@@ -11,6 +12,8 @@ import {
   WrittenProfile,
 } from "../rest/api/profile.ts";
 import { builtInProfile, wholeProfile } from "../rest/api/profiles.ts";
+
+const require = createRequire(import.meta.url);
 
 /** A profile, or its faults: one sentence each, with the place. */
 type Found = { readonly profile: Profile } | { readonly faults: readonly string[] };
@@ -48,6 +51,8 @@ function parseProfile(text: string): Found {
 
 /** Parses YAML, which includes JSON. */
 function parseYaml(text: string): { readonly value: unknown } | { readonly faults: readonly string[] } {
+  // Loaded only here: most profiles are built in.
+  const { parseDocument } = require("yaml") as typeof Yaml;
   const document = parseDocument(text, { prettyErrors: false });
   const faults = document.errors.map(
     ({ message, pos: [start] }) => `line ${lineOf(text, start)}: ${message}`,

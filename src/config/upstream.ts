@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
-import { z } from "zod";
+import * as z from "zod";
 
 // Settings for the connection to the service. No message contains a value, because values are or refer to secrets.
 

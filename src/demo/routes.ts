@@ -1,5 +1,3 @@
-import findMyWay from "find-my-way";
-
 import * as accounts from "./http/accounts.ts";
 import { cluster, clusterNode } from "./http/cluster.ts";
 import * as commands from "./http/commands.ts";
@@ -123,32 +121,53 @@ type Match =
   | { readonly kind: "unknown path" };
 
 /** Patterns of path parameters; the others match anything but a slash. */
-const patterns: Readonly<Record<string, string>> = {
-  owner: "(^[-\\w]+$)",
-  project: "(^[-\\w]+$)",
-  id: "(^\\d+$)",
-  experiment_id: "(^\\d+$)",
-  job_id: "(^\\d+$)",
+const patterns: Readonly<Record<string, RegExp>> = {
+  owner: /^[-\w]+$/,
+  project: /^[-\w]+$/,
+  id: /^\d+$/,
+  experiment_id: /^\d+$/,
+  job_id: /^\d+$/,
 };
 
-const methods = ["GET", "POST", "PATCH", "DELETE"] as const;
-
-/** Matches a method and a path with a route. A trailing slash makes no difference, a double one does. */
+/**
+ * Matches a method and a path with the first route of the table. A trailing slash makes no difference, a double one does.
+ * Own code: a routing library takes longer to load than the whole demo.
+ */
 export function createRouter(table: readonly Route[]): (method: string, path: string) => Match {
-  const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 200 });
-  for (const { method, path, handler } of table) {
-    const pattern = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => `:${name}${patterns[name] ?? ""}`);
-    router.on(method, `/api/v1/${pattern.replace(/\/$/, "")}`, () => {}, handler);
-  }
+  const routed = table.map((route) => ({ ...route, segments: segmentsOf(`/api/v1/${route.path}`) }));
   return (method, path) => {
-    const known = methods.find((candidate) => candidate === method);
-    const found = known ? router.find(known, path) : null;
-    if (found) {
-      // Each route was registered above with its handler as the store.
-      const handler: Handler = found.store;
-      return { kind: "found", handler, params: found.params };
-    }
-    const isKnown = methods.some((candidate) => router.find(candidate, path));
-    return { kind: isKnown ? "wrong method" : "unknown path" };
+    const given = decoded(segmentsOf(path));
+    const found = routed.flatMap(({ segments, ...route }) => {
+      const params = given && paramsOf(segments, given);
+      return params ? [{ ...route, params }] : [];
+    });
+    const [first] = found;
+    if (!first) return { kind: "unknown path" };
+    const match = found.find((route) => route.method === method);
+    return match ? { kind: "found", ...match } : { kind: "wrong method" };
   };
+}
+
+const segmentsOf = (path: string): string[] => path.replace(/\/$/, "").split("/");
+
+/** Decodes percent-encoded segments; null when one is malformed. */
+function decoded(segments: readonly string[]): string[] | null {
+  try {
+    return segments.map(decodeURIComponent);
+  } catch {
+    return null;
+  }
+}
+
+/** The parameters of a path that matches a route, otherwise null. */
+function paramsOf(route: readonly string[], given: readonly string[]): Record<string, string> | null {
+  if (route.length !== given.length) return null;
+  const params: Record<string, string> = {};
+  for (const [index, segment] of route.entries()) {
+    const value = given[index] ?? "";
+    const name = /^\{(\w+)\}$/.exec(segment)?.[1];
+    if (name === undefined ? value !== segment : !(patterns[name] ?? /./).test(value)) return null;
+    if (name !== undefined) params[name] = value;
+  }
+  return params;
 }

@@ -14,6 +14,7 @@ import {
 import type { Meter } from "./meter.ts";
 import type { Plan } from "./plan/plan.ts";
 import { mergeFailures } from "./shared-failures.ts";
+import { openResults, type Results, type StreamSource } from "./subscription.ts";
 
 /** Facts about an operation for logs and metrics, filled in while the request is handled. */
 export interface OperationFacts {
@@ -36,6 +37,14 @@ export interface OperationRequest {
   readonly explain: (() => object) | null;
 }
 
+/** A request for a subscription, independent of its transport. `openStream` is called once its document is valid. */
+interface StreamRequest extends StreamSource {
+  readonly facts: OperationFacts;
+}
+
+/** The results of a subscription, or a single result when it could not begin. */
+type StreamResult = { readonly results: Results } | WrittenResult;
+
 export interface EngineSettings extends DocumentSettings {
   readonly documents: DocumentStore;
   readonly executionLimits: ExecutionLimits;
@@ -47,10 +56,18 @@ export interface EngineSettings extends DocumentSettings {
 export interface Engine {
   /** Runs a request. Never rejects. */
   readonly run: (request: OperationRequest) => Promise<WrittenResult>;
-  /** Finalizes a result: adds the request id to its errors, removes the caller's values, and explains its cost. */
+  /** Whether a request is a subscription. False as well when its document cannot be read. */
+  readonly isSubscription: (params: OperationParams) => boolean;
+  /** Opens the results of a subscription. Resolves with a single result when it cannot be opened. Never rejects. */
+  readonly subscribe: (request: StreamRequest) => Promise<StreamResult>;
+  /**
+   * Finalizes a result: adds the request id to its errors and removes the caller's values from them. `explain` reports
+   * what it cost.
+   */
   readonly finish: <Result extends ExecutionResult>(
     result: Result,
-    request: Pick<OperationRequest, "scope" | "explain">,
+    requestId: string,
+    explain?: OperationRequest["explain"],
   ) => Result;
 }
 
@@ -61,12 +78,16 @@ export function createEngine(settings: EngineSettings): Engine {
   const { schema, executionLimits, publicError } = settings;
   const documents = createDocuments(settings);
 
-  const planOf = ({ params, facts, isReadOnly }: OperationRequest): Plan => {
+  const prepare = ({ params }: Pick<OperationRequest, "params">) => {
     const prepared = documents.prepare(settings.documents(params));
     const plan = prepared.planOf(params.operationName);
-    if (!plan) {
-      throw rejection("Could not determine what operation to execute.", "OPERATION_RESOLUTION_FAILURE");
-    }
+    if (plan) return { prepared, plan };
+    throw rejection("Could not determine what operation to execute.", "OPERATION_RESOLUTION_FAILURE");
+  };
+
+  const planOf = (request: Pick<OperationRequest, "params" | "facts">, isReadOnly: boolean) => {
+    const { params, facts } = request;
+    const { prepared, plan } = prepare(request);
     const { operation: type, name } = plan.operation;
     if (isReadOnly && type === "mutation") {
       throw rejection("Can only perform a mutation operation from a POST request.", "BAD_REQUEST", {
@@ -80,35 +101,67 @@ export function createEngine(settings: EngineSettings): Engine {
     facts.name = name?.value.slice(0, MAX_NAME_LENGTH) ?? null;
     const tooMuch = rejectionOf(schema, plan, params.variables ?? {}, executionLimits.selected);
     if (tooMuch) throw tooMuch;
-    return plan;
+    return { document: prepared.document, plan };
   };
 
-  const resultOf = async (request: OperationRequest): Promise<WrittenResult> => {
-    const plan = planOf(request);
-    const meter = openOperationMeter(request.scope, executionLimits);
-    const context = request.openContext(meter);
-    const result = await execute(plan, request.params.variables ?? {}, context, meter);
+  const resultOf = async (
+    plan: Plan,
+    { params, scope, openContext }: Pick<OperationRequest, "params" | "scope" | "openContext">,
+    event?: unknown,
+  ): Promise<WrittenResult> => {
+    const meter = openOperationMeter(scope, executionLimits);
+    const result = await execute(plan, params.variables ?? {}, openContext(meter), meter, event);
     if (!result.errors) return result;
     return { ...result, errors: mergeFailures(result.errors, result.data).map(publicError) };
+  };
+
+  const failed = (error: unknown, facts: OperationFacts): WrittenResult => {
+    const errors = error instanceof InvalidDocument ? error.validationErrors : [publicError(error)];
+    facts.codes = codesOf(errors);
+    return { errors };
   };
 
   return {
     run: async (request) => {
       const { facts, scope } = request;
       try {
-        const result = await resultOf(request);
+        const { plan } = planOf(request, request.isReadOnly);
+        if (plan.operation.operation === "subscription")
+          throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
+        const result = await resultOf(plan, request);
         facts.codes = codesOf(result.errors);
         return result;
       } catch (error) {
-        const errors = error instanceof InvalidDocument ? error.validationErrors : [publicError(error)];
-        facts.codes = codesOf(errors);
-        return { errors };
+        return failed(error, facts);
       } finally {
         // Cancels prefetches that turned out not to be needed.
         scope.end("done");
       }
     },
-    finish: (result, { scope: { requestId }, explain }) => {
+    isSubscription: (params) => {
+      try {
+        return prepare({ params }).plan.operation.operation === "subscription";
+      } catch {
+        return false;
+      }
+    },
+    subscribe: async (request) => {
+      const { facts, params } = request;
+      try {
+        const { document, plan } = planOf(request, true);
+        if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
+        const results = await openResults({ schema, document }, request, (event, execution) =>
+          resultOf(plan, { ...execution, params }, event).catch((error: unknown) => failed(error, facts)),
+        );
+        if ("results" in results) return results;
+        const errors = results.errors?.map(publicError) ?? [];
+        facts.codes = codesOf(errors);
+        return { errors };
+      } catch (error) {
+        return failed(error, facts);
+      }
+    },
+    finish: (result, requestId, explain = null) => {
       const explained = explain
         ? { ...result, extensions: { ...result.extensions, explain: explain() } }
         : result;
@@ -122,6 +175,12 @@ export function createEngine(settings: EngineSettings): Engine {
     },
   };
 }
+
+const ONLY_SUBSCRIPTIONS =
+  "Expected a subscription, got an operation with a single result: it is sent by POST.";
+
+const NO_STREAM =
+  "Expected a subscription by `accept: text/event-stream` or a WebSocket, got a request for a single result.";
 
 /** A document that does not validate against the schema. */
 class InvalidDocument extends Error {

@@ -60,15 +60,16 @@ export function openOperationMeter(scope: RequestScope, { fields, bytes }: Execu
   return meter;
 }
 
-/** Runs a plan until it completes or its meter stops it. */
+/** Runs a plan until it completes or its meter stops it; that of a subscription for one event. */
 export async function execute(
   plan: Plan,
   variables: Variables,
   context: PlacedContext,
   meter: Meter,
+  event?: unknown,
 ): Promise<WrittenResult> {
   try {
-    const result = withBoundedErrors(await runUntilStopped(plan, variables, context, meter), meter);
+    const result = withBoundedErrors(await runUntilStopped(plan, variables, context, meter, event), meter);
     if (!result.data || meter.bytes() <= LARGE_BYTES) return result;
     return { ...result, stringify: stringifierOf(await toJsonText(result.data)) };
   } catch (reason) {
@@ -82,10 +83,11 @@ export async function execute(
   }
 }
 
-const runUntilStopped = (plan: Plan, variables: Variables, context: PlacedContext, meter: Meter) =>
+const runUntilStopped = (plan: Plan, ...given: Parameters<Plan["run"]>) =>
   new Promise<ExecutionResult>((resolve, reject) => {
+    const [, , meter] = given;
     meter.onStop(reject);
-    plan.run(variables, context, meter).then(resolve, reject);
+    plan.run(...given).then(resolve, reject);
   });
 
 function withBoundedErrors(result: ExecutionResult, meter: Meter): ExecutionResult {

@@ -13,6 +13,10 @@ import { prefetchResources } from "./core/prefetch.ts";
 import "./types/project.ts";
 import "./types/run.ts";
 import "./core/scalars.ts";
+import "./subscriptions/experiment-metric-recorded.ts";
+import "./subscriptions/run-log-appended.ts";
+import "./subscriptions/run-updated.ts";
+import "./subscriptions/runs-updated.ts";
 import "./types/user.ts";
 import { rename } from "./federation/rename.ts";
 import type { TypeNames } from "./core/type-names.ts";
@@ -24,6 +28,10 @@ builder.queryType({
 builder.mutationType({
   description:
     "Mutations. The fields of one request run in order, each with fresh reads. A field is null with an error (`extensions.code`) if the service rejected the write or did not respond; `extensions.outcome` is `unknown` if the write may have taken effect. A write is never sent twice.",
+});
+builder.subscriptionType({
+  description:
+    "Subscriptions, by server-sent events or WebSocket. The gateway polls the service for all subscriptions of a token together. A failure of the service is survived for a minute and then told as an error; any other error ends the subscription.",
 });
 
 /** The schema of all imported slices, with our own names. */

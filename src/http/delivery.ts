@@ -16,7 +16,16 @@ export interface Delivery {
   readonly send: (response: ServerResponse, result: WholeResponse, callerKey: string) => Promise<void>;
   /** Sends a fetch response, whose body may be a stream. */
   readonly pass: (response: ServerResponse, result: Response, callerKey: string) => Promise<void>;
+  /** Sends a body in pieces, as they come. */
+  readonly stream: (response: ServerResponse, result: StreamedBody, callerKey: string) => Promise<void>;
   readonly waitingBytes: () => number;
+}
+
+/** An HTTP response whose body comes in pieces. */
+interface StreamedBody {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<Uint8Array>;
 }
 
 /** A response and how many of its bytes wait for the reader. */
@@ -124,12 +133,12 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
     callerKey: string,
   ): Promise<void> => {
     if (isOver(response)) return;
-    for (const name in headers) response.setHeader(name, headers[name] ?? "");
     if (text.length < MIN_COMPRESSED_BYTES && isIdle(response)) {
-      response.writeHead(status, { "content-length": Buffer.byteLength(text) });
+      response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(text) });
       response.end(text);
       return;
     }
+    for (const name in headers) response.setHeader(name, headers[name] ?? "");
     const count = countBytesOf(response, callerKey);
     const plain = Buffer.from(text);
     // The body counts while it is being compressed as well.
@@ -163,20 +172,24 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
     response.end();
   };
 
+  const stream: Delivery["stream"] = async (response, { status, headers, body }, callerKey) => {
+    // The stream needs no cancelling: it starts with the first read.
+    if (isOver(response)) return;
+    const count = countBytesOf(response, callerKey);
+    response.writeHead(status, headers);
+    await sendStream(response, body, count);
+  };
+
   return {
     send: sendWhole,
+    stream,
     pass: async (response, result, callerKey) => {
-      if (!STREAMED.test(result.headers.get("content-type") ?? "")) {
-        const headers = Object.fromEntries(result.headers);
-        return sendWhole(response, { status: result.status, headers, body: await result.text() }, callerKey);
+      const { status, body } = result;
+      const headers = Object.fromEntries(result.headers);
+      if (body && STREAMED.test(result.headers.get("content-type") ?? "")) {
+        return stream(response, { status, headers, body }, callerKey);
       }
-      // The stream needs no cancelling: it starts with the first read.
-      if (isOver(response)) return;
-      const count = countBytesOf(response, callerKey);
-      response.setHeaders(result.headers);
-      response.writeHead(result.status, result.statusText);
-      if (result.body) await sendStream(response, result.body, count);
-      else response.end();
+      return sendWhole(response, { status, headers, body: await result.text() }, callerKey);
     },
     waitingBytes: () => total,
   };

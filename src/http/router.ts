@@ -20,8 +20,9 @@ export interface RouterSettings {
   readonly download: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** Null when the GraphiQL page is off. */
   readonly page: Page | null;
-  /** Null when `/metrics` is off. */
-  readonly telemetry: Telemetry | null;
+  readonly telemetry: Telemetry;
+  /** The metrics as text, or null when they could not be collected. Null when `/metrics` is off. */
+  readonly metrics: (() => Promise<string | null>) | null;
   readonly origins: readonly string[];
   readonly bodies: BodySettings;
   /** Limits the GraphQL requests that are executed at a time. */
@@ -74,7 +75,7 @@ export function createRouter(settings: RouterSettings): Router {
   });
 
   const rejectAs = (rejection: Rejection, { requestId }: Identity, response: ServerResponse): void => {
-    telemetry?.rejected(reject(response, { rejection, requestId, maxBytes: settings.bodies.maxBytes }));
+    telemetry.rejected(reject(response, { rejection, requestId, maxBytes: settings.bodies.maxBytes }));
   };
 
   /** Rejects a request under overload before any work is done: its result would come too late. */
@@ -117,11 +118,20 @@ export function createRouter(settings: RouterSettings): Router {
     if (path === "/healthz") return sendText(response, 200, "alive\n");
     if (path === "/readyz")
       return draining ? sendText(response, 503, "draining\n") : sendText(response, 200, "ready\n");
-    if (path === "/metrics" && telemetry) return void sendMetrics(response, telemetry);
+    if (path === "/metrics" && settings.metrics) return void sendMetrics(response, settings.metrics);
     if (path === "/") return redirectToGraphql(response);
     if (download(request, response) || page?.(request, response)) return;
     if (path === "/graphql") handleGraphql(request, response);
     else sendText(response, 404, "not found\n");
+  };
+
+  const sendMetrics = async (
+    response: ServerResponse,
+    metrics: () => Promise<string | null>,
+  ): Promise<void> => {
+    const text = await metrics();
+    if (text === null) sendText(response, 503, "not every worker answers\n");
+    else sendText(response, 200, text, telemetry.contentType);
   };
 
   const listen: Listener = (request, response) => {
@@ -184,8 +194,4 @@ function sendText(
 /** The location is relative because a proxy may serve the gateway under a path prefix. */
 function redirectToGraphql(response: ServerResponse): void {
   response.writeHead(307, { location: "graphql", "cache-control": "no-store" }).end();
-}
-
-async function sendMetrics(response: ServerResponse, { metrics, contentType }: Telemetry): Promise<void> {
-  sendText(response, 200, await metrics(), contentType);
 }

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
 import type { Pressure } from "../rest/client/client.ts";
 
@@ -28,6 +28,9 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 export interface Load extends Pressure {
   readonly operations: number;
   readonly downloads: number;
+  readonly subscriptions: number;
+  /** Number of things that are polled for subscriptions. */
+  readonly polls: number;
   /** Bytes of responses that wait for slow readers. */
   readonly waitingBytes: number;
 }
@@ -75,8 +78,11 @@ export function createTelemetry(log: Logger, load: () => Load) {
     buckets: SECONDS,
     registers,
   });
-  gauge("rungraph_circuit_open", "1 while the circuit breaker is open: no upstream requests are sent.", () =>
-    load().circuit === "open" ? 1 : 0,
+  gauge(
+    "rungraph_circuit_open",
+    "1 while the circuit breaker is open: no upstream requests are sent.",
+    () => (load().circuit === "open" ? 1 : 0),
+    "max",
   );
   gauge("rungraph_exchanges_running", "Upstream requests in flight.", () => load().running);
   gauge("rungraph_exchanges_waiting", "Upstream requests that wait for a connection.", () => load().waiting);
@@ -88,18 +94,22 @@ export function createTelemetry(log: Logger, load: () => Load) {
 
   gauge("rungraph_operations_running", "GraphQL operations in execution.", () => load().operations);
   gauge("rungraph_downloads_running", "Downloads in flight.", () => load().downloads);
+  gauge("rungraph_subscriptions_running", "Open subscriptions.", () => load().subscriptions);
+  gauge("rungraph_polls_running", "Things that are polled for subscriptions.", () => load().polls);
   gauge(
     "rungraph_waiting_bytes",
     "Bytes of responses that wait for their readers.",
     () => load().waitingBytes,
   );
 
-  function gauge(name: string, help: string, read: () => number): void {
+  /** `aggregator` says what the value of several workers is. */
+  function gauge(name: string, help: string, read: () => number, aggregator: Aggregator = "sum"): void {
     // The registry keeps the gauge and collects it on each scrape.
     void new Gauge({
       name,
       help,
       registers,
+      aggregator,
       collect() {
         this.set(read());
       },
@@ -124,7 +134,7 @@ export function createTelemetry(log: Logger, load: () => Load) {
     },
     /** Counts a request that was rejected before its document was read. */
     rejected: (code: string): void => operations.inc({ type: "unread", code }),
-    metrics: () => registry.metrics(),
+    registry,
     contentType: registry.contentType,
   };
 }

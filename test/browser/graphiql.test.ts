@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs";
 import { type Browser, chromium, type Locator, type Page } from "playwright-core";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
+import { handClock } from "../support/hand-clock.ts";
+import { FIRST_POLL } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
 
 const PLACES = [
@@ -105,7 +107,7 @@ async function reload(page: Page, chosen: string): Promise<void> {
   await expect.poll(isStored, PATIENT).toBe(chosen);
   await page.reload();
   await expect.poll(() => tabOf(page, chosen).getAttribute("aria-selected"), PATIENT).toBe("true");
-  expect(await page.getByRole("tab").count()).toBe(13);
+  expect(await page.getByRole("tab").count()).toBe(17);
 }
 
 /** Whether all of it lies within the window. */
@@ -169,13 +171,32 @@ describe.runIf(executablePath)("GraphiQL", () => {
     const { url } = await startDemoGateway();
     const { page } = await open(url);
     const names = await page.getByRole("tab").locator("button[title]").allTextContents();
-    expect(names).toHaveLength(13);
+    expect(names).toHaveLength(17);
     for (const name of [...names, ...names.toReversed()]) await choose(page, name);
     expect(await page.getByRole("tab").locator("button[title]").allTextContents()).toEqual(names);
     await choose(page, "GroupGraph");
     await reload(page, "GroupGraph");
     await run(page);
     await answerOf(page).getByText("ada.mnist.1").first().waitFor();
+  });
+
+  test("shows a run as it changes, until the subscription is stopped", async () => {
+    const record = { id: 42, username: "ada", unique_name: "ada.mnist.42", last_status: "running" };
+    const service = await startFake(() => ({ json: record }));
+    const { clock, advance, reach, timers } = handClock();
+    const { url } = await startGateway({ upstream: service, exampleToken: "t0ken", clock });
+    const { page, complaints } = await open(url);
+    await choose(page, "LiveStatus");
+    await run(page);
+    await vi.waitUntil(() => timers().includes(FIRST_POLL), PATIENT);
+    advance(FIRST_POLL);
+    await answerOf(page).getByText('"RUNNING"').waitFor();
+    record.last_status = "stopping";
+    await reach(1_000);
+    await answerOf(page).getByText('"STOPPING"').waitFor();
+    await click(page, page.getByRole("button", { name: /stop/i }));
+    await vi.waitUntil(() => !timers().includes(2_000), PATIENT);
+    expect(complaints).toEqual([]);
   });
 
   test("signs in once for all tabs and for as long as the session lasts", async () => {

@@ -8,15 +8,7 @@ import { startGatewayProcess } from "../support/gateway-process.ts";
 import { readPage } from "./page.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const COPIED = [
-  "src",
-  "schema",
-  "page",
-  "test/contract",
-  "package.json",
-  "tsconfig.json",
-  "tsconfig.build.json",
-];
+const COPIED = ["src", "schema", "page", "test/contract", "package.json", "tsconfig.json"];
 
 const diffs = readPage("CONTRIBUTING.md").blocks.filter(({ language }) => language === "diff");
 const diffOf = (text: string) => diffs.find((diff) => diff.text.includes(text))?.text ?? "";
@@ -44,8 +36,10 @@ async function startChanged(diff: string) {
   for (const path of COPIED) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   for (const part of diff.split(/^\+{3} /m).slice(1)) apply(part, folder);
+  const settings = { extends: "./tsconfig.json", include: ["src"] };
+  writeFileSync(join(folder, "tsconfig.src.json"), JSON.stringify(settings));
   const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
-  execFileSync(process.execPath, [compiler, "-p", "tsconfig.build.json", "--noEmit"], { cwd: folder });
+  execFileSync(process.execPath, [compiler, "-p", "tsconfig.src.json"], { cwd: folder });
   const { url, kill } = await startGatewayProcess(null, {}, folder);
   onTestFinished(kill);
   const ask = async (query: string, token = "") => {

@@ -23,6 +23,8 @@ export const NOT_RUN: readonly NotRun[] = [
     holds: "withoutRungraph",
     why: "its times differ from run to run; test/observability/explain.test.ts asks the same query",
   },
+  { page: "docs/live.md", holds: "previousStatus", why: "test/live/page.test.ts runs it" },
+  { page: "docs/live.md", holds: "curl -N", why: "test/live/page.test.ts sends what it sends" },
   { page: "docs/servers.md", holds: "UPSTREAM_URL=", why: "needs a server of the reader's own" },
   { page: "docs/servers.md", holds: "extends: document", why: "test/profiles/servers.test.ts runs it" },
   { page: "docs/servers.md", holds: "got 7", why: "faults, which test/profiles/servers.test.ts makes" },

@@ -40,7 +40,6 @@ const PACKAGES = [
   "@escape.tech/graphql-armor-max-aliases",
   "@escape.tech/graphql-armor-max-depth",
   "@pothos/core",
-  "@pothos/plugin-federation",
   "graphql/execution",
   "graphql/language",
   "graphql/validation",

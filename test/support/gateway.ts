@@ -5,6 +5,7 @@ import { onTestFinished } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import type { Planner } from "../../src/engine/plan/plan.ts";
 import { createGateway } from "../../src/gateway.ts";
+import type { Clock } from "../../src/live/clock.ts";
 import { listen } from "./listen.ts";
 import { STORY_SETTINGS } from "./story-settings.ts";
 
@@ -24,6 +25,8 @@ export interface Gateway {
   ) => Promise<Answer<Data>>;
   /** Everything that was logged so far, a JSON object a line. */
   readonly logged: () => string;
+  /** Ends its streams, as on SIGTERM. */
+  readonly drain: () => void;
 }
 
 export interface GatewayOptions {
@@ -34,6 +37,8 @@ export interface GatewayOptions {
   readonly env?: Record<string, string>;
   readonly lookAhead?: boolean;
   readonly planner?: Planner;
+  /** The clock of subscriptions. */
+  readonly clock?: Clock;
   /** The token that GraphiQL offers. */
   readonly exampleToken?: string;
 }
@@ -49,11 +54,12 @@ export async function startGateway({
   const log = pino({ level: "debug", base: null }, { write: (line: string) => void lines.push(line) });
   const config = readConfig({ ...STORY_SETTINGS, ...env });
   const gateway = createGateway({ config, upstreamUrl: new URL(upstream.url), log, ...options });
-  const url = await listen(gateway.handle);
+  const url = await listen(gateway.handle, gateway.upgrade);
   onTestFinished(() => gateway.close());
   return {
     url,
     logged: () => lines.join(""),
+    drain: gateway.drain,
     ask: async (document, variables, sending = {}) => {
       const sent = sending.token === undefined ? token : sending.token;
       const response = await fetch(`${url}/graphql`, {

@@ -7,9 +7,16 @@ import { NO_DEADLINES } from "./patience.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The gateway as a process of its own, with these variables and no deadlines; it ends with the test at the latest. */
-export function startMain(environment: Record<string, string>, ...options: readonly string[]) {
-  const child: ChildProcess = spawn(process.execPath, [...options, "--import", "tsx", "src/main.ts"], {
-    cwd: ROOT,
+export const startMain = (environment: Record<string, string>, ...options: readonly string[]) =>
+  startNode([...options, "--import", "tsx", "src/main.ts"], environment, ROOT);
+
+/** The gateway that was built in a folder. */
+export const startBuilt = (folder: string, environment: Record<string, string>) =>
+  startNode(["dist/main.js"], environment, folder);
+
+function startNode(args: readonly string[], environment: Record<string, string>, folder: string) {
+  const child: ChildProcess = spawn(process.execPath, args, {
+    cwd: folder,
     env: { ...NO_DEADLINES, PATH: process.env["PATH"], ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { createClient } from "graphql-sse";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startDemoGateway, tokenOf } from "../../../test/support/demo-gateway.ts";
+import { startRecords } from "../../../test/support/fake.ts";
 import { startGateway } from "../../../test/support/gateway.ts";
+import { globalId } from "../../../test/support/ids.ts";
 import { startHolding } from "../../../test/support/holding.ts";
 import { PATIENT } from "../../../test/support/patience.ts";
 
@@ -47,4 +49,28 @@ test("who ends its event stream ends the requests behind it", async () => {
   await gone;
   expect(response.writableFinished).toBe(false);
   expect(await asked).toEqual({ done: true, value: undefined });
+});
+
+test("a client whose gateway stops subscribes again, and is told the present state", async () => {
+  const service = await startRecords({
+    "ada/mnist/experiments/1/": { id: 1, unique_name: "ada.mnist.1", last_status: "running" },
+  });
+  const first = await startGateway({ upstream: service });
+  const second = await startGateway({ upstream: service });
+  const urls = [first.url, second.url];
+  const client = createClient({
+    url: () => `${urls.shift() ?? second.url}/graphql`,
+    headers: { authorization: "token t0ken" },
+    retryAttempts: 1,
+    retry: () => Promise.resolve(),
+  });
+  onTestFinished(() => client.dispose());
+  const results = client.iterate({
+    query: `subscription ($id: ID!) { runUpdated(id: $id) { previousStatus run { status } } }`,
+    variables: { id: globalId("Experiment:ada/mnist/1") },
+  });
+  const told = { value: { data: { runUpdated: { previousStatus: null, run: { status: "RUNNING" } } } } };
+  expect(await results.next()).toMatchObject(told);
+  first.drain();
+  expect(await results.next()).toMatchObject(told);
 });

@@ -1,9 +1,5 @@
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { buffer } from "node:stream/consumers";
-import { createGzip } from "node:zlib";
-
-import { pack } from "tar-stream";
 
 import type { Kind } from "../kinds.ts";
 import { timestamp, uniqueName } from "../records.ts";
@@ -103,12 +99,10 @@ export function outputs<R extends Experiment | Job>(
   return async (request) => {
     const run = findReadable(request, kind);
     const folder = uniqueName(run).replaceAll(".", "_");
-    const archive = pack();
-    for (const [name, text] of Object.entries(filesOf(run))) {
-      archive.entry({ name: `${folder}/${name}`, mtime: new Date(run.updatedAt) }, text);
-    }
-    archive.finalize();
-    return fileResponse(await buffer(archive.pipe(createGzip())), request.headers, {
+    const files = Object.entries(filesOf(run)).map(([name, text]) => [`${folder}/${name}`, text]);
+    // Loaded on the first download.
+    const { archiveOf } = await import("./archive.ts");
+    return fileResponse(await archiveOf(Object.fromEntries(files), run.updatedAt), request.headers, {
       "content-type": "application/octet-stream",
       "content-disposition": `attachment; filename=${folder}.tar.gz`,
     });

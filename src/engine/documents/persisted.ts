@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { z } from "zod";
+import * as z from "zod";
 import { rejection } from "../errors.ts";
 
 /** Documents by hash. */

@@ -23,7 +23,13 @@ import type { Place, Run, Selection, Slots } from "./types.ts";
 export interface Plan {
   readonly operation: OperationDefinitionNode;
   readonly fragments: Fragments;
-  readonly run: (given: Variables, context: PlacedContext, meter: Meter) => Promise<ExecutionResult>;
+  /** `event` is the parent of the root fields: the event of a subscription. */
+  readonly run: (
+    given: Variables,
+    context: PlacedContext,
+    meter: Meter,
+    event?: unknown,
+  ) => Promise<ExecutionResult>;
 }
 
 export type Planner = (
@@ -72,7 +78,7 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
   return {
     operation,
     fragments,
-    run: (given, context, meter) => {
+    run: (given, context, meter, event) => {
       const definitions = operation.variableDefinitions ?? [];
       const { errors, coerced } =
         definitions.length > 0
@@ -86,7 +92,7 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
         if (!(fault instanceof GraphQLError)) throw fault;
         return Promise.resolve({ errors: [fault], data: null });
       }
-      return runRoot(root, operation, { context, variables: coerced, meter });
+      return runRoot(root, operation, { context, variables: coerced, meter }, event);
     },
   };
 };
@@ -116,6 +122,7 @@ function runRoot(
   root: Selection,
   { operation }: OperationDefinitionNode,
   given: Pick<Run, "context" | "variables" | "meter">,
+  event: unknown,
 ): Promise<ExecutionResult> {
   return new Promise((resolve) => {
     const data = root.createObject();
@@ -126,7 +133,7 @@ function runRoot(
     if (operation === "mutation") runSerially(root, data, place, { ...given, errors }, finish);
     else {
       const run: Run = { ...given, errors, pending: 1, onEnd: finish };
-      runFields(root, undefined, place, data, run);
+      runFields(root, event, place, data, run);
       end(run);
     }
   });

@@ -26,7 +26,7 @@ interface Edge<Node> extends Pick<Connection<Node>, "cursorAt"> {
 const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
   description: "Position of a page in its list.",
   // Other subgraphs with Relay connections define `PageInfo` as well.
-  shareable: true,
+  extensions: { directives: { shareable: {} } },
   fields: (t) => ({
     hasNextPage: t.exposeBoolean("hasNext", {
       nullable: false,

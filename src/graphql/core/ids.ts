@@ -1,4 +1,5 @@
 import { segment } from "../../rest/api/endpoint.ts";
+import { fromBase64url, toBase64url } from "../../base64url.ts";
 import { InputError } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { isNumber } from "../../rest/api/reference.ts";
@@ -12,7 +13,7 @@ import type { TypeNames } from "./type-names.ts";
  */
 
 export const encodeId = (name: string, segments: readonly string[]): string =>
-  Buffer.from(`${name}:${segments.join("/")}`).toString("base64url");
+  toBase64url(`${name}:${segments.join("/")}`);
 
 export const idOf = ({ kind, address }: Resource, names: TypeNames): string =>
   encodeId(
@@ -25,15 +26,29 @@ const MAX_ID_LENGTH = 1_000;
 
 /** Decodes a global id of any kind to its resource. Throws `InputError`. */
 export function decodeId(argument: string, id: string, names: TypeNames): Resource {
-  const text = id.length > MAX_ID_LENGTH ? "" : Buffer.from(id, "base64url").toString("utf8");
+  const text = id.length > MAX_ID_LENGTH ? "" : fromBase64url(id);
   const [, name = "", segments = ""] = /^(\w+):(.*)$/s.exec(text) ?? [];
   const kind = kindsByName.get(names.ours(name) ?? "");
   const values = segments === "" ? [] : segments.split("/");
-  if (!kind || values.length !== kind.parameters.length || Buffer.from(text).toString("base64url") !== id) {
+  if (!kind || values.length !== kind.parameters.length || toBase64url(text) !== id) {
     throw new InputError(`${argument}: expected a global id, got ${quote(id)}${hintFor(id, names)}`);
   }
   const address = Object.fromEntries(kind.parameters.map((each, index) => [each, values[index] ?? ""]));
   return toResource(kind, checked(argument, address));
+}
+
+/**
+ * Reads the number of a record below a resource from its global id, such as that of a `MetricRecord`. Returns null when the
+ * text is no such id; throws `InputError` when it belongs to another resource.
+ */
+export function recordIdIn(typeName: string, id: string, parent: Address, names: TypeNames): number | null {
+  const text = id.length > MAX_ID_LENGTH ? "" : Buffer.from(id, "base64url").toString("utf8");
+  const prefix = `${names.served(typeName)}:`;
+  if (!text.startsWith(prefix)) return null;
+  const segments = text.slice(prefix.length).split("/");
+  const record = segments.pop() ?? "";
+  if (isNumber(record) && segments.join("/") === Object.values(parent).join("/")) return Number(record);
+  throw new InputError("after: expected the id of a record of this resource, got that of another");
 }
 
 /** Suggests the fields that accept a dotted name, whose kind is ambiguous. Empty when the text is not one. */

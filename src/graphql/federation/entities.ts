@@ -1,19 +1,18 @@
-import { printSubgraphSchema } from "@apollo/subgraph";
-import type { InterfaceRef, ObjectRef } from "@pothos/core";
-import { type GraphQLSchema, isUnionType } from "graphql";
+import type { GraphQLSchema } from "graphql";
 import type { FieldExtensions } from "../../engine/field-source.ts";
 import { InputError } from "../../errors.ts";
-import { builder, type PothosTypes } from "../core/builder.ts";
+import { builder } from "../core/builder.ts";
 import { within } from "../core/connection.ts";
-import type { Context } from "../core/context.ts";
 import { identify, identifyRun, named } from "../core/ids.ts";
 import { resourceRefs, Run } from "../core/refs.ts";
-import type { Address, Kind, Resource } from "../core/resource.ts";
+import type { Kind, Resource } from "../core/resource.ts";
 import type { TypeNames } from "../core/type-names.ts";
 
 /*
  * The schema as an Apollo Federation subgraph. Other subgraphs refer to our resources by global id or by name. A
- * representation becomes an ordinary resource; fields that follow from its key cause no request.
+ * representation becomes an ordinary resource; fields that follow from its key cause no request. Own code instead of
+ * Pothos' federation plugin, which loads and runs the SDL printer at the start, and fails all representations when one is
+ * unknown.
  */
 
 type Representation = Readonly<Record<string, unknown>>;
@@ -24,24 +23,19 @@ type Keys = Readonly<Record<string, (text: string, names: TypeNames) => Resource
 /** Finds the resource of a representation, by our name of the entity type. */
 const finders = new Map<string, (representation: Representation, names: TypeNames) => Resource>();
 
+/** Key fields of the entity types, by our names. */
+const keyFields = new Map<string, readonly string[]>();
+
 /** Makes a type an entity with the keys `id` and its name field. */
-function addEntity<R extends object, At extends Address>(
-  target: ObjectRef<PothosTypes, Resource<R, At>> | InterfaceRef<PothosTypes, Resource<R, At>>,
-  keys: Keys,
-): void {
+function addEntity({ name }: { readonly name: string }, keys: Keys): void {
   const fields = Object.keys(keys);
-  const find = (representation: Representation, names: TypeNames): Resource => {
+  keyFields.set(name, fields);
+  finders.set(name, (representation, names) => {
     for (const [field, findBy] of Object.entries(keys)) {
       const text = representation[field];
       if (typeof text === "string") return findBy(text, names);
     }
     throw new InputError(`expected a text in ${fields.join(" or ")}, got none`);
-  };
-  finders.set(target.name, find);
-  builder.asEntity(target, {
-    key: fields.map((selection) => ({ ...builder.selection<Representation>(""), selection })),
-    // Unused: `_entities` calls the finders itself.
-    resolveReference: () => null,
   });
 }
 
@@ -57,33 +51,47 @@ addEntity(Run, { id: (text, names) => identifyRun("id", text, names) });
 /** Maximum representations of one `_entities` field. */
 const MAX_REPRESENTATIONS = 1_000;
 
-/**
- * Builds the schema with the federation fields, before renaming. Replaces the library's `_entities` resolver, in which an
- * unknown representation fails all others.
- */
-export function toSubgraphSchema(): GraphQLSchema {
-  const schema = builder.toSubGraphSchema({
-    // The first version that supports keys on interfaces.
-    linkUrl: "https://specs.apollo.dev/federation/v2.3",
-    federationDirectives: ["@key", "@shareable"],
-  });
-  const { _entities: field } = schema.getQueryType()?.getFields() ?? {};
-  const union = schema.getType("_Entity");
-  if (!field || !isUnionType(union)) throw new TypeError("the schema is no subgraph");
-  union.resolveType = ({ kind }: Resource) => kind.name;
-  field.extensions = { ...field.extensions, itemsOf: "representations" } satisfies FieldExtensions;
-  field.resolve = (_, { representations }: { representations: unknown[] }, { names }: Context) => {
-    within("representations", representations.length, { from: 0, to: MAX_REPRESENTATIONS });
-    // A separate promise for each, so that an invalid representation is a single null.
-    return representations.map(async (given, index) => {
-      const representation = (given ?? {}) as Representation;
-      const find = finderOf(representation["__typename"], names);
-      if (!find) throw new InputError(`representations[${index}]: expected the __typename of an entity`);
-      return find(representation, names);
-    });
-  };
-  return schema;
-}
+builder.scalarType("_Any", { serialize: (value) => value });
+
+const EntityUnion = builder.unionType("_Entity", {
+  types: Object.values(resourceRefs),
+  resolveType: ({ kind }) => kind.name,
+});
+
+const Service = builder.objectRef<{ readonly sdl: string }>("_Service").implement({
+  fields: (t) => ({
+    sdl: t.exposeString("sdl", {
+      nullable: true,
+      description: "The schema in SDL, with the directives of federation and without its own types.",
+    }),
+  }),
+});
+
+builder.queryFields((t) => ({
+  _entities: t.field({
+    type: [EntityUnion],
+    nullable: { list: false, items: true },
+    args: { representations: t.arg({ type: ["_Any"], required: true }) },
+    extensions: { itemsOf: "representations" } satisfies FieldExtensions,
+    resolve: (_, { representations }, { names }) => {
+      within("representations", representations.length, { from: 0, to: MAX_REPRESENTATIONS });
+      // A separate promise for each, so that an invalid representation is a single null.
+      return representations.map(async (given, index) => {
+        const representation = (given ?? {}) as Representation;
+        const find = finderOf(representation["__typename"], names);
+        if (!find) throw new InputError(`representations[${index}]: expected the __typename of an entity`);
+        return find(representation, names);
+      });
+    },
+  }),
+  _service: t.field({
+    type: Service,
+    nullable: false,
+    resolve: () => {
+      throw new TypeError("expected a resolver of `serveSdl`");
+    },
+  }),
+}));
 
 /** The finder of an entity type. Every kind is an entity, and so is the interface `Run`. */
 function finderOf(typeName: unknown, names: TypeNames) {
@@ -91,11 +99,27 @@ function finderOf(typeName: unknown, names: TypeNames) {
   return finders.get(typeName === names.served(Run.name) ? Run.name : (names.ours(typeName) ?? ""));
 }
 
+/** The first version that supports keys on interfaces. */
+const LINK = { url: "https://specs.apollo.dev/federation/v2.3", import: ["@key", "@shareable"] };
+
+/** Builds the schema with the directives of federation, where the printer of the SDL reads them. */
+export function toSubgraphSchema(): GraphQLSchema {
+  const schema = builder.toSchema({ extensions: { directives: { link: LINK } }, sortSchema: false });
+  for (const [name, fields] of keyFields) {
+    const type = schema.getType(name);
+    if (!type) throw new TypeError(`the schema has no entity ${name}`);
+    type.extensions = { ...type.extensions, directives: { key: fields.map((key) => ({ fields: key })) } };
+  }
+  return schema;
+}
+
 /** Serves the SDL of the renamed schema in `_service`. */
 export function serveSdl(schema: GraphQLSchema): GraphQLSchema {
   const { _service: service } = schema.getQueryType()?.getFields() ?? {};
   if (!service) throw new TypeError("the schema is no subgraph");
-  let sdl: string | undefined;
-  service.resolve = () => ({ sdl: (sdl ??= printSubgraphSchema(schema)) });
+  let sdl: Promise<string> | null = null;
+  // The printer is loaded on first use: it would take a quarter of the start-up time.
+  const print = async () => (await import("./sdl.ts")).printSdl(schema);
+  service.resolve = async () => ({ sdl: await (sdl ??= print()) });
   return schema;
 }

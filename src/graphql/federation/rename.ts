@@ -1,4 +1,4 @@
-import { getDocumentNodeFromSchema, MapperKind, mapSchema } from "@graphql-tools/utils";
+import { MapperKind, mapSchema } from "@graphql-tools/utils";
 import {
   type GraphQLAbstractType,
   GraphQLEnumType,
@@ -9,7 +9,6 @@ import {
   type GraphQLSchema,
   type GraphQLTypeResolver,
   GraphQLUnionType,
-  isTypeDefinitionNode,
   Kind,
   type NameNode,
   parse,
@@ -31,7 +30,6 @@ export function rename(schema: GraphQLSchema, names: TypeNames): GraphQLSchema {
     );
   const described = <Config extends Described>(config: Config): Config => ({
     ...config,
-    astNode: null,
     // Names are in backquotes. A single lower-case word is a value, not the root field of that name.
     description: config.description?.replaceAll(/`(?!\w+`)[^`]+`|`\w*[A-Z]\w*`/g, inText),
   });
@@ -39,34 +37,22 @@ export function rename(schema: GraphQLSchema, names: TypeNames): GraphQLSchema {
     ...described(config),
     name: isOurs(config.name) ? names.served(config.name) : config.name,
   });
-  return withSyntax(
-    mapSchema(schema, {
-      [MapperKind.SCALAR_TYPE]: (type) => new GraphQLScalarType(named(type.toConfig())),
-      [MapperKind.ENUM_TYPE]: (type) => new GraphQLEnumType(named(type.toConfig())),
-      [MapperKind.INPUT_OBJECT_TYPE]: (type) => new GraphQLInputObjectType(named(type.toConfig())),
-      [MapperKind.OBJECT_TYPE]: (type) => new GraphQLObjectType(named(type.toConfig())),
-      [MapperKind.INTERFACE_TYPE]: (type) =>
-        new GraphQLInterfaceType({ ...named(type.toConfig()), resolveType: typeResolver(type, names) }),
-      [MapperKind.UNION_TYPE]: (type) =>
-        new GraphQLUnionType({ ...named(type.toConfig()), resolveType: typeResolver(type, names) }),
-      [MapperKind.ROOT_FIELD]: (field, name) => [
-        isOurs(name) ? names.servedField(name) : name,
-        described(field),
-      ],
-      [MapperKind.COMPOSITE_FIELD]: described,
-      [MapperKind.ENUM_VALUE]: described,
-    }),
-  );
-}
-
-/** Rebuilds the syntax nodes of the types, where the subgraph printer reads names and directives. */
-function withSyntax(schema: GraphQLSchema): GraphQLSchema {
-  for (const node of getDocumentNodeFromSchema(schema).definitions) {
-    const type = isTypeDefinitionNode(node) ? schema.getType(node.name.value) : null;
-    // Safe: the node was built from this type.
-    if (type) type.astNode = node as never;
-  }
-  return schema;
+  return mapSchema(schema, {
+    [MapperKind.SCALAR_TYPE]: (type) => new GraphQLScalarType(named(type.toConfig())),
+    [MapperKind.ENUM_TYPE]: (type) => new GraphQLEnumType(named(type.toConfig())),
+    [MapperKind.INPUT_OBJECT_TYPE]: (type) => new GraphQLInputObjectType(named(type.toConfig())),
+    [MapperKind.OBJECT_TYPE]: (type) => new GraphQLObjectType(named(type.toConfig())),
+    [MapperKind.INTERFACE_TYPE]: (type) =>
+      new GraphQLInterfaceType({ ...named(type.toConfig()), resolveType: typeResolver(type, names) }),
+    [MapperKind.UNION_TYPE]: (type) =>
+      new GraphQLUnionType({ ...named(type.toConfig()), resolveType: typeResolver(type, names) }),
+    [MapperKind.ROOT_FIELD]: (field, name) => [
+      isOurs(name) ? names.servedField(name) : name,
+      described(field),
+    ],
+    [MapperKind.COMPOSITE_FIELD]: described,
+    [MapperKind.ENUM_VALUE]: described,
+  });
 }
 
 /** Whether a name belongs to federation itself, such as `_Any`, `_entities` or `link__Import`. */
@@ -74,7 +60,9 @@ const isOurs = (name: string) => !name.includes("_");
 
 const rootFieldsOf = (schema: GraphQLSchema): ReadonlySet<string> =>
   new Set(
-    [schema.getQueryType(), schema.getMutationType()].flatMap((type) => Object.keys(type?.getFields() ?? {})),
+    [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].flatMap((type) =>
+      Object.keys(type?.getFields() ?? {}),
+    ),
   );
 
 /** Maps a type resolver's result, one of our names, to the served name. Federation's own types have no resolver. */

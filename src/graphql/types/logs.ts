@@ -1,3 +1,4 @@
+import { fromBase64url, toBase64url } from "../../base64url.ts";
 import { InputError, UpstreamError } from "../../errors.ts";
 import type { LogWindow, WindowRequest } from "../../rest/session/log-window.ts";
 import { builder } from "../core/builder.ts";
@@ -98,10 +99,11 @@ function windowRequest({ after, maxBytes, tailLines }: LogArgs, { gateway }: Con
   return { tailLines: within("tailLines", tailLines, { from: 1, to: MAX_LINES }), maxBytes: bytes };
 }
 
-const formatCursor = (byte: number) => Buffer.from(`byte:${byte}`).toString("base64url");
+const formatCursor = (byte: number) => toBase64url(`byte:${byte}`);
 
-function parseCursor(cursor: string): number {
-  const text = cursor.length > 60 ? "" : Buffer.from(cursor, "base64url").toString("utf8");
+/** The byte of a log's cursor. Throws `InputError`. */
+export function parseCursor(cursor: string): number {
+  const text = cursor.length > 60 ? "" : fromBase64url(cursor);
   const byte = /^byte:(\d{1,15})$/.exec(text)?.[1];
   if (byte === undefined) {
     throw new InputError(`after: expected a cursor of this log, got ${JSON.stringify(cursor.slice(0, 60))}`);

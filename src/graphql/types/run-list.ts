@@ -52,7 +52,7 @@ type RunListArgs = PageArgs & {
 const MAX_FILTER_LENGTH = 2_000;
 
 /** Throws `InputError`. */
-function checkFilter({ query }: RunListArgs): void {
+export function checkFilter({ query }: Pick<RunListArgs, "query">): void {
   if (query && query.length > MAX_FILTER_LENGTH) {
     throw new InputError(`query: expected at most ${MAX_FILTER_LENGTH} characters, got ${query.length}`);
   }

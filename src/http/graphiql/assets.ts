@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { FOLDER } from "../../folder.ts";
 import { compress } from "../compression.ts";
 
-/** The gateway's own page files. The path is the same from `src` and from the build. */
-const OWN_FILES = new URL("../../../page/", import.meta.url);
+/** The gateway's own page files. */
+const OWN_FILES = new URL("page/", FOLDER);
 
 /** A file that the page loads. Its name contains a content hash, so browsers may cache it forever. */
 interface Asset {

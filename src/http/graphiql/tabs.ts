@@ -2,9 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { type DocumentNode, Kind, parse, type TypeNode } from "graphql";
 import { renameDocument } from "../../graphql/federation/rename.ts";
 import type { TypeNames } from "../../graphql/core/type-names.ts";
+import { FOLDER } from "../../folder.ts";
 
-/** Example operations. The path is the same from `src` and from the build. */
-const OPERATIONS = new URL("../../../schema/operations/", import.meta.url);
+/** Example operations. */
+const OPERATIONS = new URL("schema/operations/", FOLDER);
 const SIGN_IN = "01-sign-in.graphql";
 
 export interface Tab {

@@ -2,7 +2,9 @@ import type { ServerResponse } from "node:http";
 import type { Engine } from "../../engine/engine.ts";
 import type { WrittenResult } from "../../engine/execution.ts";
 import type { GraphQLError } from "graphql";
+import type { OpenStream } from "../../engine/subscription.ts";
 import type { Delivery } from "../delivery.ts";
+import { acceptsEventStream, type EventStreams } from "./event-stream.ts";
 import { parseBody } from "./params.ts";
 import { encodeResult, type ResultType, resultTypeFor, type WholeResponse } from "./response.ts";
 import type { YogaContext, YogaHandler } from "./yoga.ts";
@@ -12,13 +14,14 @@ interface Settings {
   readonly publicError: (error: unknown) => GraphQLError;
   readonly delivery: Delivery;
   readonly yoga: YogaHandler;
+  readonly streams: EventStreams;
 }
 
 /**
- * Handles GraphQL requests. A POST with a single JSON result runs directly on the engine, which is faster; everything
- * else goes through Yoga. Both paths produce the same bytes for the same request.
+ * Handles GraphQL requests. A subscription becomes an event stream. A POST with a single JSON result runs directly on the
+ * engine, which is faster; everything else goes through Yoga. Both paths produce the same bytes for the same request.
  */
-export function createGraphqlHandler({ engine, publicError, delivery, yoga }: Settings) {
+export function createGraphqlHandler({ engine, publicError, delivery, yoga, streams }: Settings) {
   /** Runs the operation of a POST and encodes its result. */
   const executePost = async (
     body: Buffer,
@@ -32,16 +35,22 @@ export function createGraphqlHandler({ engine, publicError, delivery, yoga }: Se
     } catch (error) {
       result = { errors: [publicError(error)] };
     }
-    return encodeResult(engine.finish(result, operation), type, requestId);
+    return encodeResult(engine.finish(result, requestId, operation.explain), type, requestId);
   };
 
   return async (
     response: ServerResponse,
     body: Buffer | null,
     operation: YogaContext["operation"],
+    openStream: () => OpenStream,
     onResult: (status: number) => void,
   ): Promise<void> => {
     const { req: request } = response;
+    if (
+      acceptsEventStream(request.headers.accept) &&
+      (await streams.serve(response, { body, operation, openStream, onResult }))
+    )
+      return;
     const { callerKey } = operation.scope;
     const type = body && resultTypeFor(request.headers.accept);
     if (body && type) {

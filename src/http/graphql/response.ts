@@ -68,7 +68,7 @@ export function encodeResult(result: WrittenResult, type: ResultType, requestId:
 }
 
 /** An error as JSON, without `extensions.http`. */
-function toJson(error: NonNullable<WrittenResult["errors"]>[number]): object {
+export function toJson(error: NonNullable<WrittenResult["errors"]>[number]): object {
   const { extensions: { http: _, ...extensions } = {}, ...json } = error.toJSON();
   return { ...json, ...(Object.keys(extensions).length > 0 && { extensions }) };
 }

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /*
  * Records that need no conversion are used as they were received: parsing with zod would copy each. A schema of values

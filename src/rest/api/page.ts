@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Envelope, inSteps, type JsonReader, jsonWithList, type Reading } from "./reader.ts";
 import { isObject } from "./as-is.ts";
 import { integer, records, text } from "./values.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type AnyEndpoint, overrideFault } from "./endpoint.ts";
 import { endpoints, optional } from "./endpoints.ts";
 import { RUN_KEYS } from "./records.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { extend, type Profile, type ProfileName, WrittenProfile } from "./profile.ts";
 import { GROUP_COUNTERS } from "./records.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { UpstreamError } from "../../errors.ts";
 import { isObject, readerAsIs } from "./as-is.ts";
 
@@ -241,8 +241,34 @@ const [CLOSE_LIST, CLOSE_OBJECT] = ["]", "}"].map((character) => character.charC
 const BYTES_PER_CONTAINER = 50;
 const BYTES_PER_ITEM = 12;
 
+interface Scanned {
+  readonly isTooDeep: boolean;
+  readonly heapBytes: number;
+}
+
+/** Up to this length a text with few brackets is not scanned, because the bound of its heap size is small. */
+const SHORT_TEXT = 16_384;
+
 /** Checks the nesting of a JSON text and estimates the heap size of its values without strings, in bytes. */
-function scan(text: string): { readonly isTooDeep: boolean; readonly heapBytes: number } {
+function scan(text: string): Scanned {
+  if (text.length <= SHORT_TEXT) {
+    const brackets = countUpTo(MAX_DEPTH, text, "{") + countUpTo(MAX_DEPTH, text, "[");
+    // Every second character may be a comma.
+    const heapBytes = brackets * BYTES_PER_CONTAINER + (text.length * BYTES_PER_ITEM) / 2;
+    if (brackets <= MAX_DEPTH) return { isTooDeep: false, heapBytes };
+  }
+  return scanCharacters(text);
+}
+
+/** Counts a character, up to one more than `max`. */
+function countUpTo(max: number, text: string, character: string): number {
+  let count = 0;
+  for (let at = text.indexOf(character); at !== -1 && count <= max; at = text.indexOf(character, at + 1))
+    count++;
+  return count;
+}
+
+function scanCharacters(text: string): Scanned {
   let depth = 0;
   let heapBytes = 0;
   let inString = false;

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { converted } from "./as-is.ts";
 import { pageOf } from "./page.ts";
 import { type AnswerOf, json, jsonWithList } from "./reader.ts";

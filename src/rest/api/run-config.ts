@@ -1,9 +1,15 @@
-import { Composer, type CST, Lexer, Parser } from "yaml";
-import { z } from "zod";
+import { createRequire } from "node:module";
+import type * as Yaml from "yaml";
+import * as z from "zod";
 import { UpstreamError } from "../../errors.ts";
 import { isObject } from "./as-is.ts";
 import { MAX_DEPTH } from "./reader.ts";
 import { integer, object, openRaw, text, textOrObject, texts, type WithRaw } from "./values.ts";
+
+const require = createRequire(import.meta.url);
+
+/** The YAML library. Loaded on first use: most servers send objects. */
+const yaml = () => require("yaml") as typeof Yaml;
 
 const Known = z.object({
   build: z.object({ image: text, build_steps: texts }).nullish(),
@@ -72,6 +78,7 @@ const OPTIONS = {
 
 /** Parses YAML. Returns null when the text is invalid, contains several documents, or expands too far by aliases. */
 function valueOf(content: string): unknown {
+  const { Composer } = yaml();
   try {
     const [document, ...others] = new Composer(OPTIONS).compose(tokensOf(content), true, content.length);
     return document && document.errors.length === 0 && others.length === 0 ? document.toJS() : null;
@@ -84,7 +91,8 @@ function valueOf(content: string): unknown {
  * Tokenizes YAML and throws on the first error. Own code instead of the library's `parse`, which recurses to any depth:
  * a regular expression that is compiled at the end of the stack crashes the process.
  */
-function* tokensOf(content: string): Generator<CST.Token, void> {
+function* tokensOf(content: string): Generator<Yaml.CST.Token, void> {
+  const { Lexer, Parser } = yaml();
   const parser = new Parser();
   for (const lexeme of new Lexer().lex(content)) {
     for (const token of parser.next(lexeme)) {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { checked, checkedBy, isObject } from "./as-is.ts";
 import { readTolerantly } from "./reader.ts";
 

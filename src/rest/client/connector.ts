@@ -1,6 +1,6 @@
 import { request as httpRequest } from "node:http";
 import type { Socket } from "node:net";
-import { buildConnector } from "undici";
+import buildConnector from "undici/lib/core/connect.js";
 
 /** Opens a connection to the service, including TLS. */
 export type Connector = buildConnector.connector;

@@ -1,4 +1,4 @@
-import { errors } from "undici";
+import errors from "undici/lib/core/errors.js";
 import { TooLarge, NotUnderstood } from "./body.ts";
 import { Cancelled, DeadlineError, type ErrorCode, OVERLOADED, UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { Pool } from "undici";
+import Pool from "undici/lib/dispatcher/pool.js";
 import { Collector, decodeBody, encodingsOf } from "./body.ts";
 import { type Connector, targetOf } from "./connector.ts";
 import type { RequestScope } from "../../request-scope.ts";

@@ -153,7 +153,8 @@ export class Reads {
   /** Dispatches a batch after all pending microtasks, when no work is queued for a time slice. */
   #schedule(dispatch: () => void): void {
     const { pacing } = this.#settings;
-    queueMicrotask(() =>
+    // Not `queueMicrotask`: Node makes an async resource for each.
+    void Promise.resolve().then(() =>
       process.nextTick(() => {
         if (pacing.isStopped()) return;
         if (pacing.isWaiting()) pacing.onPassed(() => this.#schedule(dispatch));

@@ -63,6 +63,18 @@ export async function slice<At, Item>(
   };
 }
 
+/**
+ * Finds the cursor of the end of a list by its count, with one request for one item. Returns null where the server does not
+ * count or has no offsets: the end is then found by reading the pages.
+ */
+export async function endOf<At, Item>(session: Session, list: List<At, Item>): Promise<string | null> {
+  const { paging } = session.server.profile;
+  if (paging.by !== "offset") return null;
+  const { page } = await readStep(session, list, START, 1);
+  if (page.count == null) return null;
+  return formatCursor({ query: { [paging.parameter]: `${page.count}` }, skip: 0 });
+}
+
 /** Reads all pages of a list. */
 export async function* pagesOf<At, Item>(
   session: Session,

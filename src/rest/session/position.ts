@@ -1,3 +1,4 @@
+import { fromBase64url, toBase64url } from "../../base64url.ts";
 import { InputError } from "../../errors.ts";
 import type { Query } from "../api/batches.ts";
 import type { Paging } from "../api/profile.ts";
@@ -31,14 +32,13 @@ export function pageParameters(params: URLSearchParams, paging: Paging): Query {
 export const serialize = (query: Query): string => new URLSearchParams(query).toString();
 
 /** A cursor is base64url of `<query string>#<skip>`. */
-export const formatCursor = ({ query, skip }: Position): string =>
-  Buffer.from(`${serialize(query)}#${skip}`).toString("base64url");
+export const formatCursor = ({ query, skip }: Position): string => toBase64url(`${serialize(query)}#${skip}`);
 
 const MAX_CURSOR_LENGTH = 4_000;
 
 /** Parses a cursor. Clients can forge one, so it cannot request pages above `maxSize`. Throws `InputError`. */
 export function parseCursor(cursor: string, paging: Paging, maxSize: number): Position {
-  const text = cursor.length > MAX_CURSOR_LENGTH ? "" : Buffer.from(cursor, "base64url").toString("utf8");
+  const text = cursor.length > MAX_CURSOR_LENGTH ? "" : fromBase64url(cursor);
   const found = /^([^#]*)#(\d{1,9})$/.exec(text);
   const query = pageParameters(new URLSearchParams(found?.[1]), paging);
   const skip = Number(found?.[2]);

@@ -45,7 +45,11 @@ export interface Session {
   readonly as: (token: string) => Session;
 }
 
-export function openSession(client: Client, scope: RequestScope, settings: SessionSettings): Session {
+export function openSession(
+  client: Pick<Client, "open">,
+  scope: RequestScope,
+  settings: SessionSettings,
+): Session {
   return new TokenSession(client.open(scope, settings), scope, settings, scope.token);
 }
 

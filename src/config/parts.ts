@@ -1,0 +1,41 @@
+import type { Config } from "../config.ts";
+import {
+  type DocumentStore,
+  openDocuments,
+  persistedDocuments,
+  trustedDocuments,
+} from "../engine/documents/persisted.ts";
+
+/** The settings of subscriptions. */
+export const subscriptionSettings = (config: Config) => ({
+  limits: { total: config.MAX_SUBSCRIPTIONS, perCaller: config.MAX_SUBSCRIPTIONS_PER_TOKEN },
+  requestsPerMinute: config.LIVE_REQUESTS_PER_MINUTE,
+  requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
+  readTimeoutMs: config.READ_TIMEOUT_MS,
+  maxBytes: config.MAX_BODY_BYTES,
+  origins: config.CORS_ORIGINS,
+});
+
+/** The settings of the engine. */
+export const engineSettings = (config: Config) => ({
+  documents: documentsOf(config),
+  cacheBytes: config.DOCUMENT_CACHE_BYTES,
+  isIntrospectable: config.INTROSPECTION,
+  limits: {
+    depth: config.MAX_DEPTH,
+    tokens: config.MAX_TOKENS,
+    aliases: config.MAX_ALIASES,
+    queryFields: config.MAX_ROOT_FIELDS,
+    mutationFields: Math.ceil(config.MAX_ROOT_FIELDS / 2),
+  },
+  executionLimits: {
+    selected: config.MAX_FIELDS,
+    fields: config.MAX_RESULT_FIELDS,
+    bytes: config.MAX_RESULT_BYTES,
+  },
+});
+
+function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: Config): DocumentStore {
+  if (trusted) return trustedDocuments(trusted);
+  return APQ ? persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4)) : openDocuments;
+}

@@ -1,0 +1,95 @@
+import {
+  createSourceEventStream,
+  type DocumentNode,
+  type ExecutionResult,
+  type GraphQLSchema,
+} from "graphql";
+import type { RequestScope } from "../request-scope.ts";
+import type { OperationParams } from "./documents/persisted.ts";
+import type { WrittenResult } from "./execution.ts";
+import type { PlacedContext } from "./field-source.ts";
+import type { Meter } from "./meter.ts";
+
+/** The scope and context in which one event is executed. */
+export interface EventExecution {
+  readonly scope: RequestScope;
+  /** Creates the context for its resolvers. */
+  readonly openContext: (meter: Meter) => PlacedContext;
+}
+
+/** A valid subscription of a caller. */
+export interface StreamSource {
+  readonly params: OperationParams;
+  /** Opens the stream once its document is valid. Throws when there are too many. */
+  readonly openStream: () => OpenStream;
+}
+
+/** A running subscription of a caller. */
+export interface OpenStream {
+  /** Ends with the stream. */
+  readonly scope: RequestScope;
+  /** The context in which the subscription begins. */
+  readonly context: unknown;
+  /** Opens the execution of an event, with a deadline of its own. */
+  readonly openEvent: () => EventExecution;
+}
+
+/** The results of a subscription, one for each event. `return` ends it, even while `next` is pending. */
+export type Results = Required<Pick<AsyncIterableIterator<WrittenResult>, "next" | "return">> &
+  AsyncIterable<WrittenResult>;
+
+/**
+ * Opens the event source of a valid subscription and executes each event when its result is asked for, so that a slow
+ * reader slows down its own events only.
+ */
+export async function openResults(
+  { schema, document }: { readonly schema: GraphQLSchema; readonly document: DocumentNode },
+  { params, openStream }: StreamSource,
+  resultOf: (event: unknown, execution: EventExecution) => Promise<WrittenResult>,
+): Promise<{ readonly results: Results } | ExecutionResult> {
+  const { scope, context, openEvent } = openStream();
+  const source = await createSourceEventStream({
+    schema,
+    document,
+    contextValue: context,
+    variableValues: params.variables ?? {},
+    operationName: params.operationName ?? null,
+  }).catch((error: unknown) => {
+    scope.end("done");
+    throw error;
+  });
+  if (!(Symbol.asyncIterator in source)) {
+    scope.end("done");
+    return source;
+  }
+  const events = source[Symbol.asyncIterator]();
+  const done = { done: true, value: undefined } as const;
+
+  const finish = async () => {
+    scope.end("done");
+    await events.return?.();
+    return done;
+  };
+  const execute = async (event: unknown): Promise<WrittenResult> => {
+    const execution = openEvent();
+    const leave = () => execution.scope.end("left");
+    scope.onEnd(leave);
+    try {
+      return await resultOf(event, execution);
+    } finally {
+      scope.offEnd(leave);
+      execution.scope.end("done");
+    }
+  };
+
+  const results: Results = {
+    next: async () => {
+      const next = await events.next();
+      if (next.done) return finish();
+      return { done: false, value: await execute(next.value) };
+    },
+    return: finish,
+    [Symbol.asyncIterator]: () => results as AsyncIterator<WrittenResult>,
+  };
+  return { results };
+}

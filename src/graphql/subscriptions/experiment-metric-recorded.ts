@@ -1,0 +1,86 @@
+import { experiment } from "../../rest/api/endpoints.ts";
+import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
+import { endOf, slice } from "../../rest/session/pages.ts";
+import { parseCursor } from "../../rest/session/position.ts";
+import { builder } from "../core/builder.ts";
+import type { StreamContext } from "../core/context.ts";
+import { identify, recordIdIn } from "../core/ids.ts";
+import { withId } from "../core/look-up.ts";
+import { Experiment, MetricRecord } from "../core/refs.ts";
+import { isFinished } from "../types/status.ts";
+import { eventsOf } from "./event.ts";
+import { keyOfRun, readRun } from "./run-state.ts";
+
+interface Args {
+  readonly id: string;
+  readonly after?: string | null | undefined;
+}
+
+/** A position in the list of metrics. */
+interface Position {
+  /** Cursor of the last record that was read; null at the beginning of the list. */
+  readonly cursor: string | null;
+  /** Whether the end of the list is still to be found: records up to there are not told. */
+  readonly isSeeking: boolean;
+  /** Records up to this number are not told; null for all. */
+  readonly afterRecord: number | null;
+}
+
+function followMetrics({ id, after = null }: Args, { live, names, session, gateway }: StreamContext) {
+  const run = identify(Experiment.kind, "id", id, names);
+  const list = { endpoint: experiment.metrics, address: run.address };
+  const maxSize = gateway.maxPageSize;
+  const afterRecord = after === null ? null : recordIdIn("MetricRecord", after, run.address, names);
+  if (after !== null && afterRecord === null) parseCursor(after, session.server.profile.paging, maxSize);
+
+  return live.follow<Position, { readonly parent: typeof run; readonly record: MetricRow }>(
+    {
+      key: `metrics ${keyOfRun(run)}`,
+      read: async (tick, { isSeeking, cursor, ...position }) => {
+        if (isSeeking && cursor === null) {
+          const end = await endOf(tick, list);
+          if (end !== null)
+            return { items: [], position: { ...position, isSeeking: false, cursor: end }, hasMore: false };
+        }
+        const page = await slice(tick, list, { first: null, maxSize, after: cursor });
+        const { items, cursorAt } = page;
+        return {
+          items: isSeeking
+            ? []
+            : items
+                .filter(({ id: record }) => record > (position.afterRecord ?? -1))
+                .map((record) => ({ parent: run, record })),
+          position: {
+            ...position,
+            cursor: items.length > 0 ? cursorAt(items.length - 1) : cursor,
+            isSeeking: isSeeking && page.hasNext,
+          },
+          hasMore: page.hasNext,
+        };
+      },
+      isFinal: async (tick) => isFinished(await readRun(run, tick)),
+    },
+    {
+      cursor: afterRecord === null ? after : null,
+      isSeeking: after === null,
+      afterRecord,
+    },
+  );
+}
+
+builder.subscriptionField("experimentMetricRecorded", (t) =>
+  t.field({
+    type: MetricRecord,
+    nullable: false,
+    description:
+      "Metric records of an experiment that appear after the subscription began, or behind a cursor. Ends when the experiment has finished and its metrics are read. No record is lost or told twice: continue behind the `id` of the last one.",
+    args: {
+      ...withId(Experiment),
+      after: t.arg.string({
+        description:
+          "Cursor of the list `metrics` of the experiment, or `id` of a metric record. Default: the present end of the list.",
+      }),
+    },
+    ...eventsOf(followMetrics),
+  }),
+);

@@ -1,0 +1,73 @@
+import { InputError, UpstreamError } from "../../errors.ts";
+import type { TrackedRecord } from "../../rest/api/records.ts";
+import type { LogWindow } from "../../rest/session/log-window.ts";
+import type { Session } from "../../rest/session/session.ts";
+import { builder } from "../core/builder.ts";
+import type { StreamContext } from "../core/context.ts";
+import { decodeId } from "../core/ids.ts";
+import type { Resource } from "../core/resource.ts";
+import { LogChunk, parseCursor } from "../types/logs.ts";
+import { isFinished } from "../types/status.ts";
+import { eventsOf } from "./event.ts";
+import { keyOfRun, readRun } from "./run-state.ts";
+
+/** Maximum size of the text of one event, in bytes. */
+const MAX_CHUNK_BYTES = 262_144;
+
+interface Args {
+  readonly id: string;
+  readonly after?: string | null | undefined;
+}
+
+/** A resource with a log, which has a status as well. */
+const isLogged = (resource: Resource): resource is Resource<TrackedRecord> => resource.kind.logs !== null;
+
+function followLog({ id, after }: Args, { live, names, gateway }: StreamContext) {
+  const run = decodeId("id", id, names);
+  const { kind, address } = run;
+  const { logs } = kind;
+  if (!logs || !isLogged(run))
+    throw new InputError(`id: expected something with a log, got the id of a ${names.served(kind.name)}`);
+  const maxBytes = Math.min(MAX_CHUNK_BYTES, gateway.maxLogBytes);
+
+  /** The text behind a byte; null when there is no log. Whether there is a run is known when its status is read. */
+  const readText = async (session: Session, fromByte: number): Promise<LogWindow | null> => {
+    try {
+      return await session.window(logs, address, { fromByte, maxBytes });
+    } catch (error) {
+      if (error instanceof UpstreamError && error.code === "NOT_FOUND") return null;
+      throw error;
+    }
+  };
+
+  return live.follow<number, LogWindow>(
+    {
+      key: `log ${keyOfRun(run)}`,
+      read: async (session, fromByte) => {
+        const window = await readText(session, fromByte);
+        // A log that is shorter than before is not read twice: its end is behind what was told.
+        if (!window || window.text === "") return { items: [], position: fromByte, hasMore: false };
+        return { items: [window], position: window.endByte, hasMore: window.hasMore };
+      },
+      isFinal: async (session) => isFinished(await readRun(run, session)),
+    },
+    after == null ? 0 : parseCursor(after),
+  );
+}
+
+builder.subscriptionField("runLogAppended", (t) =>
+  t.field({
+    type: LogChunk,
+    nullable: false,
+    description:
+      "Text of the log of a run or of a job of an experiment, from its beginning or behind a cursor, in pieces as they come. Ends when the run has finished and its log is read. No text is lost or told twice: continue with the `endCursor` of the last piece.",
+    args: {
+      id: t.arg.id({
+        required: true,
+        description: "Global id of an experiment, a job, a build job or a job of an experiment.",
+      }),
+      after: t.arg.string({ description: "Cursor of a piece of this log. Default: its beginning." }),
+    },
+    ...eventsOf(followLog),
+  }),
+);

@@ -1,0 +1,38 @@
+import type { RunnableRecord } from "../../rest/api/records.ts";
+import { builder } from "../core/builder.ts";
+import type { StreamContext } from "../core/context.ts";
+import { identifyRun } from "../core/ids.ts";
+import { isFinished } from "../types/status.ts";
+import { eventsOf } from "./event.ts";
+import { keyOfRun, latestOf, readRun } from "./run-state.ts";
+import { RunUpdate, updateOf } from "./run-update.ts";
+
+function watchRun({ id }: { readonly id: string }, { live, names }: StreamContext) {
+  const run = identifyRun("id", id, names);
+  let told: Partial<RunnableRecord> | null = null;
+  return live.watch(
+    {
+      key: `run ${keyOfRun(run)}`,
+      read: async (session, before: Partial<RunnableRecord> | null) =>
+        latestOf(before, await readRun(run, session)),
+      isFinal: isFinished,
+    },
+    (record) => {
+      if (record === told) return null;
+      const update = updateOf(run, record, told);
+      told = record;
+      return update;
+    },
+  );
+}
+
+builder.subscriptionField("runUpdated", (t) =>
+  t.field({
+    type: RunUpdate,
+    nullable: false,
+    description:
+      "Changes of a run of any kind. Begins with its present state, and ends when the run has finished. A slow reader gets the latest state only.",
+    args: { id: t.arg.id({ required: true, description: "Global id of the run." }) },
+    ...eventsOf(watchRun),
+  }),
+);

@@ -1,0 +1,135 @@
+import { InputError } from "../../errors.ts";
+import type { Get } from "../../rest/api/endpoint.ts";
+import { optional } from "../../rest/api/endpoints.ts";
+import type { Page } from "../../rest/api/page.ts";
+import type { RunnableRecord } from "../../rest/api/records.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
+import { slice } from "../../rest/session/pages.ts";
+import { builder } from "../core/builder.ts";
+import { sliceRequest } from "../core/connection.ts";
+import type { StreamContext } from "../core/context.ts";
+import { decodeId } from "../core/ids.ts";
+import { kinds, type ProjectAddress } from "../core/kinds.ts";
+import { type Kind, toResource } from "../core/resource.ts";
+import type { TypeNames } from "../core/type-names.ts";
+import { checkFilter } from "../types/run-list.ts";
+import { eventsOf } from "./event.ts";
+import { keyOfRun, latestOf } from "./run-state.ts";
+import { RunUpdate, updateOf } from "./run-update.ts";
+
+interface ListedKind {
+  readonly kind: Kind<RunnableRecord, RunAddress>;
+  readonly endpoint: Get<ProjectAddress, Page<RunnableRecord>>;
+}
+
+/** The kinds of run that a project lists. */
+const LISTED = {
+  EXPERIMENT: { kind: kinds.experiment, endpoint: optional.experiments },
+  JOB: { kind: kinds.job, endpoint: optional.jobs },
+  BUILD_JOB: { kind: kinds.buildJob, endpoint: optional.builds },
+  GROUP: { kind: kinds.group, endpoint: optional.groups },
+} as const satisfies Record<string, ListedKind>;
+
+const RunKind = builder.enumType("RunKind", {
+  description: "A kind of run.",
+  values: {
+    EXPERIMENT: { description: "Experiments." },
+    JOB: { description: "Jobs." },
+    BUILD_JOB: { description: "Build jobs." },
+    GROUP: { description: "Groups of experiments." },
+  } satisfies Record<keyof typeof LISTED, object>,
+});
+
+interface Args {
+  readonly of: string;
+  readonly kind: keyof typeof LISTED;
+  readonly query?: string | null | undefined;
+  readonly first?: number | null | undefined;
+}
+
+/** How many runs a subscription remembers, so that one that returns to the list is told with its previous status. */
+const MAX_TOLD = 500;
+
+/** The records of a list by their ids, newest change first. */
+type Records = ReadonlyMap<string, RunnableRecord>;
+
+/** Finds the list: of a project, or of the experiments of a group. Throws `InputError`. */
+function parentOf({ of, kind }: Args, names: TypeNames) {
+  const { kind: of_, address } = decodeId("of", of, names);
+  const { owner = "", project = "", id } = address;
+  if (of_.name === kinds.project.name) return { at: { owner, project }, group: undefined };
+  if (of_.name !== kinds.group.name) {
+    throw new InputError(
+      `of: expected the id of a ${names.served("Group")} or ${names.served("Project")}, got the id of a ${names.served(of_.name)}`,
+    );
+  }
+  if (kind !== "EXPERIMENT") throw new InputError(`kind: expected EXPERIMENT for a group, got ${kind}`);
+  return { at: { owner, project }, group: id };
+}
+
+function watchRuns(args: Args, context: StreamContext) {
+  const { live, names, session } = context;
+  const { at, group } = parentOf(args, names);
+  checkFilter(args);
+  const { server } = session;
+  const { kind, endpoint }: ListedKind = LISTED[args.kind];
+  // Where the server has the order, a changed run is on the first page.
+  const order = server.profile.orders.UPDATED_DESC ? ("UPDATED_DESC" as const) : null;
+  const list = { endpoint, address: at, base: server.listQuery({ group, order, query: args.query }) };
+  const request = sliceRequest({ first: args.first }, context);
+  const told = new Map<string, RunnableRecord>();
+  return live.watch(
+    {
+      key: `runs ${keyOfRun(toResource(kind, { ...at, id: "" }))} ${JSON.stringify([list.base, request.first])}`,
+      read: async (tick, before: Records | null): Promise<Records> => {
+        const { items } = await slice(tick, list, request);
+        const records = new Map(
+          items.map((item) => [`${item.id}`, latestOf(before?.get(`${item.id}`), item)]),
+        );
+        const isSame =
+          before?.size === records.size && [...records].every(([id, record]) => before.get(id) === record);
+        return isSame ? before : records;
+      },
+      isFinal: () => false,
+    },
+    (records) => {
+      for (const [id, record] of records) {
+        const before = told.get(id);
+        if (latestOf(before, record) === before) continue;
+        told.delete(id);
+        told.set(id, record);
+        const [oldest = ""] = told.keys();
+        if (told.size > Math.max(MAX_TOLD, records.size)) told.delete(oldest);
+        return updateOf(toResource(kind, { ...at, id }), record, before ?? null);
+      }
+      return null;
+    },
+  );
+}
+
+builder.subscriptionField("runsUpdated", (t) =>
+  t.field({
+    type: RunUpdate,
+    nullable: false,
+    description:
+      "Runs of a project, or experiments of a group, that appear or change. Begins with those of the first page. One upstream request per poll, however many runs. Requires the capability `LISTS`.",
+    args: {
+      of: t.arg.id({ required: true, description: "Global id of a project or a group." }),
+      kind: t.arg({
+        type: RunKind,
+        required: true,
+        defaultValue: "EXPERIMENT",
+        description: "Kind of the runs. A group has only experiments.",
+      }),
+      query: t.arg.string({
+        description:
+          "Filter in the query language of the server, such as `status:running`. A run that stops to match is not told.",
+      }),
+      first: t.arg.int({
+        description:
+          "Number of runs to watch, those with the newest changes first where the server has that order. Default: one page of the service.",
+      }),
+    },
+    ...eventsOf(watchRuns),
+  }),
+);

@@ -1,0 +1,164 @@
+import type { ServerResponse } from "node:http";
+import type { Engine } from "../../engine/engine.ts";
+import type { WrittenResult } from "../../engine/execution.ts";
+import type { OperationParams } from "../../engine/documents/persisted.ts";
+import type { OpenStream, Results } from "../../engine/subscription.ts";
+import type { Clock } from "../../live/clock.ts";
+import { onceOver } from "../connection.ts";
+import type { Delivery } from "../delivery.ts";
+import { parseBody, parseQueryString } from "./params.ts";
+import { encodeResult } from "./response.ts";
+import type { YogaContext } from "./yoga.ts";
+
+/*
+ * Subscriptions as server-sent events, in the distinct connections mode of the GraphQL-over-SSE protocol. Own code:
+ * Yoga's codec has a fixed interval of comments and two web streams for each subscriber, which take more memory than
+ * everything else of a subscription.
+ */
+
+interface Settings {
+  readonly engine: Engine;
+  readonly delivery: Delivery;
+  readonly clock: Clock;
+}
+
+/** A request whose response may be a stream. */
+interface StreamableRequest {
+  readonly body: Buffer | null;
+  readonly operation: YogaContext["operation"];
+  readonly openStream: () => OpenStream;
+  readonly onResult: (status: number) => void;
+}
+
+/** How often an idle stream gets a comment, in milliseconds, so that proxies and clients keep it open. */
+const COMMENT_INTERVAL_MS = 10_000;
+
+const COMMENT = Buffer.from(":\n\n");
+const COMPLETE = "event: complete\ndata:\n\n";
+
+/** Whether an `accept` header accepts event streams. */
+export const acceptsEventStream = (accept: string | undefined): boolean =>
+  accept !== undefined && /text\/event-stream(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(accept);
+
+export type EventStreams = ReturnType<typeof createEventStreams>;
+
+export function createEventStreams({ engine, delivery, clock }: Settings) {
+  /** Functions that end the open streams. */
+  const open = new Set<() => void>();
+
+  const write = async (
+    response: ServerResponse,
+    results: Results,
+    { scope: { requestId, callerKey } }: YogaContext["operation"],
+  ): Promise<void> => {
+    let isDraining = false;
+    const drain = () => {
+      isDraining = true;
+      void results.return();
+    };
+    open.add(drain);
+    onceOver(response, () => void results.return());
+    const encode = (result: WrittenResult): string => {
+      const type = "application/json";
+      return `event: next\ndata: ${encodeResult(engine.finish(result, requestId), type, requestId).body}\n\n`;
+    };
+    // Without `complete`, clients subscribe again: elsewhere, when this process is about to end.
+    const last = () => (isDraining ? null : Buffer.from(COMPLETE));
+    const body = withComments(framesOf(results, encode, last), clock);
+    await delivery.stream(response, { status: 200, headers: headersOf(requestId), body }, callerKey);
+    open.delete(drain);
+    await results.return();
+  };
+
+  return {
+    /** Serves a subscription. Resolves with false, and does nothing, when the request is none. */
+    serve: async (
+      response: ServerResponse,
+      { body, operation, openStream, onResult }: StreamableRequest,
+    ): Promise<boolean> => {
+      const params = paramsOf(response, body);
+      if (!params || !engine.isSubscription(params)) return false;
+      const { facts, scope } = operation;
+      const { requestId, callerKey } = scope;
+      const opened = await engine.subscribe({ params, facts, openStream });
+      scope.end("done");
+      if ("results" in opened) {
+        onResult(200);
+        await write(response, opened.results, operation);
+        return true;
+      }
+      const type = "application/graphql-response+json";
+      const result = encodeResult(engine.finish(opened, requestId), type, requestId);
+      // Clients of event streams try again after these statuses; other errors are for their readers.
+      const isBusy = result.status === 429 || result.status === 503;
+      const status = isBusy ? result.status : 200;
+      onResult(status);
+      const text = `event: next\ndata: ${result.body}\n\n${COMPLETE}`;
+      await delivery.send(response, { status, headers: headersOf(requestId), body: text }, callerKey);
+      return true;
+    },
+    /** Ends all streams. */
+    drain: (): void => {
+      for (const end of open) end();
+    },
+  };
+}
+
+/** The parameters of a request; null when they cannot be read, which the handler of single results reports. */
+function paramsOf(response: ServerResponse, body: Buffer | null): OperationParams | null {
+  const { method, url = "" } = response.req;
+  try {
+    if (body) return parseBody(body);
+    return method === "GET" ? parseQueryString(url.split("?")[1] ?? "") : null;
+  } catch {
+    return null;
+  }
+}
+
+const headersOf = (requestId: string) => ({
+  "content-type": "text/event-stream; charset=utf-8",
+  // Proxies that compress would hold events back.
+  "cache-control": "private, no-store, no-transform",
+  "x-accel-buffering": "no",
+  "x-request-id": requestId,
+});
+
+/** The events of the protocol as bytes. */
+async function* framesOf(
+  results: Results,
+  encode: (result: WrittenResult) => string,
+  last: () => Buffer | null,
+): AsyncGenerator<Buffer> {
+  for await (const result of results) yield Buffer.from(encode(result));
+  const end = last();
+  if (end) yield end;
+}
+
+/**
+ * Adds a comment at the beginning, which makes browsers show the response, and wherever nothing comes for a while. Each
+ * frame is awaited once, however long it takes: `Promise.race` in a loop would keep its promises.
+ */
+async function* withComments(frames: AsyncGenerator<Buffer>, clock: Clock): AsyncGenerator<Buffer> {
+  yield COMMENT;
+  for (;;) {
+    const next = { isHere: false, wake: () => {} };
+    const frame = frames.next().finally(() => {
+      next.isHere = true;
+      next.wake();
+    });
+    frame.catch(() => {});
+    while (!next.isHere) {
+      await new Promise<void>((resolve) => {
+        const cancel = clock.after(COMMENT_INTERVAL_MS, resolve);
+        next.wake = () => {
+          cancel();
+          resolve();
+        };
+      });
+      if (!next.isHere) yield COMMENT;
+    }
+    const { done, value } = await frame;
+    if (done) return;
+    yield value;
+  }
+}

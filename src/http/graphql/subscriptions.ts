@@ -1,0 +1,62 @@
+import type { IncomingMessage } from "node:http";
+import type { GraphQLSchema } from "graphql";
+import type { Engine } from "../../engine/engine.ts";
+import type { Context } from "../../graphql/core/context.ts";
+import { createLive, type LiveSettings } from "../../live/live.ts";
+import type { OperationReport } from "../../observability/telemetry.ts";
+import type { RequestScope } from "../../request-scope.ts";
+import type { Pacing } from "../../rest/session/batching.ts";
+import { type ConcurrencySettings, createConcurrencyLimit } from "../concurrency-limit.ts";
+import type { Delivery } from "../delivery.ts";
+import { createEventStreams } from "./event-stream.ts";
+import { createStreamOpener } from "./open-stream.ts";
+import { createWebSockets } from "./web-socket.ts";
+
+interface Settings extends LiveSettings {
+  readonly schema: GraphQLSchema;
+  readonly engine: Engine;
+  readonly delivery: Delivery;
+  /** Limits the subscriptions, and the WebSockets, at a time. */
+  readonly limits: ConcurrencySettings;
+  /** Deadline of one event, in milliseconds. */
+  readonly requestTimeoutMs: number;
+  /** How long a client of a WebSocket may not read, in milliseconds. */
+  readonly readTimeoutMs: number;
+  /** Longest message of a WebSocket, in bytes. */
+  readonly maxBytes: number;
+  readonly origins: readonly string[];
+  readonly openContext: (
+    request: IncomingMessage,
+    scope: RequestScope,
+    pacing: Pacing,
+    onRequest?: () => void,
+  ) => Context;
+  readonly onOperation: (report: OperationReport) => void;
+}
+
+/** Creates the polls and the transports of subscriptions: event streams and WebSockets. */
+export function createSubscriptions({ limits, requestTimeoutMs, openContext, ...settings }: Settings) {
+  const live = createLive(settings);
+  const concurrency = createConcurrencyLimit(limits);
+  const open = createStreamOpener({ live, concurrency, eventTimeoutMs: requestTimeoutMs });
+  const openStream = (request: IncomingMessage, asked: RequestScope) =>
+    open(asked, (...given) => openContext(request, ...given));
+  const streams = createEventStreams(settings);
+  const webSockets = createWebSockets({
+    ...settings,
+    openStream,
+    requestTimeoutMs,
+    connections: createConcurrencyLimit(limits),
+  });
+  return {
+    streams,
+    openStream,
+    upgrade: webSockets.upgrade,
+    /** Ends all streams. */
+    drain: (): void => {
+      streams.drain();
+      webSockets.drain();
+    },
+    load: () => ({ subscriptions: concurrency.active(), polls: live.polls() }),
+  };
+}

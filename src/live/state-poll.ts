@@ -1,0 +1,79 @@
+import type { Session } from "../rest/session/session.ts";
+import type { Poll } from "./ticker.ts";
+import { type LiveStream, openStream, type Reader } from "./stream.ts";
+
+/** A value of the service that subscribers watch. */
+export interface StateSource<State extends object> {
+  /** Identifies the value: subscribers with the same token and key share a poll. */
+  readonly key: string;
+  /** Reads the value. Returns the same object as before when nothing has changed. */
+  readonly read: (session: Session, before: State | null) => Promise<State>;
+  /** Whether the value will not change any more. */
+  readonly isFinal: (state: State) => boolean;
+}
+
+/** A poll that several subscribers share. */
+export interface SharedPoll<Member> extends Poll {
+  readonly join: (member: Member) => void;
+  readonly leave: (member: Member) => void;
+  readonly size: () => number;
+  /** Whether it has failed for good: nobody can join it any more. */
+  readonly isOver: () => boolean;
+}
+
+/** Creates the poll of a value. It holds only the latest state, so that a slow subscriber costs no memory. */
+export function createStatePoll<State extends object>({ read, isFinal }: StateSource<State>) {
+  const readers = new Set<Reader>();
+  let state: State | null = null;
+  let isOver = false;
+
+  const poll: SharedPoll<Reader> = {
+    // Subscribers may take their time to read the final state.
+    isWanted: () => readers.size > 0 && !(state && isFinal(state)),
+    read: async (session) => {
+      const before = state;
+      state = await read(session, before);
+      if (state === before) return false;
+      for (const reader of readers) {
+        reader.wake();
+        if (isFinal(state)) reader.end();
+      }
+      return true;
+    },
+    fail: (error, isLast) => {
+      isOver ||= isLast;
+      for (const reader of readers) reader.fail(error, isLast);
+    },
+    join: (reader) => {
+      readers.add(reader);
+      if (state && isFinal(state)) reader.end();
+    },
+    leave: (reader) => void readers.delete(reader),
+    size: () => readers.size,
+    isOver: () => isOver,
+  };
+  return { poll, latest: () => state };
+}
+
+export type StatePoll<State extends object> = ReturnType<typeof createStatePoll<State>>;
+
+/** Subscribes to a poll. `next` returns the next event of a state for this subscriber; null when it has seen it all. */
+export function readStates<State extends object, Event>(
+  { poll, latest }: StatePoll<State>,
+  next: (state: State) => Event | null,
+  onEnd: () => void,
+): LiveStream<Event> {
+  const { stream, reader } = openStream<Event>({
+    take: () => {
+      const state = latest();
+      return state && next(state);
+    },
+    onWait: () => {},
+    onEnd: () => {
+      poll.leave(reader);
+      onEnd();
+    },
+  });
+  poll.join(reader);
+  return stream;
+}

@@ -1,0 +1,52 @@
+import type { Client, Upstream } from "../rest/client/client.ts";
+import { openSession, type SessionSettings } from "../rest/session/session.ts";
+import { type Identity, RequestScope } from "../request-scope.ts";
+import type { TickSession } from "./ticker.ts";
+
+type Opener = Pick<Client, "open">;
+
+/** The client with a callback for each request of its sessions. */
+export const counted = (client: Opener, onRequest: () => void): Opener => ({
+  open: (scope, bounds): Upstream => {
+    const { json, readPart } = client.open(scope, bounds);
+    return {
+      json: (...given) => {
+        onRequest();
+        json(...given);
+      },
+      readPart: (...given) => {
+        onRequest();
+        readPart(...given);
+      },
+    };
+  },
+});
+
+interface Settings extends Omit<SessionSettings, "requests" | "pacing" | "notes"> {
+  /** Longest time of a tick, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** The scope of a tick. It has no time for retries: the next tick reads again. */
+class TickScope extends RequestScope {
+  override readonly deadline = 0;
+}
+
+/** Returns a function that opens the session of a tick. */
+export const tickSessions =
+  (client: Opener, { timeoutMs, ...settings }: Settings) =>
+  (identity: Identity, requests: number, onRequest: () => void): TickSession => {
+    const scope = new TickScope(identity, timeoutMs);
+    const pacing = {
+      isStopped: () => false,
+      isWaiting: () => false,
+      onPassed: (callback: () => void) => callback(),
+    };
+    let sent = 0;
+    // Requests above the number are rejected, not sent.
+    const count = () => void (sent++ < requests && onRequest());
+    return {
+      session: openSession(counted(client, count), scope, { ...settings, requests, pacing, notes: null }),
+      end: () => scope.end("done"),
+    };
+  };

@@ -1,0 +1,170 @@
+import { isPassing, UpstreamError } from "../errors.ts";
+import type { Session } from "../rest/session/session.ts";
+import type { Budget } from "./budget.ts";
+import type { Clock } from "./clock.ts";
+
+/** One thing that is read again and again for its subscribers. */
+export interface Poll {
+  /** Whether a subscriber waits for it. */
+  readonly isWanted: () => boolean;
+  /** Reads it. Resolves with whether anything has changed. */
+  readonly read: (session: Session) => Promise<boolean>;
+  /** Tells the subscribers an error, which ends their streams when `isLast`. */
+  readonly fail: (error: unknown, isLast: boolean) => void;
+}
+
+/** The session of one tick, which may send `requests` upstream requests. */
+export interface TickSession {
+  readonly session: Session;
+  readonly end: () => void;
+}
+
+interface TickerSettings {
+  readonly clock: Clock;
+  readonly budget: Budget;
+  readonly openSession: (requests: number) => TickSession;
+}
+
+/** Decides when the polls of one token are read. */
+export interface Ticker {
+  /** Adds a poll, which is read soon. Returns a function that removes it. */
+  readonly add: (poll: Poll) => Timing;
+  readonly size: () => number;
+}
+
+interface Timing {
+  /** Reads the poll at the next occasion instead of after its interval. */
+  readonly readSoon: () => void;
+  /** Reads the poll when it is due, now that a subscriber waits. */
+  readonly wake: () => void;
+  readonly remove: () => void;
+}
+
+/** The interval after a change, and the longest one, in milliseconds. It doubles while nothing changes. */
+const FIRST_INTERVAL_MS = 1_000;
+const MAX_INTERVAL_MS = 15_000;
+
+/** How long a new poll waits for others to join its request, in milliseconds: a page subscribes to many runs at once. */
+const GATHER_MS = 20;
+
+/** How long the service may fail until subscribers are told, in milliseconds. */
+const SURVIVED_MS = 60_000;
+
+const nothing = (): void => {};
+
+interface Entry {
+  readonly poll: Poll;
+  dueAt: number;
+  intervalMs: number;
+  isReading: boolean;
+  /** Since when every read fails; null while none does. */
+  failingSince: number | null;
+  /** Whether the subscribers were told of the present outage. */
+  isTold: boolean;
+}
+
+/**
+ * Creates the ticker of one token. Each tick opens one session and reads all due polls in it, so that equal reads share a
+ * request and reads that one list covers become that list. Polls are due on multiples of their interval since the start:
+ * polls with the same interval are due in the same tick.
+ */
+export function createTicker({ clock, budget, openSession }: TickerSettings): Ticker {
+  const entries = new Set<Entry>();
+  const start = clock.now();
+  /** No poll is read before: the service asked for a pause. */
+  let pausedUntil = start;
+  let cancelTimer = nothing;
+
+  const schedule = (): void => {
+    cancelTimer();
+    cancelTimer = nothing;
+    let dueAt = Number.POSITIVE_INFINITY;
+    for (const entry of entries)
+      if (!entry.isReading && entry.poll.isWanted()) dueAt = Math.min(dueAt, entry.dueAt);
+    if (dueAt === Number.POSITIVE_INFINITY) return;
+    const now = clock.now();
+    const at = Math.max(now, dueAt, pausedUntil, budget.nextAt(now));
+    cancelTimer = clock.after(Math.ceil(at - now), () => void tick());
+  };
+
+  const nextDue = (intervalMs: number): number =>
+    start + (Math.floor((clock.now() - start) / intervalMs) + 1) * intervalMs;
+
+  const tick = async (): Promise<void> => {
+    const now = clock.now();
+    const requests = budget.allowance(now);
+    const due = [...entries]
+      .filter(({ dueAt, isReading, poll }) => dueAt <= now && !isReading && poll.isWanted())
+      .toSorted((one, other) => one.dueAt - other.dueAt);
+    if (due.length > 0 && requests > 0 && now >= pausedUntil) {
+      const { session, end } = openSession(requests);
+      const reads = due.map((entry) => read(entry, session));
+      schedule();
+      await Promise.all(reads);
+      end();
+    } else schedule();
+  };
+
+  const read = async (entry: Entry, session: Session): Promise<void> => {
+    entry.isReading = true;
+    try {
+      const isChanged = await entry.poll.read(session);
+      entry.failingSince = null;
+      entry.isTold = false;
+      entry.intervalMs = isChanged ? FIRST_INTERVAL_MS : Math.min(2 * entry.intervalMs, MAX_INTERVAL_MS);
+      entry.dueAt = nextDue(entry.intervalMs);
+    } catch (error) {
+      fail(entry, error);
+    } finally {
+      entry.isReading = false;
+      // The others of the tick may take longer.
+      schedule();
+    }
+  };
+
+  const fail = (entry: Entry, error: unknown): void => {
+    // The tick's requests were used up by polls that had waited longer: it is the first of the next tick.
+    if (error instanceof UpstreamError && error.code === "REQUEST_LIMIT_EXCEEDED") return;
+    if (!isPassing(error)) {
+      entries.delete(entry);
+      entry.poll.fail(error, true);
+      return;
+    }
+    const now = clock.now();
+    const { retryAfterSeconds = 0 } = error.facts;
+    pausedUntil = Math.max(pausedUntil, now + retryAfterSeconds * 1_000);
+    entry.intervalMs = Math.min(2 * entry.intervalMs, MAX_INTERVAL_MS);
+    entry.dueAt = nextDue(entry.intervalMs);
+    entry.failingSince ??= now;
+    if (entry.isTold || now - entry.failingSince < SURVIVED_MS) return;
+    entry.isTold = true;
+    entry.poll.fail(error, false);
+  };
+
+  return {
+    add: (poll) => {
+      const entry: Entry = {
+        poll,
+        dueAt: clock.now() + GATHER_MS,
+        intervalMs: FIRST_INTERVAL_MS,
+        isReading: false,
+        failingSince: null,
+        isTold: false,
+      };
+      entries.add(entry);
+      schedule();
+      return {
+        readSoon: () => {
+          entry.dueAt = Math.min(entry.dueAt, clock.now());
+          schedule();
+        },
+        wake: schedule,
+        remove: () => {
+          entries.delete(entry);
+          schedule();
+        },
+      };
+    },
+    size: () => entries.size,
+  };
+}

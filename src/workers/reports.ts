@@ -1,0 +1,45 @@
+import type { Worker } from "node:cluster";
+import { AggregatorRegistry } from "prom-client";
+import type { Metrics, ToPrimary, ToWorker } from "./messages.ts";
+
+/** Maximum time that a worker takes to report its metrics, in milliseconds. */
+const REPORT_MS = 5_000;
+
+let lastId = 0;
+
+/**
+ * Collects the metrics of workers as text, as if they were one process. Returns null when one does not answer. Own code
+ * instead of `AggregatorRegistry.clusterMetrics`, which waits in vain for workers that are starting or have died.
+ */
+export async function collectMetrics(workers: Iterable<Worker>): Promise<string | null> {
+  const reports = await Promise.all(Array.from(workers, reportOf));
+  const metrics = reports.filter((report) => report !== null);
+  if (metrics.length < reports.length) return null;
+  return AggregatorRegistry.aggregate(metrics).metrics();
+}
+
+/** The metrics of a worker: none when it dies, null when it does not answer. */
+function reportOf(worker: Worker): Promise<Metrics | null> {
+  const id = ++lastId;
+  return new Promise((resolve) => {
+    const settle = (metrics: Metrics | null) => {
+      clearTimeout(timer);
+      worker.off("message", onMessage);
+      worker.off("exit", onExit);
+      resolve(metrics);
+    };
+    const onMessage = (message: ToPrimary) => {
+      if (message.type === "report" && message.id === id) settle(message.metrics);
+    };
+    const onExit = () => settle([]);
+    const timer = setTimeout(() => settle(null), REPORT_MS);
+    worker.on("message", onMessage);
+    worker.once("exit", onExit);
+    send(worker, { type: "report", id });
+  });
+}
+
+/** Sends a message unless the worker is about to exit. */
+export function send(worker: Worker, message: ToWorker): void {
+  if (worker.isConnected()) worker.send(message);
+}

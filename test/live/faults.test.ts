@@ -1,0 +1,143 @@
+import { expect, test, vi } from "vitest";
+import type { Told } from "../support/fake.ts";
+import { experimentId, FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
+import { PATIENT } from "../support/patience.ts";
+
+/** A service with one run that answers as the story tells, until it tells null. */
+async function startFaulty() {
+  const run = { id: 1, last_status: "running" };
+  const fault: { told: Told | null } = { told: null };
+  const live = await startLive([run], { answer: () => fault.told ?? undefined });
+  return { ...live, run, fault };
+}
+
+const error = (code: string) =>
+  expect.objectContaining({ path: ["runUpdated"], extensions: expect.objectContaining({ code }) });
+
+const AWAY: Told = { json: { detail: "restarting" }, status: 503 };
+
+test("a service that is away for less than a minute is survived without a word", async () => {
+  const { run, fault, watch, advance, reach, requests } = await startFaulty();
+  const watcher = await watch(1);
+  advance(FIRST_POLL);
+  expect(await watcher.next()).toEqual(update(1, "RUNNING"));
+  fault.told = AWAY;
+  await reach(1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 45_000);
+  await requests(8);
+  fault.told = null;
+  run.last_status = "succeeded";
+  await reach(60_000);
+  expect(await watcher.next()).toEqual(update(1, "SUCCEEDED", "RUNNING", true));
+  expect(await watcher.next()).toBe(null);
+});
+
+test("an outage of more than a minute is told once, and the stream goes on when the service is back", async () => {
+  const { run, fault, watch, advance, reach, requests } = await startFaulty();
+  const watcher = await watch(1);
+  advance(FIRST_POLL);
+  await watcher.next();
+  fault.told = AWAY;
+  await reach(1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 45_000, 60_000, 75_000);
+  expect(await watcher.next()).toEqual({ data: null, errors: [error("UPSTREAM_UNAVAILABLE")] });
+  await reach(90_000, 105_000);
+  await requests(12);
+  fault.told = null;
+  run.last_status = "stopping";
+  await reach(120_000);
+  expect(await watcher.next()).toEqual(update(1, "STOPPING", "RUNNING"));
+});
+
+test.each([
+  [404, "NOT_FOUND"],
+  [403, "FORBIDDEN"],
+  [401, "UNAUTHENTICATED"],
+] as const)("a %i of the service ends the stream with %s", async (status, code) => {
+  const { fault, watch, advance, reach, requests } = await startFaulty();
+  const watcher = await watch(1);
+  advance(FIRST_POLL);
+  await watcher.next();
+  fault.told = { json: { detail: "No." }, status };
+  await reach(1_000);
+  expect(await watcher.next()).toEqual({ data: null, errors: [error(code)] });
+  expect(await watcher.next()).toBe(null);
+  expect(await requests(2)).toHaveLength(2);
+});
+
+test("after an end with an error the same run can be watched again", async () => {
+  const { fault, watch, advance, reach } = await startFaulty();
+  fault.told = { json: { detail: "Not found." }, status: 404 };
+  const first = await watch(1);
+  advance(FIRST_POLL);
+  expect(await first.next()).toMatchObject({ errors: [error("NOT_FOUND")] });
+  fault.told = null;
+  const second = await watch(1);
+  await reach(2 * FIRST_POLL);
+  expect(await second.next()).toEqual(update(1, "RUNNING"));
+});
+
+test("who comes after the error of a run that others have not read yet is told by a poll of its own", async () => {
+  // More than the system buffers of a connection take.
+  const run = { id: 1, last_status: "running", description: "x".repeat(9_000_000) };
+  let isGone = false;
+  const { subscribe, watch, advance, reach, requests } = await startLive([run], {
+    env: { READ_TIMEOUT_MS: "600000" },
+    answer: () => (isGone ? { json: { detail: "Not found." }, status: 404 } : undefined),
+  });
+  // Takes nothing of what it is told.
+  await subscribe({
+    query: `subscription ($id: ID!) { runUpdated(id: $id) { run { status description } } }`,
+    variables: { id: experimentId(1) },
+  });
+  advance(FIRST_POLL);
+  await requests(1);
+  run.last_status = "stopping";
+  await reach(1_000);
+  await requests(2);
+  isGone = true;
+  await reach(2_000);
+  await requests(3);
+  const second = await watch(1);
+  await reach(2_000 + FIRST_POLL);
+  expect(await second.next()).toMatchObject({ errors: [error("NOT_FOUND")] });
+});
+
+test("without a token, or with an id that is none, a subscription ends at once and nothing is sent", async () => {
+  const { subscribe, inOrder } = await startFaulty();
+  const signedOut = await subscribe({ query: RUN_UPDATED, variables: { id: experimentId(1) }, token: null });
+  expect(await signedOut.next()).toMatchObject({ errors: [error("UNAUTHENTICATED")] });
+  expect(await signedOut.next()).toBe(null);
+  const wrong = await subscribe({ query: RUN_UPDATED, variables: { id: "canary" } });
+  expect(await wrong.next()).toMatchObject({ errors: [error("BAD_USER_INPUT")] });
+  expect(await wrong.next()).toBe(null);
+  expect(inOrder()).toEqual([]);
+});
+
+test("a pause that the service asks for holds for all polls of the token, and for no other token", async () => {
+  const runs = [1, 2, 3].map((id) => ({ id, last_status: "running" }));
+  let isThrottled = false;
+  const { watch, advance, reach, seen, requests, timers } = await startLive(runs, {
+    answer: ({ path, headers }) =>
+      isThrottled && path.includes("/1/") && headers["authorization"] === "token ada"
+        ? { json: { detail: "Request was throttled." }, status: 429, headers: { "retry-after": "9" } }
+        : undefined,
+  });
+  const watchers = await Promise.all([watch(1, "ada"), watch(2, "ada"), watch(3, "bo")]);
+  advance(FIRST_POLL);
+  await Promise.all(watchers.map((watcher) => watcher.next()));
+  isThrottled = true;
+  await reach(1_000);
+  await requests(6);
+  isThrottled = false;
+  // Ada's next poll is when the pause is over; bo's goes on.
+  await vi.waitUntil(() => timers().includes(10_000), PATIENT);
+  await reach(2_000, 4_000, 8_000);
+  await requests(9);
+  const since = (token: string) =>
+    seen()
+      .slice(6)
+      .filter(({ headers }) => headers["authorization"] === `token ${token}`).length;
+  expect([since("ada"), since("bo")]).toEqual([0, 3]);
+  await reach(10_000);
+  await requests(11);
+  expect(since("ada")).toBe(2);
+});

@@ -1,0 +1,100 @@
+import fc from "fast-check";
+import { expect, test, vi } from "vitest";
+import { createBudget } from "../../src/live/budget.ts";
+import { globalId } from "../support/ids.ts";
+import { FIRST_POLL, startLive, update } from "../support/live-service.ts";
+import { PATIENT } from "../support/patience.ts";
+
+const experiments = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ id: index + 1, last_status: "running" }));
+
+const RELEASE_04 = { env: { UPSTREAM_PROFILE: "polyaxon-0.4" } };
+
+test("24 runs of a project, watched one by one, are one request per poll where the server has an id filter", async () => {
+  const runs = experiments(24);
+  const { watch, advance, reach, requests } = await startLive(runs, RELEASE_04);
+  const watchers = await Promise.all(runs.map(({ id }) => watch(id)));
+  advance(FIRST_POLL);
+  const first = await Promise.all(watchers.map((watcher) => watcher.next()));
+  expect(first).toEqual(runs.map(({ id }) => update(id, "RUNNING")));
+  for (const run of runs) run.last_status = "stopping";
+  await reach(1_000);
+  const second = await Promise.all(watchers.map((watcher) => watcher.next()));
+  expect(second).toEqual(runs.map(({ id }) => update(id, "STOPPING", "RUNNING")));
+  const calls = await requests(2);
+  const idsIn = (call: string) =>
+    new URL(call.replace("GET ", "http://service/")).searchParams.get("query")?.replace("id:", "").split("|");
+  expect(
+    calls.map((call) =>
+      idsIn(call)
+        ?.map(Number)
+        .toSorted((one, other) => one - other),
+    ),
+  ).toEqual([runs.map(({ id }) => id), runs.map(({ id }) => id)]);
+});
+
+test("the runs of a group are one request per poll: first those of the page, then what appears or changes", async () => {
+  const runs = experiments(3);
+  const { subscribe, advance, reach, requests } = await startLive(runs, RELEASE_04);
+  const watcher = await subscribe({
+    query: `subscription ($of: ID!) {
+      runsUpdated(of: $of) { previousStatus isFinal run { uniqueName status } }
+    }`,
+    variables: { of: globalId("Group:ada/mnist/9") },
+  });
+  const told = (...given: Parameters<typeof update>) => ({
+    data: { runsUpdated: update(...given).data.runUpdated },
+  });
+  advance(FIRST_POLL);
+  for (const { id } of runs) expect(await watcher.next()).toEqual(told(id, "RUNNING"));
+  for (const run of runs) run.last_status = run.id === 2 ? "succeeded" : "running";
+  runs.push({ id: 4, last_status: "created" });
+  await reach(1_000);
+  expect(await watcher.next()).toEqual(told(2, "SUCCEEDED", "RUNNING", true));
+  expect(await watcher.next()).toEqual(told(4, "CREATED"));
+  const list = "GET ada/mnist/experiments?group=9&sort=-updated_at";
+  expect(await requests(2)).toEqual([list, list]);
+});
+
+test("500 watched runs begin with half of the requests that a token has in a minute, and take turns for the rest", async () => {
+  const { watch, advance, reach, requests, timers } = await startLive(experiments(500), {
+    env: { LIVE_REQUESTS_PER_MINUTE: "30" },
+  });
+  await Promise.all(experiments(500).map(({ id }) => watch(id)));
+  advance(FIRST_POLL);
+  let sent = 15;
+  await requests(sent);
+  // Later timers are those of comments.
+  const isPoll = (at: number) => at < 10_000;
+  for (let turn = 0; turn < 2; turn++) {
+    const next = await vi.waitUntil(() => timers().find(isPoll), PATIENT);
+    await reach(next);
+    await requests(++sent);
+  }
+  const calls = await requests(sent);
+  expect(calls).toHaveLength(17);
+  expect(new Set(calls).size).toBe(17);
+});
+
+test("whatever is polled and when, no minute has more requests than the budget", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 60 }),
+      fc.array(fc.record({ pause: fc.nat(20_000), wanted: fc.nat(100) }), { maxLength: 100 }),
+      (perMinute, ticks) => {
+        const budget = createBudget(perMinute);
+        const spent: number[] = [];
+        let now = 0;
+        for (const { pause, wanted } of ticks) {
+          now = Math.max(now + pause, Math.ceil(budget.nextAt(now + pause)));
+          for (let left = Math.min(wanted, budget.allowance(now)); left > 0; left--) {
+            budget.spend(now);
+            spent.push(now);
+          }
+          expect(spent.filter((at) => at > now - 60_000).length).toBeLessThanOrEqual(perMinute);
+          expect(budget.nextAt(now)).toBeLessThanOrEqual(now + 60_000);
+        }
+      },
+    ),
+  );
+});

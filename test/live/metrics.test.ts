@@ -1,0 +1,103 @@
+import { expect, test } from "vitest";
+import { globalId, opaque } from "../support/ids.ts";
+import { experimentId, FIRST_POLL, startLive } from "../support/live-service.ts";
+
+const RECORDED = `subscription ($id: ID!, $after: String) {
+  experimentMetricRecorded(id: $id, after: $after) { internalId value(name: "loss") }
+}`;
+
+const METRICS = "GET ada/mnist/experiments/1/metrics";
+const RUN = "GET ada/mnist/experiments/1/";
+
+/** A running experiment with three metric records, on a server with offsets. */
+async function startMeasured() {
+  const run = { id: 1, last_status: "running" };
+  const records = [1, 2, 3].map((id) => ({ id, values: { loss: id / 10 } }));
+  const live = await startLive([run], {
+    env: { UPSTREAM_PROFILE: "polyaxon-0.2" },
+    answer: ({ path }) => {
+      const { pathname, searchParams } = new URL(path, "http://service");
+      if (!pathname.endsWith("/metrics")) return undefined;
+      const offset = Number(searchParams.get("offset") ?? 0);
+      const results = records.slice(offset, offset + Number(searchParams.get("limit") ?? records.length));
+      return { json: { count: records.length, next: null, results } };
+    },
+  });
+  const follow = (after?: string) =>
+    live.subscribe({ query: RECORDED, variables: { id: experimentId(1), after } });
+  const record = (id: number) => void records.push({ id, values: { loss: id / 10 } });
+  return { ...live, run, record, follow };
+}
+
+const told = (id: number) => ({
+  data: { experimentMetricRecorded: { internalId: `${id}`, value: id / 10 } },
+});
+
+test("metric records that appear after the subscription began are told, and the stream ends with the experiment", async () => {
+  const { run, record, follow, advance, reach, requests } = await startMeasured();
+  const [one, other] = await Promise.all([follow(), follow()]);
+  advance(FIRST_POLL);
+  // There is nothing new: the status is read as well.
+  expect(await requests(2)).toEqual([`${METRICS}?limit=1`, RUN]);
+  record(4);
+  record(5);
+  await reach(2_000);
+  for (const id of [4, 5]) expect([await one.next(), await other.next()]).toEqual([told(id), told(id)]);
+  run.last_status = "succeeded";
+  await reach(3_000, 4_000);
+  expect([await one.next(), await other.next()]).toEqual([null, null]);
+  expect((await requests(6)).slice(2)).toEqual([
+    `${METRICS}?offset=3`,
+    `${METRICS}?offset=5`,
+    RUN,
+    `${METRICS}?offset=5`,
+  ]);
+});
+
+test.each([
+  ["a cursor of the list", opaque("offset=1#0")],
+  ["the id of a record", globalId("MetricRecord:ada/mnist/1/1")],
+])("behind %s no record is lost and none is told twice", async (_, after) => {
+  const { record, follow, advance, reach } = await startMeasured();
+  const reader = await follow(after);
+  advance(FIRST_POLL);
+  expect([await reader.next(), await reader.next()]).toEqual([told(2), told(3)]);
+  record(4);
+  await reach(1_000);
+  expect(await reader.next()).toEqual(told(4));
+});
+
+test("on a server that neither counts nor takes offsets, the pages up to the present are read and not told", async () => {
+  const pages = [[1, 2], [3]];
+  const page = (number: number) => ({
+    results: pages[number - 1]?.map((id) => ({ id, values: { loss: id / 10 } })) ?? [],
+    next:
+      number < pages.length
+        ? `http://service/api/v1/ada/mnist/experiments/1/metrics?page=${number + 1}`
+        : null,
+  });
+  const { subscribe, advance, reach, requests } = await startLive([{ id: 1, last_status: "running" }], {
+    answer: ({ path }) => {
+      const { pathname, searchParams } = new URL(path, "http://service");
+      return pathname.endsWith("/metrics")
+        ? { json: page(Number(searchParams.get("page") ?? 1)) }
+        : undefined;
+    },
+  });
+  const reader = await subscribe({ query: RECORDED, variables: { id: experimentId(1) } });
+  advance(FIRST_POLL);
+  expect(await requests(3)).toEqual([METRICS, `${METRICS}?page=2`, RUN]);
+  pages[1]?.push(4);
+  await reach(2_000);
+  expect(await reader.next()).toEqual(told(4));
+});
+
+test("a cursor that is none, or of another experiment, is rejected at once", async () => {
+  const { follow, inOrder } = await startMeasured();
+  for (const after of ["canary", globalId("MetricRecord:ada/mnist/2/1")]) {
+    const reader = await follow(after);
+    expect(await reader.next()).toMatchObject({ errors: [{ extensions: { code: "BAD_USER_INPUT" } }] });
+    expect(await reader.next()).toBe(null);
+  }
+  expect(inOrder()).toEqual([]);
+});

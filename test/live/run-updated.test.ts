@@ -1,0 +1,109 @@
+import { expect, test } from "vitest";
+import { experimentId, FIRST_POLL, startLive, update } from "../support/live-service.ts";
+
+const READ = "GET ada/mnist/experiments/1/";
+
+test("twenty watchers of a run share one request per poll, are told its change, and end with it", async () => {
+  const run = { id: 1, last_status: "running" };
+  const { watch, advance, reach, requests, timers } = await startLive([run]);
+  const watchers = await Promise.all(Array.from({ length: 20 }, () => watch(1)));
+  const next = () => Promise.all(watchers.map((watcher) => watcher.next()));
+  advance(FIRST_POLL);
+  expect(await next()).toEqual(watchers.map(() => update(1, "RUNNING")));
+  run.last_status = "succeeded";
+  await reach(1_000);
+  expect(await next()).toEqual(watchers.map(() => update(1, "SUCCEEDED", "RUNNING", true)));
+  expect(await next()).toEqual(watchers.map(() => null));
+  expect(await requests(2)).toEqual([READ, READ]);
+  expect(timers()).not.toContain(2_000);
+});
+
+test("watchers with two tokens are two polls, each with its own token", async () => {
+  const { watch, advance, seen, requests } = await startLive([{ id: 1, last_status: "running" }]);
+  const watchers = await Promise.all([watch(1, "ada"), watch(1, "bo"), watch(1, "ada")]);
+  advance(FIRST_POLL);
+  for (const watcher of watchers) expect(await watcher.next()).toEqual(update(1, "RUNNING"));
+  expect(await requests(2)).toEqual([READ, READ]);
+  expect(
+    seen()
+      .map(({ headers }) => headers["authorization"])
+      .toSorted(),
+  ).toEqual(["token ada", "token bo"]);
+});
+
+test("a run that nobody watches any more is not polled", async () => {
+  const { watch, advance, reach, requests, subscriptions, inOrder } = await startLive([
+    { id: 1, last_status: "running" },
+    { id: 2, last_status: "running" },
+  ]);
+  const [one, other] = await Promise.all([watch(1), watch(2)]);
+  advance(FIRST_POLL);
+  await Promise.all([one.next(), other.next()]);
+  const both = await requests(2);
+  one.leave();
+  await subscriptions(1);
+  await reach(1_000);
+  expect((await requests(3)).slice(both.length)).toEqual(["GET ada/mnist/experiments/2/"]);
+  expect(inOrder()).toHaveLength(3);
+});
+
+test("who comes later is told the present state at once, without a request", async () => {
+  const { watch, advance, requests } = await startLive([{ id: 1, last_status: "running" }]);
+  const first = await watch(1);
+  advance(FIRST_POLL);
+  await first.next();
+  const second = await watch(1);
+  expect(await second.next()).toEqual(update(1, "RUNNING"));
+  expect(await requests(1)).toEqual([READ]);
+});
+
+test("a run that has finished before is told once", async () => {
+  const { watch, advance, requests } = await startLive([{ id: 1, last_status: "failed" }]);
+  const watcher = await watch(1);
+  advance(FIRST_POLL);
+  expect(await watcher.next()).toEqual(update(1, "FAILED", null, true));
+  expect(await watcher.frame()).toEqual({ event: "complete", data: "" });
+  expect(await requests(1)).toEqual([READ]);
+});
+
+test("the pause between polls doubles while nothing changes, up to 15 seconds, and is a second after a change", async () => {
+  const run = { id: 1, last_status: "running" };
+  const { watch, advance, reach, requests } = await startLive([run]);
+  const watcher = await watch(1);
+  advance(FIRST_POLL);
+  await watcher.next();
+  await reach(1_000, 2_000, 4_000, 8_000, 15_000, 30_000);
+  await requests(7);
+  run.last_status = "stopping";
+  await reach(45_000);
+  expect(await watcher.next()).toEqual(update(1, "STOPPING", "RUNNING"));
+  await reach(46_000);
+  expect(await requests(9)).toHaveLength(9);
+});
+
+test("what is selected beyond the poll is read for each event, by the token of the watcher", async () => {
+  const run = { id: 1, last_status: "running", build_job: "ada.mnist.builds.7" };
+  const { subscribe, advance, reach, requests } = await startLive([run], {
+    answer: ({ path }) =>
+      path === "/api/v1/ada/mnist/builds/7/" ? { json: { id: 7, commit: "c0ffee" } } : undefined,
+  });
+  const watcher = await subscribe({
+    query: `subscription ($id: ID!) {
+      runUpdated(id: $id) { run { status ... on Experiment { buildJob { uniqueName commit } } } }
+    }`,
+    variables: { id: experimentId(1) },
+  });
+  const told = (status: string) => ({
+    data: {
+      runUpdated: {
+        run: { status, buildJob: { uniqueName: "ada.mnist.builds.7", commit: "c0ffee" } },
+      },
+    },
+  });
+  advance(FIRST_POLL);
+  expect(await watcher.next()).toEqual(told("RUNNING"));
+  run.last_status = "stopping";
+  await reach(1_000);
+  expect(await watcher.next()).toEqual(told("STOPPING"));
+  expect(await requests(4)).toEqual([READ, "GET ada/mnist/builds/7/", READ, "GET ada/mnist/builds/7/"]);
+});

@@ -1,0 +1,115 @@
+import { expect, test } from "vitest";
+import { experimentId, FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
+
+const RUNNING = [{ id: 1, last_status: "running" }];
+
+test("an event stream begins with a comment, has one every ten seconds while it is quiet, and is not transformed", async () => {
+  const { watch, advance, reach } = await startLive(RUNNING);
+  const watcher = await watch(1);
+  const { "content-type": type, "cache-control": cache, "content-encoding": encoding } = watcher.headers;
+  expect({ type, cache, encoding }).toEqual({
+    type: "text/event-stream; charset=utf-8",
+    cache: "private, no-store, no-transform",
+    encoding: undefined,
+  });
+  const comment = { event: ":", data: "" };
+  expect(await watcher.frame()).toEqual(comment);
+  advance(FIRST_POLL);
+  expect(await watcher.frame()).toMatchObject({ event: "next" });
+  await reach(FIRST_POLL + 10_000, FIRST_POLL + 20_000);
+  expect([await watcher.frame(), await watcher.frame()]).toEqual([comment, comment]);
+});
+
+test("a subscription is a GET as well, and needs a caller that takes event streams", async () => {
+  const { url, advance } = await startLive(RUNNING);
+  const search = new URLSearchParams({
+    query: RUN_UPDATED,
+    variables: JSON.stringify({ id: experimentId(1) }),
+  });
+  const ask = (accept: string) =>
+    fetch(`${url}/graphql?${search}`, { headers: { accept, authorization: "token t0ken" } });
+  const refused = await ask("application/json");
+  expect(refused.status).toBe(406);
+  expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: "BAD_REQUEST" } }] });
+  const response = await ask("text/event-stream");
+  advance(FIRST_POLL);
+  let text = "";
+  for await (const piece of response.body ?? []) {
+    text += Buffer.from(piece).toString();
+    if (text.includes("data:")) break;
+  }
+  expect(text).toBe(`:\n\nevent: next\ndata: ${JSON.stringify(update(1, "RUNNING"))}\n\n`);
+});
+
+test("there are as many subscriptions as the settings say, of one token and of all", async () => {
+  const { watch } = await startLive(RUNNING, {
+    env: { MAX_SUBSCRIPTIONS: "3", MAX_SUBSCRIPTIONS_PER_TOKEN: "2" },
+  });
+  const statuses = [];
+  for (const token of ["ada", "ada", "ada", "bo", "cy"]) statuses.push((await watch(1, token)).status);
+  expect(statuses).toEqual([200, 200, 429, 200, 503]);
+});
+
+test("who leaves makes room for another", async () => {
+  const { watch, subscriptions } = await startLive(RUNNING, { env: { MAX_SUBSCRIPTIONS: "1" } });
+  const first = await watch(1);
+  expect((await watch(1)).status).toBe(503);
+  first.leave();
+  await subscriptions(0);
+  expect((await watch(1)).status).toBe(200);
+});
+
+test("subscriptions are no operations: queries run beside as many as there can be", async () => {
+  const { watch, ask } = await startLive(RUNNING, {
+    env: { MAX_OPERATIONS: "1", MAX_OPERATIONS_PER_TOKEN: "1" },
+  });
+  await watch(1);
+  await watch(1);
+  expect(await ask("{ __typename }")).toEqual({ data: { __typename: "Query" } });
+});
+
+test("limits of documents hold for subscriptions, which have one root field", async () => {
+  const { subscribe } = await startLive(RUNNING, { env: { MAX_DEPTH: "4", MAX_FIELDS: "3" } });
+  const codes = [];
+  for (const query of [
+    `subscription { runUpdated(id: "x") { run { project { owner { username } } } } }`,
+    `subscription { runUpdated(id: "x") { isFinal previousStatus run { id } } }`,
+    `subscription { a: runUpdated(id: "x") { isFinal } b: runUpdated(id: "y") { isFinal } }`,
+  ]) {
+    const told = await (await subscribe({ query })).next();
+    codes.push(told?.errors?.map(({ extensions }) => extensions["code"]));
+  }
+  expect(codes).toEqual([["OPERATION_TOO_DEEP"], ["OPERATION_TOO_LARGE"], ["GRAPHQL_VALIDATION_FAILED"]]);
+});
+
+test("a gateway that stops ends event streams without completing them, so that clients subscribe again", async () => {
+  const { watch, advance, drain, subscriptions } = await startLive(RUNNING);
+  const watchers = await Promise.all(Array.from({ length: 10 }, () => watch(1)));
+  advance(FIRST_POLL);
+  for (const watcher of watchers) await watcher.next();
+  drain();
+  for (const watcher of watchers) expect(await watcher.frame()).toBe(null);
+  await subscriptions(0);
+});
+
+test("a slow reader is told the latest state when it reads again, not those in between", async () => {
+  // More than the system buffers of a connection take.
+  const run = { id: 1, last_status: "running", updated_at: "", description: "x".repeat(9_000_000) };
+  const { subscribe, advance, reach } = await startLive([run], { env: { READ_TIMEOUT_MS: "600000" } });
+  const watcher = await subscribe({
+    query: `subscription ($id: ID!) { runUpdated(id: $id) { previousStatus run { status description } } }`,
+    variables: { id: experimentId(1) },
+  });
+  advance(FIRST_POLL);
+  await reach(1_000);
+  const states = ["starting", "warning", "retrying", "stopping"];
+  for (const [index, status] of states.entries()) {
+    run.last_status = status;
+    await reach((index + 2) * 1_000);
+  }
+  await reach(6_000);
+  const told = [];
+  do told.push((await watcher.next())?.data?.["runUpdated"]);
+  while (!JSON.stringify(told.at(-1)).includes("STOPPING"));
+  expect(told.length).toBeLessThan(states.length);
+});

@@ -1,0 +1,125 @@
+import { createClient } from "graphql-ws";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { WebSocket } from "ws";
+import { experimentId, FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
+import { PATIENT } from "../support/patience.ts";
+
+/** A client of graphql-ws that does not try again, signed in by `connectionParams`. */
+function clientOf(url: string, connectionParams: Record<string, unknown> = { authorization: "token ada" }) {
+  const client = createClient({
+    url: `${url.replace("http:", "ws:")}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams,
+    retryAttempts: 0,
+    lazy: true,
+  });
+  onTestFinished(() => void client.dispose());
+  return client;
+}
+
+const variables = { id: experimentId(1) };
+
+test("a subscription over a WebSocket is told what one by events is, and shares its requests", async () => {
+  const run = { id: 1, last_status: "running" };
+  const { url, watch, advance, reach, requests, subscriptions, seen } = await startLive([run]);
+  const results = clientOf(url).iterate({ query: RUN_UPDATED, variables });
+  const first = results.next();
+  const watcher = await watch(1, "ada");
+  await subscriptions(2);
+  advance(FIRST_POLL);
+  expect(await watcher.next()).toEqual(update(1, "RUNNING"));
+  expect(await first).toEqual({ done: false, value: update(1, "RUNNING") });
+  run.last_status = "succeeded";
+  await reach(1_000);
+  expect(await results.next()).toEqual({ done: false, value: update(1, "SUCCEEDED", "RUNNING", true) });
+  expect(await results.next()).toEqual({ done: true, value: undefined });
+  expect(await requests(2)).toHaveLength(2);
+  expect(seen().map(({ headers }) => headers["authorization"])).toEqual(["token ada", "token ada"]);
+});
+
+test("a client that completes its subscription ends its poll, and the connection stays", async () => {
+  const { url, advance, subscriptions, timers, reach } = await startLive([{ id: 1, last_status: "running" }]);
+  const client = clientOf(url);
+  const results = client.iterate({ query: RUN_UPDATED, variables });
+  const first = results.next();
+  await subscriptions(1);
+  advance(FIRST_POLL);
+  await first;
+  await results.return?.();
+  await subscriptions(0);
+  expect(timers()).not.toContain(1_000);
+  const again = client.iterate({ query: RUN_UPDATED, variables }).next();
+  await reach(2 * FIRST_POLL);
+  expect(await again).toEqual({ done: false, value: update(1, "RUNNING") });
+});
+
+test.each([
+  ["without a token", {}, RUN_UPDATED, "UNAUTHENTICATED"],
+  ["that is not valid", undefined, "subscription { nothing }", "GRAPHQL_VALIDATION_FAILED"],
+  ["that is a query", undefined, "{ __typename }", "BAD_REQUEST"],
+] as const)("a request %s is an error of its own code", async (_, params, query, code) => {
+  const { url, inOrder } = await startLive([]);
+  const results = clientOf(url, params).iterate({ query, variables });
+  await expect(results.next()).rejects.toMatchObject([{ extensions: { code } }]);
+  expect(inOrder()).toEqual([]);
+});
+
+/** The status with which the gateway rejects a connection; 101 when it accepts. */
+const statusOf = (url: string, path: string, origin?: string) =>
+  new Promise<number>((resolve, reject) => {
+    const socket = new WebSocket(`${url.replace("http:", "ws:")}${path}`, "graphql-transport-ws", {
+      ...(origin !== undefined && { origin }),
+    });
+    onTestFinished(() => socket.terminate());
+    socket.on("unexpected-response", (_, { statusCode = 0 }) => resolve(statusCode));
+    socket.on("open", () => resolve(101));
+    socket.on("error", reject);
+  });
+
+test("pages of other origins cannot connect unless they are allowed, and only /graphql takes connections", async () => {
+  const { url } = await startLive([], { env: { CORS_ORIGINS: "https://app.example" } });
+  const statuses = [];
+  for (const origin of [undefined, url, "https://app.example", "https://other.example", "null"])
+    statuses.push(await statusOf(url, "/graphql", origin));
+  expect(statuses).toEqual([101, 101, 101, 403, 403]);
+  expect(await statusOf(url, "/healthz")).toBe(404);
+});
+
+test("a gateway that stops closes connections so that clients connect again, elsewhere", async () => {
+  const { url, drain, subscriptions } = await startLive([{ id: 1, last_status: "running" }]);
+  const closed = vi.fn<(event: unknown) => void>();
+  const client = clientOf(url);
+  client.on("closed", closed);
+  const pending = client.iterate({ query: RUN_UPDATED, variables }).next();
+  pending.catch(() => {});
+  await subscriptions(1);
+  drain();
+  await vi.waitUntil(() => closed.mock.calls.length === 1, PATIENT);
+  expect(closed.mock.calls[0]?.[0]).toMatchObject({ code: 1001 });
+  await subscriptions(0);
+  expect(await statusOf(url, "/graphql")).toBe(503);
+});
+
+test("a client that answers no ping is disconnected", async () => {
+  const { url, advance, subscriptions } = await startLive([{ id: 1, last_status: "running" }]);
+  const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws", {
+    autoPong: false,
+  });
+  onTestFinished(() => socket.terminate());
+  const pings = vi.fn<() => void>();
+  const closed = vi.fn<() => void>();
+  socket.on("ping", pings).on("close", closed);
+  socket.once("message", () =>
+    socket.send(JSON.stringify({ id: "1", type: "subscribe", payload: { query: RUN_UPDATED, variables } })),
+  );
+  socket.on("open", () =>
+    socket.send(JSON.stringify({ type: "connection_init", payload: { authorization: "token ada" } })),
+  );
+  await subscriptions(1);
+  advance(10_000);
+  await vi.waitUntil(() => pings.mock.calls.length === 1, PATIENT);
+  advance(10_000);
+  await vi.waitUntil(() => closed.mock.calls.length === 1, PATIENT);
+  await subscriptions(0);
+  expect(pings).toHaveBeenCalledTimes(1);
+});

@@ -1,0 +1,89 @@
+import { vi } from "vitest";
+import { onWire, type Seen, startFake, type Told } from "./fake.ts";
+import { type GatewayOptions, startGateway } from "./gateway.ts";
+import { handClock } from "./hand-clock.ts";
+import { globalId } from "./ids.ts";
+import { PATIENT } from "./patience.ts";
+import { subscribe, type Subscription } from "./subscriber.ts";
+
+export interface LiveRun {
+  readonly id: number;
+  last_status: string;
+  readonly unique_name?: string;
+  updated_at?: string;
+}
+
+export const experimentId = (id: number): string => globalId(`Experiment:ada/mnist/${id}`);
+
+export const RUN_UPDATED = `subscription ($id: ID!) {
+  runUpdated(id: $id) { previousStatus isFinal run { uniqueName status } }
+}`;
+
+/** The first poll waits for others to join it. */
+export const FIRST_POLL = 20;
+
+const RUN = /^\/api\/v1\/ada\/mnist\/experiments\/(\d+)\/$/;
+const LIST = /^\/api\/v1\/ada\/mnist\/experiments\?/;
+
+/**
+ * A service with experiments of `ada/mnist` that the story changes, behind a gateway whose clock the story moves. `answer`
+ * goes first.
+ */
+export async function startLive(
+  runs: readonly LiveRun[],
+  {
+    answer = () => undefined,
+    ...options
+  }: Omit<GatewayOptions, "upstream" | "clock"> & { answer?: (seen: Seen) => Told | undefined } = {},
+) {
+  const records = () => runs.map((run) => ({ unique_name: `ada.mnist.${run.id}`, ...run }));
+  const service = await startFake((seen) => {
+    const told = answer(seen);
+    if (told) return told;
+    const [, id] = RUN.exec(seen.path) ?? [];
+    const found = records().find((run) => `${run.id}` === id);
+    if (found) return { json: found };
+    if (!LIST.test(seen.path)) return undefined;
+    const query = new URL(seen.path, "http://service").searchParams.get("query") ?? "";
+    const ids = /^id:([\d|]+)$/.exec(query)?.[1]?.split("|");
+    const results = records().filter((run) => ids?.includes(`${run.id}`) ?? true);
+    return { json: { count: results.length, next: null, results } };
+  });
+  const time = handClock();
+  const gateway = await startGateway({ upstream: service, clock: time.clock, ...options });
+  return {
+    ...service,
+    ...gateway,
+    ...time,
+    subscribe: (subscription: Subscription) => subscribe(gateway.url, subscription),
+    watch: (id: number, token?: string) =>
+      subscribe(gateway.url, {
+        query: RUN_UPDATED,
+        variables: { id: experimentId(id) },
+        ...(token === undefined ? {} : { token }),
+      }),
+    /** Waits until this many subscriptions are open, by the metrics. */
+    subscriptions: async (count: number): Promise<void> => {
+      const line = `\nrungraph_subscriptions_running ${count}\n`;
+      await vi.waitUntil(
+        async () => (await (await fetch(`${gateway.url}/metrics`)).text()).includes(line),
+        PATIENT,
+      );
+    },
+    /** Waits until the service has seen this many requests, and gives them. */
+    requests: async (count: number): Promise<string[]> => {
+      await vi.waitUntil(() => service.seen().length >= count, PATIENT);
+      return service.seen().map(onWire);
+    },
+  };
+}
+
+/** The data of an event of `RUN_UPDATED`. */
+export const update = (
+  id: number,
+  status: string,
+  previousStatus: string | null = null,
+  isFinal = false,
+) => ({
+  data: { runUpdated: { previousStatus, isFinal, run: { uniqueName: `ada.mnist.${id}`, status } } },
+});

@@ -1,0 +1,82 @@
+import { type IncomingMessage, request } from "node:http";
+import type { GraphQLFormattedError } from "graphql";
+import { onTestFinished } from "vitest";
+
+interface Told {
+  readonly data?: Record<string, unknown> | null;
+  readonly errors?: readonly (GraphQLFormattedError & { readonly extensions: Record<string, unknown> })[];
+}
+
+interface Frame {
+  readonly event: string;
+  readonly data: string;
+}
+
+/** Parses the frames of an event stream as they come. A comment is a frame with the event `:`. */
+async function* framesOf(response: IncomingMessage): AsyncGenerator<Frame> {
+  let text = "";
+  for await (const piece of response as AsyncIterable<Buffer>) {
+    text += piece.toString();
+    for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
+      const lines = text.slice(0, end).split("\n");
+      text = text.slice(end + 2);
+      const valueOf = (name: string) =>
+        lines
+          .find((line) => line.startsWith(`${name}:`))
+          ?.slice(name.length + 1)
+          .trimStart();
+      yield { event: valueOf("event") ?? ":", data: valueOf("data") ?? "" };
+    }
+  }
+}
+
+export interface Subscriber {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  /** The next result; null when the stream has ended. */
+  readonly next: () => Promise<Told | null>;
+  /** The next frame of any kind; null when the stream has ended. */
+  readonly frame: () => Promise<Frame | null>;
+  readonly leave: () => void;
+}
+
+export interface Subscription {
+  readonly query: string;
+  readonly variables?: object;
+  readonly token?: string | null;
+}
+
+/** Subscribes over server-sent events, on a connection of its own. Resolves when the response begins. */
+export async function subscribe(
+  gatewayUrl: string,
+  { query, variables, token = "t0ken" }: Subscription,
+): Promise<Subscriber> {
+  const sent = request(`${gatewayUrl}/graphql`, {
+    method: "POST",
+    agent: false,
+    headers: {
+      accept: "text/event-stream",
+      "content-type": "application/json",
+      ...(token === null ? {} : { authorization: `token ${token}` }),
+    },
+  });
+  onTestFinished(() => void sent.destroy());
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    sent.on("response", resolve);
+    sent.on("error", reject);
+    sent.end(JSON.stringify({ query, variables }));
+  });
+  const frames = framesOf(response);
+  const frame = async (): Promise<Frame | null> => (await frames.next()).value ?? null;
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    frame,
+    next: async () => {
+      for (let each = await frame(); each && each.event !== "complete"; each = await frame())
+        if (each.event === "next") return JSON.parse(each.data) as Told;
+      return null;
+    },
+    leave: () => sent.destroy(),
+  };
+}
