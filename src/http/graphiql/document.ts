@@ -53,6 +53,8 @@ export function documentOf(settings: PageSettings, hrefOf: (key: AssetKey) => st
     <main id="root"><noscript>This page needs JavaScript.</noscript></main>
     <script type="application/json" id="settings">${asInlineJson({ ...settings, workers })}</script>
     <script src="${hrefOf("graphiql")}"></script>
+    <script src="${hrefOf("waterfall")}"></script>
+    <script src="${hrefOf("explain")}"></script>
     <script src="${hrefOf("page")}"></script>
   </body>
 </html>
