@@ -11,7 +11,7 @@ import {
   Kind,
   type SelectionNode,
   type SelectionSetNode,
-  visit,
+  type ValueNode,
 } from "graphql";
 import type { FieldExtensions, PlacedContext, SelectionNeeds, Variables } from "../field-source.ts";
 import { appliesTo, INTROSPECTION } from "../limits/selection.ts";
@@ -233,10 +233,14 @@ function argumentsOf(definition: GraphQLField<unknown, unknown>, node: FieldNode
   return (variables) => (args ??= argsFor(variables));
 }
 
-function hasVariable({ arguments: given = [] }: FieldNode): boolean {
-  let isFound = false;
-  for (const argument of given) visit(argument, { Variable: () => void (isFound = true) });
-  return isFound;
+const hasVariable = ({ arguments: given = [] }: FieldNode): boolean =>
+  given.some(({ value }) => isVariable(value));
+
+/** Whether a value is or contains a variable. */
+function isVariable(value: ValueNode): boolean {
+  if (value.kind === Kind.LIST) return value.values.some(isVariable);
+  if (value.kind === Kind.OBJECT) return value.fields.some((field) => isVariable(field.value));
+  return value.kind === Kind.VARIABLE;
 }
 
 /** What is selected below a field. Ignores type conditions: no two types here use one name for different things. */
