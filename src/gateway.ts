@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Config } from "./config.ts";
-import { engineSettings, subscriptionSettings } from "./config/parts.ts";
+import { engineSettings, sharingSettings, subscriptionSettings } from "./config/parts.ts";
 import { FOLDER } from "./folder.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
@@ -14,7 +14,7 @@ import { createTypeNames } from "./graphql/core/type-names.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
-import { wantsExplanation } from "./http/caller.ts";
+import { wantsExplanation, wantsFresh } from "./http/caller.ts";
 import { createConcurrencyLimit } from "./http/concurrency-limit.ts";
 import type { RequestScope } from "./request-scope.ts";
 import { createRouter } from "./http/router.ts";
@@ -31,6 +31,7 @@ import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import { createRefusedBatches } from "./rest/session/refused-batches.ts";
 import type { Pacing } from "./rest/session/batching.ts";
+import { SharedReads } from "./rest/session/shared-reads.ts";
 import { openSession, type Session } from "./rest/session/session.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { Explanation } from "./observability/explain/explanation.ts";
@@ -51,7 +52,7 @@ export interface GatewayOptions {
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */
   readonly planner?: Planner;
-  /** The clock of subscriptions. Tests advance it by hand. */
+  /** The clock of subscriptions and of kept responses. Tests advance it by hand. */
   readonly clock?: Clock;
 }
 
@@ -104,6 +105,11 @@ export function createGateway({
   const gateway = factsOf(config, server);
   const names = createTypeNames(config.TYPE_NAMES);
   const refusedBatches = createRefusedBatches(events.refusedBatch);
+  const sharedReads = new SharedReads({
+    ...sharingSettings(config),
+    now: clock.now,
+    onShared: telemetry.sharedRead,
+  });
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
   const publicRoot = config.PUBLIC_URL?.href.replace(/\/+$/, "");
 
@@ -114,7 +120,7 @@ export function createGateway({
     publicError: toPublic,
     planner,
   });
-  const reading = { server, refusedBatches, width: config.MAX_UPSTREAM_WIDTH };
+  const reading = { server, refusedBatches, sharedReads, width: config.MAX_UPSTREAM_WIDTH };
 
   const isExplainable = config.EXPLAIN ?? exampleToken !== undefined;
 
@@ -131,8 +137,13 @@ export function createGateway({
       // Opened on first use: many operations read nothing.
       get session() {
         const upstream = onRequest ? counted(client, onRequest) : client;
-        const requests = config.MAX_UPSTREAM_REQUESTS;
-        return (session ??= openSession(upstream, scope, { ...reading, requests, pacing, notes }));
+        return (session ??= openSession(upstream, scope, {
+          ...reading,
+          isFresh: wantsFresh(request),
+          requests: config.MAX_UPSTREAM_REQUESTS,
+          pacing,
+          notes,
+        }));
       },
       gateway,
       names,

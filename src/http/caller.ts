@@ -30,3 +30,7 @@ export function identify({ headers, socket }: IncomingMessage): Identity {
     traceparent: validTraceparent(traceparent),
   };
 }
+
+/** Whether the caller accepts no response that is kept or was requested for another of its operations. */
+export const wantsFresh = ({ headers }: IncomingMessage): boolean =>
+  /(?:^|[\s,])(?:no-cache|no-store)(?:$|[\s,])/i.test(headers["cache-control"] ?? "");

@@ -60,6 +60,7 @@ export function createRouter(settings: RouterSettings): Router {
       "traceparent",
       "range",
       "if-range",
+      "cache-control",
       EXPLAIN_HEADER,
     ],
     exposedHeaders: [

@@ -104,6 +104,8 @@ export const WRONG_SETTINGS: Readonly<Record<string, readonly string[]>> = {
   UPSTREAM_RETRIES: ["canary", "-7777", "11", "1.25"],
   UPSTREAM_CONNECTIONS: ["canary", "0"],
   UPSTREAM_CONNECTIONS_PER_TOKEN: ["canary", "0"],
+  CACHE_TTL_MS: ["canary", "-1", "2s", "0.5", "3600001"],
+  CACHE_BYTES: ["canary", "0", "32MB"],
   UPSTREAM_QUEUE: ["canary", "0"],
   MAX_UPSTREAM_WIDTH: ["canary", "0"],
   MAX_UPSTREAM_REQUESTS: ["canary", "0"],

@@ -1,6 +1,6 @@
 import type { RequestScope } from "../../request-scope.ts";
 import { Admission, type AdmissionSettings, type OperationBounds } from "./admission.ts";
-import { Attempt, type AttemptSettings, type Send } from "./attempt.ts";
+import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attempt.ts";
 import { createBreaker } from "./breaker.ts";
 import { Call, type Operation } from "./call.ts";
 import { HeldBytes } from "./held.ts";
@@ -38,16 +38,18 @@ export interface Upstream {
   /** Reads a whole response. A failed GET may be retried; a command never is. */
   readonly json: <Answer>(
     request: UpstreamRequest<Answer>,
-    resolve: (answer: Answer) => void,
+    resolve: Outcome<Answer>["succeeded"],
     reject: (error: unknown) => void,
   ) => void;
   /** Reads part of a log. The rest is not fetched. */
   readonly readPart: <Part>(
     request: UpstreamRequest<unknown>,
     read: ReadPart<Part>,
-    resolve: (part: Part) => void,
+    resolve: Outcome<Part>["succeeded"],
     reject: (error: unknown) => void,
   ) => void;
+  /** Counts bytes of a response that another scope received. Throws `UpstreamError` above the limit of the caller. */
+  readonly hold: (bytes: number) => void;
 }
 
 /** The load of the upstream queue and the state of the circuit. */
@@ -97,18 +99,17 @@ export function createClient(settings: ClientSettings) {
         queue: admission.open(scope, bounds),
         held,
       };
-      const hold = (bytes: number) => held.add(bytes);
       const takeTurn = (work: () => void) => settings.takeTurn(scope.callerKey, work);
-      const reading = { onFault: settings.onFault, hold, takeTurn, secrets: secretsFor(scope) };
+      const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope) };
       return {
         json: <Answer>(
           request: UpstreamRequest<Answer>,
-          resolve: (answer: Answer) => void,
+          resolve: Outcome<Answer>["succeeded"],
           reject: (error: unknown) => void,
         ) => {
           const send: Send<Answer> = (attempt, wire) =>
             transport.send(wire, scope, {
-              onBytes: hold,
+              onBytes: (bytes) => attempt.hold(bytes),
               onFailure: (error) => attempt.fail(error),
               onResponse: (response) => {
                 attempt.respond(response.status);
@@ -121,14 +122,14 @@ export function createClient(settings: ClientSettings) {
         readPart: <Part>(
           request: UpstreamRequest<unknown>,
           read: ReadPart<Part>,
-          resolve: (part: Part) => void,
+          resolve: Outcome<Part>["succeeded"],
           reject: (error: unknown) => void,
         ) => {
           const send = stream<Part>(async (response, attempt) => {
             try {
               return await read(response, (bytes) => {
                 attempt.receive(bytes);
-                hold(bytes);
+                attempt.hold(bytes);
               });
             } finally {
               response.stream.destroy();
@@ -136,6 +137,7 @@ export function createClient(settings: ClientSettings) {
           });
           void new Call(attempts, operation, request, send, resolve, reject);
         },
+        hold: (bytes) => held.add(bytes),
       };
     },
 
@@ -143,7 +145,7 @@ export function createClient(settings: ClientSettings) {
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope) =>
       new Promise<StreamedResponse>((resolve, reject) => {
         const outcome = { succeeded: resolve, failed: reject };
-        const attempt = new Attempt(attempts, request, scope, outcome);
+        const attempt = new Attempt(attempts, request, scope, outcome, null);
         attempt.send(
           new RequestHeaders(settings, scope),
           stream((response) => Promise.resolve(response)),

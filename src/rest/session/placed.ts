@@ -11,5 +11,6 @@ export const placedSession = (session: Session, forPlace: ForPlace): Session => 
   prefetchList: (endpoint, run) => forPlace(() => session.prefetchList(endpoint, run), true),
   window: (endpoint, at, window) => forPlace(() => session.window(endpoint, at, window)),
   send: (endpoint, at, body) => forPlace(() => session.send(endpoint, at, body)),
+  cut: () => session.cut(),
   as: (token) => placedSession(session.as(token), forPlace),
 });
