@@ -3,6 +3,8 @@ import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { globalId } from "../support/ids.ts";
+import { joined } from "../support/sharing.ts";
+import { gate } from "../support/gate.ts";
 import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
 
 const EXPLAINED = { headers: { "x-rungraph-explain": "1" } };
@@ -119,6 +121,66 @@ describe("an explained operation", () => {
     ]);
     expect(explained.reads).toMatchObject({ request: 0, batch: 4, shared: 0 });
     expect(explained.totals).toMatchObject({ requests: 1, withoutRungraph: 4 });
+  });
+
+  test("requests a record after the list that lacks it", async () => {
+    const service = await startFake(({ path }) => ({
+      json: path.includes("?")
+        ? { count: 1, next: null, results: [{ id: 1, last_status: "running" }] }
+        : { id: 2, last_status: "failed" },
+    }));
+    const gateway = await startGateway({ upstream: service, env: { ...POLYAXON, EXPLAIN: "on" } });
+    const explained = await explain(
+      gateway,
+      `{ a: experiment(id: "ada.mnist.1") { status } b: experiment(id: "ada.mnist.2") { status } }`,
+    );
+    expect(explained.requests).toMatchObject([
+      { round: 1, template: "{owner}/{project}/experiments", fields: ["a", "b"], reads: 2 },
+      { round: 2, template: "{owner}/{project}/experiments/{id}/", fields: ["b"], reads: 1 },
+    ]);
+    expect(explained.reads).toMatchObject({ request: 1, batch: 1, shared: 0 });
+  });
+
+  test("counts an object once, however many of its fields the list lacks", async () => {
+    const gateway = await startDemoGateway({ env: POLYAXON });
+    const explained = await explain(
+      gateway,
+      `{ project(owner: "ada", name: "mnist") { experiments(first: 2) { nodes { isClone hasTensorboard } } } }`,
+    );
+    const list = "project.experiments";
+    expect(explained.requests.map(({ fields }) => fields)).toEqual([
+      [list],
+      [`${list}.nodes.0`],
+      [`${list}.nodes.1`],
+    ]);
+    expect(explained.totals).toMatchObject({ requests: 3, rounds: 2, withoutRungraph: 3 });
+  });
+
+  test("tells what another operation requested, and what was kept", async () => {
+    const answered = gate();
+    const service = await startFake(async () => {
+      await answered.opened;
+      return { json: { id: 3, last_status: "running" } };
+    });
+    const gateway = await startGateway({
+      upstream: service,
+      env: { EXPLAIN: "on", CACHE_TTL_MS: "3600000" },
+    });
+    const document = `{ experiment(id: "ada.mnist.3") { status } }`;
+    const [first, second] = [explain(gateway, document), explain(gateway, document)];
+    await joined(gateway, 1);
+    answered.open();
+    const all = [await first, await second, await explain(gateway, document)];
+    expect(all.map(({ requests }) => requests.length).toSorted()).toEqual([0, 0, 1]);
+    const none = { request: 0, batch: 0, joined: 0, cache: 0, shared: 0 };
+    expect(all.map(({ reads }) => reads)).toEqual(
+      expect.arrayContaining([
+        { ...none, request: 1 },
+        { ...none, joined: 1 },
+        { ...none, cache: 1 },
+      ]),
+    );
+    expect(all.map(({ totals }) => totals["withoutRungraph"])).toEqual([1, 1, 1]);
   });
 
   test("counts pages and mutations as rounds, one after the other", async () => {

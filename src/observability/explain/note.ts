@@ -84,6 +84,8 @@ export class Note implements ReadNote {
   }
 
   attempt(endpoint: EndpointName): AttemptNote {
+    // The operation whose request it had joined may have left.
+    this.served = "request";
     const attempt = new ExplainedAttempt(this, endpoint, ++this.#attempts);
     this.#onAttempt(attempt);
     return attempt;
