@@ -74,6 +74,15 @@ const SECTIONS = {
   },
   GraphQL: {
     GRAPHIQL: onOff(true).describe("Serves GraphiQL to browsers."),
+    EXPLAIN: z
+      .enum(["on", "off"], { error: "expected on or off" })
+      .transform((value) => value === "on")
+      .optional()
+      .meta({
+        description:
+          "Whether callers may ask what an operation costs, by the header `x-rungraph-explain: 1`. See [guide.md](guide.md#what-an-operation-costs).",
+        unset: "`on` with the demo, else `off`",
+      }),
     INTROSPECTION: onOff(true).describe("Allows introspection of the schema."),
     TYPE_NAMES: z
       .string()

@@ -7,13 +7,14 @@ import { engineSettings, sharingSettings, subscriptionSettings } from "./config/
 import { FOLDER } from "./folder.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
-import type { Context, GatewayFacts } from "./graphql/core/context.ts";
+import { type Context, contextFor, type GatewayFacts } from "./graphql/core/context.ts";
 import { publicError } from "./engine/errors.ts";
 import { schemaFor } from "./graphql/schema.ts";
 import { createTypeNames } from "./graphql/core/type-names.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
+import { wantsExplanation } from "./http/caller.ts";
 import { createConcurrencyLimit } from "./http/concurrency-limit.ts";
 import type { RequestScope } from "./request-scope.ts";
 import { wantsFresh } from "./http/caller.ts";
@@ -34,6 +35,7 @@ import type { Pacing } from "./rest/session/batching.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
 import { openSession, type Session } from "./rest/session/session.ts";
 import { createEventLog } from "./observability/event-log.ts";
+import { Explanation } from "./observability/explain/explanation.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openOperationSpan, openUpstreamSpan } from "./observability/tracing.ts";
 
@@ -121,15 +123,18 @@ export function createGateway({
   });
   const reading = { server, refusedBatches, sharedReads, width: config.MAX_UPSTREAM_WIDTH };
 
+  const isExplainable = config.EXPLAIN ?? exampleToken !== undefined;
+
   /** `onRequest` is called for each upstream request. */
   const openContext = (
     request: IncomingMessage,
     scope: RequestScope,
     pacing: Pacing,
-    onRequest?: () => void,
+    onRequest: (() => void) | null = null,
+    notes: Explanation | null = null,
   ): Context => {
     let session: Session | null = null;
-    return {
+    const context: Context = {
       // Opened on first use: many operations read nothing.
       get session() {
         const upstream = onRequest ? counted(client, onRequest) : client;
@@ -138,6 +143,7 @@ export function createGateway({
           isFresh: wantsFresh(request),
           requests: config.MAX_UPSTREAM_REQUESTS,
           pacing,
+          notes,
         }));
       },
       gateway,
@@ -147,7 +153,11 @@ export function createGateway({
         return publicRoot ?? new URL(`${scheme}://${request.headers.host ?? "localhost"}`).origin;
       },
       lookAhead,
+      onFree: null,
+      place: null,
+      at: notes && ((place) => contextFor(context, place, notes)),
     };
+    return context;
   };
 
   const subscriptions = createSubscriptions({
@@ -171,7 +181,9 @@ export function createGateway({
   const router = createRouter({
     graphql: async (response, body, state) => {
       try {
-        const span = openOperationSpan(response.req, state);
+        const { req: request } = response;
+        const span = openOperationSpan(request, state);
+        const notes = isExplainable && wantsExplanation(request) ? new Explanation(state.began) : null;
         await span.run(() =>
           answerGraphql(
             response,
@@ -179,9 +191,10 @@ export function createGateway({
             {
               scope: state.scope,
               facts: state,
-              openContext: (meter) => openContext(response.req, state.scope, meter),
+              openContext: (pacing) => openContext(request, state.scope, pacing, null, notes),
+              explain: notes && (() => notes.report()),
             },
-            () => subscriptions.openStream(response.req, state.scope),
+            () => subscriptions.openStream(request, state.scope),
             (status) => {
               const { type, name, codes, scope } = state;
               const ms = performance.now() - state.began;
@@ -209,6 +222,7 @@ export function createGateway({
       ? createPage({
           names,
           exampleToken: exampleToken ?? null,
+          isExplainable,
           onError: events.unexpected,
         })
       : null,

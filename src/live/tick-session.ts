@@ -24,7 +24,7 @@ export const counted = (client: Opener, onRequest: () => void): Opener => ({
   },
 });
 
-interface Settings extends Omit<SessionSettings, "requests" | "pacing" | "isFresh"> {
+interface Settings extends Omit<SessionSettings, "requests" | "pacing" | "isFresh" | "notes"> {
   /** Longest time of a tick, in milliseconds. */
   readonly timeoutMs: number;
 }
@@ -48,7 +48,13 @@ export const tickSessions =
     // Requests above the number are rejected, not sent.
     const count = () => void (sent++ < requests && onRequest());
     return {
-      session: openSession(counted(client, count), scope, { ...settings, isFresh: true, requests, pacing }),
+      session: openSession(counted(client, count), scope, {
+        ...settings,
+        isFresh: true,
+        requests,
+        pacing,
+        notes: null,
+      }),
       end: () => scope.end("done"),
     };
   };

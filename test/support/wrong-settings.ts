@@ -91,6 +91,7 @@ export const WRONG_SETTINGS: Readonly<Record<string, readonly string[]>> = {
   PUBLIC_URL: ["canary", "javascript:canary", "https://service.example/?canary"],
   PORT: ["canary", "-1", "65536", "80.5"],
   GRAPHIQL: ["canary", "true", "1", "ON"],
+  EXPLAIN: ["canary", "true", "1"],
   INTROSPECTION: ["canary", "false", "0"],
   TRUSTED_DOCUMENTS: ["/canary", "package-lock.json", "README.md", "src"],
   APQ: ["canary", "true"],

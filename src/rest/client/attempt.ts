@@ -3,7 +3,7 @@ import type { RequestScope } from "../../request-scope.ts";
 import type { Breaker } from "./breaker.ts";
 import { endedError, isSent, mapFailure } from "./failure.ts";
 import type { Held } from "./held.ts";
-import type { RequestHeaders, UpstreamRequest } from "./request.ts";
+import type { AttemptNote, RequestHeaders, UpstreamRequest } from "./request.ts";
 import type { Retries } from "./retry.ts";
 import type { WireRequest } from "./transport.ts";
 
@@ -57,6 +57,7 @@ export class Attempt<Part> {
   readonly #generation: number;
   readonly #began = performance.now();
   readonly #span: UpstreamSpan;
+  readonly #note: AttemptNote | null;
   #status: number | null = null;
   #bytes = 0;
   #isSettled = false;
@@ -77,6 +78,7 @@ export class Attempt<Part> {
     this.#generation = settings.breaker.enter();
     settings.retries.count();
     this.#span = settings.openSpan(request.endpoint.method, request.endpoint.path);
+    this.#note = request.note?.attempt(request.endpoint) ?? null;
   }
 
   send(headers: RequestHeaders, send: Send<Part>): void {
@@ -106,6 +108,11 @@ export class Attempt<Part> {
     this.#held?.add(bytes);
   }
 
+  /** Notes bytes of the response's body. */
+  receive(bytes: number): void {
+    this.#note?.receive(bytes);
+  }
+
   succeed(part: Part): void {
     if (this.#settle(null)) this.#outcome.succeeded(part, this.#bytes);
   }
@@ -130,6 +137,7 @@ export class Attempt<Part> {
     const { method, path } = this.request.endpoint;
     breaker.leave(this.#generation, this.scope.callerKey, error ? serviceShownBy(error) : "up");
     this.#span.end(this.#status, error && codeOf(error));
+    this.#note?.end(this.#status, error && codeOf(error));
     onRequest({
       requestId: this.scope.requestId,
       method,

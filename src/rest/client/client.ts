@@ -113,6 +113,7 @@ export function createClient(settings: ClientSettings) {
               onFailure: (error) => attempt.fail(error),
               onResponse: (response) => {
                 attempt.respond(response.status);
+                attempt.receive(response.body.length);
                 takeTurn(() => readResponse(request, response, reading, attempt));
               },
             });
@@ -126,7 +127,10 @@ export function createClient(settings: ClientSettings) {
         ) => {
           const send = stream<Part>(async (response, attempt) => {
             try {
-              return await read(response, (bytes) => attempt.hold(bytes));
+              return await read(response, (bytes) => {
+                attempt.receive(bytes);
+                attempt.hold(bytes);
+              });
             } finally {
               response.stream.destroy();
             }

@@ -8,6 +8,7 @@ import { UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { type Pacing, type Read, type ReadOptions, Reads } from "./batching.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
+import type { SessionNotes } from "./notes.ts";
 import type { RefusedBatches } from "./refused-batches.ts";
 import type { Sharer } from "./shared-read.ts";
 import type { SharedReads } from "./shared-reads.ts";
@@ -19,6 +20,8 @@ export interface SessionSettings extends OperationBounds {
   /** Whether every read sends its own request. Such reads need not have the time for retries that others expect. */
   readonly isFresh: boolean;
   readonly pacing: Pacing;
+  /** Notes what the operation costs; null unless it is explained. */
+  readonly notes: SessionNotes | null;
 }
 
 export type Wants = Pick<ReadOptions, "query" | "part">;
@@ -103,6 +106,7 @@ class TokenSession implements Session {
         body: spelled.encode(body),
         secret: spelled.secretOf(body),
         token: endpoint.anonymous ? null : this.#token,
+        note: this.#settings.notes?.openCommand() ?? null,
       };
       return await new Promise((resolve, reject) => this.#upstream.json(request, resolve, reject));
     } finally {
@@ -120,7 +124,7 @@ class TokenSession implements Session {
   }
 
   #openReads(): Reads {
-    const { server, refusedBatches, pacing } = this.#settings;
+    const { server, refusedBatches, pacing, notes } = this.#settings;
     const { callerKey } = this.#scope;
     return new Reads({
       server,
@@ -131,11 +135,12 @@ class TokenSession implements Session {
       send: (read, demand) => this.#send(read, demand),
       onRefused: (batch) => refusedBatches.add(callerKey, batch),
       pacing,
+      notes: notes?.openReads() ?? null,
     });
   }
 
   #send(read: Read, demand: Demand): void {
-    const { endpoint, path, window, key, resolve, reject } = read;
+    const { endpoint, path, window, key, note, resolve, reject } = read;
     const { sharedReads, isFresh } = this.#settings;
     const upstream = this.#upstream;
     const scope = this.#scope;
@@ -144,13 +149,14 @@ class TokenSession implements Session {
       requireToken(token);
       const spelled = offered(this.server, endpoint);
       const send: Sharer["send"] = (sharedDemand, succeed, fail) => {
-        const request = { endpoint: spelled, path, token, demand: sharedDemand };
+        const request = { endpoint: spelled, path, token, demand: sharedDemand, note };
         if (window) upstream.readPart(request, partOf(window), succeed, fail);
         else upstream.json(request, succeed, fail);
       };
       // The key of the caller is that of the token of its request, and of no other.
       if (token !== scope.token) return send(demand, resolve, reject);
-      const sharer: Sharer = { endpoint, key, scope, demand, send, hold: upstream.hold, resolve, reject };
+      const { hold } = upstream;
+      const sharer: Sharer = { endpoint, key, scope, demand, note, send, hold, resolve, reject };
       if (isFresh) sharedReads.readAnew(scope.callerKey, sharer);
       else sharedReads.read(scope.callerKey, sharer);
     } catch (error) {

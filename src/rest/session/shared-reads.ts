@@ -27,8 +27,10 @@ export class SharedReads {
   /** Shares a read of another operation of the caller, or sends the request for itself and for others. */
   read(callerKey: string, sharer: Sharer): void {
     const from = this.#callers.get(callerKey)?.share(sharer);
-    if (from) this.#settings.onShared(from);
-    else this.#readsOf(callerKey).start(sharer, true);
+    if (from) {
+      this.#settings.onShared(from);
+      sharer.note?.serve(from === "kept" ? "cache" : "joined");
+    } else this.#readsOf(callerKey).start(sharer, true);
   }
 
   /** Sends the request of a read. No later read gets an older response. */
