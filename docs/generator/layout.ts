@@ -11,7 +11,8 @@ const FOLDERS = {
   "src/engine": "documents, limits, plan, execution, errors; knows neither REST nor the kinds of records",
   "src/rest/api": "the service as data: endpoints, records, references, profiles of servers",
   "src/rest/client": "one upstream request: admission, retry, breaker, transport, error mapping",
-  "src/rest/session": "the reads of one GraphQL request: cache, batches, pages, log windows",
+  "src/rest/session":
+    "the reads of one GraphQL request: batches, pages, log windows, and what requests of a token share",
   "src/live": "polling for subscriptions: when what is read, with which token, for whom",
   "src/graphql/core": "builder, kinds, ids, resources, the sources of fields, prefetching",
   "src/graphql/operations": "mutations and root fields of all kinds",
@@ -41,7 +42,8 @@ const ROAD = {
   "src/graphql/core/prefetch.ts": "loads what is selected of the resource, at least a proof that it exists",
   "src/graphql/core/resource.ts": "merges what is read into what was loaded",
   "src/graphql/core/kinds.ts": "names the endpoint that reads an experiment",
-  "src/rest/session/batching.ts": "fills the path; equal reads share one request",
+  "src/rest/session/batching.ts":
+    "fills the path; equal reads share one request, also with other operations of the token",
   "src/rest/client/call.ts": "waits for the request's turn, retries it when that can help",
   "src/rest/client/attempt.ts": "builds the request, counts it, maps its failure",
   "src/rest/client/transport.ts": "sends it and collects the response",

@@ -7,6 +7,7 @@ import { startFake } from "../support/fake.ts";
 import { startHoldingRecords } from "../support/holding.ts";
 import { listen } from "../support/listen.ts";
 import { READY_LINE, startBuilt } from "../support/main-process.ts";
+import { statusOf } from "../support/one-read.ts";
 
 const folder = buildGateway();
 
@@ -22,7 +23,7 @@ async function send(url: string, query?: string, token = "t0ken") {
   return { status: response.statusCode, headers: response.headers, body: await text(response) };
 }
 
-const STATUS = `{ experiment(id: "ada.mnist.42") { status } }`;
+const STATUS = statusOf(42);
 const RUNNING = JSON.stringify({ data: { experiment: { status: "RUNNING" } } });
 const READY = /"pid":(\d+),"msg":"worker ready"/g;
 
@@ -87,7 +88,7 @@ describe("two workers", () => {
   test("complete all requests in flight after SIGTERM, and the process ends with code 0", async () => {
     const service = await startHoldingRecords();
     const { url, kill, ended, out, err, printed, origin } = await startTwo({ UPSTREAM_URL: service.url });
-    const inFlight = Array.from({ length: 20 }, () => send(url, STATUS));
+    const inFlight = Array.from({ length: 20 }, (_, id) => send(url, statusOf(id + 1)));
     await service.arrived(20);
     kill("SIGTERM");
     await printed(/"msg":"draining"/);
@@ -102,7 +103,9 @@ describe("two workers", () => {
   test("end at once with code 1 on a second signal", async () => {
     const service = await startHoldingRecords();
     const { url, kill, ended, printed } = await startTwo({ UPSTREAM_URL: service.url });
-    const inFlight = [send(url, STATUS), send(url, STATUS)].map((each) => each.catch(() => "cut off"));
+    const inFlight = [send(url, statusOf(1)), send(url, statusOf(2))].map((each) =>
+      each.catch(() => "cut off"),
+    );
     await service.arrived(2);
     kill("SIGTERM");
     await printed(/"msg":"draining"/);

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { metricOf } from "../support/figures.ts";
 import { gate } from "../support/gate.ts";
-import { startGateway } from "../support/gateway.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
 import { startHoldingRecords } from "../support/holding.ts";
 import {
   ASK_STATUS,
@@ -18,6 +18,11 @@ import {
 } from "../support/one-read.ts";
 import { PATIENT, withDeadline } from "../support/patience.ts";
 import { joined, sharedReads } from "../support/sharing.ts";
+
+/** Where the reads of an explained operation came from. */
+interface Explained extends Answer<unknown> {
+  readonly extensions: { readonly explain: { readonly reads: Readonly<Record<string, number>> } };
+}
 
 const STATUS_FIELD = `experiment(id: "ada.mnist.42") { status }`;
 
@@ -168,17 +173,22 @@ describe("the operation whose request others wait for", () => {
 
   test("may leave: the next one asks again for all the others", async () => {
     const service = await startHoldingRecords();
-    const gateway = await startGateway({ upstream: service });
+    const gateway = await startGateway({ upstream: service, env: { EXPLAIN: "on" } });
     const leaving = new AbortController();
     const first = askUntil(gateway.url, leaving.signal);
     await service.arrived(1);
-    const others = times(3, () => askFor(gateway));
+    const headers = { "x-rungraph-explain": "1" };
+    const others = times(3, () => gateway.ask(ASK_STATUS, {}, { headers }));
     await joined(gateway, 3);
     leaving.abort();
     await first;
     await service.arrived(2);
     service.release();
-    expect(await Promise.all(others)).toEqual(times(3, () => RUNNING_ANSWER));
+    const answers = (await Promise.all(others)) as Explained[];
+    expect(answers.map(({ data }) => ({ data }))).toEqual(times(3, () => RUNNING_ANSWER));
+    const reads = answers.map(({ extensions }) => extensions.explain.reads);
+    expect(reads.map((each) => each["request"]).toSorted()).toEqual([0, 0, 1]);
+    expect(reads.map((each) => each["joined"]).toSorted()).toEqual([0, 1, 1]);
     expect(service.seen()).toHaveLength(2);
   });
 

@@ -93,6 +93,7 @@ export class SharedRead implements Demand {
       this.#owner.reject(error);
       this.#owner = next;
       this.began = this.#now();
+      next.note?.serve("request");
       this.send();
       return;
     }
