@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { globalId } from "../support/ids.ts";
+import { PATIENT } from "../support/patience.ts";
 import { joined } from "../support/sharing.ts";
 import { gate } from "../support/gate.ts";
 import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
@@ -181,6 +182,33 @@ describe("an explained operation", () => {
       ]),
     );
     expect(all.map(({ totals }) => totals["withoutRungraph"])).toEqual([1, 1, 1]);
+  });
+
+  test("lists the request that it sends when the operation whose request it had joined is gone", async () => {
+    const answered = gate();
+    const service = await startFake(async () => {
+      await answered.opened;
+      return { json: { id: 3, last_status: "running" } };
+    });
+    const gateway = await startGateway({ upstream: service, env: { EXPLAIN: "on" } });
+    const query = `{ experiment(id: "ada.mnist.3") { status } }`;
+    const leaving = new AbortController();
+    const first = fetch(`${gateway.url}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: "token t0ken" },
+      body: JSON.stringify({ query }),
+      signal: leaving.signal,
+    }).catch(() => {});
+    await vi.waitUntil(() => service.seen().length === 1, PATIENT);
+    const second = explain(gateway, query);
+    await joined(gateway, 1);
+    leaving.abort();
+    await first;
+    await vi.waitUntil(() => service.seen().length === 2, PATIENT);
+    answered.open();
+    const { requests, reads } = await second;
+    expect(requests).toMatchObject([{ status: 200, fields: ["experiment"] }]);
+    expect(reads).toMatchObject({ request: 1, joined: 0 });
   });
 
   test("counts pages and mutations as rounds, one after the other", async () => {

@@ -102,15 +102,15 @@ export class Attempt<Part> {
     this.#status = status;
   }
 
-  /** Notes bytes of the response's body. */
-  receive(bytes: number): void {
-    this.#note?.receive(bytes);
-  }
-
   /** Counts bytes that are held. Throws `UpstreamError` above the limit of the caller. */
   hold(bytes: number): void {
     this.#bytes += bytes;
     this.#held?.add(bytes);
+  }
+
+  /** Notes bytes of the response's body. */
+  receive(bytes: number): void {
+    this.#note?.receive(bytes);
   }
 
   succeed(part: Part): void {

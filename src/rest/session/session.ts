@@ -155,12 +155,10 @@ class TokenSession implements Session {
       };
       // The key of the caller is that of the token of its request, and of no other.
       if (token !== scope.token) return send(demand, resolve, reject);
-      const sharer: Sharer = { endpoint, key, scope, demand, send, hold: upstream.hold, resolve, reject };
+      const { hold } = upstream;
+      const sharer: Sharer = { endpoint, key, scope, demand, note, send, hold, resolve, reject };
       if (isFresh) sharedReads.readAnew(scope.callerKey, sharer);
-      else {
-        const from = sharedReads.read(scope.callerKey, sharer);
-        if (from) note?.serve(from === "kept" ? "cache" : "joined");
-      }
+      else sharedReads.read(scope.callerKey, sharer);
     } catch (error) {
       reject(error);
     }

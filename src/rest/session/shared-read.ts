@@ -2,6 +2,7 @@ import { Cancelled, serviceShownBy, UpstreamError } from "../../errors.ts";
 import type { Get } from "../api/endpoint.ts";
 import type { Demand } from "../client/bulkhead.ts";
 import { endedError } from "../client/failure.ts";
+import type { ReadNote } from "./notes.ts";
 import { type Receiver, SharedResponse } from "./shared-response.ts";
 
 /** A read of one operation that may share its request with equal reads of others. */
@@ -10,6 +11,8 @@ export interface Sharer extends Receiver {
   /** Identifies the response among those of the caller. */
   readonly key: string;
   readonly demand: Demand;
+  /** Notes where the response comes from; null unless the operation is explained. */
+  readonly note: Pick<ReadNote, "serve"> | null;
   /** Sends the request within the limits of the operation. `resolve` receives the response and the bytes that it holds. */
   readonly send: (
     demand: Demand,
@@ -93,7 +96,6 @@ export class SharedRead implements Demand {
       this.#owner.reject(error);
       this.#owner = next;
       this.began = this.#now();
-      next.note?.serve("request");
       this.send();
       return;
     }

@@ -24,15 +24,13 @@ export class SharedReads {
     this.#kept = settings.ttlMs === 0 ? null : new KeptResponses(settings);
   }
 
-  /**
-   * Shares a read of another operation of the caller, or sends the request for itself and for others. Returns what was
-   * shared, null for a request of its own.
-   */
-  read(callerKey: string, sharer: Sharer): "in flight" | "kept" | null {
-    const from = this.#callers.get(callerKey)?.share(sharer) ?? null;
-    if (from) this.#settings.onShared(from);
-    else this.#readsOf(callerKey).start(sharer, true);
-    return from;
+  /** Shares a read of another operation of the caller, or sends the request for itself and for others. */
+  read(callerKey: string, sharer: Sharer): void {
+    const from = this.#callers.get(callerKey)?.share(sharer);
+    if (from) {
+      this.#settings.onShared(from);
+      sharer.note?.serve(from === "kept" ? "cache" : "joined");
+    } else this.#readsOf(callerKey).start(sharer, true);
   }
 
   /** Sends the request of a read. No later read gets an older response. */
