@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startRecords } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
