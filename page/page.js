@@ -6,10 +6,11 @@
  *   token: string | null,
  *   signIn: string,
  *   tabs: { query: string, variables: string }[],
+ *   isExplainable: boolean,
  *   storagePrefix: string,
  *   workers: Record<string, string>,
  * }} Settings
- * @typedef {{ data?: any, errors?: { message: string, extensions?: { code?: string } }[] }} Result
+ * @typedef {{ data?: any, errors?: { message: string, extensions?: { code?: string } }[], extensions?: Record<string, any> }} Result
  */
 
 /** Of the session storage: it ends with the browser tab, and no other origin sees it. */
@@ -29,7 +30,7 @@ function find(selector, type) {
 const settings = JSON.parse(find("#settings", HTMLScriptElement).text);
 const account = find("#account", HTMLDetailsElement);
 const summary = find("#account summary", HTMLElement);
-const status = find("#account [role=status]", HTMLElement);
+const statusLine = find("#account [role=status]", HTMLElement);
 
 /** An empty one after signing out: the example is not offered again then. */
 let token = sessionStorage.getItem(TOKEN) ?? settings.token ?? "";
@@ -96,13 +97,18 @@ async function* resultsOf({ body }, signal) {
 /**
  * Sends an operation of a tab: a single result, or the results of a subscription, which GraphiQL ends by `return`.
  *
- * @param {object} params @param {Record<string, string>} [headers]
+ * @param {{ operationName?: string }} params @param {Record<string, string>} [tabHeaders]
  */
-async function run(params, headers) {
+async function run(params, tabHeaders) {
+  const explained = explain?.(params);
+  const headers = { ...tabHeaders, ...explained?.headers };
   const controller = new AbortController();
   const { signal } = controller;
   const response = await post(params, headers, { accept: `${JSON_TYPES}, ${EVENT_STREAM}`, signal });
-  if (!response.headers.get("content-type")?.startsWith(EVENT_STREAM)) return resultOf(response);
+  if (!response.headers.get("content-type")?.startsWith(EVENT_STREAM)) {
+    const result = await resultOf(response);
+    return explained ? explained.take(result) : result;
+  }
   const results = resultsOf(response, signal);
   const iterator = {
     next: () => results.next(),
@@ -118,7 +124,7 @@ async function run(params, headers) {
 function show(title, { isSignedIn, message = "" }) {
   account.dataset["state"] = isSignedIn ? "in" : "out";
   summary.textContent = title;
-  status.textContent = message;
+  statusLine.textContent = message;
 }
 
 /** @param {string} message */
@@ -159,7 +165,7 @@ function onSubmit(selector, submit) {
     try {
       await submit(fields);
     } catch (fault) {
-      status.textContent = String(fault);
+      statusLine.textContent = String(fault);
     }
   });
 }
@@ -216,6 +222,8 @@ const storage = {
   },
 };
 
+const explain = settings.isExplainable ? explainAnswers(find("#root", HTMLElement), storage) : null;
+
 Object.assign(globalThis, {
   MonacoEnvironment: {
     globalAPI: false,
@@ -227,7 +235,7 @@ Object.assign(globalThis, {
 // @ts-expect-error: the bundle of GraphiQL comes without types for browsers.
 globalThis.YogaGraphiQL.renderYogaGraphiQL(find("#root", HTMLElement), {
   title: "Rungraph",
-  /** @param {object} params @param {{ headers?: Record<string, string> }} [options] */
+  /** @param {{ operationName?: string }} params @param {{ headers?: Record<string, string> }} [options] */
   fetcher: (params, options) => run(params, options?.headers),
   storage,
   defaultTabs: settings.tabs,

@@ -74,6 +74,15 @@ const SECTIONS = {
   },
   GraphQL: {
     GRAPHIQL: onOff(true).describe("Serves GraphiQL to browsers."),
+    EXPLAIN: z
+      .enum(["on", "off"], { error: "expected on or off" })
+      .transform((value) => value === "on")
+      .optional()
+      .meta({
+        description:
+          "Whether callers may ask what an operation costs, by the header `x-rungraph-explain: 1`. See [guide.md](guide.md#what-an-operation-costs).",
+        unset: "`on` with the demo, else `off`",
+      }),
     INTROSPECTION: onOff(true).describe("Allows introspection of the schema."),
     TYPE_NAMES: z
       .string()
@@ -110,6 +119,10 @@ const SECTIONS = {
     UPSTREAM_CONNECTIONS_PER_TOKEN: count(16).describe(
       "Most connections that one token uses at a time; waiting tokens take turns.",
     ),
+    CACHE_TTL_MS: whole({ from: 0, to: 3_600_000, fallback: 0 }).describe(
+      "How long a response of the service is kept for other operations of the same token, in milliseconds; 0: not at all. See [operations.md](operations.md#shared-reads).",
+    ),
+    CACHE_BYTES: count(64_000_000).describe("Most bytes of kept responses, of all tokens."),
     UPSTREAM_QUEUE: count(500).describe(
       "Most upstream requests that wait for a connection. Beyond it new operations are rejected with 503.",
     ),

@@ -3,19 +3,21 @@ import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Config } from "./config.ts";
-import { engineSettings, subscriptionSettings } from "./config/parts.ts";
+import { engineSettings, sharingSettings, subscriptionSettings } from "./config/parts.ts";
 import { FOLDER } from "./folder.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
-import type { Context, GatewayFacts } from "./graphql/core/context.ts";
+import { type Context, contextFor, type GatewayFacts } from "./graphql/core/context.ts";
 import { publicError } from "./engine/errors.ts";
 import { schemaFor } from "./graphql/schema.ts";
 import { createTypeNames } from "./graphql/core/type-names.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
+import { wantsExplanation } from "./http/caller.ts";
 import { createConcurrencyLimit } from "./http/concurrency-limit.ts";
 import type { RequestScope } from "./request-scope.ts";
+import { wantsFresh } from "./http/caller.ts";
 import { createRouter } from "./http/router.ts";
 import { takeTurn } from "./engine/turns.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
@@ -30,8 +32,10 @@ import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import { createRefusedBatches } from "./rest/session/refused-batches.ts";
 import type { Pacing } from "./rest/session/batching.ts";
+import { SharedReads } from "./rest/session/shared-reads.ts";
 import { openSession, type Session } from "./rest/session/session.ts";
 import { createEventLog } from "./observability/event-log.ts";
+import { Explanation } from "./observability/explain/explanation.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openOperationSpan, openUpstreamSpan } from "./observability/tracing.ts";
 
@@ -49,7 +53,7 @@ export interface GatewayOptions {
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */
   readonly planner?: Planner;
-  /** The clock of subscriptions. Tests advance it by hand. */
+  /** The clock of subscriptions and of kept responses. Tests advance it by hand. */
   readonly clock?: Clock;
 }
 
@@ -102,6 +106,11 @@ export function createGateway({
   const gateway = factsOf(config, server);
   const names = createTypeNames(config.TYPE_NAMES);
   const refusedBatches = createRefusedBatches(events.refusedBatch);
+  const sharedReads = new SharedReads({
+    ...sharingSettings(config),
+    now: clock.now,
+    onShared: telemetry.sharedRead,
+  });
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
   const publicRoot = config.PUBLIC_URL?.href.replace(/\/+$/, "");
 
@@ -112,22 +121,30 @@ export function createGateway({
     publicError: toPublic,
     planner,
   });
-  const reading = { server, refusedBatches, width: config.MAX_UPSTREAM_WIDTH };
+  const reading = { server, refusedBatches, sharedReads, width: config.MAX_UPSTREAM_WIDTH };
+
+  const isExplainable = config.EXPLAIN ?? exampleToken !== undefined;
 
   /** `onRequest` is called for each upstream request. */
   const openContext = (
     request: IncomingMessage,
     scope: RequestScope,
     pacing: Pacing,
-    onRequest?: () => void,
+    onRequest: (() => void) | null = null,
+    notes: Explanation | null = null,
   ): Context => {
     let session: Session | null = null;
-    return {
+    const context: Context = {
       // Opened on first use: many operations read nothing.
       get session() {
         const upstream = onRequest ? counted(client, onRequest) : client;
-        const requests = config.MAX_UPSTREAM_REQUESTS;
-        return (session ??= openSession(upstream, scope, { ...reading, requests, pacing }));
+        return (session ??= openSession(upstream, scope, {
+          ...reading,
+          isFresh: wantsFresh(request),
+          requests: config.MAX_UPSTREAM_REQUESTS,
+          pacing,
+          notes,
+        }));
       },
       gateway,
       names,
@@ -136,7 +153,11 @@ export function createGateway({
         return publicRoot ?? new URL(`${scheme}://${request.headers.host ?? "localhost"}`).origin;
       },
       lookAhead,
+      onFree: null,
+      place: null,
+      at: notes && ((place) => contextFor(context, place, notes)),
     };
+    return context;
   };
 
   const subscriptions = createSubscriptions({
@@ -160,7 +181,9 @@ export function createGateway({
   const router = createRouter({
     graphql: async (response, body, state) => {
       try {
-        const span = openOperationSpan(response.req, state);
+        const { req: request } = response;
+        const span = openOperationSpan(request, state);
+        const notes = isExplainable && wantsExplanation(request) ? new Explanation(state.began) : null;
         await span.run(() =>
           answerGraphql(
             response,
@@ -168,9 +191,10 @@ export function createGateway({
             {
               scope: state.scope,
               facts: state,
-              openContext: (meter) => openContext(response.req, state.scope, meter),
+              openContext: (pacing) => openContext(request, state.scope, pacing, null, notes),
+              explain: notes && (() => notes.report()),
             },
-            () => subscriptions.openStream(response.req, state.scope),
+            () => subscriptions.openStream(request, state.scope),
             (status) => {
               const { type, name, codes, scope } = state;
               const ms = performance.now() - state.began;
@@ -198,6 +222,7 @@ export function createGateway({
       ? createPage({
           names,
           exampleToken: exampleToken ?? null,
+          isExplainable,
           onError: events.unexpected,
         })
       : null,

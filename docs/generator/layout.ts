@@ -19,7 +19,7 @@ const FOLDERS = {
   "src/graphql/subscriptions": "the fields of `Subscription`: what each reads and tells",
   "src/graphql/federation": "entities for routers, renamed types",
   "src/graphql/schema.ts": "all of them as one schema",
-  "src/observability": "metrics, log lines, spans, reports of unexpected errors",
+  "src/observability": "metrics, log lines, spans, reports of unexpected errors, what an operation costs",
   "src/http": "HTTP server, router, GraphQL over HTTP, downloads, GraphiQL",
   "src/config": "the settings: `config.ts` lists them, `config/` reads their values",
   "src/gateway.ts": "puts the parts together",

@@ -3,7 +3,7 @@ import type { CodegenConfig } from "@graphql-codegen/cli";
 const config: CodegenConfig = {
   // Of a gateway that runs: `http://127.0.0.1:4000/graphql`.
   schema: "../../schema/schema.graphql",
-  documents: "src/*.tsx",
+  documents: "src/*.{ts,tsx}",
   importExtension: ".ts",
   generates: {
     "src/generated/": {

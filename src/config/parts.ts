@@ -39,3 +39,9 @@ function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: 
   if (trusted) return trustedDocuments(trusted);
   return APQ ? persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4)) : openDocuments;
 }
+
+/** The settings of reads that operations share. */
+export const sharingSettings = (config: Config) => ({
+  ttlMs: config.CACHE_TTL_MS,
+  maxBytes: config.CACHE_BYTES,
+});

@@ -3,6 +3,7 @@ import type { RequestScope } from "../request-scope.ts";
 import { createDocuments, type DocumentSettings } from "./documents/prepared.ts";
 import type { DocumentStore, OperationParams } from "./documents/persisted.ts";
 import { rejection, withExtensions, withoutLiterals, withoutSuggestions } from "./errors.ts";
+import type { PlacedContext } from "./field-source.ts";
 import {
   execute,
   type ExecutionLimits,
@@ -31,7 +32,9 @@ export interface OperationRequest {
   /** Whether mutations are rejected, as for GET. */
   readonly isReadOnly: boolean;
   /** Creates the context for its resolvers. */
-  readonly openContext: (meter: Meter) => unknown;
+  readonly openContext: (meter: Meter) => PlacedContext;
+  /** Reports what the operation cost, for `extensions.explain`; null unless the caller asks for it. */
+  readonly explain: (() => object) | null;
 }
 
 /** A request for a subscription, independent of its transport. `openStream` is called once its document is valid. */
@@ -53,13 +56,19 @@ export interface EngineSettings extends DocumentSettings {
 export interface Engine {
   /** Runs a request. Never rejects. */
   readonly run: (request: OperationRequest) => Promise<WrittenResult>;
+  /** Whether a request is a subscription. False as well when its document cannot be read. */
+  readonly isSubscription: (params: OperationParams) => boolean;
+  /** Opens the results of a subscription. Resolves with a single result when it cannot be opened. Never rejects. */
+  readonly subscribe: (request: StreamRequest) => Promise<StreamResult>;
   /**
-   * Opens the results of a subscription; null when the request is none. Resolves with a single result when it cannot be
-   * opened. Never rejects.
+   * Finalizes a result: adds the request id to its errors and removes the caller's values from them. `explain` reports
+   * what it cost.
    */
-  readonly subscribe: (request: StreamRequest) => Promise<StreamResult | null>;
-  /** Finalizes the errors of a result: adds the request id and removes the caller's values. */
-  readonly finish: <Result extends ExecutionResult>(result: Result, requestId: string) => Result;
+  readonly finish: <Result extends ExecutionResult>(
+    result: Result,
+    requestId: string,
+    explain?: OperationRequest["explain"],
+  ) => Result;
 }
 
 /** Longest operation name in logs, in characters: callers choose the names. */
@@ -129,11 +138,18 @@ export function createEngine(settings: EngineSettings): Engine {
         scope.end("done");
       }
     },
+    isSubscription: (params) => {
+      try {
+        return prepare({ params }).plan.operation.operation === "subscription";
+      } catch {
+        return false;
+      }
+    },
     subscribe: async (request) => {
       const { facts, params } = request;
       try {
-        if (prepare(request).plan.operation.operation !== "subscription") return null;
         const { document, plan } = planOf(request, true);
+        if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
         const results = await openResults({ schema, document }, request, (event, execution) =>
           resultOf(plan, { ...execution, params }, event).catch((error: unknown) => failed(error, facts)),
         );
@@ -145,17 +161,23 @@ export function createEngine(settings: EngineSettings): Engine {
         return failed(error, facts);
       }
     },
-    finish: (result, requestId) => {
-      if (!result.errors) return result;
+    finish: (result, requestId, explain = null) => {
+      const explained = explain
+        ? { ...result, extensions: { ...result.extensions, explain: explain() } }
+        : result;
+      if (!result.errors) return explained;
       const errors = result.errors
         .map(withoutLiterals)
         .map((error) =>
           withExtensions(settings.isIntrospectable ? error : withoutSuggestions(error), { requestId }),
         );
-      return { ...result, errors };
+      return { ...explained, errors };
     },
   };
 }
+
+const ONLY_SUBSCRIPTIONS =
+  "Expected a subscription, got an operation with a single result: it is sent by POST.";
 
 const NO_STREAM =
   "Expected a subscription by `accept: text/event-stream` or a WebSocket, got a request for a single result.";

@@ -8,7 +8,7 @@ import {
 import { Cancelled, hasOutcome } from "../errors.ts";
 import type { RequestScope } from "../request-scope.ts";
 import { withExtensions } from "./errors.ts";
-import type { Variables } from "./field-source.ts";
+import type { PlacedContext, Variables } from "./field-source.ts";
 import { toJsonText } from "./json-text.ts";
 import { isLargeIntrospection } from "./limits/introspection.ts";
 import { type Fragments, sizeOfSelection } from "./limits/selection.ts";
@@ -64,7 +64,7 @@ export function openOperationMeter(scope: RequestScope, { fields, bytes }: Execu
 export async function execute(
   plan: Plan,
   variables: Variables,
-  context: unknown,
+  context: PlacedContext,
   meter: Meter,
   event?: unknown,
 ): Promise<WrittenResult> {

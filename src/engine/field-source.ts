@@ -8,6 +8,20 @@ export type IsSelected = (...path: readonly string[]) => boolean;
 
 export type Variables = Readonly<Record<string, unknown>>;
 
+/** A place in the result: a key or index below another place. The root has none above it. */
+export interface ResultPlace {
+  readonly parent: ResultPlace | null;
+  readonly at: string | number;
+}
+
+/** The context of resolvers. Only that of an explained operation knows its place in the result. */
+export interface PlacedContext {
+  /** The place for which a resolver has this context; null outside of the result and when nothing is explained. */
+  readonly place: ResultPlace | null;
+  /** The context for another place; null when nothing is explained. */
+  readonly at: ((place: ResultPlace) => PlacedContext) | null;
+}
+
 /** Starts a field's own reads. They need only the parent's address, so they can start before its record is loaded. */
 type StartChild = (parent: never, args: never, context: never, isSelected: IsSelected) => Promise<unknown>;
 
@@ -20,7 +34,7 @@ export interface SelectionNeeds {
 }
 
 interface ChildRead {
-  readonly start: (parent: unknown, context: unknown, variables: Variables) => Promise<unknown>;
+  readonly start: (parent: unknown, context: PlacedContext, variables: Variables) => Promise<unknown>;
   /** Whether the result of the read shows that the parent exists. */
   readonly proves: (read: unknown) => boolean;
 }

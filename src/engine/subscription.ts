@@ -7,13 +7,14 @@ import {
 import type { RequestScope } from "../request-scope.ts";
 import type { OperationParams } from "./documents/persisted.ts";
 import type { WrittenResult } from "./execution.ts";
+import type { PlacedContext } from "./field-source.ts";
 import type { Meter } from "./meter.ts";
 
 /** The scope and context in which one event is executed. */
 export interface EventExecution {
   readonly scope: RequestScope;
   /** Creates the context for its resolvers. */
-  readonly openContext: (meter: Meter) => unknown;
+  readonly openContext: (meter: Meter) => PlacedContext;
 }
 
 /** A valid subscription of a caller. */

@@ -3,6 +3,11 @@ import type { IncomingMessage } from "node:http";
 import type { Identity } from "../request-scope.ts";
 import { validTraceparent } from "../observability/tracing.ts";
 
+/** With the value `1`, asks for `extensions.explain`. */
+export const EXPLAIN_HEADER = "x-rungraph-explain";
+
+export const wantsExplanation = ({ headers }: IncomingMessage): boolean => headers[EXPLAIN_HEADER] === "1";
+
 const TOKEN = /^(?:token|bearer) +([A-Za-z0-9._~+/=-]{1,4096})$/i;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 const SALT = randomBytes(16).toString("hex");
@@ -25,3 +30,7 @@ export function identify({ headers, socket }: IncomingMessage): Identity {
     traceparent: validTraceparent(traceparent),
   };
 }
+
+/** Whether the caller accepts no response that is kept or was requested for another of its operations. */
+export const wantsFresh = ({ headers }: IncomingMessage): boolean =>
+  /(?:^|[\s,])(?:no-cache|no-store)(?:$|[\s,])/i.test(headers["cache-control"] ?? "");

@@ -186,7 +186,7 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
     pass: async (response, result, callerKey) => {
       const { status, body } = result;
       const headers = Object.fromEntries(result.headers);
-      if (body && STREAMED.test(headers["content-type"] ?? "")) {
+      if (body && STREAMED.test(result.headers.get("content-type") ?? "")) {
         return stream(response, { status, headers, body }, callerKey);
       }
       return sendWhole(response, { status, headers, body: await result.text() }, callerKey);

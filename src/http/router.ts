@@ -4,7 +4,7 @@ import { afterTwoTurns, takeTurn } from "../engine/turns.ts";
 import type { Identity } from "../request-scope.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { type BodySettings, createBodyReader } from "./body.ts";
-import { identify } from "./caller.ts";
+import { EXPLAIN_HEADER, identify } from "./caller.ts";
 import { MAX_UNANSWERED, onceOver, unanswered } from "./connection.ts";
 import type { Page } from "./graphiql/page.ts";
 import type { ConcurrencyLimit, ExceededLimit } from "./concurrency-limit.ts";
@@ -53,7 +53,16 @@ export function createRouter(settings: RouterSettings): Router {
   const allow = cors({
     origin: [...settings.origins],
     methods: ["GET", "POST"],
-    allowedHeaders: ["authorization", "content-type", "x-request-id", "traceparent", "range", "if-range"],
+    allowedHeaders: [
+      "authorization",
+      "content-type",
+      "x-request-id",
+      "traceparent",
+      "range",
+      "if-range",
+      "cache-control",
+      EXPLAIN_HEADER,
+    ],
     exposedHeaders: [
       "x-request-id",
       "content-disposition",

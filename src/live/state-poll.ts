@@ -34,6 +34,8 @@ export function createStatePoll<State extends object>({ read, isFinal }: StateSo
       const before = state;
       state = await read(session, before);
       if (state === before) return false;
+      // What is read for the events must not be older than they are.
+      session.cut();
       for (const reader of readers) {
         reader.wake();
         if (isFinal(state)) reader.end();

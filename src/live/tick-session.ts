@@ -8,8 +8,10 @@ type Opener = Pick<Client, "open">;
 /** The client with a callback for each request of its sessions. */
 export const counted = (client: Opener, onRequest: () => void): Opener => ({
   open: (scope, bounds): Upstream => {
-    const { json, readPart } = client.open(scope, bounds);
+    const upstream = client.open(scope, bounds);
+    const { json, readPart } = upstream;
     return {
+      ...upstream,
       json: (...given) => {
         onRequest();
         json(...given);
@@ -22,7 +24,7 @@ export const counted = (client: Opener, onRequest: () => void): Opener => ({
   },
 });
 
-interface Settings extends Omit<SessionSettings, "requests" | "pacing"> {
+interface Settings extends Omit<SessionSettings, "requests" | "pacing" | "isFresh" | "notes"> {
   /** Longest time of a tick, in milliseconds. */
   readonly timeoutMs: number;
 }
@@ -46,7 +48,13 @@ export const tickSessions =
     // Requests above the number are rejected, not sent.
     const count = () => void (sent++ < requests && onRequest());
     return {
-      session: openSession(counted(client, count), scope, { ...settings, requests, pacing }),
+      session: openSession(counted(client, count), scope, {
+        ...settings,
+        isFresh: true,
+        requests,
+        pacing,
+        notes: null,
+      }),
       end: () => scope.end("done"),
     };
   };

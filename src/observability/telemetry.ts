@@ -78,6 +78,12 @@ export function createTelemetry(log: Logger, load: () => Load) {
     buckets: SECONDS,
     registers,
   });
+  const sharedReads = new Counter({
+    name: "rungraph_shared_reads_total",
+    help: "Reads that needed no upstream request of their own.",
+    labelNames: ["from"],
+    registers,
+  });
   gauge(
     "rungraph_circuit_open",
     "1 while the circuit breaker is open: no upstream requests are sent.",
@@ -122,6 +128,7 @@ export function createTelemetry(log: Logger, load: () => Load) {
       upstreamSeconds.observe({ method, route }, ms / 1000);
       log.debug({ requestId, method, route, outcome, ms: Math.round(ms) }, "exchange");
     },
+    sharedRead: (from: "in flight" | "kept"): void => sharedReads.inc({ from }),
     operation: ({ requestId, type, name, codes, ms }: OperationReport): void => {
       for (const code of codes.length > 0 ? codes : ["OK"]) operations.inc({ type, code });
       operationSeconds.observe({ type }, ms / 1000);

@@ -6,6 +6,7 @@ import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
+import { readPage } from "../docs/page.ts";
 import { PATIENT } from "../support/patience.ts";
 
 const PLACES = [
@@ -197,6 +198,83 @@ describe.runIf(executablePath)("GraphiQL", () => {
     await click(page, page.getByRole("button", { name: /stop/i }));
     await vi.waitUntil(() => !timers().includes(2_000), PATIENT);
     expect(complaints).toEqual([]);
+  });
+
+  test("shows below an answer the upstream requests that it took, and why", async () => {
+    const { url } = await startDemoGateway();
+    const { page, complaints } = await open(url);
+    const panel = page.getByRole("region", { name: "Upstream requests" });
+    const rows = panel.locator("ol").getByRole("listitem");
+    const isAsked = async () => {
+      const sending = page.waitForRequest((request) => request.method() === "POST");
+      await run(page);
+      return (await (await sending).headerValue("x-rungraph-explain")) === "1";
+    };
+    await choose(page, "ExperimentPage");
+    expect(await isAsked()).toBe(true);
+    await panel.getByText(/^3 requests · 2 rounds · /).waitFor();
+    expect(await rows.locator(".template").allTextContents()).toEqual(
+      expect.arrayContaining(["experiments/{id}/", "experiments/{id}/statuses", "builds/{id}/"]),
+    );
+    const build = await rows.filter({ hasText: "builds/" }).boundingBox();
+    await page.mouse.move((build?.x ?? 0) + 100, (build?.y ?? 0) + 10);
+    const details = page.getByRole("tooltip");
+    await details.getByText("GET {owner}/{project}/builds/{id}/").waitFor();
+    expect(await details.getByRole("listitem").allTextContents()).toEqual(["experiment.buildJob"]);
+    await answerOf(page).getByText("ada.mnist.42").first().waitFor();
+    expect(await answerOf(page).locator(".monaco-editor").textContent()).not.toContain("explain");
+
+    await choose(page, "ClusterPage");
+    await panel.getByText("Execute an operation").waitFor();
+    await choose(page, "ExperimentPage");
+    await panel.getByText(/^3 requests/).waitFor();
+
+    const fold = panel.getByRole("button", { name: "Upstream requests" });
+    await click(page, fold);
+    await expect.poll(() => rows.count(), PATIENT).toBe(0);
+    expect(await isAsked()).toBe(false);
+    await reload(page, "ExperimentPage");
+    expect(await fold.getAttribute("aria-expanded")).toBe("false");
+    await click(page, fold);
+    expect(await isAsked()).toBe(true);
+    await expect.poll(() => rows.count(), PATIENT).toBe(3);
+    expect(complaints).toEqual([]);
+  });
+
+  test("shows the five requests of README's query", async () => {
+    const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const { page } = await open(url);
+    const query = readPage("README.md").blocks.find(({ language }) => language === "graphql")?.text ?? "";
+    await click(page, page.getByRole("button", { name: "New tab" }));
+    await tabOf(page, "<untitled>").waitFor();
+    const editor = page.locator(".graphiql-query-editor .monaco-editor");
+    await click(page, editor);
+    await page.keyboard.press("Control+A");
+    await page.keyboard.press("Delete");
+    // Pasted, because the editor adds closing brackets to what is typed.
+    await page.evaluate(`{
+      const clipboardData = new DataTransfer();
+      clipboardData.setData("text/plain", ${JSON.stringify(query.trimEnd())});
+      document.activeElement.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
+    }`);
+    await run(page);
+    const panel = page.getByRole("region", { name: "Upstream requests" });
+    await panel.getByText(/^5 requests · 2 rounds · /).waitFor();
+    await panel.getByText("1 shared · 2 free · 6 without Rungraph").waitFor();
+    await panel.getByRole("listitem").filter({ hasText: "builds/" }).hover();
+    expect(await page.getByRole("tooltip").getByRole("listitem").allTextContents()).toEqual([
+      "group.experiments.nodes.0.buildJob",
+      "group.experiments.nodes.1.buildJob",
+    ]);
+    await picture(page, "explain");
+  });
+
+  test("shows no upstream requests where operations are not explained", async () => {
+    const { url } = await startDemoGateway({ env: { EXPLAIN: "off" } });
+    const { page } = await open(url);
+    await run(page);
+    await answerOf(page).getByText('"username": "ada"').waitFor();
+    expect(await page.getByText("Upstream requests").count()).toBe(0);
   });
 
   test("signs in once for all tabs and for as long as the session lasts", async () => {

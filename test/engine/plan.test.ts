@@ -52,16 +52,23 @@ type Path = readonly (string | number)[];
  * The text of an answer without what differs from one request to the next. Of a null that came from below only its place
  * is kept: which errors below it are told depends on what failed first.
  */
-function comparable({ data, errors = [] }: Answer<object>): string {
+function comparable(document: string, { data, errors = [] }: Answer<object>): string {
   const told = errors.map((error) => {
-    const place = nullAt(data, error.path ?? []);
-    return JSON.stringify(place.length < (error.path ?? []).length ? { nullAt: place } : error);
+    const { path = [], locations = [] } = error;
+    const place = nullAt(data, path);
+    // Errors of one failure are merged into one, whose path is the null's and whose location is a field below it.
+    const [{ column = 1 } = {}] = locations;
+    const isOfField = document.startsWith(`${path.findLast(isName)}`, column - 1);
+    const isBelow = place.length < path.length || (path.length > 0 && !isOfField);
+    return JSON.stringify(isBelow ? { nullAt: place } : error);
   });
   return [JSON.stringify(data), ...new Set(told)]
     .join("\n")
     .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "")
     .replaceAll(/"requestId":"[^"]*"/g, '"requestId":""');
 }
+
+const isName = (key: string | number): boolean => typeof key === "string";
 
 /** How far a path leads into data before it meets null. */
 function nullAt(data: unknown, path: Path): Path {
@@ -82,9 +89,9 @@ async function startBoth(share: number) {
   const planned = await startGateway(given);
   const reference = await startGateway({ ...given, planner: referencePlanner });
   return async (document: string) => {
-    const answer = comparable(await planned.ask<object, object>(document, VARIABLES));
+    const answer = comparable(document, await planned.ask<object, object>(document, VARIABLES));
     const calls = callsOf(demo);
-    const expected = comparable(await reference.ask<object, object>(document, VARIABLES));
+    const expected = comparable(document, await reference.ask<object, object>(document, VARIABLES));
     return { answer, calls, expected, expectedCalls: callsOf(demo) };
   };
 }

@@ -16,6 +16,7 @@ import {
   statusOf,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
+import { sharedReads } from "../support/sharing.ts";
 import { startRaw } from "../support/raw-service.ts";
 import { begin, readFast, readOn } from "../support/readers.ts";
 
@@ -113,7 +114,8 @@ describe("callers who take nothing of a long answer", () => {
       READ_TIMEOUT_MS: "600000",
     });
     const dawdlers = Array.from({ length: 16 }, dawdle);
-    await vi.waitUntil(() => service.seen().length === 16, PATIENT);
+    const began = async () => service.seen().length + (await sharedReads(gateway, "in flight"));
+    await vi.waitUntil(async () => (await began()) === 16, PATIENT);
     await vi.waitUntil(async () => firstCodeOf(await askFor(gateway, statusOf(1))) === "ok", PATIENT);
     for (const { response } of dawdlers) {
       const answer = await response;

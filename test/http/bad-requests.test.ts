@@ -220,7 +220,7 @@ const BODIES: readonly (readonly [body: string | Buffer, expected: object])[] = 
   [ofQuery("{ __proto__ }"), invalid('Cannot query field "__proto__" on type "Query".')],
   [
     ofQuery("subscription { __typename }"),
-    { status: 200, errors: ["BAD_USER_INPUT: Schema is not configured to execute subscription operation."] },
+    invalid("Anonymous Subscription must not select an introspection top level field."),
   ],
 ];
 

@@ -61,6 +61,8 @@ describe("the page", () => {
     expect([...html.matchAll(/<script ([^>]*)>/g)].map(([, attributes = ""]) => attributes)).toEqual([
       'type="application/json" id="settings"',
       expect.stringMatching(/^src="graphiql\/graphiql\.[\w-]{16}\.js"$/),
+      expect.stringMatching(/^src="graphiql\/waterfall\.[\w-]{16}\.js"$/),
+      expect.stringMatching(/^src="graphiql\/explain\.[\w-]{16}\.js"$/),
       expect.stringMatching(/^src="graphiql\/page\.[\w-]{16}\.js"$/),
     ]);
   });
@@ -68,7 +70,7 @@ describe("the page", () => {
   test("loads files that are named by their content, compressed, and kept for ever", async () => {
     const { url } = await startDemoGateway();
     const assets = assetsIn(await openPage(url));
-    expect(assets).toHaveLength(8);
+    expect(assets).toHaveLength(10);
     let sent = 0;
     for (const path of assets) {
       const { status, headers, body } = await get(`${url}/${path}`, {

@@ -31,6 +31,8 @@ describe("the metrics of the gateway", () => {
       `rungraph_operations_total{type="query",code="NOT_FOUND"} 1`,
       `rungraph_operations_total{type="query",code="OK"} 2`,
       `rungraph_operations_total{type="unread",code="BAD_USER_INPUT"} 1`,
+      "rungraph_polls_running 0",
+      "rungraph_subscriptions_running 0",
     ]);
     expect(text).toContain(`rungraph_operation_seconds_count{type="query"} 3`);
     expect(text).toContain(

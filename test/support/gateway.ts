@@ -37,7 +37,7 @@ export interface GatewayOptions {
   readonly env?: Record<string, string>;
   readonly lookAhead?: boolean;
   readonly planner?: Planner;
-  /** The clock of subscriptions. */
+  /** The clock of subscriptions and of kept responses. */
   readonly clock?: Clock;
   /** The token that GraphiQL offers. */
   readonly exampleToken?: string;

@@ -1,30 +1,51 @@
-import { type FormEvent, useSyncExternalStore } from "react";
-import { Group } from "./group.tsx";
+import { useRef } from "react";
+import { type Address, hrefOf, useAddress } from "./address.ts";
+import { useFocusWhenLost } from "./focus.ts";
+import { GroupRuns } from "./group.tsx";
+import { ProjectRuns } from "./project.tsx";
+import { Run } from "./run.tsx";
+import { Start } from "./start.tsx";
 
-function onHashChange(act: () => void) {
-  addEventListener("hashchange", act);
-  return () => removeEventListener("hashchange", act);
-}
-
-function openGroup(event: FormEvent<HTMLFormElement>) {
-  event.preventDefault();
-  location.hash = String(new FormData(event.currentTarget).get("group")).trim();
-}
-
-/** The group is the one that the address names, such as `#ada.mnist.1`, so that it can be linked to. */
+/** The page of somebody who is signed in: the start page, or a list of runs with one run beside it. */
 export function Board({ onSignOut }: { onSignOut: () => void }) {
-  const name = useSyncExternalStore(onHashChange, () => location.hash.slice(1) || "ada.mnist.1");
+  const address = useAddress();
   return (
     <>
       <header>
-        <h1>Runs</h1>
-        <form key={name} onSubmit={openGroup}>
-          <input name="group" aria-label="Group" defaultValue={name} spellCheck={false} />
-          <button>Open</button>
-        </form>
+        <Crumbs address={address} />
         <button onClick={onSignOut}>Sign out</button>
       </header>
-      <Group key={name} name={name} />
+      {address.list ? <Selected list={address.list} address={address} /> : <Start />}
     </>
+  );
+}
+
+/** The way back; on a narrow page, where only the last selection is shown, the only one. */
+function Crumbs({ address: { list, run, sort } }: { address: Address }) {
+  return (
+    <nav aria-label="Breadcrumb" className="crumbs">
+      <h1>{list ? <a href="#">Runs</a> : "Runs"}</h1>
+      {list && (run ? <a href={hrefOf({ list, sort })}>{list}</a> : <span aria-current="page">{list}</span>)}
+      {run && <span aria-current="page">{run}</span>}
+    </nav>
+  );
+}
+
+function Selected({ list, address }: { list: string; address: Address }) {
+  const List = list.split(".").length > 2 ? GroupRuns : ProjectRuns;
+  const [listPane, runPane] = [useRef<HTMLElement>(null), useRef<HTMLElement>(null)];
+  useFocusWhenLost(address.run ? runPane : listPane, address.run ?? list);
+  return (
+    <main className="board" data-shows={address.run ? "run" : "list"}>
+      <title>{`${address.run ?? list} – Runs`}</title>
+      <section className="panel list" ref={listPane} tabIndex={-1} aria-label={list}>
+        <List key={list} name={list} address={address} />
+      </section>
+      {address.run && (
+        <section className="panel run" ref={runPane} tabIndex={-1} aria-label={address.run}>
+          <Run key={address.run} name={address.run} address={address} />
+        </section>
+      )}
+    </main>
   );
 }

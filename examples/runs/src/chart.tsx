@@ -1,51 +1,80 @@
+import { type PointerEvent, useState } from "react";
 import { clock } from "./clock.ts";
-import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 
-const chartFragment = graphql(`
-  fragment Chart on MetricSeries {
-    name
-    times
-    values
-  }
-`);
-
-const [LEFT, RIGHT, TOP, BOTTOM] = [44, 520, 8, 124];
-
-/** Spreads values over a stretch of the picture, the smallest at its start. */
-function spread(values: readonly number[], start: number, end: number) {
-  const [min, max] = [Math.min(...values), Math.max(...values)];
-  const place = (value: number) => start + ((end - start) * (value - min)) / (max - min || 1);
-  return { min, max, places: values.map((value) => place(value).toFixed(1)) };
+/** A value of a metric and when it was recorded. */
+export interface Point {
+  readonly second: number;
+  readonly value: number;
 }
 
-/** One metric over the time since its first value. */
-export function Chart({ series }: { series: FragmentType<typeof chartFragment> }) {
-  const { name, times, values } = readFragment(chartFragment, series);
-  const points = values.flatMap((value, at) => {
-    const time = times[at];
-    return value === null || !time ? [] : [[Date.parse(time) / 1000, value] as const];
-  });
-  if (points.length === 0) return null;
+interface ChartProps {
+  readonly name: string;
+  readonly points: readonly Point[];
+  /** Whether points can still be added. */
+  readonly isLive: boolean;
+}
 
-  const seconds = points.map(([second]) => second);
-  const numbers = points.map(([, value]) => value);
-  const [x, y] = [spread(seconds, LEFT, RIGHT), spread(numbers, BOTTOM, TOP)];
-  const label = (text: string, left: number, top: number) => (
-    <text x={left} y={top} textAnchor={left === LEFT ? "start" : "end"}>
-      {text}
-    </text>
-  );
+/** Places values between 0 and 100, the smallest at 0. */
+function scaleOf(values: readonly number[]) {
+  const [min, max] = [Math.min(...values), Math.max(...values)];
+  return { min, max, place: (value: number) => (100 * (value - min)) / (max - min || 1) };
+}
+
+/** One metric over the time since its first value, and the value under the pointer, else the last one. */
+export function Chart({ name, points, isLive }: ChartProps) {
+  const [read, setRead] = useState<number>();
+  const last = points.length - 1;
+  const shown = points[read ?? last];
+  if (!shown) return null;
+
+  const x = scaleOf(points.map(({ second }) => second));
+  const y = scaleOf(points.map(({ value }) => value));
+  const across = ({ second }: Point) => x.place(second);
+  const down = ({ value }: Point) => 100 - y.place(value);
+  const line = points.map((point) => `${across(point).toFixed(2)},${down(point).toFixed(2)}`).join(" ");
+  const reading = `${shown.value.toPrecision(4)} at ${clock(shown.second - x.min)}`;
+
+  function follow({ clientX, currentTarget }: PointerEvent) {
+    const { left, width } = currentTarget.getBoundingClientRect();
+    const distances = points.map((point) => Math.abs(across(point) - (100 * (clientX - left)) / width));
+    setRead(distances.indexOf(Math.min(...distances)));
+  }
+
   return (
-    <figure>
-      <figcaption>{name}</figcaption>
-      <svg viewBox="0 0 520 144" role="img" aria-label={`${name} over time`}>
-        <path d={`M${LEFT} ${TOP}V${BOTTOM}H${RIGHT}`} />
-        <polyline points={points.map((_, at) => `${x.places[at]},${y.places[at]}`).join(" ")} />
-        {label(y.max.toPrecision(3), LEFT - 8, TOP + 4)}
-        {label(y.min.toPrecision(3), LEFT - 8, BOTTOM)}
-        {label("0:00", LEFT, BOTTOM + 18)}
-        {label(clock(x.max - x.min), RIGHT, BOTTOM + 18)}
-      </svg>
+    <figure className="chart">
+      <figcaption>
+        <strong>{name}</strong>
+        <span>{reading}</span>
+      </figcaption>
+      <div className="plot">
+        <svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label={`${name} over time`}>
+          <polygon points={`0,100 ${line} 100,100`} />
+          <polyline points={line} />
+        </svg>
+        <span
+          className={isLive && read === undefined ? "dot live" : "dot"}
+          style={{ left: `${across(shown)}%`, top: `${down(shown)}%` }}
+        />
+        {/* Over the picture and invisible: it reads the values by pointer, touch and arrow keys. */}
+        <input
+          type="range"
+          min="0"
+          max={last}
+          value={read ?? last}
+          aria-label={`Value of ${name}`}
+          aria-valuetext={reading}
+          onChange={({ currentTarget }) => setRead(currentTarget.valueAsNumber)}
+          onPointerMove={follow}
+          onPointerLeave={() => setRead(undefined)}
+          onBlur={() => setRead(undefined)}
+        />
+        <span className="max">{y.max.toPrecision(3)}</span>
+        <span className="min">{y.min.toPrecision(3)}</span>
+      </div>
+      <div className="axis">
+        <span>0:00</span>
+        <span>{clock(x.max - x.min)}</span>
+      </div>
     </figure>
   );
 }

@@ -3,23 +3,49 @@ import type { CombinedError } from "urql";
 /** What this page says to the codes that its reader can do something about; to the others, what the gateway says. */
 const WORDS: Record<string, string> = {
   BAD_CREDENTIALS: "User name or password is wrong.",
+  FORBIDDEN: "You are not allowed to do this.",
   NOT_FOUND: "There is no such record.",
   NO_ANSWER: "The gateway cannot be reached.",
 };
+
+/** Codes of errors that another attempt does not change. */
+const LASTING = new Set([
+  "BAD_CREDENTIALS",
+  "CAPABILITY_UNAVAILABLE",
+  "FORBIDDEN",
+  "NOT_FOUND",
+  "UNAUTHENTICATED",
+]);
 
 /** The code of each error, such as NOT_FOUND; NO_ANSWER is a word of this page. */
 export const codesOf = ({ networkError, graphQLErrors }: CombinedError) =>
   networkError ? ["NO_ANSWER"] : graphQLErrors.map(({ extensions }) => String(extensions["code"]));
 
-/** What went wrong, once for each code. Beside `data` it is a note only: the rest of the answer is good. */
-export function Trouble({ error, data }: { error: CombinedError | undefined; data?: unknown }) {
-  const troubles = new Map(
-    error && codesOf(error).map((code, at) => [code, error.graphQLErrors[at]?.message]),
+/** Whether the same request can succeed later. */
+export const isPassing = (error: CombinedError) => !codesOf(error).every((code) => LASTING.has(code));
+
+interface TroubleProps {
+  readonly error: CombinedError | undefined;
+  /** What could be read. Beside it an error is a note only: the rest of the answer is good. */
+  readonly data?: unknown;
+  readonly retry?: () => void;
+}
+
+/** What went wrong, once for each code, and a way to try again where that can help. */
+export function Trouble({ error, data, retry }: TroubleProps) {
+  if (!error) return null;
+  const troubles = new Map(codesOf(error).map((code, at) => [code, error.graphQLErrors[at]]));
+  return (
+    <div role="alert" className={data ? "note" : "trouble"}>
+      {[...troubles].map(([code, told]) => (
+        <p key={code}>
+          {data ? "Not everything could be read. " : ""}
+          {WORDS[code] ?? told?.message} <code>{code}</code>
+          {told?.extensions["outcome"] === "unknown" &&
+            " It may have taken effect: look before you repeat it."}
+        </p>
+      ))}
+      {retry && isPassing(error) && <button onClick={retry}>Try again</button>}
+    </div>
   );
-  return [...troubles].map(([code, message]) => (
-    <p key={code} role="alert" className={data ? "note" : "trouble"}>
-      {data ? "Not everything could be read. " : ""}
-      {WORDS[code] ?? message} <code>{code}</code>
-    </p>
-  ));
 }

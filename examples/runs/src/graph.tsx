@@ -39,7 +39,7 @@ interface Box {
   readonly phase?: string;
 }
 
-const [WIDTH, HEIGHT, GAP] = [120, 44, 20];
+const [WIDTH, HEIGHT, GAP] = [128, 44, 22];
 
 /** From left to right: the group, the run, what was built and run for it, and the machines. */
 export function Graph({ run }: { run: FragmentType<typeof graphFragment> }) {
@@ -80,20 +80,22 @@ export function Graph({ run }: { run: FragmentType<typeof graphFragment> }) {
   });
   const size = `0 0 ${columns.length * (WIDTH + GAP) - GAP} ${rows * (HEIGHT + GAP) - GAP}`;
   return (
-    <svg className="graph" viewBox={size} role="img" aria-label="Run graph">
-      <path d={lines.join("")} />
-      {places.map(({ kind, id, name, phase, x, y }) => (
-        <svg key={id} x={x} y={y} width={WIDTH} height={HEIGHT} data-phase={phase}>
-          <title>{name}</title>
-          <rect x="0.5" y="0.5" width={WIDTH - 1} height={HEIGHT - 1} rx="6" />
-          <text className="kind" x="8" y="17">
-            {kind}
-          </text>
-          <text x="8" y="33">
-            {name}
-          </text>
-        </svg>
-      ))}
-    </svg>
+    <div className="scroll">
+      <svg className="graph" viewBox={size} role="img" aria-label="Run graph">
+        <path d={lines.join("")} />
+        {places.map(({ kind, id, name, phase, x, y }) => (
+          <svg key={id} x={x} y={y} width={WIDTH} height={HEIGHT} data-phase={phase}>
+            <title>{name}</title>
+            <rect x="0.5" y="0.5" width={WIDTH - 1} height={HEIGHT - 1} rx="6" />
+            <text className="kind" x="8" y="17">
+              {kind}
+            </text>
+            <text x="8" y="33">
+              {name}
+            </text>
+          </svg>
+        ))}
+      </svg>
+    </div>
   );
 }

@@ -1,63 +1,46 @@
-import { useState } from "react";
 import { useQuery } from "urql";
+import type { Address } from "./address.ts";
+import { Counts } from "./counts.tsx";
 import { Trouble } from "./errors.tsx";
 import { graphql } from "./generated/index.ts";
-import { Run } from "./run.tsx";
-import { parametersOf, Runs } from "./runs.tsx";
+import { Loading } from "./loading.tsx";
+import { Runs } from "./runs.tsx";
 import { Status } from "./status.tsx";
 
 const groupQuery = graphql(`
   query Group($id: ID!) {
     group(id: $id) {
       id
+      uniqueName
       description
       ...Status
+      ...Counts
       experiments(first: 12, orderBy: CREATED_DESC) {
-        totalCount
-        nodes {
-          id
-          declarations
-        }
         ...Runs
       }
     }
   }
 `);
 
-export function Group({ name }: { name: string }) {
-  const [selected, select] = useState<string>();
-  const [{ data, error, fetching }] = useQuery({ query: groupQuery, variables: { id: name } });
-  if (fetching) return <p className="hint">Loading…</p>;
-
+/** The runs of a group. */
+export function GroupRuns({ name, address }: { name: string; address: Address }) {
+  const [{ data, error, fetching }, read] = useQuery({ query: groupQuery, variables: { id: name } });
+  const reload = () => read({ requestPolicy: "network-only" });
   const group = data?.group;
-  if (!group) return <Trouble error={error} />;
-
-  const page = group.experiments;
-  const parameters = new Set(page?.nodes.flatMap((run) => Object.keys(parametersOf(run.declarations))));
-  const table = { group: name, parameters: [...parameters], selected, select };
+  if (!group) {
+    return fetching ? <Loading what={name} lines={12} /> : <Trouble error={error} retry={reload} />;
+  }
   return (
-    <main>
-      <section>
-        <h2>
-          {name} <Status of={group} />
-        </h2>
-        <p className="hint">
-          {page && `${page.totalCount ?? "Uncounted"} runs. `}
-          {group.description}
-        </p>
-        <Trouble error={error} data={data} />
-        <table>
-          <thead>
-            <tr>
-              {["run", "status", ...parameters, "loss", "duration"].map((column) => (
-                <th key={column}>{column}</th>
-              ))}
-            </tr>
-          </thead>
-          {page && <Runs page={page} table={table} />}
-        </table>
-      </section>
-      <aside>{selected ? <Run key={selected} id={selected} /> : <p className="hint">Select a run.</p>}</aside>
-    </main>
+    <>
+      <h2>
+        {group.uniqueName} <Status of={group} />
+      </h2>
+      {group.description && <p className="hint">{group.description}</p>}
+      <Counts of={group} />
+      <Trouble error={error} data={data} retry={reload} />
+      {group.experiments && (
+        <Runs of={group.id} page={group.experiments} address={address} onChange={reload} />
+      )}
+    </>
   );
 }

@@ -1,44 +1,92 @@
+import { useEffect, useEffectEvent, useRef } from "react";
 import { useQuery } from "urql";
-import { Chart } from "./chart.tsx";
+import { Actions } from "./actions.tsx";
+import { type Address, hrefOf } from "./address.ts";
+import { Charts } from "./charts.tsx";
+import { Downloads } from "./downloads.tsx";
 import { Trouble } from "./errors.tsx";
+import { Facts } from "./facts.tsx";
 import { graphql } from "./generated/index.ts";
 import { Graph } from "./graph.tsx";
+import { Loading } from "./loading.tsx";
+import { Log } from "./log.tsx";
 import { Status } from "./status.tsx";
 
-/** Each picture says in its fragment what it shows; all of them are one request. */
+/** Each part says in its fragment what it shows; all of them are one request. */
 const runQuery = graphql(`
   query Run($id: ID!) {
     experiment(id: $id) {
       id
-      uniqueName
+      status
       ...Status
-      metricSeries(maxPoints: 200) {
-        name
-        ...Chart
-      }
+      ...Actions
+      ...Facts
+      ...Downloads
+      ...Charts
       ...Graph
     }
   }
 `);
 
-export function Run({ id }: { id: string }) {
-  const [{ data, error, fetching }] = useQuery({ query: runQuery, variables: { id } });
-  if (fetching) return <p className="hint">Loading…</p>;
-
+export function Run({ name, address }: { name: string; address: Address }) {
+  const [{ data, error, fetching }, read] = useQuery({ query: runQuery, variables: { id: name } });
   const run = data?.experiment;
-  if (!run) return <Trouble error={error} />;
-
+  const reload = () => read({ requestPolicy: "network-only" });
+  // The status comes with the events of the list; with it change the jobs, the machines and what else there is.
+  useOnChange(run?.status, reload);
   return (
     <>
       <h2>
-        {run.uniqueName} <Status of={run} />
+        {name} {run && <Status of={run} />}
       </h2>
-      <Trouble error={error} data={data} />
-      {run.metricSeries?.map((series) => (
-        <Chart key={series.name} series={series} />
-      ))}
-      {run.metricSeries?.length === 0 && <p className="hint">No metrics yet.</p>}
-      <Graph run={run} />
+      {!run && fetching && <Loading what={name} lines={8} />}
+      {!fetching && <Trouble error={error} data={run} retry={reload} />}
+      {run && (
+        <>
+          <Actions of={run} />
+          <Facts of={run} />
+          <Views address={address} />
+          {address.show === "log" ? (
+            <Log id={run.id} name={name} />
+          ) : (
+            <>
+              <Charts of={run} onChange={reload} />
+              <Graph run={run} />
+            </>
+          )}
+          <Downloads of={run} />
+        </>
+      )}
     </>
   );
+}
+
+function Views({ address }: { address: Address }) {
+  const views = [
+    { word: "Overview", show: undefined },
+    { word: "Log", show: "log" },
+  ];
+  return (
+    <nav className="views" aria-label="Views of the run">
+      {views.map(({ word, show }) => (
+        <a
+          key={word}
+          href={hrefOf({ ...address, show })}
+          aria-current={show === address.show ? "page" : undefined}
+        >
+          {word}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** Acts when a value is another than before; not when it is there for the first time. */
+function useOnChange(value: string | undefined, act: () => void) {
+  const before = useRef(value);
+  const onChange = useEffectEvent(act);
+  useEffect(() => {
+    if (before.current !== undefined && before.current !== value) onChange();
+    before.current = value;
+  }, [value]);
 }

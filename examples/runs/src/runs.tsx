@@ -1,107 +1,167 @@
-import { type ReactNode, useState } from "react";
-import { useQuery } from "urql";
-import { clock } from "./clock.ts";
-import { Trouble } from "./errors.tsx";
+import type { KeyboardEvent } from "react";
+import { type Address, hrefOf } from "./address.ts";
+import { Duration } from "./duration.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
+import { LiveBadge } from "./live-badge.tsx";
+import { MoreRuns } from "./more-runs.tsx";
+import { Moving } from "./moving.tsx";
+import { Name } from "./name.tsx";
+import { parametersOf } from "./parameters.ts";
+import { compareBy, directionOf } from "./sort.ts";
 import { Status } from "./status.tsx";
+import { useRunUpdates } from "./watch-runs.ts";
+
+const runRowFragment = graphql(`
+  fragment RunRow on Experiment {
+    id
+    uniqueName
+    createdAt
+    startedAt
+    isFinished
+    declarations
+    lastMetric {
+      name
+      value
+    }
+    ...Status
+    ...Duration
+  }
+`);
 
 const runsFragment = graphql(`
   fragment Runs on ExperimentConnection {
+    totalCount
     pageInfo {
       hasNextPage
       endCursor
     }
     nodes {
       id
-      uniqueName
-      ...Status
-      declarations
-      loss: lastMetricValue(name: "loss")
-      durationSeconds
+      ...RunRow
     }
   }
 `);
 
-const moreRunsQuery = graphql(`
-  query MoreRuns($group: ID!, $after: String) {
-    group(id: $group) {
-      id
-      experiments(first: 12, after: $after, orderBy: CREATED_DESC) {
-        ...Runs
-      }
-    }
-  }
-`);
-
-/** What each page of the table needs to know. */
-interface Table {
-  readonly group: string;
-  /** The declarations that have a column. */
-  readonly parameters: readonly string[];
-  readonly selected: string | undefined;
-  readonly select: (run: string) => void;
+interface RunsProps {
+  /** Global id of the group or project. */
+  readonly of: string;
+  /** The pages that were read so far, as one. */
+  readonly page: FragmentType<typeof runsFragment>;
+  readonly address: Address;
+  /** Reads the list anew. */
+  readonly onChange: () => void;
 }
 
-/** `declarations` is JSON of any shape. If it is an object, its properties are the parameters. */
-export const parametersOf = (declarations: unknown) => Object(declarations) as Record<string, unknown>;
+const namesIn = (records: readonly object[]) => [
+  ...new Set(records.flatMap((record) => Object.keys(record))),
+];
 
-/** The runs of one page, and below them those of the next once they are wanted. */
-export function Runs({ page, table }: { page: FragmentType<typeof runsFragment>; table: Table }) {
-  const [more, setMore] = useState(false);
-  const { nodes, pageInfo } = readFragment(runsFragment, page);
+/** Runs as a table with a column for each parameter and each metric. */
+export function Runs({ of, page, address, onChange }: RunsProps) {
+  const { nodes, pageInfo, totalCount } = readFragment(runsFragment, page);
+  const runs = readFragment(runRowFragment, nodes).map((run) => ({
+    ...run,
+    parameters: parametersOf(run.declarations),
+    metrics: Object.fromEntries((run.lastMetric ?? []).map(({ name, value }) => [name, value])),
+  }));
+  const live = useRunUpdates({ of, runs, onChange });
+  if (runs.length === 0) return <p className="empty">No runs yet.</p>;
+
+  const parameters = namesIn(runs.map((run) => run.parameters));
+  const metrics = namesIn(runs.map((run) => run.metrics)).toSorted();
+  const { list = "", sort } = address;
+  const valueOf = (run: (typeof runs)[number], metric: string) => run.metrics[metric] ?? null;
+  const sorted = sort ? runs.toSorted((a, b) => compareBy(sort)(valueOf(a, sort), valueOf(b, sort))) : runs;
+  const best = sort && sorted[0] && valueOf(sorted[0], sort) !== null ? sorted[0].id : null;
   return (
     <>
-      <tbody>
-        {nodes.map((run) => (
-          <tr key={run.id} aria-current={run.id === table.selected}>
-            <td>
-              <button onClick={() => table.select(run.id)}>{run.uniqueName}</button>
-            </td>
-            <td>
-              <Status of={run} />
-            </td>
-            {table.parameters.map((name) => (
-              <td key={name}>{String(parametersOf(run.declarations)[name] ?? "–")}</td>
+      <div className="scroll">
+        <table onKeyDown={walk}>
+          <caption className="visually-hidden">Runs of {list}</caption>
+          <thead>
+            <tr>
+              <th scope="col">run</th>
+              <th scope="col">status</th>
+              {parameters.map((name) => (
+                <th key={name} scope="col" className="parameter">
+                  {name}
+                </th>
+              ))}
+              {metrics.map((name) => (
+                <th key={name} scope="col" aria-sort={name === sort ? directionOf(name) : undefined}>
+                  <SortBy metric={name} address={address} />
+                </th>
+              ))}
+              <th scope="col">duration</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sorted.map((run) => (
+              <tr key={run.id} className={run.id === best ? "best" : undefined}>
+                <th scope="row">
+                  <a
+                    href={hrefOf({ ...address, run: run.uniqueName })}
+                    aria-label={run.uniqueName}
+                    aria-current={run.uniqueName === address.run ? "true" : undefined}
+                  >
+                    <Name of={run.uniqueName} within={list} />
+                  </a>
+                </th>
+                <td>
+                  <Status of={run} />
+                </td>
+                {parameters.map((name) => (
+                  <td key={name} className="parameter">
+                    {String(run.parameters[name] ?? "–")}
+                  </td>
+                ))}
+                {metrics.map((name) => (
+                  <td key={name} data-sorted={name === sort || undefined}>
+                    <Moving value={valueOf(run, name)?.toFixed(4) ?? "–"} />
+                  </td>
+                ))}
+                <td>
+                  <Duration of={run} />
+                </td>
+              </tr>
             ))}
-            <td>{run.loss?.toFixed(4) ?? "–"}</td>
-            <td>{clock(run.durationSeconds)}</td>
-          </tr>
-        ))}
-      </tbody>
-      {more && <MoreRuns after={pageInfo.endCursor} table={table} />}
-      {pageInfo.hasNextPage && !more && (
-        <Below>
-          <button onClick={() => setMore(true)}>Load more</button>
-        </Below>
-      )}
+          </tbody>
+        </table>
+      </div>
+      <footer>
+        <LiveBadge state={live} />
+        <p className="hint" role="status">
+          {sort && `Sorted by ${sort}, best first. `}
+          {pageInfo.hasNextPage
+            ? `${runs.length} of ${totalCount ?? "more"} runs are loaded${sort ? ", and only these are sorted" : ""}.`
+            : `${runs.length} runs.`}
+        </p>
+        {pageInfo.hasNextPage && <MoreRuns of={of} after={pageInfo.endCursor} />}
+      </footer>
     </>
   );
 }
 
-function MoreRuns({ after, table }: { after: string | null; table: Table }) {
-  const [{ data, error, fetching }] = useQuery({
-    query: moreRunsQuery,
-    variables: { group: table.group, after },
-  });
-  const page = data?.group?.experiments;
+/** Sorts by a metric; once it is sorted, returns to the order of creation. */
+function SortBy({ metric, address }: { metric: string; address: Address }) {
+  const isSorted = metric === address.sort;
   return (
-    <>
-      {page && <Runs page={page} table={table} />}
-      {fetching && <Below>Loading…</Below>}
-      {error && (
-        <Below>
-          <Trouble error={error} data={page} />
-        </Below>
-      )}
-    </>
+    <a
+      className="sort"
+      href={hrefOf({ ...address, sort: isSorted ? undefined : metric })}
+      title={isSorted ? "Newest first" : `Best ${metric} first`}
+    >
+      {metric}
+    </a>
   );
 }
 
-/** A line across the table. */
-const Below = ({ children }: { children: ReactNode }) => (
-  <tbody className="below">
-    <tr>
-      <td colSpan={99}>{children}</td>
-    </tr>
-  </tbody>
-);
+/** The arrow keys go from run to run. */
+function walk(event: KeyboardEvent<HTMLTableElement>) {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const links = [...event.currentTarget.querySelectorAll<HTMLElement>("tbody a")];
+  const at = links.findIndex((link) => link === document.activeElement);
+  if (!step || at < 0) return;
+  event.preventDefault();
+  links[at + step]?.focus();
+}

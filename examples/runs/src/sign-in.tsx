@@ -23,19 +23,28 @@ export function SignIn({ ended, onToken }: { ended: boolean; onToken: (token: st
   }
 
   return (
-    <form className="sign-in" onSubmit={submit}>
-      <h1>Runs</h1>
-      {ended && !error && <p className="note">Your session has ended. Please sign in again.</p>}
-      <input name="username" placeholder="User name" autoComplete="username" required />
-      <input
-        name="password"
-        type="password"
-        placeholder="Password"
-        autoComplete="current-password"
-        required
-      />
-      <Trouble error={error} />
-      <button disabled={fetching}>Sign in</button>
-    </form>
+    <main className="sign-in">
+      <title>Sign in – Runs</title>
+      <form className="panel" onSubmit={submit}>
+        <h1>Runs</h1>
+        {ended && !error && (
+          <p className="note" role="status">
+            Your session has ended. Please sign in again.
+          </p>
+        )}
+        <label>
+          User name
+          <input name="username" autoComplete="username" autoCapitalize="none" required autoFocus />
+        </label>
+        <label>
+          Password
+          <input name="password" type="password" autoComplete="current-password" required />
+        </label>
+        <Trouble error={error} />
+        <button className="primary" disabled={fetching}>
+          Sign in
+        </button>
+      </form>
+    </main>
   );
 }

@@ -9,8 +9,8 @@ const statusFragment = graphql(`
 `);
 
 /**
- * A status, coloured by its phase in style.css. Neither is looked up in a list, so what only a newer gateway knows
- * is shown like the rest; OTHER is what the gateway does not know, and then the service's own word is better.
+ * A status, coloured by its phase in style/colours.css. Neither is looked up in a list, so what only a newer gateway
+ * knows is shown like the rest; OTHER is what the gateway does not know, and then the service's own word is better.
  */
 export function Status({ of }: { of: FragmentType<typeof statusFragment> }) {
   const { status, rawStatus, phase } = readFragment(statusFragment, of);

@@ -11,9 +11,9 @@ import {
   Kind,
   type SelectionNode,
   type SelectionSetNode,
-  visit,
+  type ValueNode,
 } from "graphql";
-import type { FieldExtensions, SelectionNeeds, Variables } from "../field-source.ts";
+import type { FieldExtensions, PlacedContext, SelectionNeeds, Variables } from "../field-source.ts";
 import { appliesTo, INTROSPECTION } from "../limits/selection.ts";
 import { type CompletedField, completerOf } from "./complete.ts";
 import type { Compilation, Complete, PlannedField, Selected, Selection, Slots } from "./types.ts";
@@ -118,12 +118,16 @@ function needsOf(type: GraphQLObjectType, fields: readonly PlannedField[]): Sele
     const start = child.start as (...given: readonly unknown[]) => Promise<unknown>;
     children.push({
       start: (parent, context, variables) =>
-        start(parent, field.argsFor(variables), context, field.selected?.isSelected),
+        start(parent, field.argsFor(variables), contextBelow(context, field.key), field.selected?.isSelected),
       proves: child.proves as (read: unknown) => boolean,
     });
   }
   return { keys: [...keys], children };
 }
+
+/** The context for a field of the object whose context this is. */
+const contextBelow = (context: PlacedContext, key: string): PlacedContext =>
+  context.at ? context.at({ parent: context.place, at: key }) : context;
 
 /** The fields that selection sets select on a type (null: on any), by response name. Each fragment counts at its first spread only. */
 function collectFields(
@@ -229,10 +233,14 @@ function argumentsOf(definition: GraphQLField<unknown, unknown>, node: FieldNode
   return (variables) => (args ??= argsFor(variables));
 }
 
-function hasVariable({ arguments: given = [] }: FieldNode): boolean {
-  let isFound = false;
-  for (const argument of given) visit(argument, { Variable: () => void (isFound = true) });
-  return isFound;
+const hasVariable = ({ arguments: given = [] }: FieldNode): boolean =>
+  given.some(({ value }) => isVariable(value));
+
+/** Whether a value is or contains a variable. */
+function isVariable(value: ValueNode): boolean {
+  if (value.kind === Kind.LIST) return value.values.some(isVariable);
+  if (value.kind === Kind.OBJECT) return value.fields.some((field) => isVariable(field.value));
+  return value.kind === Kind.VARIABLE;
 }
 
 /** What is selected below a field. Ignores type conditions: no two types here use one name for different things. */

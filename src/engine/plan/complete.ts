@@ -12,7 +12,7 @@ import {
 import type { Prefetch } from "../field-source.ts";
 import { sizeOfJson } from "../json-size.ts";
 import { isSliceOver } from "../turns.ts";
-import { defer, end, runFields, settle } from "./run.ts";
+import { contextAt, defer, end, runFields, settle } from "./run.ts";
 import type { Compilation, Complete, FieldSite, Place, Run, Selection, Slots } from "./types.ts";
 
 export interface CompletedField extends FieldSite {
@@ -178,7 +178,7 @@ function completeSelected(
   }
   // Safe: the field's declaration matches the prefetch with its objects and context.
   const prefetch = field.prefetch as (...given: readonly unknown[]) => unknown;
-  const loaded = prefetch(value, selection.needs, run.context, run.variables);
+  const loaded = prefetch(value, selection.needs, contextAt(run.context, parent, at), run.variables);
   const complete = (object: unknown): void => completeFields(selection, object, place, run);
   settle(loaded, complete, field, slots, at, parent, isNullable, run);
 }

@@ -1,5 +1,6 @@
 import { type GraphQLError, locatedError } from "graphql";
 import { hasOutcome } from "../../errors.ts";
+import type { PlacedContext } from "../field-source.ts";
 import { isSliceOver } from "../turns.ts";
 import type { Complete, FieldSite, Place, Run, Selection, Slots } from "./types.ts";
 
@@ -23,8 +24,9 @@ export function runFields(
     const { variables, context } = run;
     let value: unknown;
     try {
+      const placed = contextAt(context, place, field.key);
       // Non-null for every resolver that reads it.
-      value = field.resolve(parent, field.argsFor(variables), context, field.selected as never);
+      value = field.resolve(parent, field.argsFor(variables), placed, field.selected as never);
     } catch (error) {
       fail(error, field, slots, field.key, place, field.isNullable, run);
       if (place.isNulled) return;
@@ -34,6 +36,10 @@ export function runFields(
     if (place.isNulled) return;
   }
 }
+
+/** The context for a value. That of an explained operation knows its place. */
+export const contextAt = (context: PlacedContext, above: Place, at: string | number): PlacedContext =>
+  context.at ? context.at({ parent: above, at }) : context;
 
 /** Completes a value, now or when its promise resolves. */
 export function settle(

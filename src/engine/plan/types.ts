@@ -1,5 +1,5 @@
 import type { FieldNode, GraphQLError, GraphQLObjectType, GraphQLSchema } from "graphql";
-import type { IsSelected, SelectionNeeds, Variables } from "../field-source.ts";
+import type { IsSelected, PlacedContext, SelectionNeeds, Variables } from "../field-source.ts";
 import type { Meter } from "../meter.ts";
 
 /** A compiled selection on one object type at one place of a document. */
@@ -56,7 +56,7 @@ export interface Place {
 
 /** One execution, or one root field of a mutation. */
 export interface Run {
-  readonly context: unknown;
+  readonly context: PlacedContext;
   readonly variables: Variables;
   readonly meter: Meter;
   readonly errors: GraphQLError[];

@@ -1,3 +1,5 @@
+import type { PlacedContext, ResultPlace } from "../../engine/field-source.ts";
+import { type ForPlace, placedSession } from "../../rest/session/placed.ts";
 import type { GrowthSource } from "../../live/growth-poll.ts";
 import type { StateSource } from "../../live/state-poll.ts";
 import type { LiveStream } from "../../live/stream.ts";
@@ -18,7 +20,7 @@ export interface GatewayFacts {
 }
 
 /** The context of resolvers, one per GraphQL request. */
-export interface Context {
+export interface Context extends PlacedContext {
   readonly session: Session;
   readonly gateway: GatewayFacts;
   /** The served names of types. */
@@ -27,7 +29,36 @@ export interface Context {
   readonly publicUrl: string;
   /** Whether selections are prefetched. Tests switch it off to compare. */
   readonly lookAhead: boolean;
+  /** Called when a link costs no upstream request; null unless the operation is explained. */
+  readonly onFree: (() => void) | null;
+  readonly at: ((place: ResultPlace) => Context) | null;
 }
+
+/** Notes for which places of the result an explained operation reads. */
+export interface PlaceNotes {
+  readonly forPlace: (place: ResultPlace) => ForPlace;
+  readonly free: (place: ResultPlace) => void;
+}
+
+/** The context of an explained operation at one place of its result. */
+export const contextFor = (context: Context, place: ResultPlace, notes: PlaceNotes): Context => ({
+  get session() {
+    return placedSession(context.session, notes.forPlace(place));
+  },
+  gateway: context.gateway,
+  names: context.names,
+  get publicUrl() {
+    return context.publicUrl;
+  },
+  lookAhead: context.lookAhead,
+  onFree: () => notes.free(place),
+  place,
+  at: context.at,
+});
+
+/** The context of the object whose field has this context: its record is loaded for the object. */
+export const contextAbove = (context: Context): Context =>
+  context.at && context.place?.parent ? context.at(context.place.parent) : context;
 
 /** The polls of the caller's token. */
 interface CallerLive {

@@ -64,7 +64,10 @@ function prefetch(
   context: Context,
   variables: Variables,
 ): Resource | Promise<Resource> {
-  if (isLoaded(resource, needs.keys)) return resource;
+  if (isLoaded(resource, needs.keys)) {
+    context.onFree?.();
+    return resource;
+  }
   return read(resource, needs, context, variables).catch((error: unknown) => {
     if (!(error instanceof UpstreamError) || error.code === "NOT_FOUND") throw error;
     // The fields load the record again and share the failure.

@@ -1,5 +1,5 @@
 import type { FieldExtensions, IsSelected } from "../../engine/field-source.ts";
-import type { Context } from "./context.ts";
+import { type Context, contextAbove } from "./context.ts";
 import { isLoaded, type Kind, load, resolveReference, type Resource } from "./resource.ts";
 
 /**
@@ -90,4 +90,4 @@ const fromRecord =
   (resource, args, context) =>
     isLoaded(resource, keys)
       ? compute(resource.loaded, resource, args)
-      : load(resource, keys, context.session).then((record) => compute(record, resource, args));
+      : load(resource, keys, contextAbove(context).session).then((record) => compute(record, resource, args));

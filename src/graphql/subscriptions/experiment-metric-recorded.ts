@@ -78,7 +78,7 @@ builder.subscriptionField("experimentMetricRecorded", (t) =>
       ...withId(Experiment),
       after: t.arg.string({
         description:
-          "Cursor of `Experiment.metrics`, or `id` of a metric record. Default: the present end of the list.",
+          "Cursor of the list `metrics` of the experiment, or `id` of a metric record. Default: the present end of the list.",
       }),
     },
     ...eventsOf(followMetrics),

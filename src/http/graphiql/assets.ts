@@ -29,6 +29,8 @@ async function readAssets() {
     editorWorker: script("editor-worker", editorWorkerService),
     graphqlWorker: script("graphql-worker", graphqlWorker),
     jsonWorker: script("json-worker", jsonWorker),
+    waterfall: script("waterfall", await readFile(new URL("waterfall.js", OWN_FILES), "utf8")),
+    explain: script("explain", await readFile(new URL("explain.js", OWN_FILES), "utf8")),
     page: script("page", await readFile(new URL("page.js", OWN_FILES), "utf8")),
     pageStyle: style("page", await readFile(new URL("page.css", OWN_FILES), "utf8")),
     icon: asset("icon", await readFile(new URL("icon.svg", OWN_FILES), "utf8"), {

@@ -7,6 +7,8 @@ export interface PageSettings {
   readonly token: string | null;
   readonly signIn: string;
   readonly tabs: readonly Tab[];
+  /** Whether the page may ask what an operation costs. */
+  readonly isExplainable: boolean;
   /** Prefix of GraphiQL's keys in the browser's storage: it separates the demo's tabs from those of a real server. */
   readonly storagePrefix: string;
 }
@@ -51,6 +53,8 @@ export function documentOf(settings: PageSettings, hrefOf: (key: AssetKey) => st
     <main id="root"><noscript>This page needs JavaScript.</noscript></main>
     <script type="application/json" id="settings">${asInlineJson({ ...settings, workers })}</script>
     <script src="${hrefOf("graphiql")}"></script>
+    <script src="${hrefOf("waterfall")}"></script>
+    <script src="${hrefOf("explain")}"></script>
     <script src="${hrefOf("page")}"></script>
   </body>
 </html>

@@ -9,6 +9,8 @@ interface Settings {
   readonly names: TypeNames;
   /** A token of the demo that the page starts with; null for a real server. */
   readonly exampleToken: string | null;
+  /** Whether the page may ask what an operation costs. */
+  readonly isExplainable: boolean;
   readonly onError: (error: unknown) => void;
 }
 
@@ -45,12 +47,13 @@ const SAFE_HEADERS = {
 const isRead = ({ method }: IncomingMessage): boolean => method === "GET" || method === "HEAD";
 
 /** Serves GraphiQL to browsers that open `/graphql`, and the files that it loads. */
-export function createPage({ names, exampleToken, onError }: Settings): Page {
+export function createPage({ names, exampleToken, isExplainable, onError }: Settings): Page {
   const isDemo = exampleToken !== null;
   const settings = {
     token: exampleToken,
     signIn: signInOperation(names),
     tabs: tabsOf(names, { isDemo }),
+    isExplainable,
     storagePrefix: isDemo ? "rungraph-demo:" : "rungraph:",
   };
 

@@ -77,11 +77,10 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
       { body, operation, openStream, onResult }: StreamableRequest,
     ): Promise<boolean> => {
       const params = paramsOf(response, body);
-      if (!params) return false;
+      if (!params || !engine.isSubscription(params)) return false;
       const { facts, scope } = operation;
       const { requestId, callerKey } = scope;
       const opened = await engine.subscribe({ params, facts, openStream });
-      if (!opened) return false;
       scope.end("done");
       if ("results" in opened) {
         onResult(200);

@@ -35,7 +35,7 @@ export function createGraphqlHandler({ engine, publicError, delivery, yoga, stre
     } catch (error) {
       result = { errors: [publicError(error)] };
     }
-    return encodeResult(engine.finish(result, requestId), type, requestId);
+    return encodeResult(engine.finish(result, requestId, operation.explain), type, requestId);
   };
 
   return async (

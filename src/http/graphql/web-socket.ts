@@ -1,7 +1,6 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Engine, OperationFacts } from "../../engine/engine.ts";
-import { rejection } from "../../engine/errors.ts";
 import type { OpenStream } from "../../engine/subscription.ts";
 import type { OperationReport } from "../../observability/telemetry.ts";
 import { RequestScope } from "../../request-scope.ts";
@@ -28,9 +27,6 @@ export interface WebSockets {
   readonly drain: () => void;
 }
 
-const ONLY_SUBSCRIPTIONS =
-  "Expected a subscription over a WebSocket; queries and mutations are sent by POST.";
-
 /** Accepts WebSockets at `/graphql`, for subscriptions only. Loads the protocol with the first connection. */
 export function createWebSockets(settings: Settings): WebSockets {
   const { engine, connections, origins, requestTimeoutMs } = settings;
@@ -44,9 +40,7 @@ export function createWebSockets(settings: Settings): WebSockets {
     const facts: OperationFacts = { type: "invalid", name: null, codes: [] };
     const scope = new RequestScope(identity, requestTimeoutMs);
     const openStream = () => settings.openStream(request, scope);
-    const opened = (await engine.subscribe({ params, facts, openStream })) ?? {
-      errors: [rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST")],
-    };
+    const opened = await engine.subscribe({ params, facts, openStream });
     scope.end("done");
     settings.onOperation({ requestId, ...facts, ms: performance.now() - began });
     if (!("results" in opened)) return engine.finish(opened, requestId).errors ?? [];

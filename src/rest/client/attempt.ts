@@ -2,7 +2,8 @@ import { Cancelled, serviceShownBy, UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Breaker } from "./breaker.ts";
 import { endedError, isSent, mapFailure } from "./failure.ts";
-import type { RequestHeaders, UpstreamRequest } from "./request.ts";
+import type { Held } from "./held.ts";
+import type { AttemptNote, RequestHeaders, UpstreamRequest } from "./request.ts";
 import type { Retries } from "./retry.ts";
 import type { WireRequest } from "./transport.ts";
 
@@ -41,7 +42,8 @@ export type Send<Part> = (attempt: Attempt<Part>, wire: WireRequest) => void;
 
 /** Receives the outcome of an attempt, once. */
 export interface Outcome<Part> {
-  readonly succeeded: (part: Part) => void;
+  /** Receives what was read, and the bytes that it holds. */
+  readonly succeeded: (part: Part, bytes: number) => void;
   readonly failed: (error: unknown) => void;
 }
 
@@ -51,10 +53,13 @@ export class Attempt<Part> {
   readonly scope: RequestScope;
   readonly #settings: AttemptSettings;
   readonly #outcome: Outcome<Part>;
+  readonly #held: Held | null;
   readonly #generation: number;
   readonly #began = performance.now();
   readonly #span: UpstreamSpan;
+  readonly #note: AttemptNote | null;
   #status: number | null = null;
+  #bytes = 0;
   #isSettled = false;
 
   /** Throws `UpstreamError` while the circuit is open. */
@@ -63,14 +68,17 @@ export class Attempt<Part> {
     request: UpstreamRequest<unknown>,
     scope: RequestScope,
     outcome: Outcome<Part>,
+    held: Held | null,
   ) {
     this.request = request;
     this.scope = scope;
     this.#settings = settings;
     this.#outcome = outcome;
+    this.#held = held;
     this.#generation = settings.breaker.enter();
     settings.retries.count();
     this.#span = settings.openSpan(request.endpoint.method, request.endpoint.path);
+    this.#note = request.note?.attempt(request.endpoint) ?? null;
   }
 
   send(headers: RequestHeaders, send: Send<Part>): void {
@@ -94,8 +102,19 @@ export class Attempt<Part> {
     this.#status = status;
   }
 
+  /** Counts bytes that are held. Throws `UpstreamError` above the limit of the caller. */
+  hold(bytes: number): void {
+    this.#bytes += bytes;
+    this.#held?.add(bytes);
+  }
+
+  /** Notes bytes of the response's body. */
+  receive(bytes: number): void {
+    this.#note?.receive(bytes);
+  }
+
   succeed(part: Part): void {
-    if (this.#settle(null)) this.#outcome.succeeded(part);
+    if (this.#settle(null)) this.#outcome.succeeded(part, this.#bytes);
   }
 
   fail(cause: unknown): void {
@@ -118,6 +137,7 @@ export class Attempt<Part> {
     const { method, path } = this.request.endpoint;
     breaker.leave(this.#generation, this.scope.callerKey, error ? serviceShownBy(error) : "up");
     this.#span.end(this.#status, error && codeOf(error));
+    this.#note?.end(this.#status, error && codeOf(error));
     onRequest({
       requestId: this.scope.requestId,
       method,

@@ -25,7 +25,7 @@ export class Call<Part> implements Ticket, Outcome<Part> {
   readonly #operation: Operation;
   readonly #settings: AttemptSettings;
   readonly #send: Send<Part>;
-  readonly #resolve: (part: Part) => void;
+  readonly #resolve: Outcome<Part>["succeeded"];
   readonly #reject: (error: unknown) => void;
   #attempts = 0;
   #throttled = 0;
@@ -35,7 +35,7 @@ export class Call<Part> implements Ticket, Outcome<Part> {
     operation: Operation,
     request: UpstreamRequest<unknown>,
     send: Send<Part>,
-    resolve: (part: Part) => void,
+    resolve: Outcome<Part>["succeeded"],
     reject: (error: unknown) => void,
   ) {
     this.request = request;
@@ -69,7 +69,7 @@ export class Call<Part> implements Ticket, Outcome<Part> {
     let attempt: Attempt<Part>;
     try {
       held.check();
-      attempt = new Attempt(this.#settings, this.request, scope, this);
+      attempt = new Attempt(this.#settings, this.request, scope, this, held);
     } catch (error) {
       this.failed(error);
       return;
@@ -81,9 +81,9 @@ export class Call<Part> implements Ticket, Outcome<Part> {
     this.#reject(error);
   }
 
-  succeeded(part: Part): void {
+  succeeded(part: Part, bytes: number): void {
     this.queue.leave();
-    this.#resolve(part);
+    this.#resolve(part, bytes);
   }
 
   failed(error: unknown): void {

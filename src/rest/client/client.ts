@@ -1,6 +1,6 @@
 import type { RequestScope } from "../../request-scope.ts";
 import { Admission, type AdmissionSettings, type OperationBounds } from "./admission.ts";
-import { Attempt, type AttemptSettings, type Send } from "./attempt.ts";
+import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attempt.ts";
 import { createBreaker } from "./breaker.ts";
 import { Call, type Operation } from "./call.ts";
 import { HeldBytes } from "./held.ts";
@@ -38,16 +38,18 @@ export interface Upstream {
   /** Reads a whole response. A failed GET may be retried; a command never is. */
   readonly json: <Answer>(
     request: UpstreamRequest<Answer>,
-    resolve: (answer: Answer) => void,
+    resolve: Outcome<Answer>["succeeded"],
     reject: (error: unknown) => void,
   ) => void;
   /** Reads part of a log. The rest is not fetched. */
   readonly readPart: <Part>(
     request: UpstreamRequest<unknown>,
     read: ReadPart<Part>,
-    resolve: (part: Part) => void,
+    resolve: Outcome<Part>["succeeded"],
     reject: (error: unknown) => void,
   ) => void;
+  /** Counts bytes of a response that another scope received. Throws `UpstreamError` above the limit of the caller. */
+  readonly hold: (bytes: number) => void;
 }
 
 /** The load of the upstream queue and the state of the circuit. */
@@ -73,13 +75,13 @@ export function createClient(settings: ClientSettings) {
 
   /** Streams a response and reads it as long as `read` takes. */
   const stream =
-    <Part>(read: (response: StreamedResponse) => Promise<Part>): Send<Part> =>
+    <Part>(read: (response: StreamedResponse, attempt: Attempt<Part>) => Promise<Part>): Send<Part> =>
     (attempt, wire) => {
       const { scope, request } = attempt;
       openStream(settings, wire, scope)
         .then((response) => {
           attempt.respond(response.status);
-          return checkStream(request, response, secretsFor(scope)).then(read);
+          return checkStream(request, response, secretsFor(scope)).then((checked) => read(checked, attempt));
         })
         .then(
           (part) => attempt.succeed(part),
@@ -97,36 +99,45 @@ export function createClient(settings: ClientSettings) {
         queue: admission.open(scope, bounds),
         held,
       };
-      const hold = (bytes: number) => held.add(bytes);
       const takeTurn = (work: () => void) => settings.takeTurn(scope.callerKey, work);
-      const reading = { onFault: settings.onFault, hold, takeTurn, secrets: secretsFor(scope) };
+      const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope) };
       return {
         json: <Answer>(
           request: UpstreamRequest<Answer>,
-          resolve: (answer: Answer) => void,
+          resolve: Outcome<Answer>["succeeded"],
           reject: (error: unknown) => void,
         ) => {
           const send: Send<Answer> = (attempt, wire) =>
             transport.send(wire, scope, {
-              onBytes: hold,
+              onBytes: (bytes) => attempt.hold(bytes),
               onFailure: (error) => attempt.fail(error),
               onResponse: (response) => {
                 attempt.respond(response.status);
+                attempt.receive(response.body.length);
                 takeTurn(() => readResponse(request, response, reading, attempt));
               },
             });
           void new Call(attempts, operation, request, send, resolve, reject);
         },
-        readPart: (request, read, resolve, reject) => {
-          const send = stream(async (response) => {
+        readPart: <Part>(
+          request: UpstreamRequest<unknown>,
+          read: ReadPart<Part>,
+          resolve: Outcome<Part>["succeeded"],
+          reject: (error: unknown) => void,
+        ) => {
+          const send = stream<Part>(async (response, attempt) => {
             try {
-              return await read(response, hold);
+              return await read(response, (bytes) => {
+                attempt.receive(bytes);
+                attempt.hold(bytes);
+              });
             } finally {
               response.stream.destroy();
             }
           });
           void new Call(attempts, operation, request, send, resolve, reject);
         },
+        hold: (bytes) => held.add(bytes),
       };
     },
 
@@ -134,7 +145,7 @@ export function createClient(settings: ClientSettings) {
     stream: (request: UpstreamRequest<unknown>, scope: RequestScope) =>
       new Promise<StreamedResponse>((resolve, reject) => {
         const outcome = { succeeded: resolve, failed: reject };
-        const attempt = new Attempt(attempts, request, scope, outcome);
+        const attempt = new Attempt(attempts, request, scope, outcome, null);
         attempt.send(
           new RequestHeaders(settings, scope),
           stream((response) => Promise.resolve(response)),

@@ -1,8 +1,20 @@
-import type { Command, Get } from "../api/endpoint.ts";
+import type { Command, EndpointName, Get } from "../api/endpoint.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Demand } from "./bulkhead.ts";
 
 type Endpoint<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
+
+/** Notes each attempt of one request. */
+export interface RequestNote {
+  readonly attempt: (endpoint: EndpointName) => AttemptNote;
+}
+
+export interface AttemptNote {
+  /** Notes bytes of the response's body, after decompression. */
+  readonly receive: (bytes: number) => void;
+  /** Notes the HTTP status (null without a response) and the error code (null on success). */
+  readonly end: (status: number | null, error: string | null) => void;
+}
 
 /** One request to the service: an endpoint, its filled path with the query, and its parameters. */
 export interface UpstreamRequest<Answer> {
@@ -15,6 +27,8 @@ export interface UpstreamRequest<Answer> {
   readonly token?: string | null;
   /** The positions of the operation's result that wait for this request now. Default: one. */
   readonly demand?: Demand;
+  /** Notes the attempts of a request of an explained operation. */
+  readonly note?: RequestNote | null;
   /** `Range` and `If-Range` of a download. */
   readonly range?: Readonly<Record<string, string>> | null;
 }

@@ -14,8 +14,6 @@ import {
 export interface JsonSettings {
   /** Receives the place of each value that reads as null because its type is wrong. */
   readonly onFault: (route: string, place: string) => void;
-  /** Receives the heap size of the parsed response, in bytes, before parsing. May throw. */
-  readonly hold: (bytes: number) => void;
   /** Calls back when parsing of a long response may continue. */
   readonly takeTurn: (work: () => void) => void;
   readonly secrets: Secrets;
@@ -23,6 +21,8 @@ export interface JsonSettings {
 
 /** Receives the parsed response, or the error. */
 interface Outcome<Answer> {
+  /** Receives the heap size of the parsed response, in bytes, before parsing. May throw. */
+  hold(bytes: number): void;
   succeed(answer: Answer): void;
   fail(error: unknown): void;
 }
@@ -34,7 +34,7 @@ type Secrets = readonly (string | null)[];
 export function readResponse<Answer>(
   request: UpstreamRequest<Answer>,
   response: WholeResponse,
-  { onFault, hold, takeTurn, secrets }: JsonSettings,
+  { onFault, takeTurn, secrets }: JsonSettings,
   outcome: Outcome<Answer>,
 ): void {
   const { endpoint } = request;
@@ -56,7 +56,7 @@ export function readResponse<Answer>(
     const reader = endpoint.answer;
     // The body is ignored: the document describes none.
     if (reader.form !== "json") return outcome.succeed(reader.read().answer);
-    const json = parse(response.body, hold);
+    const json = parse(response.body, (bytes) => outcome.hold(bytes));
     if (reader.steps) next(reader.steps(json));
     else finish(reader.read(json));
   } catch (error) {
@@ -79,7 +79,7 @@ function withFacts(
   });
 }
 
-function parse(body: Buffer, hold: JsonSettings["hold"]): unknown {
+function parse(body: Buffer, hold: (bytes: number) => void): unknown {
   try {
     return parseJson(body.toString("utf8"), hold);
   } catch (error) {

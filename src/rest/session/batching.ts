@@ -5,6 +5,7 @@ import type { Server } from "../api/server.ts";
 import { batchFaultOf } from "../../errors.ts";
 import type { Demand } from "../client/bulkhead.ts";
 import type { WindowRequest } from "./log-window.ts";
+import type { ReadNote, ReadNotes } from "./notes.ts";
 
 /** The address of a response: an endpoint with its path, and the part of it that is needed. */
 interface ReadAddress {
@@ -29,6 +30,8 @@ export class Read {
   readonly response: Promise<unknown>;
   /** Number of positions in the result that loaded it. */
   positions = 0;
+  /** Null unless the operation is explained. */
+  note: ReadNote | null = null;
   resolve: (response: unknown) => void = () => {};
   reject: (error: unknown) => void = () => {};
 
@@ -74,6 +77,8 @@ interface ReadSettings {
   /** Called when the server rejects the list of a batch but serves the single reads. */
   readonly onRefused: (batch: Batch) => void;
   readonly pacing: Pacing;
+  /** Null unless the operation is explained. */
+  readonly notes: ReadNotes | null;
 }
 
 /**
@@ -116,12 +121,19 @@ export class Reads {
     const key = cacheKeyOf(address);
     let read = this.#cache.get(key);
     if (!read) {
-      read = new Read(address);
-      this.#cache.set(key, read);
+      read = this.#open(address, key);
       void this.#loader.load(read);
     }
     read.positions++;
+    read.note?.load();
     return read.response;
+  }
+
+  #open(address: ReadAddress, key: string): Read {
+    const read = new Read(address);
+    this.#cache.set(key, read);
+    read.note = this.#settings.notes?.open(read.key, read.response) ?? null;
+    return read;
   }
 
   #addressOf<At>(endpoint: Get<At, unknown>, at: At, { query, window, part }: ReadOptions): ReadAddress {
@@ -182,17 +194,17 @@ export class Reads {
   }
 
   #readSingle(read: Read): Promise<unknown> {
-    return this.#readWhole({ ...read, part: null }, read);
+    read.note?.serve("request");
+    return this.#readWhole({ ...read, part: null }, read).response;
   }
 
   /** Requests a whole record or list, unless it is cached. */
-  #readWhole(address: ReadAddress, demand: Demand): Promise<unknown> {
+  #readWhole(address: ReadAddress, demand: Demand): Read {
     const cached = this.#cache.get(address.key);
-    if (cached) return cached.response;
-    const read = new Read(address);
-    this.#cache.set(address.key, read);
+    if (cached) return cached;
+    const read = this.#open(address, address.key);
     this.#settings.send(read, demand);
-    return read.response;
+    return read;
   }
 
   /** The lists of this server that cover several of these reads, or that are already requested. */
@@ -218,7 +230,9 @@ export class Reads {
         return members.reduce((sum, { read }) => sum + read.positions, 0);
       },
     };
-    const found = this.#readWhole(list.address, demand).then(list.find);
+    const { response, note } = this.#readWhole(list.address, demand);
+    for (const { read } of members) read.note?.serve("batch", note);
+    const found = response.then(list.find);
     found.catch((error: unknown) => {
       if (batchFaultOf(error) !== "refused") return;
       // The list itself is rejected only if every single read succeeds.

@@ -8,12 +8,20 @@ import { UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { type Pacing, type Read, type ReadOptions, Reads } from "./batching.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
+import type { SessionNotes } from "./notes.ts";
 import type { RefusedBatches } from "./refused-batches.ts";
+import type { Sharer } from "./shared-read.ts";
+import type { SharedReads } from "./shared-reads.ts";
 
 export interface SessionSettings extends OperationBounds {
   readonly server: Server;
   readonly refusedBatches: RefusedBatches;
+  readonly sharedReads: SharedReads;
+  /** Whether every read sends its own request. Such reads need not have the time for retries that others expect. */
+  readonly isFresh: boolean;
   readonly pacing: Pacing;
+  /** Notes what the operation costs; null unless it is explained. */
+  readonly notes: SessionNotes | null;
 }
 
 export type Wants = Pick<ReadOptions, "query" | "part">;
@@ -24,7 +32,7 @@ export interface Session {
   /** Throws `UpstreamError` when the caller has no token. Nothing is sent then. */
   readonly requireToken: () => void;
   /**
-   * Reads from an endpoint. Equal reads share one response or one error.
+   * Reads from an endpoint. Equal reads share one response or one error, also with other operations of the token.
    * Rejects with `InputError` when a path parameter is invalid, and with `UpstreamError` when the request fails.
    */
   readonly read: <At, Answer>(endpoint: Get<At, Answer>, at: At, wants?: Wants) => Promise<Answer>;
@@ -32,12 +40,16 @@ export interface Session {
   readonly prefetchList: <At>(endpoint: Get<At, unknown>, run: RunRead) => void;
   /** Reads part of a log. Equal reads share it. */
   readonly window: <At>(endpoint: Get<At, undefined>, at: At, window: WindowRequest) => Promise<LogWindow>;
-  /** Sends a command, without retries. Clears the cache, even when it fails, because it may have been done. */
+  /**
+   * Sends a command, without retries. What starts after it reads anew, even when it fails, because it may have been done.
+   */
   readonly send: <At, Answer, Body>(
     endpoint: Command<At, Answer, Body>,
     at: At,
     body: Body,
   ) => Promise<Answer>;
+  /** Ends the sharing with other operations of the caller: what starts from now on reads anew. */
+  readonly cut: () => void;
   /** Opens a session with another token. Both share only the limits. */
   readonly as: (token: string) => Session;
 }
@@ -94,11 +106,17 @@ class TokenSession implements Session {
         body: spelled.encode(body),
         secret: spelled.secretOf(body),
         token: endpoint.anonymous ? null : this.#token,
+        note: this.#settings.notes?.openCommand() ?? null,
       };
       return await new Promise((resolve, reject) => this.#upstream.json(request, resolve, reject));
     } finally {
       this.#reads = this.#openReads();
+      this.cut();
     }
+  }
+
+  cut(): void {
+    this.#settings.sharedReads.cut(this.#scope.callerKey);
   }
 
   as(token: string): Session {
@@ -106,7 +124,7 @@ class TokenSession implements Session {
   }
 
   #openReads(): Reads {
-    const { server, refusedBatches, pacing } = this.#settings;
+    const { server, refusedBatches, pacing, notes } = this.#settings;
     const { callerKey } = this.#scope;
     return new Reads({
       server,
@@ -117,25 +135,44 @@ class TokenSession implements Session {
       send: (read, demand) => this.#send(read, demand),
       onRefused: (batch) => refusedBatches.add(callerKey, batch),
       pacing,
+      notes: notes?.openReads() ?? null,
     });
   }
 
-  #send({ endpoint, path, window, resolve, reject }: Read, demand: Demand): void {
+  #send(read: Read, demand: Demand): void {
+    const { endpoint, path, window, key, note, resolve, reject } = read;
+    const { sharedReads, isFresh } = this.#settings;
+    const upstream = this.#upstream;
+    const scope = this.#scope;
+    const token = this.#token;
     try {
-      requireToken(this.#token);
-      const request = { endpoint: offered(this.server, endpoint), path, token: this.#token, demand };
-      if (!window) return this.#upstream.json(request, resolve, reject);
-      const read: ReadPart<LogWindow> = async ({ stream, contentType }, hold) => {
-        const part = await readWindow(stream, contentType, window);
-        hold(part.endByte - part.startByte);
-        return part;
+      requireToken(token);
+      const spelled = offered(this.server, endpoint);
+      const send: Sharer["send"] = (sharedDemand, succeed, fail) => {
+        const request = { endpoint: spelled, path, token, demand: sharedDemand, note };
+        if (window) upstream.readPart(request, partOf(window), succeed, fail);
+        else upstream.json(request, succeed, fail);
       };
-      this.#upstream.readPart(request, read, resolve, reject);
+      // The key of the caller is that of the token of its request, and of no other.
+      if (token !== scope.token) return send(demand, resolve, reject);
+      const { hold } = upstream;
+      const sharer: Sharer = { endpoint, key, scope, demand, note, send, hold, resolve, reject };
+      if (isFresh) sharedReads.readAnew(scope.callerKey, sharer);
+      else sharedReads.read(scope.callerKey, sharer);
     } catch (error) {
       reject(error);
     }
   }
 }
+
+/** Reads a window and counts its bytes. */
+const partOf =
+  (window: WindowRequest): ReadPart<LogWindow> =>
+  async ({ stream, contentType }, hold) => {
+    const part = await readWindow(stream, contentType, window);
+    hold(part.endByte - part.startByte);
+    return part;
+  };
 
 function requireToken(token: string | null): void {
   if (token !== null) return;

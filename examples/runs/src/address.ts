@@ -1,0 +1,37 @@
+import { useMemo, useSyncExternalStore } from "react";
+
+/** What is selected, as the address keeps it: `#list=ada.mnist.1&run=ada.mnist.1.44&sort=loss&show=log`. */
+export interface Address {
+  /** Unique name of a project (`ada.mnist`) or of a group (`ada.mnist.1`). Undefined: the start page. */
+  readonly list?: string | undefined;
+  /** Unique name of a run. */
+  readonly run?: string | undefined;
+  /** Name of the metric by which the list is sorted, best first. Undefined: newest first. */
+  readonly sort?: string | undefined;
+  /** What is shown of the run. Undefined: its metrics and its graph. */
+  readonly show?: string | undefined;
+}
+
+/** The target of a link. Links change the address, and the page follows it: back, reload and bookmarks work. */
+export function hrefOf(address: Address): string {
+  const given = Object.entries(address).filter(([, value]) => value);
+  return `#${new URLSearchParams(given).toString()}`;
+}
+
+/** `ada.mnist` of `ada.mnist.1` or `ada.mnist.1.44`. */
+export const projectOf = (uniqueName: string) => uniqueName.split(".", 2).join(".");
+
+function parse(hash: string): Address {
+  const { list, run, sort, show } = Object.fromEntries(new URLSearchParams(hash.slice(1)));
+  return { list: list ?? (run && projectOf(run)), run, sort, show };
+}
+
+function subscribe(onChange: () => void) {
+  addEventListener("hashchange", onChange);
+  return () => removeEventListener("hashchange", onChange);
+}
+
+export function useAddress(): Address {
+  const hash = useSyncExternalStore(subscribe, () => location.hash);
+  return useMemo(() => parse(hash), [hash]);
+}

@@ -1,0 +1,35 @@
+import { cacheExchange } from "@urql/exchange-graphcache";
+import { relayPagination } from "@urql/exchange-graphcache/extras";
+
+/** Objects without an id of their own: they are kept as parts of what they belong to. */
+const PARTS = [
+  "ExperimentConnection",
+  "ExperimentCounts",
+  "ExperimentJobConnection",
+  "GroupConnection",
+  "LogChunk",
+  "MetricRecordConnection",
+  "MetricSeries",
+  "MetricValue",
+  "PageInfo",
+  "ProjectConnection",
+  "RunUpdate",
+];
+
+/**
+ * A cache by the global ids of the gateway: what a mutation or a live event tells of a run shows wherever the run is
+ * shown. Pages of a list are merged into one.
+ */
+export const cache = () =>
+  cacheExchange({
+    keys: Object.fromEntries(PARTS.map((name) => [name, () => null])),
+    possibleTypes: {
+      Run: ["BuildJob", "Experiment", "Group", "Job"],
+      Trackable: ["BuildJob", "Experiment", "ExperimentJob", "Group", "Job"],
+    },
+    resolvers: {
+      User: { projects: relayPagination() },
+      Project: { experiments: relayPagination() },
+      Group: { experiments: relayPagination() },
+    },
+  });

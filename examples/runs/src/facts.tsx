@@ -1,0 +1,60 @@
+import { hrefOf, projectOf } from "./address.ts";
+import { Duration } from "./duration.tsx";
+import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
+import { parametersOf } from "./parameters.ts";
+
+const factsFragment = graphql(`
+  fragment Facts on Experiment {
+    description
+    declarations
+    startedAt
+    original {
+      id
+      uniqueName
+    }
+    ...Duration
+  }
+`);
+
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+/** What is known of a run in words and numbers. */
+export function Facts({ of }: { of: FragmentType<typeof factsFragment> }) {
+  const run = readFragment(factsFragment, of);
+  const { description, declarations, startedAt, original } = run;
+  return (
+    <>
+      {description && <p className="hint">{description}</p>}
+      <dl className="facts">
+        {Object.entries(parametersOf(declarations)).map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{String(value)}</dd>
+          </div>
+        ))}
+        <div>
+          <dt>started</dt>
+          <dd>
+            {startedAt ? <time dateTime={startedAt}>{moment.format(new Date(startedAt))}</time> : "not yet"}
+          </dd>
+        </div>
+        <div>
+          <dt>duration</dt>
+          <dd>
+            <Duration of={run} />
+          </dd>
+        </div>
+        {original && (
+          <div>
+            <dt>restarted from</dt>
+            <dd>
+              <a href={hrefOf({ list: projectOf(original.uniqueName), run: original.uniqueName })}>
+                {original.uniqueName}
+              </a>
+            </dd>
+          </div>
+        )}
+      </dl>
+    </>
+  );
+}

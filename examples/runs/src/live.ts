@@ -1,0 +1,84 @@
+import { useEffect, useEffectEvent, useState, useSyncExternalStore } from "react";
+import { type AnyVariables, type CombinedError, type TypedDocumentNode, useClient } from "urql";
+import { isPassing } from "./errors.tsx";
+
+/** Pauses before a stream is opened again, in milliseconds: doubled while it brings nothing. */
+const FIRST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 30_000;
+
+/** `failed`: for a reason that another attempt does not change. */
+export type LiveState = "connecting" | "live" | "waiting" | "ended" | "failed";
+
+interface Subscription<Data, Variables extends AnyVariables> {
+  readonly query: TypedDocumentNode<Data, Variables>;
+  /** Variables of the next attempt: a cursor in them continues where the last event was. */
+  readonly variables: () => Variables;
+  readonly onEvent: (data: Data) => void;
+  /** What it is about: another key is another subscription. */
+  readonly of: string;
+  /** Whether nothing will come any more once the stream has ended. */
+  readonly isOver: boolean;
+}
+
+const isVisible = () => document.visibilityState === "visible";
+
+function onVisibility(act: () => void) {
+  document.addEventListener("visibilitychange", act);
+  return () => document.removeEventListener("visibilitychange", act);
+}
+
+/**
+ * Follows a subscription of the gateway while the page is visible. Hidden pages take no connection: a browser has six of
+ * them for a server that speaks HTTP/1.1, shared by all tabs.
+ */
+export function useLive<Data, Variables extends AnyVariables>({
+  query,
+  of,
+  isOver,
+  ...given
+}: Subscription<Data, Variables>): LiveState {
+  const client = useClient();
+  const [state, setState] = useState<LiveState>("connecting");
+  const isShown = useSyncExternalStore(onVisibility, isVisible);
+  const variables = useEffectEvent(given.variables);
+  const onEvent = useEffectEvent(given.onEvent);
+  const isLast = useEffectEvent(() => isOver);
+
+  useEffect(() => {
+    if (!isShown) return;
+    let pause = FIRST_PAUSE_MS;
+    let stop = () => {};
+
+    const fail = (error: CombinedError) => (isPassing(error) ? reopen("waiting") : setState("failed"));
+
+    // A stream that ends is opened again: the gateway ends it for a restart of its own, too.
+    const reopen = (next: LiveState) => {
+      stop();
+      if (isLast()) return setState("ended");
+      setState(next);
+      const timer = setTimeout(open, pause);
+      stop = () => clearTimeout(timer);
+      pause = Math.min(2 * pause, MAX_PAUSE_MS);
+    };
+
+    const open = () => {
+      const { unsubscribe } = client
+        .subscription(query, variables())
+        .subscribe(({ data, error, hasNext }) => {
+          if (error) return fail(error);
+          // urql tells the end by the last event once more.
+          if (!hasNext || !data) return reopen("waiting");
+          pause = FIRST_PAUSE_MS;
+          setState("live");
+          onEvent(data);
+        });
+      stop = unsubscribe;
+    };
+
+    setState("connecting");
+    open();
+    return () => stop();
+  }, [client, query, of, isShown]);
+
+  return state;
+}

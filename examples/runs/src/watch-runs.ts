@@ -1,0 +1,42 @@
+import { graphql } from "./generated/index.ts";
+import { type LiveState, useLive } from "./live.ts";
+
+/** Each event goes into the cache, and so into every place that shows the run. */
+const watchRunsSubscription = graphql(`
+  subscription WatchRuns($of: ID!) {
+    runsUpdated(of: $of) {
+      previousStatus
+      run {
+        id
+        createdAt
+        status
+        ... on Experiment {
+          ...RunRow
+        }
+      }
+    }
+  }
+`);
+
+interface Watched {
+  /** Global id of a group or a project. */
+  readonly of: string;
+  readonly runs: readonly { readonly id: string; readonly createdAt: string | null }[];
+  /** Called when a run was added or has changed its status, which the events do not put into lists and counts. */
+  readonly onChange: () => void;
+}
+
+/** Follows the runs of a list: one poll of the service, however many runs. */
+export function useRunUpdates({ of, runs, onChange }: Watched): LiveState {
+  const newest = Math.max(...runs.map(({ createdAt }) => Date.parse(createdAt ?? "")));
+  return useLive({
+    query: watchRunsSubscription,
+    of,
+    isOver: false,
+    variables: () => ({ of }),
+    onEvent: ({ runsUpdated: { previousStatus, run } }) => {
+      const isNew = !runs.some(({ id }) => id === run.id) && !(Date.parse(run.createdAt ?? "") < newest);
+      if (isNew || (previousStatus !== null && previousStatus !== run.status)) onChange();
+    },
+  });
+}

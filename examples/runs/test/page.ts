@@ -1,0 +1,74 @@
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { preview } from "vite";
+import { onTestFinished, vi } from "vitest";
+import { PATIENT } from "../../../test/support/patience.ts";
+
+export const root = fileURLToPath(new URL("..", import.meta.url));
+
+const places = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser"];
+const executablePath = places.find((place) => place && existsSync(place));
+if (!executablePath) {
+  process.stderr.write(
+    "\nNOT RUN: the tests of examples/runs, for want of a browser. Install chromium, or name one in CHROMIUM.\n\n",
+  );
+}
+
+export const hasBrowser = executablePath !== undefined;
+
+const WIDE = { width: 1400, height: 900 };
+export const PHONE = { width: 390, height: 844 };
+
+/** The built page in a browser, behind the proxy of vite.config.ts. */
+export async function open(gatewayUrl: string, options: BrowserContextOptions = {}) {
+  vi.stubEnv("GATEWAY", gatewayUrl);
+  const server = await preview({ root, logLevel: "silent", preview: { host: "127.0.0.1", port: 0 } });
+  vi.unstubAllEnvs();
+  onTestFinished(() => server.close());
+
+  const browser = await chromium.launch({
+    executablePath: executablePath ?? "",
+    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
+  });
+  onTestFinished(() => browser.close());
+  const page = await browser.newPage({ viewport: WIDE, ...options });
+  page.setDefaultTimeout(PATIENT.timeout);
+  const sent: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().endsWith("/graphql")) sent.push(request.postDataJSON().operationName);
+  });
+  const address = server.resolvedUrls?.local[0] ?? "";
+  await page.goto(address);
+  return {
+    page,
+    address,
+    /** Breaks what the page has open, as a network does. */
+    breakConnections: () => {
+      const { httpServer } = server;
+      if ("closeAllConnections" in httpServer) httpServer.closeAllConnections();
+    },
+    /** Names of the operations that the page sent since the last look. */
+    sent: () => sent.splice(0),
+    /** The cells of the table but for the duration, a line a run. */
+    rows: async () =>
+      (await page.locator("tbody tr").allInnerTexts()).map((line) => line.split("\t").slice(0, -1)),
+    /** A run's row, as its link. */
+    row: (name: string) => page.getByRole("table").getByRole("link", { name, exact: true }),
+    graph: page.getByRole("img", { name: "Run graph" }),
+    /** Takes a picture for the documentation if the variable PICTURE names a folder for it. */
+    picture: async (name: string) => {
+      const folder = process.env["PICTURE"];
+      if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
+    },
+  };
+}
+
+export async function signIn(page: Page, username: string, password = `${username}-demo`) {
+  await page.getByLabel("User name").fill(username);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+/** The text of the one alert of the page, once there is one. */
+export const alertOf = (page: Page) => page.getByRole("alert").innerText();

@@ -1,0 +1,116 @@
+import { expect, test } from "vitest";
+import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
+import { handClock } from "../../../../test/support/hand-clock.ts";
+import { alertOf, hasBrowser, open, signIn } from "../page.ts";
+
+const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
+
+test.runIf(hasBrowser)(
+  "a session that has ended leads back to signing in, by a click or by itself",
+  async () => {
+    // No poll is due while the clock stands.
+    const { clock, advance } = handClock();
+    const { url, ask } = await startDemoGateway({ env, clock });
+    const { page, row, address } = await open(url);
+    const remove = (username: string) =>
+      ask(`mutation { deleteUser(username: "${username}") { deletedId } }`);
+    const ended = page.getByText("Your session has ended.");
+
+    await page.goto(`${address}#list=ada.mnist.1`);
+    await signIn(page, "grace");
+    await row("ada.mnist.1.46").waitFor();
+    await remove("grace");
+    await row("ada.mnist.1.46").click();
+    await ended.waitFor();
+    expect(await page.getByRole("table").count()).toBe(0);
+
+    await signIn(page, "linus");
+    await row("ada.mnist.1.46").waitFor();
+    await remove("linus");
+    while (!(await ended.isVisible())) advance(1_000);
+    expect(await page.getByRole("table").count()).toBe(0);
+  },
+);
+
+test.runIf(hasBrowser)(
+  "where a server has no lists, groups are opened by name and shown with a note",
+  async () => {
+    const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "document" } });
+    const { page, rows } = await open(url);
+    await signIn(page, "ada");
+    await page.getByRole("alert").getByText("CAPABILITY_UNAVAILABLE").waitFor();
+    await page.getByLabel("Another project or group").fill("ada.mnist.1");
+    await page.getByRole("button", { name: "Open" }).click();
+
+    await page.getByText("Which learning rate, which dropout, which activation?").waitFor();
+    expect(await alertOf(page)).toMatch(/^Not everything could be read\. .* CAPABILITY_UNAVAILABLE$/);
+    expect(await rows()).toEqual([]);
+  },
+);
+
+test.runIf(hasBrowser)("a status and a phase of a newer gateway are shown like the others", async () => {
+  const { url } = await startDemoGateway({ env });
+  const { page, row, rows, graph } = await open(url);
+  await page.route("**/graphql", async (route) => {
+    // A stream cannot be read as a whole.
+    if (route.request().postDataJSON().query.startsWith("subscription")) return route.abort();
+    const response = await route.fetch();
+    const told = (await response.text())
+      .replaceAll('"RUNNING"', '"FAST_ASLEEP"')
+      .replaceAll('"ACTIVE"', '"IDLE"');
+    return route.fulfill({ response, body: told });
+  });
+  await signIn(page, "ada");
+  await page.getByRole("link", { name: "ada.mnist.1" }).click();
+  await row("ada.mnist.1.44").click();
+  await graph.waitFor();
+  expect((await rows()).map(([name, status]) => `${name} ${status}`)).toContain("ada.mnist.1.44 fast asleep");
+});
+
+test.runIf(hasBrowser)(
+  "while the gateway is away, each part of the page says so and can be read again",
+  async () => {
+    const { url } = await startDemoGateway({ env });
+    const { page, row, graph } = await open(url);
+    await signIn(page, "ada");
+    await page.getByRole("heading", { name: "Projects of ada" }).waitFor();
+
+    const again = page.getByRole("button", { name: "Try again" });
+    for (const [link, read] of [
+      [page.getByRole("link", { name: "ada.mnist.1" }), row("ada.mnist.1.44")],
+      [row("ada.mnist.1.44"), graph],
+      [page.getByRole("link", { name: "Log" }), page.getByRole("log")],
+    ] as const) {
+      await page.route("**/graphql", (route) => route.abort());
+      await link.click();
+      await again.waitFor();
+      expect(await alertOf(page)).toMatch(/^The gateway cannot be reached\. NO_ANSWER/);
+      await page.unroute("**/graphql");
+      await again.click();
+      await read.waitFor();
+      expect(await page.getByRole("alert").count()).toBe(0);
+    }
+  },
+);
+
+test.runIf(hasBrowser)("what does not exist is said, and cannot be tried again", async () => {
+  const { url } = await startDemoGateway({ env });
+  const { page, address } = await open(url);
+  await page.goto(`${address}#list=ada.mnist.99`);
+  await signIn(page, "ada");
+  await page.getByRole("alert").waitFor();
+  expect(await alertOf(page)).toBe("There is no such record. NOT_FOUND");
+});
+
+test.runIf(hasBrowser)("what is empty says so", async () => {
+  const { url } = await startDemoGateway({ env });
+  const { page, row } = await open(url);
+  await signIn(page, "ada");
+  await page.getByText("No groups.").waitFor();
+  await page.getByRole("link", { name: "ada.mnist.1" }).click();
+  await row("ada.mnist.1.46").click();
+  await page.getByText("No metrics yet.").waitFor();
+  await page.getByRole("link", { name: "Log" }).click();
+  await page.getByText("No log yet.").waitFor();
+  expect(await page.getByRole("alert").count()).toBe(0);
+});

@@ -1,0 +1,218 @@
+import { expect, test } from "vitest";
+import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
+import { handClock } from "../../../../test/support/hand-clock.ts";
+import { hasBrowser, open, signIn } from "../page.ts";
+
+const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
+
+/** What the page should show, asked for without it. */
+const EXPECTED = `{
+  group(id: "ada.mnist.1") {
+    experiments(first: 24, orderBy: CREATED_DESC) {
+      nodes {
+        uniqueName
+        status
+        declarations
+        accuracy: lastMetricValue(name: "accuracy")
+        loss: lastMetricValue(name: "loss")
+      }
+    }
+  }
+  experiment(id: "ada.mnist.1.44") {
+    metricSeries { name totalPoints }
+    buildJob { uniqueName nodeScheduled { name } }
+    jobs { nodes { role nodeScheduled { name } } }
+  }
+}`;
+
+interface Expected {
+  readonly group: { readonly experiments: { readonly nodes: readonly Listed[] } };
+  readonly experiment: {
+    readonly metricSeries: readonly { readonly name: string; readonly totalPoints: number }[];
+    readonly buildJob: Placed & { readonly uniqueName: string };
+    readonly jobs: { readonly nodes: readonly (Placed & { readonly role: string })[] };
+  };
+}
+
+interface Listed {
+  readonly uniqueName: string;
+  readonly status: string;
+  readonly declarations: Readonly<Record<string, unknown>>;
+  readonly accuracy: number | null;
+  readonly loss: number | null;
+}
+
+interface Placed {
+  readonly nodeScheduled: { readonly name: string };
+}
+
+const cellsOf = ({ uniqueName, status, declarations, accuracy, loss }: Listed) => [
+  uniqueName,
+  status.toLowerCase(),
+  ...Object.values(declarations).map(String),
+  accuracy?.toFixed(4) ?? "–",
+  loss?.toFixed(4) ?? "–",
+];
+
+const byLoss = (a: Listed, b: Listed) => Number(a.loss) - Number(b.loss);
+const byAccuracy = (a: Listed, b: Listed) => Number(b.accuracy) - Number(a.accuracy);
+
+/** The names of the runs in an order; those without metrics last. */
+const namesBy = (runs: readonly Listed[], better: (a: Listed, b: Listed) => number) =>
+  [
+    ...runs.filter(({ loss }) => loss !== null).toSorted(better),
+    ...runs.filter(({ loss }) => loss === null),
+  ].map(({ uniqueName }) => uniqueName);
+
+const isNoSubscription = (operation: string) => !operation.startsWith("Watch");
+
+test.runIf(hasBrowser)(
+  "what the page shows is what the gateway tells, in one request each for the projects, a list, a run and the next page",
+  async () => {
+    const now = Date.now();
+    // No poll is due while the clock stands.
+    const { clock } = handClock();
+    const { url, ask, calls } = await startDemoGateway({ env, now: () => now, clock });
+    const { page, sent, rows, row, graph } = await open(url);
+
+    await signIn(page, "ada", "wrong");
+    await page.getByRole("alert").getByText("User name or password is wrong.").waitFor();
+    await signIn(page, "ada");
+    await page.getByRole("link", { name: "ada.mnist.1" }).waitFor();
+    expect(sent()).toEqual(["SignIn", "SignIn", "Start"]);
+    expect(calls()).toEqual([
+      "GET ada/mnist/groups?sort=-created_at&limit=5",
+      "GET ada/speech/groups?sort=-created_at&limit=5",
+      "GET ada?limit=12",
+      "GET users/",
+      "POST users/token/",
+      "POST users/token/",
+    ]);
+
+    await page.getByRole("link", { name: "ada.mnist.1" }).click();
+    await row("ada.mnist.1.46").waitFor();
+    expect(sent().filter(isNoSubscription)).toEqual(["Group"]);
+    expect(calls()).toEqual([
+      "GET ada/mnist/experiments?group=1&sort=-created_at&limit=12",
+      "GET ada/mnist/groups/1/",
+    ]);
+    expect(await rows()).toHaveLength(12);
+
+    await row("ada.mnist.1.44").click();
+    await graph.waitFor();
+    expect(sent().filter(isNoSubscription)).toEqual(["Run"]);
+    expect(calls()).toEqual([
+      "GET ada/mnist/builds/2/",
+      "GET ada/mnist/experiments/44/",
+      "GET ada/mnist/experiments/44/jobs",
+      "GET ada/mnist/experiments/44/metrics",
+    ]);
+
+    await page.getByRole("button", { name: "Load more" }).click();
+    await row("ada.mnist.1.9").waitFor();
+    expect(sent().filter(isNoSubscription)).toEqual(["MoreRuns"]);
+    expect(calls()).toEqual(["GET ada/mnist/experiments?group=1&sort=-created_at&limit=12&offset=12"]);
+    expect(await page.getByRole("button", { name: "Load more" }).count()).toBe(0);
+
+    expect(await page.evaluate("document.cookie.length + localStorage.length + sessionStorage.length")).toBe(
+      0,
+    );
+
+    const { data } = await ask<Expected, never>(EXPECTED);
+    expect(await rows()).toEqual(data.group.experiments.nodes.map(cellsOf));
+    const { metricSeries, buildJob, jobs } = data.experiment;
+    for (const { name, totalPoints } of metricSeries) {
+      const line = page.getByRole("img", { name: `${name} over time` }).locator("polyline");
+      expect((await line.getAttribute("points"))?.split(" ")).toHaveLength(totalPoints);
+    }
+    const machines = new Set([buildJob, ...jobs.nodes].map(({ nodeScheduled }) => nodeScheduled.name));
+    expect(await graph.locator("text").allTextContents()).toEqual([
+      "group",
+      "ada.mnist.1",
+      "run",
+      "ada.mnist.1.44",
+      "build job",
+      buildJob.uniqueName,
+      ...jobs.nodes.flatMap(({ role }) => ["job", role]),
+      ...[...machines].flatMap((name) => ["machine", name]),
+    ]);
+  },
+);
+
+test.runIf(hasBrowser)(
+  "a column of a metric sorts the loaded runs by it, the best first, and says that others are not loaded",
+  async () => {
+    const now = Date.now();
+    const { url, ask } = await startDemoGateway({ env, now: () => now });
+    const { page, rows, row } = await open(url);
+    await signIn(page, "ada");
+    await page.getByRole("link", { name: "ada.mnist.1" }).click();
+    await row("ada.mnist.1.46").waitFor();
+
+    const { data } = await ask<Expected, never>(EXPECTED);
+    const all = data.group.experiments.nodes;
+    const shown = async () => (await rows()).map(([name]) => name);
+
+    await page.getByRole("link", { name: "loss" }).click();
+    await page.getByText("12 of 24 runs are loaded, and only these are sorted.").waitFor();
+    expect(await shown()).toEqual(namesBy(all.slice(0, 12), byLoss));
+    expect(await page.getByRole("columnheader", { name: "loss" }).getAttribute("aria-sort")).toBe(
+      "ascending",
+    );
+
+    await page.getByRole("button", { name: "Load more" }).click();
+    await page.getByText("Sorted by loss, best first. 24 runs.").waitFor();
+    expect(await shown()).toEqual(namesBy(all, byLoss));
+
+    await page.getByRole("link", { name: "accuracy" }).click();
+    await page.getByText("Sorted by accuracy, best first.").waitFor();
+    expect(await shown()).toEqual(namesBy(all, byAccuracy));
+
+    await page.getByRole("link", { name: "accuracy" }).click();
+    await page.getByText("24 runs.", { exact: true }).waitFor();
+    expect(await shown()).toEqual(all.map(({ uniqueName }) => uniqueName));
+  },
+);
+
+test.runIf(hasBrowser)(
+  "the address keeps the list, the run, the order and the view through a reload, and the way back",
+  async () => {
+    const { url } = await startDemoGateway({ env });
+    const { page, row, graph } = await open(url);
+    await signIn(page, "ada");
+    await page.getByRole("link", { name: "All runs of ada.mnist" }).click();
+    await page.getByRole("link", { name: "loss" }).click();
+    await row("ada.mnist.2.47").click();
+    await graph.waitFor();
+    await page.getByRole("link", { name: "Log" }).click();
+    await page.getByRole("log", { name: "Log of ada.mnist.2.47" }).waitFor();
+    const { hash } = new URL(page.url());
+    expect(hash).toBe("#list=ada.mnist&run=ada.mnist.2.47&sort=loss&show=log");
+
+    await page.reload();
+    await signIn(page, "ada");
+    await page.getByRole("log", { name: "Log of ada.mnist.2.47" }).waitFor();
+    await page.getByText("Sorted by loss, best first.").waitFor();
+    expect(await page.title()).toBe("ada.mnist.2.47 – Runs");
+
+    await page.goBack();
+    await graph.waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "ada.mnist.2.47" }).waitFor({ state: "detached" });
+    await page.goBack();
+    await page.getByText("12 of 46 runs are loaded.", { exact: true }).waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Projects of ada" }).waitFor();
+  },
+);
+
+test.runIf(hasBrowser)("public projects of others are opened by name", async () => {
+  const { url } = await startDemoGateway({ env });
+  const { page, row } = await open(url);
+  await signIn(page, "linus");
+  await page.getByText("You have no project yet.").waitFor();
+  await page.getByLabel("Another project or group").fill("grace.vision");
+  await page.getByRole("button", { name: "Open" }).click();
+  await row("grace.vision.60").waitFor();
+  expect(new URL(page.url()).hash).toBe("#list=grace.vision");
+});

@@ -1,0 +1,195 @@
+import type { Locator } from "playwright-core";
+import { expect, test } from "vitest";
+import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
+import { handClock } from "../../../../test/support/hand-clock.ts";
+import { hasBrowser, open, signIn } from "../page.ts";
+
+/** A gateway whose service and whose polls go on by hand. */
+async function startLive() {
+  let now = Date.now();
+  const { clock, advance } = handClock();
+  const gateway = await startDemoGateway({
+    env: { UPSTREAM_PROFILE: "polyaxon-0.4" },
+    now: () => now,
+    clock,
+  });
+  return {
+    ...gateway,
+    /** Lets the service work on for some seconds. */
+    work: (seconds: number) => {
+      now += seconds * 1_000;
+    },
+    /** Lets the gateway poll until something is shown. */
+    pollUntil: async (shown: Locator) => {
+      while (!(await shown.isVisible())) advance(1_000);
+    },
+  };
+}
+
+const pointsOf = async (chart: Locator) => (await chart.getAttribute("points"))?.split(" ").length ?? 0;
+
+/** Numbers of the progress of run 44, asked for without the page. */
+const PROGRESS = `{
+  experiment(id: "ada.mnist.1.44") {
+    loss: lastMetricValue(name: "loss")
+    metricSeries(names: ["loss"]) { totalPoints }
+  }
+}`;
+
+interface Progress {
+  readonly experiment: { readonly loss: number; readonly metricSeries: readonly [{ totalPoints: number }] };
+}
+
+test.runIf(hasBrowser)(
+  "the table and the chart move while a run runs, without a request, and go on after the connection broke",
+  async () => {
+    const { url, ask, work, pollUntil } = await startLive();
+    const { page, row, sent, breakConnections } = await open(url);
+    await signIn(page, "ada");
+    await page.getByRole("link", { name: "ada.mnist.1" }).click();
+    await row("ada.mnist.1.44").click();
+    const chart = page.getByRole("img", { name: "loss over time" }).locator("polyline");
+    await chart.waitFor();
+    await pollUntil(page.getByText("live", { exact: true }));
+    const before = await pointsOf(chart);
+    sent();
+
+    const follow = async (minutes: number) => {
+      work(60);
+      const { data } = await ask<Progress, never>(PROGRESS);
+      expect(data.experiment.metricSeries[0].totalPoints).toBe(before + minutes);
+      const loss = data.experiment.loss.toFixed(4);
+      await pollUntil(page.getByRole("row", { name: "ada.mnist.1.44" }).getByText(loss));
+      await pollUntil(page.getByText(new RegExp(`^${data.experiment.loss.toPrecision(4)} at`)));
+      expect(await pointsOf(chart)).toBe(before + minutes);
+    };
+    await follow(1);
+    await follow(2);
+    expect(sent()).toEqual([]);
+    breakConnections();
+    await follow(3);
+    expect(sent().toSorted()).toEqual(["WatchMetrics", "WatchRuns"]);
+  },
+);
+
+test.runIf(hasBrowser)(
+  "runs that somebody else starts and stops appear in the list, and its counts follow",
+  async () => {
+    const { url, ask, work, pollUntil } = await startLive();
+    const { page, row, rows } = await open(url);
+    await signIn(page, "ada");
+    await page.getByRole("link", { name: "ada.mnist.1" }).click();
+    await page.getByText("24 runs · 15 succeeded · 3 running · 3 failed · 2 stopped").waitFor();
+    await pollUntil(page.getByText("live", { exact: true }));
+    await ask(`mutation { stopExperiment(id: "ada.mnist.1.43") { experiment { id } } }`);
+    work(5);
+    await pollUntil(page.getByRole("row", { name: "ada.mnist.1.43" }).getByText("stopped"));
+    await page.getByText("24 runs · 15 succeeded · 2 running · 3 failed · 3 stopped").waitFor();
+
+    await page.getByRole("link", { name: "Runs", exact: true }).click();
+    await page.getByRole("link", { name: "All runs of ada.mnist" }).click();
+    await row("ada.mnist.2.58").waitFor();
+    await pollUntil(page.getByText("live", { exact: true }));
+    const { data } = await ask<{ restartExperiment: { experiment: { uniqueName: string } } }, never>(
+      `mutation { restartExperiment(id: "ada.mnist.42") { experiment { uniqueName } } }`,
+    );
+    const { uniqueName } = data.restartExperiment.experiment;
+    await pollUntil(row(uniqueName));
+    expect((await rows())[0]?.[0]).toBe(uniqueName);
+  },
+);
+
+test.runIf(hasBrowser)(
+  "a stopped run says so in its heading, in the table and in what came of the button",
+  async () => {
+    const { url, work, pollUntil } = await startLive();
+    const { page, row } = await open(url);
+    await signIn(page, "ada");
+    await page.getByRole("link", { name: "ada.mnist.1" }).click();
+    await row("ada.mnist.1.44").click();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await page.getByRole("button", { name: "Stop the run" }).click();
+    await page.getByRole("row", { name: "ada.mnist.1.44" }).getByText("stopping").waitFor();
+    await page.getByText("Stopping…").waitFor();
+    work(5);
+    await pollUntil(page.getByText("Stopped.", { exact: true }));
+    await page.getByRole("heading", { name: "ada.mnist.1.44" }).getByText("stopped").waitFor();
+    await page.getByRole("row", { name: "ada.mnist.1.44" }).getByText("stopped").waitFor();
+    expect(await page.getByRole("button", { name: "Stop", exact: true }).count()).toBe(0);
+  },
+);
+
+test.runIf(hasBrowser)(
+  "a log is followed to its end without losing a line, though the connection breaks",
+  async () => {
+    const { url, ask, work, demo, pollUntil } = await startLive();
+    const { page, row, breakConnections } = await open(url);
+    await signIn(page, "ada");
+    await page.getByRole("link", { name: "ada.mnist.1" }).click();
+    await row("ada.mnist.1.44").click();
+    await page.getByRole("link", { name: "Log" }).click();
+    const log = page.getByRole("log");
+    const isAtEnd = () =>
+      log.evaluate(
+        ({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight < 24,
+      );
+    await log.filter({ hasText: "epoch 44" }).waitFor();
+    expect(await isAtEnd()).toBe(true);
+
+    work(60);
+    await pollUntil(log.filter({ hasText: "epoch 45" }));
+    expect(await isAtEnd()).toBe(true);
+
+    breakConnections();
+    await page.getByText("reconnecting…").waitFor();
+    work(60);
+    await pollUntil(log.filter({ hasText: "epoch 46" }));
+
+    // Who reads further up is left alone.
+    await log.evaluate((element) => element.scrollTo({ top: 0 }));
+    const end = page.getByRole("button", { name: "To the end" });
+    await end.waitFor();
+    await ask(`mutation { stopExperiment(id: "ada.mnist.1.44") { experiment { id } } }`);
+    work(5);
+    await pollUntil(log.filter({ hasText: "ada.mnist.1.44 stopped" }));
+    expect(await isAtEnd()).toBe(false);
+    await end.click();
+    await end.waitFor({ state: "detached" });
+    expect(await isAtEnd()).toBe(true);
+
+    const response = await fetch(`${demo.url}/api/v1/ada/mnist/experiments/44/logs/`, {
+      headers: { authorization: `token ${demo.users[0]?.token}` },
+    });
+    const file = await response.text();
+    const shown = (await log.textContent()) ?? "";
+    expect(shown.split("\n").length).toBeGreaterThan(500);
+    expect(file.endsWith(shown)).toBe(true);
+  },
+);
+
+test.runIf(hasBrowser)(
+  "a page that nobody sees follows nothing, and catches up once it is seen",
+  async () => {
+    const { url, ask, work, pollUntil } = await startLive();
+    const { page, sent } = await open(url);
+    await signIn(page, "ada");
+    await page.getByRole("link", { name: "ada.mnist.1" }).click();
+    await pollUntil(page.getByText("live", { exact: true }));
+    const turn = (state: string) =>
+      page.evaluate(`
+      Object.defineProperty(document, "visibilityState", { value: "${state}", configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    `);
+    const closed = page.waitForEvent("requestfailed");
+    sent();
+    await turn("hidden");
+    expect((await closed).postDataJSON().operationName).toBe("WatchRuns");
+    work(60);
+    const { data } = await ask<Progress, never>(PROGRESS);
+    await turn("visible");
+    await pollUntil(
+      page.getByRole("row", { name: "ada.mnist.1.44" }).getByText(data.experiment.loss.toFixed(4)),
+    );
+    expect(sent()).toEqual(["WatchRuns"]);
+  },
+);

@@ -1,0 +1,68 @@
+// @ts-check
+/* Asks what the operations of GraphiQL cost, and shows it below their answers. */
+
+const CHOSEN_TAB = ".graphiql-tab [aria-selected=true], .graphiql-tab[aria-selected=true]";
+
+/**
+ * Shows below each answer of GraphiQL what it cost. Folding the panel ends it: nothing is asked then.
+ *
+ * @param {Element} root of GraphiQL
+ * @param {Pick<Storage, "getItem" | "setItem" | "removeItem">} storage
+ */
+function explainAnswers(root, storage) {
+  const folded = "explain:folded";
+  let isOpen = storage.getItem(folded) === null;
+  /** What the last operation of each tab cost. @type {WeakMap<Element, Explanation>} */
+  const costs = new WeakMap();
+  /** @type {Element | null} */
+  let tab = null;
+  const show = () => panel.show((tab && costs.get(tab)) ?? null);
+  const panel = createExplainPanel({
+    isOpen,
+    onToggle: (opens) => {
+      isOpen = opens;
+      if (opens) storage.removeItem(folded);
+      else storage.setItem(folded, "yes");
+      show();
+    },
+  });
+  show();
+
+  // GraphiQL has no place for it. Its own plugins stand far from the answer, and more of them would replace the explorer.
+  const place = () => {
+    const response = root.querySelector(".graphiql-response");
+    if (response && !response.contains(panel.section)) response.append(panel.section);
+    const chosen = root.querySelector(CHOSEN_TAB);
+    if (chosen === tab) return;
+    tab = chosen;
+    show();
+  };
+  new MutationObserver(place).observe(root, {
+    attributeFilter: ["aria-selected"],
+    childList: true,
+    subtree: true,
+  });
+
+  /**
+   * Begins an operation of the chosen tab: the headers with which it is explained, and a function that shows what its
+   * result says of its cost and gives the result without it.
+   *
+   * @param {{ operationName?: string }} params
+   */
+  return ({ operationName }) => {
+    const asked = tab;
+    return {
+      headers: isOpen && operationName !== "IntrospectionQuery" ? { "x-rungraph-explain": "1" } : {},
+      /** @param {Result} result @returns {Result} */
+      take: ({ extensions = {}, ...result }) => {
+        const { explain, ...others } = extensions;
+        if (asked && explain) costs.set(asked, explain);
+        show();
+        return Object.keys(others).length > 0 ? { ...result, extensions: others } : result;
+      },
+    };
+  };
+}
+
+// For page.js: scripts share what is global.
+Object.assign(globalThis, { explainAnswers });

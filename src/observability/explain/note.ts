@@ -1,0 +1,148 @@
+import type { EndpointName } from "../../rest/api/endpoint.ts";
+import type { AttemptNote } from "../../rest/client/request.ts";
+import type { ReadNote, Served } from "../../rest/session/notes.ts";
+import { firstOf, type NamedPlaces } from "./places.ts";
+
+/** One upstream request. Times are in milliseconds since the operation began. */
+export interface ExplainedRequest extends NamedPlaces {
+  readonly method: string;
+  /** Template of the path, never the filled path. */
+  readonly template: string;
+  /** From 2 on it is a retry. */
+  readonly attempt: number;
+  /** HTTP status; null without a response. */
+  readonly status: number | null;
+  /** Error code; null on success. */
+  readonly error: string | null;
+  /** One more than the number of requests, one after the other, that led to it. */
+  readonly round: number;
+  readonly startMs: number;
+  /** Null when the operation was complete before the response. */
+  readonly durationMs: number | null;
+  /** Bytes of the response's body after decompression, or of the window of a log. */
+  readonly bytes: number;
+  /** Number of reads that a list answers; 1 for other requests. */
+  readonly reads: number;
+}
+
+/** What is noted about one command, or one response of the service and the places that load it. */
+export class Note implements ReadNote {
+  readonly #onLoad: (note: Note) => void;
+  readonly #onAttempt: (attempt: ExplainedAttempt) => void;
+  /** The names of the places. */
+  readonly places = new Set<string>();
+  /** The names of places that will probably load it. */
+  readonly ahead = new Set<string>();
+  /** The notes of the responses that this list contains. */
+  readonly #members: Note[] = [];
+  #list: Note | null = null;
+  #round = 0;
+  #attempts = 0;
+  served: Served = "request";
+  /** Whether what it caused may be requested. */
+  isSettled = false;
+
+  constructor(onLoad: (note: Note) => void, onAttempt: (attempt: ExplainedAttempt) => void) {
+    this.#onLoad = onLoad;
+    this.#onAttempt = onAttempt;
+  }
+
+  /** The round of its request; 0 while nothing loads it. */
+  get round(): number {
+    return this.#list?.round ?? this.#round;
+  }
+
+  /** Notes that a read waits for the response. Another one may have settled: a list item that lacked a key. */
+  await(response: Promise<unknown>): void {
+    if (this.isSettled) {
+      this.#round = 0;
+      this.#list = null;
+      this.served = "request";
+    }
+    this.isSettled = false;
+    const settle = (): void => void (this.isSettled = true);
+    response.then(settle, settle);
+  }
+
+  load(): void {
+    this.#onLoad(this);
+  }
+
+  /** Sets the round, unless the response was loaded before. */
+  enter(round: number): void {
+    if (this.round === 0) this.#round = round;
+  }
+
+  serve(served: Served, list: Note | null = null): void {
+    // A record that the list lacks is requested after the list.
+    if (this.#list && !list) this.#round = this.#list.round + 1;
+    this.served = served;
+    this.#list = list;
+    if (!list) return;
+    list.#members.push(this);
+    if (list.#attempts === 0) list.#round = Math.max(list.#round, this.#round);
+  }
+
+  attempt(endpoint: EndpointName): AttemptNote {
+    const attempt = new ExplainedAttempt(this, endpoint, ++this.#attempts);
+    this.#onAttempt(attempt);
+    return attempt;
+  }
+
+  /** The places of all reads that its request answers, and the number of these reads. */
+  causes(): NamedPlaces & { readonly reads: number } {
+    const notes = [this, ...this.#members];
+    const places = new Set(notes.flatMap((note) => [...note.places]));
+    return {
+      ...firstOf(places.size > 0 ? places : this.ahead),
+      reads: Math.max(1, notes.filter((note) => note.places.size > 0).length),
+    };
+  }
+}
+
+/** One upstream request of an explained operation. */
+export class ExplainedAttempt implements AttemptNote {
+  readonly #note: Note;
+  readonly #endpoint: EndpointName;
+  readonly #number: number;
+  readonly #began = performance.now();
+  readonly round: number;
+  #outcome: { readonly status: number | null; readonly error: string | null; readonly ms: number } | null =
+    null;
+  #bytes = 0;
+
+  constructor(note: Note, endpoint: EndpointName, number: number) {
+    this.#note = note;
+    this.#endpoint = endpoint;
+    this.#number = number;
+    this.round = note.round;
+  }
+
+  receive(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  end(status: number | null, error: string | null): void {
+    this.#outcome = { status, error, ms: performance.now() - this.#began };
+    // Reads settle with their response, which may take several attempts.
+    if (this.#endpoint.method !== "GET") this.#note.isSettled = true;
+  }
+
+  report(operationBegan: number): ExplainedRequest {
+    const { method, path } = this.#endpoint;
+    return {
+      method,
+      template: path,
+      attempt: this.#number,
+      status: this.#outcome?.status ?? null,
+      error: this.#outcome?.error ?? null,
+      round: this.round,
+      startMs: tenths(this.#began - operationBegan),
+      durationMs: this.#outcome && tenths(this.#outcome.ms),
+      bytes: this.#bytes,
+      ...this.#note.causes(),
+    };
+  }
+}
+
+export const tenths = (ms: number): number => Math.round(ms * 10) / 10;

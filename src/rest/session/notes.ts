@@ -1,0 +1,32 @@
+import type { RequestNote } from "../client/request.ts";
+
+/** Where the response of a read comes from. */
+export type Served =
+  /** An upstream request of its own. */
+  | "request"
+  /** A list that was requested for several reads. */
+  | "batch"
+  /** A request of another operation of the same token. */
+  | "joined"
+  /** A response that was kept. */
+  | "cache";
+
+/** Notes about one response of an explained operation, whichever reads load it. */
+export interface ReadNote extends RequestNote {
+  /** Notes that the place whose resolver is running loads the response. */
+  load(): void;
+  /** Notes where the response comes from; `list` is the note of the list that contains it. */
+  serve(served: Served, list?: ReadNote | null): void;
+}
+
+/** Notes about the reads between two commands. */
+export interface ReadNotes {
+  /** Opens the note of a response. The same key gives the same note. */
+  readonly open: (key: string, response: Promise<unknown>) => ReadNote;
+}
+
+/** Notes about an explained operation. */
+export interface SessionNotes {
+  readonly openReads: () => ReadNotes;
+  readonly openCommand: () => RequestNote;
+}

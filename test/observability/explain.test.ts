@@ -1,0 +1,242 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+import { startFake } from "../support/fake.ts";
+import { globalId } from "../support/ids.ts";
+import { type Answer, type Gateway, startGateway } from "../support/gateway.ts";
+
+const EXPLAINED = { headers: { "x-rungraph-explain": "1" } };
+const POLYAXON = { UPSTREAM_PROFILE: "polyaxon-0.4" };
+
+interface Explained {
+  readonly requests: readonly Record<string, unknown>[];
+  readonly reads: Record<string, number>;
+  readonly free: { readonly links: number; readonly fields: readonly string[]; readonly moreFields: number };
+  readonly totals: Record<string, number>;
+}
+
+interface ExplainedAnswer extends Answer<unknown> {
+  readonly extensions: { readonly explain: Explained };
+}
+
+async function explain({ ask }: Pick<Gateway, "ask">, document: string, variables: object = {}) {
+  const answer = (await ask<unknown, object>(document, variables, EXPLAINED)) as ExplainedAnswer;
+  return { ...answer.extensions.explain, answer };
+}
+
+/** The requests without what differs from one run to the next. */
+const untimed = ({ requests }: Explained) =>
+  requests.map(({ startMs, durationMs, bytes, ...rest }) => {
+    expect([startMs, durationMs, bytes]).toEqual([
+      expect.any(Number),
+      expect.any(Number),
+      expect.any(Number),
+    ]);
+    return rest;
+  });
+
+const OPERATIONS = new URL("../../schema/operations/", import.meta.url);
+const readText = (name: string) => readFileSync(new URL(name, OPERATIONS), "utf8");
+const variablesOf = JSON.parse(readText("demo-variables.json")) as Record<string, object>;
+const OPERATION_FILES = readdirSync(OPERATIONS).filter((name) => name.endsWith(".graphql"));
+
+describe("an explained operation", () => {
+  test("lists its upstream requests with the fields that caused them", async () => {
+    const gateway = await startDemoGateway({ env: POLYAXON });
+    const explained = await explain(
+      gateway,
+      `{
+        group(id: "ada.mnist.1") {
+          status
+          experiments(first: 2, query: "status:succeeded") {
+            nodes { buildJob { commit } jobs { nodes { nodeScheduled { name } } } }
+          }
+        }
+      }`,
+    );
+    const succeeded = { method: "GET", attempt: 1, status: 200, error: null, moreFields: 0, reads: 1 };
+    const requests = untimed(explained);
+    expect(requests).toHaveLength(5);
+    expect(requests).toEqual(
+      expect.arrayContaining([
+        { ...succeeded, round: 1, template: "{owner}/{project}/groups/{id}/", fields: ["group"] },
+        { ...succeeded, round: 1, template: "{owner}/{project}/experiments", fields: ["group.experiments"] },
+        {
+          ...succeeded,
+          round: 2,
+          template: "{owner}/{project}/builds/{id}/",
+          fields: ["group.experiments.nodes.0.buildJob", "group.experiments.nodes.1.buildJob"],
+        },
+        ...[0, 1].map((index) => ({
+          ...succeeded,
+          round: 2,
+          template: "{owner}/{project}/experiments/{id}/jobs",
+          fields: [`group.experiments.nodes.${index}.jobs`],
+        })),
+      ]),
+    );
+    expect(explained.reads).toEqual({ request: 5, batch: 0, joined: 0, cache: 0, shared: 1 });
+    expect(explained.free).toEqual({
+      links: 2,
+      fields: [0, 1].map((index) => `group.experiments.nodes.${index}.jobs.nodes.0.nodeScheduled`),
+      moreFields: 0,
+    });
+    expect(explained.totals).toMatchObject({ requests: 5, rounds: 2, withoutRungraph: 6 });
+  });
+
+  test.each(
+    OPERATION_FILES.flatMap((file) =>
+      ["document", "polyaxon-0.4"].map((profile) => [file, profile] as const),
+    ),
+  )("lists each request that the service received: %s with %s", async (file, profile) => {
+    const gateway = await startDemoGateway({ env: { UPSTREAM_PROFILE: profile } });
+    const explained = await explain(gateway, readText(file), variablesOf[file]);
+    const calls = gateway.calls();
+    expect(explained.requests).toHaveLength(calls.length);
+    expect(explained.totals["requests"]).toBe(calls.length);
+  });
+
+  test("names the places that one list serves, and counts them", async () => {
+    const gateway = await startDemoGateway({ env: POLYAXON });
+    const explained = await explain(
+      gateway,
+      `{ entities(ids: [${[40, 41, 42, 43].map((id) => `"${globalId(`Experiment:ada/mnist/${id}`)}"`).join()}]) {
+        ... on Experiment { status }
+      } }`,
+    );
+    expect(untimed(explained)).toEqual([
+      {
+        method: "GET",
+        template: "{owner}/{project}/experiments",
+        attempt: 1,
+        status: 200,
+        error: null,
+        round: 1,
+        fields: ["entities.0", "entities.1", "entities.2"],
+        moreFields: 1,
+        reads: 4,
+      },
+    ]);
+    expect(explained.reads).toMatchObject({ request: 0, batch: 4, shared: 0 });
+    expect(explained.totals).toMatchObject({ requests: 1, withoutRungraph: 4 });
+  });
+
+  test("counts pages and mutations as rounds, one after the other", async () => {
+    const service = await startFake(({ method, path }) => {
+      if (method !== "GET") return { json: {} };
+      if (!path.includes("/statuses")) return { json: { id: 3, last_status: "running" } };
+      const offset = Number(/offset=(\d)/.exec(path)?.[1] ?? 0);
+      const next = `http://service.example/?offset=${offset + 1}`;
+      return { json: { count: 3, next, results: [{ id: offset, status: "running" }] } };
+    });
+    const gateway = await startGateway({ upstream: service, env: { EXPLAIN: "on" } });
+    const explained = await explain(
+      gateway,
+      `mutation {
+        a: stopExperiment(id: "ada.mnist.3") { experiment { status } }
+        b: stopExperiment(id: "ada.mnist.3") { experiment { statuses(first: 3) { nodes { status } } } }
+      }`,
+    );
+    expect(explained.requests.map(({ round, fields }) => [round, fields])).toEqual([
+      [1, ["a"]],
+      [2, ["a.experiment"]],
+      [3, ["b"]],
+      [4, ["b.experiment.statuses"]],
+      [5, ["b.experiment.statuses"]],
+      [6, ["b.experiment.statuses"]],
+    ]);
+    expect(explained.totals).toMatchObject({ rounds: 6, withoutRungraph: 6 });
+  });
+
+  test("lists failed attempts, with its errors", async () => {
+    let requests = 0;
+    const service = await startFake(() => {
+      requests++;
+      return requests === 1 ? { json: {}, status: 503 } : { json: { detail: "No." }, status: 403 };
+    });
+    const gateway = await startGateway({ upstream: service, env: { EXPLAIN: "on", UPSTREAM_RETRIES: "1" } });
+    const explained = await explain(gateway, `{ experiment(id: "ada.mnist.3") { status } }`);
+    expect(explained.answer.errors).toHaveLength(1);
+    expect(explained.requests).toMatchObject([
+      { attempt: 1, status: 503, error: "UPSTREAM_UNAVAILABLE", fields: ["experiment"] },
+      { attempt: 2, status: 403, error: "FORBIDDEN", fields: ["experiment"] },
+    ]);
+  });
+
+  test.each(["{ nothing }", "{"])("is explained when it is rejected: %s", async (document) => {
+    const { answer, requests } = await explain(await startDemoGateway(), document);
+    expect(answer.errors).toHaveLength(1);
+    expect(requests).toEqual([]);
+  });
+
+  test("is explained when its body or its parameters cannot be read", async () => {
+    const { url } = await startDemoGateway();
+    const sendings = [
+      { method: "POST", body: "{", headers: { "content-type": "application/json" } },
+      {
+        method: "POST",
+        body: "{",
+        headers: { "content-type": "application/json", accept: "text/event-stream" },
+      },
+      { method: "GET" },
+    ];
+    for (const { headers, ...sending } of sendings) {
+      const response = await fetch(`${url}/graphql?variables=x`, {
+        ...sending,
+        headers: { ...headers, ...EXPLAINED.headers },
+      });
+      expect(await response.text()).toContain('"extensions":{"explain":{"requests":[]');
+    }
+  });
+
+  test("is explained alike by POST, by GET and as an event stream", async () => {
+    const { url, demo, ...gateway } = await startDemoGateway();
+    const document = `{ experiment(id: "ada.mnist.42") { buildJob { commit } } }`;
+    const expected = untimed(await explain(gateway, document));
+    expect(expected).toHaveLength(2);
+    for (const accept of ["application/json", "text/event-stream"]) {
+      const response = await fetch(`${url}/graphql?query=${encodeURIComponent(document)}`, {
+        headers: { ...EXPLAINED.headers, accept, authorization: `token ${demo.users[0]?.token}` },
+      });
+      const [json = ""] = /\{"data".*/.exec(await response.text()) ?? [];
+      expect(untimed((JSON.parse(json) as ExplainedAnswer).extensions.explain)).toEqual(expected);
+    }
+  });
+
+  test("names no host, token, filled path or variable, and cuts long aliases", async () => {
+    const { demo, ...gateway } = await startDemoGateway({ env: POLYAXON });
+    const alias = "a".repeat(5_000);
+    const explained = await explain(
+      gateway,
+      `query ($id: ID!) { ${alias}: experiment(id: $id) { buildJob { commit } statuses { totalCount } } }`,
+      { id: "ada.mnist.42" },
+    );
+    expect(explained.requests).toHaveLength(3);
+    expect(explained.requests).toContainEqual(
+      expect.objectContaining({ fields: [`${alias.slice(0, 200)}…`] }),
+    );
+    const { answer: _, ...report } = explained;
+    const text = JSON.stringify(report);
+    for (const secret of ["127.0.0.1", "mnist", "42", demo.users[0]?.token ?? "", new URL(demo.url).port])
+      expect(text.replaceAll(/"(?:startMs|durationMs|bytes)":[\d.]+/g, "")).not.toContain(secret);
+  });
+});
+
+describe("operations are explained", () => {
+  const isExplained = async ({ ask }: Gateway, headers: Record<string, string> = EXPLAINED.headers) =>
+    "extensions" in (await ask("{ __typename }", {}, { headers }));
+
+  test("only when the caller asks for it", async () => {
+    const gateway = await startDemoGateway();
+    expect(await isExplained(gateway)).toBe(true);
+    expect(await isExplained(gateway, {})).toBe(false);
+    expect(await isExplained(gateway, { "x-rungraph-explain": "0" })).toBe(false);
+  });
+
+  test("with the demo unless EXPLAIN is off, and with another service if it is on", async () => {
+    expect(await isExplained(await startDemoGateway({ env: { EXPLAIN: "off" } }))).toBe(false);
+    const upstream = await startFake(() => undefined);
+    expect(await isExplained(await startGateway({ upstream }))).toBe(false);
+    expect(await isExplained(await startGateway({ upstream, env: { EXPLAIN: "on" } }))).toBe(true);
+  });
+});

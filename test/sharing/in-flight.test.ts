@@ -1,0 +1,261 @@
+import { describe, expect, test, vi } from "vitest";
+import { startFake } from "../support/fake.ts";
+import { metricOf } from "../support/figures.ts";
+import { gate } from "../support/gate.ts";
+import { startGateway } from "../support/gateway.ts";
+import { startHoldingRecords } from "../support/holding.ts";
+import {
+  ASK_STATUS,
+  askFor,
+  experimentIn,
+  firstCodeOf,
+  jsonText,
+  recordTextOf,
+  RUNNING_ANSWER,
+  RUNNING_RECORD,
+  STATUS_CALL,
+  statusOf,
+} from "../support/one-read.ts";
+import { PATIENT, withDeadline } from "../support/patience.ts";
+import { joined, sharedReads } from "../support/sharing.ts";
+
+const STATUS_FIELD = `experiment(id: "ada.mnist.42") { status }`;
+
+const times = <Value>(count: number, make: (turn: number) => Value): Value[] =>
+  Array.from({ length: count }, (_, turn) => make(turn));
+
+describe("equal operations of one token at the same time", () => {
+  test("share one upstream request", async () => {
+    const answered = gate();
+    const service = await startFake(async () => {
+      await answered.opened;
+      return { json: RUNNING_RECORD };
+    });
+    const gateway = await startGateway({ upstream: service });
+    const answers = times(20, () => askFor(gateway));
+    await joined(gateway, 19);
+    answered.open();
+    expect(await Promise.all(answers)).toEqual(times(20, () => RUNNING_ANSWER));
+    expect(service.calls()).toEqual([STATUS_CALL]);
+  });
+
+  test("share the lists that replace many reads, and whatever else is equal in them", async () => {
+    const answered = gate();
+    const service = await startFake(async ({ path }) => {
+      await answered.opened;
+      const results = [1, 2].map((id) => ({ id, last_status: "running" }));
+      return { json: path.includes("query=") ? { count: 2, next: null, results } : RUNNING_RECORD };
+    });
+    const gateway = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const two = `a: experiment(id: "ada.mnist.1") { status } b: experiment(id: "ada.mnist.2") { status }`;
+    const answers = [`{ ${two} }`, `{ ${two} c: job(id: "ada.mnist.jobs.42") { status } }`].map((query) =>
+      askFor(gateway, query),
+    );
+    await joined(gateway, 1);
+    answered.open();
+    const [running, all] = [{ status: "RUNNING" }, await Promise.all(answers)];
+    expect(all).toEqual([
+      { data: { a: running, b: running } },
+      { data: { a: running, b: running, c: running } },
+    ]);
+    expect(service.calls()).toEqual([
+      "GET ada/mnist/experiments?query=id%3A1%7C2&limit=100",
+      "GET ada/mnist/jobs/42/",
+    ]);
+  });
+
+  test("share the window of a log", async () => {
+    const answered = gate();
+    const service = await startFake(async () => {
+      await answered.opened;
+      return { text: "one\ntwo\n" };
+    });
+    const gateway = await startGateway({ upstream: service });
+    const tail = `{ job(id: "ada.mnist.jobs.3") { logs(tailLines: 1) { text } } }`;
+    const answers = times(3, () => askFor(gateway, tail));
+    await joined(gateway, 2);
+    answered.open();
+    expect(await Promise.all(answers)).toEqual(
+      times(3, () => ({ data: { job: { logs: { text: "two\n" } } } })),
+    );
+    expect(service.calls()).toEqual(["GET ada/mnist/jobs/3/logs"]);
+  });
+
+  test("share an error; what starts after it asks again", async () => {
+    const answered = gate();
+    const service = await startFake(async () => {
+      await answered.opened;
+      return { json: { detail: "Out of order." }, status: 500 };
+    });
+    const gateway = await startGateway({ upstream: service });
+    const answers = times(4, () => askFor(gateway));
+    await joined(gateway, 3);
+    answered.open();
+    expect((await Promise.all(answers)).map(firstCodeOf)).toEqual(times(4, () => "UPSTREAM_ERROR"));
+    expect(firstCodeOf(await askFor(gateway))).toBe("UPSTREAM_ERROR");
+    expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
+  });
+
+  test("count the bytes of the response once, until the last of them has ended", async () => {
+    const [shared, slow] = [gate(), gate()];
+    const service = await startFake(async ({ path }) => {
+      const id = experimentIn(path);
+      if (id === 42) await shared.opened;
+      if (id === 2) await slow.opened;
+      return jsonText(recordTextOf(id === 2 ? 100 : 60_000));
+    });
+    const gateway = await startGateway({ upstream: service, env: { MAX_UPSTREAM_BYTES: "100000" } });
+    const short = times(3, () => askFor(gateway));
+    await joined(gateway, 2);
+    const long = askFor(gateway, `{ a: ${STATUS_FIELD} b: experiment(id: "ada.mnist.2") { status } }`);
+    await joined(gateway, 3);
+    shared.open();
+    expect((await Promise.all(short)).map(firstCodeOf)).toEqual(["ok", "ok", "ok"]);
+    expect(firstCodeOf(await askFor(gateway, statusOf(3)))).toBe("REQUEST_LIMIT_EXCEEDED");
+    slow.open();
+    expect(firstCodeOf(await long)).toBe("ok");
+    expect(firstCodeOf(await askFor(gateway, statusOf(3)))).toBe("ok");
+  });
+});
+
+test("equal operations one after the other, or of two tokens, share nothing", async () => {
+  const service = await startHoldingRecords();
+  const gateway = await startGateway({ upstream: service });
+  const answers = ["ada", "bob"].map((token) => askFor(gateway, ASK_STATUS, token));
+  await service.arrived(2);
+  service.release();
+  expect(await Promise.all(answers)).toEqual([RUNNING_ANSWER, RUNNING_ANSWER]);
+  const [again] = await service.releaseUntil([askFor(gateway, ASK_STATUS, "ada")]);
+  expect(again).toEqual(RUNNING_ANSWER);
+  expect(service.seen().toSorted()).toEqual(["ada", "ada", "bob"]);
+  expect(await sharedReads(gateway, "in flight")).toBe(0);
+});
+
+test("what starts after a command reads anew, although an equal read from before it is in flight", async () => {
+  const held = gate();
+  let isStopped = false;
+  const service = await startFake(async ({ method }) => {
+    const status = isStopped ? "stopped" : "running";
+    if (method === "POST") isStopped = true;
+    else if (!isStopped) await held.opened;
+    return { json: { id: 42, last_status: status } };
+  });
+  const gateway = await startGateway({ upstream: service });
+  const before = askFor(gateway);
+  await vi.waitUntil(() => service.seen().length === 1, PATIENT);
+  const stop = `mutation { stopExperiment(id: "ada.mnist.42") { experiment { status } } }`;
+  const stopped = { experiment: { status: "STOPPED" } };
+  expect(await askFor(gateway, stop)).toEqual({ data: { stopExperiment: stopped } });
+  expect(await askFor(gateway)).toEqual({ data: stopped });
+  held.open();
+  expect(await before).toEqual(RUNNING_ANSWER);
+  expect(service.inOrder()).toEqual([
+    STATUS_CALL,
+    "POST ada/mnist/experiments/42/stop",
+    STATUS_CALL,
+    STATUS_CALL,
+  ]);
+});
+
+describe("the operation whose request others wait for", () => {
+  const askUntil = (url: string, signal: AbortSignal, query = ASK_STATUS) =>
+    fetch(`${url}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: "token t0ken" },
+      body: JSON.stringify({ query }),
+      signal,
+    }).catch(() => null);
+
+  test("may leave: the next one asks again for all the others", async () => {
+    const service = await startHoldingRecords();
+    const gateway = await startGateway({ upstream: service });
+    const leaving = new AbortController();
+    const first = askUntil(gateway.url, leaving.signal);
+    await service.arrived(1);
+    const others = times(3, () => askFor(gateway));
+    await joined(gateway, 3);
+    leaving.abort();
+    await first;
+    await service.arrived(2);
+    service.release();
+    expect(await Promise.all(others)).toEqual(times(3, () => RUNNING_ANSWER));
+    expect(service.seen()).toHaveLength(2);
+  });
+
+  test("may see another leave, which cancels nothing", async () => {
+    const service = await startHoldingRecords();
+    const gateway = await startGateway({ upstream: service });
+    const first = askFor(gateway);
+    await service.arrived(1);
+    const leaving = new AbortController();
+    const other = askUntil(gateway.url, leaving.signal);
+    await joined(gateway, 1);
+    leaving.abort();
+    await other;
+    await vi.waitUntil(async () => (await metricOf(gateway, "rungraph_operations_running")) === 1, PATIENT);
+    service.release();
+    expect(await first).toEqual(RUNNING_ANSWER);
+    expect(service.seen()).toHaveLength(1);
+  });
+
+  test("may reach its limit of requests: the next one asks within its own", async () => {
+    const service = await startHoldingRecords();
+    const gateway = await startGateway({
+      upstream: service,
+      env: { MAX_UPSTREAM_REQUESTS: "2", MAX_UPSTREAM_WIDTH: "1" },
+    });
+    const fields = [1, 2, 3].map((id) => `e${id}: experiment(id: "ada.mnist.${id}") { status }`);
+    const first = askFor(gateway, `{ ${fields.join(" ")} }`);
+    await service.arrived(1);
+    // All but the first request of that operation wait for their turn.
+    const others = [2, 3].map((id) => askFor(gateway, statusOf(id)));
+    await joined(gateway, 2);
+    const [answer, ...answers] = await service.releaseUntil([first, ...others]);
+    expect(answer && firstCodeOf(answer)).toBe("REQUEST_LIMIT_EXCEEDED");
+    expect(answers).toEqual([RUNNING_ANSWER, RUNNING_ANSWER]);
+    expect(service.seen()).toHaveLength(3);
+  });
+
+  test("serves first what another operation waits for as well", async () => {
+    const paths: string[] = [];
+    const first = gate();
+    const service = await startFake(async ({ path }) => {
+      paths.push(path);
+      if (paths.length === 1) await first.opened;
+      return { json: { ...RUNNING_RECORD, id: Number(/(\d+)\/$/.exec(path)?.[1]) } };
+    });
+    const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "1" } });
+    const fields = times(5, (turn) => `e${turn}: experiment(id: "ada.mnist.${turn + 1}") { status }`);
+    const heavy = askFor(gateway, `{ ${fields.join(" ")} }`);
+    await vi.waitUntil(() => paths.length === 1, PATIENT);
+    const light = askFor(gateway, statusOf(5));
+    await joined(gateway, 1);
+    first.open();
+    expect((await Promise.all([heavy, light])).map(firstCodeOf)).toEqual(["ok", "ok"]);
+    expect(paths.map((path) => Number(/(\d+)\/$/.exec(path)?.[1]))).toEqual([1, 5, 2, 3, 4]);
+  });
+
+  test("may reach its deadline: the next one, which began later, asks within its own", () =>
+    withDeadline(async (deadlineMs) => {
+      const never = gate();
+      let requests = 0;
+      const service = await startFake(async () => {
+        requests++;
+        if (requests === 1) await never.opened;
+        return { json: RUNNING_RECORD };
+      });
+      const gateway = await startGateway({
+        upstream: service,
+        env: { REQUEST_TIMEOUT_MS: `${deadlineMs}` },
+      });
+      const first = askFor(gateway);
+      await vi.waitUntil(() => requests === 1, PATIENT);
+      const other = askFor(gateway);
+      await joined(gateway, 1);
+      const [late, answered] = await Promise.all([first, other]);
+      never.open();
+      expect(firstCodeOf(late)).toBe("UPSTREAM_TIMEOUT");
+      expect(answered).toEqual(RUNNING_ANSWER);
+      expect(requests).toBe(2);
+    }));
+});

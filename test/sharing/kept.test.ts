@@ -1,0 +1,280 @@
+import { describe, expect, test, vi } from "vitest";
+import { startFake, startRecords } from "../support/fake.ts";
+import { gate } from "../support/gate.ts";
+import { type Gateway, startGateway } from "../support/gateway.ts";
+import { handClock } from "../support/hand-clock.ts";
+import {
+  ASK_STATUS,
+  askFor,
+  experimentIn,
+  firstCodeOf,
+  jsonText,
+  recordTextOf,
+  RUNNING_ANSWER,
+  RUNNING_RECORD,
+  STATUS_CALL,
+  statusOf,
+} from "../support/one-read.ts";
+import { PATIENT } from "../support/patience.ts";
+import { sharedReads } from "../support/sharing.ts";
+
+/** A gateway that keeps responses for two seconds of a clock that stands. */
+async function startKeeping(upstream: { readonly url: string }, env: Record<string, string> = {}) {
+  const { clock, advance } = handClock();
+  const gateway = await startGateway({ upstream, clock, env: { CACHE_TTL_MS: "2000", ...env } });
+  return { gateway, advance };
+}
+
+const startRunning = () => startFake(({ path }) => ({ json: { ...RUNNING_RECORD, id: experimentIn(path) } }));
+
+const codesOf = async (gateway: Gateway, ...queries: readonly string[]) => {
+  const codes: string[] = [];
+  for (const query of queries) codes.push(firstCodeOf(await askFor(gateway, query)));
+  return codes;
+};
+
+describe("a response of the service", () => {
+  test("is kept for CACHE_TTL_MS after its request began", async () => {
+    const service = await startRunning();
+    const { gateway, advance } = await startKeeping(service);
+    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
+    advance(2_000);
+    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
+    expect(service.calls()).toEqual([STATUS_CALL]);
+    expect(await sharedReads(gateway, "kept")).toBe(1);
+    advance(1);
+    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
+    expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
+  });
+
+  test("is not kept by default", async () => {
+    const service = await startRunning();
+    const gateway = await startGateway({ upstream: service });
+    expect(await codesOf(gateway, ASK_STATUS, ASK_STATUS)).toEqual(["ok", "ok"]);
+    expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
+  });
+
+  test("is not kept when it took longer than that", async () => {
+    const { clock, advance } = handClock();
+    const service = await startFake(() => {
+      advance(2_001);
+      return { json: RUNNING_RECORD };
+    });
+    const gateway = await startGateway({ upstream: service, clock, env: { CACHE_TTL_MS: "2000" } });
+    expect(await codesOf(gateway, ASK_STATUS, ASK_STATUS)).toEqual(["ok", "ok"]);
+    expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
+  });
+
+  test("is not kept for another token", async () => {
+    const service = await startRunning();
+    const { gateway } = await startKeeping(service);
+    for (const token of ["ada", "bob", "ada"]) await askFor(gateway, ASK_STATUS, token);
+    expect(service.seen().map(({ headers }) => headers["authorization"])).toEqual(["token ada", "token bob"]);
+  });
+
+  test.each([
+    [401, { detail: "Invalid token." }],
+    [403, { detail: "Not allowed." }],
+    [404, { detail: "Not found." }],
+    [500, {}],
+  ])("that is an error is not kept: %i", async (status, json) => {
+    const service = await startFake(() => ({ json, status }));
+    const { gateway } = await startKeeping(service);
+    await codesOf(gateway, ASK_STATUS, ASK_STATUS);
+    expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
+  });
+
+  test("is not kept any more when the service rejects the token", async () => {
+    const service = await startFake(({ path }) =>
+      experimentIn(path) === 42
+        ? { json: RUNNING_RECORD }
+        : { json: { detail: "Invalid token." }, status: 401 },
+    );
+    const { gateway } = await startKeeping(service);
+    expect(await codesOf(gateway, ASK_STATUS, statusOf(1), ASK_STATUS)).toEqual([
+      "ok",
+      "UNAUTHENTICATED",
+      "ok",
+    ]);
+    expect(service.calls()).toEqual(["GET ada/mnist/experiments/1/", STATUS_CALL, STATUS_CALL]);
+  });
+
+  test("is kept five times as long if it is the cluster, a machine or a run that has ended", async () => {
+    const service = await startRecords({
+      "cluster/": { version_api: {}, nodes: [] },
+      "nodes/2": { sequence: 2, name: "node-2" },
+      "ada/mnist/builds/1/": { id: 1, last_status: "succeeded", finished_at: "2026-06-01T12:00:00Z" },
+      "ada/mnist/builds/2/": { id: 2, last_status: "running", finished_at: null },
+    });
+    const { gateway, advance } = await startKeeping(service);
+    const all = `{
+      cluster { id } node(sequence: 2) { name }
+      ended: buildJob(id: "ada.mnist.builds.1") { status } running: buildJob(id: "ada.mnist.builds.2") { status }
+    }`;
+    expect(await codesOf(gateway, all)).toEqual(["ok"]);
+    const once = service.calls();
+    expect(once).toHaveLength(4);
+    advance(10_000);
+    expect(await codesOf(gateway, all)).toEqual(["ok"]);
+    expect(service.calls()).toEqual([...once, "GET ada/mnist/builds/2/"].toSorted());
+    advance(1);
+    expect(await codesOf(gateway, all)).toEqual(["ok"]);
+    expect(service.calls()).toHaveLength(8);
+  });
+
+  test("makes room for others when CACHE_BYTES is used up, the one unused for longest first", async () => {
+    const service = await startFake(() => jsonText(recordTextOf(20_000)));
+    const { gateway } = await startKeeping(service, { CACHE_BYTES: "50000" });
+    const [one, two, three] = [1, 2, 3].map(statusOf) as [string, string, string];
+    await codesOf(gateway, one, two, one, three, one);
+    expect(service.inOrder()).toEqual([1, 2, 3].map((id) => `GET ada/mnist/experiments/${id}/`));
+    await codesOf(gateway, two);
+    expect(service.seen()).toHaveLength(4);
+  });
+
+  test("is not kept when it is longer than CACHE_BYTES", async () => {
+    const service = await startFake(({ path }) =>
+      jsonText(recordTextOf(experimentIn(path) === 42 ? 60_000 : 100)),
+    );
+    const { gateway } = await startKeeping(service, { CACHE_BYTES: "50000" });
+    await codesOf(gateway, statusOf(1), ASK_STATUS, ASK_STATUS, statusOf(1));
+    expect(service.inOrder()).toEqual(["GET ada/mnist/experiments/1/", STATUS_CALL, STATUS_CALL]);
+  });
+});
+
+describe("a command", () => {
+  /** A service whose run is stopped by a command, or whose command fails. */
+  const startStopping = (status = 200) => {
+    let isStopped = false;
+    return startFake(({ method }) => {
+      if (method === "POST") isStopped = true;
+      return {
+        json: { id: 42, last_status: isStopped ? "stopped" : "running" },
+        status: method === "POST" ? status : 200,
+      };
+    });
+  };
+  const STOP = `mutation { stopExperiment(id: "ada.mnist.42") { clientMutationId: __typename } }`;
+  const STOPPED_ANSWER = { data: { experiment: { status: "STOPPED" } } };
+
+  test.each([
+    ["is followed by reads of what it has changed", 200, "ok"],
+    [
+      "that fails is followed by new reads as well, because it may have been done",
+      504,
+      "UPSTREAM_UNAVAILABLE",
+    ],
+  ])("%s", async (_, status, code) => {
+    const service = await startStopping(status);
+    const { gateway } = await startKeeping(service);
+    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
+    expect(firstCodeOf(await askFor(gateway, STOP))).toBe(code);
+    expect(await askFor(gateway)).toEqual(STOPPED_ANSWER);
+    expect(await askFor(gateway)).toEqual(STOPPED_ANSWER);
+    expect(service.inOrder()).toEqual([STATUS_CALL, "POST ada/mnist/experiments/42/stop", STATUS_CALL]);
+  });
+
+  test("of another token changes nothing about what a token keeps", async () => {
+    const service = await startStopping();
+    const { gateway } = await startKeeping(service);
+    expect(await askFor(gateway, ASK_STATUS, "ada")).toEqual(RUNNING_ANSWER);
+    expect(firstCodeOf(await askFor(gateway, STOP, "bob"))).toBe("ok");
+    expect(await askFor(gateway, ASK_STATUS, "ada")).toEqual(RUNNING_ANSWER);
+    expect(await askFor(gateway, ASK_STATUS, "bob")).toEqual(STOPPED_ANSWER);
+  });
+});
+
+describe("cache-control of a caller", () => {
+  test.each(["no-cache", "no-store", "max-age=0, No-Cache"])(
+    "%s reads anew, and later operations get nothing older",
+    async (value) => {
+      let turn = 0;
+      const service = await startFake(() => {
+        turn++;
+        return { json: { ...RUNNING_RECORD, description: `version ${turn}` } };
+      });
+      const { gateway } = await startKeeping(service);
+      const version = async (headers = {}) =>
+        (await gateway.ask(ASK_STATUS.replace("status", "description"), {}, { headers })).data;
+      const versionOf = (number: number) => ({ experiment: { description: `version ${number}` } });
+      expect(await version()).toEqual(versionOf(1));
+      expect(await version({ "cache-control": value })).toEqual(versionOf(2));
+      expect(await version()).toEqual(versionOf(2));
+      expect(service.seen()).toHaveLength(2);
+    },
+  );
+
+  test("no-cache is not undone by an older request that is answered later", async () => {
+    const first = gate();
+    let turn = 0;
+    const service = await startFake(async () => {
+      const version = ++turn;
+      if (version === 1) await first.opened;
+      return { json: { ...RUNNING_RECORD, last_status: version === 1 ? "running" : "succeeded" } };
+    });
+    const { gateway } = await startKeeping(service);
+    const older = askFor(gateway);
+    await vi.waitUntil(() => turn === 1, PATIENT);
+    const succeeded = { data: { experiment: { status: "SUCCEEDED" } } };
+    expect(await gateway.ask(ASK_STATUS, {}, { headers: { "cache-control": "no-cache" } })).toEqual(
+      succeeded,
+    );
+    first.open();
+    expect(await older).toEqual(RUNNING_ANSWER);
+    expect(await askFor(gateway)).toEqual(succeeded);
+    expect(service.seen()).toHaveLength(2);
+  });
+
+  test("of another kind changes nothing", async () => {
+    const service = await startRunning();
+    const { gateway } = await startKeeping(service);
+    for (const value of ["max-age=60", "no-cached"]) {
+      await gateway.ask(ASK_STATUS, {}, { headers: { "cache-control": value } });
+    }
+    expect(service.calls()).toEqual([STATUS_CALL]);
+  });
+});
+
+describe("a dashboard of 20 panels that is polled every 2 seconds for a minute", () => {
+  /** A service that serves 120 requests of a token in any minute, as the known servers do. */
+  const startThrottling = (now: () => number) => {
+    const times: number[] = [];
+    return startFake(({ path }) => {
+      const recent = times.filter((time) => time > now() - 60_000);
+      if (recent.length >= 120)
+        return { json: { detail: "Request was throttled." }, status: 429, headers: { "retry-after": "60" } };
+      times.push(now());
+      return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
+    });
+  };
+
+  /** The codes of all operations: the panels come one after the other, spread over the two seconds. */
+  async function poll(env: Record<string, string>) {
+    const { clock, advance } = handClock();
+    const service = await startThrottling(clock.now);
+    const gateway = await startGateway({
+      upstream: service,
+      clock,
+      env: { ...env, REQUEST_TIMEOUT_MS: "50000" },
+    });
+    const panels = Array.from({ length: 20 }, (_, panel) => statusOf((panel % 3) + 1));
+    const codes = new Set<string>();
+    for (let refresh = 0; refresh < 30; refresh++) {
+      for (const panel of panels) {
+        codes.add(firstCodeOf(await askFor(gateway, panel)));
+        advance(100);
+      }
+    }
+    return { codes: [...codes], requests: service.seen().length };
+  }
+
+  test("stays below the service's limit of 120 requests a minute with CACHE_TTL_MS=2000", async () => {
+    const { codes, requests } = await poll({ CACHE_TTL_MS: "2000" });
+    expect(codes).toEqual(["ok"]);
+    expect(requests).toBeLessThanOrEqual(90);
+  });
+
+  test("does not without", async () => {
+    expect((await poll({})).codes).toEqual(["ok", "RATE_LIMITED"]);
+  });
+});

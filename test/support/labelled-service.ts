@@ -1,0 +1,67 @@
+import type { ServerResponse } from "node:http";
+import { listen } from "./listen.ts";
+
+/** What a request gets. */
+export type Fate = "answered" | "refused" | "signed out" | "failed" | "unavailable" | "cut off";
+
+const STATUSES: Readonly<Record<Exclude<Fate, "cut off">, number>> = {
+  answered: 200,
+  refused: 400,
+  "signed out": 401,
+  failed: 500,
+  unavailable: 503,
+};
+
+interface Request {
+  readonly path: string;
+  /** Its token and its number: `ada_7`. */
+  readonly label: string;
+  /** When it arrived, by the clock of the story. */
+  readonly arrivedAt: number;
+  readonly response: ServerResponse;
+  /** Number of the last request when it was answered; infinite until then. */
+  answeredAt: number;
+}
+
+/** A record, a list or nothing, whose statuses are the label of the request. */
+function bodyOf({ path, label }: Request): object {
+  const record = (id: string) => ({ id: Number(id), last_status: label });
+  const ids = /query=id%3A([\dC%]+)/.exec(path)?.[1]?.split("%7C");
+  if (ids) return { count: ids.length, next: null, results: ids.map(record) };
+  return record(/(\d+)\/$/.exec(path)?.[1] ?? "0");
+}
+
+/** A service that holds each request until the story decides about it, and labels all that it says with the request. */
+export async function startLabelled(now: () => number) {
+  const requests: Request[] = [];
+  const held: Request[] = [];
+  const url = await listen((incoming, response) => {
+    const token = `${incoming.headers.authorization}`.replace("token ", "");
+    const label = `${token}_${requests.length + 1}`;
+    const answeredAt = Number.POSITIVE_INFINITY;
+    const request = { path: `${incoming.url}`, label, arrivedAt: now(), response, answeredAt };
+    requests.push(request);
+    held.push(request);
+  });
+  return {
+    url,
+    held: () => held.length,
+    count: () => requests.length,
+    arrivedAt: (number: number) => requests[number - 1]?.arrivedAt ?? Number.NaN,
+    answeredAt: (number: number) => requests[number - 1]?.answeredAt ?? Number.POSITIVE_INFINITY,
+    /** Number of the last request when one to this path was answered; 0 when there is none. */
+    answeredAtOf: (path: string) => requests.find((each) => each.path.endsWith(path))?.answeredAt ?? 0,
+    /** Answers one of the held requests. */
+    decide: (index: number, fate: Fate): void => {
+      const [request] = held.splice(index, 1);
+      if (!request) return;
+      const { path, label, response } = request;
+      request.answeredAt = requests.length;
+      if (fate === "cut off") return void response.destroy();
+      response.statusCode = STATUSES[fate];
+      if (fate === "answered" && path.endsWith("logs")) return void response.end(label);
+      const body = fate === "answered" ? bodyOf(request) : { detail: `said to ${label}` };
+      response.setHeader("content-type", "application/json").end(JSON.stringify(body));
+    },
+  };
+}

@@ -1,0 +1,13 @@
+import { vi } from "vitest";
+
+import type { Gateway } from "./gateway.ts";
+import { metricOf } from "./figures.ts";
+import { PATIENT } from "./patience.ts";
+
+/** How many reads needed no request of their own. */
+export const sharedReads = async (gateway: Gateway, from: "in flight" | "kept"): Promise<number> =>
+  (await metricOf(gateway, `rungraph_shared_reads_total\\{from="${from}"\\}`)) || 0;
+
+/** Waits until so many reads wait, or have waited, for the request of another operation. */
+export const joined = (gateway: Gateway, count: number) =>
+  vi.waitUntil(async () => (await sharedReads(gateway, "in flight")) === count, PATIENT);
