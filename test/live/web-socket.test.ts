@@ -101,6 +101,7 @@ test("a rejected connection is closed, also when its client leaves its own side 
     if (!socket.destroyed) socket.write("more");
     return reset.mock.calls.length > 0;
   }, PATIENT);
+  expect(socket.destroyed).toBe(true);
 });
 
 test("a gateway that stops closes connections so that clients connect again, elsewhere", async () => {
