@@ -1,7 +1,7 @@
 import { type AddressInfo, Server as NetServer } from "node:net";
 import type { Config } from "./config.ts";
 import { createGateway, type GatewayOptions } from "./gateway.ts";
-import { createHttpServer } from "./http/server.ts";
+import { createHttpServer, onWebSocket } from "./http/server.ts";
 
 /** A gateway that listens. */
 export interface Serving {
@@ -22,7 +22,7 @@ const GRACE_MS = 1_000;
 export async function serve(options: GatewayOptions): Promise<Serving> {
   const { config, log } = options;
   const gateway = createGateway(options);
-  const server = createHttpServer(gateway.handle).on("upgrade", gateway.upgrade);
+  const server = onWebSocket(createHttpServer(gateway.handle), gateway.upgrade);
   await listen(server, config);
   // Later errors are about single connections that could not be accepted.
   server.on("error", (error) => log.error({ code: codeOf(error) }, "a connection was not accepted"));

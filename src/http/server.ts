@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { unanswered } from "./connection.ts";
+import { serveWithoutUpgrade, type UpgradeListener } from "./upgrade.ts";
 
 /** Limits of one connection. Times are in milliseconds. */
 export const SOCKET_LIMITS = {
@@ -23,4 +24,14 @@ export function createHttpServer(listener: RequestListener, limits = SOCKET_LIMI
     if (socket.writableLength > 0 || unanswered(socket) === 0) socket.destroy();
   });
   return server.on("request", listener);
+}
+
+/** Calls `listener` for WebSockets. Requests that offer another protocol, such as `h2c`, are served as without the offer. */
+export function onWebSocket(server: Server, listener: UpgradeListener): Server {
+  return server.on("upgrade", (request, socket, head) => {
+    // The answers to earlier requests would be lost. No client takes another protocol in between.
+    if (unanswered(request.socket) > 0) socket.destroy();
+    else if (request.headers.upgrade?.toLowerCase() === "websocket") listener(request, socket, head);
+    else serveWithoutUpgrade(server, request, socket, head);
+  });
 }

@@ -51,6 +51,8 @@ interface Caller {
   readonly ticker: Ticker;
   readonly budget: Budget;
   readonly shared: Map<string, Shared>;
+  /** Whether a timer will forget it: one is enough, however often its subscribers come and go. */
+  isLeaving: boolean;
 }
 
 /** How long a token's budget is kept after its last poll, in milliseconds: reconnecting does not renew it. */
@@ -70,16 +72,23 @@ export function createLive({ clock, requestsPerMinute, openSession }: LiveSettin
       budget,
       openSession: (requests) => openSession(identity, requests, () => budget.spend(clock.now())),
     });
-    const caller: Caller = { ticker, budget, shared: new Map() };
+    const caller: Caller = { ticker, budget, shared: new Map(), isLeaving: false };
     callers.set(callerKey, caller);
     return caller;
   };
 
   const forget = (callerKey: string): void => {
     const caller = callers.get(callerKey);
-    if (!caller || caller.ticker.size() > 0) return;
-    if (caller.budget.isFull(clock.now())) callers.delete(callerKey);
-    else clock.after(KEPT_MS, () => forget(callerKey));
+    if (!caller || caller.isLeaving || caller.ticker.size() > 0) return;
+    if (caller.budget.isFull(clock.now())) {
+      callers.delete(callerKey);
+      return;
+    }
+    caller.isLeaving = true;
+    clock.after(KEPT_MS, () => {
+      caller.isLeaving = false;
+      forget(callerKey);
+    });
   };
 
   /** Joins the poll of a key. `leave` removes the poll with its last subscriber. */

@@ -82,6 +82,22 @@ test("limits of documents hold for subscriptions, which have one root field", as
   expect(codes).toEqual([["OPERATION_TOO_DEEP"], ["OPERATION_TOO_LARGE"], ["GRAPHQL_VALIDATION_FAILED"]]);
 });
 
+test.each([
+  `subscription ($id: ID!, $no: Boolean!) { runUpdated(id: $id) @include(if: $no) { isFinal } }`,
+  `subscription ($id: ID!, $no: Boolean!) { ... @include(if: $no) { runUpdated(id: $id) { isFinal } } }`,
+  `subscription ($id: ID!) { ...Root } fragment Root on Subscription { runUpdated(id: $id) @skip(if: true) { isFinal } }`,
+])("the one root field of a subscription cannot be left out: %s", async (query) => {
+  const { subscribe, logged } = await startLive(RUNNING);
+  const told = await (await subscribe({ query, variables: { id: experimentId(1), no: false } })).next();
+  expect(told?.errors).toMatchObject([
+    {
+      message: "Expected no @skip or @include at the root of a subscription.",
+      extensions: { code: "GRAPHQL_VALIDATION_FAILED" },
+    },
+  ]);
+  expect(logged()).not.toContain("unexpected error");
+});
+
 test("a gateway that stops ends event streams without completing them, so that clients subscribe again", async () => {
   const { watch, advance, drain, subscriptions } = await startLive(RUNNING);
   const watchers = await Promise.all(Array.from({ length: 10 }, () => watch(1)));

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { createClient } from "graphql-ws";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
@@ -83,6 +85,23 @@ test("pages of other origins cannot connect unless they are allowed, and only /g
     statuses.push(await statusOf(url, "/graphql", origin));
   expect(statuses).toEqual([101, 101, 101, 403, 403]);
   expect(await statusOf(url, "/healthz")).toBe(404);
+});
+
+test("a rejected connection is closed, also when its client leaves its own side open", async () => {
+  const { url } = await startLive([]);
+  const { hostname: host, port } = new URL(url);
+  const socket = connect({ host, port: Number(port), allowHalfOpen: true });
+  onTestFinished(() => void socket.destroy());
+  socket.write("GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+  const reset = vi.fn<() => void>();
+  socket.on("error", reset).resume();
+  await once(socket, "end");
+  // What is sent to a closed connection is answered with a reset.
+  await vi.waitUntil(() => {
+    if (!socket.destroyed) socket.write("more");
+    return reset.mock.calls.length > 0;
+  }, PATIENT);
+  expect(socket.destroyed).toBe(true);
 });
 
 test("a gateway that stops closes connections so that clients connect again, elsewhere", async () => {

@@ -1,14 +1,13 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Duplex } from "node:stream";
 import { onTestFinished } from "vitest";
-
-type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+import { onWebSocket } from "../../src/http/server.ts";
+import type { UpgradeListener } from "../../src/http/upgrade.ts";
 
 /** Listens on a free port until the test ends, and gives the address. */
 export async function listen(listener: RequestListener, upgrade?: UpgradeListener): Promise<string> {
   const server: Server = createServer(listener);
-  if (upgrade) server.on("upgrade", upgrade);
+  if (upgrade) onWebSocket(server, upgrade);
   // A connection that it closed while a request was on its way would be another story.
   server.keepAliveTimeout = 0;
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));

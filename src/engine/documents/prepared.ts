@@ -4,6 +4,7 @@ import {
   GraphQLError,
   type GraphQLSchema,
   NoSchemaIntrospectionCustomRule,
+  SingleFieldSubscriptionsRule,
   specifiedRules,
   validate,
 } from "graphql";
@@ -11,6 +12,7 @@ import { LRUCache } from "lru-cache";
 import { type ErrorCode, statusOf } from "../../errors.ts";
 import { withExtensions } from "../errors.ts";
 import { limitRules, type OperationLimits, parseBounded } from "../limits/document.ts";
+import { subscriptionRootRule } from "../limits/subscription-root.ts";
 import { BYTES_PER_CHARACTER } from "./persisted.ts";
 import { createPlan, type Plan, type Planner } from "../plan/plan.ts";
 
@@ -54,7 +56,7 @@ export function createDocuments({
     sizeCalculation: ({ bytes }) => bytes(),
   });
   const rules = [
-    ...specifiedRules,
+    ...specifiedRules.map((rule) => (rule === SingleFieldSubscriptionsRule ? subscriptionRootRule : rule)),
     ...limitRules(limits),
     ...(isIntrospectable ? [] : [NoSchemaIntrospectionCustomRule]),
   ];

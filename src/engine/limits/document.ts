@@ -29,7 +29,7 @@ const report =
   (context: ValidationContext | null): void =>
     context?.reportError(error);
 
-/** Parses a document. Throws `GraphQLError` when it has addedFields than `maxTokens` tokens or is too costly to validate. */
+/** Parses a document. Throws `GraphQLError` when it has more than `maxTokens` tokens or is too costly to validate. */
 export function parseBounded(text: string, maxTokens: number): DocumentNode {
   try {
     const document = parse(text, { maxTokens });

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { TrackedRecord } from "../../rest/api/records.ts";
+import { isKnownKey, type TrackedRecord } from "../../rest/api/records.ts";
 import type { Session } from "../../rest/session/session.ts";
 import { type Resource, toResource } from "../core/resource.ts";
 
@@ -16,9 +16,9 @@ export const readRun = <R extends TrackedRecord>(
 export const keyOfRun = ({ kind, address }: Resource): string =>
   [kind.name, ...kind.parameters.map((name) => address[name])].join("/");
 
-/** The record of before when it is equal in all keys that both have, otherwise the new one. */
+/** The record of before when it is equal in all known keys that both have, otherwise the new one. */
 export function latestOf<Record extends object>(before: Record | null | undefined, now: Record): Record {
   if (!before || before === now) return now;
-  const keys = Object.keys(now).filter((key) => key in before) as (keyof Record)[];
+  const keys = Object.keys(now).filter((key) => isKnownKey(key) && key in before) as (keyof Record)[];
   return keys.every((key) => isDeepStrictEqual(before[key], now[key])) ? before : now;
 }

@@ -35,6 +35,9 @@ const PING_INTERVAL_MS = 10_000;
 /** How long a client may take to close its connection, in milliseconds. */
 const CLOSING_MS = 2_000;
 
+/** Bytes that may wait for a client that goes on sending. Nothing more is read from it until it has read them. */
+const MAX_WAITING_BYTES = 1_048_576;
+
 /** Close code of a server that goes away: clients connect again, elsewhere. */
 const GOING_AWAY = 1_001;
 
@@ -93,6 +96,12 @@ export function createWebSocketServer({ schema, clock, maxBytes, readTimeoutMs, 
     socket.on("pong", () => {
       isAlive = true;
     });
+    // Each ping and message has an answer, which waits in memory for a client that does not read.
+    const pauseUnread = (): void => {
+      if (socket.bufferedAmount > MAX_WAITING_BYTES) socket.pause();
+    };
+    socket.on("ping", pauseUnread).on("message", pauseUnread);
+    request.socket.on("drain", () => socket.resume());
     // A broken connection; `close` follows.
     socket.on("error", () => {});
 

@@ -78,6 +78,8 @@ export function createWebSockets(settings: Settings): WebSockets {
       socket.on("error", () => socket.destroy());
       const status = rejectionOf(request);
       if (status !== null) {
+        // Clients that leave their side open would keep the socket, which nothing else times out or closes on shutdown.
+        socket.once("finish", () => socket.destroy());
         socket.end(
           `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
         );

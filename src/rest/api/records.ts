@@ -187,7 +187,7 @@ export const GROUP_COUNTERS = [
 ] as const satisfies readonly (keyof GroupRecord)[];
 
 /** The name is required because it identifies the node. */
-const SummarySchema = z.object({
+const NodeSchema = z.object({
   uuid: text,
   sequence: integer,
   name: requiredText,
@@ -197,8 +197,6 @@ const SummarySchema = z.object({
   memory: number,
   cpu: number,
   n_gpus: integer,
-});
-const NodeSchema = SummarySchema.extend({
   gpus: list,
   docker_version: text,
   kubelet_version: text,
@@ -209,7 +207,7 @@ const NodeSchema = SummarySchema.extend({
   status: text,
   is_current: flag,
 });
-/** A summary is a node without the detail keys. */
+/** The cluster's summaries are nodes without the detail keys. If they have some, those are checked as well. */
 export type NodeRecord = z.output<typeof NodeSchema>;
 
 const ClusterSchema = z.object({
@@ -244,7 +242,7 @@ export const Job = json(JobSchema);
 export const Statuses = pageOf(StatusSchema);
 export const Build = json(BuildSchema);
 export const Group = json(GroupSchema);
-export const Cluster = jsonWithList(ClusterSchema, "nodes", SummarySchema);
+export const Cluster = jsonWithList(ClusterSchema, "nodes", NodeSchema);
 export type ClusterRecord = AnswerOf<typeof Cluster>;
 export const Node = json(NodeSchema);
 export const User = json(UserSchema);
@@ -263,3 +261,8 @@ export const RUN_KEYS = {
   builds: BuildSchema.in.keyof(),
   groups: GroupSchema.keyof(),
 };
+
+const knownKeys: ReadonlySet<string> = new Set(Object.values(RUN_KEYS).flatMap(({ options }) => options));
+
+/** Whether a key of a run's record is read. Records keep others as received. */
+export const isKnownKey = (key: string): boolean => knownKeys.has(key);

@@ -1,0 +1,68 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { startRecords } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { ASK_STATUS, RUNNING_ANSWER } from "../support/one-read.ts";
+import { PATIENT } from "../support/patience.ts";
+
+/** What `curl --http2` and the `HttpClient` of Java send with their first request. */
+const OFFER = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk";
+
+const BODY = JSON.stringify({ query: ASK_STATUS });
+const POST = [
+  "POST /graphql HTTP/1.1",
+  "Host: a",
+  OFFER,
+  "Authorization: token t0ken",
+  "Content-Type: application/json",
+  `Content-Length: ${BODY.length}`,
+  "",
+  "",
+].join("\r\n");
+
+async function open() {
+  const service = await startRecords({ "ada/mnist/experiments/42/": { last_status: "running", id: 42 } });
+  const { url } = await startGateway({ upstream: service });
+  const socket = connect({ host: "127.0.0.1", port: Number(new URL(url).port) });
+  onTestFinished(() => void socket.destroy());
+  await once(socket, "connect");
+  let received = "";
+  socket.on("data", (data: Buffer) => (received += data.toString()));
+  const answers = async (count: number) => {
+    const found = () => received.split("HTTP/1.1 ").slice(1);
+    await vi.waitUntil(
+      () => found().length === count && received.endsWith(JSON.stringify(RUNNING_ANSWER)),
+      PATIENT,
+    );
+    return found().map((answer) => answer.split("\r\n", 1)[0]);
+  };
+  return { socket, answers };
+}
+
+test("a request that offers HTTP/2 is answered like any other, again and again on its connection", async () => {
+  const { socket, answers } = await open();
+  const warned = vi.fn<(warning: Error) => void>();
+  process.on("warning", warned);
+  onTestFinished(() => void process.off("warning", warned));
+  for (let count = 1; count <= 12; count++) {
+    socket.write(POST + BODY);
+    expect(await answers(count)).toEqual(Array.from({ length: count }, () => "200 OK"));
+  }
+  expect(warned).not.toHaveBeenCalled();
+});
+
+test("the body of a request that offers HTTP/2 may come in pieces", async () => {
+  const { socket, answers } = await open();
+  socket.setNoDelay(true);
+  socket.write(POST + BODY.slice(0, 9));
+  await new Promise((resolve) => void setImmediate(resolve));
+  socket.write(BODY.slice(9));
+  expect(await answers(1)).toEqual(["200 OK"]);
+});
+
+test("a connection that offers another protocol behind an unanswered request is closed", async () => {
+  const { socket } = await open();
+  socket.write(POST + BODY + POST + BODY);
+  expect(await once(socket, "close")).toEqual([false]);
+});
