@@ -79,11 +79,14 @@ export class Admission {
     // A request that fails at once leaves while it is served: the loop below goes on then.
     if (this.#isServing) return;
     this.#isServing = true;
-    while (this.#root.isReady()) {
-      const ticket = this.#root.takeNext();
-      ticket.queue.admit(ticket);
+    try {
+      while (this.#root.isReady()) {
+        const ticket = this.#root.takeNext();
+        ticket.queue.admit(ticket);
+      }
+    } finally {
+      this.#isServing = false;
     }
-    this.#isServing = false;
   }
 
   /** Serves at the end of this tick, when all requests of the tick are known and can be ordered. */
