@@ -97,7 +97,8 @@ test("a page of another origin may ask for what it needs, by GraphQL and by down
   const granted = {
     origin: ORIGIN,
     methods: "GET,POST",
-    headers: "authorization,content-type,x-request-id,traceparent,range,if-range,cache-control,x-rungraph-explain",
+    headers:
+      "authorization,content-type,x-request-id,traceparent,range,if-range,cache-control,x-rungraph-explain",
     readable: READABLE,
   };
   expect(answers.map((answer) => [answer.status, grantOf(answer)])).toEqual(
