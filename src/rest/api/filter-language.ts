@@ -111,7 +111,7 @@ function polyaxonName(argument: string, key: Condition["key"], name: string): st
   if (POLYAXON_NAME.test(name) && !isOperator) return name;
   throw refused(
     `${argument}.name`,
-    "a name that the server can filter by: with a letter, without `.`, `__` or signs other than - _ / @ + # ( )",
+    "a name that the server can filter by: letters, digits, spaces and - _ / @ + # ( ), not `__` or a word of the server such as `range`",
     name,
   );
 }
