@@ -13,9 +13,8 @@ export function readFilter(query: string): Said[] {
   return query.split(",").map(strip).filter(Boolean).map(readExpression);
 }
 
-/** What `str.strip()` of Python removes. */
-const strip = (text: string) =>
-  text.replaceAll(/^[\s\u001c-\u001f\u0085]+|(?<![\s\u001c-\u001f\u0085])[\s\u001c-\u001f\u0085]+$/g, "");
+/** As `str.strip()` of Python, which also removes some control characters. */
+const strip = (text: string) => text.replaceAll(/^[\s\p{Cc}]+|[\s\p{Cc}]+$/gu, "");
 
 const DATES = new Set(["created_at", "updated_at", "started_at", "finished_at"]);
 const LOOKUPS = /^(?:exact|in|gte?|lte?|range|regex|isnull|i?contains|contained_by|has_(?:keys?|any_keys))$/;
@@ -48,7 +47,7 @@ function readExpression(expression: string): Said {
 /** A name becomes a path of the database, in which some words are operators. */
 function checkName(name: string, isCompared: boolean): void {
   const isPath = !name.includes("__") && !name.endsWith("_") && !/^[\s+-]*[\d_]+$/.test(name);
-  if (!isPath || /['"%\u0000]/.test(name) || (!isCompared && LOOKUPS.test(name))) {
+  if (!isPath || /['"%]/.test(name) || (!isCompared && LOOKUPS.test(name))) {
     throw new Error(`no name: ${name}`);
   }
 }
