@@ -80,10 +80,10 @@ const MetricOrder = builder.inputType("MetricOrder", {
   }),
 });
 
-export const ExperimentConnection = connectionOf("Experiment", Experiment, "A page of experiments.");
-export const JobConnection = connectionOf("Job", Job, "A page of jobs.");
-export const BuildJobConnection = connectionOf("BuildJob", BuildJob, "A page of build jobs.");
-export const GroupConnection = connectionOf("Group", Group, "A page of groups.");
+const ExperimentConnection = connectionOf("Experiment", Experiment, "A page of experiments.");
+const JobConnection = connectionOf("Job", Job, "A page of jobs.");
+const BuildJobConnection = connectionOf("BuildJob", BuildJob, "A page of build jobs.");
+const GroupConnection = connectionOf("Group", Group, "A page of groups.");
 const ProjectConnection = connectionOf("Project", Project, "A page of projects.");
 
 type RunListArgs = PageArgs & {

@@ -5,7 +5,7 @@ import { notOffered } from "./not-offered.ts";
 import type { MetricDirection, Order, Profile } from "./profile.ts";
 
 /** An order of experiments by the last value of a metric. */
-export interface MetricOrder {
+interface MetricOrder {
   readonly name: string;
   readonly direction: MetricDirection;
 }
