@@ -1,3 +1,5 @@
+import { TransientMap } from "../transient.ts";
+
 export interface ConcurrencySettings {
   /** Maximum at a time, over all callers. */
   readonly total: number;
@@ -19,7 +21,7 @@ export interface ConcurrencyLimit {
 
 /** Limits how many operations or downloads are active at a time, in total and per caller. */
 export function createConcurrencyLimit({ total, perCaller }: ConcurrencySettings): ConcurrencyLimit {
-  const byCaller = new Map<string, number>();
+  const byCaller = new TransientMap<number>();
   let active = 0;
   const change = (callerKey: string, by: 1 | -1): void => {
     active += by;

@@ -3,7 +3,7 @@ import { UpstreamError } from "../../errors.ts";
 import type { Context, StreamContext } from "../../graphql/core/context.ts";
 import type { Live } from "../../live/live.ts";
 import { RequestScope } from "../../request-scope.ts";
-import type { Pacing } from "../../rest/session/batching.ts";
+import { type Pacing, UNPACED } from "../../rest/session/batching.ts";
 import type { ConcurrencyLimit, ExceededLimit } from "../concurrency-limit.ts";
 
 interface Settings {
@@ -15,14 +15,7 @@ interface Settings {
 }
 
 /** Creates the context of the resolvers in a scope. `onRequest` is called for each upstream request. */
-type OpenContext = (scope: RequestScope, pacing: Pacing, onRequest?: () => void) => Context;
-
-/** A subscription needs no meter before its first event. */
-const NO_METER: Pacing = {
-  isStopped: () => false,
-  isWaiting: () => false,
-  onPassed: (callback) => callback(),
-};
+type OpenContext = (scope: RequestScope, pacing: Pacing, onRequest: (() => void) | null) => Context;
 
 const LIMIT_ERRORS: Readonly<Record<ExceededLimit, () => UpstreamError>> = {
   total: () =>
@@ -44,13 +37,9 @@ export const createStreamOpener =
     // Only the end of the stream ends its scope.
     const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
     scope.onEnd(concurrency.acquire(callerKey));
-    const context: StreamContext = {
-      ...openContext(request, NO_METER),
-      live: {
-        watch: (source, next) => live.watch(identity, source, next),
-        follow: (source, position) => live.follow(identity, source, position),
-      },
-    };
+    const context: StreamContext = Object.assign(openContext(request, UNPACED, null), {
+      live: live.of(identity),
+    });
     return {
       scope,
       context,
