@@ -81,12 +81,17 @@ export class Bulkhead {
   }
 
   #takeTicket(): Ticket {
-    let [best] = this.#tickets;
-    for (const ticket of this.#tickets)
-      if (best && ticket.demand.positions > best.demand.positions) best = ticket;
-    if (!best) throw new TypeError("a bulkhead without requests has no next one");
-    this.#tickets.splice(this.#tickets.indexOf(best), 1);
-    return best;
+    let best = 0;
+    let most = 0;
+    this.#tickets.forEach(({ demand }, index) => {
+      const { positions } = demand;
+      if (positions <= most) return;
+      most = positions;
+      best = index;
+    });
+    const [ticket] = this.#tickets.splice(best, 1);
+    if (!ticket) throw new TypeError("a bulkhead without requests has no next one");
+    return ticket;
   }
 
   #begin(child: Bulkhead): void {
