@@ -1,10 +1,9 @@
 import type { EventExecution, OpenStream } from "../../engine/subscription.ts";
-import { UpstreamError } from "../../errors.ts";
 import type { Context, StreamContext } from "../../graphql/core/context.ts";
 import type { Live } from "../../live/live.ts";
 import { RequestScope } from "../../request-scope.ts";
 import { type Pacing, UNPACED } from "../../rest/session/batching.ts";
-import type { ConcurrencyLimit, ExceededLimit } from "../concurrency-limit.ts";
+import { acquireOrThrow, type ConcurrencyLimit } from "../concurrency-limit.ts";
 
 interface Settings {
   readonly live: Live;
@@ -17,26 +16,16 @@ interface Settings {
 /** Creates the context of the resolvers in a scope. `onRequest` is called for each upstream request. */
 type OpenContext = (scope: RequestScope, pacing: Pacing, onRequest: (() => void) | null) => Context;
 
-const LIMIT_ERRORS: Readonly<Record<ExceededLimit, () => UpstreamError>> = {
-  total: () =>
-    new UpstreamError("SERVICE_OVERLOADED", "The gateway has as many subscriptions as it may have."),
-  perCaller: () =>
-    new UpstreamError("RATE_LIMITED", "This caller has as many subscriptions as one may have.", {
-      retryAfterSeconds: 1,
-    }),
-};
-
 /** Returns a function that opens the stream of a subscription which `scope` asked for. */
 export const createStreamOpener =
   ({ live, concurrency, eventTimeoutMs }: Settings) =>
   (request: RequestScope, openContext: OpenContext): OpenStream => {
     const { token, callerKey, requestId, traceparent } = request;
     const identity = { token, callerKey, requestId, traceparent };
-    const exceeded = concurrency.exceededBy(callerKey);
-    if (exceeded) throw LIMIT_ERRORS[exceeded]();
+    const release = acquireOrThrow(concurrency, callerKey, "subscriptions");
     // Only the end of the stream ends its scope.
     const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
-    scope.onEnd(concurrency.acquire(callerKey));
+    scope.onEnd(release);
     const context: StreamContext = Object.assign(openContext(request, UNPACED, null), {
       live: live.of(identity),
     });
