@@ -104,7 +104,14 @@ function profiles(): string {
       code(`filters.${name}`),
       ...built.map(({ filters }) => (filters[name] ? "yes" : "–")),
     ]),
-    ["orders", ...built.map(({ orders }) => (Object.values(orders).some(Boolean) ? "yes" : "–"))],
+    [
+      code("filters.language"),
+      ...built.map(({ filters: { language } }) => (language ? code(language) : "–")),
+    ],
+    ...(["orders", "metricOrders"] as const).map((name) => [
+      code(name),
+      ...built.map(({ [name]: orders }) => (Object.values(orders).some(Boolean) ? "yes" : "–")),
+    ]),
   ];
   return table(["", ...PROFILE_NAMES.map(code)], rows);
 }

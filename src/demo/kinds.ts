@@ -1,12 +1,5 @@
-import {
-  experimentKeys,
-  experimentSortKeys,
-  type FilterKeys,
-  jobKeys,
-  runKeys,
-  runSortKeys,
-  type SortKeys,
-} from "./http/lists.ts";
+import { buildKeys, experimentKeys, type FilterKeys, groupKeys, jobKeys } from "./http/filters.ts";
+import { experimentSortKeys, runSortKeys, type SortKeys } from "./http/orders.ts";
 import {
   buildRecord,
   experimentRecord,
@@ -58,7 +51,7 @@ export const builds: Kind<Build> = {
   record: buildRecord,
   status: jobStatus,
   manager: "build",
-  filterKeys: runKeys,
+  filterKeys: buildKeys,
   sortKeys: runSortKeys,
   omittedInLists: [
     "config",
@@ -76,7 +69,7 @@ export const groups: Kind<Group> = {
   record: groupRecord,
   status: groupStatus,
   manager: "experiment_group",
-  filterKeys: runKeys,
+  filterKeys: groupKeys,
   sortKeys: runSortKeys,
   omittedInLists: [
     "content",

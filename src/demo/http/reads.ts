@@ -18,8 +18,10 @@ import {
   type Run,
 } from "../store.ts";
 import { findReadable, mayRead, projectOf, requireUser, usernameOf } from "./accounts.ts";
-import { compareBy, gzipped, metricLimit, page, parseQuery } from "./lists.ts";
+import { parseQuery } from "./filters.ts";
+import { gzipped, metricLimit, page } from "./lists.ts";
 import { type DemoRequest, type DemoResponse, type Handler, HttpError, json, notFound } from "./messages.ts";
+import { compareBy } from "./orders.ts";
 
 export function show<R extends Run>(kind: Kind<R>): Handler {
   return (request) => json(200, kind.record(request.store, findReadable(request, kind), usernameOf(request)));

@@ -1,3 +1,4 @@
+import type { Capability as CapabilityName } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
 import type { GatewayFacts } from "../core/context.ts";
 
@@ -9,7 +10,10 @@ const Capability = builder.enumType("Capability", {
         "Lists: `User.projects`, `Project.experiments`, `.jobs`, `.buildJobs`, `.groups`, `Group.experiments`.",
     },
     EXPERIMENT_JOB_LOGS: { description: "`ExperimentJob.logs`." },
-  },
+    FILTERS: { description: "The argument `filter` of lists of runs and of `runsUpdated`." },
+    METRIC_ORDERS: { description: "The argument `orderByMetric` of lists of experiments." },
+    OFFSETS: { description: "The argument `offset` of lists of runs and projects." },
+  } satisfies Record<CapabilityName, object>,
 });
 
 const GatewayLimits = builder.objectRef<GatewayFacts>("GatewayLimits").implement({

@@ -1,12 +1,12 @@
-import { experiment, group, optional } from "../../rest/api/endpoints.ts";
+import { experiment, group } from "../../rest/api/endpoints.ts";
 import { GROUP_COUNTERS, type GroupRecord, openHptuning } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { HyperparameterTuning } from "./hptuning.ts";
-import { ExperimentConnection, runList } from "./run-list.ts";
+import { EXPERIMENTS, runList } from "./run-list.ts";
 import { lookUp } from "../core/look-up.ts";
-import { Entity, Experiment, Group, Run, Trackable } from "../core/refs.ts";
+import { Entity, Group, Run, Trackable } from "../core/refs.ts";
 import { act, mutations, remove, update } from "../operations/mutations.ts";
 
 const ExperimentCounts = builder
@@ -63,7 +63,7 @@ Group.implement({
       ...property("has_tensorboard"),
     }),
     experiments: t.field(
-      runList(ExperimentConnection, Experiment, optional.experiments, "Experiments of the group.", {
+      runList(EXPERIMENTS, "Experiments of the group.", {
         groupOf: ({ id }: RunAddress) => id,
         prefetchList: (at, { session }, isSelected) => {
           if (isSelected("metrics") || isSelected("metricSeries")) {

@@ -1,15 +1,8 @@
-import { optional } from "../../rest/api/endpoints.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
 import { checked } from "../core/ids.ts";
-import {
-  BuildJobConnection,
-  ExperimentConnection,
-  GroupConnection,
-  JobConnection,
-  runList,
-} from "./run-list.ts";
+import { BUILD_JOBS, EXPERIMENTS, GROUPS, JOBS, runList } from "./run-list.ts";
 import { memberOf } from "../core/look-up.ts";
 import { BuildJob, Entity, Experiment, Group, Job, Project, User } from "../core/refs.ts";
 
@@ -40,12 +33,10 @@ Project.implement({
     job: t.field(memberOf(Job, "A job of the project.")),
     buildJob: t.field(memberOf(BuildJob, "A build job of the project.")),
     group: t.field(memberOf(Group, "A group of the project.")),
-    experiments: t.field(
-      runList(ExperimentConnection, Experiment, optional.experiments, "Experiments of the project."),
-    ),
-    jobs: t.field(runList(JobConnection, Job, optional.jobs, "Jobs of the project.")),
-    buildJobs: t.field(runList(BuildJobConnection, BuildJob, optional.builds, "Build jobs of the project.")),
-    groups: t.field(runList(GroupConnection, Group, optional.groups, "Groups of the project.")),
+    experiments: t.field(runList(EXPERIMENTS, "Experiments of the project.")),
+    jobs: t.field(runList(JOBS, "Jobs of the project.")),
+    buildJobs: t.field(runList(BUILD_JOBS, "Build jobs of the project.")),
+    groups: t.field(runList(GROUPS, "Groups of the project.")),
   }),
 });
 

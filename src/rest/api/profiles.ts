@@ -13,8 +13,18 @@ const document: Profile = {
     by: "link",
     parameters: { limit: "size", offset: "offset", page: "page", page_size: "size", cursor: "cursor" },
   },
-  orders: { UPDATED_DESC: null, CREATED_DESC: null, CREATED_ASC: null },
-  filters: { query: null, group: null, ids: null },
+  orders: {
+    UPDATED_DESC: null,
+    UPDATED_ASC: null,
+    CREATED_DESC: null,
+    CREATED_ASC: null,
+    STARTED_DESC: null,
+    STARTED_ASC: null,
+    FINISHED_DESC: null,
+    FINISHED_ASC: null,
+  },
+  metricOrders: { ASC: null, DESC: null },
+  filters: { query: null, language: null, group: null, ids: null },
   omittedInLists: { experiments: [], jobs: [], builds: [], groups: [] },
 };
 
@@ -34,10 +44,16 @@ const polyaxon02: WrittenProfile = {
   paging: { by: "offset", parameter: "offset", size: "limit" },
   orders: {
     UPDATED_DESC: { sort: "-updated_at" },
+    UPDATED_ASC: { sort: "updated_at" },
     CREATED_DESC: { sort: "-created_at" },
     CREATED_ASC: { sort: "created_at" },
+    STARTED_DESC: { sort: "-started_at" },
+    STARTED_ASC: { sort: "started_at" },
+    FINISHED_DESC: { sort: "-finished_at" },
+    FINISHED_ASC: { sort: "finished_at" },
   },
-  filters: { query: "query", group: "group" },
+  metricOrders: { ASC: { sort: "metric.{metric}" }, DESC: { sort: "-metric.{metric}" } },
+  filters: { query: "query", language: "polyaxon", group: "group" },
 };
 
 const polyaxon04: WrittenProfile = {
