@@ -2,7 +2,7 @@ import { UpstreamError } from "../../errors.ts";
 import { type Batch, byGroup, byIds, type IdRules, type Query } from "./batches.ts";
 import { type AnyEndpoint, override } from "./endpoint.ts";
 import { build, endpoints, experiment, group, job, optional } from "./endpoints.ts";
-import type { Order, Profile, RunList } from "./profile.ts";
+import type { Order, Profile, RecordName, RunList } from "./profile.ts";
 
 /** The order and filters of a list of runs. */
 interface ListRequest {
@@ -20,8 +20,9 @@ export interface Server {
   readonly override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) => Endpoint | null;
   /** Whether the endpoint is optional and this server lacks it. */
   readonly lacks: (endpoint: AnyEndpoint) => boolean;
-  readonly hasLists: boolean;
-  readonly hasExperimentJobLogs: boolean;
+  /** Whether no record of a kind has this key. */
+  readonly omits: (record: RecordName, key: PropertyKey) => boolean;
+  readonly capabilities: readonly Capability[];
   /** The query parameters of a list of runs. Throws `UpstreamError` when this server lacks one of them. */
   readonly listQuery: (request: ListRequest) => Query;
   /** How reads of this endpoint are batched; null when they cannot be. */
@@ -33,18 +34,42 @@ export function describeServer(profile: Profile): Server {
   const overrides = overridesOf(profile);
   const has = (name: keyof typeof optional) => Boolean(overrides.get(optional[name]));
   const batches = batchesOf(profile, has);
+  const omitted: Readonly<Record<RecordName, readonly PropertyKey[]>> = profile.omitted;
   return {
     profile,
     // Safe: an override changes only method, path and envelope, not the types of the endpoint.
     override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) =>
       (overrides.get(endpoint) ?? null) as Endpoint | null,
     lacks: (endpoint) => OPTIONAL.has(endpoint) && !overrides.get(endpoint),
-    hasLists: has("projects") && has("experiments") && has("jobs") && has("builds") && has("groups"),
-    hasExperimentJobLogs: has("experimentJobLogs"),
+    omits: (record, key) => omitted[record].includes(key),
+    capabilities: capabilitiesOf(profile, has),
     listQuery: (request) => listQuery(profile, request),
     batchOf: (endpoint) => batches.find((batch) => batch.endpoint === endpoint) ?? null,
   };
 }
+
+const LISTS = ["projects", "experiments", "jobs", "builds", "groups"] as const;
+
+/** What each capability takes: optional endpoints, and keys of the bodies of commands. */
+const CAPABILITIES = {
+  LISTS: (has) => LISTS.every(has),
+  EXPERIMENT_JOB_LOGS: (has) => has("experimentJobLogs"),
+  PROJECT_RECORDS: (has) => has("project"),
+  CODE_REFERENCES: (has) => has("codeReference"),
+  UPDATE_NAME: (_, { update }) => update.name !== null,
+  UPDATE_TAGS: (_, { update }) => update.tags !== null,
+  UPDATE_README: (_, { update }) => update.readme !== null,
+  RESTART_DESCRIPTION: (_, { restart }) => restart.description !== null,
+  RESTART_DECLARATIONS: (_, { restart }) => restart.declarations !== null,
+  RESTART_UPDATE_CODE: (_, { restart }) => restart.updateCode !== null,
+} satisfies Record<string, (has: HasOptional, inputs: Profile["inputs"]) => boolean>;
+
+export type Capability = keyof typeof CAPABILITIES;
+type HasOptional = (name: keyof typeof optional) => boolean;
+
+const capabilitiesOf = ({ inputs }: Profile, has: HasOptional): Capability[] =>
+  // Safe: the keys of the table.
+  (Object.keys(CAPABILITIES) as Capability[]).filter((name) => CAPABILITIES[name](has, inputs));
 
 const OPTIONAL: ReadonlySet<AnyEndpoint> = new Set(Object.values(optional));
 
@@ -100,7 +125,7 @@ const BY_IDS: Readonly<Record<RunList, (rules: IdRules) => Batch>> = {
 
 function batchesOf(
   { filters: { ids }, paging, omittedInLists }: Profile,
-  has: (name: keyof typeof optional) => boolean,
+  has: HasOptional,
 ): readonly Batch[] {
   const lists = (Object.keys(BY_IDS) as RunList[]).filter(has);
   return [
