@@ -131,6 +131,25 @@ export function fetchMore<R extends object, At extends Address>(
   );
 }
 
+/**
+ * Resolves a read of something that a resource may lack, such as its log: null when that is not found. Rejects when the
+ * resource itself is not found.
+ */
+export async function nullIfMissing<Part, R extends object, At extends Address>(
+  resource: Resource<R, At>,
+  read: Promise<Part>,
+  session: Session,
+): Promise<Part | null> {
+  try {
+    return await read;
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || error.code !== "NOT_FOUND") throw error;
+    // The part is missing, or the record is; reading the record tells which.
+    await fetchMore(resource, [], session);
+    return null;
+  }
+}
+
 /** Merges a fetched record with the loaded keys. Copies nothing in the usual case that the values are equal. */
 function withLoaded<R extends object>(more: Partial<R>, loaded: Partial<R>): Partial<R> {
   for (const key in loaded) if (!(key in more) || more[key] !== loaded[key]) return { ...more, ...loaded };

@@ -1,8 +1,9 @@
 import { optional } from "../../rest/api/endpoints.ts";
 import type { CodeReferenceRecord } from "../../rest/api/optional-records.ts";
-import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
+import { Experiment } from "../core/refs.ts";
+import { nullIfMissing } from "../core/resource.ts";
 
 const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").implement({
   description: "The version of the code that an experiment ran.",
@@ -35,12 +36,12 @@ export const codeReference = {
   type: CodeReference,
   description:
     "Version of the code that the experiment ran. Null if it has none. Costs one upstream request for each experiment. Requires the capability `CODE_REFERENCES`.",
-  ...fieldsOf<object, RunAddress>().child(
-    async ({ address }, _, { session }) => {
-      const record = await session.read(optional.codeReference, address);
-      const { branch, commit, head, git_url } = record;
+  ...fieldsOf(Experiment.kind).child(
+    async (resource, _, { session }) => {
+      const read = session.read(optional.codeReference, resource.address);
+      const record = await nullIfMissing(resource, read, session);
       // The service sends empty texts for an experiment without code.
-      return branch || commit || head || git_url ? record : null;
+      return record?.branch || record?.commit || record?.head || record?.git_url ? record : null;
     },
     (record) => record !== null,
   ),
