@@ -3,21 +3,26 @@ import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Config } from "./config.ts";
-import { engineSettings, sharingSettings, subscriptionSettings } from "./config/parts.ts";
+import {
+  engineSettings,
+  factsOf,
+  sharedDocumentSettings,
+  sharingSettings,
+  subscriptionSettings,
+} from "./config/parts.ts";
 import { FOLDER } from "./folder.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
-import { type Context, contextFor, type GatewayFacts } from "./graphql/core/context.ts";
+import { type Context, contextFor } from "./graphql/core/context.ts";
 import { publicError } from "./engine/errors.ts";
 import { schemaFor } from "./graphql/schema.ts";
 import { createTypeNames } from "./graphql/core/type-names.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
-import { wantsExplanation } from "./http/caller.ts";
+import { wantsExplanation, wantsFresh } from "./http/caller.ts";
 import { createConcurrencyLimit } from "./http/concurrency-limit.ts";
 import type { RequestScope } from "./request-scope.ts";
-import { wantsFresh } from "./http/caller.ts";
 import { createRouter } from "./http/router.ts";
 import { takeTurn } from "./engine/turns.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
@@ -34,6 +39,7 @@ import { createRefusedBatches } from "./rest/session/refused-batches.ts";
 import type { Pacing } from "./rest/session/batching.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
 import { openSession, type Session } from "./rest/session/session.ts";
+import { openSharedDocuments } from "./shared-documents.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { Explanation } from "./observability/explain/explanation.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
@@ -87,7 +93,7 @@ export function createGateway({
     maxWaitingBytes: config.MAX_WAITING_BYTES,
     readTimeoutMs: config.READ_TIMEOUT_MS,
   });
-  const telemetry = createTelemetry(log, () => ({
+  const telemetry = createTelemetry(log, version, () => ({
     ...client.pressure(),
     operations: operations.active(),
     downloads: downloads.active(),
@@ -103,7 +109,7 @@ export function createGateway({
     takeTurn,
     openSpan: openUpstreamSpan,
   });
-  const gateway = factsOf(config, server);
+  const gateway = factsOf(version, config, server);
   const names = createTypeNames(config.TYPE_NAMES);
   const refusedBatches = createRefusedBatches(events.refusedBatch);
   const sharedReads = new SharedReads({
@@ -115,9 +121,12 @@ export function createGateway({
   const publicRoot = config.PUBLIC_URL?.href.replace(/\/+$/, "");
 
   const schema = schemaFor(names);
+  const redis = sharedDocumentSettings(config);
+  const sharedDocuments =
+    redis && openSharedDocuments({ ...redis, ...events.redis, onOutcome: telemetry.sharedDocument });
   const engine = createEngine({
     schema,
-    ...engineSettings(config),
+    ...engineSettings(config, sharedDocuments),
     publicError: toPublic,
     planner,
   });
@@ -199,7 +208,8 @@ export function createGateway({
               const { type, name, codes, scope } = state;
               const ms = performance.now() - state.began;
               span.end(status);
-              telemetry.operation({ requestId: scope.requestId, type, name, codes, ms });
+              const { requestId, upstreamRequests } = scope;
+              telemetry.operation({ requestId, type, name, codes, upstreamRequests, ms }, request.headers);
               // A request that is rejected before it is run has not ended its scope.
               scope.end("done");
             },
@@ -244,7 +254,9 @@ export function createGateway({
     },
     /** Connects to the service without sending anything. Rejects when that fails. */
     reachUpstream: () => client.reach(),
-    close: () => client.close(),
+    close: async () => {
+      await Promise.all([client.close(), sharedDocuments?.close()]);
+    },
   };
 }
 
@@ -283,16 +295,3 @@ const secretWordsOf = (value: string): string[] =>
 
 /** Whether GraphiQL is served. With trusted documents the page would be useless. */
 export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;
-
-const factsOf = (config: Config, server: Server): GatewayFacts => ({
-  version,
-  upstreamApiVersion: server.profile.apiVersion,
-  capabilities: [
-    ...(server.hasLists ? (["LISTS"] as const) : []),
-    ...(server.hasExperimentJobLogs ? (["EXPERIMENT_JOB_LOGS"] as const) : []),
-  ],
-  maxDepth: config.MAX_DEPTH,
-  maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
-  maxPageSize: config.MAX_PAGE_SIZE,
-  maxLogBytes: config.MAX_LOG_BYTES,
-});

@@ -3,8 +3,11 @@ import {
   type DocumentStore,
   openDocuments,
   persistedDocuments,
+  type SharedDocuments,
   trustedDocuments,
 } from "../engine/documents/persisted.ts";
+import type { GatewayFacts } from "../graphql/core/context.ts";
+import type { Server } from "../rest/api/server.ts";
 
 /** The settings of subscriptions. */
 export const subscriptionSettings = (config: Config) => ({
@@ -16,9 +19,21 @@ export const subscriptionSettings = (config: Config) => ({
   origins: config.CORS_ORIGINS,
 });
 
+/** The settings of documents in Redis; null when documents are not shared. */
+export const sharedDocumentSettings = (config: Config) =>
+  config.REDIS_URL && config.APQ && !config.TRUSTED_DOCUMENTS
+    ? {
+        url: config.REDIS_URL,
+        ca: config.REDIS_CA_FILE,
+        prefix: config.REDIS_PREFIX,
+        timeoutMs: config.REDIS_TIMEOUT_MS,
+        maxBytes: config.MAX_BODY_BYTES,
+      }
+    : null;
+
 /** The settings of the engine. */
-export const engineSettings = (config: Config) => ({
-  documents: documentsOf(config),
+export const engineSettings = (config: Config, shared: SharedDocuments | null) => ({
+  documents: documentsOf(config, shared),
   cacheBytes: config.DOCUMENT_CACHE_BYTES,
   isIntrospectable: config.INTROSPECTION,
   limits: {
@@ -35,13 +50,30 @@ export const engineSettings = (config: Config) => ({
   },
 });
 
-function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: Config): DocumentStore {
+function documentsOf(
+  { TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: Config,
+  shared: SharedDocuments | null,
+): DocumentStore {
   if (trusted) return trustedDocuments(trusted);
-  return APQ ? persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4)) : openDocuments;
+  return APQ ? persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4), shared) : openDocuments;
 }
 
 /** The settings of reads that operations share. */
 export const sharingSettings = (config: Config) => ({
   ttlMs: config.CACHE_TTL_MS,
   maxBytes: config.CACHE_BYTES,
+});
+
+/** What the field `gateway` tells. */
+export const factsOf = (version: string, config: Config, server: Server): GatewayFacts => ({
+  version,
+  upstreamApiVersion: server.profile.apiVersion,
+  capabilities: [
+    ...(server.hasLists ? (["LISTS"] as const) : []),
+    ...(server.hasExperimentJobLogs ? (["EXPERIMENT_JOB_LOGS"] as const) : []),
+  ],
+  maxDepth: config.MAX_DEPTH,
+  maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
+  maxPageSize: config.MAX_PAGE_SIZE,
+  maxLogBytes: config.MAX_LOG_BYTES,
 });
