@@ -4,7 +4,7 @@ import { startRecords } from "../support/fake.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { PATIENT } from "../support/patience.ts";
-import { connectTo, hasRedis, startRedis } from "../support/redis.ts";
+import { connectTo, hasRedis, startMute, startRedis } from "../support/redis.ts";
 import { startCounter } from "../support/silent-ports.ts";
 import { subscribe } from "../support/subscriber.ts";
 import { makeAuthority, writeFiles } from "../support/tls.ts";
@@ -247,6 +247,16 @@ test("a replica starts with a Redis that never answers, and answers itself", asy
   expect(await replica.sendDocument()).toEqual(ANSWER);
   expect(await replica.sendHash()).toEqual(ANSWER);
   expect(silence.connections()).toBe(1);
+});
+
+test("a Redis that took too long is not asked for a moment", async () => {
+  const service = await startService();
+  const redis = await startMute();
+  const replica = await startReplica(service, { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: "100" });
+  await vi.waitUntil(() => replica.logged().includes("connected to Redis"), PATIENT);
+  for (const _ of [1, 2, 3]) expect(await replica.sendHash()).toEqual(NOT_FOUND);
+  expect(await replica.sendDocument()).toEqual(ANSWER);
+  expect(redis.commands()).toEqual([`GETRANGE rungraph:document:${sha256(QUERY)} 0 256000`]);
 });
 
 test("without persisted queries, and with trusted documents, Redis is not used", async () => {

@@ -76,3 +76,30 @@ export async function connectTo(url: string) {
   onTestFinished(() => redis.destroy());
   return redis;
 }
+
+/** Something that lets clients connect as to a Redis, and then notes their commands and answers none. */
+export async function startMute() {
+  const commands: string[] = [];
+  const server = createServer((socket) => {
+    onTestFinished(() => void socket.destroy());
+    socket.on("error", () => {});
+    socket.on("data", (data) => {
+      for (const text of data
+        .toString()
+        .split(/^\*\d+\r\n/m)
+        .slice(1)) {
+        // Each word follows a line with its length.
+        const command = text
+          .split("\r\n")
+          .filter((line) => line !== "" && !line.startsWith("$"))
+          .join(" ");
+        if (command.startsWith("CLIENT ")) socket.write("+OK\r\n");
+        else commands.push(command);
+      }
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { url: `redis://127.0.0.1:${port}`, commands: () => commands };
+}
