@@ -24,6 +24,8 @@ const NOT_FOUND = {
   ],
 };
 
+const DAY_SECONDS = 86_400;
+
 const startService = () => startRecords({ "ada/mnist/jobs/2/": { id: 2, last_status: "running" } });
 
 /** A replica in front of a service. */
@@ -77,12 +79,23 @@ describe.skipIf(!hasRedis)("replicas with a Redis", () => {
     expect(service.calls()).toEqual([READ, READ, READ, READ]);
     expect(await outcomesOf(first)).toEqual({ missing: 1, stored: 1 });
     expect(await outcomesOf(second)).toEqual({ found: 1 });
+  });
 
+  test("keep it there for 30 days after it was last sent or found", async () => {
+    const service = await startService();
+    const { url } = await startRedis();
     const redis = await connectTo(url);
+    const first = await startReplica(service, { REDIS_URL: url });
+    await first.sendDocument();
+    await stored(first);
     const key = `rungraph:document:${sha256(QUERY)}`;
     expect(await redis.keys("*")).toEqual([key]);
     expect(await redis.get(key)).toBe(QUERY);
-    expect(await redis.ttl(key)).toBeGreaterThan(2_500_000);
+    expect(await redis.ttl(key)).toBeGreaterThan(29 * DAY_SECONDS);
+    await redis.expire(key, DAY_SECONDS);
+    const second = await startReplica(service, { REDIS_URL: url });
+    expect(await second.sendHash()).toEqual(ANSWER);
+    await vi.waitUntil(async () => (await redis.ttl(key)) > 29 * DAY_SECONDS, PATIENT);
   });
 
   test("know it by GET and for subscriptions, too", async () => {
