@@ -138,7 +138,7 @@ async function createRedis({ url, ca, prefix, timeoutMs }: SharedDocumentSetting
   const tls = {
     tls: true as const,
     ...(ca && { ca }),
-    ...(isIP(hostname) === 0 && { servername: hostname }),
+    ...(isIP(hostname.replace(/^\[|\]$/g, "")) === 0 && { servername: hostname }),
   };
   return client.createClient({
     url: href,
