@@ -6,8 +6,6 @@ import {
   type SharedDocuments,
   trustedDocuments,
 } from "../engine/documents/persisted.ts";
-import type { GatewayFacts } from "../graphql/core/context.ts";
-import type { Server } from "../rest/api/server.ts";
 
 /** The settings of subscriptions. */
 export const subscriptionSettings = (config: Config) => ({
@@ -62,18 +60,4 @@ function documentsOf(
 export const sharingSettings = (config: Config) => ({
   ttlMs: config.CACHE_TTL_MS,
   maxBytes: config.CACHE_BYTES,
-});
-
-/** What the field `gateway` tells. */
-export const factsOf = (version: string, config: Config, server: Server): GatewayFacts => ({
-  version,
-  upstreamApiVersion: server.profile.apiVersion,
-  capabilities: [
-    ...(server.hasLists ? (["LISTS"] as const) : []),
-    ...(server.hasExperimentJobLogs ? (["EXPERIMENT_JOB_LOGS"] as const) : []),
-  ],
-  maxDepth: config.MAX_DEPTH,
-  maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
-  maxPageSize: config.MAX_PAGE_SIZE,
-  maxLogBytes: config.MAX_LOG_BYTES,
 });
