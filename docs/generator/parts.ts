@@ -112,9 +112,20 @@ function profiles(): string {
       code(name),
       ...built.map(({ [name]: orders }) => (Object.values(orders).some(Boolean) ? "yes" : "–")),
     ]),
+    ...(["update", "restart"] as const).map((name) => [
+      code(`inputs.${name}`),
+      ...built.map(({ inputs }) => takenOf(inputs[name]) || "–"),
+    ]),
   ];
   return table(["", ...PROFILE_NAMES.map(code)], rows);
 }
+
+/** The inputs that a server takes. */
+const takenOf = (places: Readonly<Record<string, string | null>>): string =>
+  Object.keys(places)
+    .filter((name) => places[name] !== null)
+    .map(code)
+    .join(", ");
 
 const folders = (): string =>
   table(

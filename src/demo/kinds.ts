@@ -33,7 +33,17 @@ export const experiments: Kind<Experiment> = {
   manager: "experiment",
   filterKeys: experimentKeys,
   sortKeys: experimentSortKeys,
-  omittedInLists: ["config", "resources", "num_jobs", "is_clone", "has_tensorboard"],
+  omittedInLists: [
+    "config",
+    "resources",
+    "num_jobs",
+    "is_clone",
+    "has_tensorboard",
+    "run_env",
+    "data_refs",
+    "code_reference",
+    "readme",
+  ],
 };
 
 export const jobs: Kind<Job> = {
@@ -43,7 +53,7 @@ export const jobs: Kind<Job> = {
   manager: "job",
   filterKeys: jobKeys,
   sortKeys: runSortKeys,
-  omittedInLists: ["config", "is_clone", "resources", "node_scheduled"],
+  omittedInLists: ["config", "is_clone", "resources", "node_scheduled", "data_refs", "readme"],
 };
 
 export const builds: Kind<Build> = {
@@ -75,6 +85,7 @@ export const groups: Kind<Group> = {
     "content",
     "hptuning",
     "current_iteration",
+    "readme",
     "num_experiments",
     "num_pending_experiments",
     "num_running_experiments",

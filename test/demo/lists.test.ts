@@ -29,15 +29,15 @@ describe("lists of the demo", () => {
       return absent.toSorted().join(" ");
     };
     expect(await missing("experiments", "experiments")).toBe(
-      "config has_tensorboard is_clone num_jobs resources",
+      "code_reference config data_refs has_tensorboard is_clone num_jobs readme resources run_env",
     );
-    expect(await missing("jobs", "jobs")).toBe("config is_clone node_scheduled resources");
+    expect(await missing("jobs", "jobs")).toBe("config data_refs is_clone node_scheduled readme resources");
     expect(await missing("builds", "builds")).toBe(
       "commit config dockerfile node_scheduled num_experiments num_jobs resources",
     );
     expect(await missing("groups", "groups")).toBe(
       "content current_iteration hptuning num_experiments num_failed_experiments num_pending_experiments " +
-        "num_running_experiments num_scheduled_experiments num_stopped_experiments num_succeeded_experiments",
+        "num_running_experiments num_scheduled_experiments num_stopped_experiments num_succeeded_experiments readme",
     );
   });
 

@@ -1,4 +1,5 @@
 import { experiments, groups, type Kind } from "../kinds.ts";
+import { codeReferenceRecord, uuid } from "../newer-keys.ts";
 import {
   type JsonRecord,
   metricRecord,
@@ -6,7 +7,6 @@ import {
   replicaRecord,
   replicaStatusRecord,
   timestamp,
-  uuid,
 } from "../records.ts";
 import { replicasOf, replicaStatuses } from "../simulation.ts";
 import {
@@ -123,6 +123,33 @@ function projectRecord(project: Project): JsonRecord {
     is_public: project.isPublic,
     bookmarked: false,
   };
+}
+
+/** A project with what its rows in lists lack. */
+export function projectDetail(request: DemoRequest): DemoResponse {
+  const found = projectOf(request);
+  const { experiment, group, job, build } = request.store.runs;
+  const countOf = (runs: ReadonlyMap<number, Run>) =>
+    [...runs.values()].filter((run) => run.project === found).length;
+  const independent = [...experiment.values()].filter((run) => run.project === found && !run.group);
+  return json(200, {
+    ...projectRecord(found),
+    readme: found.readme,
+    has_code: true,
+    tensorboard: null,
+    notebook: null,
+    has_tensorboard: null,
+    has_notebook: null,
+    num_experiment_groups: countOf(group),
+    num_independent_experiments: independent.length,
+    num_experiments: countOf(experiment),
+    num_jobs: countOf(job),
+    num_builds: countOf(build),
+  });
+}
+
+export function codeReference(request: DemoRequest): DemoResponse {
+  return json(200, codeReferenceRecord(findReadable(request, experiments).code));
 }
 
 /** The metrics of all experiments of a group, oldest first. */

@@ -214,6 +214,8 @@ export const projectList = (description: string) => ({
   ...fieldsOf<object, UserAddress>().child(async ({ address: { username } }, args: PageArgs, context) => {
     const list = { endpoint: optional.projects, address: { owner: username } };
     const page = await slice(context.session, list, sliceRequest(args, context));
-    return connect(page, ({ name }) => toResource(Project.kind, { owner: username, project: name }));
+    return connect(page, (record) =>
+      toResource(Project.kind, { owner: username, project: record.name }, record),
+    );
   }),
 });

@@ -1,9 +1,10 @@
 import * as z from "zod";
 import { type AnyEndpoint, overrideFault } from "./endpoint.ts";
 import { endpoints, optional } from "./endpoints.ts";
+import { PROJECT_KEYS } from "./optional-records.ts";
 import { Envelope, Filters, MetricOrders, Orders, Paging } from "./profile-lists.ts";
 import { section, textOf } from "./profile-section.ts";
-import { RUN_KEYS } from "./records.ts";
+import { EXPERIMENT_JOB_KEYS, RUN_KEYS } from "./records.ts";
 
 /*
  * The format of profiles, which describe servers. Built-in profiles and the files of `UPSTREAM_PROFILE` use it; its JSON
@@ -59,6 +60,25 @@ const OmittedInLists = section({
   groups: z.array(RUN_KEYS.groups),
 } satisfies Record<RunList, z.ZodType>);
 
+const Omitted = section({
+  experiments: z.array(RUN_KEYS.experiments),
+  experimentJobs: z.array(EXPERIMENT_JOB_KEYS),
+  jobs: z.array(RUN_KEYS.jobs),
+  builds: z.array(RUN_KEYS.builds),
+  groups: z.array(RUN_KEYS.groups),
+  projects: z.array(PROJECT_KEYS),
+});
+
+/** Where a body has a value. */
+const place = textOf(/^[\w-]+(?:\.[\w-]+)*$/, "a key of the body, such as name or config.declarations")
+  .nullable()
+  .describe("Key of the body; dots lead into objects; null where the server does not take it.");
+
+const Inputs = section({
+  update: section({ description: place, name: place, tags: place, readme: place }),
+  restart: section({ description: place, declarations: place, updateCode: place }),
+});
+
 const basePath = textOf(
   /^(?:\/[\w~-][\w.~-]*)*\/?$/,
   "a path such as /api/v1, without query and fragment",
@@ -81,7 +101,13 @@ export interface Profile {
   readonly filters: z.output<typeof Filters>;
   /** Keys that list items omit. Items are expected to have all others. */
   readonly omittedInLists: z.output<typeof OmittedInLists>;
+  /** Keys that no record of a kind has. */
+  readonly omitted: z.output<typeof Omitted>;
+  /** Where the bodies of commands have what they change. */
+  readonly inputs: z.output<typeof Inputs>;
 }
+/** What profiles call a kind of record. */
+export type RecordName = keyof Profile["omitted"];
 export type Paging = Profile["paging"];
 export type Order = keyof Profile["orders"];
 export type MetricDirection = keyof Profile["metricOrders"];
@@ -112,6 +138,15 @@ export const WrittenProfile = section({
   omittedInLists: OmittedInLists.partial()
     .optional()
     .describe("Keys of a run that items of lists lack. They are loaded when they are asked for."),
+  omitted: Omitted.partial()
+    .optional()
+    .describe("Keys that no record of a kind has. They are null, without a request."),
+  inputs: section({
+    update: Inputs.shape.update.partial().optional(),
+    restart: Inputs.shape.restart.partial().optional(),
+  })
+    .optional()
+    .describe("What the commands `update` and `restart` take in their bodies."),
 });
 export type WrittenProfile = z.input<typeof WrittenProfile>;
 
@@ -128,6 +163,11 @@ export function extend(base: Profile, written: z.output<typeof WrittenProfile>):
     metricOrders: merge(base.metricOrders, written.metricOrders),
     filters: merge(base.filters, written.filters),
     omittedInLists: merge(base.omittedInLists, written.omittedInLists),
+    omitted: merge(base.omitted, written.omitted),
+    inputs: {
+      update: merge(base.inputs.update, written.inputs?.update),
+      restart: merge(base.inputs.restart, written.inputs?.restart),
+    },
   };
 }
 

@@ -2,7 +2,7 @@ import { type Batch, byGroup, byIds, type IdRules, type Query } from "./batches.
 import { type AnyEndpoint, override } from "./endpoint.ts";
 import { build, endpoints, experiment, group, job, optional } from "./endpoints.ts";
 import { type ListRequest, listQuery } from "./list-query.ts";
-import type { Profile, RunList } from "./profile.ts";
+import type { Profile, RecordName, RunList } from "./profile.ts";
 import { hasOffsets } from "./profile-lists.ts";
 
 /** A server: the documented endpoints with the overrides of a profile. */
@@ -12,6 +12,8 @@ export interface Server {
   readonly override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) => Endpoint | null;
   /** Whether the endpoint is optional and this server lacks it. */
   readonly lacks: (endpoint: AnyEndpoint) => boolean;
+  /** Whether no record of a kind has this key. */
+  readonly omits: (record: RecordName, key: PropertyKey) => boolean;
   readonly capabilities: readonly Capability[];
   /**
    * The query parameters of a list of runs. Throws `UpstreamError` when this server lacks one of them, and `InputError` when a
@@ -27,12 +29,14 @@ export function describeServer(profile: Profile): Server {
   const overrides = overridesOf(profile);
   const has: HasOptional = (name) => Boolean(overrides.get(optional[name]));
   const batches = batchesOf(profile, has);
+  const omitted: Readonly<Record<RecordName, readonly PropertyKey[]>> = profile.omitted;
   return {
     profile,
     // Safe: an override changes only method, path and envelope, not the types of the endpoint.
     override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) =>
       (overrides.get(endpoint) ?? null) as Endpoint | null,
     lacks: (endpoint) => OPTIONAL.has(endpoint) && !overrides.get(endpoint),
+    omits: (record, key) => omitted[record].includes(key),
     capabilities: capabilitiesOf(profile, has),
     listQuery: (request) => listQuery(profile, request),
     batchOf: (endpoint) => batches.find((batch) => batch.endpoint === endpoint) ?? null,
@@ -50,6 +54,14 @@ const CAPABILITIES = {
   FILTERS: (_, { filters }) => filters.language !== null,
   METRIC_ORDERS: (_, { metricOrders: { ASC, DESC } }) => ASC !== null && DESC !== null,
   OFFSETS: (_, { paging }) => hasOffsets(paging),
+  PROJECT_RECORDS: (has) => has("project"),
+  CODE_REFERENCES: (has) => has("codeReference"),
+  UPDATE_NAME: (_, { inputs }) => inputs.update.name !== null,
+  UPDATE_TAGS: (_, { inputs }) => inputs.update.tags !== null,
+  UPDATE_README: (_, { inputs }) => inputs.update.readme !== null,
+  RESTART_DESCRIPTION: (_, { inputs }) => inputs.restart.description !== null,
+  RESTART_DECLARATIONS: (_, { inputs }) => inputs.restart.declarations !== null,
+  RESTART_UPDATE_CODE: (_, { inputs }) => inputs.restart.updateCode !== null,
 } satisfies Record<string, (has: HasOptional, profile: Profile) => boolean>;
 export type Capability = keyof typeof CAPABILITIES;
 

@@ -67,7 +67,7 @@ const namesBy = (runs: readonly Listed[], better: (a: Listed, b: Listed) => numb
 const isNoSubscription = (operation: string) => !operation.startsWith("Watch");
 
 test.runIf(hasBrowser)(
-  "what the page shows is what the gateway tells, in one request each for the projects, a list, a run and the next page",
+  "what the page shows is what the gateway tells, in one request each for the projects, a list, a run, its code and the next page",
   async () => {
     const now = Date.now();
     // No poll is due while the clock stands.
@@ -100,10 +100,12 @@ test.runIf(hasBrowser)(
 
     await row("ada.mnist.1.44").click();
     await graph.waitFor();
-    expect(sent().filter(isNoSubscription)).toEqual(["Run"]);
+    await page.getByRole("definition").getByText("wide-kernels").waitFor();
+    expect(sent().filter(isNoSubscription)).toEqual(["Run", "Code"]);
     expect(calls()).toEqual([
       "GET ada/mnist/builds/2/",
       "GET ada/mnist/experiments/44/",
+      "GET ada/mnist/experiments/44/coderef",
       "GET ada/mnist/experiments/44/jobs",
       "GET ada/mnist/experiments/44/metrics",
     ]);
