@@ -34,8 +34,11 @@ export interface RouterSettings {
 
 export interface Router {
   readonly listen: Listener;
-  /** Makes `/readyz` fail and every response close its connection, so that load balancers send requests elsewhere. */
-  readonly drain: () => void;
+  /**
+   * Makes `/readyz` fail and every response close its connection, so that load balancers send requests elsewhere. Resolves
+   * when no request is unanswered.
+   */
+  readonly drain: () => Promise<void>;
 }
 
 const REJECTION_OF: Readonly<Record<ExceededLimit, Rejection>> = {
@@ -49,6 +52,7 @@ export function createRouter(settings: RouterSettings): Router {
   const readBody = createBodyReader(settings.bodies);
   const open = new Set<ServerResponse>();
   let draining = false;
+  let onEmpty = () => {};
   // Exact origins, never `*`, and no credentials: tokens are sent in a header that only the page's own code can set.
   const allow = cors({
     origin: [...settings.origins],
@@ -137,7 +141,10 @@ export function createRouter(settings: RouterSettings): Router {
 
   const listen: Listener = (request, response) => {
     open.add(response);
-    onceOver(response, () => open.delete(response));
+    onceOver(response, () => {
+      open.delete(response);
+      if (open.size === 0) onEmpty();
+    });
     if (unanswered(request.socket) > MAX_UNANSWERED) return void request.socket.destroy();
     if (draining) closeAfter(response);
     if (!hasValidUrl(request)) sendText(response, 400, "bad request\n");
@@ -150,6 +157,10 @@ export function createRouter(settings: RouterSettings): Router {
     drain: () => {
       draining = true;
       for (const response of open) closeAfter(response);
+      return new Promise((resolve) => {
+        onEmpty = resolve;
+        if (open.size === 0) resolve();
+      });
     },
   };
 }

@@ -1,5 +1,5 @@
-import type { Logger } from "pino";
 import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { Log } from "../log.ts";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
 import type { Pressure } from "../rest/client/client.ts";
 
@@ -36,7 +36,7 @@ export interface Load extends Pressure {
 }
 
 /** Creates the metrics and request logs. Labels have few values: templates, statuses and codes, never a caller's names. */
-export function createTelemetry(log: Logger, load: () => Load) {
+export function createTelemetry(log: Log, load: () => Load) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
