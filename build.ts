@@ -1,6 +1,18 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
+
+/**
+ * OpenTelemetry's API is optional: spans need the one that the SDK uses, and who traces installs it. prom-client requires
+ * it for exemplars, which nothing here has: it gets a copy. All other packages are in the build.
+ */
+const optionalApi: Plugin = {
+  name: "optional-api",
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^@opentelemetry\/api$/ }, ({ path, kind }) =>
+      kind === "dynamic-import" ? { path, external: true } : undefined,
+    ),
+};
 
 await rm("dist", { recursive: true, force: true });
 
@@ -13,8 +25,7 @@ const { metafile } = await build({
   format: "esm",
   platform: "node",
   target: "node20.18",
-  // Optional: who traces brings the API. All other packages are in the build, so the gateway has no dependencies.
-  external: ["@opentelemetry/api"],
+  plugins: [optionalApi],
   metafile: true,
   // The log names the places of unexpected errors by it.
   sourcemap: true,

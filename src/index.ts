@@ -1,11 +1,13 @@
-import { type IncomingMessage, Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Server as NetServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import { readConfig } from "./config.ts";
 import { findMisspelled } from "./config/misspelled.ts";
 import { createGateway as assemble } from "./gateway.ts";
-import { checkPrefix, cutPrefix } from "./http/mount.ts";
+import { checkPrefix, cutPrefix, placeOf } from "./http/mount.ts";
 import { forWebSockets } from "./http/server.ts";
+import { refuseUpgrade, wantsWebSocket } from "./http/upgrade.ts";
 import type { Log } from "./log.ts";
 import { createLog } from "./observability/log.ts";
 import type { Settings } from "./settings.ts";
@@ -49,8 +51,12 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
     log.warn({ given, meant }, "no setting, has no effect");
   const demo = await startDemo(config);
   const gateway = assemble({ ...optionsOf(config, upstreamOf(config, demo)), log, prefix });
-  const top = `${prefix.slice(prefix.lastIndexOf("/") + 1)}/graphql`;
-  const upgrade = forWebSockets(gateway.upgrade);
+  const isBelow = (request: IncomingMessage) => placeOf(request, prefix) === "below";
+  const listen = forWebSockets((request, socket, head) => {
+    if (!isBelow(request)) return refuseUpgrade(socket, 404);
+    cutPrefix(request, prefix);
+    gateway.upgrade(request, socket, head);
+  });
   const close = async () => {
     await gateway.drain();
     await gateway.close();
@@ -59,15 +65,21 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
   let closed: Promise<void> | null = null;
   return {
     handler: (request, response) => {
-      const place = cutPrefix(request, prefix);
-      if (place === "below") return gateway.handle(request, response);
-      // Relative, as a proxy may serve the server under a path of its own.
-      response.writeHead(place === "top" ? 307 : 404, place === "top" ? { location: top } : {}).end();
+      const place = placeOf(request, prefix);
+      if (place === "below") {
+        cutPrefix(request, prefix);
+        gateway.handle(request, response);
+      } else if (place === "top") {
+        // Relative, as a proxy may serve the server under a path of its own.
+        response.writeHead(307, { location: `${prefix.slice(prefix.lastIndexOf("/") + 1)}/graphql` }).end();
+      } else {
+        response.writeHead(404).end();
+      }
     },
     upgrade(this: unknown, request, socket, head) {
-      const isElsewhere = cutPrefix(request, prefix) === "elsewhere";
-      if (isElsewhere && this instanceof Server && this.listenerCount("upgrade") > 1) return;
-      upgrade.call(this, request, socket, head);
+      const hasOthers = this instanceof NetServer && this.listenerCount("upgrade") > 1;
+      if (hasOthers && !(wantsWebSocket(request) && isBelow(request))) return;
+      listen.call(this, request, socket, head);
     },
     close: async () => {
       closed ??= close();

@@ -11,16 +11,19 @@ export function checkPrefix(prefix: string): string {
   throw new TypeError(`prefix: expected a path such as /rungraph, got ${JSON.stringify(prefix)}`);
 }
 
-/**
- * Where the URL of a request leads: `below` the prefix, which is then cut off; to the `top`, the prefix itself; or
- * `elsewhere`. Without a prefix everything is below it.
- */
-export function cutPrefix(request: MountedRequest, prefix: string): "below" | "top" | "elsewhere" {
-  if (prefix === "") return "below";
-  const url = request.originalUrl ?? request.url ?? "";
-  if (url.split("?", 1)[0] === prefix) return "top";
-  if (!url.startsWith(`${prefix}/`)) return "elsewhere";
+/** Whether the URL of a request is `below` the prefix, the prefix itself (`top`), or `elsewhere`. */
+export function placeOf(request: MountedRequest, prefix: string): "below" | "top" | "elsewhere" {
+  const url = wholeUrlOf(request);
+  if (prefix !== "" && url.split("?", 1)[0] === prefix) return "top";
+  return url.startsWith(`${prefix}/`) ? "below" : "elsewhere";
+}
+
+/** Cuts the prefix off the URL of a request below it, as Express does. */
+export function cutPrefix(request: MountedRequest, prefix: string): void {
+  if (prefix === "") return;
+  const url = wholeUrlOf(request);
   request.originalUrl = url;
   request.url = url.slice(prefix.length);
-  return "below";
 }
+
+const wholeUrlOf = ({ originalUrl, url = "" }: MountedRequest): string => originalUrl ?? url;

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, Server } from "node:http";
 import type { Socket } from "node:net";
 import { unanswered } from "./connection.ts";
-import { serveWithoutUpgrade, type UpgradeListener } from "./upgrade.ts";
+import { serveWithoutUpgrade, type UpgradeListener, wantsWebSocket } from "./upgrade.ts";
 
 /** Limits of one connection. Times are in milliseconds. */
 export const SOCKET_LIMITS = {
@@ -34,7 +34,7 @@ export const forWebSockets = (listener: UpgradeListener) =>
   function (this: unknown, ...[request, socket, head]: Parameters<UpgradeListener>): void {
     // The answers to earlier requests would be lost. No client takes another protocol in between.
     if (unanswered(request.socket) > 0) socket.destroy();
-    else if (request.headers.upgrade?.toLowerCase() === "websocket") listener(request, socket, head);
+    else if (wantsWebSocket(request)) listener(request, socket, head);
     else if (this instanceof Server) serveWithoutUpgrade(this, request, socket, head);
     else socket.destroy();
   };
