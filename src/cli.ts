@@ -57,7 +57,9 @@ Without an option, starts the gateway at http://127.0.0.1:4000/graphql: in front
 demo service if that is not set.
 
 ${Object.entries(OPTIONS)
-  .map(([name, { short, does }]) => `  ${(short ? `-${short}, ` : "").padStart(4)}--${name.padEnd(16)} ${does}`)
+  .map(
+    ([name, { short, does }]) => `  ${(short ? `-${short}, ` : "").padStart(4)}--${name.padEnd(16)} ${does}`,
+  )
   .join("\n")}
 
 Settings are environment variables, such as UPSTREAM_URL, UPSTREAM_PROFILE, HOST and PORT. All of them, with their

@@ -52,7 +52,7 @@ export function createRouter(settings: RouterSettings): Router {
   const readBody = createBodyReader(settings.bodies);
   const open = new Set<ServerResponse>();
   let draining = false;
-  let onEmpty = () => {};
+  let onEmpty: (() => void) | null = null;
   // Exact origins, never `*`, and no credentials: tokens are sent in a header that only the page's own code can set.
   const allow = cors({
     origin: [...settings.origins],
@@ -143,7 +143,7 @@ export function createRouter(settings: RouterSettings): Router {
     open.add(response);
     onceOver(response, () => {
       open.delete(response);
-      if (open.size === 0) onEmpty();
+      if (open.size === 0) onEmpty?.();
     });
     if (unanswered(request.socket) > MAX_UNANSWERED) return void request.socket.destroy();
     if (draining) closeAfter(response);

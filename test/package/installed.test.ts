@@ -99,12 +99,9 @@ describe("the package in an empty folder", () => {
     const { kill, ended, url } = await startTold();
     kill("SIGKILL");
     await ended;
-    const answers = () =>
-      fetch(new URL("/healthz", url)).then(
-        () => true,
-        () => false,
-      );
+    const answers = () => fetch(new URL("/healthz", url)).then(Boolean, () => false);
     await vi.waitUntil(async () => !(await answers()), PATIENT);
+    expect(await answers()).toBe(false);
   });
 });
 
@@ -208,5 +205,6 @@ test.each([
       files: ["uses.mts"],
     }),
   );
-  execFileSync(process.execPath, [tsc, "-p", app], { stdio: "pipe" });
+  const { status, stdout } = spawnSync(process.execPath, [tsc, "-p", app], { encoding: "utf8" });
+  expect({ status, stdout }).toEqual({ status: 0, stdout: "" });
 });

@@ -28,10 +28,10 @@ function createFolder(prefix: string): string {
   return folder;
 }
 
-/** Copies what the package is made of into a folder of its own, with all packages installed. */
-function copySources(): string {
+/** Copies what the package is made of, and `more`, into a folder of its own, with all packages installed. */
+export function copySources(more: readonly string[] = []): string {
   const folder = createFolder("build-");
-  for (const path of SOURCES) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
+  for (const path of [...SOURCES, ...more]) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   return folder;
 }

@@ -91,7 +91,10 @@ describe.each(["express.md", "fastify.md"])("the gateway in the server of %s", (
   test("streams events until the server stops, which ends its process", async () => {
     const { send, signIn, kill, ended } = await startRecipe(page);
     await signIn();
-    const response = await send(`subscription { runUpdated(id: "${JOB}") { run { status } } }`, "text/event-stream");
+    const response = await send(
+      `subscription { runUpdated(id: "${JOB}") { run { status } } }`,
+      "text/event-stream",
+    );
     const text = response.body?.pipeThrough(new TextDecoderStream()).getReader();
     let seen = "";
     while (!seen.includes("RUNNING")) seen += (await text?.read())?.value ?? "";
@@ -113,7 +116,8 @@ describe.each(["express.md", "fastify.md"])("the gateway in the server of %s", (
     expect((await results.next()).value).toEqual({ data: { runUpdated: { run: { status: "RUNNING" } } } });
     await results.return?.();
     const { host } = new URL(url);
-    const upgrade = "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==";
+    const upgrade =
+      "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==";
     for (const path of ["/graphql", "/runs/elsewhere"])
       expect(await firstLineOf(url, `GET ${path} HTTP/1.1\r\nhost: ${host}\r\n${upgrade}\r\n\r\n`)).toBe(
         "HTTP/1.1 404 Not Found",
@@ -124,9 +128,9 @@ describe.each(["express.md", "fastify.md"])("the gateway in the server of %s", (
     const { url } = await startRecipe(page);
     const offer = "connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__";
     for (const path of ["/", "/runs/healthz"])
-      expect(await firstLineOf(url, `GET ${path} HTTP/1.1\r\nhost: ${new URL(url).host}\r\n${offer}\r\n\r\n`)).toBe(
-        "HTTP/1.1 200 OK",
-      );
+      expect(
+        await firstLineOf(url, `GET ${path} HTTP/1.1\r\nhost: ${new URL(url).host}\r\n${offer}\r\n\r\n`),
+      ).toBe("HTTP/1.1 200 OK");
   });
 });
 
@@ -145,7 +149,10 @@ describe("a body that the server reads before the gateway", () => {
     {
       page: "express.md",
       change: (code: string) =>
-        code.replace("app.use(", "app.use((request, _, next) => request.resume().once('end', next));\napp.use("),
+        code.replace(
+          "app.use(",
+          "app.use((request, _, next) => request.resume().once('end', next));\napp.use(",
+        ),
     },
     {
       page: "fastify.md",
