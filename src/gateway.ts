@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Config } from "./config.ts";
-import { engineSettings, sharingSettings, subscriptionSettings } from "./config/parts.ts";
+import { engineSettings, mcpSettings, sharingSettings, subscriptionSettings } from "./config/parts.ts";
 import { FOLDER } from "./folder.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
@@ -14,11 +14,12 @@ import { createTypeNames } from "./graphql/core/type-names.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
-import { wantsExplanation } from "./http/caller.ts";
 import { createConcurrencyLimit } from "./http/concurrency-limit.ts";
 import type { RequestScope } from "./request-scope.ts";
 import { wantsFresh } from "./http/caller.ts";
-import { createRouter } from "./http/router.ts";
+import { loadMcp } from "./http/mcp/load-mcp.ts";
+import { createOperations } from "./http/operation.ts";
+import { createRouter, type Execute } from "./http/router.ts";
 import { takeTurn } from "./engine/turns.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
 import { createSubscriptions } from "./http/graphql/subscriptions.ts";
@@ -35,9 +36,9 @@ import type { Pacing } from "./rest/session/batching.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
 import { openSession, type Session } from "./rest/session/session.ts";
 import { createEventLog } from "./observability/event-log.ts";
-import { Explanation } from "./observability/explain/explanation.ts";
+import type { Explanation } from "./observability/explain/explanation.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
-import { openOperationSpan, openUpstreamSpan } from "./observability/tracing.ts";
+import { openUpstreamSpan } from "./observability/tracing.ts";
 
 export interface GatewayOptions {
   readonly config: Config;
@@ -170,6 +171,7 @@ export function createGateway({
     openContext,
     onOperation: telemetry.operation,
   });
+  const openOperation = createOperations({ openContext, isExplainable, telemetry });
   const answerGraphql = createGraphqlHandler({
     engine,
     publicError: toPublic,
@@ -178,38 +180,36 @@ export function createGateway({
     yoga: loadYoga({ schema, engine, publicError: toPublic }),
   });
 
-  const router = createRouter({
-    graphql: async (response, body, state) => {
+  const answerMcp = loadMcp({
+    ...mcpSettings(config),
+    schema,
+    engine,
+    delivery,
+    names,
+    version,
+    openOperation,
+  });
+
+  /** Disconnects callers whose request fails unexpectedly. */
+  const guarded =
+    (execute: Execute): Execute =>
+    async (response, ...given) => {
       try {
-        const { req: request } = response;
-        const span = openOperationSpan(request, state);
-        const notes = isExplainable && wantsExplanation(request) ? new Explanation(state.began) : null;
-        await span.run(() =>
-          answerGraphql(
-            response,
-            body,
-            {
-              scope: state.scope,
-              facts: state,
-              openContext: (pacing) => openContext(request, state.scope, pacing, null, notes),
-              explain: notes && (() => notes.report()),
-            },
-            () => subscriptions.openStream(request, state.scope),
-            (status) => {
-              const { type, name, codes, scope } = state;
-              const ms = performance.now() - state.began;
-              span.end(status);
-              telemetry.operation({ requestId: scope.requestId, type, name, codes, ms });
-              // A request that is rejected before it is run has not ended its scope.
-              scope.end("done");
-            },
-          ),
-        );
+        await execute(response, ...given);
       } catch (error) {
         events.unexpected(error);
         response.req.socket.destroy();
       }
-    },
+    };
+
+  const router = createRouter({
+    graphql: guarded(async (response, body, state) => {
+      const { req: request } = response;
+      const { operation, run, end } = openOperation(request, state);
+      const openStream = () => subscriptions.openStream(request, state.scope);
+      await run(() => answerGraphql(response, body, operation, openStream, end));
+    }),
+    mcp: answerMcp && guarded(answerMcp),
     download: createDownloads({
       client,
       server,

@@ -3,7 +3,8 @@ import type { TypeNames } from "../../graphql/core/type-names.ts";
 import { acceptsGzip } from "../compression.ts";
 import { loadAssets } from "./assets.ts";
 import { documentOf } from "./document.ts";
-import { signInOperation, tabsOf } from "./tabs.ts";
+import { signInOperation } from "../shipped-operations.ts";
+import { tabsOf } from "./tabs.ts";
 
 interface Settings {
   readonly names: TypeNames;

@@ -77,7 +77,7 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
       { body, operation, openStream, onResult }: StreamableRequest,
     ): Promise<boolean> => {
       const params = paramsOf(response, body);
-      if (!params || !engine.isSubscription(params)) return false;
+      if (!params || engine.typeOf(params) !== "subscription") return false;
       const { facts, scope } = operation;
       const { requestId, callerKey } = scope;
       const opened = await engine.subscribe({ params, facts, openStream });
