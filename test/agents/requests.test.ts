@@ -1,9 +1,10 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { connectAgent, MCP_HEADERS, rpc } from "../support/agent.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
 import { startHoldingRecords } from "../support/holding.ts";
-import { sendTo } from "../support/raw-requests.ts";
+import { PATIENT } from "../support/patience.ts";
+import { operationsIn, sendTo } from "../support/raw-requests.ts";
 
 const LIST = rpc("tools/list");
 
@@ -153,6 +154,24 @@ describe("what the gateway rejects before a message is read", () => {
     expect((await first).result).toEqual({ data: { experiment: { rawStatus: "running" } } });
     expect((await sendTo(`${gateway.url}/mcp`, { body: LIST, headers })).status).toBe(200);
   });
+});
+
+test("a caller that leaves ends what its tool reads", async () => {
+  const service = await startHoldingRecords();
+  const gateway = await startGateway({ upstream: service, env: { MCP: "read" } });
+  const left = new AbortController();
+  const body = rpc("tools/call", {
+    name: "graphql_query",
+    arguments: { query: `{ experiment(id: "ada.mnist.1") { rawStatus } }` },
+  });
+  const headers = { ...MCP_HEADERS, authorization: "Bearer t0ken" };
+  const { signal } = left;
+  const asked = fetch(`${gateway.url}/mcp`, { method: "POST", body, headers, signal });
+  await service.arrived(1);
+  left.abort();
+  await expect(asked).rejects.toThrow("aborted");
+  await vi.waitUntil(() => gateway.logged().includes('"msg":"operation"'), PATIENT);
+  expect(operationsIn(gateway.logged())).toMatchObject([{ type: "query", codes: ["REQUEST_CANCELLED"] }]);
 });
 
 describe("pages", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { connectAgent, type Era } from "../support/agent.ts";
 import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
+import { operationsIn } from "../support/raw-requests.ts";
 
 async function start(env: Record<string, string> = {}, options: Parameters<typeof connectAgent>[1] = {}) {
   const gateway = await startDemoGateway({ env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4", ...env } });
@@ -168,12 +169,12 @@ describe("the caller of a tool", () => {
     await names();
     await use("StartPage");
     await use("graphql_query", { query: "query Wrong { nothing }" });
-    const lines = logged()
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Record<string, unknown>)
-      .filter(({ msg }) => msg === "operation")
-      .map(({ requestId, type, name, codes }) => ({ requestId, type, name, codes }));
+    const lines = operationsIn(logged()).map(({ requestId, type, name, codes }) => ({
+      requestId,
+      type,
+      name,
+      codes,
+    }));
     expect(lines).toEqual([
       { requestId: "agent-7", type: "query", name: "StartPage", codes: [] },
       { requestId: "agent-7", type: "invalid", name: null, codes: ["GRAPHQL_VALIDATION_FAILED"] },
@@ -220,5 +221,15 @@ describe("limits", () => {
       ],
     });
     expect((await ask(query)).errors).toBe(undefined);
+  });
+
+  test("a mutation whose result is too long may have taken effect, and says so", async () => {
+    const { use, calls } = await start({ MCP: "write", MAX_TOOL_RESULT_BYTES: "40" });
+    const query = `mutation { stopJob(id: "ada.mnist.jobs.2") { job { id phase } } }`;
+    expect((await use("graphql_mutation", { query })).result).toMatchObject({
+      data: null,
+      errors: [{ extensions: { code: "OPERATION_TOO_LARGE", outcome: "unknown" } }],
+    });
+    expect(calls()).toContain("POST ada/mnist/jobs/2/stop");
   });
 });

@@ -1,10 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import {
-  createMcpHandler as createModernHandler,
-  isLegacyRequest,
-  McpServer,
-  WebStandardStreamableHTTPServerTransport,
-} from "@modelcontextprotocol/server";
 import { type ExecutionResult, GraphQLError, type GraphQLSchema } from "graphql";
 import type { TrustedDocuments } from "../../engine/documents/persisted.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -16,15 +10,10 @@ import type { HttpOperation } from "../operation.ts";
 import type { RequestState } from "../request.ts";
 import { readToolOperations, type ToolType } from "./documents.ts";
 import { JSON_RPC_CODES, jsonRpcError } from "./json-rpc.ts";
+import { answerMessage } from "./protocol.ts";
 import { printForAgents } from "./sdl.ts";
-import {
-  ARGUMENT_NAMES,
-  type Execute,
-  type Tool,
-  toolOfOperation,
-  toolOfOwnDocuments,
-  toolOfSchema,
-} from "./tools.ts";
+import { openServer } from "./server.ts";
+import { type Execute, toolOfOperation, toolOfOwnDocuments, toolOfSchema } from "./tools.ts";
 
 export interface McpSettings {
   readonly schema: GraphQLSchema;
@@ -50,48 +39,21 @@ export type McpHandler = (
   state: RequestState,
 ) => Promise<void>;
 
-/** What agents are told about the server when they connect. */
-const INSTRUCTIONS =
-  "Records of machine-learning runs: experiments, jobs, build jobs, groups (searches), users, and the nodes of the cluster. " +
-  "An `id` of one kind is a global id from another result, or the dotted name: ada.mnist.42 (experiment), ada.mnist.1 (group), ada.mnist.jobs.3, ada.mnist.builds.7. " +
-  "Results have `data`, and `errors` with a message and `extensions.code` where something could not be read.";
-
 const NO_BODY = Buffer.alloc(0);
 
-const SDL_URI = "rungraph://schema.graphql";
-
-/** Creates the handler of `/mcp`. Each request has a server of its own: no sessions, so any replica answers. */
+/** Creates the handler of `/mcp`. No sessions: any replica answers any message. */
 export async function createMcpHandler(settings: McpSettings): Promise<McpHandler> {
   const { schema, engine, delivery, names, version, types, trusted, openOperation } = settings;
   const operations = await readToolOperations(schema, trusted, names);
   const sdl = settings.isIntrospectable ? printForAgents(schema) : null;
-  const tools: readonly Tool[] = [
-    ...operations.filter(({ type }) => types.includes(type)).map(toolOfOperation),
-    ...(trusted ? [] : types.map(toolOfOwnDocuments)),
-    ...(sdl && !trusted ? [toolOfSchema(sdl)] : []),
-  ];
-
-  const openServer = (execute: Execute): McpServer => {
-    const server = new McpServer(
-      { name: "rungraph", version },
-      {
-        capabilities: {
-          tools: { listChanged: false },
-          ...(sdl && { resources: { listChanged: false, subscribe: false } }),
-        },
-        instructions: INSTRUCTIONS,
-        jsonSchemaValidator: ARGUMENT_NAMES,
-      },
-    );
-    for (const register of tools) register(server, execute);
-    if (sdl) {
-      const mimeType = "application/graphql";
-      const config = { description: "The GraphQL schema in SDL.", mimeType };
-      server.registerResource("schema", SDL_URI, config, () => ({
-        contents: [{ uri: SDL_URI, mimeType, text: sdl.text }],
-      }));
-    }
-    return server;
+  const parts = {
+    version,
+    tools: [
+      ...operations.filter(({ type }) => types.includes(type)).map(toolOfOperation),
+      ...(trusted ? [] : types.map(toolOfOwnDocuments)),
+      ...(sdl && !trusted ? [toolOfSchema(sdl)] : []),
+    ],
+    sdl: sdl && sdl.text,
   };
 
   const run = async (
@@ -117,61 +79,34 @@ export async function createMcpHandler(settings: McpSettings): Promise<McpHandle
       return engine.finish(result, state.scope.requestId, operation.explain);
     };
 
+  /** Answers a body, which may be no message. */
+  const answerBody = async (
+    request: IncomingMessage,
+    body: Buffer,
+    state: RequestState,
+  ): Promise<Response> => {
+    try {
+      const message = parseObject(body);
+      const open = () => openServer(parts, executeFor(request, state));
+      return await answerMessage(message, request.headers, open);
+    } catch (error) {
+      if (!(error instanceof GraphQLError)) throw error;
+      const data = { code: "BAD_REQUEST", requestId: state.scope.requestId };
+      const text = jsonRpcError(JSON_RPC_CODES.invalidRequest, error.message, data);
+      return new Response(text, { status: 400, headers: { "content-type": "application/json" } });
+    }
+  };
+
   return async (response, body, state) => {
-    const { req: request } = response;
-    const { scope } = state;
-    const { requestId } = scope;
-    const answer = await answerTo(
-      request,
-      body ?? NO_BODY,
-      () => openServer(executeFor(request, state)),
-      requestId,
-    );
-    // Most messages run no operation.
-    scope.end("done");
+    const { requestId, callerKey } = state.scope;
+    const answer = await answerBody(response.req, body ?? NO_BODY, state);
+    // Most messages run no operation, which would have ended the scope.
+    state.scope.end("done");
     const headers = {
       ...Object.fromEntries(answer.headers),
       "x-request-id": requestId,
       "cache-control": "private, no-store",
     };
-    const { status } = answer;
-    await delivery.send(response, { status, headers, body: await answer.text() }, scope.callerKey);
+    await delivery.send(response, { status: answer.status, headers, body: await answer.text() }, callerKey);
   };
-}
-
-/** The headers that belong to the protocol. Others, such as the token, do not concern it. */
-const PROTOCOL_HEADERS = /^(?:accept|content-type|mcp-.*)$/;
-
-/** Answers one message. */
-async function answerTo(
-  { headers }: IncomingMessage,
-  body: Buffer,
-  openServer: () => McpServer,
-  requestId: string,
-): Promise<Response> {
-  let message: object;
-  try {
-    message = parseObject(body);
-  } catch (error) {
-    if (!(error instanceof GraphQLError)) throw error;
-    const data = { code: "BAD_REQUEST", requestId };
-    const text = jsonRpcError(JSON_RPC_CODES.invalidRequest, error.message, data);
-    return new Response(text, { status: 400, headers: { "content-type": "application/json" } });
-  }
-  const request = new Request("http://localhost/mcp", {
-    method: "POST",
-    headers: Object.entries(headers).filter(
-      (entry): entry is [string, string] => PROTOCOL_HEADERS.test(entry[0]) && typeof entry[1] === "string",
-    ),
-  });
-  const options = { parsedBody: message };
-  if (!(await isLegacyRequest(request, message))) {
-    // Nothing ever changes, so there is nothing to subscribe to.
-    const handler = createModernHandler(openServer, { legacy: "reject", maxSubscriptions: 0 });
-    return handler.fetch(request, options);
-  }
-  // Revisions before 2026-07-28.
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
-  await openServer().connect(transport);
-  return transport.handleRequest(request, options);
 }

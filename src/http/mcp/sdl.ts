@@ -6,7 +6,7 @@ import { InputError } from "../../errors.ts";
 export interface Sdl {
   /** The whole schema. */
   readonly text: string;
-  /** The definitions of some types. Throws `InputError` for names that the schema does not have. */
+  /** The definitions of some types, each once. Throws `InputError` for names that the schema does not have. */
   readonly ofTypes: (names: readonly string[]) => string;
 }
 
@@ -24,8 +24,9 @@ export function printForAgents(served: GraphQLSchema): Sdl {
   return {
     text: printSchema(schema),
     ofTypes: (names) => {
-      const types = names.flatMap((name) => schema.getType(name) ?? []);
-      if (types.length === names.length) return types.map(printType).join("\n\n");
+      const asked = [...new Set(names)];
+      const types = asked.flatMap((name) => schema.getType(name) ?? []);
+      if (types.length === asked.length) return types.map(printType).join("\n\n");
       throw new InputError("types: expected names of types such as Query or Experiment, got others");
     },
   };
