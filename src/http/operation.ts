@@ -1,22 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import type { OperationRequest } from "../engine/engine.ts";
-import type { Context } from "../graphql/core/context.ts";
 import { Explanation } from "../observability/explain/explanation.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { openOperationSpan } from "../observability/tracing.ts";
-import type { RequestScope } from "../request-scope.ts";
-import type { Pacing } from "../rest/session/batching.ts";
 import { wantsExplanation } from "./caller.ts";
+import type { OperationContext, OperationSource } from "./graphql/context.ts";
 import type { RequestState } from "./request.ts";
 
 interface Settings {
-  readonly openContext: (
-    request: IncomingMessage,
-    scope: RequestScope,
-    pacing: Pacing,
-    onRequest: null,
-    notes: Explanation | null,
-  ) => Context;
+  readonly openContext: (source: OperationSource) => OperationContext;
   /** Whether callers may ask what an operation costs. */
   readonly isExplainable: boolean;
   readonly telemetry: Telemetry;
@@ -42,7 +34,7 @@ export const createOperations =
       operation: {
         scope,
         facts: state,
-        openContext: (pacing) => openContext(request, scope, pacing, null, notes),
+        openContext: (pacing) => openContext({ request, scope, pacing, onRequest: null, notes }),
         explain: notes && (() => notes.report()),
       },
       run: span.run,
