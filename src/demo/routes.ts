@@ -56,9 +56,9 @@ export const routes: readonly Route[] = [
   patch(`${J}/{id}/`, commands.update(jobs)),
   del(`${J}/{id}/`, commands.remove(jobs)),
   get(`${J}/{id}/statuses/`, reads.statuses(jobs)),
-  post(`${J}/{id}/restart`, commands.cloneJob),
-  post(`${J}/{id}/resume`, commands.cloneJob),
-  post(`${J}/{id}/copy`, commands.cloneJob),
+  post(`${J}/{id}/restart`, commands.cloneJob("restart")),
+  post(`${J}/{id}/resume`, commands.cloneJob("resume")),
+  post(`${J}/{id}/copy`, commands.cloneJob("copy")),
   post(`${J}/{id}/stop`, commands.stop(jobs)),
   get(`${J}/{id}/logs`, files.log(jobs, files.jobLine)),
   get(`${J}/{id}/outputs`, files.outputs(jobs, files.jobFiles)),
@@ -100,6 +100,8 @@ export const routes: readonly Route[] = [
 /** What release 0.4.4 offers besides the rows of the document, or spells in another way. */
 export const extraRoutes: readonly Route[] = [
   get("{owner}", reads.projectList),
+  get("{owner}/{project}", reads.projectDetail),
+  get(`${E}/{id}/coderef`, reads.codeReference),
   get(E, (request) => gzipped(reads.list(experiments)(request))),
   get(J, reads.list(jobs)),
   get(B, reads.list(builds)),

@@ -20,29 +20,16 @@ const READING = [
   "BuildPage",
   "ClusterPage",
   "GroupGraph",
+  "BestRuns",
+  "Origin",
+  "ProjectPage",
   "RunLog",
   "graphql_query",
   "graphql_schema",
 ];
 
-const RUNS_OF_GROUP = `query Runs($group: ID!) {
-  group(id: $group) {
-    experiments(first: 100, query: "status:succeeded") {
-      nodes { id uniqueName lastMetricValue(name: "loss") }
-    }
-  }
-}`;
-
-interface RunsOfGroup {
-  readonly group: {
-    readonly experiments: {
-      readonly nodes: readonly {
-        readonly id: string;
-        readonly uniqueName: string;
-        readonly lastMetricValue: number;
-      }[];
-    };
-  };
+interface BestRuns {
+  readonly group: { readonly experiments: { readonly nodes: readonly { readonly id: string }[] } };
 }
 
 describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %s", (era) => {
@@ -53,18 +40,21 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
     expect(await names()).toEqual(READING);
     expect(calls()).toEqual([]);
 
-    const { result, isError } = await use("graphql_query", {
-      query: RUNS_OF_GROUP,
-      variables: { group: "ada.mnist.1" },
+    const { result, isError } = await use("BestRuns", {
+      id: "ada.mnist.1",
+      metric: "loss",
+      direction: "ASC",
+      filter: { status: ["SUCCEEDED"] },
     });
-    // The result of the query above.
-    const { nodes } = (result["data"] as RunsOfGroup).group.experiments;
-    const [best] = nodes.toSorted((one, other) => one.lastMetricValue - other.lastMetricValue);
-    expect({ isError, best }).toEqual({
+    // The result of the shipped operation.
+    const [best] = (result["data"] as BestRuns).group.experiments.nodes;
+    expect({ isError, best }).toMatchObject({
       isError: false,
-      best: { id: "RXhwZXJpbWVudDphZGEvbW5pc3QvMTA", uniqueName: "ada.mnist.1.10", lastMetricValue: 0.1055 },
+      best: { id: "RXhwZXJpbWVudDphZGEvbW5pc3QvMTA", uniqueName: "ada.mnist.1.10", best: 0.1055 },
     });
-    expect(calls()).toEqual(["GET ada/mnist/experiments?group=1&query=status%3Asucceeded&limit=100"]);
+    expect(calls()).toEqual([
+      "GET ada/mnist/experiments?group=1&sort=metric.loss&query=status%3Asucceeded&limit=20",
+    ]);
 
     const log = await use("RunLog", { id: best?.id, lines: 2 });
     const data = {
@@ -149,6 +139,17 @@ describe("the caller of a tool", () => {
     });
     expect(result).toMatchObject({ errors: [{ extensions: { code: "UNAUTHENTICATED" } }] });
     expect(gateway.calls()).toEqual([]);
+  });
+
+  test("runs queries of its own, with variables", async () => {
+    const { use, calls } = await start();
+    const query = "query Look($id: ID!) { job(id: $id) { rawStatus } }";
+    expect(await use("graphql_query", { query, variables: { id: "ada.mnist.jobs.2" } })).toEqual({
+      text: '{"data":{"job":{"rawStatus":"running"}}}',
+      result: { data: { job: { rawStatus: "running" } } },
+      isError: false,
+    });
+    expect(calls()).toEqual(["GET ada/mnist/jobs/2/"]);
   });
 
   test("learns what failed, beside what did not", async () => {

@@ -19,7 +19,7 @@ export interface Line {
 export const RECORDINGS = ["0.2.0-reads", "0.2.0-writes", "0.2.0-downloads", "0.4.4-samples"] as const;
 
 /** The lines of one file of `test/recordings`, in its order. */
-export const readRecording = (name: (typeof RECORDINGS)[number]): readonly Line[] =>
+export const readRecording = (name: (typeof RECORDINGS)[number] | "0.4.4-beyond"): readonly Line[] =>
   readFileSync(new URL(`../recordings/${name}.jsonl`, import.meta.url), "utf8")
     .split("\n")
     .filter((line) => line !== "")

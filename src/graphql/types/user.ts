@@ -3,6 +3,7 @@ import type { Session } from "../../rest/session/session.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
+import { checked } from "../core/ids.ts";
 import { readViewer } from "../core/kinds.ts";
 import { projectList } from "./run-list.ts";
 import { Entity, User } from "../core/refs.ts";
@@ -42,6 +43,19 @@ builder.queryField("viewer", (t) =>
     type: User,
     description: "The caller: the user of the token.",
     resolve: (_, _args, { session }) => viewerOf(session),
+  }),
+);
+
+builder.queryField("user", (t) =>
+  t.field({
+    type: User,
+    description:
+      "A user by login name, with the projects that the caller may see. Whether the user exists is not checked: the service has no endpoint for it. Costs no upstream request itself.",
+    args: { username: t.arg.string({ required: true, description: "Login name." }) },
+    resolve: (_, { username }, { session }) => {
+      session.requireToken();
+      return toResource(User.kind, checked("username", { username }));
+    },
   }),
 );
 
