@@ -2,7 +2,13 @@ import { readFileSync } from "node:fs";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Config } from "./config.ts";
-import { engineSettings, mcpSettings, sharingSettings, subscriptionSettings } from "./config/parts.ts";
+import {
+  engineSettings,
+  mcpSettings,
+  sharedDocumentSettings,
+  sharingSettings,
+  subscriptionSettings,
+} from "./config/parts.ts";
 import { FOLDER } from "./folder.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
@@ -31,6 +37,7 @@ import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import { createRefusedBatches } from "./rest/session/refused-batches.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
+import { openSharedDocuments } from "./shared-documents.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openUpstreamSpan } from "./observability/tracing.ts";
@@ -83,7 +90,7 @@ export function createGateway({
     maxWaitingBytes: config.MAX_WAITING_BYTES,
     readTimeoutMs: config.READ_TIMEOUT_MS,
   });
-  const telemetry = createTelemetry(log, () => ({
+  const telemetry = createTelemetry(log, version, () => ({
     ...client.pressure(),
     operations: operations.active(),
     downloads: downloads.active(),
@@ -109,9 +116,12 @@ export function createGateway({
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
 
   const schema = schemaFor(names);
+  const redis = sharedDocumentSettings(config);
+  const sharedDocuments =
+    redis && openSharedDocuments({ ...redis, ...events.redis, onOutcome: telemetry.sharedDocument });
   const engine = createEngine({
     schema,
-    ...engineSettings(config),
+    ...engineSettings(config, sharedDocuments),
     publicError: toPublic,
     planner,
   });
@@ -210,7 +220,9 @@ export function createGateway({
     },
     /** Connects to the service without sending anything. Rejects when that fails. */
     reachUpstream: () => client.reach(),
-    close: () => client.close(),
+    close: async () => {
+      await Promise.all([client.close(), sharedDocuments?.close()]);
+    },
   };
 }
 

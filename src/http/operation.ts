@@ -42,7 +42,8 @@ export const createOperations =
         const { type, name, codes } = state;
         const ms = performance.now() - began;
         span.end(status);
-        telemetry.operation({ requestId: scope.requestId, type, name, codes, ms });
+        const { requestId, upstreamRequests } = scope;
+        telemetry.operation({ requestId, type, name, codes, upstreamRequests, ms }, request.headers);
         // A request that is rejected before it is run has not ended its scope.
         scope.end("done");
       },

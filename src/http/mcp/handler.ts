@@ -60,7 +60,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<McpHandle
     operation: HttpOperation["operation"],
     ...[params, type]: Parameters<Execute>
   ): Promise<ExecutionResult> => {
-    const given = engine.typeOf(params);
+    const given = await engine.typeOf(params);
     if (given === null || given === type) {
       const isReadOnly = type === "query";
       return engine.run({ ...operation, params, isReadOnly, maxBytes: settings.maxResultBytes });
