@@ -11,7 +11,7 @@ import {
 import { replicasOf, replicaStatuses } from "../simulation.ts";
 import {
   type Experiment,
-  experimentsOf,
+  listedExperimentsOf,
   type Metric,
   type Project,
   type Replica,
@@ -72,14 +72,17 @@ export function list<R extends Run>(kind: Kind<R>): (request: DemoRequest) => De
     const isMatch = parseQuery(request.query.get("query") ?? "", kind.manager, kind.filterKeys);
     const isMember = membership(request, project);
     const runs = [...kind.all(request.store).values()].filter((run) => {
-      return run.project === project && isMember(run) && isMatch(run);
+      return run.project === project && !run.isArchived && isMember(run) && isMatch(run);
     });
     const sorted = runs.toSorted(compareBy(request.query.get("sort") ?? "", kind.sortKeys));
-    return page(request, sorted, (run) => {
-      const record = kind.record(request.store, run, usernameOf(request));
-      return Object.fromEntries(Object.entries(record).filter(([key]) => !kind.omittedInLists.includes(key)));
-    });
+    return page(request, sorted, (run) => rowOf(request, kind, run));
   };
+}
+
+/** A run as a list shows it. */
+export function rowOf<R extends Run>(request: DemoRequest, kind: Kind<R>, run: R): JsonRecord {
+  const record = kind.record(request.store, run, usernameOf(request));
+  return Object.fromEntries(Object.entries(record).filter(([key]) => !kind.omittedInLists.includes(key)));
 }
 
 /** The predicate of `?group=` and `?independent=true`. */
@@ -101,12 +104,13 @@ function membership({ store, query }: DemoRequest, project: Project): (run: Run)
 export function projectList(request: DemoRequest): DemoResponse {
   const caller = requireUser(request);
   const projects = [...request.store.projects.values()].filter((project) => {
-    return project.owner === request.params["owner"] && mayRead(caller, project);
+    return project.owner === request.params["owner"] && !project.isArchived && mayRead(caller, project);
   });
-  return page(request, projects.toReversed(), projectRecord);
+  return page(request, projects.toReversed(), (project) => projectRow(project, caller.username));
 }
 
-function projectRecord(project: Project): JsonRecord {
+/** A project as a list shows it. */
+export function projectRow(project: Project, viewer: string): JsonRecord {
   return {
     id: project.id,
     uuid: uuid("project", project.id),
@@ -119,14 +123,14 @@ function projectRecord(project: Project): JsonRecord {
     created_at: timestamp(project.createdAt),
     updated_at: timestamp(project.createdAt),
     is_public: project.isPublic,
-    bookmarked: false,
+    bookmarked: project.bookmarkedBy.has(viewer),
   };
 }
 
 /** The metrics of all experiments of a group, oldest first. */
 export function groupMetrics(request: DemoRequest): DemoResponse {
   const group = findReadable(request, groups);
-  const recorded = experimentsOf(request.store, group)
+  const recorded = listedExperimentsOf(request.store, group)
     .flatMap((experiment) => experiment.metrics.map((metric) => ({ experiment, metric })))
     .toSorted((a, b) => a.metric.at - b.metric.at || a.metric.id - b.metric.id);
   return page(request, recorded, ({ experiment, metric }) => metricRecord(experiment, metric), metricLimit);
