@@ -287,10 +287,7 @@ export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRA
 const factsOf = (config: Config, server: Server): GatewayFacts => ({
   version,
   upstreamApiVersion: server.profile.apiVersion,
-  capabilities: [
-    ...(server.hasLists ? (["LISTS"] as const) : []),
-    ...(server.hasExperimentJobLogs ? (["EXPERIMENT_JOB_LOGS"] as const) : []),
-  ],
+  capabilities: server.capabilities,
   maxDepth: config.MAX_DEPTH,
   maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
   maxPageSize: config.MAX_PAGE_SIZE,

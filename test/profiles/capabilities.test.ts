@@ -6,8 +6,8 @@ import { type ProfileName, startProfile } from "../support/profiles.ts";
 describe("capabilities", () => {
   test.each<[ProfileName, string[]]>([
     ["document", []],
-    ["polyaxon-0.2", ["LISTS"]],
-    ["polyaxon-0.4", ["LISTS", "EXPERIMENT_JOB_LOGS"]],
+    ["polyaxon-0.2", ["LISTS", "BOOKMARKS"]],
+    ["polyaxon-0.4", ["LISTS", "EXPERIMENT_JOB_LOGS", "BOOKMARKS", "ARCHIVES"]],
   ])("of %s are told without a token and without a request", async (profile, capabilities) => {
     const { ask, calls } = await startProfile(profile);
     expect(await ask("{ gateway { capabilities } }", {}, { token: null })).toEqual({

@@ -261,7 +261,7 @@ describe("a file that extends a built-in profile", () => {
   test("and says nothing else is that profile", async () => {
     const { ask, calls } = await startExtended({ extends: "polyaxon-0.4" });
     expect(await ask("{ gateway { capabilities } }")).toEqual({
-      data: { gateway: { capabilities: ["LISTS", "EXPERIMENT_JOB_LOGS"] } },
+      data: { gateway: { capabilities: ["LISTS", "EXPERIMENT_JOB_LOGS", "BOOKMARKS", "ARCHIVES"] } },
     });
     await ask(
       `{ project(owner: "ada", name: "mnist") { jobs(first: 1, orderBy: CREATED_ASC) { totalCount } } }`,

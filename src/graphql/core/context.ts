@@ -1,12 +1,11 @@
 import type { PlacedContext, ResultPlace } from "../../engine/field-source.ts";
 import { type ForPlace, placedSession } from "../../rest/session/placed.ts";
+import type { Capability } from "../../rest/api/server.ts";
 import type { GrowthSource } from "../../live/growth-poll.ts";
 import type { StateSource } from "../../live/state-poll.ts";
 import type { LiveStream } from "../../live/stream.ts";
 import type { Session } from "../../rest/session/session.ts";
 import type { TypeNames } from "./type-names.ts";
-
-type Capability = "LISTS" | "EXPERIMENT_JOB_LOGS";
 
 /** The gateway's version, capabilities and limits, which the field `gateway` exposes. */
 export interface GatewayFacts {

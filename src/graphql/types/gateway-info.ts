@@ -1,3 +1,4 @@
+import type { Capability as CapabilityName } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
 import type { GatewayFacts } from "../core/context.ts";
 
@@ -9,7 +10,15 @@ const Capability = builder.enumType("Capability", {
         "Lists: `User.projects`, `Project.experiments`, `.jobs`, `.buildJobs`, `.groups`, `Group.experiments`.",
     },
     EXPERIMENT_JOB_LOGS: { description: "`ExperimentJob.logs`." },
-  },
+    BOOKMARKS: {
+      description:
+        "Bookmarks: `User.bookmarkedExperiments`, `.bookmarkedJobs`, `.bookmarkedBuildJobs`, `.bookmarkedGroups`, `.bookmarkedProjects`.",
+    },
+    ARCHIVES: {
+      description:
+        "Archives: the mutations `archive…` and `restore…`, and `User.archivedExperiments`, `.archivedJobs`, `.archivedBuildJobs`, `.archivedGroups`, `.archivedProjects`.",
+    },
+  } satisfies Record<CapabilityName, object>,
 });
 
 const GatewayLimits = builder.objectRef<GatewayFacts>("GatewayLimits").implement({

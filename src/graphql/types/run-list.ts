@@ -41,7 +41,7 @@ export const ExperimentConnection = connectionOf("Experiment", Experiment, "A pa
 export const JobConnection = connectionOf("Job", Job, "A page of jobs.");
 export const BuildJobConnection = connectionOf("BuildJob", BuildJob, "A page of build jobs.");
 export const GroupConnection = connectionOf("Group", Group, "A page of groups.");
-const ProjectConnection = connectionOf("Project", Project, "A page of projects.");
+export const ProjectConnection = connectionOf("Project", Project, "A page of projects.");
 
 type RunListArgs = PageArgs & {
   readonly orderBy?: Order | null | undefined;

@@ -1,11 +1,19 @@
-import { administration, user } from "../../rest/api/endpoints.ts";
+import { administration, optional, user } from "../../rest/api/endpoints.ts";
 import type { Session } from "../../rest/session/session.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
 import { readViewer } from "../core/kinds.ts";
-import { projectList } from "./run-list.ts";
-import { Entity, User } from "../core/refs.ts";
+import {
+  BuildJobConnection,
+  ExperimentConnection,
+  GroupConnection,
+  JobConnection,
+  ProjectConnection,
+  projectList,
+} from "./run-list.ts";
+import { archived, bookmarked, projectOf, runIn } from "./user-list.ts";
+import { BuildJob, Entity, Experiment, Group, Job, User } from "../core/refs.ts";
 import {
   administer,
   mutations,
@@ -34,6 +42,26 @@ User.implement({
     }),
     isViewer: t.boolean({ description: "Whether this is the caller.", ...property("is_viewer") }),
     projects: t.field(projectList("Projects of the user.")),
+    bookmarkedExperiments: t.field(
+      bookmarked(ExperimentConnection, optional.bookmarkedExperiments, runIn(Experiment), "experiments"),
+    ),
+    bookmarkedJobs: t.field(bookmarked(JobConnection, optional.bookmarkedJobs, runIn(Job), "jobs")),
+    bookmarkedBuildJobs: t.field(
+      bookmarked(BuildJobConnection, optional.bookmarkedBuilds, runIn(BuildJob), "build jobs"),
+    ),
+    bookmarkedGroups: t.field(bookmarked(GroupConnection, optional.bookmarkedGroups, runIn(Group), "groups")),
+    bookmarkedProjects: t.field(
+      bookmarked(ProjectConnection, optional.bookmarkedProjects, projectOf, "projects"),
+    ),
+    archivedExperiments: t.field(
+      archived(ExperimentConnection, optional.archivedExperiments, runIn(Experiment), "experiments"),
+    ),
+    archivedJobs: t.field(archived(JobConnection, optional.archivedJobs, runIn(Job), "jobs")),
+    archivedBuildJobs: t.field(
+      archived(BuildJobConnection, optional.archivedBuilds, runIn(BuildJob), "build jobs"),
+    ),
+    archivedGroups: t.field(archived(GroupConnection, optional.archivedGroups, runIn(Group), "groups")),
+    archivedProjects: t.field(archived(ProjectConnection, optional.archivedProjects, projectOf, "projects")),
   }),
 });
 

@@ -247,11 +247,21 @@ export type ClusterRecord = AnswerOf<typeof Cluster>;
 export const Node = json(NodeSchema);
 export const User = json(UserSchema);
 /** A project as a list item. */
-export const Projects = pageOf(z.object({ name: requiredText }));
+const ProjectSchema = z.object({ name: requiredText, unique_name: text });
+export const Projects = pageOf(ProjectSchema);
 export const Experiments = pageOf(ExperimentSchema);
 export const Jobs = pageOf(JobSchema);
 export const Builds = pageOf(BuildSchema);
 export const Groups = pageOf(GroupSchema);
+
+/** A bookmark: the list item that it marks. */
+const bookmarkOf = <Item extends z.ZodType>(item: Item) => z.object({ content_object: item });
+export const BookmarkedExperiments = pageOf(bookmarkOf(ExperimentSchema));
+export const BookmarkedJobs = pageOf(bookmarkOf(JobSchema));
+export const BookmarkedBuilds = pageOf(bookmarkOf(BuildSchema));
+export const BookmarkedGroups = pageOf(bookmarkOf(GroupSchema));
+export const BookmarkedProjects = pageOf(bookmarkOf(ProjectSchema));
+
 export const Token = json(z.object({ token: z.string().min(1) }));
 
 /** The keys of runs, by list. */

@@ -20,13 +20,44 @@ export interface Server {
   readonly override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) => Endpoint | null;
   /** Whether the endpoint is optional and this server lacks it. */
   readonly lacks: (endpoint: AnyEndpoint) => boolean;
-  readonly hasLists: boolean;
-  readonly hasExperimentJobLogs: boolean;
+  readonly capabilities: readonly Capability[];
   /** The query parameters of a list of runs. Throws `UpstreamError` when this server lacks one of them. */
   readonly listQuery: (request: ListRequest) => Query;
   /** How reads of this endpoint are batched; null when they cannot be. */
   readonly batchOf: (endpoint: AnyEndpoint) => Batch | null;
 }
+
+/** The optional endpoints that each capability needs. */
+const NEEDED = {
+  LISTS: ["projects", "experiments", "jobs", "builds", "groups"],
+  EXPERIMENT_JOB_LOGS: ["experimentJobLogs"],
+  BOOKMARKS: [
+    "bookmarkedExperiments",
+    "bookmarkedJobs",
+    "bookmarkedBuilds",
+    "bookmarkedGroups",
+    "bookmarkedProjects",
+  ],
+  ARCHIVES: [
+    "archivedExperiments",
+    "archivedJobs",
+    "archivedBuilds",
+    "archivedGroups",
+    "archivedProjects",
+    "archiveExperiment",
+    "archiveJob",
+    "archiveBuild",
+    "archiveGroup",
+    "restoreExperiment",
+    "restoreJob",
+    "restoreBuild",
+    "restoreGroup",
+  ],
+} as const satisfies Record<string, readonly (keyof typeof optional)[]>;
+export type Capability = keyof typeof NEEDED;
+
+// Safe: these are the keys of the table.
+const CAPABILITIES = Object.keys(NEEDED) as Capability[];
 
 /** Applies a profile to the documented endpoints. */
 export function describeServer(profile: Profile): Server {
@@ -39,8 +70,7 @@ export function describeServer(profile: Profile): Server {
     override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) =>
       (overrides.get(endpoint) ?? null) as Endpoint | null,
     lacks: (endpoint) => OPTIONAL.has(endpoint) && !overrides.get(endpoint),
-    hasLists: has("projects") && has("experiments") && has("jobs") && has("builds") && has("groups"),
-    hasExperimentJobLogs: has("experimentJobLogs"),
+    capabilities: CAPABILITIES.filter((capability) => NEEDED[capability].every(has)),
     listQuery: (request) => listQuery(profile, request),
     batchOf: (endpoint) => batches.find((batch) => batch.endpoint === endpoint) ?? null,
   };
