@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Config } from "./config.ts";
@@ -7,7 +6,7 @@ import { engineSettings, sharingSettings, subscriptionSettings } from "./config/
 import { FOLDER } from "./folder.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
-import { type Context, contextFor, type GatewayFacts } from "./graphql/core/context.ts";
+import type { GatewayFacts } from "./graphql/core/context.ts";
 import { publicError } from "./engine/errors.ts";
 import { schemaFor } from "./graphql/schema.ts";
 import { createTypeNames } from "./graphql/core/type-names.ts";
@@ -16,24 +15,21 @@ import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
 import { wantsExplanation } from "./http/caller.ts";
 import { createConcurrencyLimit } from "./http/concurrency-limit.ts";
-import type { RequestScope } from "./request-scope.ts";
-import { wantsFresh } from "./http/caller.ts";
 import { createRouter } from "./http/router.ts";
 import { takeTurn } from "./engine/turns.ts";
+import { type ContextSettings, OperationContext, type OperationSource } from "./http/graphql/context.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
 import { createSubscriptions } from "./http/graphql/subscriptions.ts";
 import { loadYoga } from "./http/graphql/load-yoga.ts";
 import { type Clock, systemClock } from "./live/clock.ts";
-import { counted, tickSessions } from "./live/tick-session.ts";
+import { tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
 import { createConnector } from "./rest/client/connector.ts";
 import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import { createRefusedBatches } from "./rest/session/refused-batches.ts";
-import type { Pacing } from "./rest/session/batching.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
-import { openSession, type Session } from "./rest/session/session.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { Explanation } from "./observability/explain/explanation.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
@@ -103,7 +99,6 @@ export function createGateway({
     takeTurn,
     openSpan: openUpstreamSpan,
   });
-  const gateway = factsOf(config, server);
   const names = createTypeNames(config.TYPE_NAMES);
   const refusedBatches = createRefusedBatches(events.refusedBatch);
   const sharedReads = new SharedReads({
@@ -112,7 +107,6 @@ export function createGateway({
     onShared: telemetry.sharedRead,
   });
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
-  const publicRoot = config.PUBLIC_URL?.href.replace(/\/+$/, "");
 
   const schema = schemaFor(names);
   const engine = createEngine({
@@ -121,44 +115,17 @@ export function createGateway({
     publicError: toPublic,
     planner,
   });
-  const reading = { server, refusedBatches, sharedReads, width: config.MAX_UPSTREAM_WIDTH };
-
   const isExplainable = config.EXPLAIN ?? exampleToken !== undefined;
-
-  /** `onRequest` is called for each upstream request. */
-  const openContext = (
-    request: IncomingMessage,
-    scope: RequestScope,
-    pacing: Pacing,
-    onRequest: (() => void) | null = null,
-    notes: Explanation | null = null,
-  ): Context => {
-    let session: Session | null = null;
-    const context: Context = {
-      // Opened on first use: many operations read nothing.
-      get session() {
-        const upstream = onRequest ? counted(client, onRequest) : client;
-        return (session ??= openSession(upstream, scope, {
-          ...reading,
-          isFresh: wantsFresh(request),
-          requests: config.MAX_UPSTREAM_REQUESTS,
-          pacing,
-          notes,
-        }));
-      },
-      gateway,
-      names,
-      get publicUrl() {
-        const scheme = "encrypted" in request.socket ? "https" : "http";
-        return publicRoot ?? new URL(`${scheme}://${request.headers.host ?? "localhost"}`).origin;
-      },
-      lookAhead,
-      onFree: null,
-      place: null,
-      at: notes && ((place) => contextFor(context, place, notes)),
-    };
-    return context;
+  const reading = { server, refusedBatches, sharedReads, width: config.MAX_UPSTREAM_WIDTH };
+  const contexts: ContextSettings = {
+    client,
+    sessions: { ...reading, requests: config.MAX_UPSTREAM_REQUESTS },
+    gateway: factsOf(config, server),
+    names,
+    publicUrl: config.PUBLIC_URL?.href.replace(/\/+$/, ""),
+    lookAhead,
   };
+  const openContext = (source: OperationSource) => new OperationContext(contexts, source);
 
   const subscriptions = createSubscriptions({
     ...subscriptionSettings(config),
@@ -191,7 +158,8 @@ export function createGateway({
             {
               scope: state.scope,
               facts: state,
-              openContext: (pacing) => openContext(request, state.scope, pacing, null, notes),
+              openContext: (pacing) =>
+                openContext({ request, scope: state.scope, pacing, onRequest: null, notes }),
               explain: notes && (() => notes.report()),
             },
             () => subscriptions.openStream(request, state.scope),

@@ -1,3 +1,5 @@
+import { type Place, TransientList, TransientMap } from "../transient.ts";
+
 /*
  * Time slices for work that could block the event loop. Such work checks whether the slice is over and, if so, waits for
  * the next one, so that sockets, timers and probes are served in between. The clock is shared by the whole process,
@@ -43,16 +45,26 @@ export function afterTwoTurns(work: Work): void {
   });
 }
 
+/** A caller with waiting work. */
+interface Caller {
+  readonly key: string;
+  readonly queues: TransientList<SliceQueue>;
+}
+
 /**
- * Queues with waiting work, by caller. Callers take turns, one piece of work each, and so do the queues of a caller:
- * neither a long queue nor a caller with many queues delays the others.
+ * Callers take turns, one piece of work each, and so do the queues of a caller: neither a long queue nor a caller with
+ * many queues delays the others.
  */
-const callers = new Map<string, Set<SliceQueue>>();
+const turns = new TransientList<Caller>();
+/** The places of the callers in the turns. */
+const callers = new TransientMap<Place<Caller>>();
 let isServing = false;
 
 /** A FIFO queue of one request's work that waits for a time slice. */
 export class SliceQueue {
   readonly #callerKey: string;
+  /** The place among the queues of the caller; null while nothing waits. */
+  #place: Place<SliceQueue> | null = null;
   #waiting: Work[] = [];
   /** Index of the first waiting work: shifting a long array is slow. */
   #first = 0;
@@ -69,8 +81,7 @@ export class SliceQueue {
   /** Does the work in its turn, in a later turn of the event loop. */
   add(work: Work): void {
     this.#waiting.push(work);
-    const queues = callers.get(this.#callerKey) ?? new Set();
-    callers.set(this.#callerKey, queues.add(this));
+    this.#place ??= callerOf(this.#callerKey).queues.add(this);
     serveLater();
   }
 
@@ -91,7 +102,7 @@ export class SliceQueue {
     const work = this.#waiting[this.#first++];
     this.#leave();
     if (this.isEmpty()) this.#empty();
-    else callers.set(this.#callerKey, (callers.get(this.#callerKey) ?? new Set()).add(this));
+    else this.#place = callerOf(this.#callerKey).queues.add(this);
     work?.();
     if (this.isEmpty()) for (const callback of this.#onEmpty.splice(0)) callback();
   }
@@ -102,34 +113,42 @@ export class SliceQueue {
   }
 
   #leave(): void {
-    const queues = callers.get(this.#callerKey);
-    queues?.delete(this);
-    if (queues?.size === 0) callers.delete(this.#callerKey);
+    const caller = callers.get(this.#callerKey);
+    if (!caller || !this.#place) return;
+    const { key, queues } = caller.member;
+    queues.remove(this.#place);
+    this.#place = null;
+    if (queues.size > 0) return;
+    turns.remove(caller);
+    callers.delete(key);
   }
+}
+
+function callerOf(key: string): Caller {
+  const existing = callers.get(key);
+  if (existing) return existing.member;
+  const caller: Caller = { key, queues: new TransientList() };
+  callers.set(key, turns.add(caller));
+  return caller;
 }
 
 /** Does the work when it is the caller's turn: now, or in a later time slice. */
 export function takeTurn(callerKey: string, work: Work): void {
-  if (callers.size === 0 && !isSliceOver()) work();
+  if (turns.size === 0 && !isSliceOver()) work();
   else new SliceQueue(callerKey).add(work);
 }
 
 /** Serves the queues until the slice is over, and goes on in the next turn of the event loop. */
 function serve(): void {
   isServing = false;
-  for (const [callerKey, queues] of callers) {
-    if (isSliceOver()) {
-      serveLater();
-      return;
-    }
-    // Re-inserted at the end, behind the other callers.
-    callers.delete(callerKey);
-    callers.set(callerKey, queues);
-    for (const queue of queues) {
-      queue.serveNext();
-      break;
-    }
+  while (turns.size > 0 && !isSliceOver()) {
+    const caller = turns.takeFirst();
+    if (!caller) return;
+    // Behind the other callers.
+    callers.set(caller.key, turns.add(caller));
+    caller.queues.first?.member.serveNext();
   }
+  if (turns.size > 0) serveLater();
 }
 
 function serveLater(): void {

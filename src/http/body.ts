@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { TransientMap } from "../transient.ts";
 
 const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 
@@ -18,7 +19,7 @@ export interface BodySettings {
 export function createBodyReader({ maxBytes, maxWaitingBytes }: BodySettings) {
   let waitingBytes = 0;
   /** Counted by address: tokens are not verified at this point, so anyone can send many. */
-  const byAddress = new Map<string, number>();
+  const byAddress = new TransientMap<number>();
 
   const change = (address: string, bytes: number): void => {
     waitingBytes += bytes;

@@ -1,3 +1,6 @@
+import { UpstreamError } from "../errors.ts";
+import { TransientMap } from "../transient.ts";
+
 export interface ConcurrencySettings {
   /** Maximum at a time, over all callers. */
   readonly total: number;
@@ -19,7 +22,7 @@ export interface ConcurrencyLimit {
 
 /** Limits how many operations or downloads are active at a time, in total and per caller. */
 export function createConcurrencyLimit({ total, perCaller }: ConcurrencySettings): ConcurrencyLimit {
-  const byCaller = new Map<string, number>();
+  const byCaller = new TransientMap<number>();
   let active = 0;
   const change = (callerKey: string, by: 1 | -1): void => {
     active += by;
@@ -41,4 +44,16 @@ export function createConcurrencyLimit({ total, perCaller }: ConcurrencySettings
     },
     active: () => active,
   };
+}
+
+/** Acquires one more of what is limited, named in the plural. Throws `UpstreamError` when there is no room. */
+export function acquireOrThrow(limit: ConcurrencyLimit, callerKey: string, what: string): () => void {
+  const exceeded = limit.exceededBy(callerKey);
+  if (exceeded === "total")
+    throw new UpstreamError("SERVICE_OVERLOADED", `The gateway has as many ${what} as it may have.`);
+  if (exceeded)
+    throw new UpstreamError("RATE_LIMITED", `This caller has as many ${what} as one may have.`, {
+      retryAfterSeconds: 1,
+    });
+  return limit.acquire(callerKey);
 }

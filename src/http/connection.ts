@@ -1,8 +1,24 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { TransientList } from "../transient.ts";
 
-/** The responses of each connection that are not over, with their callbacks. */
-const connections = new WeakMap<Socket, Map<ServerResponse, Set<() => void>>>();
+/** What is called when a response is over. */
+type Callbacks = TransientList<() => void>;
+
+const CALLBACKS = Symbol("callbacks of a response");
+const RESPONSES = Symbol("the responses of a connection that are not over");
+
+// Properties, because entries of a `WeakMap` survive collections of the young generation together with their keys.
+declare module "node:http" {
+  interface ServerResponse {
+    [CALLBACKS]?: Callbacks;
+  }
+}
+declare module "node:net" {
+  interface Socket {
+    [RESPONSES]?: TransientList<Callbacks>;
+  }
+}
 
 export const isOver = (response: ServerResponse): boolean =>
   response.destroyed || response.writableFinished || response.req.socket.destroyed;
@@ -17,44 +33,37 @@ export function onceOver(response: ServerResponse, callback: () => void): () => 
     callback();
     return () => {};
   }
-  const callbacks = callbacksOf(response);
-  callbacks.add(callback);
-  return () => callbacks.delete(callback);
+  const callbacks = (response[CALLBACKS] ??= watchResponse(response));
+  const place = callbacks.add(callback);
+  return () => callbacks.remove(place);
 }
 
-function callbacksOf(response: ServerResponse): Set<() => void> {
+function watchResponse(response: ServerResponse): Callbacks {
   const { socket } = response.req;
-  const responses = connections.get(socket) ?? watch(socket);
-  const known = responses.get(response);
-  if (known) return known;
-  const callbacks = new Set<() => void>();
-  responses.set(response, callbacks);
+  const callbacks: Callbacks = new TransientList();
+  const responses = (socket[RESPONSES] ??= watchConnection(socket));
+  const place = responses.add(callbacks);
   response.on("close", () => {
-    responses.delete(response);
+    responses.remove(place);
     callAll(callbacks);
   });
   return callbacks;
 }
 
-function watch(socket: Socket): Map<ServerResponse, Set<() => void>> {
-  const responses = new Map<ServerResponse, Set<() => void>>();
-  connections.set(socket, responses);
+function watchConnection(socket: Socket): TransientList<Callbacks> {
+  const responses = new TransientList<Callbacks>();
   socket.once("close", () => {
-    for (const callbacks of responses.values()) callAll(callbacks);
-    responses.clear();
+    for (let next = responses.takeFirst(); next; next = responses.takeFirst()) callAll(next);
   });
   return responses;
 }
 
-function callAll(callbacks: Set<() => void>): void {
-  for (const callback of callbacks) {
-    callbacks.delete(callback);
-    callback();
-  }
+function callAll(callbacks: Callbacks): void {
+  for (let next = callbacks.takeFirst(); next; next = callbacks.takeFirst()) next();
 }
 
 /** How many requests of a connection are unanswered. Counts only those whose response `onceOver` watches. */
-export const unanswered = (socket: Socket): number => connections.get(socket)?.size ?? 0;
+export const unanswered = (socket: Socket): number => socket[RESPONSES]?.size ?? 0;
 
 /**
  * Maximum unanswered requests of one connection. Clients that pipeline at all send a few. Node stops reading from a

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import { acceptsGzip, compress } from "./compression.ts";
 import { isOver, onceOver } from "./connection.ts";
 import type { WholeResponse } from "./graphql/response.ts";
+import { WaitingBytes } from "./waiting-bytes.ts";
 
 export interface DeliverySettings {
   /** Maximum bytes that wait for slow readers, over all responses. */
@@ -28,12 +29,6 @@ interface StreamedBody {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** A response and how many of its bytes wait for the reader. */
-interface Waiting {
-  readonly response: ServerResponse;
-  bytes: number;
-}
-
 /** Responses are written in chunks, so that the read timeout applies to each chunk. */
 const CHUNK_BYTES = 65_536;
 
@@ -41,49 +36,7 @@ const CHUNK_BYTES = 65_536;
 const MIN_COMPRESSED_BYTES = 1_024;
 
 export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySettings): Delivery {
-  /** Responses that wait for their readers, by caller. Those of one caller are in the order in which they began. */
-  const callers = new Map<string, { readonly waiting: Set<Waiting>; bytes: number }>();
-  let total = 0;
-
-  const change = (callerKey: string, item: Waiting, bytes: number): void => {
-    const own = callers.get(callerKey);
-    if (!own?.waiting.has(item)) return;
-    item.bytes += bytes;
-    own.bytes += bytes;
-    total += bytes;
-  };
-
-  const remove = (callerKey: string, item: Waiting): void => {
-    change(callerKey, item, -item.bytes);
-    const own = callers.get(callerKey);
-    own?.waiting.delete(item);
-    if (own?.waiting.size === 0) callers.delete(callerKey);
-  };
-
-  /** Disconnects readers until the limit holds: the oldest response of the caller with the most waiting bytes first. */
-  const shrink = (): void => {
-    for (let isTooMuch = total > maxWaitingBytes; isTooMuch; isTooMuch = total > maxWaitingBytes) {
-      let [largest] = callers;
-      for (const each of callers) if (each[1].bytes > (largest?.[1].bytes ?? 0)) largest = each;
-      const [oldest] = largest?.[1].waiting ?? [];
-      if (!largest || !oldest) return;
-      remove(largest[0], oldest);
-      oldest.response.req.socket.destroy();
-    }
-  };
-
-  /** Returns a function that counts the waiting bytes of a response. */
-  const countBytesOf = (response: ServerResponse, callerKey: string) => {
-    const item: Waiting = { response, bytes: 0 };
-    const own = callers.get(callerKey) ?? { waiting: new Set(), bytes: 0 };
-    callers.set(callerKey, own);
-    own.waiting.add(item);
-    onceOver(response, () => remove(callerKey, item));
-    return (bytes: number): void => {
-      change(callerKey, item, bytes);
-      shrink();
-    };
-  };
+  const waiting = new WaitingBytes(maxWaitingBytes);
 
   /** Writes a chunk and waits until it is drained. Closes the connection when that takes longer than `readTimeoutMs`. */
   const write = async (response: ServerResponse, chunk: Uint8Array): Promise<void> => {
@@ -139,7 +92,7 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
       return;
     }
     for (const name in headers) response.setHeader(name, headers[name] ?? "");
-    const count = countBytesOf(response, callerKey);
+    const count = waiting.open(response, callerKey);
     const plain = Buffer.from(text);
     // The body counts while it is being compressed as well.
     count(plain.length);
@@ -175,7 +128,7 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
   const stream: Delivery["stream"] = async (response, { status, headers, body }, callerKey) => {
     // The stream needs no cancelling: it starts with the first read.
     if (isOver(response)) return;
-    const count = countBytesOf(response, callerKey);
+    const count = waiting.open(response, callerKey);
     response.writeHead(status, headers);
     await sendStream(response, body, count);
   };
@@ -191,7 +144,7 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
       }
       return sendWhole(response, { status, headers, body: await result.text() }, callerKey);
     },
-    waitingBytes: () => total,
+    waitingBytes: () => waiting.total,
   };
 }
 

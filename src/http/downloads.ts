@@ -15,8 +15,9 @@ import { RequestScope } from "../request-scope.ts";
 import { openRequestSpan } from "../observability/tracing.ts";
 import { identify } from "./caller.ts";
 import { onceOver } from "./connection.ts";
+import { PRIVATE } from "./graphql/response.ts";
 import { rangeOf } from "./range.ts";
-import type { ConcurrencyLimit, ExceededLimit } from "./concurrency-limit.ts";
+import { acquireOrThrow, type ConcurrencyLimit } from "./concurrency-limit.ts";
 
 const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs)(?:\?|$)/;
 
@@ -49,9 +50,7 @@ export function createDownloads({
     if (scope.token === null) {
       throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
     }
-    const exceeded = concurrency.exceededBy(scope.callerKey);
-    if (exceeded) throw LIMIT_ERRORS[exceeded]();
-    scope.onEnd(concurrency.acquire(scope.callerKey));
+    scope.onEnd(acquireOrThrow(concurrency, scope.callerKey, "downloads under way"));
     const endpoint = offered(server, documented);
     return { endpoint, path: endpoint.toPath(address), name: kind.formatName(address) };
   };
@@ -120,20 +119,11 @@ export function createDownloads({
 const codeOf = ({ extensions: { code } }: GraphQLError): ErrorCode =>
   isErrorCode(code) ? code : "INTERNAL_SERVER_ERROR";
 
-const LIMIT_ERRORS: Readonly<Record<ExceededLimit, () => UpstreamError>> = {
-  total: () =>
-    new UpstreamError("SERVICE_OVERLOADED", "The gateway has as many downloads under way as it may have."),
-  perCaller: () =>
-    new UpstreamError("RATE_LIMITED", "This caller has as many downloads under way as one may have.", {
-      retryAfterSeconds: 1,
-    }),
-};
-
 /** Keeps browsers from rendering the output of a run as a page of this origin. */
 const NO_RENDERING = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "sandbox",
-  "cache-control": "private, no-store",
+  "cache-control": PRIVATE,
 };
 
 const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };

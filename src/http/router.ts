@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import cors from "cors";
 import { afterTwoTurns, takeTurn } from "../engine/turns.ts";
 import type { Identity } from "../request-scope.ts";
+import { TransientList } from "../transient.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { type BodySettings, createBodyReader } from "./body.ts";
 import { EXPLAIN_HEADER, identify } from "./caller.ts";
@@ -47,7 +48,7 @@ const REJECTION_OF: Readonly<Record<ExceededLimit, Rejection>> = {
 export function createRouter(settings: RouterSettings): Router {
   const { graphql, download, page, telemetry, operations, requestTimeoutMs } = settings;
   const readBody = createBodyReader(settings.bodies);
-  const open = new Set<ServerResponse>();
+  const open = new TransientList<ServerResponse>();
   let draining = false;
   // Exact origins, never `*`, and no credentials: tokens are sent in a header that only the page's own code can set.
   const allow = cors({
@@ -136,8 +137,8 @@ export function createRouter(settings: RouterSettings): Router {
   };
 
   const listen: Listener = (request, response) => {
-    open.add(response);
-    onceOver(response, () => open.delete(response));
+    const place = open.add(response);
+    onceOver(response, () => open.remove(place));
     if (unanswered(request.socket) > MAX_UNANSWERED) return void request.socket.destroy();
     if (draining) closeAfter(response);
     if (!hasValidUrl(request)) sendText(response, 400, "bad request\n");
@@ -149,7 +150,7 @@ export function createRouter(settings: RouterSettings): Router {
     listen,
     drain: () => {
       draining = true;
-      for (const response of open) closeAfter(response);
+      for (const response of open.members()) closeAfter(response);
     },
   };
 }

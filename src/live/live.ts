@@ -15,20 +15,23 @@ export interface LiveSettings {
   readonly openSession: (identity: Identity, requests: number, onRequest: () => void) => TickSession;
 }
 
-/** Polls the service for the subscriptions of all tokens. Tokens share nothing. */
-export interface Live {
+/** The polls of one token. */
+export interface CallerLive {
   /** Subscribes to a value. `next` returns the next event of a state for this subscriber; null when it has seen it all. */
   readonly watch: <State extends object, Event>(
-    caller: Identity,
     source: StateSource<State>,
     next: (state: State) => Event | null,
   ) => LiveStream<Event>;
   /** Subscribes to something that grows, from a position on. */
   readonly follow: <Position, Item>(
-    caller: Identity,
     source: GrowthSource<Position, Item>,
     position: Position,
   ) => LiveStream<Item>;
+}
+
+/** Polls the service for the subscriptions of all tokens. Tokens share nothing. */
+export interface Live {
+  readonly of: (caller: Identity) => CallerLive;
   /** Counts an upstream request that an event of the caller causes. */
   readonly spend: (callerKey: string) => void;
   /** Number of things that are polled. */
@@ -46,7 +49,7 @@ interface Shared {
   readonly timing: ReturnType<Ticker["add"]>;
 }
 
-/** The polls of one token. */
+/** What is kept for one token. */
 interface Caller {
   readonly ticker: Ticker;
   readonly budget: Budget;
@@ -110,19 +113,21 @@ export function createLive({ clock, requestsPerMinute, openSession }: LiveSettin
   };
 
   return {
-    watch: (caller, source, next) => {
-      const { joined, timing, leave } = join(caller, source.key, () => createStatePoll(source));
-      const stream = readStates(joined, next, leave);
-      timing.wake();
-      return stream;
-    },
-    follow: (caller, source, position) => {
-      const { joined, timing, leave } = join(caller, source.key, () => createGrowthPoll(source));
-      return readGrowth(joined, position, {
-        onWait: (isBehind) => (isBehind ? timing.readSoon() : timing.wake()),
-        onEnd: leave,
-      });
-    },
+    of: (caller) => ({
+      watch: (source, next) => {
+        const { joined, timing, leave } = join(caller, source.key, () => createStatePoll(source));
+        const stream = readStates(joined, next, leave);
+        timing.wake();
+        return stream;
+      },
+      follow: (source, position) => {
+        const { joined, timing, leave } = join(caller, source.key, () => createGrowthPoll(source));
+        return readGrowth(joined, position, {
+          onWait: (isBehind) => (isBehind ? timing.readSoon() : timing.wake()),
+          onEnd: leave,
+        });
+      },
+    }),
     spend: (callerKey) => callers.get(callerKey)?.budget.spend(clock.now()),
     polls: () => [...callers.values()].reduce((sum, { ticker }) => sum + ticker.size(), 0),
   };

@@ -1,4 +1,5 @@
 import type { Client, Upstream } from "../rest/client/client.ts";
+import { UNPACED } from "../rest/session/batching.ts";
 import { openSession, type SessionSettings } from "../rest/session/session.ts";
 import { type Identity, RequestScope } from "../request-scope.ts";
 import type { TickSession } from "./ticker.ts";
@@ -39,11 +40,6 @@ export const tickSessions =
   (client: Opener, { timeoutMs, ...settings }: Settings) =>
   (identity: Identity, requests: number, onRequest: () => void): TickSession => {
     const scope = new TickScope(identity, timeoutMs);
-    const pacing = {
-      isStopped: () => false,
-      isWaiting: () => false,
-      onPassed: (callback: () => void) => callback(),
-    };
     let sent = 0;
     // Requests above the number are rejected, not sent.
     const count = () => void (sent++ < requests && onRequest());
@@ -52,7 +48,7 @@ export const tickSessions =
         ...settings,
         isFresh: true,
         requests,
-        pacing,
+        pacing: UNPACED,
         notes: null,
       }),
       end: () => scope.end("done"),

@@ -1,9 +1,7 @@
 import type { PlacedContext, ResultPlace } from "../../engine/field-source.ts";
 import { type ForPlace, placedSession } from "../../rest/session/placed.ts";
+import type { CallerLive } from "../../live/live.ts";
 import type { Capability } from "../../rest/api/server.ts";
-import type { GrowthSource } from "../../live/growth-poll.ts";
-import type { StateSource } from "../../live/state-poll.ts";
-import type { LiveStream } from "../../live/stream.ts";
 import type { Session } from "../../rest/session/session.ts";
 import type { TypeNames } from "./type-names.ts";
 
@@ -58,20 +56,6 @@ export const contextFor = (context: Context, place: ResultPlace, notes: PlaceNot
 /** The context of the object whose field has this context: its record is loaded for the object. */
 export const contextAbove = (context: Context): Context =>
   context.at && context.place?.parent ? context.at(context.place.parent) : context;
-
-/** The polls of the caller's token. */
-interface CallerLive {
-  /** Subscribes to a value. `next` returns the next event of a state; null when all of it was told. */
-  readonly watch: <State extends object, Event>(
-    source: StateSource<State>,
-    next: (state: State) => Event | null,
-  ) => LiveStream<Event>;
-  /** Subscribes to something that grows, from a position on. */
-  readonly follow: <Position, Item>(
-    source: GrowthSource<Position, Item>,
-    position: Position,
-  ) => LiveStream<Item>;
-}
 
 /** The context in which a subscription begins. Its events are executed in contexts of their own. */
 export interface StreamContext extends Context {

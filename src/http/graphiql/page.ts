@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeNames } from "../../graphql/core/type-names.ts";
 import { acceptsGzip } from "../compression.ts";
+import { PRIVATE } from "../graphql/response.ts";
 import { loadAssets } from "./assets.ts";
 import { documentOf } from "./document.ts";
 import { signInOperation, tabsOf } from "./tabs.ts";
@@ -64,7 +65,7 @@ export function createPage({ names, exampleToken, isExplainable, onError }: Sett
       .writeHead(200, {
         ...SAFE_HEADERS,
         "content-type": "text/html; charset=utf-8",
-        "cache-control": "private, no-store",
+        "cache-control": PRIVATE,
       })
       .end(html);
   };

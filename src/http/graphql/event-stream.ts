@@ -7,7 +7,7 @@ import type { Clock } from "../../live/clock.ts";
 import { onceOver } from "../connection.ts";
 import type { Delivery } from "../delivery.ts";
 import { parseBody, parseQueryString } from "./params.ts";
-import { encodeResult } from "./response.ts";
+import { encodeResult, PRIVATE } from "./response.ts";
 import type { YogaContext } from "./yoga.ts";
 
 /*
@@ -22,9 +22,9 @@ interface Settings {
   readonly clock: Clock;
 }
 
-/** A request whose response may be a stream. */
-interface StreamableRequest {
-  readonly body: Buffer | null;
+/** A request for a subscription. */
+interface StreamRequest {
+  readonly params: OperationParams;
   readonly operation: YogaContext["operation"];
   readonly openStream: () => OpenStream;
   readonly onResult: (status: number) => void;
@@ -37,7 +37,7 @@ const COMMENT = Buffer.from(":\n\n");
 const COMPLETE = "event: complete\ndata:\n\n";
 
 /** Whether an `accept` header accepts event streams. */
-export const acceptsEventStream = (accept: string | undefined): boolean =>
+const acceptsEventStream = (accept: string | undefined): boolean =>
   accept !== undefined && /text\/event-stream(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(accept);
 
 export type EventStreams = ReturnType<typeof createEventStreams>;
@@ -71,13 +71,16 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
   };
 
   return {
-    /** Serves a subscription. Resolves with false, and does nothing, when the request is none. */
+    /** The parameters of a request for a subscription; null when it is none. */
+    paramsOf: (response: ServerResponse, body: Buffer | null): OperationParams | null => {
+      if (!acceptsEventStream(response.req.headers.accept)) return null;
+      const params = readParams(response, body);
+      return params && engine.isSubscription(params) ? params : null;
+    },
     serve: async (
       response: ServerResponse,
-      { body, operation, openStream, onResult }: StreamableRequest,
-    ): Promise<boolean> => {
-      const params = paramsOf(response, body);
-      if (!params || !engine.isSubscription(params)) return false;
+      { params, operation, openStream, onResult }: StreamRequest,
+    ): Promise<void> => {
       const { facts, scope } = operation;
       const { requestId, callerKey } = scope;
       const opened = await engine.subscribe({ params, facts, openStream });
@@ -85,7 +88,7 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
       if ("results" in opened) {
         onResult(200);
         await write(response, opened.results, operation);
-        return true;
+        return;
       }
       const type = "application/graphql-response+json";
       const result = encodeResult(engine.finish(opened, requestId), type, requestId);
@@ -95,7 +98,6 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
       onResult(status);
       const text = `event: next\ndata: ${result.body}\n\n${COMPLETE}`;
       await delivery.send(response, { status, headers: headersOf(requestId), body: text }, callerKey);
-      return true;
     },
     /** Ends all streams. */
     drain: (): void => {
@@ -105,7 +107,7 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
 }
 
 /** The parameters of a request; null when they cannot be read, which the handler of single results reports. */
-function paramsOf(response: ServerResponse, body: Buffer | null): OperationParams | null {
+function readParams(response: ServerResponse, body: Buffer | null): OperationParams | null {
   const { method, url = "" } = response.req;
   try {
     if (body) return parseBody(body);
@@ -118,7 +120,7 @@ function paramsOf(response: ServerResponse, body: Buffer | null): OperationParam
 const headersOf = (requestId: string) => ({
   "content-type": "text/event-stream; charset=utf-8",
   // Proxies that compress would hold events back.
-  "cache-control": "private, no-store, no-transform",
+  "cache-control": `${PRIVATE}, no-transform`,
   "x-accel-buffering": "no",
   "x-request-id": requestId,
 });

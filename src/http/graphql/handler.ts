@@ -4,7 +4,7 @@ import type { WrittenResult } from "../../engine/execution.ts";
 import type { GraphQLError } from "graphql";
 import type { OpenStream } from "../../engine/subscription.ts";
 import type { Delivery } from "../delivery.ts";
-import { acceptsEventStream, type EventStreams } from "./event-stream.ts";
+import type { EventStreams } from "./event-stream.ts";
 import { parseBody } from "./params.ts";
 import { encodeResult, type ResultType, resultTypeFor, type WholeResponse } from "./response.ts";
 import type { YogaContext, YogaHandler } from "./yoga.ts";
@@ -46,11 +46,9 @@ export function createGraphqlHandler({ engine, publicError, delivery, yoga, stre
     onResult: (status: number) => void,
   ): Promise<void> => {
     const { req: request } = response;
-    if (
-      acceptsEventStream(request.headers.accept) &&
-      (await streams.serve(response, { body, operation, openStream, onResult }))
-    )
-      return;
+    const subscription = streams.paramsOf(response, body);
+    if (subscription)
+      return streams.serve(response, { params: subscription, operation, openStream, onResult });
     const { callerKey } = operation.scope;
     const type = body && resultTypeFor(request.headers.accept);
     if (body && type) {

@@ -1,10 +1,9 @@
 import type { EventExecution, OpenStream } from "../../engine/subscription.ts";
-import { UpstreamError } from "../../errors.ts";
 import type { Context, StreamContext } from "../../graphql/core/context.ts";
 import type { Live } from "../../live/live.ts";
 import { RequestScope } from "../../request-scope.ts";
-import type { Pacing } from "../../rest/session/batching.ts";
-import type { ConcurrencyLimit, ExceededLimit } from "../concurrency-limit.ts";
+import { type Pacing, UNPACED } from "../../rest/session/batching.ts";
+import { acquireOrThrow, type ConcurrencyLimit } from "../concurrency-limit.ts";
 
 interface Settings {
   readonly live: Live;
@@ -15,23 +14,7 @@ interface Settings {
 }
 
 /** Creates the context of the resolvers in a scope. `onRequest` is called for each upstream request. */
-type OpenContext = (scope: RequestScope, pacing: Pacing, onRequest?: () => void) => Context;
-
-/** A subscription needs no meter before its first event. */
-const NO_METER: Pacing = {
-  isStopped: () => false,
-  isWaiting: () => false,
-  onPassed: (callback) => callback(),
-};
-
-const LIMIT_ERRORS: Readonly<Record<ExceededLimit, () => UpstreamError>> = {
-  total: () =>
-    new UpstreamError("SERVICE_OVERLOADED", "The gateway has as many subscriptions as it may have."),
-  perCaller: () =>
-    new UpstreamError("RATE_LIMITED", "This caller has as many subscriptions as one may have.", {
-      retryAfterSeconds: 1,
-    }),
-};
+type OpenContext = (scope: RequestScope, pacing: Pacing, onRequest: (() => void) | null) => Context;
 
 /** Returns a function that opens the stream of a subscription which `scope` asked for. */
 export const createStreamOpener =
@@ -39,18 +22,13 @@ export const createStreamOpener =
   (request: RequestScope, openContext: OpenContext): OpenStream => {
     const { token, callerKey, requestId, traceparent } = request;
     const identity = { token, callerKey, requestId, traceparent };
-    const exceeded = concurrency.exceededBy(callerKey);
-    if (exceeded) throw LIMIT_ERRORS[exceeded]();
+    const release = acquireOrThrow(concurrency, callerKey, "subscriptions");
     // Only the end of the stream ends its scope.
     const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
-    scope.onEnd(concurrency.acquire(callerKey));
-    const context: StreamContext = {
-      ...openContext(request, NO_METER),
-      live: {
-        watch: (source, next) => live.watch(identity, source, next),
-        follow: (source, position) => live.follow(identity, source, position),
-      },
-    };
+    scope.onEnd(release);
+    const context: StreamContext = Object.assign(openContext(request, UNPACED, null), {
+      live: live.of(identity),
+    });
     return {
       scope,
       context,

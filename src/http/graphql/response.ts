@@ -1,6 +1,9 @@
 import { isErrorCode, statusOf } from "../../errors.ts";
 import type { WrittenResult } from "../../engine/execution.ts";
 
+/** `Cache-Control` of what is private to a caller. */
+export const PRIVATE = "private, no-store";
+
 /** The media types of a single result. */
 export type ResultType = "application/json" | "application/graphql-response+json";
 
@@ -50,7 +53,7 @@ export function encodeResult(result: WrittenResult, type: ResultType, requestId:
     "content-type": `${type}; charset=utf-8`,
     "x-request-id": requestId,
     // Queries may come by GET, and their results are private to the caller.
-    "cache-control": "private, no-store",
+    "cache-control": PRIVATE,
   };
   if (!errors) return { status: 200, headers, body: stringify(rest) };
   let status = 0;

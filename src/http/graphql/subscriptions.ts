@@ -5,9 +5,9 @@ import type { Context } from "../../graphql/core/context.ts";
 import { createLive, type LiveSettings } from "../../live/live.ts";
 import type { OperationReport } from "../../observability/telemetry.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import type { Pacing } from "../../rest/session/batching.ts";
 import { type ConcurrencySettings, createConcurrencyLimit } from "../concurrency-limit.ts";
 import type { Delivery } from "../delivery.ts";
+import type { OperationSource } from "./context.ts";
 import { createEventStreams } from "./event-stream.ts";
 import { createStreamOpener } from "./open-stream.ts";
 import { createWebSockets } from "./web-socket.ts";
@@ -25,12 +25,7 @@ interface Settings extends LiveSettings {
   /** Longest message of a WebSocket, in bytes. */
   readonly maxBytes: number;
   readonly origins: readonly string[];
-  readonly openContext: (
-    request: IncomingMessage,
-    scope: RequestScope,
-    pacing: Pacing,
-    onRequest?: () => void,
-  ) => Context;
+  readonly openContext: (source: OperationSource) => Context;
   readonly onOperation: (report: OperationReport) => void;
 }
 
@@ -40,7 +35,9 @@ export function createSubscriptions({ limits, requestTimeoutMs, openContext, ...
   const concurrency = createConcurrencyLimit(limits);
   const open = createStreamOpener({ live, concurrency, eventTimeoutMs: requestTimeoutMs });
   const openStream = (request: IncomingMessage, asked: RequestScope) =>
-    open(asked, (...given) => openContext(request, ...given));
+    open(asked, (scope, pacing, onRequest) =>
+      openContext({ request, scope, pacing, onRequest, notes: null }),
+    );
   const streams = createEventStreams(settings);
   const webSockets = createWebSockets({
     ...settings,

@@ -4,7 +4,7 @@ import { createYoga, type GraphQLParams, type Plugin } from "graphql-yoga";
 import type { Engine, OperationRequest } from "../../engine/engine.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { parseBody, parseQueryString } from "./params.ts";
-import { encodeResult, resultTypeFor } from "./response.ts";
+import { encodeResult, PRIVATE, resultTypeFor } from "./response.ts";
 
 /** Yoga's server context. */
 export interface YogaContext {
@@ -89,6 +89,6 @@ const useEngine = (engine: Engine): Plugin<object, YogaContext> => ({
   },
   onResponse({ serverContext, response }) {
     response.headers.set("x-request-id", serverContext.operation.scope.requestId);
-    response.headers.set("cache-control", "private, no-store");
+    response.headers.set("cache-control", PRIVATE);
   },
 });

@@ -11,7 +11,7 @@ import {
   list,
   number,
   object,
-  openRaw,
+  Raw,
   records,
   requiredText,
   text,
@@ -156,7 +156,7 @@ export type HptuningRecord = WithRaw<z.output<typeof Hptuning>>;
 
 /** Parses the settings of a hyperparameter search. */
 export const openHptuning = (raw: Readonly<Record<string, unknown>>): HptuningRecord =>
-  openRaw(Hptuning, raw);
+  new Raw(Hptuning, raw);
 
 const GroupSchema = z.object({
   ...Runnable,

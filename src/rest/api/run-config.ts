@@ -4,7 +4,7 @@ import * as z from "zod";
 import { UpstreamError } from "../../errors.ts";
 import { isObject } from "./as-is.ts";
 import { MAX_DEPTH } from "./reader.ts";
-import { integer, object, openRaw, text, textOrObject, texts, type WithRaw } from "./values.ts";
+import { integer, object, Raw, text, textOrObject, texts, type WithRaw } from "./values.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -48,7 +48,7 @@ export const configOf = (content: z.output<typeof Content>): RunConfig | null =>
 /** Returns the parsed configuration; null without one. */
 export function openConfig(config: RunConfig | null | undefined): RunConfigRecord | null {
   if (!config) return null;
-  return config instanceof WrittenConfig ? config.open() : openRaw(Known, config);
+  return config instanceof WrittenConfig ? config.open() : new Raw(Known, config);
 }
 
 /** Longest text of a configuration, in characters. Known ones have up to 10,000; parsing takes 1 to 7 ms per 1,000. */
@@ -62,7 +62,7 @@ function parse(content: string): RunConfigRecord | null {
     );
   }
   const raw = valueOf(content);
-  return isObject(raw) && !isDeeper(raw, MAX_DEPTH) ? openRaw(Known, raw) : null;
+  return isObject(raw) && !isDeeper(raw, MAX_DEPTH) ? new Raw(Known, raw) : null;
 }
 
 const OPTIONS = {

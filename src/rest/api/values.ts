@@ -67,15 +67,18 @@ export interface WithRaw<Known> {
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
-export const openRaw = <Schema extends z.ZodType>(
-  schema: Schema,
-  raw: Readonly<Record<string, unknown>>,
-): WithRaw<z.output<Schema>> => {
-  let read: { readonly answer: z.output<Schema> } | null = null;
-  return {
-    get known() {
-      return (read ??= readTolerantly(schema, raw)).answer;
-    },
-    raw,
-  };
-};
+/** A class: V8 gives each object literal with a getter a hidden class of its own. */
+export class Raw<Schema extends z.ZodType> implements WithRaw<z.output<Schema>> {
+  readonly raw: Readonly<Record<string, unknown>>;
+  readonly #schema: Schema;
+  #read: { readonly answer: z.output<Schema> } | null = null;
+
+  constructor(schema: Schema, raw: Readonly<Record<string, unknown>>) {
+    this.#schema = schema;
+    this.raw = raw;
+  }
+
+  get known(): z.output<Schema> {
+    return (this.#read ??= readTolerantly(this.#schema, this.raw)).answer;
+  }
+}

@@ -1,5 +1,6 @@
 import { OVERLOADED, UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
+import { TransientMap } from "../../transient.ts";
 import { Bulkhead, type Ticket } from "./bulkhead.ts";
 import { endedError } from "./failure.ts";
 import { createRequestBudget } from "./request-budget.ts";
@@ -33,7 +34,7 @@ interface Caller {
 export class Admission {
   readonly #settings: AdmissionSettings;
   readonly #root: Bulkhead;
-  readonly #callers = new Map<string, Caller>();
+  readonly #callers = new TransientMap<Caller>();
   #shed = 0;
   #isServing = false;
   #isScheduled = false;

@@ -1,3 +1,4 @@
+import { type Place, TransientList } from "../../transient.ts";
 import type { EndpointName } from "../api/endpoint.ts";
 
 /** The positions of an operation's result that wait for a request now. */
@@ -28,9 +29,11 @@ export class Bulkhead {
   readonly #parent: Bulkhead | null;
   readonly #width: number;
   /** Child bulkheads that are ready, in the order of their turns. */
-  readonly #ready = new Set<Bulkhead>();
+  readonly #ready = new TransientList<Bulkhead>();
+  /** The place in the turns of the parent; null while the bulkhead is not ready. */
+  #turn: Place<Bulkhead> | null = null;
   /** The waiting requests of an operation. */
-  readonly #tickets = new Set<Ticket>();
+  #tickets: Ticket[] = [];
   running = 0;
   /** Number of waiting requests, descendants included. */
   waiting = 0;
@@ -42,18 +45,19 @@ export class Bulkhead {
 
   /** Whether a request waits for which there is room. */
   isReady(): boolean {
-    return this.running < this.#width && this.#ready.size + this.#tickets.size > 0;
+    return this.running < this.#width && this.#ready.size + this.#tickets.length > 0;
   }
 
   add(ticket: Ticket): void {
-    this.#tickets.add(ticket);
+    this.#tickets.push(ticket);
     this.#change(1, 0);
   }
 
   /** Removes and returns the waiting requests that match. */
   remove(matches: (ticket: Ticket) => boolean): Ticket[] {
-    const removed = [...this.#tickets].filter(matches);
-    for (const ticket of removed) this.#tickets.delete(ticket);
+    const removed = this.#tickets.filter(matches);
+    if (removed.length === 0) return removed;
+    this.#tickets = this.#tickets.filter((ticket) => !matches(ticket));
     this.#change(-removed.length, 0);
     return removed;
   }
@@ -62,12 +66,12 @@ export class Bulkhead {
   takeNext(): Ticket {
     this.running++;
     this.waiting--;
-    const [child] = this.#ready;
+    const child = this.#ready.first?.member;
     if (!child) return this.#takeTicket();
-    this.#ready.delete(child);
+    this.#end(child);
     const ticket = child.takeNext();
-    // Re-inserted at the end, behind the others.
-    if (child.isReady()) this.#ready.add(child);
+    // Behind the others.
+    if (child.isReady()) this.#begin(child);
     return ticket;
   }
 
@@ -77,12 +81,26 @@ export class Bulkhead {
   }
 
   #takeTicket(): Ticket {
-    let best: Ticket | null = null;
-    for (const ticket of this.#tickets)
-      if (!best || ticket.demand.positions > best.demand.positions) best = ticket;
-    if (!best) throw new TypeError("a bulkhead without requests has no next one");
-    this.#tickets.delete(best);
-    return best;
+    let best = 0;
+    let most = 0;
+    this.#tickets.forEach(({ demand }, index) => {
+      const { positions } = demand;
+      if (positions <= most) return;
+      most = positions;
+      best = index;
+    });
+    const [ticket] = this.#tickets.splice(best, 1);
+    if (!ticket) throw new TypeError("a bulkhead without requests has no next one");
+    return ticket;
+  }
+
+  #begin(child: Bulkhead): void {
+    child.#turn ??= this.#ready.add(child);
+  }
+
+  #end(child: Bulkhead): void {
+    if (child.#turn) this.#ready.remove(child.#turn);
+    child.#turn = null;
   }
 
   /** Updates the counts of the bulkhead and its ancestors, and adds each to or removes it from its parent's turns. */
@@ -90,8 +108,8 @@ export class Bulkhead {
     this.waiting += waiting;
     this.running += running;
     if (!this.#parent) return;
-    if (this.isReady()) this.#parent.#ready.add(this);
-    else this.#parent.#ready.delete(this);
+    if (this.isReady()) this.#parent.#begin(this);
+    else this.#parent.#end(this);
     this.#parent.#change(waiting, running);
   }
 }

@@ -25,8 +25,7 @@ export class Call<Part> implements Ticket, Outcome<Part> {
   readonly #operation: Operation;
   readonly #settings: AttemptSettings;
   readonly #send: Send<Part>;
-  readonly #resolve: Outcome<Part>["succeeded"];
-  readonly #reject: (error: unknown) => void;
+  readonly #outcome: Outcome<Part>;
   #attempts = 0;
   #throttled = 0;
 
@@ -35,15 +34,13 @@ export class Call<Part> implements Ticket, Outcome<Part> {
     operation: Operation,
     request: UpstreamRequest<unknown>,
     send: Send<Part>,
-    resolve: Outcome<Part>["succeeded"],
-    reject: (error: unknown) => void,
+    outcome: Outcome<Part>,
   ) {
     this.request = request;
     this.#operation = operation;
     this.#settings = settings;
     this.#send = send;
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.#outcome = outcome;
     operation.queue.enter(this);
   }
 
@@ -78,12 +75,12 @@ export class Call<Part> implements Ticket, Outcome<Part> {
   }
 
   rejected(error: Error): void {
-    this.#reject(error);
+    this.#outcome.failed(error);
   }
 
   succeeded(part: Part, bytes: number): void {
     this.queue.leave();
-    this.#resolve(part, bytes);
+    this.#outcome.succeeded(part, bytes);
   }
 
   failed(error: unknown): void {
@@ -93,7 +90,7 @@ export class Call<Part> implements Ticket, Outcome<Part> {
     const tried = { attempts: this.#attempts, throttled: this.#throttled };
     const isRead = this.endpoint.method === "GET";
     const pauseMs = isRead ? this.#settings.retries.pauseAfter(error, tried, scope) : null;
-    if (pauseMs === null) this.#reject(error);
+    if (pauseMs === null) this.#outcome.failed(error);
     else pause(pauseMs, scope, () => this.queue.enter(this));
   }
 }

@@ -36,17 +36,12 @@ export type ReadPart<Part> = (response: StreamedResponse, hold: (bytes: number) 
 /** Sends the upstream requests of one scope. */
 export interface Upstream {
   /** Reads a whole response. A failed GET may be retried; a command never is. */
-  readonly json: <Answer>(
-    request: UpstreamRequest<Answer>,
-    resolve: Outcome<Answer>["succeeded"],
-    reject: (error: unknown) => void,
-  ) => void;
+  readonly json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) => void;
   /** Reads part of a log. The rest is not fetched. */
   readonly readPart: <Part>(
     request: UpstreamRequest<unknown>,
     read: ReadPart<Part>,
-    resolve: Outcome<Part>["succeeded"],
-    reject: (error: unknown) => void,
+    outcome: Outcome<Part>,
   ) => void;
   /** Counts bytes of a response that another scope received. Throws `UpstreamError` above the limit of the caller. */
   readonly hold: (bytes: number) => void;
@@ -102,11 +97,7 @@ export function createClient(settings: ClientSettings) {
       const takeTurn = (work: () => void) => settings.takeTurn(scope.callerKey, work);
       const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope) };
       return {
-        json: <Answer>(
-          request: UpstreamRequest<Answer>,
-          resolve: Outcome<Answer>["succeeded"],
-          reject: (error: unknown) => void,
-        ) => {
+        json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) => {
           const send: Send<Answer> = (attempt, wire) =>
             transport.send(wire, scope, {
               onBytes: (bytes) => attempt.hold(bytes),
@@ -117,14 +108,9 @@ export function createClient(settings: ClientSettings) {
                 takeTurn(() => readResponse(request, response, reading, attempt));
               },
             });
-          void new Call(attempts, operation, request, send, resolve, reject);
+          void new Call(attempts, operation, request, send, outcome);
         },
-        readPart: <Part>(
-          request: UpstreamRequest<unknown>,
-          read: ReadPart<Part>,
-          resolve: Outcome<Part>["succeeded"],
-          reject: (error: unknown) => void,
-        ) => {
+        readPart: <Part>(request: UpstreamRequest<unknown>, read: ReadPart<Part>, outcome: Outcome<Part>) => {
           const send = stream<Part>(async (response, attempt) => {
             try {
               return await read(response, (bytes) => {
@@ -135,7 +121,7 @@ export function createClient(settings: ClientSettings) {
               response.stream.destroy();
             }
           });
-          void new Call(attempts, operation, request, send, resolve, reject);
+          void new Call(attempts, operation, request, send, outcome);
         },
         hold: (bytes) => held.add(bytes),
       };

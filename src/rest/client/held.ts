@@ -1,5 +1,6 @@
 import { UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
+import { TransientMap } from "../../transient.ts";
 
 /** The limit for all callers, as a multiple of the limit for one. Above it, callers with more than an equal share fail. */
 const TOTAL_FACTOR = 4;
@@ -13,7 +14,7 @@ interface CallerBytes {
 /** Limits the bytes of responses that callers hold, over all scopes of each. Forgets callers without an open scope. */
 export class HeldBytes {
   readonly #maxBytes: number;
-  readonly #callers = new Map<string, CallerBytes>();
+  readonly #callers = new TransientMap<CallerBytes>();
   #total = 0;
 
   constructor(maxBytes: number) {

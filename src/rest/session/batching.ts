@@ -1,55 +1,13 @@
 import DataLoader from "dataloader";
-import type { Batch, Find, ListRead, Query, RunRead } from "../api/batches.ts";
+import type { Batch, ListRead, Query, RunRead } from "../api/batches.ts";
 import type { AnyEndpoint, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import { batchFaultOf } from "../../errors.ts";
 import type { Demand } from "../client/bulkhead.ts";
 import type { WindowRequest } from "./log-window.ts";
-import type { ReadNote, ReadNotes } from "./notes.ts";
-
-/** The address of a response: an endpoint with its path, and the part of it that is needed. */
-interface ReadAddress {
-  readonly endpoint: Get<never, unknown>;
-  /** The path on this server, with the query. */
-  readonly path: string;
-  /** The part of a log to read; null for the whole response. */
-  readonly window: WindowRequest | null;
-  /** The keys that are needed, when a list item may replace the record; null for the whole record. */
-  readonly part: RunRead | null;
-  /** Identifies the whole response. */
-  readonly key: string;
-}
-
-/** One GET of an operation. All fields with the same key share it. */
-export class Read {
-  readonly endpoint: Get<never, unknown>;
-  readonly path: string;
-  readonly window: WindowRequest | null;
-  readonly part: RunRead | null;
-  readonly key: string;
-  readonly response: Promise<unknown>;
-  /** Number of positions in the result that loaded it. */
-  positions = 0;
-  /** Null unless the operation is explained. */
-  note: ReadNote | null = null;
-  resolve: (response: unknown) => void = () => {};
-  reject: (error: unknown) => void = () => {};
-
-  constructor({ endpoint, path, window, part, key }: ReadAddress) {
-    this.endpoint = endpoint;
-    this.path = path;
-    this.window = window;
-    this.part = part;
-    this.key = key;
-    this.response = new Promise((resolve, reject) => {
-      this.resolve = resolve;
-      this.reject = reject;
-    });
-  }
-}
-
-/** The key of the cache. Partial reads have another one than the whole response, since a list item may lack keys. */
-const cacheKeyOf = ({ key, part }: ReadAddress): string => (part ? `${key} in part` : key);
+import { groupsOf, ListDemand, type ListGroup, pick } from "./list-reads.ts";
+import type { ReadNotes } from "./notes.ts";
+import { cacheKeyOf, Read, type ReadAddress } from "./read.ts";
 
 export interface ReadOptions {
   readonly query?: Query | undefined;
@@ -67,6 +25,13 @@ export interface Pacing {
   /** Calls back when no work is queued. */
   onPassed(callback: () => void): void;
 }
+
+/** The pacing of what is no operation. */
+export const UNPACED: Pacing = {
+  isStopped: () => false,
+  isWaiting: () => false,
+  onPassed: (callback) => callback(),
+};
 
 interface ReadSettings {
   readonly server: Server;
@@ -132,7 +97,7 @@ export class Reads {
   #open(address: ReadAddress, key: string): Read {
     const read = new Read(address);
     this.#cache.set(key, read);
-    read.note = this.#settings.notes?.open(read.key, read.response) ?? null;
+    read.note = this.#settings.notes?.open(address.key, read.response) ?? null;
     return read;
   }
 
@@ -176,8 +141,8 @@ export class Reads {
   #startAll(reads: readonly Read[]): void {
     const parts: Read[] = [];
     for (const read of reads) {
-      if (!read.part) this.#settings.send(read, read);
-      else if (this.#cache.has(read.key)) this.#startSingle(read);
+      if (!read.address.part) this.#settings.send(read, read);
+      else if (this.#cache.has(read.address.key)) this.#startSingle(read);
       else parts.push(read);
     }
     const inLists = new Set<Read>();
@@ -195,7 +160,7 @@ export class Reads {
 
   #readSingle(read: Read): Promise<unknown> {
     read.note?.serve("request");
-    return this.#readWhole({ ...read, part: null }, read).response;
+    return this.#readWhole({ ...read.address, part: null }, read).response;
   }
 
   /** Requests a whole record or list, unless it is cached. */
@@ -225,12 +190,7 @@ export class Reads {
 
   /** Requests one list for several reads. Records that the list does not contain are read one by one. */
   #startList({ batch, list, members }: ListGroup): void {
-    const demand: Demand = {
-      get positions() {
-        return members.reduce((sum, { read }) => sum + read.positions, 0);
-      },
-    };
-    const { response, note } = this.#readWhole(list.address, demand);
+    const { response, note } = this.#readWhole(list.address, new ListDemand(members));
     for (const { read } of members) read.note?.serve("batch", note);
     const found = response.then(list.find);
     found.catch((error: unknown) => {
@@ -242,53 +202,6 @@ export class Reads {
       );
     });
     for (const { read, run } of members) read.resolve(pick(found, run, () => this.#readSingle(read)));
-  }
-}
-
-interface Member {
-  readonly read: Read;
-  readonly run: RunRead;
-}
-
-interface Group {
-  readonly batch: Batch;
-  readonly members: readonly [Member, ...Member[]];
-}
-
-interface ListGroup extends Group {
-  readonly list: { readonly address: ReadAddress; readonly find: (response: unknown) => Find };
-}
-
-/** Groups reads that one list can cover, up to the size of its batch. */
-function groupsOf(reads: readonly Read[], batchOf: ReadSettings["batchOf"]): Group[] {
-  const groups = new Map<string, { readonly batch: Batch; readonly members: [Member, ...Member[]] }>();
-  const full: Group[] = [];
-  for (const read of reads) {
-    const batch = batchOf(read.endpoint);
-    const run = read.part;
-    const common = run && batch?.common(run);
-    if (!batch || !run || common == null) continue;
-    const key = `${read.endpoint.path} ${common}`;
-    const group = groups.get(key);
-    if (!group || group.members.length >= batch.maxReads) {
-      if (group) full.push(group);
-      groups.set(key, { batch, members: [{ read, run }] });
-    } else group.members.push({ read, run });
-  }
-  return [...full, ...groups.values()];
-}
-
-/** Picks a record from a list. Reads it singly when the list lacks it or failed, so that it gets its own error. */
-async function pick(
-  found: Promise<Find>,
-  run: RunRead,
-  readSingle: () => Promise<unknown>,
-): Promise<unknown> {
-  try {
-    return (await found)(run) ?? readSingle();
-  } catch (error) {
-    if (batchFaultOf(error) === null) throw error;
-    return readSingle();
   }
 }
 

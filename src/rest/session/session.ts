@@ -6,7 +6,8 @@ import type { Demand } from "../client/bulkhead.ts";
 import type { Client, ReadPart, Upstream } from "../client/client.ts";
 import { UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import { type Pacing, type Read, type ReadOptions, Reads } from "./batching.ts";
+import { type Pacing, type ReadOptions, Reads } from "./batching.ts";
+import type { Read } from "./read.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
 import type { SessionNotes } from "./notes.ts";
 import type { RefusedBatches } from "./refused-batches.ts";
@@ -108,7 +109,9 @@ class TokenSession implements Session {
         token: endpoint.anonymous ? null : this.#token,
         note: this.#settings.notes?.openCommand() ?? null,
       };
-      return await new Promise((resolve, reject) => this.#upstream.json(request, resolve, reject));
+      return await new Promise((resolve, reject) =>
+        this.#upstream.json(request, { succeeded: resolve, failed: reject }),
+      );
     } finally {
       this.#reads = this.#openReads();
       this.cut();
@@ -140,7 +143,8 @@ class TokenSession implements Session {
   }
 
   #send(read: Read, demand: Demand): void {
-    const { endpoint, path, window, key, note, resolve, reject } = read;
+    const { note, resolve, reject } = read;
+    const { endpoint, path, window, key } = read.address;
     const { sharedReads, isFresh } = this.#settings;
     const upstream = this.#upstream;
     const scope = this.#scope;
@@ -148,13 +152,13 @@ class TokenSession implements Session {
     try {
       requireToken(token);
       const spelled = offered(this.server, endpoint);
-      const send: Sharer["send"] = (sharedDemand, succeed, fail) => {
+      const send: Sharer["send"] = (sharedDemand, outcome) => {
         const request = { endpoint: spelled, path, token, demand: sharedDemand, note };
-        if (window) upstream.readPart(request, partOf(window), succeed, fail);
-        else upstream.json(request, succeed, fail);
+        if (window) upstream.readPart(request, partOf(window), outcome);
+        else upstream.json(request, outcome);
       };
       // The key of the caller is that of the token of its request, and of no other.
-      if (token !== scope.token) return send(demand, resolve, reject);
+      if (token !== scope.token) return send(demand, { succeeded: resolve, failed: reject });
       const { hold } = upstream;
       const sharer: Sharer = { endpoint, key, scope, demand, note, send, hold, resolve, reject };
       if (isFresh) sharedReads.readAnew(scope.callerKey, sharer);

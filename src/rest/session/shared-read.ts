@@ -1,5 +1,6 @@
 import { Cancelled, serviceShownBy, UpstreamError } from "../../errors.ts";
 import type { Get } from "../api/endpoint.ts";
+import type { Outcome } from "../client/attempt.ts";
 import type { Demand } from "../client/bulkhead.ts";
 import { endedError } from "../client/failure.ts";
 import type { ReadNote } from "./notes.ts";
@@ -13,12 +14,8 @@ export interface Sharer extends Receiver {
   readonly demand: Demand;
   /** Notes where the response comes from; null unless the operation is explained. */
   readonly note: Pick<ReadNote, "serve"> | null;
-  /** Sends the request within the limits of the operation. `resolve` receives the response and the bytes that it holds. */
-  readonly send: (
-    demand: Demand,
-    resolve: (value: unknown, bytes: number) => void,
-    reject: (error: unknown) => void,
-  ) => void;
+  /** Sends the request within the limits of the operation. */
+  readonly send: (demand: Demand, outcome: Outcome<unknown>) => void;
 }
 
 /** Told about the outcome of a read before the operations that wait for it. */
@@ -32,7 +29,7 @@ interface Observer {
  * One request and the operations that wait for it. It belongs to the first of them: to its queue, budget and deadline.
  * When that operation ends or reaches a limit, the next one sends the request anew. Each operation sends it at most once.
  */
-export class SharedRead implements Demand {
+export class SharedRead implements Demand, Outcome<unknown> {
   readonly #observer: Observer;
   readonly #now: () => number;
   /** Whether other operations may join it. */
@@ -63,11 +60,7 @@ export class SharedRead implements Demand {
   }
 
   send(): void {
-    this.#owner.send(
-      this,
-      (value, bytes) => this.#succeed(value, bytes),
-      (error) => this.#fail(error),
-    );
+    this.#owner.send(this, this);
   }
 
   /** Lets another operation wait, at the longest until its own end. */
@@ -82,7 +75,7 @@ export class SharedRead implements Demand {
     scope.onEnd(leave);
   }
 
-  #succeed(value: unknown, bytes: number): void {
+  succeeded(value: unknown, bytes: number): void {
     const kept = this.#observer.succeeded(this, value, bytes);
     this.#owner.resolve(value);
     if (!this.#waiting) return;
@@ -90,7 +83,7 @@ export class SharedRead implements Demand {
     for (let next = this.#takeNext(); next; next = this.#takeNext()) response.deliver(next);
   }
 
-  #fail(error: unknown): void {
+  failed(error: unknown): void {
     const next = isOwnFault(error) ? this.#takeNext() : undefined;
     if (next) {
       this.#owner.reject(error);

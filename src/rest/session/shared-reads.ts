@@ -1,4 +1,5 @@
 import { UpstreamError } from "../../errors.ts";
+import { TransientMap } from "../../transient.ts";
 import { isSteady } from "../api/steady.ts";
 import { type KeepSettings, KeptResponses } from "./kept-responses.ts";
 import { SharedRead, type Sharer } from "./shared-read.ts";
@@ -16,7 +17,7 @@ export interface SharingSettings extends KeepSettings {
  */
 export class SharedReads {
   readonly #settings: SharingSettings;
-  readonly #callers = new Map<string, CallerReads>();
+  readonly #callers = new TransientMap<CallerReads>();
   readonly #kept: KeptResponses | null;
 
   constructor(settings: SharingSettings) {
@@ -70,7 +71,7 @@ class CallerReads {
   readonly #now: () => number;
   readonly #kept: KeptResponses | null;
   readonly #events: CallerEvents;
-  readonly #shared = new Map<string, SharedRead | SharedResponse>();
+  #shared = new TransientMap<SharedRead | SharedResponse>();
 
   constructor(now: () => number, kept: KeptResponses | null, events: CallerEvents) {
     this.#now = now;
@@ -101,8 +102,8 @@ class CallerReads {
   }
 
   clear(): void {
-    const all = [...this.#shared.values()];
-    this.#shared.clear();
+    const all = this.#shared.values();
+    this.#shared = new TransientMap();
     for (const each of all) if (each instanceof SharedResponse) this.#kept?.delete(each);
   }
 

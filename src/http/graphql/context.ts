@@ -1,0 +1,77 @@
+import type { IncomingMessage } from "node:http";
+import type { ResultPlace } from "../../engine/field-source.ts";
+import { type Context, contextFor, type GatewayFacts } from "../../graphql/core/context.ts";
+import type { TypeNames } from "../../graphql/core/type-names.ts";
+import { counted } from "../../live/tick-session.ts";
+import type { Explanation } from "../../observability/explain/explanation.ts";
+import type { RequestScope } from "../../request-scope.ts";
+import type { Client } from "../../rest/client/client.ts";
+import type { Pacing } from "../../rest/session/batching.ts";
+import { openSession, type Session, type SessionSettings } from "../../rest/session/session.ts";
+import { wantsFresh } from "../caller.ts";
+
+/** What the contexts of all operations share. */
+export interface ContextSettings {
+  readonly client: Pick<Client, "open">;
+  readonly sessions: Omit<SessionSettings, "isFresh" | "pacing" | "notes">;
+  readonly gateway: GatewayFacts;
+  readonly names: TypeNames;
+  /** The gateway's URL for callers; undefined: that of the request. */
+  readonly publicUrl: string | undefined;
+  readonly lookAhead: boolean;
+}
+
+/** The request that an operation came with. */
+export interface OperationSource {
+  readonly request: IncomingMessage;
+  readonly scope: RequestScope;
+  readonly pacing: Pacing;
+  /** Called for each upstream request; null: not of interest. */
+  readonly onRequest: (() => void) | null;
+  /** Null unless the operation is explained. */
+  readonly notes: Explanation | null;
+}
+
+/**
+ * The context of one operation. A class, because the getters of an object literal would give each object a hidden class
+ * of its own, which lives until the next full garbage collection, and with it all that the operation has read.
+ */
+export class OperationContext implements Context {
+  readonly gateway: GatewayFacts;
+  readonly names: TypeNames;
+  readonly lookAhead: boolean;
+  readonly onFree = null;
+  readonly place = null;
+  readonly at: ((place: ResultPlace) => Context) | null;
+  readonly #settings: ContextSettings;
+  readonly #source: OperationSource;
+  #session: Session | null = null;
+
+  constructor(settings: ContextSettings, source: OperationSource) {
+    this.gateway = settings.gateway;
+    this.names = settings.names;
+    this.lookAhead = settings.lookAhead;
+    this.#settings = settings;
+    this.#source = source;
+    const { notes } = source;
+    this.at = notes && ((place) => contextFor(this, place, notes));
+  }
+
+  /** Opened on first use: many operations read nothing. */
+  get session(): Session {
+    return (this.#session ??= this.#openSession());
+  }
+
+  get publicUrl(): string {
+    const { socket, headers } = this.#source.request;
+    const scheme = "encrypted" in socket ? "https" : "http";
+    return this.#settings.publicUrl ?? new URL(`${scheme}://${headers.host ?? "localhost"}`).origin;
+  }
+
+  #openSession(): Session {
+    const { request, scope, pacing, onRequest, notes } = this.#source;
+    const { client, sessions } = this.#settings;
+    const upstream = onRequest ? counted(client, onRequest) : client;
+    return openSession(upstream, scope, { ...sessions, isFresh: wantsFresh(request), pacing, notes });
+  }
+}

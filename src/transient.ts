@@ -1,0 +1,104 @@
+/*
+ * Collections whose members come and go with requests. Own code: V8 links each table of a `Map` or `Set` to the one that
+ * replaces it. Once a table is in the old generation, all later ones are reachable from it until the next full collection,
+ * with the members that they had. So one `Set` of open requests moves every request into the old generation, and the
+ * garbage collector takes twenty times as long.
+ */
+
+/** Deleted keys stay until there are so many, and more than others: then a new map replaces the old one. */
+const MAX_DELETED = 1_000;
+
+/** A map from texts to values. A key that is deleted and set again keeps its position. */
+export class TransientMap<Value extends {}> {
+  #slots = new Map<string, { value: Value | undefined }>();
+  size = 0;
+
+  get(key: string): Value | undefined {
+    return this.#slots.get(key)?.value;
+  }
+
+  set(key: string, value: Value): void {
+    const slot = this.#slots.get(key);
+    if (slot?.value === undefined) this.size++;
+    if (slot) slot.value = value;
+    else this.#slots.set(key, { value });
+  }
+
+  delete(key: string): void {
+    const slot = this.#slots.get(key);
+    if (slot?.value === undefined) return;
+    slot.value = undefined;
+    this.size--;
+    const deleted = this.#slots.size - this.size;
+    if (deleted > MAX_DELETED && deleted > this.size) this.#slots = new Map(this.#used());
+  }
+
+  /** A copy of the values. */
+  values(): Value[] {
+    return [...this.#used()].flatMap(([, { value }]) => value ?? []);
+  }
+
+  *#used() {
+    for (const entry of this.#slots) if (entry[1].value !== undefined) yield entry;
+  }
+}
+
+/** The place of a member in a list. */
+export interface Place<Member> {
+  readonly member: Member;
+  /** Null outside the list: a place that was removed must not lead to others. */
+  previous: Place<Member> | null;
+  next: Place<Member> | null;
+}
+
+/** A doubly linked list: members are added at the end, and removed anywhere. */
+export class TransientList<Member> {
+  #first: Place<Member> | null = null;
+  #last: Place<Member> | null = null;
+  size = 0;
+
+  get first(): Place<Member> | null {
+    return this.#first;
+  }
+
+  /** Whether a place is in the list. */
+  has(place: Place<Member>): boolean {
+    return place.previous !== null || this.#first === place;
+  }
+
+  add(member: Member): Place<Member> {
+    const place: Place<Member> = { member, previous: this.#last, next: null };
+    if (this.#last) this.#last.next = place;
+    else this.#first = place;
+    this.#last = place;
+    this.size++;
+    return place;
+  }
+
+  /** Removes the member at a place. Does nothing the second time. */
+  remove(place: Place<Member>): void {
+    if (!this.has(place)) return;
+    const { previous, next } = place;
+    if (previous) previous.next = next;
+    else this.#first = next;
+    if (next) next.previous = previous;
+    else this.#last = previous;
+    place.previous = null;
+    place.next = null;
+    this.size--;
+  }
+
+  /** Removes and returns the first member. */
+  takeFirst(): Member | undefined {
+    const first = this.#first;
+    if (first) this.remove(first);
+    return first?.member;
+  }
+
+  /** A copy of the members, in their order. */
+  members(): Member[] {
+    const members: Member[] = [];
+    for (let place = this.#first; place; place = place.next) members.push(place.member);
+    return members;
+  }
+}
