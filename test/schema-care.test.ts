@@ -84,7 +84,7 @@ test("a field, a key and an input that were narrowed or removed are named", () =
 test("a new value of an enum is dangerous: it is named, and passes", () => {
   const { passes, said } = check({
     released: committed,
-    now: committed.replace("  OTHER\n", "  OTHER\n  PAUSED\n"),
+    now: committed.replace(/(?<=enum RunStatus \{[^}]*) {2}OTHER\n/, "  OTHER\n  PAUSED\n"),
   });
   expect(passes).toBe(true);
   expect(said).toEqual([

@@ -104,10 +104,28 @@ function profiles(): string {
       code(`filters.${name}`),
       ...built.map(({ filters }) => (filters[name] ? "yes" : "–")),
     ]),
-    ["orders", ...built.map(({ orders }) => (Object.values(orders).some(Boolean) ? "yes" : "–"))],
+    [
+      code("filters.language"),
+      ...built.map(({ filters: { language } }) => (language ? code(language) : "–")),
+    ],
+    ...(["orders", "metricOrders"] as const).map((name) => [
+      code(name),
+      ...built.map(({ [name]: orders }) => (Object.values(orders).some(Boolean) ? "yes" : "–")),
+    ]),
+    ...(["update", "restart"] as const).map((name) => [
+      code(`inputs.${name}`),
+      ...built.map(({ inputs }) => takenOf(inputs[name]) || "–"),
+    ]),
   ];
   return table(["", ...PROFILE_NAMES.map(code)], rows);
 }
+
+/** The inputs that a server takes. */
+const takenOf = (places: Readonly<Record<string, string | null>>): string =>
+  Object.keys(places)
+    .filter((name) => places[name] !== null)
+    .map(code)
+    .join(", ");
 
 const folders = (): string =>
   table(

@@ -1,12 +1,5 @@
-import {
-  experimentKeys,
-  experimentSortKeys,
-  type FilterKeys,
-  jobKeys,
-  runKeys,
-  runSortKeys,
-  type SortKeys,
-} from "./http/lists.ts";
+import { buildKeys, experimentKeys, type FilterKeys, groupKeys, jobKeys } from "./http/filters.ts";
+import { experimentSortKeys, runSortKeys, type SortKeys } from "./http/orders.ts";
 import {
   buildRecord,
   experimentRecord,
@@ -40,7 +33,17 @@ export const experiments: Kind<Experiment> = {
   manager: "experiment",
   filterKeys: experimentKeys,
   sortKeys: experimentSortKeys,
-  omittedInLists: ["config", "resources", "num_jobs", "is_clone", "has_tensorboard"],
+  omittedInLists: [
+    "config",
+    "resources",
+    "num_jobs",
+    "is_clone",
+    "has_tensorboard",
+    "run_env",
+    "data_refs",
+    "code_reference",
+    "readme",
+  ],
 };
 
 export const jobs: Kind<Job> = {
@@ -50,7 +53,7 @@ export const jobs: Kind<Job> = {
   manager: "job",
   filterKeys: jobKeys,
   sortKeys: runSortKeys,
-  omittedInLists: ["config", "is_clone", "resources", "node_scheduled"],
+  omittedInLists: ["config", "is_clone", "resources", "node_scheduled", "data_refs", "readme"],
 };
 
 export const builds: Kind<Build> = {
@@ -58,7 +61,7 @@ export const builds: Kind<Build> = {
   record: buildRecord,
   status: jobStatus,
   manager: "build",
-  filterKeys: runKeys,
+  filterKeys: buildKeys,
   sortKeys: runSortKeys,
   omittedInLists: [
     "config",
@@ -76,12 +79,13 @@ export const groups: Kind<Group> = {
   record: groupRecord,
   status: groupStatus,
   manager: "experiment_group",
-  filterKeys: runKeys,
+  filterKeys: groupKeys,
   sortKeys: runSortKeys,
   omittedInLists: [
     "content",
     "hptuning",
     "current_iteration",
+    "readme",
     "num_experiments",
     "num_pending_experiments",
     "num_running_experiments",

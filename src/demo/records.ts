@@ -1,5 +1,12 @@
-import { createHash } from "node:crypto";
-
+import {
+  dataRefsOf,
+  frameworkOf,
+  podDefinition,
+  podName,
+  runEnvOf,
+  tracebackOf,
+  uuid,
+} from "./newer-keys.ts";
 import { replicasOf, replicaStatuses } from "./simulation.ts";
 import {
   type Build,
@@ -18,7 +25,7 @@ import {
   type Store,
 } from "./store.ts";
 
-// The keys of each record are those of its table in the service's document, in that order.
+// The keys of each record are those of its table in the service's document, in that order, and then those of release 0.4.4.
 
 export type JsonRecord = Record<string, unknown>;
 
@@ -41,11 +48,6 @@ function times(record: {
     started_at: startedAt === null ? null : timestamp(startedAt),
     finished_at: finishedAt === null ? null : timestamp(finishedAt),
   };
-}
-
-/** 32 hexadecimal digits, the same for the same record in every demo service. */
-export function uuid(series: string, id: number): string {
-  return createHash("md5").update(`${series} ${id}`).digest("hex");
 }
 
 export function projectName({ owner, name }: Pick<Project, "owner" | "name">): string {
@@ -92,6 +94,9 @@ export function reducedExperiment(experiment: Experiment): JsonRecord {
     experiment_group: nameOrNull(experiment.group),
     build_job: nameOrNull(experiment.build),
     tags: experiment.tags,
+    cloning_strategy: experiment.strategy,
+    backend: "native",
+    framework: frameworkOf(experiment),
   };
 }
 
@@ -106,6 +111,10 @@ export function experimentRecord(_store: Store, experiment: Experiment, viewer: 
     is_clone: experiment.original !== null,
     has_tensorboard: experiment.hasTensorboard,
     bookmarked: experiment.bookmarkedBy.has(viewer),
+    run_env: runEnvOf(experiment),
+    data_refs: dataRefsOf(experiment.project),
+    code_reference: experiment.code?.id ?? null,
+    readme: experiment.readme,
   };
 }
 
@@ -123,6 +132,10 @@ export function jobRecord(_store: Store, job: Job, viewer: string): JsonRecord {
     resources: job.resources,
     node_scheduled: nodeOf(job),
     bookmarked: job.bookmarkedBy.has(viewer),
+    cloning_strategy: job.strategy,
+    pod_id: podName("job", job.id),
+    data_refs: dataRefsOf(job.project),
+    readme: job.readme,
   };
 }
 
@@ -142,6 +155,8 @@ export function buildRecord(store: Store, build: Build, viewer: string): JsonRec
     dockerfile: dockerfile(build.config),
     commit: build.commit,
     bookmarked: build.bookmarkedBy.has(viewer),
+    pod_id: podName("build", build.id),
+    backend: "native",
   };
 }
 
@@ -185,6 +200,8 @@ export function groupRecord(store: Store, group: Group, viewer: string): JsonRec
     num_experiments: statuses.length,
     ...Object.fromEntries(Object.entries(counters).map(([key, counted]) => [key, count(counted)])),
     bookmarked: group.bookmarkedBy.has(viewer),
+    group_type: "study",
+    readme: group.readme,
   };
 }
 
@@ -192,8 +209,10 @@ export function metricRecord(experiment: Experiment, { id, at, values }: Metric)
   return { id, created_at: timestamp(at), values, experiment: experiment.id };
 }
 
-function statusOf(run: Run, { id, at, message, status }: Status): JsonRecord {
-  return { id, uuid: uuid(`${run.kind} status`, id), created_at: timestamp(at), message, status };
+function statusOf(run: Run, reached: Status): JsonRecord {
+  const { id, at, message, status } = reached;
+  const traceback = tracebackOf(run, reached);
+  return { id, uuid: uuid(`${run.kind} status`, id), created_at: timestamp(at), message, status, traceback };
 }
 
 export function experimentStatus(experiment: Experiment, status: Status): JsonRecord {
@@ -213,6 +232,7 @@ export function jobStatus(run: Job | Build, status: Status): JsonRecord {
 export function replicaRecord(experiment: Experiment, replica: Replica): JsonRecord {
   const statuses = replicaStatuses(experiment, replica);
   const createdAt = statuses[0]?.at ?? experiment.createdAt;
+  const podId = podName("experiment job", replica.id);
   return {
     id: replica.id,
     uuid: uuid("experiment job", replica.id),
@@ -223,6 +243,8 @@ export function replicaRecord(experiment: Experiment, replica: Replica): JsonRec
     ...times({ createdAt, updatedAt: statuses.at(-1)?.at ?? createdAt, statuses }),
     resources: experiment.resources,
     node_scheduled: replica.node,
+    pod_id: podId,
+    definition: podDefinition(podId, experiment, replica.node),
   };
 }
 
@@ -235,6 +257,7 @@ export function replicaStatusRecord(replica: Replica, { id, at, status, message 
     message,
     status,
     details: status === "running" ? { event_type: "MODIFIED" } : null,
+    traceback: null,
     job: replica.id,
   };
 }

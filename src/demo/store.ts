@@ -22,6 +22,7 @@ export interface Project extends Keepable {
   readonly owner: string;
   readonly name: string;
   readonly description: string;
+  readonly readme: string | null;
   readonly tags: readonly string[];
   readonly isPublic: boolean;
   readonly createdAt: number;
@@ -62,9 +63,11 @@ interface Tracked extends Keepable {
   readonly project: Project;
   /** Who created it; not always the project's owner. */
   readonly user: string;
-  readonly name: string | null;
+  name: string | null;
   description: string | null;
-  readonly tags: readonly string[] | null;
+  tags: readonly string[] | null;
+  /** Notes in Markdown. Builds have none. */
+  readme: string | null;
   readonly createdAt: number;
   updatedAt: number;
   /** Oldest first; never empty once the run has been started. */
@@ -80,11 +83,25 @@ export interface Replica {
   readonly node: string;
 }
 
+/** The version of the code that an experiment runs. */
+export interface Code {
+  readonly id: number;
+  readonly branch: string;
+  readonly commit: string;
+  readonly head: string;
+  readonly isDirty: boolean;
+}
+
+/** How a run was created from its original. */
+export type Strategy = "restart" | "resume" | "copy";
+
 export interface Experiment extends Tracked {
   readonly kind: "experiment";
   group: Group | null;
   build: Build | null;
   original: Experiment | null;
+  readonly strategy: Strategy | null;
+  readonly code: Code | null;
   readonly config: RunConfig;
   readonly declarations: Declarations | null;
   readonly resources: Resources | null;
@@ -99,6 +116,7 @@ export interface Job extends Tracked {
   readonly kind: "job";
   build: Build | null;
   original: Job | null;
+  readonly strategy: Strategy | null;
   readonly config: RunConfig;
   readonly resources: Resources | null;
   /** The node that it is placed on once it is scheduled. */
@@ -193,6 +211,8 @@ export function addExperiment(store: Store, given: Given<Experiment, "config" | 
     group: null,
     build: null,
     original: null,
+    strategy: null,
+    code: null,
     declarations: null,
     resources: null,
     metrics: [],
@@ -206,7 +226,7 @@ export function addExperiment(store: Store, given: Given<Experiment, "config" | 
 }
 
 export function addJob(store: Store, given: Given<Job, "config" | "node">): Job {
-  const unset = { build: null, original: null, resources: null };
+  const unset = { build: null, original: null, strategy: null, resources: null };
   const job: Job = { ...defaults(store, "job", given), ...unset, ...given, kind: "job" };
   store.runs.job.set(job.id, job);
   return job;
@@ -232,6 +252,7 @@ function defaults(store: Store, kind: Run["kind"], given: { id?: number; created
     name: null,
     description: null,
     tags: null,
+    readme: null,
     updatedAt: given.createdAt,
     statuses: [] as Status[],
     bookmarkedBy: new Map<string, number>(),

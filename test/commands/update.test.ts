@@ -91,7 +91,7 @@ describe("an update", () => {
   test.each([
     ["a number", { description: 5 }],
     ["a list", { description: ["a"] }],
-    ["another field", { description: "a", name: "b" }],
+    ["another field", { description: "a", colour: "b" }],
     ["no object", "Best"],
     ["null", null],
   ])("with %s is BAD_USER_INPUT and sends nothing", async (_, input) => {

@@ -29,15 +29,15 @@ describe("lists of the demo", () => {
       return absent.toSorted().join(" ");
     };
     expect(await missing("experiments", "experiments")).toBe(
-      "config has_tensorboard is_clone num_jobs resources",
+      "code_reference config data_refs has_tensorboard is_clone num_jobs readme resources run_env",
     );
-    expect(await missing("jobs", "jobs")).toBe("config is_clone node_scheduled resources");
+    expect(await missing("jobs", "jobs")).toBe("config data_refs is_clone node_scheduled readme resources");
     expect(await missing("builds", "builds")).toBe(
       "commit config dockerfile node_scheduled num_experiments num_jobs resources",
     );
     expect(await missing("groups", "groups")).toBe(
       "content current_iteration hptuning num_experiments num_failed_experiments num_pending_experiments " +
-        "num_running_experiments num_scheduled_experiments num_stopped_experiments num_succeeded_experiments",
+        "num_running_experiments num_scheduled_experiments num_stopped_experiments num_succeeded_experiments readme",
     );
   });
 
@@ -53,13 +53,39 @@ describe("lists of the demo", () => {
     expect(idsIn(await list("query=status:~succeeded,build:1"))).toEqual([5, 12, 17]);
     expect(idsIn(await list("query=build:3"))).toEqual([41]);
     expect(idsIn(await list("query=tags:candidate"))).toEqual([42]);
-    expect(idsIn(await list("query=group:~1,group:~2,declarations.lr:0.02"))).toEqual([2, 3, 39, 40, 41]);
+    expect(idsIn(await list("query=group:~1,group:~2,build.id:4"))).toEqual([39, 40]);
+    expect(idsIn(await list("query=declarations.activation:relu|tanh,independent:true"))).toEqual([
+      4, 37, 42,
+    ]);
+    expect(idsIn(await list("query=project.name:mnist,user.username:~grace,name:baseline"))).toEqual([1]);
+    expect(idsIn(await list("query=created_at:2026-02-16..2026-02-17,created_at:~2026-02-17"))).toEqual([
+      1, 2, 3, 4, 5,
+    ]);
+    expect(idsIn(await list("query=finished_at:<2026-02-17"))).toEqual([1, 2, 3, 4, 5]);
+    expect(idsIn(await list("query=metric.loss:~>0.1,metric.loss:>0.09"))).toEqual(
+      idsIn(await list("query=metric.loss:<=0.1,metric.loss:>0.09")),
+    );
     expect(idsIn(await list("group=1"))).toHaveLength(24);
     expect(idsIn(await list("independent=true"))).toEqual([1, 2, 3, 4, 5, 37, 39, 40, 41, 42]);
     for (const { last_metric: last } of (await list("query=metric.loss:<0.2")).json.results) {
       expect(last.loss).toBeLessThan(0.2);
     }
     expect(await list("group=999")).toMatchObject({ status: 404, json: { detail: "Not found." } });
+  });
+
+  test("a number that was declared does not match its digits", async () => {
+    const { ask } = await openDemo();
+    expect(idsIn(await ask(`GET ${MNIST}/experiments?query=declarations.lr:0.02`))).toEqual([]);
+  });
+
+  test("a query that the database cannot take is a crash", async () => {
+    const { ask } = await openDemo();
+    for (const query of ["user:ada", "id:one", "build:ada.mnist.builds.1", "created_at:abc"]) {
+      expect(await ask(`GET ${MNIST}/experiments?query=${query}`)).toMatchObject({
+        status: 500,
+        type: "text/html; charset=utf-8",
+      });
+    }
   });
 
   test("a query that cannot be read is refused with a bare list", async () => {
@@ -72,6 +98,17 @@ describe("lists of the demo", () => {
         "Expression is not valid, it must be formatted as name:operation, Expression: status",
       ],
       ["experiments?query=metric.loss:abc", "Scalar operation requires int or float params, receive abc."],
+      ["experiments?query=metric.a.b:1", "key `metric.a.b` is not supported by query manager `experiment`."],
+      [
+        "experiments?query=declarations.lr:>0.01",
+        "`>` is not allowed for value operations, Operation: >0.01",
+      ],
+      ["experiments?query=name:a..b", "`..` is not allowed for value operations. Operation: a..b"],
+      ["experiments?query=created_at:a|b", "`|` is not allowed for datetime operations. Operation: a|b"],
+      [
+        "experiments?query=started_at:>=2026-03-01%2010:00",
+        "Expression is not valid, it must be formatted as name:operation, Expression: started_at:>=2026-03-01 10:00",
+      ],
     ]) {
       expect(await ask(`GET ${MNIST}/${path}`)).toMatchObject({ status: 400, json: [fault] });
     }
@@ -86,7 +123,20 @@ describe("lists of the demo", () => {
       (row: { last_metric: { loss: number } }) => row.last_metric.loss,
     );
     expect(losses).toEqual(losses.toSorted((a: number, b: number) => a - b));
-    expect(idsIn(await ask(`GET ${MNIST}/jobs?limit=1&sort=-finished_at`))).toEqual([2]);
+    expect(idsIn(await ask(`GET ${MNIST}/jobs?limit=1&sort=finished_at`))).toEqual([1]);
+    const unknown = idsIn(await ask(`GET ${MNIST}/experiments?sort=metric.train/loss`));
+    expect(unknown).toEqual(idsIn(await ask(`GET ${MNIST}/experiments`)));
+  });
+
+  test("downwards, rows without the value come first, as in the database of real servers", async () => {
+    const { ask } = await openDemo();
+    const rows = async (sort: string) =>
+      (await ask(`GET ${MNIST}/experiments?group=1&limit=100&sort=${sort}`)).json.results.map(
+        (row: { last_metric: { loss?: number } | null }) => row.last_metric?.loss ?? null,
+      );
+    const upwards = await rows("metric.loss");
+    expect(upwards.at(-1)).toBeNull();
+    expect((await rows("-metric.loss"))[0]).toBeNull();
   });
 
   test("experiment lists and metrics come compressed without having been asked for it", async () => {

@@ -56,6 +56,32 @@ test("the runs of a group are one request per poll: first those of the page, the
   expect(await requests(2)).toEqual([list, list]);
 });
 
+test("a typed filter of watched runs is written into each poll, and checked before the first", async () => {
+  const { subscribe, advance, requests } = await startLive(experiments(1), RELEASE_04);
+  const watching = (variables: object) =>
+    subscribe({
+      query: `subscription ($of: ID!, $kind: RunKind!, $filter: ExperimentFilter) {
+        runsUpdated(of: $of, kind: $kind, filter: $filter, query: "independent:true") { run { uniqueName } }
+      }`,
+      variables: { of: globalId("Project:ada/mnist"), ...variables },
+    });
+  const filter = { status: ["RUNNING"], metrics: [{ name: "loss", lessThan: 0.5 }] };
+  const refused = await watching({ kind: "JOB", filter });
+  expect(await refused.next()).toMatchObject({
+    errors: [
+      {
+        message: "filter.metrics: expected for Experiment only, got it for Job",
+        extensions: { code: "BAD_USER_INPUT" },
+      },
+    ],
+  });
+  const watcher = await watching({ kind: "EXPERIMENT", filter });
+  advance(FIRST_POLL);
+  expect(await watcher.next()).toEqual({ data: { runsUpdated: { run: { uniqueName: "ada.mnist.1" } } } });
+  const written = encodeURIComponent("status:running,metric.loss:<0.5,independent:true");
+  expect(await requests(1)).toEqual([`GET ada/mnist/experiments?sort=-updated_at&query=${written}`]);
+});
+
 test("500 watched runs begin with half of the requests that a token has in a minute, and take turns for the rest", async () => {
   const { watch, advance, reach, requests, timers } = await startLive(experiments(500), {
     env: { LIVE_REQUESTS_PER_MINUTE: "30" },

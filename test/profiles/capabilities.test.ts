@@ -1,20 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { tokenOf } from "../support/demo-gateway.ts";
 import { errorsOf } from "../support/errors.ts";
-import { type ProfileName, startProfile } from "../support/profiles.ts";
+import { CAPABILITIES, type ProfileName, startProfile } from "../support/profiles.ts";
 
 describe("capabilities", () => {
-  test.each<[ProfileName, string[]]>([
-    ["document", []],
-    ["polyaxon-0.2", ["LISTS", "BOOKMARKS"]],
-    ["polyaxon-0.4", ["LISTS", "EXPERIMENT_JOB_LOGS", "BOOKMARKS", "ARCHIVES"]],
-  ])("of %s are told without a token and without a request", async (profile, capabilities) => {
-    const { ask, calls } = await startProfile(profile);
-    expect(await ask("{ gateway { capabilities } }", {}, { token: null })).toEqual({
-      data: { gateway: { capabilities } },
-    });
-    expect(calls()).toEqual([]);
-  });
+  test.each(Object.keys(CAPABILITIES) as ProfileName[])(
+    "of %s are told without a token and without a request",
+    async (profile) => {
+      const { ask, calls } = await startProfile(profile);
+      expect(await ask("{ gateway { capabilities } }", {}, { token: null })).toEqual({
+        data: { gateway: { capabilities: CAPABILITIES[profile] } },
+      });
+      expect(calls()).toEqual([]);
+    },
+  );
 
   test("that are not there are null with an error, without a request; the rest of the answer is there", async () => {
     const { ask, calls } = await startProfile("document");

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { CAPABILITIES } from "../support/profiles.ts";
 import { documentedProfile, profileFile, startTracker } from "../support/tracker.ts";
 
 /** The tracker behind a gateway to which only the example of docs/servers.md describes it. */
@@ -261,7 +262,7 @@ describe("a file that extends a built-in profile", () => {
   test("and says nothing else is that profile", async () => {
     const { ask, calls } = await startExtended({ extends: "polyaxon-0.4" });
     expect(await ask("{ gateway { capabilities } }")).toEqual({
-      data: { gateway: { capabilities: ["LISTS", "EXPERIMENT_JOB_LOGS", "BOOKMARKS", "ARCHIVES"] } },
+      data: { gateway: { capabilities: CAPABILITIES["polyaxon-0.4"] } },
     });
     await ask(
       `{ project(owner: "ada", name: "mnist") { jobs(first: 1, orderBy: CREATED_ASC) { totalCount } } }`,
@@ -302,7 +303,13 @@ const PLACES: readonly (readonly [profile: string, ...told: string[]])[] = [
   ["orders: {CREATED_ASC: {direction: 1}}", "orders.CREATED_ASC.direction: expected text, got 1"],
   [
     "orders: {OLDEST: {}}",
-    "orders.OLDEST: unknown key, expected only UPDATED_DESC, CREATED_DESC, CREATED_ASC",
+    "orders.OLDEST: unknown key, expected only UPDATED_DESC, UPDATED_ASC, CREATED_DESC, CREATED_ASC, STARTED_DESC, STARTED_ASC, FINISHED_DESC, FINISHED_ASC",
+  ],
+  ["metricOrders: {ASC: {sort: loss}}", "metricOrders.ASC: expected {metric} in the value of a parameter"],
+  ["filters: {language: sql, query: q}", 'filters.language: expected polyaxon, got "sql"'],
+  [
+    "filters: {language: polyaxon}",
+    "filters.query: expected the name of a query parameter, since filters.language is named, got null",
   ],
   [
     'filters: {ids: {parameter: id, value: ids, separator: ",", max: 0}}',

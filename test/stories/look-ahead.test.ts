@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
 import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
+import { profileFile } from "../support/tracker.ts";
 import {
   ARCHIVE_LISTS,
   BOOKMARK_LISTS,
@@ -24,6 +25,17 @@ const LEFT_OUT = new Set([
   "Experiment.job",
 ]);
 
+/** A server without lists, and so without batches, whose records have the keys of newer ones. */
+const WITH_RECORDS = {
+  endpoints: {
+    optional: {
+      project: "GET {owner}/{project}",
+      codeReference: "GET {owner}/{project}/experiments/{id}/coderef",
+    },
+  },
+  omitted: { experiments: [], experimentJobs: [], jobs: [], builds: [], groups: [] },
+};
+
 /** How many requests of one list are missing in the other. */
 function beyond(these: readonly string[], those: readonly string[]): string[] {
   const left = [...those];
@@ -37,8 +49,9 @@ function beyond(these: readonly string[], those: readonly string[]): string[] {
 test("the look-ahead changes no answer and adds no request", async () => {
   const demo = await startDemoService({ now: still });
   const token = tokenOf(demo, "ada");
-  const ahead = await startGateway({ upstream: demo, token });
-  const lazy = await startGateway({ upstream: demo, token, lookAhead: false });
+  const env = { UPSTREAM_PROFILE: profileFile(JSON.stringify(WITH_RECORDS)) };
+  const ahead = await startGateway({ upstream: demo, token, env });
+  const lazy = await startGateway({ upstream: demo, token, env, lookAhead: false });
   const material = { roots: EXISTING_ROOTS, leftOut: LEFT_OUT, depth: 4 };
 
   await fc.assert(

@@ -68,6 +68,13 @@ const keysOf = {
   token: "token",
 };
 
+/** Keys that the document lacks, and that release 0.4.4 sends. */
+const newerKeys: ReadonlySet<string> = new Set(
+  "cloning_strategy backend framework run_env data_refs code_reference readme pod_id definition group_type traceback".split(
+    " ",
+  ),
+);
+
 /** Says what an answer holds: nothing, text, bytes, the record whose keys it has, or a page of such records. */
 export function contentOf({
   type,
@@ -91,10 +98,9 @@ export function contentOf({
 const sortedKeys = (keys: readonly string[]) => keys.toSorted().join(" ");
 
 function recordNameOf(record: object): string {
-  const found = Object.entries(keysOf).find(
-    ([, keys]) => sortedKeys(keys.split(/\s+/)) === sortedKeys(Object.keys(record)),
-  );
-  return found?.[0] ?? sortedKeys(Object.keys(record));
+  const documented = sortedKeys(Object.keys(record).filter((key) => !newerKeys.has(key)));
+  const found = Object.entries(keysOf).find(([, keys]) => sortedKeys(keys.split(/\s+/)) === documented);
+  return found?.[0] ?? documented;
 }
 
 export const idsIn = (answer: { json: { results: { id: number }[] } }) =>

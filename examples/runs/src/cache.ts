@@ -3,6 +3,7 @@ import { relayPagination } from "@urql/exchange-graphcache/extras";
 
 /** Objects without an id of their own: they are kept as parts of what they belong to. */
 const PARTS = [
+  "CodeReference",
   "ExperimentConnection",
   "ExperimentCounts",
   "ExperimentJobConnection",
@@ -14,6 +15,7 @@ const PARTS = [
   "PageInfo",
   "ProjectConnection",
   "RunUpdate",
+  "StatusRecordConnection",
 ];
 
 /**

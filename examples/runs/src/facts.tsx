@@ -1,13 +1,16 @@
 import { hrefOf, projectOf } from "./address.ts";
+import { Code } from "./code.tsx";
 import { Duration } from "./duration.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { parametersOf } from "./parameters.ts";
 
 const factsFragment = graphql(`
   fragment Facts on Experiment {
+    id
     description
     declarations
     startedAt
+    cloningStrategy
     original {
       id
       uniqueName
@@ -16,12 +19,19 @@ const factsFragment = graphql(`
   }
 `);
 
+/** How a run came from another one. */
+const ORIGINS: Readonly<Record<string, string>> = {
+  RESTART: "restarted from",
+  RESUME: "resumed from",
+  COPY: "copied from",
+};
+
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
 /** What is known of a run in words and numbers. */
 export function Facts({ of }: { of: FragmentType<typeof factsFragment> }) {
   const run = readFragment(factsFragment, of);
-  const { description, declarations, startedAt, original } = run;
+  const { id, description, declarations, startedAt, cloningStrategy, original } = run;
   return (
     <>
       {description && <p className="hint">{description}</p>}
@@ -46,7 +56,7 @@ export function Facts({ of }: { of: FragmentType<typeof factsFragment> }) {
         </div>
         {original && (
           <div>
-            <dt>restarted from</dt>
+            <dt>{ORIGINS[cloningStrategy ?? ""] ?? "cloned from"}</dt>
             <dd>
               <a href={hrefOf({ list: projectOf(original.uniqueName), run: original.uniqueName })}>
                 {original.uniqueName}
@@ -54,6 +64,7 @@ export function Facts({ of }: { of: FragmentType<typeof factsFragment> }) {
             </dd>
           </div>
         )}
+        <Code id={id} />
       </dl>
     </>
   );

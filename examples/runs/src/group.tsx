@@ -5,17 +5,18 @@ import { Trouble } from "./errors.tsx";
 import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
 import { Runs } from "./runs.tsx";
+import { orderOf } from "./sort.ts";
 import { Status } from "./status.tsx";
 
 const groupQuery = graphql(`
-  query Group($id: ID!) {
+  query Group($id: ID!, $orderBy: RunOrder, $orderByMetric: MetricOrder) {
     group(id: $id) {
       id
       uniqueName
       description
       ...Status
       ...Counts
-      experiments(first: 12, orderBy: CREATED_DESC) {
+      experiments(first: 12, orderBy: $orderBy, orderByMetric: $orderByMetric) {
         ...Runs
       }
     }
@@ -24,7 +25,8 @@ const groupQuery = graphql(`
 
 /** The runs of a group. */
 export function GroupRuns({ name, address }: { name: string; address: Address }) {
-  const [{ data, error, fetching }, read] = useQuery({ query: groupQuery, variables: { id: name } });
+  const variables = { id: name, ...orderOf(address.sort) };
+  const [{ data, error, fetching, operation }, read] = useQuery({ query: groupQuery, variables });
   const reload = () => read({ requestPolicy: "network-only" });
   const group = data?.group;
   if (!group) {
@@ -39,7 +41,13 @@ export function GroupRuns({ name, address }: { name: string; address: Address })
       <Counts of={group} />
       <Trouble error={error} data={data} retry={reload} />
       {group.experiments && (
-        <Runs of={group.id} page={group.experiments} address={address} onChange={reload} />
+        <Runs
+          of={group.id}
+          page={group.experiments}
+          sort={operation?.variables.orderByMetric?.name}
+          address={address}
+          onChange={reload}
+        />
       )}
     </>
   );

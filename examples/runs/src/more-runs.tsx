@@ -2,19 +2,20 @@ import { useState } from "react";
 import { useQuery } from "urql";
 import { Trouble } from "./errors.tsx";
 import { graphql } from "./generated/index.ts";
+import { orderOf } from "./sort.ts";
 
 /** The cache merges the page into the list of the group or project. */
 const moreRunsQuery = graphql(`
-  query MoreRuns($of: ID!, $after: String) {
+  query MoreRuns($of: ID!, $after: String, $orderBy: RunOrder, $orderByMetric: MetricOrder) {
     entity(id: $of) {
       id
       ... on Group {
-        experiments(first: 12, after: $after, orderBy: CREATED_DESC) {
+        experiments(first: 12, after: $after, orderBy: $orderBy, orderByMetric: $orderByMetric) {
           ...Runs
         }
       }
       ... on Project {
-        experiments(first: 12, after: $after, orderBy: CREATED_DESC) {
+        experiments(first: 12, after: $after, orderBy: $orderBy, orderByMetric: $orderByMetric) {
           ...Runs
         }
       }
@@ -22,12 +23,19 @@ const moreRunsQuery = graphql(`
   }
 `);
 
+interface MoreRunsProps {
+  readonly of: string;
+  readonly after: string | null;
+  /** The metric by which the list is sorted, if it is. */
+  readonly sort: string | undefined;
+}
+
 /** Reads the page of a list that begins behind a cursor. */
-export function MoreRuns({ of, after }: { of: string; after: string | null }) {
+export function MoreRuns({ of, after, sort }: MoreRunsProps) {
   const [wanted, setWanted] = useState<string | null>(null);
   const [{ error, fetching }, read] = useQuery({
     query: moreRunsQuery,
-    variables: { of, after: wanted },
+    variables: { of, after: wanted, ...orderOf(sort) },
     pause: wanted === null,
   });
   return (

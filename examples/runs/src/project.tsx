@@ -4,13 +4,14 @@ import { Trouble } from "./errors.tsx";
 import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
 import { Runs } from "./runs.tsx";
+import { orderOf } from "./sort.ts";
 
 const projectQuery = graphql(`
-  query Project($owner: String!, $name: String!) {
+  query Project($owner: String!, $name: String!, $orderBy: RunOrder, $orderByMetric: MetricOrder) {
     project(owner: $owner, name: $name) {
       id
       uniqueName
-      experiments(first: 12, orderBy: CREATED_DESC) {
+      experiments(first: 12, orderBy: $orderBy, orderByMetric: $orderByMetric) {
         ...Runs
       }
     }
@@ -20,9 +21,9 @@ const projectQuery = graphql(`
 /** All runs of a project, in groups or not. */
 export function ProjectRuns({ name: uniqueName, address }: { name: string; address: Address }) {
   const [owner = "", name = ""] = uniqueName.split(".");
-  const [{ data, error, fetching }, read] = useQuery({
+  const [{ data, error, fetching, operation }, read] = useQuery({
     query: projectQuery,
-    variables: { owner, name },
+    variables: { owner, name, ...orderOf(address.sort) },
   });
   const reload = () => read({ requestPolicy: "network-only" });
   const project = data?.project;
@@ -33,7 +34,13 @@ export function ProjectRuns({ name: uniqueName, address }: { name: string; addre
       {fetching && !project && <Loading what={uniqueName} lines={12} />}
       {!fetching && <Trouble error={error} data={project?.experiments} retry={reload} />}
       {project?.experiments && (
-        <Runs of={project.id} page={project.experiments} address={address} onChange={reload} />
+        <Runs
+          of={project.id}
+          page={project.experiments}
+          sort={operation?.variables.orderByMetric?.name}
+          address={address}
+          onChange={reload}
+        />
       )}
     </>
   );

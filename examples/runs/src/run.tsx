@@ -5,6 +5,7 @@ import { type Address, hrefOf } from "./address.ts";
 import { Charts } from "./charts.tsx";
 import { Downloads } from "./downloads.tsx";
 import { Trouble } from "./errors.tsx";
+import { Failure } from "./failure.tsx";
 import { Facts } from "./facts.tsx";
 import { graphql } from "./generated/index.ts";
 import { Graph } from "./graph.tsx";
@@ -44,6 +45,7 @@ export function Run({ name, address }: { name: string; address: Address }) {
       {run && (
         <>
           <Actions of={run} />
+          {run.status === "FAILED" && <Failure id={run.id} />}
           <Facts of={run} />
           <Views address={address} />
           {address.show === "log" ? (

@@ -7,7 +7,7 @@ import { MoreRuns } from "./more-runs.tsx";
 import { Moving } from "./moving.tsx";
 import { Name } from "./name.tsx";
 import { parametersOf } from "./parameters.ts";
-import { compareBy, directionOf } from "./sort.ts";
+import { directionOf, leftOutOf } from "./sort.ts";
 import { Status } from "./status.tsx";
 import { useRunUpdates } from "./watch-runs.ts";
 
@@ -47,6 +47,8 @@ interface RunsProps {
   readonly of: string;
   /** The pages that were read so far, as one. */
   readonly page: FragmentType<typeof runsFragment>;
+  /** The metric by which these pages are sorted: until others are read, not always that of the address. */
+  readonly sort: string | undefined;
   readonly address: Address;
   /** Reads the list anew. */
   readonly onChange: () => void;
@@ -57,22 +59,23 @@ const namesIn = (records: readonly object[]) => [
 ];
 
 /** Runs as a table with a column for each parameter and each metric. */
-export function Runs({ of, page, address, onChange }: RunsProps) {
+export function Runs({ of, page, sort, address, onChange }: RunsProps) {
   const { nodes, pageInfo, totalCount } = readFragment(runsFragment, page);
   const runs = readFragment(runRowFragment, nodes).map((run) => ({
     ...run,
     parameters: parametersOf(run.declarations),
     metrics: Object.fromEntries((run.lastMetric ?? []).map(({ name, value }) => [name, value])),
   }));
-  const live = useRunUpdates({ of, runs, onChange });
-  if (runs.length === 0) return <p className="empty">No runs yet.</p>;
+  const { list = "" } = address;
+  const live = useRunUpdates({ of, runs, isNewestFirst: !sort, onChange });
+  if (runs.length === 0)
+    return sort ? <NoneSorted by={sort} address={address} /> : <p className="empty">No runs yet.</p>;
 
   const parameters = namesIn(runs.map((run) => run.parameters));
   const metrics = namesIn(runs.map((run) => run.metrics)).toSorted();
-  const { list = "", sort } = address;
   const valueOf = (run: (typeof runs)[number], metric: string) => run.metrics[metric] ?? null;
-  const sorted = sort ? runs.toSorted((a, b) => compareBy(sort)(valueOf(a, sort), valueOf(b, sort))) : runs;
-  const best = sort && sorted[0] && valueOf(sorted[0], sort) !== null ? sorted[0].id : null;
+  const [first] = runs;
+  const best = sort && first && valueOf(first, sort) !== null ? first.id : null;
   return (
     <>
       <div className="scroll">
@@ -96,7 +99,7 @@ export function Runs({ of, page, address, onChange }: RunsProps) {
             </tr>
           </thead>
           <tbody>
-            {sorted.map((run) => (
+            {runs.map((run) => (
               <tr key={run.id} className={run.id === best ? "best" : undefined}>
                 <th scope="row">
                   <a
@@ -133,10 +136,11 @@ export function Runs({ of, page, address, onChange }: RunsProps) {
         <p className="hint" role="status">
           {sort && `Sorted by ${sort}, best first. `}
           {pageInfo.hasNextPage
-            ? `${runs.length} of ${totalCount ?? "more"} runs are loaded${sort ? ", and only these are sorted" : ""}.`
+            ? `${runs.length} of ${totalCount ?? "more"} runs are loaded.`
             : `${runs.length} runs.`}
+          {sort && leftOutOf(sort)}
         </p>
-        {pageInfo.hasNextPage && <MoreRuns of={of} after={pageInfo.endCursor} />}
+        {pageInfo.hasNextPage && <MoreRuns key={sort} of={of} after={pageInfo.endCursor} sort={sort} />}
       </footer>
     </>
   );
@@ -153,6 +157,14 @@ function SortBy({ metric, address }: { metric: string; address: Address }) {
     >
       {metric}
     </a>
+  );
+}
+
+function NoneSorted({ by, address }: { by: string; address: Address }) {
+  return (
+    <p className="empty">
+      No run has {by} yet. <a href={hrefOf({ ...address, sort: undefined })}>Newest first</a>
+    </p>
   );
 }
 

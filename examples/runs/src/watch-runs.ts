@@ -22,12 +22,14 @@ interface Watched {
   /** Global id of a group or a project. */
   readonly of: string;
   readonly runs: readonly { readonly id: string; readonly createdAt: string | null }[];
+  /** Whether a new run belongs to the runs. In other orders it can be on any page. */
+  readonly isNewestFirst: boolean;
   /** Called when a run was added or has changed its status, which the events do not put into lists and counts. */
   readonly onChange: () => void;
 }
 
 /** Follows the runs of a list: one poll of the service, however many runs. */
-export function useRunUpdates({ of, runs, onChange }: Watched): LiveState {
+export function useRunUpdates({ of, runs, isNewestFirst, onChange }: Watched): LiveState {
   const newest = Math.max(...runs.map(({ createdAt }) => Date.parse(createdAt ?? "")));
   return useLive({
     query: watchRunsSubscription,
@@ -35,7 +37,8 @@ export function useRunUpdates({ of, runs, onChange }: Watched): LiveState {
     isOver: false,
     variables: () => ({ of }),
     onEvent: ({ runsUpdated: { previousStatus, run } }) => {
-      const isNew = !runs.some(({ id }) => id === run.id) && !(Date.parse(run.createdAt ?? "") < newest);
+      const isOlder = Date.parse(run.createdAt ?? "") < newest;
+      const isNew = isNewestFirst && !isOlder && !runs.some(({ id }) => id === run.id);
       if (isNew || (previousStatus !== null && previousStatus !== run.status)) onChange();
     },
   });

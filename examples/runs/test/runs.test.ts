@@ -8,6 +8,7 @@ import "./stories/faults.ts";
 import "./stories/actions.ts";
 import "./stories/access.ts";
 import "./stories/live.ts";
+import "./stories/origin.ts";
 
 beforeAll(() => {
   execFileSync("npm", ["run", "--silent", "build"], {

@@ -1,4 +1,5 @@
-import { type JsonRecord, timestamp, uuid } from "../records.ts";
+import { uuid } from "../newer-keys.ts";
+import { type JsonRecord, timestamp } from "../records.ts";
 import { requireUser } from "./accounts.ts";
 import { type DemoRequest, type DemoResponse, json, notFound } from "./messages.ts";
 

@@ -1,7 +1,19 @@
 import { experiments, jobs, type Kind } from "../kinds.ts";
+import { headOf } from "../newer-keys.ts";
 import { jobRecord, metricRecord, reducedExperiment } from "../records.ts";
 import { recordMetric, removeRun, startRun, stopRun } from "../simulation.ts";
-import { addExperiment, addJob, type Experiment, type Group, nextId, nodeNames, type Run } from "../store.ts";
+import {
+  addExperiment,
+  addJob,
+  type Code,
+  type Declarations,
+  type Experiment,
+  type Group,
+  nextId,
+  nodeNames,
+  type Run,
+  type Strategy,
+} from "../store.ts";
 import { findWritable, requireUser, usernameOf } from "./accounts.ts";
 import {
   type DemoRequest,
@@ -13,20 +25,37 @@ import {
   isFields,
   json,
   pythonType,
+  slugField,
   textField,
+  textsField,
 } from "./messages.ts";
 
-/** Changes the description; other fields are ignored. `updated_at` is refreshed in any case. */
+/** Changes description, name, tags and readme; other fields are ignored. `updated_at` is refreshed in any case. */
 export function update<R extends Run>(kind: Kind<R>): Handler {
   return (request) => {
     const run = findWritable(request, kind);
-    const { description } = fieldsOf(request.body());
-    if (description !== undefined) {
-      run.description = description === null ? null : textField("description", description);
-    }
+    const fields = fieldsOf(request.body());
+    // All are read before the first is changed.
+    const changes = {
+      ...changed(fields, "description", textField),
+      ...changed(fields, "name", slugField),
+      ...changed(fields, "tags", textsField),
+      ...changed(fields, "readme", textField),
+    };
+    Object.assign(run, changes);
     run.updatedAt = request.store.time;
     return json(200, kind.record(request.store, run, usernameOf(request)));
   };
+}
+
+/** A field of a body, read; nothing where the body does not have it. */
+function changed<Value>(
+  fields: Readonly<Record<string, unknown>>,
+  name: string,
+  read: (name: string, value: unknown) => Value,
+): Record<string, Value | null> {
+  const value = fields[name];
+  return value === undefined ? {} : { [name]: value === null ? null : read(name, value) };
 }
 
 export function remove<R extends Run>(kind: Kind<R>): Handler {
@@ -73,21 +102,27 @@ export function postMetric(request: DemoRequest): DemoResponse {
 
 // The document does not say: a restarted or copied experiment leaves its group and a resumed one stays in it,
 // as recorded.
-export const restartExperiment = cloneExperiment(() => null);
-export const resumeExperiment = cloneExperiment(({ group }) => group);
-export const copyExperiment = cloneExperiment(() => null);
+export const restartExperiment = cloneExperiment("restart", () => null);
+export const resumeExperiment = cloneExperiment("resume", ({ group }) => group);
+export const copyExperiment = cloneExperiment("copy", () => null);
 
 /** Creates a run from the experiment of the path and starts it; it has no build. */
-function cloneExperiment(groupOf: (source: Experiment) => Group | null): Handler {
+function cloneExperiment(strategy: Strategy, groupOf: (source: Experiment) => Group | null): Handler {
   return (request) => {
     const { store } = request;
+    const body = request.body();
+    const { config, update_code: isUpdated } = isFields(body) ? body : {};
+    const given = isFields(config) ? config["declarations"] : null;
     const source = findWritable(request, experiments);
     const clone = addExperiment(store, {
       ...cloneOf(request, source),
       group: groupOf(source),
       original: source,
+      strategy,
+      code: isUpdated === true ? latestCode(source) : source.code,
       config: source.config,
-      declarations: source.declarations,
+      // The document does not say: those that are not given keep their values.
+      declarations: isFields(given) ? { ...source.declarations, ...declared(given) } : source.declarations,
       resources: source.resources,
       replicas: [{ id: nextId(store, "experiment job"), role: "master", node: nodeNames[0] }],
     });
@@ -97,19 +132,36 @@ function cloneExperiment(groupOf: (source: Experiment) => Group | null): Handler
 }
 
 /** Restart, resume and copy of a job do the same: all run it again. */
-export function cloneJob(request: DemoRequest): DemoResponse {
-  const { store } = request;
-  const source = findWritable(request, jobs);
-  const clone = addJob(store, {
-    ...cloneOf(request, source),
-    original: source,
-    config: source.config,
-    resources: source.resources,
-    node: nodeNames[0],
-  });
-  startRun(store, clone);
-  return json(201, jobRecord(store, clone, usernameOf(request)));
-}
+export const cloneJob =
+  (strategy: Strategy) =>
+  (request: DemoRequest): DemoResponse => {
+    const { store } = request;
+    const source = findWritable(request, jobs);
+    const clone = addJob(store, {
+      ...cloneOf(request, source),
+      original: source,
+      strategy,
+      config: source.config,
+      resources: source.resources,
+      node: nodeNames[0],
+    });
+    startRun(store, clone);
+    return json(201, jobRecord(store, clone, usernameOf(request)));
+  };
+
+/** The source's code as it is now. */
+const latestCode = ({ code, project }: Experiment): Code | null =>
+  code && { ...code, commit: headOf(project), head: headOf(project), isDirty: false };
+
+/** Declarations of the values that the demo can train with. */
+const declared = (given: Readonly<Record<string, unknown>>): Declarations =>
+  Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) =>
+      typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+        ? [[name, value]]
+        : [],
+    ),
+  );
 
 /** What a new run takes from its source and from the request, whose body may hold another description. */
 function cloneOf(request: DemoRequest, source: Run) {

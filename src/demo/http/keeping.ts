@@ -11,8 +11,9 @@ import {
   type Store,
 } from "../store.ts";
 import { findWritable, requireUser, usernameOf } from "./accounts.ts";
-import { compareBy, page } from "./lists.ts";
+import { page } from "./lists.ts";
 import { type DemoRequest, empty, type Handler, notFound } from "./messages.ts";
+import { compareBy } from "./orders.ts";
 import { projectRow, rowOf } from "./reads.ts";
 
 export function bookmark<R extends Run>(kind: Kind<R>, key = "id"): Handler {

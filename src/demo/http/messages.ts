@@ -118,3 +118,19 @@ export function textField(name: string, value: unknown): string {
   if (typeof value === "number") return String(value);
   throw new HttpError(400, { [name]: ["Not a valid string."] });
 }
+
+/** Takes a value as a name: letters, digits, `-` and `_`. */
+export function slugField(name: string, value: unknown): string {
+  const text = textField(name, value);
+  if (/^[-\w]+$/.test(text)) return text;
+  throw new HttpError(400, {
+    [name]: ["Enter a valid “slug” consisting of letters, numbers, underscores or hyphens."],
+  });
+}
+
+/** Takes a value as a list of texts. */
+export function textsField(name: string, value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.map((each) => textField(name, each));
+  const error = `Expected a list of items but got type "${pythonType(value)}".`;
+  throw new HttpError(400, { [name]: [error] });
+}

@@ -1,4 +1,5 @@
 import { experiments, groups, type Kind } from "../kinds.ts";
+import { codeReferenceRecord, uuid } from "../newer-keys.ts";
 import {
   type JsonRecord,
   metricRecord,
@@ -6,7 +7,6 @@ import {
   replicaRecord,
   replicaStatusRecord,
   timestamp,
-  uuid,
 } from "../records.ts";
 import { replicasOf, replicaStatuses } from "../simulation.ts";
 import {
@@ -18,8 +18,10 @@ import {
   type Run,
 } from "../store.ts";
 import { findReadable, mayRead, projectOf, requireUser, usernameOf } from "./accounts.ts";
-import { compareBy, gzipped, metricLimit, page, parseQuery } from "./lists.ts";
+import { parseQuery } from "./filters.ts";
+import { gzipped, metricLimit, page } from "./lists.ts";
 import { type DemoRequest, type DemoResponse, type Handler, HttpError, json, notFound } from "./messages.ts";
+import { compareBy } from "./orders.ts";
 
 export function show<R extends Run>(kind: Kind<R>): Handler {
   return (request) => json(200, kind.record(request.store, findReadable(request, kind), usernameOf(request)));
@@ -125,6 +127,33 @@ export function projectRow(project: Project, viewer: string): JsonRecord {
     is_public: project.isPublic,
     bookmarked: project.bookmarkedBy.has(viewer),
   };
+}
+
+/** A project with what its rows in lists lack. */
+export function projectDetail(request: DemoRequest): DemoResponse {
+  const found = projectOf(request);
+  const { experiment, group, job, build } = request.store.runs;
+  const isListed = (run: Run) => run.project === found && !run.isArchived;
+  const countOf = (runs: ReadonlyMap<number, Run>) => [...runs.values()].filter(isListed).length;
+  const independent = [...experiment.values()].filter((run) => isListed(run) && !run.group);
+  return json(200, {
+    ...projectRow(found, usernameOf(request)),
+    readme: found.readme,
+    has_code: true,
+    tensorboard: null,
+    notebook: null,
+    has_tensorboard: null,
+    has_notebook: null,
+    num_experiment_groups: countOf(group),
+    num_independent_experiments: independent.length,
+    num_experiments: countOf(experiment),
+    num_jobs: countOf(job),
+    num_builds: countOf(build),
+  });
+}
+
+export function codeReference(request: DemoRequest): DemoResponse {
+  return json(200, codeReferenceRecord(findReadable(request, experiments).code));
 }
 
 /** The metrics of all experiments of a group, oldest first. */

@@ -22,6 +22,7 @@ export function seedActivity(store: Store): void {
     name: "live",
     description: "A search, builds and jobs that start again and again",
     tags: ["demo"],
+    readme: null,
     isPublic: true,
   });
   const start = (seconds: number, add: (store: Store, project: Project, at: number) => void) => {

@@ -103,6 +103,7 @@ export function seedJobs(store: Store, { mnist, speech, vision }: Projects): voi
   const copy = add(5, mnist, {
     description: "Unpack, normalise and shuffle the digits",
     original: prep,
+    strategy: "restart",
     node: largeNode,
   });
   applySteps(store, copy, [...begin, [590, "succeeded"]]);

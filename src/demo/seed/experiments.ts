@@ -1,7 +1,10 @@
 import { applySteps, applyTraining, pseudoRandom, scheduleTraining, type Training } from "../simulation.ts";
+import { headOf } from "../newer-keys.ts";
 import {
   addExperiment,
   bookmark,
+  type Build,
+  type Code,
   type Declarations,
   type Experiment,
   nextId,
@@ -101,12 +104,19 @@ export function seedExperiments(store: Store, projects: Projects): void {
     description: "The deeper network once more, on another machine",
     tags: ["cnn"],
     original: deeper,
+    strategy: "copy",
     declarations: deeper.declarations ?? {},
     build: 2,
     nodes: [largeNode],
     end: "succeeded",
   });
-  add({ id: 38, project: vision, declarations: { lr: 0.03 }, build: 6, end: "stopped" });
+  const interrupted = add({
+    id: 38,
+    project: vision,
+    declarations: { lr: 0.015, dropout: 0.3 },
+    build: 6,
+    end: "stopped",
+  });
   add({ id: 39, project: mnist, declarations: { lr: 0.02, dropout: 0.1 }, build: 4, end: "succeeded" });
   add({ id: 40, project: mnist, declarations: { lr: 0.02, dropout: 0.2 }, build: 4, end: "succeeded" });
 
@@ -125,6 +135,9 @@ export function seedExperiments(store: Store, projects: Projects): void {
     description: "Wider kernels and a calmer learning rate, trained on three machines",
     tags: ["cnn", "candidate"],
     original: copy,
+    strategy: "restart",
+    readme:
+      "## Wider kernels\n\n5 × 5 instead of 3 × 3 costs a fifth more time, and is *worth it*: compare with experiment 37.\n",
     declarations: { lr: 0.021, dropout: 0.25, activation: "relu", batch_size: 64, kernel: 5 },
     resources: {
       cpu: { requests: 2, limits: 4 },
@@ -138,16 +151,14 @@ export function seedExperiments(store: Store, projects: Projects): void {
   });
   bookmark(store, wide, "ada");
 
-  for (const { id, project, build, minutes } of [
+  for (const { minutes, ...given } of [
     { id: 59, project: speech, build: 7, minutes: 12 },
-    { id: 60, project: vision, build: 6, minutes: 9 },
+    { id: 60, project: vision, build: 6, minutes: 9, original: interrupted, strategy: "resume" as const },
   ]) {
     const createdAt = store.time - minutes * 60_000;
     const declarations = { lr: 0.015, dropout: 0.3 };
     const experiment = addFromSpec(store, {
-      id,
-      project,
-      build,
+      ...given,
       declarations,
       createdAt,
       logInterval: 3_000,
@@ -164,6 +175,8 @@ type Optional = Pick<
   | "createdAt"
   | "group"
   | "original"
+  | "strategy"
+  | "readme"
   | "resources"
   | "remark"
   | "logInterval"
@@ -189,6 +202,7 @@ export function addFromSpec(store: Store, { build, nodes, ...given }: Experiment
     user: given.project.owner,
     createdAt: Date.UTC(2026, 1, 16, 8, 5) + given.id * 11_220_337,
     build: found ?? null,
+    code: found ? codeOf(found, given.id) : null,
     config: {
       image: found?.config.image ?? "python:3.6",
       steps: found?.config.steps ?? [],
@@ -202,6 +216,15 @@ export function addFromSpec(store: Store, { build, nodes, ...given }: Experiment
     ...given,
   });
 }
+
+/** The code that a build contains. Every third experiment was started with changes that nobody committed. */
+const codeOf = ({ id, commit, project }: Build, experiment: number): Code => ({
+  id,
+  branch: id === 2 ? "wide-kernels" : "master",
+  commit,
+  head: headOf(project),
+  isDirty: experiment % 3 === 0,
+});
 
 /** A training of 20 to 60 epochs that ends in a given status. */
 export function usualTraining(id: number, end: string, message?: string): Training {

@@ -20,6 +20,7 @@ export function seedProjects(store: Store): Projects {
     owner: "ada",
     name: "attic",
     description: "What was before the digits",
+    readme: null,
     tags: [],
     isPublic: true,
   });
@@ -30,6 +31,8 @@ export function seedProjects(store: Store): Projects {
       owner: "ada",
       name: "mnist",
       description: "Handwritten digits: how small can a network be?",
+      readme:
+        "# MNIST\n\nHow few weights still read 99 % of the digits?\n\n- Group 1 searches widely, group 2 around its best corner.\n- Experiment 42 is the candidate.\n",
       tags: ["vision", "demo"],
       isPublic: true,
     }),
@@ -38,6 +41,7 @@ export function seedProjects(store: Store): Projects {
       owner: "ada",
       name: "speech",
       description: "Spoken commands, not published yet",
+      readme: null,
       tags: ["audio"],
       isPublic: false,
     }),
@@ -46,6 +50,7 @@ export function seedProjects(store: Store): Projects {
       owner: "grace",
       name: "vision",
       description: "Street scenes seen from a moving car",
+      readme: "# Vision\n\nTiles of 256 pixels, cut by job 7.\n",
       tags: ["vision"],
       isPublic: true,
     }),

@@ -1,5 +1,7 @@
 import type { ObjectRef } from "@pothos/core";
 import { InputError } from "../../errors.ts";
+import { notOffered } from "../../rest/api/not-offered.ts";
+import { hasOffsets } from "../../rest/api/profile-lists.ts";
 import type { Slice } from "../../rest/session/pages.ts";
 import { builder, type PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
@@ -118,6 +120,7 @@ export const connect = <Item, Node>(
 export interface PageArgs {
   readonly first?: number | null | undefined;
   readonly after?: string | null | undefined;
+  readonly offset?: number | null | undefined;
 }
 
 /** The arguments `first` and `after` of list fields. */
@@ -129,12 +132,33 @@ export const pageArgs = builder.args((t) => ({
   after: t.string({ description: "Returns items after this cursor." }),
 }));
 
-/** Converts the arguments to the request for a slice. Throws `InputError`. */
-export function sliceRequest({ first = null, after = null }: PageArgs, { gateway }: Context) {
+/** These arguments and `offset`, of lists that tables with page numbers show. */
+export const offsetArgs = builder.args((t) => ({
+  ...pageArgs,
+  offset: t.int({
+    description:
+      "Number of items to skip, for pages with numbers; not together with `after`. While the list changes, items can be skipped or repeated. Requires the capability `OFFSETS`.",
+  }),
+}));
+
+/** Farthest offset: no list is that long. */
+const MAX_OFFSET = 999_999_999;
+
+/** Converts the arguments to the request for a slice. Throws `InputError`, and `UpstreamError` for an offset that cannot be. */
+export function sliceRequest(
+  { first = null, after = null, offset = null }: PageArgs,
+  { gateway, session }: Pick<Context, "gateway" | "session">,
+) {
+  if (offset !== null) {
+    if (!hasOffsets(session.server.profile.paging)) throw notOffered("pages at an offset");
+    if (after !== null) throw new InputError("offset: expected `offset` or `after`, got both");
+    within("offset", offset, { from: 0, to: MAX_OFFSET });
+  }
   return {
     first: first === null ? null : within("first", first, { from: 1, to: gateway.maxPageSize }),
     maxSize: gateway.maxPageSize,
     after,
+    offset: offset ?? 0,
   };
 }
 

@@ -116,4 +116,5 @@ export function number(argument: string, value: string): string {
   throw new InputError(`${argument}: expected an integer such as 42, got ${quote(value)}`);
 }
 
-const quote = (text: string) => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+/** Text from a caller in a message. */
+export const quote = (text: string) => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);

@@ -1,6 +1,7 @@
 import type { Get } from "../../rest/api/endpoint.ts";
 import { build, cluster, experiment, group, job, optional, user } from "../../rest/api/endpoints.ts";
 import { UpstreamError } from "../../errors.ts";
+import type { ProjectRecord } from "../../rest/api/optional-records.ts";
 import type {
   BuildRecord,
   ClusterRecord,
@@ -30,7 +31,7 @@ import type { Address, Kind } from "./resource.ts";
  * The table of all kinds. Shared code reads the row of a kind and never branches on the kind itself.
  */
 
-const NOT_A_RUN = { isRun: false, statuses: null, logs: null, outputs: null };
+const NOT_A_RUN = { isRun: false, record: null, statuses: null, logs: null, outputs: null };
 
 interface RunEndpoints<R> extends Pick<Kind<object, RunAddress>, "statuses"> {
   readonly read: Get<RunAddress, R>;
@@ -39,7 +40,7 @@ interface RunEndpoints<R> extends Pick<Kind<object, RunAddress>, "statuses"> {
 }
 
 const run = <R extends RunnableRecord>(
-  names: Pick<Kind, "name" | "rootField" | "exampleName">,
+  names: Pick<Kind, "name" | "record" | "rootField" | "exampleName">,
   spelling: Spelling,
   endpoints: RunEndpoints<R>,
 ): Kind<R, RunAddress> => {
@@ -72,6 +73,7 @@ const run = <R extends RunnableRecord>(
 const experimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
   ...NOT_A_RUN,
   name: "ExperimentJob",
+  record: "experimentJobs",
   nameField: "uniqueName",
   rootField: "experimentJob",
   exampleName: "ada.mnist.42.7.master",
@@ -88,9 +90,10 @@ const experimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
 /** A type alias, because an interface is not assignable to `Address`. */
 export type ProjectAddress = Pick<RunAddress, "owner" | "project">;
 
-const project: Kind<object, ProjectAddress> = {
+const project: Kind<ProjectRecord, ProjectAddress> = {
   ...NOT_A_RUN,
   name: "Project",
+  record: "projects",
   nameField: "uniqueName",
   rootField: null,
   exampleName: "ada.mnist",
@@ -102,7 +105,7 @@ const project: Kind<object, ProjectAddress> = {
   },
   fromAddress: () => ({}),
   formatName: ({ owner, project: name }) => `${owner}.${name}`,
-  fetch: () => Promise.resolve({}),
+  fetch: ({ address }, _, session) => session.read(optional.project, address),
 };
 
 export interface UserDetails extends UserRecord {
@@ -178,18 +181,26 @@ const wholeCluster: Kind<ClusterRecord, Record<never, string>> = {
 
 export const kinds = {
   experiment: run<ExperimentRecord>(
-    { name: "Experiment", rootField: "experiment", exampleName: "ada.mnist.42" },
+    { name: "Experiment", record: "experiments", rootField: "experiment", exampleName: "ada.mnist.42" },
     EXPERIMENT,
     experiment,
   ),
   experimentJob,
-  job: run<JobRecord>({ name: "Job", rootField: "job", exampleName: "ada.mnist.jobs.3" }, JOB, job),
+  job: run<JobRecord>(
+    { name: "Job", record: "jobs", rootField: "job", exampleName: "ada.mnist.jobs.3" },
+    JOB,
+    job,
+  ),
   buildJob: run<BuildRecord>(
-    { name: "BuildJob", rootField: "buildJob", exampleName: "ada.mnist.builds.9" },
+    { name: "BuildJob", record: "builds", rootField: "buildJob", exampleName: "ada.mnist.builds.9" },
     BUILD,
     build,
   ),
-  group: run<GroupRecord>({ name: "Group", rootField: "group", exampleName: "ada.mnist.5" }, GROUP, group),
+  group: run<GroupRecord>(
+    { name: "Group", record: "groups", rootField: "group", exampleName: "ada.mnist.5" },
+    GROUP,
+    group,
+  ),
   project,
   user: person,
   node,

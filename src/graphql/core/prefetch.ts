@@ -64,7 +64,7 @@ function prefetch(
   context: Context,
   variables: Variables,
 ): Resource | Promise<Resource> {
-  if (isLoaded(resource, needs.keys)) {
+  if (isLoaded(resource, needs.keys, context.session)) {
     context.onFree?.();
     return resource;
   }
@@ -77,16 +77,18 @@ function prefetch(
 
 /**
  * Prefetches a resource that the caller named and verifies that it exists: by its record, even when nothing of it is
- * selected, or by its children. On any failure the resource itself is null with one error.
+ * selected, or by its children. On any failure the resource itself is null with one error. One of a kind that not every
+ * server can verify is prefetched like a link.
  */
 function verify(
   resource: Resource,
   needs: SelectionNeeds,
   context: Context,
   variables: Variables,
-): Promise<Resource> {
+): Resource | Promise<Resource> {
   context.session.requireToken();
-  return isLoaded(resource, needs.keys)
+  if (!resource.kind.isReadable) return prefetch(resource, needs, context, variables);
+  return isLoaded(resource, needs.keys, context.session)
     ? verifyByChildren(resource, needs, context, variables)
     : read(resource, needs, context, variables);
 }
@@ -97,7 +99,7 @@ async function verifyByChildren(
   context: Context,
   variables: Variables,
 ): Promise<Resource> {
-  return resource.kind.isReadable && (await isUnproven(resource, needs, context, variables))
+  return (await isUnproven(resource, needs, context, variables))
     ? read(resource, needs, context, variables)
     : { ...resource, isUnverified: false };
 }

@@ -1,4 +1,5 @@
 import type {
+  CloneableRecord,
   MetricRecord as UpstreamMetric,
   StatusRecord as UpstreamStatus,
   TrackedRecord,
@@ -29,8 +30,7 @@ export const Cluster = refOf(kinds.cluster);
 export const Entity = builder.interfaceRef<Resource>("Entity");
 export const Trackable = builder.interfaceRef<Resource<TrackedRecord>>("Trackable");
 export const Run = builder.interfaceRef<Resource<RunnableRecord>>("Run");
-export const Cloneable =
-  builder.interfaceRef<Resource<{ is_clone?: boolean | null | undefined }>>("Cloneable");
+export const Cloneable = builder.interfaceRef<Resource<CloneableRecord>>("Cloneable");
 export const Loggable = builder.interfaceRef<Resource>("Loggable");
 
 /** A record of a list below a resource, with the resource. */

@@ -1,6 +1,7 @@
 import type { Get } from "../../rest/api/endpoint.ts";
 import { UpstreamError } from "../../errors.ts";
 import type { Page } from "../../rest/api/page.ts";
+import type { RecordName } from "../../rest/api/profile.ts";
 import type { StatusRecord } from "../../rest/api/records.ts";
 import type { Session } from "../../rest/session/session.ts";
 
@@ -21,7 +22,9 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   readonly nameField: "uniqueName" | "username" | "name" | null;
   /** Whether it is a run of a project, which `run(id:)` finds. */
   readonly isRun: boolean;
-  /** Whether the service has an endpoint that verifies that one exists. */
+  /** What profiles call its records; null for kinds whose records are the same on all servers. */
+  readonly record: RecordName | null;
+  /** Whether every server has an endpoint that verifies that one exists. */
   readonly isReadable: boolean;
   /** The names of its path parameters, in the order of the global id. */
   readonly parameters: readonly string[];
@@ -93,8 +96,14 @@ export function resolveReference<R extends object, At extends Address>(
   return { kind, address, loaded, reference, isUnverified: false };
 }
 
-export function isLoaded({ loaded }: { readonly loaded: object }, keys: readonly PropertyKey[]): boolean {
-  for (const key of keys) if (!(key in loaded)) return false;
+/** Whether these keys need no fetch: they are loaded, or no record of this server has them. */
+export function isLoaded(
+  { kind: { record }, loaded }: Pick<Resource, "kind" | "loaded">,
+  keys: readonly PropertyKey[],
+  { server }: Session,
+): boolean {
+  for (const key of keys)
+    if (!(key in loaded) && !(record !== null && server.omits(record, key))) return false;
   return true;
 }
 
@@ -122,6 +131,25 @@ export function fetchMore<R extends object, At extends Address>(
   );
 }
 
+/**
+ * Resolves a read of something that a resource may lack, such as its log: null when that is not found. Rejects when the
+ * resource itself is not found.
+ */
+export async function nullIfMissing<Part, R extends object, At extends Address>(
+  resource: Resource<R, At>,
+  read: Promise<Part>,
+  session: Session,
+): Promise<Part | null> {
+  try {
+    return await read;
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || error.code !== "NOT_FOUND") throw error;
+    // The part is missing, or the record is; reading the record tells which.
+    await fetchMore(resource, [], session);
+    return null;
+  }
+}
+
 /** Merges a fetched record with the loaded keys. Copies nothing in the usual case that the values are equal. */
 function withLoaded<R extends object>(more: Partial<R>, loaded: Partial<R>): Partial<R> {
   for (const key in loaded) if (!(key in more) || more[key] !== loaded[key]) return { ...more, ...loaded };
@@ -136,5 +164,5 @@ export async function load<R extends object, At extends Address>(
 ): Promise<Partial<R>> {
   const further = await fetchMore(resource, keys, session);
   const gained = Object.keys(further.loaded).length > Object.keys(resource.loaded).length;
-  return gained && !isLoaded(further, keys) ? load(further, keys, session) : further.loaded;
+  return gained && !isLoaded(further, keys, session) ? load(further, keys, session) : further.loaded;
 }

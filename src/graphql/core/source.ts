@@ -88,6 +88,6 @@ type FromRecord = (record: Readonly<Record<string, unknown>>, resource: Resource
 const fromRecord =
   (keys: readonly string[], compute: FromRecord): Resolver =>
   (resource, args, context) =>
-    isLoaded(resource, keys)
+    isLoaded(resource, keys, context.session)
       ? compute(resource.loaded, resource, args)
       : load(resource, keys, contextAbove(context).session).then((record) => compute(record, resource, args));

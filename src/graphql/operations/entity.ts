@@ -12,7 +12,7 @@ builder.queryFields((t) => ({
   entity: t.field({
     type: Entity,
     description:
-      "An object by its global id. Null with an error if it does not exist. Whether a `Project` or a `User` exists is not checked: the service has no endpoint for it.",
+      "An object by its global id. Null with an error if it does not exist. Whether a `User` exists is not checked, and whether a `Project` exists only when a field of its record is selected: the service's API has no endpoint for them.",
     args: { id: t.arg.id({ required: true, description: "Global id." }) },
     resolve: (_, { id }, { names }) => unverified(decodeId("id", id, names)),
   }),

@@ -1,7 +1,5 @@
 import type { ObjectRef } from "@pothos/core";
 import type { Command } from "../../rest/api/endpoint.ts";
-import type { Revision } from "../../rest/api/endpoints.ts";
-import { InputError } from "../../errors.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
@@ -33,7 +31,7 @@ export const outcomeOf = (mutation: string) => `Payload of \`${mutation}\`.`;
 /** The payload field of a record: `experiment`, `buildJob`. */
 const fieldName = (kind: string) => `${kind.charAt(0).toLowerCase()}${kind.slice(1)}`;
 
-interface Outcome<R extends object> {
+export interface Outcome<R extends object> {
   /** The resource that the command was sent to. */
   readonly source: Resource<R, RunAddress>;
   /** The same run, or a clone of it. It is read again after the command when more than its address is selected. */
@@ -41,7 +39,7 @@ interface Outcome<R extends object> {
 }
 
 /** Creates a payload type with a field for the record. */
-function recordPayload<R extends object>(
+export function recordPayload<R extends object>(
   mutation: string,
   target: ResourceRef<R, RunAddress>,
   description: string,
@@ -57,38 +55,6 @@ function recordPayload<R extends object>(
     }),
   });
 }
-
-/** Updates a record. The service returns the whole record. */
-export const update =
-  <R extends object>(
-    target: ResourceRef<R, RunAddress>,
-    endpoint: Command<RunAddress, R, Revision>,
-    description: string,
-  ): AddMutation =>
-  (name) => {
-    const input = builder.inputType(`Update${target.kind.name}Input`, {
-      description: "Fields to change. Omitted fields keep their values; at least one is required.",
-      fields: (t) => ({ description: t.string({ description: "New description. Null removes it." }) }),
-    });
-    const type = recordPayload(name, target, "The record after the change.");
-    builder.mutationField(name, (t) =>
-      t.field({
-        type,
-        description,
-        args: {
-          ...withId(target),
-          input: t.arg({ type: input, required: true, description: "Fields to change." }),
-        },
-        resolve: async (_, { id, input: { description: text } }, { session, names }) => {
-          const source = identify(target.kind, "id", id, names);
-          if (text === undefined)
-            throw new InputError("input: expected at least one field to change, got none");
-          const record = await session.send(endpoint, source.address, { description: text });
-          return { source, result: toResource(target.kind, source.address, record) };
-        },
-      }),
-    );
-  };
 
 /** A command on a run without input. `resultOf` returns the affected run; by default the run itself. */
 const command =
@@ -158,35 +124,38 @@ export const remove = <R extends object>(
     }),
   );
 
-/** Creates a new record from an existing one. The service returns a reduced record; other keys are read when selected. */
+/** Creates a payload type for a new record and its source. */
+export const clonePayload = <R extends object>(mutation: string, target: ResourceRef<R, RunAddress>) =>
+  payloadOf<Outcome<R>>(mutation).implement({
+    description: outcomeOf(mutation),
+    fields: (t) => ({
+      [fieldName(target.kind.name)]: t.field({
+        type: target,
+        description:
+          "The new record. Its `original` is the one that the service names: the source or, if that was resumed itself, possibly the first run of the chain.",
+        resolve: ({ result }: Outcome<R>) => result,
+      }),
+      source: t.field({
+        type: target,
+        description: "The record that it was created from. Its id costs no upstream request.",
+        resolve: ({ source }: Outcome<R>) => source,
+      }),
+    }),
+  });
+
+/** The new record that the service returns. It is reduced; other keys are read when selected. */
+export const cloned = <R extends { readonly id: number }>(
+  { kind, address }: Resource<R, RunAddress>,
+  record: R,
+): Resource<R, RunAddress> => toResource(kind, { ...address, id: `${record.id}` }, record);
+
+/** Creates a new record from an existing one. */
 export const clone = <R extends { readonly id: number }>(
   target: ResourceRef<R, RunAddress>,
   endpoint: Command<RunAddress, R>,
   description: string,
 ): AddMutation =>
-  command(
-    target,
-    endpoint,
-    description,
-    (mutation) =>
-      payloadOf<Outcome<R>>(mutation).implement({
-        description: outcomeOf(mutation),
-        fields: (t) => ({
-          [fieldName(target.kind.name)]: t.field({
-            type: target,
-            description:
-              "The new record. Its `original` is the one that the service names: the source or, if that was resumed itself, possibly the first run of the chain.",
-            resolve: ({ result }: Outcome<R>) => result,
-          }),
-          source: t.field({
-            type: target,
-            description: "The record that it was created from. Its id costs no upstream request.",
-            resolve: ({ source }: Outcome<R>) => source,
-          }),
-        }),
-      }),
-    ({ address }, record) => toResource(target.kind, { ...address, id: `${record.id}` }, record),
-  );
+  command(target, endpoint, description, (mutation) => clonePayload(mutation, target), cloned);
 
 const commandOnUser =
   (

@@ -12,7 +12,7 @@ import { decodeId } from "../core/ids.ts";
 import { kinds, type ProjectAddress } from "../core/kinds.ts";
 import { type Kind, toResource } from "../core/resource.ts";
 import type { TypeNames } from "../core/type-names.ts";
-import { checkFilter } from "../types/run-list.ts";
+import { conditionsOf, ExperimentFilter, type RunFilter } from "../types/run-filter.ts";
 import { eventsOf } from "./event.ts";
 import { keyOfRun, latestOf } from "./run-state.ts";
 import { RunUpdate, updateOf } from "./run-update.ts";
@@ -43,6 +43,7 @@ const RunKind = builder.enumType("RunKind", {
 interface Args {
   readonly of: string;
   readonly kind: keyof typeof LISTED;
+  readonly filter?: RunFilter | null | undefined;
   readonly query?: string | null | undefined;
   readonly first?: number | null | undefined;
 }
@@ -70,12 +71,13 @@ function parentOf({ of, kind }: Args, names: TypeNames) {
 function watchRuns(args: Args, context: StreamContext) {
   const { live, names, session } = context;
   const { at, group } = parentOf(args, names);
-  checkFilter(args);
   const { server } = session;
   const { kind, endpoint }: ListedKind = LISTED[args.kind];
+  const conditions = conditionsOf(args.filter, { kind, project: at, names });
   // Where the server has the order, a changed run is on the first page.
   const order = server.profile.orders.UPDATED_DESC ? ("UPDATED_DESC" as const) : null;
-  const list = { endpoint, address: at, base: server.listQuery({ group, order, query: args.query }) };
+  const base = server.listQuery({ group, order, conditions, query: args.query });
+  const list = { endpoint, address: at, base };
   const request = sliceRequest({ first: args.first }, context);
   const told = new Map<string, RunnableRecord>();
   return live.watch(
@@ -121,9 +123,14 @@ builder.subscriptionField("runsUpdated", (t) =>
         defaultValue: "EXPERIMENT",
         description: "Kind of the runs. A group has only experiments.",
       }),
+      filter: t.arg({
+        type: ExperimentFilter,
+        description:
+          "Filter: of what is not an experiment, with the members that filters of its kind have. A run that stops to match is not told.",
+      }),
       query: t.arg.string({
         description:
-          "Filter in the query language of the server, such as `status:running`. A run that stops to match is not told.",
+          "Filter in the query language of the server, such as `status:running`. A run that stops to match is not told. Together with `filter`, both are to be met.",
       }),
       first: t.arg.int({
         description:

@@ -4,8 +4,9 @@ import { fieldsOf } from "../core/fields.ts";
 import { lookUp } from "../core/look-up.ts";
 import { BuildJob, Entity, Loggable, Run, Trackable } from "../core/refs.ts";
 import { runConfig } from "./run-config.ts";
-import { act, mutations, remove, update } from "../operations/mutations.ts";
-import { nodeScheduled, resources } from "./workload.ts";
+import { act, mutations, remove } from "../operations/mutations.ts";
+import { update } from "../operations/update.ts";
+import { backend, nodeScheduled, podId, resources } from "./workload.ts";
 
 const { property } = fieldsOf(BuildJob.kind);
 
@@ -17,6 +18,8 @@ BuildJob.implement({
     config: t.field(runConfig("How the image is built.")),
     resources: t.field(resources),
     nodeScheduled: t.field(nodeScheduled),
+    podId: t.string(podId),
+    backend: t.string(backend),
     jobCount: t.int({ description: "Number of jobs that use the image.", ...property("num_jobs") }),
     experimentCount: t.int({
       description: "Number of experiments that use the image.",
@@ -36,7 +39,7 @@ BuildJob.implement({
 builder.queryField("buildJob", (t) => t.field(lookUp(BuildJob, "A build job.")));
 
 mutations({
-  updateBuildJob: update(BuildJob, build.update, "Changes a build job."),
+  updateBuildJob: update(BuildJob, build.update, "Changes a build job.", { hasReadme: false }),
   deleteBuildJob: remove(BuildJob, build.delete, "Deletes a build job."),
   stopBuildJob: act(
     BuildJob,

@@ -3,7 +3,7 @@ import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
 import { lookUp } from "../core/look-up.ts";
 import { Entity, Experiment, ExperimentJob, Loggable, Trackable } from "../core/refs.ts";
-import { nodeScheduled, resources } from "./workload.ts";
+import { nodeScheduled, podId, resources } from "./workload.ts";
 
 const { property, fromAddress } = fieldsOf(ExperimentJob.kind);
 
@@ -25,6 +25,13 @@ ExperimentJob.implement({
     }),
     resources: t.field(resources),
     nodeScheduled: t.field(nodeScheduled),
+    podId: t.string(podId),
+    definition: t.field({
+      type: "JSON",
+      description:
+        "Definition of the pod, as the cluster received it. The service does not document the shape. Null if the server does not tell it.",
+      ...property("definition"),
+    }),
   }),
 });
 

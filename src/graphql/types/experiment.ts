@@ -31,9 +31,12 @@ import {
   Trackable,
 } from "../core/refs.ts";
 import { recordMetric } from "../operations/record-metric.ts";
+import { codeReference } from "./code-reference.ts";
 import { runConfig } from "./run-config.ts";
-import { act, clone, mutations, remove, update } from "../operations/mutations.ts";
-import { outputsUrl, resources } from "./workload.ts";
+import { act, clone, mutations, remove } from "../operations/mutations.ts";
+import { restart } from "../operations/restart.ts";
+import { update } from "../operations/update.ts";
+import { backend, dataReferences, outputsUrl, readme, resources } from "./workload.ts";
 
 const { property, computed, reference, child } = fieldsOf(Experiment.kind);
 
@@ -82,6 +85,20 @@ Experiment.implement({
       ...property("declarations"),
     }),
     resources: t.field(resources),
+    codeReference: t.field(codeReference),
+    dataReferences: t.field(dataReferences),
+    runEnvironment: t.field({
+      type: "JSON",
+      description:
+        "Environment in which the experiment ran, as its code reported it: operating system, packages and others. The service does not document the shape. Null if nothing was reported.",
+      ...property("run_env"),
+    }),
+    framework: t.string({
+      description: "Framework of the training, such as `tensorflow`. Null if none is known.",
+      ...property("framework"),
+    }),
+    backend: t.string(backend),
+    readme: t.string(readme),
     lastMetric: t.field({
       type: [MetricValue],
       description: "Latest value of each metric, ordered by name.",
@@ -138,7 +155,7 @@ builder.queryField("experiment", (t) => t.field(lookUp(Experiment, "An experimen
 mutations({
   updateExperiment: update(Experiment, experiment.update, "Changes an experiment."),
   deleteExperiment: remove(Experiment, experiment.delete, "Deletes an experiment."),
-  restartExperiment: clone(Experiment, experiment.restart, "Restarts an experiment as a new record."),
+  restartExperiment: restart(experiment.restart, "Restarts an experiment as a new record."),
   resumeExperiment: clone(Experiment, experiment.resume, "Resumes an experiment as a new record."),
   copyExperiment: clone(Experiment, experiment.copy, "Copies an experiment to a new record."),
   stopExperiment: act(

@@ -10,6 +10,17 @@ const Capability = builder.enumType("Capability", {
         "Lists: `User.projects`, `Project.experiments`, `.jobs`, `.buildJobs`, `.groups`, `Group.experiments`.",
     },
     EXPERIMENT_JOB_LOGS: { description: "`ExperimentJob.logs`." },
+    FILTERS: { description: "The argument `filter` of lists of runs and of `runsUpdated`." },
+    METRIC_ORDERS: { description: "The argument `orderByMetric` of lists of experiments." },
+    OFFSETS: { description: "The argument `offset` of lists of runs and projects." },
+    PROJECT_RECORDS: { description: "Fields of `Project` beyond its name, its owner and its runs." },
+    CODE_REFERENCES: { description: "`Experiment.codeReference`." },
+    UPDATE_NAME: { description: "The input `name` of the update mutations." },
+    UPDATE_TAGS: { description: "The input `tags` of the update mutations." },
+    UPDATE_README: { description: "The input `readme` of the update mutations." },
+    RESTART_DESCRIPTION: { description: "The input `description` of `restartExperiment`." },
+    RESTART_DECLARATIONS: { description: "The input `declarations` of `restartExperiment`." },
+    RESTART_UPDATE_CODE: { description: "The input `updateCode` of `restartExperiment`." },
     BOOKMARKS: {
       description:
         "Bookmarks: `User.bookmarkedExperiments`, `.bookmarkedJobs`, `.bookmarkedBuildJobs`, `.bookmarkedGroups`, `.bookmarkedProjects`.",

@@ -4,10 +4,12 @@ import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { HyperparameterTuning } from "./hptuning.ts";
-import { ExperimentConnection, runList } from "./run-list.ts";
+import { EXPERIMENTS, runList } from "./run-list.ts";
 import { lookUp } from "../core/look-up.ts";
-import { Entity, Experiment, Group, Run, Trackable } from "../core/refs.ts";
-import { act, mutations, remove, update } from "../operations/mutations.ts";
+import { Entity, Group, Run, Trackable } from "../core/refs.ts";
+import { act, mutations, remove } from "../operations/mutations.ts";
+import { update } from "../operations/update.ts";
+import { readme } from "./workload.ts";
 
 const ExperimentCounts = builder
   .objectRef<Partial<Pick<GroupRecord, (typeof GROUP_COUNTERS)[number]>>>("ExperimentCounts")
@@ -35,6 +37,12 @@ Group.implement({
   description: "A group of experiments: a hyperparameter search.",
   interfaces: [Entity, Trackable, Run],
   fields: (t) => ({
+    groupType: t.string({
+      description:
+        "Type, such as `study` (a search) or `selection` (experiments that somebody chose). The service does not document the values.",
+      ...property("group_type"),
+    }),
+    readme: t.string(readme),
     concurrency: t.int({
       description: "Maximum number of experiments that run at the same time.",
       ...property("concurrency"),
@@ -63,7 +71,7 @@ Group.implement({
       ...property("has_tensorboard"),
     }),
     experiments: t.field(
-      runList(ExperimentConnection, Experiment, optional.experiments, "Experiments of the group.", {
+      runList(EXPERIMENTS, "Experiments of the group.", {
         groupOf: ({ id }: RunAddress) => id,
         prefetchList: (at, { session }, isSelected) => {
           if (isSelected("metrics") || isSelected("metricSeries")) {

@@ -4,8 +4,9 @@ import { fieldsOf } from "../core/fields.ts";
 import { lookUp } from "../core/look-up.ts";
 import { BuildJob, Cloneable, Entity, Job, Loggable, Run, Trackable } from "../core/refs.ts";
 import { runConfig } from "./run-config.ts";
-import { act, clone, mutations, remove, update } from "../operations/mutations.ts";
-import { nodeScheduled, outputsUrl, resources } from "./workload.ts";
+import { act, clone, mutations, remove } from "../operations/mutations.ts";
+import { update } from "../operations/update.ts";
+import { dataReferences, nodeScheduled, outputsUrl, podId, readme, resources } from "./workload.ts";
 
 const { reference } = fieldsOf(Job.kind);
 
@@ -22,6 +23,9 @@ Job.implement({
     config: t.field(runConfig("What runs and how its image is built.")),
     resources: t.field(resources),
     nodeScheduled: t.field(nodeScheduled),
+    podId: t.string(podId),
+    dataReferences: t.field(dataReferences),
+    readme: t.string(readme),
     outputsUrl: t.string(outputsUrl),
   }),
 });

@@ -1,10 +1,10 @@
 import { fromBase64url, toBase64url } from "../../base64url.ts";
-import { InputError, UpstreamError } from "../../errors.ts";
+import { InputError } from "../../errors.ts";
 import type { LogWindow, WindowRequest } from "../../rest/session/log-window.ts";
 import { builder } from "../core/builder.ts";
 import { within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { fetchMore, type Resource } from "../core/resource.ts";
+import { nullIfMissing, type Resource } from "../core/resource.ts";
 import { idOf } from "../core/ids.ts";
 
 const splitWindows = new WeakMap<LogWindow, readonly string[]>();
@@ -82,14 +82,7 @@ export async function readLog(
   const wanted = windowRequest(args, context);
   // The session checks whether the server offers the log.
   if (!kind.logs) throw new TypeError(`${kind.name} has no log`);
-  try {
-    return await context.session.window(kind.logs, address, wanted);
-  } catch (error) {
-    if (!(error instanceof UpstreamError) || error.code !== "NOT_FOUND") throw error;
-    // The log is missing, or the record is; reading the record tells which.
-    await fetchMore(resource, [], context.session);
-    return null;
-  }
+  return nullIfMissing(resource, context.session.window(kind.logs, address, wanted), context.session);
 }
 
 function windowRequest({ after, maxBytes, tailLines }: LogArgs, { gateway }: Context): WindowRequest {

@@ -1,23 +1,17 @@
-import { optional } from "../../rest/api/endpoints.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
 import { checked } from "../core/ids.ts";
-import {
-  BuildJobConnection,
-  ExperimentConnection,
-  GroupConnection,
-  JobConnection,
-  runList,
-} from "./run-list.ts";
+import { BUILD_JOBS, EXPERIMENTS, GROUPS, JOBS, runList } from "./run-list.ts";
 import { memberOf } from "../core/look-up.ts";
 import { BuildJob, Entity, Experiment, Group, Job, Project, User } from "../core/refs.ts";
 
-const { fromAddress } = fieldsOf(Project.kind);
+const { property, fromAddress } = fieldsOf(Project.kind);
 
+/** Source: release 0.4 of the server; the service's document has no record of projects. */
 Project.implement({
   description:
-    "A project, which contains runs. The service has no endpoint for a project: this object is derived from the address, and whether the project exists is not checked.",
+    "A project, which contains runs. Name, owner and runs follow from its address. The other fields require the capability `PROJECT_RECORDS`: reading them costs one upstream request for each project, and the project is null with an error if it does not exist. Without them its existence is not checked.",
   interfaces: [Entity],
   fields: (t) => ({
     uniqueName: t.string({
@@ -36,16 +30,57 @@ Project.implement({
       description: "Owner of the project.",
       ...fromAddress(({ address }) => toResource(User.kind, { username: address.owner })),
     }),
+    description: t.string({
+      description: "Free text. Items of `User.projects` have it.",
+      ...property("description"),
+    }),
+    readme: t.string({
+      description: "Notes in Markdown. Null if there are none, or if the server has none for projects.",
+      ...property("readme"),
+    }),
+    tags: t.stringList({ description: "Labels. Items of `User.projects` have them.", ...property("tags") }),
+    isPublic: t.boolean({
+      description: "Whether every user can see the project. Items of `User.projects` have it.",
+      ...property("is_public"),
+    }),
+    createdAt: t.field({
+      type: "DateTime",
+      description: "Time of creation. Items of `User.projects` have it.",
+      ...property("created_at"),
+    }),
+    updatedAt: t.field({
+      type: "DateTime",
+      description: "Time of the last change of the project itself. Items of `User.projects` have it.",
+      ...property("updated_at"),
+    }),
+    hasCode: t.boolean({ description: "Whether code was uploaded.", ...property("has_code") }),
+    hasTensorboard: t.boolean({
+      description: "Whether a TensorBoard of the project is running.",
+      ...property("has_tensorboard"),
+    }),
+    hasNotebook: t.boolean({
+      description: "Whether a notebook of the project is running.",
+      ...property("has_notebook"),
+    }),
+    experimentCount: t.int({
+      description: "Number of experiments, those of groups included.",
+      ...property("num_experiments"),
+    }),
+    independentExperimentCount: t.int({
+      description: "Number of experiments that belong to no group.",
+      ...property("num_independent_experiments"),
+    }),
+    groupCount: t.int({ description: "Number of groups.", ...property("num_experiment_groups") }),
+    jobCount: t.int({ description: "Number of jobs.", ...property("num_jobs") }),
+    buildJobCount: t.int({ description: "Number of build jobs.", ...property("num_builds") }),
     experiment: t.field(memberOf(Experiment, "An experiment of the project.")),
     job: t.field(memberOf(Job, "A job of the project.")),
     buildJob: t.field(memberOf(BuildJob, "A build job of the project.")),
     group: t.field(memberOf(Group, "A group of the project.")),
-    experiments: t.field(
-      runList(ExperimentConnection, Experiment, optional.experiments, "Experiments of the project."),
-    ),
-    jobs: t.field(runList(JobConnection, Job, optional.jobs, "Jobs of the project.")),
-    buildJobs: t.field(runList(BuildJobConnection, BuildJob, optional.builds, "Build jobs of the project.")),
-    groups: t.field(runList(GroupConnection, Group, optional.groups, "Groups of the project.")),
+    experiments: t.field(runList(EXPERIMENTS, "Experiments of the project.")),
+    jobs: t.field(runList(JOBS, "Jobs of the project.")),
+    buildJobs: t.field(runList(BUILD_JOBS, "Build jobs of the project.")),
+    groups: t.field(runList(GROUPS, "Groups of the project.")),
   }),
 });
 
@@ -53,7 +88,7 @@ builder.queryField("project", (t) =>
   t.field({
     type: Project,
     description:
-      "A project by owner and name. Whether it exists is not checked: the service has no endpoint for it.",
+      "A project by owner and name. Its record is read only when a field of it is selected; otherwise whether the project exists is not checked.",
     args: {
       owner: t.arg.string({ required: true, description: "Login name of the owner." }),
       name: t.arg.string({ required: true, description: "Name of the project." }),

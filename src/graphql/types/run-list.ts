@@ -1,26 +1,34 @@
-import type { ObjectRef } from "@pothos/core";
+import type { InputFieldMap, ObjectRef } from "@pothos/core";
 import type { Get } from "../../rest/api/endpoint.ts";
 import { InputError } from "../../errors.ts";
 import { optional } from "../../rest/api/endpoints.ts";
 import { slice } from "../../rest/session/pages.ts";
 import type { Page } from "../../rest/api/page.ts";
-import type { Order } from "../../rest/api/profile.ts";
+import type { ListRequest } from "../../rest/api/list-query.ts";
+import type { MetricDirection, Order } from "../../rest/api/profile.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import {
   connect,
   type Connection,
   connectionOf,
+  offsetArgs,
   type PageArgs,
-  pageArgs,
   sliceRequest,
 } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf, type ResourceRef } from "../core/fields.ts";
 import { type Address, type Resource, toResource } from "../core/resource.ts";
-import type { UserAddress } from "../core/kinds.ts";
 import type { IsSelected } from "../../engine/field-source.ts";
-import { BuildJob, Experiment, Group, Job, Project } from "../core/refs.ts";
+import { BuildJob, Experiment, Group, Job } from "../core/refs.ts";
+import {
+  BuildJobFilter,
+  conditionsOf,
+  ExperimentFilter,
+  GroupFilter,
+  JobFilter,
+  type RunFilter,
+} from "./run-filter.ts";
 
 /*
  * Lists of runs. They are not in the service's document, but frontends need them. The fields are always in the schema, so
@@ -32,35 +40,69 @@ const RunOrder = builder.enumType("RunOrder", {
     "Order of a list of runs. Where the server does not have it, the list is null with the code `CAPABILITY_UNAVAILABLE`.",
   values: {
     UPDATED_DESC: { description: "Newest change first." },
+    UPDATED_ASC: { description: "Oldest change first." },
     CREATED_DESC: { description: "Newest first." },
     CREATED_ASC: { description: "Oldest first." },
-  },
+    STARTED_DESC: {
+      description: "Latest start first. Known servers put runs that have not started before all others.",
+    },
+    STARTED_ASC: { description: "Earliest start first. Runs that have not started come last." },
+    FINISHED_DESC: {
+      description: "Latest end first. Known servers put runs that have not ended before all others.",
+    },
+    FINISHED_ASC: { description: "Earliest end first. Runs that have not ended come last." },
+  } satisfies Record<Order, object>,
 });
 
-export const ExperimentConnection = connectionOf("Experiment", Experiment, "A page of experiments.");
-export const JobConnection = connectionOf("Job", Job, "A page of jobs.");
-export const BuildJobConnection = connectionOf("BuildJob", BuildJob, "A page of build jobs.");
-export const GroupConnection = connectionOf("Group", Group, "A page of groups.");
-export const ProjectConnection = connectionOf("Project", Project, "A page of projects.");
+const OrderDirection = builder.enumType("OrderDirection", {
+  description: "Direction of an order.",
+  values: {
+    ASC: { description: "Smallest value first." },
+    DESC: { description: "Largest value first." },
+  } satisfies Record<MetricDirection, object>,
+});
+
+const MetricOrder = builder.inputType("MetricOrder", {
+  description:
+    "Order of experiments by the last value of a metric. Among equal values there is no order, so pages can repeat or miss some of them.",
+  fields: (t) => ({
+    name: t.string({
+      required: true,
+      description: "Name of the metric: letters, digits and single `_` in between.",
+    }),
+    direction: t.field({
+      type: OrderDirection,
+      required: true,
+      description:
+        "Direction. Largest value first, experiments without the metric are left out; smallest value first, they come last.",
+    }),
+  }),
+});
+
+const ExperimentConnection = connectionOf("Experiment", Experiment, "A page of experiments.");
+const JobConnection = connectionOf("Job", Job, "A page of jobs.");
+const BuildJobConnection = connectionOf("BuildJob", BuildJob, "A page of build jobs.");
+const GroupConnection = connectionOf("Group", Group, "A page of groups.");
 
 type RunListArgs = PageArgs & {
   readonly orderBy?: Order | null | undefined;
+  readonly orderByMetric?: ListRequest["metricOrder"];
+  readonly filter?: RunFilter | null | undefined;
   readonly query?: string | null | undefined;
 };
-
-/** Longest filter, in characters. */
-const MAX_FILTER_LENGTH = 2_000;
-
-/** Throws `InputError`. */
-export function checkFilter({ query }: Pick<RunListArgs, "query">): void {
-  if (query && query.length > MAX_FILTER_LENGTH) {
-    throw new InputError(`query: expected at most ${MAX_FILTER_LENGTH} characters, got ${query.length}`);
-  }
-}
 
 interface InProject {
   readonly owner: string;
   readonly project: string;
+}
+
+/** A kind of list of runs. */
+interface RunListKind<R extends object, Args extends InputFieldMap> {
+  readonly type: ObjectRef<PothosTypes, Connection<Resource<R, RunAddress>>>;
+  readonly target: ResourceRef<R, RunAddress>;
+  readonly endpoint: Get<InProject, Page<R>>;
+  /** The arguments that only lists of this kind have. */
+  readonly args: Args;
 }
 
 interface ListOptions<Of> {
@@ -73,59 +115,91 @@ interface ListOptions<Of> {
 const isSelectedOfNodes = (isSelected: IsSelected, field: string): boolean =>
   isSelected("nodes", field) || isSelected("edges", "node", field);
 
+const filterArg = <Shape extends RunFilter>(type: PothosSchemaTypes.InputObjectRef<PothosTypes, Shape>) =>
+  builder.args((t) => ({
+    filter: t.field({
+      type,
+      description:
+        "Filter, written in the query language of the server. Together with `query`, both are to be met.",
+    }),
+  }));
+
+const EXPERIMENT_ARGS = builder.args((t) => ({
+  ...filterArg(ExperimentFilter),
+  orderByMetric: t.field({
+    type: MetricOrder,
+    description: "Order by a metric; not together with `orderBy`. Requires the capability `METRIC_ORDERS`.",
+  }),
+}));
+
+/** The lists of runs of a project. */
+export const EXPERIMENTS = {
+  type: ExperimentConnection,
+  target: Experiment,
+  endpoint: optional.experiments,
+  args: EXPERIMENT_ARGS,
+};
+export const JOBS = { type: JobConnection, target: Job, endpoint: optional.jobs, args: filterArg(JobFilter) };
+export const BUILD_JOBS = {
+  type: BuildJobConnection,
+  target: BuildJob,
+  endpoint: optional.builds,
+  args: filterArg(BuildJobFilter),
+};
+export const GROUPS = {
+  type: GroupConnection,
+  target: Group,
+  endpoint: optional.groups,
+  args: filterArg(GroupFilter),
+};
+
 /**
  * A field with a list of runs of a project, or of another parent in it, such as a group:
- * `jobs: t.field(runList(JobConnection, Job, optional.jobs, "Jobs of the project."))`. Its rows are partial records.
+ * `jobs: t.field(runList(JOBS, "Jobs of the project."))`. Its rows are partial records.
  */
 export const runList = <
   R extends { readonly id: number },
+  Args extends InputFieldMap,
   Of extends InProject & Address = InProject & Address,
 >(
-  type: ObjectRef<PothosTypes, Connection<Resource<R, RunAddress>>>,
-  target: ResourceRef<R, RunAddress>,
-  endpoint: Get<InProject, Page<R>>,
+  { type, target, endpoint, args: ownArgs }: RunListKind<R, Args>,
   description: string,
   { groupOf, prefetchList }: ListOptions<Of> = {},
 ) => ({
   type,
   description: `${description} Requires the capability \`LISTS\`.`,
-  args: builder.args((t) => ({
-    ...pageArgs,
-    orderBy: t.field({ type: RunOrder, description: "Order. Default: the order of the server." }),
-    query: t.string({
-      description:
-        "Filter in the query language of the server, such as `status:running`. Forwarded unchanged.",
-    }),
-  })),
+  args: {
+    ...builder.args((t) => ({
+      ...offsetArgs,
+      orderBy: t.field({ type: RunOrder, description: "Order. Default: the order of the server." }),
+      query: t.string({
+        description:
+          "Filter in the query language of the server, such as `status:running`. Forwarded unchanged.",
+      }),
+    })),
+    ...ownArgs,
+  },
   ...fieldsOf<object, Of>().child(
     async ({ address }, args: RunListArgs, context: Context, isSelected) => {
-      checkFilter(args);
-      const { orderBy: order, query } = args;
-      const base = context.session.server.listQuery({ group: groupOf?.(address), order, query });
+      const { session, names } = context;
+      const { orderBy: order, orderByMetric: metricOrder, query } = args;
+      if (order && metricOrder) {
+        throw new InputError("orderByMetric: expected `orderBy` or `orderByMetric`, got both");
+      }
+      const { owner, project } = address;
+      const { kind } = target;
+      const conditions = conditionsOf(args.filter, { kind, project: { owner, project }, names });
+      const group = groupOf?.(address);
+      const base = session.server.listQuery({ group, order, metricOrder, conditions, query });
       const list = { endpoint, address, base };
       const request = sliceRequest(args, context);
       // A filter, or `first: 1`, may leave too few runs to be worth it.
-      if (!args.query && request.first !== 1)
+      if (!query && conditions.length === 0 && request.first !== 1)
         prefetchList?.(address, context, (field) => isSelectedOfNodes(isSelected, field));
-      const page = await slice(context.session, list, request);
-      const { owner, project } = address;
-      return connect(page, (record) =>
-        toResource(target.kind, { owner, project, id: `${record.id}` }, record),
-      );
+      const page = await slice(session, list, request);
+      return connect(page, (record) => toResource(kind, { owner, project, id: `${record.id}` }, record));
     },
     // The service returns an empty list for a group that does not exist.
     ({ nodes, count }) => nodes.length > 0 || (count ?? 0) > 0,
   ),
-});
-
-/** A field with a list of an owner's projects. */
-export const projectList = (description: string) => ({
-  type: ProjectConnection,
-  description: `${description} Requires the capability \`LISTS\`.`,
-  args: pageArgs,
-  ...fieldsOf<object, UserAddress>().child(async ({ address: { username } }, args: PageArgs, context) => {
-    const list = { endpoint: optional.projects, address: { owner: username } };
-    const page = await slice(context.session, list, sliceRequest(args, context));
-    return connect(page, ({ name }) => toResource(Project.kind, { owner: username, project: name }));
-  }),
 });

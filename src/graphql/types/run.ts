@@ -1,9 +1,10 @@
-import type { RunnableRecord, TrackedRecord } from "../../rest/api/records.ts";
+import type { CloneableRecord, RunnableRecord, TrackedRecord } from "../../rest/api/records.ts";
 import { pageArgs } from "../core/connection.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { type Resource, toResource } from "../core/resource.ts";
 import { idOf } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
+import { CloningStrategyEnum, cloningStrategyOf } from "./cloning-strategy.ts";
 import { downloadUrl, logArgs, LogChunk, readLog } from "./logs.ts";
 import { Cloneable, Entity, Loggable, Project, Run, Trackable, User } from "../core/refs.ts";
 import { durationSeconds, isFinished, phaseOf, RunPhaseEnum, RunStatusEnum, statusOf } from "./status.ts";
@@ -119,7 +120,10 @@ Run.implement({
   interfaces: [Entity, Trackable],
   resolveType,
   fields: (t) => ({
-    name: t.string({ description: "Display name. Null if none was given.", ...runnable.property("name") }),
+    name: t.string({
+      description: "Display name. Null if none was given. The update mutation changes it.",
+      ...runnable.property("name"),
+    }),
     description: t.string({
       description: "Free text. The update mutation changes it.",
       ...runnable.property("description"),
@@ -134,7 +138,8 @@ Run.implement({
       ),
     }),
     tags: t.stringList({
-      description: "Labels. Null if the service sends null or anything but strings.",
+      description:
+        "Labels. Null if the service sends null or anything but strings. The update mutation changes them.",
       ...runnable.property("tags"),
     }),
     bookmarked: t.boolean({
@@ -144,7 +149,7 @@ Run.implement({
   }),
 });
 
-const cloneable = fieldsOf<{ is_clone?: boolean | null | undefined }>();
+const cloneable = fieldsOf<CloneableRecord>();
 
 Cloneable.implement({
   description: "A run that can be restarted, resumed and copied, and can be the result of that itself.",
@@ -154,6 +159,18 @@ Cloneable.implement({
     isClone: t.boolean({
       description: "Whether the record was created by a restart, resume or copy.",
       ...cloneable.property("is_clone"),
+    }),
+    cloningStrategy: t.field({
+      type: CloningStrategyEnum,
+      description:
+        "How the record was created from its original. Null if it is no clone, or if the server does not tell. A way that this schema does not know is `OTHER`.",
+      ...cloneable.computed(["cloning_strategy"], ({ cloning_strategy }) =>
+        cloningStrategyOf(cloning_strategy),
+      ),
+    }),
+    rawCloningStrategy: t.string({
+      description: "How the record was created from its original, as the service spells it.",
+      ...cloneable.property("cloning_strategy"),
     }),
     original: t.field({
       type: Run,

@@ -51,6 +51,10 @@ StatusRecord.implement({
       description: "Time at which the status was reached.",
       resolve: ({ record }) => record.created_at ?? null,
     }),
+    traceback: t.string({
+      description: "Stack trace of the error. Null if there was none, or if the server does not tell it.",
+      resolve: ({ record }) => record.traceback ?? null,
+    }),
     message: t.string({ description: "Explanation.", resolve: ({ record }) => record.message ?? null }),
     status: t.field({
       type: RunStatusEnum,

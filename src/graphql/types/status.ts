@@ -23,7 +23,7 @@ const STATUSES = {
   OTHER: ["UNKNOWN", "A status that this schema does not know. See `rawStatus`."],
 } as const satisfies Record<string, readonly [RunPhase, string]>;
 
-type RunStatus = keyof typeof STATUSES;
+export type RunStatus = keyof typeof STATUSES;
 type RunPhase = keyof typeof PHASES;
 
 const PHASES = {

@@ -1,19 +1,29 @@
 import type { ObjectRef } from "@pothos/core";
 import type { Get } from "../../rest/api/endpoint.ts";
+import { optional } from "../../rest/api/endpoints.ts";
+import type { ProjectRecord } from "../../rest/api/optional-records.ts";
 import type { Page } from "../../rest/api/page.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { slice } from "../../rest/session/pages.ts";
 import type { PothosTypes } from "../core/builder.ts";
-import { connect, type Connection, type PageArgs, pageArgs, sliceRequest } from "../core/connection.ts";
+import {
+  connect,
+  type Connection,
+  connectionOf,
+  offsetArgs,
+  type PageArgs,
+  sliceRequest,
+} from "../core/connection.ts";
 import { fieldsOf, type ResourceRef } from "../core/fields.ts";
 import { Project, User } from "../core/refs.ts";
 import { type Resource, resolveReference, toResource } from "../core/resource.ts";
 
 /*
- * Lists of a user's bookmarks and archived records. They span projects, so each row tells its project.
+ * Lists of a user: projects, bookmarks and archived records. Bookmarks and archived runs are of several projects.
  */
 
 type UserResource = typeof User.$inferType;
+type ProjectResource = typeof Project.$inferType;
 
 /** A field of `User` with a list of the service. The node of a row can depend on whose list it is. */
 const userList = <Row, Node>(
@@ -24,7 +34,7 @@ const userList = <Row, Node>(
 ) => ({
   type,
   description,
-  args: pageArgs,
+  args: offsetArgs,
   ...fieldsOf(User.kind).child(async (user, args: PageArgs, context) => {
     const list = { endpoint, address: { owner: user.address.username } };
     const page = await slice(context.session, list, sliceRequest(args, context));
@@ -32,14 +42,48 @@ const userList = <Row, Node>(
   }),
 });
 
-/** Creates the node of a row. */
-type ToNode<R, Node> = (row: R) => Node;
+const ProjectConnection = connectionOf("Project", Project, "A page of projects.");
+
+/** A field with a list of an owner's projects. */
+export const projectList = (description: string) =>
+  userList(
+    ProjectConnection,
+    optional.projects,
+    `${description} Requires the capability \`LISTS\`.`,
+    (record, { address: { username } }) =>
+      toResource(Project.kind, { owner: username, project: record.name }, record),
+  );
+
+/** What a list has, and how a row becomes a node. */
+interface Kept<Row, Node> {
+  readonly type: ObjectRef<PothosTypes, Connection<Node>>;
+  readonly toNode: (row: Row) => Node;
+}
+
+const projectAddress = (name: string | null | undefined) =>
+  resolveReference(Project.kind, name ?? "").address;
+
+export const PROJECTS: Kept<ProjectRecord, ProjectResource> = {
+  type: ProjectConnection,
+  toNode: (row) => toResource(Project.kind, projectAddress(row.unique_name), row),
+};
+
+/** Runs of one kind: `runs(JOBS)`. Their rows are partial records. */
+export const runs = <R extends { readonly id: number; readonly project?: string | null | undefined }>({
+  type,
+  target: { kind },
+}: {
+  readonly type: ObjectRef<PothosTypes, Connection<Resource<R, RunAddress>>>;
+  readonly target: ResourceRef<R, RunAddress>;
+}): Kept<R, Resource<R, RunAddress>> => ({
+  type,
+  toNode: (row) => toResource(kind, { ...projectAddress(row.project), id: `${row.id}` }, row),
+});
 
 /** A field with the archived records of a user. */
 export const archived = <R, Node>(
-  type: ObjectRef<PothosTypes, Connection<Node>>,
+  { type, toNode }: Kept<R, Node>,
   endpoint: Get<{ readonly owner: string }, Page<R>>,
-  toNode: ToNode<R, Node>,
   records: string,
 ) =>
   userList(
@@ -51,9 +95,8 @@ export const archived = <R, Node>(
 
 /** A field with the bookmarks of a user. */
 export const bookmarked = <R extends object, Node>(
-  type: ObjectRef<PothosTypes, Connection<Node>>,
+  { type, toNode }: Kept<R, Node>,
   endpoint: Get<{ readonly owner: string }, Page<{ readonly content_object: R }>>,
-  toNode: ToNode<R, Node>,
   records: string,
 ) =>
   userList(
@@ -64,18 +107,3 @@ export const bookmarked = <R extends object, Node>(
     ({ content_object: row }, { loaded: { is_viewer } }) =>
       toNode(is_viewer ? { ...row, bookmarked: true } : row),
   );
-
-/** Creates the nodes of one kind of run from rows, which are partial records. */
-export const runIn =
-  <R extends { readonly id: number; readonly project?: string | null | undefined }>({
-    kind,
-  }: ResourceRef<R, RunAddress>): ToNode<R, Resource<R, RunAddress>> =>
-  (row) => {
-    const { owner, project } = projectIn(row.project).address;
-    return toResource(kind, { owner, project, id: `${row.id}` }, row);
-  };
-
-const projectIn = (name: string | null | undefined) => resolveReference(Project.kind, name ?? "");
-
-export const projectOf = (row: { readonly unique_name?: string | null | undefined }) =>
-  projectIn(row.unique_name);

@@ -3,17 +3,11 @@ import type { Session } from "../../rest/session/session.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
+import { checked } from "../core/ids.ts";
 import { readViewer } from "../core/kinds.ts";
-import {
-  BuildJobConnection,
-  ExperimentConnection,
-  GroupConnection,
-  JobConnection,
-  ProjectConnection,
-  projectList,
-} from "./run-list.ts";
-import { archived, bookmarked, projectOf, runIn } from "./user-list.ts";
-import { BuildJob, Entity, Experiment, Group, Job, User } from "../core/refs.ts";
+import { BUILD_JOBS, EXPERIMENTS, GROUPS, JOBS } from "./run-list.ts";
+import { archived, bookmarked, PROJECTS, projectList, runs } from "./user-list.ts";
+import { Entity, User } from "../core/refs.ts";
 import {
   administer,
   mutations,
@@ -43,25 +37,17 @@ User.implement({
     isViewer: t.boolean({ description: "Whether this is the caller.", ...property("is_viewer") }),
     projects: t.field(projectList("Projects of the user.")),
     bookmarkedExperiments: t.field(
-      bookmarked(ExperimentConnection, optional.bookmarkedExperiments, runIn(Experiment), "experiments"),
+      bookmarked(runs(EXPERIMENTS), optional.bookmarkedExperiments, "experiments"),
     ),
-    bookmarkedJobs: t.field(bookmarked(JobConnection, optional.bookmarkedJobs, runIn(Job), "jobs")),
-    bookmarkedBuildJobs: t.field(
-      bookmarked(BuildJobConnection, optional.bookmarkedBuilds, runIn(BuildJob), "build jobs"),
-    ),
-    bookmarkedGroups: t.field(bookmarked(GroupConnection, optional.bookmarkedGroups, runIn(Group), "groups")),
-    bookmarkedProjects: t.field(
-      bookmarked(ProjectConnection, optional.bookmarkedProjects, projectOf, "projects"),
-    ),
-    archivedExperiments: t.field(
-      archived(ExperimentConnection, optional.archivedExperiments, runIn(Experiment), "experiments"),
-    ),
-    archivedJobs: t.field(archived(JobConnection, optional.archivedJobs, runIn(Job), "jobs")),
-    archivedBuildJobs: t.field(
-      archived(BuildJobConnection, optional.archivedBuilds, runIn(BuildJob), "build jobs"),
-    ),
-    archivedGroups: t.field(archived(GroupConnection, optional.archivedGroups, runIn(Group), "groups")),
-    archivedProjects: t.field(archived(ProjectConnection, optional.archivedProjects, projectOf, "projects")),
+    bookmarkedJobs: t.field(bookmarked(runs(JOBS), optional.bookmarkedJobs, "jobs")),
+    bookmarkedBuildJobs: t.field(bookmarked(runs(BUILD_JOBS), optional.bookmarkedBuilds, "build jobs")),
+    bookmarkedGroups: t.field(bookmarked(runs(GROUPS), optional.bookmarkedGroups, "groups")),
+    bookmarkedProjects: t.field(bookmarked(PROJECTS, optional.bookmarkedProjects, "projects")),
+    archivedExperiments: t.field(archived(runs(EXPERIMENTS), optional.archivedExperiments, "experiments")),
+    archivedJobs: t.field(archived(runs(JOBS), optional.archivedJobs, "jobs")),
+    archivedBuildJobs: t.field(archived(runs(BUILD_JOBS), optional.archivedBuilds, "build jobs")),
+    archivedGroups: t.field(archived(runs(GROUPS), optional.archivedGroups, "groups")),
+    archivedProjects: t.field(archived(PROJECTS, optional.archivedProjects, "projects")),
   }),
 });
 
@@ -70,6 +56,19 @@ builder.queryField("viewer", (t) =>
     type: User,
     description: "The caller: the user of the token.",
     resolve: (_, _args, { session }) => viewerOf(session),
+  }),
+);
+
+builder.queryField("user", (t) =>
+  t.field({
+    type: User,
+    description:
+      "A user by login name, with the projects that the caller may see. Whether the user exists is not checked: the service has no endpoint for it. Costs no upstream request itself.",
+    args: { username: t.arg.string({ required: true, description: "Login name." }) },
+    resolve: (_, { username }, { session }) => {
+      session.requireToken();
+      return toResource(User.kind, checked("username", { username }));
+    },
   }),
 );
 

@@ -3,12 +3,18 @@ import { Node } from "../core/refs.ts";
 import { downloadUrl } from "./logs.ts";
 
 /*
- * Fields of what runs on the cluster: `resources: t.field(resources)`.
+ * Fields that several kinds of runs and experiment jobs have, but not all: `resources: t.field(resources)`.
  */
+
+type Text = string | null | undefined;
 
 const { fromAddress, property, reference } = fieldsOf<{
   readonly resources?: unknown;
-  readonly node_scheduled?: string | null | undefined;
+  readonly node_scheduled?: Text;
+  readonly pod_id?: Text;
+  readonly backend?: Text;
+  readonly data_refs?: unknown;
+  readonly readme?: Text;
 }>();
 
 export const resources = {
@@ -20,6 +26,29 @@ export const resources = {
 export const nodeScheduled = {
   description: "Machine that the run was scheduled on.",
   ...reference("node_scheduled", Node),
+};
+
+export const podId = {
+  description: "Name of the pod in the cluster. Null if the server does not tell it.",
+  ...property("pod_id"),
+};
+
+export const backend = {
+  description: "What schedules the run, such as `native`. Null if the server does not tell it.",
+  ...property("backend"),
+};
+
+export const dataReferences = {
+  type: "JSON" as const,
+  description:
+    "Versions of the data that the run reads, by name. The service does not document the shape. Null if the server does not tell them.",
+  ...property("data_refs"),
+};
+
+export const readme = {
+  description:
+    "Notes in Markdown. The update mutation changes them. Null if there are none, or if the server has none for its records.",
+  ...property("readme"),
 };
 
 export const outputsUrl = {

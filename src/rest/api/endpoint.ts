@@ -53,7 +53,7 @@ const command =
     path: Path,
     answer: Reader<Answer>,
     options: {
-      readonly body?: (body: Body) => string;
+      readonly body?: (body: Body) => string | null;
       readonly anonymous?: boolean;
       readonly secretOf?: (body: Body) => string;
     } = {},
@@ -73,6 +73,11 @@ export const del = command("DELETE");
 
 /** The body of a command, sent as JSON: `post(path, Reader, json<{ values: … }>())`. */
 export const json = <Body>() => ({ body: (body: Body) => JSON.stringify(body) });
+
+/** The same for a command that may also be sent without a body. */
+export const optionalJson = <Body>() => ({
+  body: (body: Body | undefined) => (body === undefined ? null : JSON.stringify(body)),
+});
 
 /** The endpoint with another method and path, such as `POST superusers/revoke/{username}/`. */
 export function override<Same extends { readonly path: string }>(endpoint: Same, spelling: string): Same {

@@ -1,11 +1,11 @@
-import { del, get, json, patch, post } from "./endpoint.ts";
+import { del, get, json, optionalJson, patch, post } from "./endpoint.ts";
+import { BookmarkedProjects, CodeReference, Project, Projects } from "./optional-records.ts";
 import { Bytes, Nothing, Text } from "./reader.ts";
 import {
   BookmarkedBuilds,
   BookmarkedExperiments,
   BookmarkedGroups,
   BookmarkedJobs,
-  BookmarkedProjects,
   Build,
   Builds,
   Cluster,
@@ -20,7 +20,6 @@ import {
   Metric,
   Metrics,
   Node,
-  Projects,
   Statuses,
   Token,
   User,
@@ -32,10 +31,8 @@ import {
  * {experiment_id} or {job_id} there; here it is always {id}, so that every mutation works with every endpoint.
  */
 
-/** The body of a PATCH. The document shows no other updatable field. */
-export interface Revision {
-  readonly description: string | null;
-}
+/** The body of an update or a restart. The profile tells which keys a server takes. */
+export type Revision = Readonly<Record<string, unknown>>;
 export interface Credentials {
   readonly username: string;
   readonly password: string;
@@ -61,7 +58,7 @@ export const experiment = {
   read: get(`${E}/{id}/`, Experiment),
   update: patch(`${E}/{id}/`, Experiment, json<Revision>()),
   delete: del(`${E}/{id}/`, Nothing),
-  restart: post(`${E}/{id}/restart/`, Experiment),
+  restart: post(`${E}/{id}/restart/`, Experiment, optionalJson<Revision>()),
   resume: post(`${E}/{id}/resume/`, Experiment),
   copy: post(`${E}/{id}/copy`, Experiment),
   stop: post(`${E}/{id}/stop`, Nothing),
@@ -148,11 +145,13 @@ const P = "{owner}/{project}";
 /** Endpoints that are not in the service's document. The profile tells which of them a server has. */
 export const optional = {
   projects: get("{owner}", Projects),
+  project: get(P, Project),
   experiments: get(`${P}/experiments`, Experiments),
   jobs: get(`${P}/jobs`, Jobs),
   builds: get(`${P}/builds`, Builds),
   groups: get(`${P}/groups`, Groups),
   groupMetrics: get(`${P}/groups/{id}/metrics`, Metrics),
+  codeReference: get(`${P}/experiments/{id}/coderef`, CodeReference),
   experimentJobLogs: get(`${P}/experiments/{experiment}/jobs/{id}/logs`, Text),
   bookmarkedExperiments: get("bookmarks/{owner}/experiments", BookmarkedExperiments),
   bookmarkedJobs: get("bookmarks/{owner}/jobs", BookmarkedJobs),

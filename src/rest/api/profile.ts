@@ -1,32 +1,15 @@
 import * as z from "zod";
 import { type AnyEndpoint, overrideFault } from "./endpoint.ts";
 import { endpoints, optional } from "./endpoints.ts";
-import { RUN_KEYS } from "./records.ts";
+import { PROJECT_KEYS } from "./optional-records.ts";
+import { Envelope, Filters, MetricOrders, Orders, Paging } from "./profile-lists.ts";
+import { section, textOf } from "./profile-section.ts";
+import { EXPERIMENT_JOB_KEYS, RUN_KEYS } from "./records.ts";
 
 /*
  * The format of profiles, which describe servers. Built-in profiles and the files of `UPSTREAM_PROFILE` use it; its JSON
  * Schema is generated from here, descriptions included.
  */
-
-/** A strict object, with our own error messages. */
-const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
-  z.strictObject(shape, {
-    error: ({ code }) =>
-      code === "unrecognized_keys" ? `expected only ${Object.keys(shape).join(", ")}` : "expected an object",
-  });
-
-/** Text that matches `form`. `expected` completes the error message. */
-const textOf = (form: RegExp, expected: string) =>
-  z.string({ error: `expected ${expected}` }).regex(form, { error: `expected ${expected}` });
-
-const parameter = textOf(/^[\w.[\]-]{1,100}$/, "the name of a query parameter");
-const envelopeKey = textOf(/^[\w-]+(?:\.[\w-]+)*$/, "a key of the response, such as results or meta.total");
-const query = z.record(parameter, z.string({ error: "expected text" }), {
-  error: "expected query parameters and their values",
-});
-const maxItems = z
-  .int({ error: "expected a whole number above 0" })
-  .positive({ error: "expected a whole number above 0" });
 
 /** An override of an endpoint, or null. */
 const overrideOf = (endpoint: AnyEndpoint) =>
@@ -67,90 +50,6 @@ const Authorization = section({
   ),
 });
 
-const Envelope = section({
-  items: envelopeKey
-    .nullable()
-    .describe("Key of the items; dots lead into objects; null where the response is the list itself."),
-  count: envelopeKey.nullable().describe("Key of the length of the whole list; null where it is not told."),
-  next: envelopeKey
-    .nullable()
-    .describe("Key of the link to the next page, or of its cursor; null where neither is told."),
-});
-
-const size = parameter
-  .nullable()
-  .default(null)
-  .describe("Takes how many items a page shall have; null where nothing does.");
-const maxSize = maxItems
-  .nullable()
-  .default(null)
-  .describe("Most items that a page can have; null: any number.");
-
-const Paging = z.discriminatedUnion(
-  "by",
-  [
-    section({
-      by: z.literal("link"),
-      parameters: z
-        .record(parameter, z.enum(["size", "offset", "page", "cursor"]))
-        .describe("The parameters that are taken of a link, and what each tells."),
-    }).describe("Each page has a link to the next one."),
-    section({
-      by: z.literal("offset"),
-      parameter: parameter.describe("Takes how many items to skip."),
-      size,
-      maxSize,
-    }).describe("Places are counted in items."),
-    section({
-      by: z.literal("page"),
-      parameter: parameter.describe("Takes the number of a page."),
-      first: z
-        .union([z.literal(0), z.literal(1)], { error: "expected 0 or 1" })
-        .default(1)
-        .describe("Number of the first page."),
-      size: parameter.describe("Takes how many items a page shall have."),
-      maxSize,
-    }).describe("Places are counted in pages."),
-    section({
-      by: z.literal("cursor"),
-      parameter: parameter.describe("Takes the cursor that the page before told."),
-      size,
-      maxSize,
-    }).describe("Each page tells a cursor of the next one."),
-  ],
-  {
-    error: ({ code }) =>
-      code === "invalid_union"
-        ? "expected link, offset, page or cursor"
-        : "expected an object with the key by",
-  },
-);
-
-const order = query
-  .nullable()
-  .describe("The query parameters that ask for this order; null where the server has none such.");
-
-const Orders = section({ UPDATED_DESC: order, CREATED_DESC: order, CREATED_ASC: order });
-
-const Ids = section({
-  parameter: parameter.describe("Takes the filter."),
-  value: textOf(/^(?:(?!\{ids\})[^])*\{ids\}(?:(?!\{ids\})[^])*$/, "text with {ids} in it once").describe(
-    "The filter: {ids} stands for the ids.",
-  ),
-  separator: textOf(/^.+$/s, "text").describe("Stands between two ids."),
-  max: maxItems.describe("Most ids of one filter."),
-});
-
-const Filters = section({
-  query: parameter
-    .nullable()
-    .describe("Takes a filter in the server's own language; null where nothing does."),
-  group: parameter
-    .nullable()
-    .describe("Takes the id of a group, whose experiments are listed; null where nothing does."),
-  ids: Ids.nullable().describe("How lists of runs are filtered by ids; null where they cannot be."),
-});
-
 /** The lists of runs, by the name of the endpoint. */
 export type RunList = keyof typeof RUN_KEYS;
 
@@ -160,6 +59,25 @@ const OmittedInLists = section({
   builds: z.array(RUN_KEYS.builds),
   groups: z.array(RUN_KEYS.groups),
 } satisfies Record<RunList, z.ZodType>);
+
+const Omitted = section({
+  experiments: z.array(RUN_KEYS.experiments),
+  experimentJobs: z.array(EXPERIMENT_JOB_KEYS),
+  jobs: z.array(RUN_KEYS.jobs),
+  builds: z.array(RUN_KEYS.builds),
+  groups: z.array(RUN_KEYS.groups),
+  projects: z.array(PROJECT_KEYS),
+});
+
+/** Where a body has a value. */
+const place = textOf(/^[\w-]+(?:\.[\w-]+)*$/, "a key of the body, such as name or config.declarations")
+  .nullable()
+  .describe("Key of the body; dots lead into objects; null where the server does not take it.");
+
+const Inputs = section({
+  update: section({ description: place, name: place, tags: place, readme: place }),
+  restart: section({ description: place, declarations: place, updateCode: place }),
+});
 
 const basePath = textOf(
   /^(?:\/[\w~-][\w.~-]*)*\/?$/,
@@ -179,12 +97,20 @@ export interface Profile {
   readonly envelope: z.output<typeof Envelope>;
   readonly paging: z.output<typeof Paging>;
   readonly orders: z.output<typeof Orders>;
+  readonly metricOrders: z.output<typeof MetricOrders>;
   readonly filters: z.output<typeof Filters>;
   /** Keys that list items omit. Items are expected to have all others. */
   readonly omittedInLists: z.output<typeof OmittedInLists>;
+  /** Keys that no record of a kind has. */
+  readonly omitted: z.output<typeof Omitted>;
+  /** Where the bodies of commands have what they change. */
+  readonly inputs: z.output<typeof Inputs>;
 }
+/** What profiles call a kind of record. */
+export type RecordName = keyof Profile["omitted"];
 export type Paging = Profile["paging"];
 export type Order = keyof Profile["orders"];
+export type MetricDirection = keyof Profile["metricOrders"];
 
 export const PROFILE_NAMES = ["document", "polyaxon-0.2", "polyaxon-0.4"] as const;
 export type ProfileName = (typeof PROFILE_NAMES)[number];
@@ -205,10 +131,22 @@ export const WrittenProfile = section({
   envelope: Envelope.partial().optional().describe("The keys of a page of a list."),
   paging: Paging.optional().describe("How the next page of a list is asked for."),
   orders: Orders.partial().optional().describe("How lists of runs are ordered."),
+  metricOrders: MetricOrders.partial()
+    .optional()
+    .describe("How lists of experiments are ordered by the last value of a metric."),
   filters: Filters.partial().optional().describe("How lists of runs are filtered."),
   omittedInLists: OmittedInLists.partial()
     .optional()
     .describe("Keys of a run that items of lists lack. They are loaded when they are asked for."),
+  omitted: Omitted.partial()
+    .optional()
+    .describe("Keys that no record of a kind has. They are null, without a request."),
+  inputs: section({
+    update: Inputs.shape.update.partial().optional(),
+    restart: Inputs.shape.restart.partial().optional(),
+  })
+    .optional()
+    .describe("What the commands `update` and `restart` take in their bodies."),
 });
 export type WrittenProfile = z.input<typeof WrittenProfile>;
 
@@ -222,15 +160,24 @@ export function extend(base: Profile, written: z.output<typeof WrittenProfile>):
     envelope: merge(base.envelope, written.envelope),
     paging: written.paging ?? base.paging,
     orders: merge(base.orders, written.orders),
+    metricOrders: merge(base.metricOrders, written.metricOrders),
     filters: merge(base.filters, written.filters),
     omittedInLists: merge(base.omittedInLists, written.omittedInLists),
+    omitted: merge(base.omitted, written.omitted),
+    inputs: {
+      update: merge(base.inputs.update, written.inputs?.update),
+      restart: merge(base.inputs.restart, written.inputs?.restart),
+    },
   };
 }
 
 /** Finds a contradiction between valid sections of a profile. Returns null without one. */
-export function contradictionIn({ paging, envelope }: Profile): string | null {
-  return (paging.by === "cursor" || paging.by === "link") && envelope.next === null
-    ? `envelope.next: expected a key of the response, since paging is by ${paging.by}, got null`
+export function contradictionIn({ paging, envelope, filters }: Profile): string | null {
+  if ((paging.by === "cursor" || paging.by === "link") && envelope.next === null) {
+    return `envelope.next: expected a key of the response, since paging is by ${paging.by}, got null`;
+  }
+  return filters.language !== null && filters.query === null
+    ? "filters.query: expected the name of a query parameter, since filters.language is named, got null"
     : null;
 }
 

@@ -13,9 +13,31 @@ const document: Profile = {
     by: "link",
     parameters: { limit: "size", offset: "offset", page: "page", page_size: "size", cursor: "cursor" },
   },
-  orders: { UPDATED_DESC: null, CREATED_DESC: null, CREATED_ASC: null },
-  filters: { query: null, group: null, ids: null },
+  orders: {
+    UPDATED_DESC: null,
+    UPDATED_ASC: null,
+    CREATED_DESC: null,
+    CREATED_ASC: null,
+    STARTED_DESC: null,
+    STARTED_ASC: null,
+    FINISHED_DESC: null,
+    FINISHED_ASC: null,
+  },
+  metricOrders: { ASC: null, DESC: null },
+  filters: { query: null, language: null, group: null, ids: null },
   omittedInLists: { experiments: [], jobs: [], builds: [], groups: [] },
+  omitted: {
+    experiments: ["cloning_strategy", "backend", "framework", "run_env", "data_refs", "readme"],
+    experimentJobs: ["pod_id", "definition"],
+    jobs: ["cloning_strategy", "pod_id", "data_refs", "readme"],
+    builds: ["pod_id", "backend"],
+    groups: ["group_type", "readme"],
+    projects: [],
+  },
+  inputs: {
+    update: { description: "description", name: null, tags: null, readme: null },
+    restart: { description: null, declarations: null, updateCode: null },
+  },
 };
 
 const polyaxon02: WrittenProfile = {
@@ -25,6 +47,7 @@ const polyaxon02: WrittenProfile = {
     administration: { revoke: "POST superusers/revoke/{username}/" },
     optional: {
       projects: "GET {owner}",
+      project: "GET {owner}/{project}",
       experiments: "GET {owner}/{project}/experiments",
       jobs: "GET {owner}/{project}/jobs",
       builds: "GET {owner}/{project}/builds",
@@ -39,10 +62,22 @@ const polyaxon02: WrittenProfile = {
   paging: { by: "offset", parameter: "offset", size: "limit" },
   orders: {
     UPDATED_DESC: { sort: "-updated_at" },
+    UPDATED_ASC: { sort: "updated_at" },
     CREATED_DESC: { sort: "-created_at" },
     CREATED_ASC: { sort: "created_at" },
+    STARTED_DESC: { sort: "-started_at" },
+    STARTED_ASC: { sort: "started_at" },
+    FINISHED_DESC: { sort: "-finished_at" },
+    FINISHED_ASC: { sort: "finished_at" },
   },
-  filters: { query: "query", group: "group" },
+  metricOrders: { ASC: { sort: "metric.{metric}" }, DESC: { sort: "-metric.{metric}" } },
+  filters: { query: "query", language: "polyaxon", group: "group" },
+  omitted: { experimentJobs: ["pod_id"], projects: ["readme"] },
+  inputs: {
+    update: { name: "name", tags: "tags" },
+    // A key `declarations` of the body itself is ignored.
+    restart: { description: "description", declarations: "config.declarations", updateCode: "update_code" },
+  },
 };
 
 const polyaxon04: WrittenProfile = {
@@ -52,6 +87,7 @@ const polyaxon04: WrittenProfile = {
     job: { outputs: "GET {owner}/{project}/jobs/{id}/outputs/download" },
     optional: {
       groupMetrics: "GET {owner}/{project}/groups/{id}/metrics",
+      codeReference: "GET {owner}/{project}/experiments/{id}/coderef",
       experimentJobLogs: "GET {owner}/{project}/experiments/{experiment}/jobs/{id}/logs",
       archivedExperiments: "GET archives/{owner}/experiments",
       archivedJobs: "GET archives/{owner}/jobs",
@@ -70,11 +106,22 @@ const polyaxon04: WrittenProfile = {
   },
   filters: { ids: { parameter: "query", value: "id:{ids}", separator: "|", max: 100 } },
   omittedInLists: {
-    experiments: ["config", "resources", "num_jobs", "is_clone", "has_tensorboard"],
-    jobs: ["config", "is_clone", "resources", "node_scheduled"],
+    experiments: [
+      "config",
+      "resources",
+      "num_jobs",
+      "is_clone",
+      "has_tensorboard",
+      "run_env",
+      "data_refs",
+      "readme",
+    ],
+    jobs: ["config", "is_clone", "resources", "node_scheduled", "data_refs", "readme"],
     builds: ["config", "resources", "node_scheduled", "num_jobs", "num_experiments", "dockerfile", "commit"],
-    groups: ["content", "hptuning", "current_iteration", "has_tensorboard", ...GROUP_COUNTERS],
+    groups: ["content", "hptuning", "current_iteration", "has_tensorboard", "readme", ...GROUP_COUNTERS],
   },
+  omitted: { experiments: [], experimentJobs: [], jobs: [], builds: [], groups: [], projects: [] },
+  inputs: { update: { readme: "readme" } },
 };
 
 const BUILT_IN: Readonly<Record<ProfileName, WrittenProfile>> = {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { converted } from "./as-is.ts";
-import { pageOf } from "./page.ts";
+import { bookmarksOf, pageOf } from "./page.ts";
 import { type AnswerOf, json, jsonWithList } from "./reader.ts";
 import { Config, configOf, Content, type RunConfig } from "./run-config.ts";
 import {
@@ -22,9 +22,9 @@ import {
 } from "./values.ts";
 
 /*
- * One reader per record of the document's "Resources and their fields", with keys in its order and spelling. Only `id` is
- * required: missing keys stay absent, values of a wrong type read as null, unknown keys are ignored. So `key in record`
- * tells whether the key was received.
+ * One reader per record of the document's "Resources and their fields", with keys in its order and spelling; keys of newer
+ * servers come last. Only `id` is required: missing keys stay absent, values of a wrong type read as null, unknown keys are
+ * ignored. So `key in record` tells whether the key was received.
  */
 
 /** Keys of all four kinds of run and of experiment jobs. */
@@ -86,6 +86,12 @@ const ExperimentSchema = converted(
     num_jobs: integer,
     is_clone: flag,
     has_tensorboard: flag,
+    cloning_strategy: text,
+    backend: text,
+    framework: text,
+    run_env: unstated,
+    data_refs: unstated,
+    readme: text,
   }),
   withDocumentedKeys,
 );
@@ -99,6 +105,7 @@ const StatusSchema = z.object({
   message: text,
   status: text,
   details: unstated,
+  traceback: text,
 });
 export type StatusRecord = z.output<typeof StatusSchema>;
 
@@ -111,6 +118,8 @@ const ExperimentJobSchema = z.object({
   experiment: integer,
   resources: unstated,
   node_scheduled: text,
+  pod_id: text,
+  definition: unstated,
 });
 export type ExperimentJobRecord = z.output<typeof ExperimentJobSchema>;
 
@@ -124,10 +133,15 @@ const JobSchema = converted(
     content: Content,
     resources: unstated,
     node_scheduled: text,
+    cloning_strategy: text,
+    pod_id: text,
+    data_refs: unstated,
+    readme: text,
   }),
   withDocumentedKeys,
 );
 export type JobRecord = z.output<typeof JobSchema>;
+export type CloneableRecord = Pick<JobRecord, "is_clone" | "cloning_strategy">;
 
 const BuildSchema = converted(
   z.object({
@@ -140,6 +154,8 @@ const BuildSchema = converted(
     num_experiments: integer,
     dockerfile: text,
     commit: text,
+    pod_id: text,
+    backend: text,
   }),
   withDocumentedKeys,
 );
@@ -173,6 +189,8 @@ const GroupSchema = z.object({
   num_succeeded_experiments: integer,
   num_failed_experiments: integer,
   num_stopped_experiments: integer,
+  group_type: text,
+  readme: text,
 });
 export type GroupRecord = z.output<typeof GroupSchema>;
 /** Numbers of a group's experiments by state. List items omit them. */
@@ -246,21 +264,15 @@ export const Cluster = jsonWithList(ClusterSchema, "nodes", NodeSchema);
 export type ClusterRecord = AnswerOf<typeof Cluster>;
 export const Node = json(NodeSchema);
 export const User = json(UserSchema);
-/** A project as a list item. */
-const ProjectSchema = z.object({ name: requiredText, unique_name: text });
-export const Projects = pageOf(ProjectSchema);
 export const Experiments = pageOf(ExperimentSchema);
 export const Jobs = pageOf(JobSchema);
 export const Builds = pageOf(BuildSchema);
 export const Groups = pageOf(GroupSchema);
 
-/** A bookmark: the list item that it marks. */
-const bookmarkOf = <Item extends z.ZodType>(item: Item) => z.object({ content_object: item });
-export const BookmarkedExperiments = pageOf(bookmarkOf(ExperimentSchema));
-export const BookmarkedJobs = pageOf(bookmarkOf(JobSchema));
-export const BookmarkedBuilds = pageOf(bookmarkOf(BuildSchema));
-export const BookmarkedGroups = pageOf(bookmarkOf(GroupSchema));
-export const BookmarkedProjects = pageOf(bookmarkOf(ProjectSchema));
+export const BookmarkedExperiments = bookmarksOf(ExperimentSchema);
+export const BookmarkedJobs = bookmarksOf(JobSchema);
+export const BookmarkedBuilds = bookmarksOf(BuildSchema);
+export const BookmarkedGroups = bookmarksOf(GroupSchema);
 
 export const Token = json(z.object({ token: z.string().min(1) }));
 
@@ -271,6 +283,8 @@ export const RUN_KEYS = {
   builds: BuildSchema.in.keyof(),
   groups: GroupSchema.keyof(),
 };
+
+export const EXPERIMENT_JOB_KEYS = ExperimentJobSchema.keyof();
 
 const knownKeys: ReadonlySet<string> = new Set(Object.values(RUN_KEYS).flatMap(({ options }) => options));
 

@@ -1,7 +1,7 @@
 import type { Query } from "../api/batches.ts";
 import { UpstreamError } from "../../errors.ts";
 import { pageLoopError, type List, readStep, type Step } from "./page-steps.ts";
-import { formatCursor, parseCursor, type Position, serialize, START } from "./position.ts";
+import { formatCursor, parseCursor, type Position, positionAt, serialize, START } from "./position.ts";
 import type { Session } from "./session.ts";
 
 export interface Slice<Item> {
@@ -21,6 +21,8 @@ export interface SliceRequest {
   readonly maxSize: number;
   /** A cursor of an earlier slice; null for the start of the list. */
   readonly after: string | null;
+  /** Number of items to skip. Above 0 only without a cursor, and where the server can page to any offset. */
+  readonly offset?: number;
 }
 
 /** Maximum pages that one field reads. */
@@ -30,9 +32,11 @@ const MAX_PAGES = 100;
 export async function slice<At, Item>(
   session: Session,
   list: List<At, Item>,
-  { first, maxSize, after }: SliceRequest,
+  { first, maxSize, after, offset = 0 }: SliceRequest,
 ): Promise<Slice<Item>> {
-  const start = after === null ? START : parseCursor(after, session.server.profile.paging, maxSize);
+  const { paging } = session.server.profile;
+  const start =
+    after === null ? positionAt(offset, paging, first ?? maxSize) : parseCursor(after, paging, maxSize);
   const wanted = first ?? maxSize;
   const walk = new Walk(session, list, start);
   const items: Item[] = [];
@@ -49,6 +53,7 @@ export async function slice<At, Item>(
     hasNext = added < rest.length || next !== null;
     // Without `first` one page is enough, unless all its items are before the cursor.
   } while (items.length < (first ?? 1) && !walk.isDone());
+  const count = pages[0]?.step.page.count ?? null;
   return {
     items,
     cursorAt: (index) => {
@@ -57,9 +62,9 @@ export async function slice<At, Item>(
       return formatCursor(page.step.positionAfter(index - page.from));
     },
     hasNext,
-    // A cursor points after an item, so with a cursor there is always a previous item.
-    hasPrevious: after !== null,
-    count: pages[0]?.step.page.count ?? null,
+    // A cursor points after an item, so with a cursor there is always a previous item. A list can end before an offset.
+    hasPrevious: after !== null || (offset > 0 && count !== 0),
+    count,
   };
 }
 

@@ -12,6 +12,14 @@ export interface Position {
 
 export const START: Position = { query: {}, skip: 0 };
 
+/** The position after `offset` items, with pages of `size` items where the server numbers its pages. */
+export function positionAt(offset: number, paging: Paging, size: number): Position {
+  if (offset === 0) return START;
+  if (paging.by === "page") return positionByPage({ query: {}, skip: offset }, paging, size);
+  if (paging.by === "offset") return { query: { [paging.parameter]: `${offset}` }, skip: 0 };
+  throw new RangeError(`expected a server that pages by offset or page, got ${paging.by}`);
+}
+
 /** The query parameters that select a page, with their meanings. */
 type Meanings = Readonly<Record<string, "size" | "offset" | "page" | "cursor">>;
 

@@ -1,6 +1,7 @@
 import type { RunRead } from "../api/batches.ts";
 import type { AnyEndpoint, Command, Get } from "../api/endpoint.ts";
-import { notOffered, type Server } from "../api/server.ts";
+import { notOffered } from "../api/not-offered.ts";
+import type { Server } from "../api/server.ts";
 import type { OperationBounds } from "../client/admission.ts";
 import type { Demand } from "../client/bulkhead.ts";
 import type { Client, ReadPart, Upstream } from "../client/client.ts";

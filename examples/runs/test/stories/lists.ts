@@ -67,7 +67,7 @@ const namesBy = (runs: readonly Listed[], better: (a: Listed, b: Listed) => numb
 const isNoSubscription = (operation: string) => !operation.startsWith("Watch");
 
 test.runIf(hasBrowser)(
-  "what the page shows is what the gateway tells, in one request each for the projects, a list, a run and the next page",
+  "what the page shows is what the gateway tells, in one request each for the projects, a list, a run, its code and the next page",
   async () => {
     const now = Date.now();
     // No poll is due while the clock stands.
@@ -100,10 +100,12 @@ test.runIf(hasBrowser)(
 
     await row("ada.mnist.1.44").click();
     await graph.waitFor();
-    expect(sent().filter(isNoSubscription)).toEqual(["Run"]);
+    await page.getByRole("definition").getByText("wide-kernels").waitFor();
+    expect(sent().filter(isNoSubscription)).toEqual(["Run", "Code"]);
     expect(calls()).toEqual([
       "GET ada/mnist/builds/2/",
       "GET ada/mnist/experiments/44/",
+      "GET ada/mnist/experiments/44/coderef",
       "GET ada/mnist/experiments/44/jobs",
       "GET ada/mnist/experiments/44/metrics",
     ]);
@@ -140,10 +142,12 @@ test.runIf(hasBrowser)(
 );
 
 test.runIf(hasBrowser)(
-  "a column of a metric sorts the loaded runs by it, the best first, and says that others are not loaded",
+  "a column of a metric lets the service sort the whole list by it, the best first, page by page",
   async () => {
     const now = Date.now();
-    const { url, ask } = await startDemoGateway({ env, now: () => now });
+    // No poll is due while the clock stands.
+    const { clock } = handClock();
+    const { url, ask, calls } = await startDemoGateway({ env, now: () => now, clock });
     const { page, rows, row } = await open(url);
     await signIn(page, "ada");
     await page.getByRole("link", { name: "ada.mnist.1" }).click();
@@ -152,25 +156,37 @@ test.runIf(hasBrowser)(
     const { data } = await ask<Expected, never>(EXPECTED);
     const all = data.group.experiments.nodes;
     const shown = async () => (await rows()).map(([name]) => name);
+    calls();
 
     await page.getByRole("link", { name: "loss" }).click();
-    await page.getByText("12 of 24 runs are loaded, and only these are sorted.").waitFor();
-    expect(await shown()).toEqual(namesBy(all.slice(0, 12), byLoss));
+    await page.getByText("Sorted by loss, best first. 12 of 24 runs are loaded.").waitFor();
+    const byLossNames = namesBy(all, byLoss);
+    expect(await shown()).toEqual(byLossNames.slice(0, 12));
     expect(await page.getByRole("columnheader", { name: "loss" }).getAttribute("aria-sort")).toBe(
       "ascending",
     );
+    expect(calls()).toEqual([
+      "GET ada/mnist/experiments?group=1&sort=metric.loss&limit=12",
+      "GET ada/mnist/groups/1/",
+    ]);
 
     await page.getByRole("button", { name: "Load more" }).click();
     await page.getByText("Sorted by loss, best first. 24 runs.").waitFor();
-    expect(await shown()).toEqual(namesBy(all, byLoss));
+    expect(await shown()).toEqual(byLossNames);
+    expect(calls()).toEqual(["GET ada/mnist/experiments?group=1&sort=metric.loss&limit=12&offset=12"]);
 
     await page.getByRole("link", { name: "accuracy" }).click();
-    await page.getByText("Sorted by accuracy, best first.").waitFor();
-    expect(await shown()).toEqual(namesBy(all, byAccuracy));
+    await page.getByText("12 of 23 runs are loaded. Runs without accuracy are left out.").waitFor();
+    expect(await shown()).toEqual(namesBy(all, byAccuracy).slice(0, 12));
+    expect(calls()).toEqual([
+      "GET ada/mnist/experiments?group=1&sort=-metric.accuracy&query=metric.accuracy%3A%3E%3D-1e308&limit=12",
+      "GET ada/mnist/groups/1/",
+    ]);
 
     await page.getByRole("link", { name: "accuracy" }).click();
-    await page.getByText("24 runs.", { exact: true }).waitFor();
-    expect(await shown()).toEqual(all.map(({ uniqueName }) => uniqueName));
+    await page.getByText("12 of 24 runs are loaded.", { exact: true }).waitFor();
+    expect(await shown()).toEqual(all.slice(0, 12).map(({ uniqueName }) => uniqueName));
+    expect(calls()).toEqual([]);
   },
 );
 
@@ -182,23 +198,24 @@ test.runIf(hasBrowser)(
     await signIn(page, "ada");
     await page.getByRole("link", { name: "All runs of ada.mnist" }).click();
     await page.getByRole("link", { name: "loss" }).click();
-    await row("ada.mnist.2.47").click();
+    await page.getByText("Sorted by loss, best first.").waitFor();
+    await row("ada.mnist.42").click();
     await graph.waitFor();
     await page.getByRole("link", { name: "Log" }).click();
-    await page.getByRole("log", { name: "Log of ada.mnist.2.47" }).waitFor();
+    await page.getByRole("log", { name: "Log of ada.mnist.42" }).waitFor();
     const { hash } = new URL(page.url());
-    expect(hash).toBe("#list=ada.mnist&run=ada.mnist.2.47&sort=loss&show=log");
+    expect(hash).toBe("#list=ada.mnist&run=ada.mnist.42&sort=loss&show=log");
 
     await page.reload();
     await signIn(page, "ada");
-    await page.getByRole("log", { name: "Log of ada.mnist.2.47" }).waitFor();
+    await page.getByRole("log", { name: "Log of ada.mnist.42" }).waitFor();
     await page.getByText("Sorted by loss, best first.").waitFor();
-    expect(await page.title()).toBe("ada.mnist.2.47 – Runs");
+    expect(await page.title()).toBe("ada.mnist.42 – Runs");
 
     await page.goBack();
     await graph.waitFor();
     await page.goBack();
-    await page.getByRole("heading", { name: "ada.mnist.2.47" }).waitFor({ state: "detached" });
+    await page.getByRole("heading", { name: "ada.mnist.42" }).waitFor({ state: "detached" });
     await page.goBack();
     await page.getByText("12 of 46 runs are loaded.", { exact: true }).waitFor();
     await page.goBack();

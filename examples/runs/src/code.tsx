@@ -1,0 +1,35 @@
+import { useQuery } from "urql";
+import { graphql } from "./generated/index.ts";
+
+const codeQuery = graphql(`
+  query Code($id: ID!) {
+    experiment(id: $id) {
+      id
+      codeReference {
+        branch
+        commit
+        isDirty
+      }
+    }
+  }
+`);
+
+/** Characters of a commit that are shown. */
+const SHORT = 8;
+
+/** Which code a run runs. A query of its own: not every server tells, and then nothing is shown. */
+export function Code({ id }: { id: string }) {
+  const [{ data }] = useQuery({ query: codeQuery, variables: { id } });
+  const code = data?.experiment?.codeReference;
+  if (!code) return null;
+  const { branch, commit, isDirty } = code;
+  return (
+    <div>
+      <dt>code</dt>
+      <dd title={commit ?? undefined}>
+        {branch} <code>{commit?.slice(0, SHORT)}</code>
+        {isDirty && " with uncommitted changes"}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+import type { Command } from "../../rest/api/endpoint.ts";
+import type { Revision } from "../../rest/api/endpoints.ts";
+import { bodyOf } from "../../rest/api/inputs.ts";
+import { InputError } from "../../errors.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
+import { builder } from "../core/builder.ts";
+import type { ResourceRef } from "../core/fields.ts";
+import { identify, quote } from "../core/ids.ts";
+import { withId } from "../core/look-up.ts";
+import { toResource } from "../core/resource.ts";
+import { type AddMutation, recordPayload } from "./mutations.ts";
+
+/** What the service accepts as a name. */
+const SLUG = /^[-\w]+$/;
+
+function checkName(name: string | null | undefined): void {
+  if (name == null || SLUG.test(name)) return;
+  throw new InputError(`input.name: expected letters, digits, - and _, got ${quote(name)}`);
+}
+
+/** Updates a record. The service returns the whole record. Not every kind has a readme. */
+export const update =
+  <R extends object>(
+    target: ResourceRef<R, RunAddress>,
+    endpoint: Command<RunAddress, R, Revision>,
+    description: string,
+    { hasReadme = true }: { readonly hasReadme?: boolean } = {},
+  ): AddMutation =>
+  (mutation) => {
+    const input = builder.inputType(`Update${target.kind.name}Input`, {
+      description:
+        "Fields to change. Omitted fields keep their values; at least one is required. One that the server does not take is an error with the code `CAPABILITY_UNAVAILABLE`, and nothing is changed.",
+      fields: (t) => ({
+        description: t.string({ description: "New description. Null removes it." }),
+        name: t.string({
+          description:
+            "New name: letters, digits, `-` and `_`. Null removes it. Requires the capability `UPDATE_NAME`.",
+        }),
+        tags: t.stringList({
+          description:
+            "New labels, in place of all. Null removes them. Requires the capability `UPDATE_TAGS`.",
+        }),
+        ...(hasReadme && {
+          readme: t.string({
+            description: "New notes in Markdown. Null removes them. Requires the capability `UPDATE_README`.",
+          }),
+        }),
+      }),
+    });
+    const type = recordPayload(mutation, target, "The record after the change.");
+    builder.mutationField(mutation, (t) =>
+      t.field({
+        type,
+        description,
+        args: {
+          ...withId(target),
+          input: t.arg({ type: input, required: true, description: "Fields to change." }),
+        },
+        resolve: async (_, { id, input: given }, { session, names }) => {
+          const source = identify(target.kind, "id", id, names);
+          checkName(given.name);
+          const body = bodyOf(session.server.profile.inputs.update, given);
+          if (Object.keys(body).length === 0)
+            throw new InputError("input: expected at least one field to change, got none");
+          const record = await session.send(endpoint, source.address, body);
+          return { source, result: toResource(target.kind, source.address, record) };
+        },
+      }),
+    );
+  };

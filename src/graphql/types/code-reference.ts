@@ -1,0 +1,48 @@
+import { optional } from "../../rest/api/endpoints.ts";
+import type { CodeReferenceRecord } from "../../rest/api/optional-records.ts";
+import { builder } from "../core/builder.ts";
+import { fieldsOf } from "../core/fields.ts";
+import { Experiment } from "../core/refs.ts";
+import { nullIfMissing } from "../core/resource.ts";
+
+const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").implement({
+  description: "The version of the code that an experiment ran.",
+  fields: (t) => ({
+    branch: t.string({
+      description: "Branch. Null if the service does not tell it, as for the other fields.",
+      resolve: ({ branch }) => branch || null,
+    }),
+    commit: t.string({
+      description: "Commit that the experiment ran: 40 hexadecimal digits.",
+      resolve: ({ commit }) => commit || null,
+    }),
+    head: t.string({
+      description: "Head commit of the repository, as the service tells it.",
+      resolve: ({ head }) => head || null,
+    }),
+    isDirty: t.boolean({
+      description: "Whether the code had changes that were not committed.",
+      resolve: ({ is_dirty }) => is_dirty ?? null,
+    }),
+    url: t.string({
+      description: "URL of an external repository. Null if the service keeps the code itself.",
+      resolve: ({ git_url }) => git_url || null,
+    }),
+  }),
+});
+
+/** The field `codeReference` of an experiment. */
+export const codeReference = {
+  type: CodeReference,
+  description:
+    "Version of the code that the experiment ran. Null if it has none. Costs one upstream request for each experiment. Requires the capability `CODE_REFERENCES`.",
+  ...fieldsOf(Experiment.kind).child(
+    async (resource, _, { session }) => {
+      const read = session.read(optional.codeReference, resource.address);
+      const record = await nullIfMissing(resource, read, session);
+      // The service sends empty texts for an experiment without code.
+      return record?.branch || record?.commit || record?.head || record?.git_url ? record : null;
+    },
+    (record) => record !== null,
+  ),
+};

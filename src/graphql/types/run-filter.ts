@@ -1,0 +1,235 @@
+import { InputError } from "../../errors.ts";
+import { type Condition, hasMetric } from "../../rest/api/filter-language.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
+import { builder, type PothosTypes } from "../core/builder.ts";
+import { identify } from "../core/ids.ts";
+import { kinds, type ProjectAddress } from "../core/kinds.ts";
+import type { Kind } from "../core/resource.ts";
+import type { TypeNames } from "../core/type-names.ts";
+import { type RunStatus, RunStatusEnum } from "./status.ts";
+
+/*
+ * Filters of lists of runs as typed input. Each member becomes conditions, which the gateway writes in the language of the
+ * server and checks before it sends them.
+ */
+
+const DayRange = builder.inputType("DayRange", {
+  description:
+    "A range of days, such as `2026-03-01`, from 1970 on. A day begins at midnight in the time zone of the service, which takes no time of day.",
+  fields: (t) => ({
+    from: t.string({ description: "First day." }),
+    before: t.string({ description: "Day after the last one." }),
+  }),
+});
+
+const MetricFilter = builder.inputType("MetricFilter", {
+  description: "Bounds of the last value of a metric. Without one: the run has the metric.",
+  fields: (t) => ({
+    name: t.string({ required: true, description: "Name of the metric." }),
+    greaterThan: t.float({ description: "Exclusive lower bound." }),
+    atLeast: t.float({ description: "Inclusive lower bound." }),
+    lessThan: t.float({ description: "Exclusive upper bound." }),
+    atMost: t.float({ description: "Inclusive upper bound." }),
+  }),
+});
+
+const DeclarationFilter = builder.inputType("DeclarationFilter", {
+  description: "Values of a declared parameter.",
+  fields: (t) => ({
+    name: t.string({ required: true, description: "Name of the parameter." }),
+    values: t.stringList({
+      required: true,
+      description:
+        "Any of these texts. Known servers compare texts only: a parameter that is a number or a boolean matches none.",
+    }),
+  }),
+});
+
+type FieldBuilder = PothosSchemaTypes.InputFieldBuilder<PothosTypes, "InputObject">;
+
+const ofRun = (t: FieldBuilder) => ({
+  name: t.stringList({ description: "Names: the whole name is compared." }),
+  status: t.field({
+    type: [RunStatusEnum],
+    description: "Statuses. `OTHER` and `UNKNOWN` are refused: see `rawStatus`.",
+  }),
+  notStatus: t.field({ type: [RunStatusEnum], description: "Statuses that the run does not have." }),
+  rawStatus: t.stringList({
+    description: "Statuses as the service spells them, for those that `RunStatus` does not have.",
+  }),
+  user: t.stringList({ description: "Login names of those who created the run." }),
+  tags: t.stringList({ description: "Tags, of which the run has at least one." }),
+  allTags: t.stringList({ description: "Tags, of which the run has every one." }),
+  notTags: t.stringList({ description: "Tags, of which the run has none." }),
+  createdAt: t.field({ type: DayRange, description: "Days of its creation." }),
+  updatedAt: t.field({ type: DayRange, description: "Days of its last change." }),
+  startedAt: t.field({ type: DayRange, description: "Days of its start." }),
+  finishedAt: t.field({ type: DayRange, description: "Days of its end." }),
+});
+
+const ofBuilt = (t: FieldBuilder) => ({
+  build: t.idList({
+    description:
+      "Build jobs of the same project, of which the run uses one: global ids, or unique names such as `ada.mnist.builds.9`.",
+  }),
+});
+
+const ofExperiment = (t: FieldBuilder) => ({
+  group: t.idList({
+    description:
+      "Groups of the same project, of which the experiment is in one: global ids, or unique names such as `ada.mnist.5`.",
+  }),
+  metrics: t.field({ type: [MetricFilter], description: "Bounds of metrics, all of which are to be met." }),
+  declarations: t.field({
+    type: [DeclarationFilter],
+    description: "Values of parameters, all of which are to be met.",
+  }),
+});
+
+const filterOf = (runs: string) =>
+  `Filter of ${runs}. A run is to meet every member that is given, and meets a list of values by any one of them. Requires the capability \`FILTERS\`.`;
+
+export const ExperimentFilter = builder.inputType("ExperimentFilter", {
+  description: filterOf("experiments"),
+  fields: (t) => ({ ...ofRun(t), ...ofBuilt(t), ...ofExperiment(t) }),
+});
+export const JobFilter = builder.inputType("JobFilter", {
+  description: filterOf("jobs"),
+  fields: (t) => ({ ...ofRun(t), ...ofBuilt(t) }),
+});
+export const BuildJobFilter = builder.inputType("BuildJobFilter", {
+  description: filterOf("build jobs"),
+  fields: ofRun,
+});
+export const GroupFilter = builder.inputType("GroupFilter", {
+  description: filterOf("groups"),
+  fields: ofRun,
+});
+
+/** A filter of any kind of run. */
+export type RunFilter = typeof ExperimentFilter.$inferInput;
+
+/** The list that is filtered. */
+interface Filtered {
+  readonly kind: Pick<Kind, "name">;
+  readonly project: ProjectAddress;
+  readonly names: TypeNames;
+}
+
+/** The conditions of a filter. Throws `InputError` for those that this list does not have. */
+export function conditionsOf(filter: RunFilter | null | undefined, filtered: Filtered): readonly Condition[] {
+  if (!filter) return [];
+  return (Object.keys(MEMBERS) as Member[]).flatMap((member) => {
+    const { [member]: value } = filter;
+    if (value == null) return [];
+    const argument = `filter.${member}`;
+    checkKind(member, filtered);
+    if (Array.isArray(value) && value.length === 0) {
+      throw new InputError(`${argument}: expected at least one value, got none`);
+    }
+    // Safe: the value is that of the member.
+    return MEMBERS[member](value as never, argument, filtered);
+  });
+}
+
+type Member = keyof RunFilter;
+type Conditions<Value> = (value: Value, argument: string, filtered: Filtered) => readonly Condition[];
+
+const set =
+  (key: Condition["key"], operator: "anyOf" | "noneOf" = "anyOf"): Conditions<readonly string[]> =>
+  (operands, argument) => [{ argument, key, operator, operands }];
+
+const every =
+  (key: Condition["key"]): Conditions<readonly string[]> =>
+  (values, argument) =>
+    values.map((value) => ({ argument, key, operator: "anyOf", operands: [value] }));
+
+const statuses =
+  (operator: "anyOf" | "noneOf"): Conditions<readonly RunStatus[]> =>
+  (values, argument) => [
+    { argument, key: "status", operator, operands: values.map((status) => spellingOf(status, argument)) },
+  ];
+
+function spellingOf(status: RunStatus, argument: string): string {
+  if (status !== "OTHER" && status !== "UNKNOWN") return status.toLowerCase();
+  throw new InputError(`${argument}: expected a status of the service, got ${status}; use \`rawStatus\``);
+}
+
+const ids =
+  (key: "build" | "group", kind: Kind<object, RunAddress>): Conditions<readonly string[]> =>
+  (values, argument, { project, names }) => {
+    const operands = values.map((value) => {
+      const { address } = identify(kind, argument, value, names);
+      if (address.owner === project.owner && address.project === project.project) return address.id;
+      throw new InputError(
+        `${argument}: expected a ${names.served(kind.name)} of ${kinds.project.formatName(project)}, got one of ${kinds.project.formatName(address)}`,
+      );
+    });
+    return [{ argument, key, operator: "anyOf", operands }];
+  };
+
+const days =
+  (key: Condition["key"]): Conditions<typeof DayRange.$inferInput> =>
+  ({ from, before }, argument) => [
+    ...bound({ argument: `${argument}.from`, key, operator: "atLeast" }, from),
+    ...bound({ argument: `${argument}.before`, key, operator: "lessThan" }, before),
+  ];
+
+const bound = (
+  condition: Omit<Condition, "operands">,
+  value: string | number | null | undefined,
+): readonly Condition[] => (value == null ? [] : [{ ...condition, operands: [`${value}`] }]);
+
+const BOUNDS = ["greaterThan", "atLeast", "lessThan", "atMost"] as const;
+
+const metrics: Conditions<readonly (typeof MetricFilter.$inferInput)[]> = (values, list) =>
+  values.flatMap(({ name, ...bounds }, index) => {
+    const argument = `${list}[${index}]`;
+    const given = BOUNDS.flatMap((operator) =>
+      bound({ argument, key: "metric", name, operator }, bounds[operator]),
+    );
+    return given.length > 0 ? given : [hasMetric(argument, name)];
+  });
+
+const declarations: Conditions<readonly (typeof DeclarationFilter.$inferInput)[]> = (values, list) =>
+  values.map(({ name, values: operands }, index) => {
+    const argument = `${list}[${index}]`;
+    if (operands.length > 0) return { argument, key: "declaration", name, operator: "anyOf", operands };
+    throw new InputError(`${argument}.values: expected at least one value, got none`);
+  });
+
+const MEMBERS: { readonly [Name in Member]-?: Conditions<NonNullable<RunFilter[Name]>> } = {
+  name: set("name"),
+  status: statuses("anyOf"),
+  notStatus: statuses("noneOf"),
+  rawStatus: set("status"),
+  user: set("user"),
+  tags: set("tags"),
+  allTags: every("tags"),
+  notTags: set("tags", "noneOf"),
+  createdAt: days("createdAt"),
+  updatedAt: days("updatedAt"),
+  startedAt: days("startedAt"),
+  finishedAt: days("finishedAt"),
+  build: ids("build", kinds.buildJob),
+  group: ids("group", kinds.group),
+  metrics,
+  declarations,
+};
+
+/** Members that only some lists have. The schema says so, other than for `runsUpdated`, whose kind is an argument. */
+const ONLY_OF: { readonly [Name in Member]?: readonly string[] } = {
+  build: [kinds.experiment.name, kinds.job.name],
+  group: [kinds.experiment.name],
+  metrics: [kinds.experiment.name],
+  declarations: [kinds.experiment.name],
+};
+
+function checkKind(member: Member, { kind, names }: Filtered): void {
+  const { [member]: only = [kind.name] } = ONLY_OF;
+  if (only.includes(kind.name)) return;
+  const expected = only.map((name) => names.served(name)).join(" or ");
+  throw new InputError(
+    `filter.${member}: expected for ${expected} only, got it for ${names.served(kind.name)}`,
+  );
+}

@@ -1,0 +1,133 @@
+import { InputError } from "../../errors.ts";
+
+/*
+ * The languages in which servers take filters of lists. A condition is the same for all of them; a language writes it, and
+ * refuses what it cannot say, so that no value changes the meaning of a filter and no filter crashes the server.
+ */
+
+export const FILTER_LANGUAGES = ["polyaxon"] as const;
+export type FilterLanguage = (typeof FILTER_LANGUAGES)[number];
+
+/** A condition that a run meets. */
+export interface Condition {
+  /** Where it comes from, for error messages: `filter.tags`. */
+  readonly argument: string;
+  readonly key: keyof typeof KEYS;
+  /** Name of the metric or of the declaration. */
+  readonly name?: string;
+  readonly operator: keyof typeof OPERATORS;
+  /** One value for a comparison, at least one for a set. */
+  readonly operands: readonly string[];
+}
+
+/** The condition that a run has a value of a metric at all: no number is below this one. */
+export const hasMetric = (argument: string, name: string): Condition => ({
+  argument,
+  key: "metric",
+  name,
+  operator: "atLeast",
+  operands: ["-1e308"],
+});
+
+/** Writes conditions, all of which are to be met, and adds a filter that is already in the language. */
+export const writeFilter = (
+  language: FilterLanguage,
+  conditions: readonly Condition[],
+  query: string | null | undefined,
+): string => WRITERS[language](conditions, query ? [query] : []);
+
+const WRITERS: Readonly<
+  Record<FilterLanguage, (conditions: readonly Condition[], written: readonly string[]) => string>
+> = {
+  polyaxon: (conditions, written) => [...conditions.map(inPolyaxon), ...written].join(","),
+};
+
+/** The language of Polyaxon 0.x, as in `status:~running|failed,metric.loss:<0.5`. */
+function inPolyaxon({ argument, key, name, operator, operands }: Condition): string {
+  const { spelling, isValid, expected } = KEYS[key];
+  const faulty = operands.find((operand) => !isValid(operand));
+  if (faulty !== undefined) throw refused(argument, expected, faulty);
+  const named = name === undefined ? spelling : `${spelling}.${polyaxonName(argument, key, name)}`;
+  return `${named}:${OPERATORS[operator]}${operands.join("|")}`;
+}
+
+const OPERATORS = {
+  anyOf: "",
+  noneOf: "~",
+  greaterThan: ">",
+  atLeast: ">=",
+  lessThan: "<",
+  atMost: "<=",
+} as const;
+
+/** The server trims values, splits them at signs of the language and reads a comparison or negation at their start. */
+const TEXT = {
+  isValid: (text: string) =>
+    text !== "" && text.trim() === text && !/[,|:\p{Cc}\p{Cs}]|\.\.|^[~<>=]/u.test(text),
+  expected: "text without `,`, `|`, `:`, `..`, a sign of comparison or `~` at its start, or space around it",
+};
+
+const NUMBER = { isValid: (text: string) => Number.isFinite(Number(text)), expected: "a finite number" };
+
+/** Real days that the server can convert to any time zone; it crashes with others and has no word for a time of day. */
+const DAY = {
+  isValid: (text: string) =>
+    /^(?:19[7-9]\d|2\d{3})-\d\d-\d\d$/.test(text) &&
+    new Date(`${text}T00:00:00Z`).toJSON()?.slice(0, 10) === text,
+  expected: "a day from 1970 on, without time of day, such as 2026-03-01",
+};
+
+const KEYS = {
+  name: { spelling: "name", ...TEXT },
+  status: { spelling: "status", ...TEXT },
+  tags: { spelling: "tags", ...TEXT },
+  // The key `user` alone takes internal ids, and a name crashes the server.
+  user: { spelling: "user.username", ...TEXT },
+  build: { spelling: "build", ...TEXT },
+  group: { spelling: "group", ...TEXT },
+  createdAt: { spelling: "created_at", ...DAY },
+  updatedAt: { spelling: "updated_at", ...DAY },
+  startedAt: { spelling: "started_at", ...DAY },
+  finishedAt: { spelling: "finished_at", ...DAY },
+  metric: { spelling: "metric", ...NUMBER },
+  declaration: { spelling: "declarations", ...TEXT },
+} as const;
+
+/**
+ * The server makes a path of a name: `.` and `__` divide it, an integer is an index into a list, and quotes or `%` reach the
+ * database.
+ */
+const POLYAXON_NAME = /^(?! )(?!.*__)(?=.*\p{L})[\p{L}\p{M}\p{N}_/@+#() -]*[\p{L}\p{M}\p{N}/@+#()-]$/u;
+
+/** What the server reads as an operator at the end of a path. It has none there for a metric, which is always compared. */
+const POLYAXON_OPERATORS = new Set(
+  "contained_by contains endswith exact gt gte has_any_keys has_key has_keys icontains iendswith iexact in iregex isnull istartswith lt lte range regex startswith".split(
+    " ",
+  ),
+);
+
+function polyaxonName(argument: string, key: Condition["key"], name: string): string {
+  const isOperator = key === "declaration" && POLYAXON_OPERATORS.has(name);
+  if (POLYAXON_NAME.test(name) && !isOperator) return name;
+  throw refused(
+    `${argument}.name`,
+    "a name that the server can filter by: letters, digits, spaces and - _ / @ + # ( ), not `__` or a word of the server such as `range`",
+    name,
+  );
+}
+
+/**
+ * Checks the name of a metric in an order: letters, digits and underscores, because servers ignore an order that they cannot
+ * read. Throws `InputError`.
+ */
+export function checkOrderName(argument: string, name: string): void {
+  if (/^(?=.*\p{L})[\p{L}\p{Nd}_]+$/u.test(name) && !/__|_$/.test(name)) return;
+  throw refused(
+    argument,
+    "a name that the server can sort by: letters, digits and single _ in between",
+    name,
+  );
+}
+
+const refused = (argument: string, expected: string, got: string) =>
+  new InputError(`${argument}: expected ${expected}, got ${JSON.stringify(got.slice(0, 60))}`);

@@ -1,0 +1,76 @@
+import { InputError } from "../../errors.ts";
+import type { Query } from "./batches.ts";
+import { checkOrderName, type Condition, hasMetric, writeFilter } from "./filter-language.ts";
+import { notOffered } from "./not-offered.ts";
+import type { MetricDirection, Order, Profile } from "./profile.ts";
+
+/** An order of experiments by the last value of a metric. */
+interface MetricOrder {
+  readonly name: string;
+  readonly direction: MetricDirection;
+}
+
+/** The order and filters of a list of runs. */
+export interface ListRequest {
+  readonly order?: Order | null | undefined;
+  readonly metricOrder?: MetricOrder | null | undefined;
+  /** Conditions that the gateway writes in the server's language. */
+  readonly conditions: readonly Condition[];
+  /** A filter in the server's own language. */
+  readonly query?: string | null | undefined;
+  /** The id of a group, to list only its experiments. */
+  readonly group: string | undefined;
+}
+
+/**
+ * The query parameters of a list of runs. Throws `UpstreamError` when the server lacks one of them, and `InputError` when a
+ * filter is too long or says what this server cannot be told.
+ */
+export function listQuery(profile: Profile, request: ListRequest): Query {
+  const { group: id, order, metricOrder } = request;
+  const { orders, filters } = profile;
+  const metric = metricOrder ? metricOrderQuery(profile, metricOrder) : {};
+  const filter = filterOf(profile, request);
+  return {
+    ...(id !== undefined && { [filters.group ?? lacking("this")]: id }),
+    ...(order && (orders[order] ?? lacking(`the order ${order}`))),
+    ...metric,
+    ...(filter && { [filters.query ?? lacking("filters of lists")]: filter }),
+  };
+}
+
+function metricOrderQuery({ metricOrders }: Profile, { name, direction }: MetricOrder): Query {
+  const parameters = metricOrders[direction] ?? lacking("the order by a metric");
+  checkOrderName("orderByMetric.name", name);
+  return Object.fromEntries(
+    Object.entries(parameters).map(([key, value]) => [key, value.replaceAll("{metric}", () => name)]),
+  );
+}
+
+/** Longest filter, in characters. */
+const MAX_FILTER_LENGTH = 2_000;
+
+/** The filter of a list in the server's language; empty without one. */
+function filterOf(
+  { filters: { language } }: Profile,
+  { query, conditions: given, metricOrder }: ListRequest,
+): string {
+  if (given.length > 0 && language === null) lacking("the argument `filter`");
+  const conditions = language && metricOrder ? [...given, ...presenceIn(metricOrder, given)] : given;
+  const filter = language ? writeFilter(language, conditions, query) : (query ?? "");
+  if (filter.length <= MAX_FILTER_LENGTH) return filter;
+  const written = given.length > 0 ? " in the server's language" : "";
+  throw new InputError(
+    `${written ? "filter" : "query"}: expected at most ${MAX_FILTER_LENGTH} characters${written}, got ${filter.length}`,
+  );
+}
+
+/** Databases put missing values first when they order downwards, so that runs without the metric would be the best ones. */
+function presenceIn({ name, direction }: MetricOrder, given: readonly Condition[]): readonly Condition[] {
+  const isCompared = given.some((condition) => condition.key === "metric" && condition.name === name);
+  return direction === "ASC" || isCompared ? [] : [hasMetric("orderByMetric", name)];
+}
+
+function lacking(what: string): never {
+  throw notOffered(what);
+}

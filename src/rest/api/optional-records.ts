@@ -1,0 +1,46 @@
+import * as z from "zod";
+import { bookmarksOf, pageOf } from "./page.ts";
+import { json } from "./reader.ts";
+import { flag, integer, requiredText, text, texts, timestamp } from "./values.ts";
+
+/*
+ * One reader per record of the optional endpoints, which are not in the service's document, as in `records.ts`.
+ */
+
+/** The name is required because it identifies the project. */
+const ProjectSchema = z.object({
+  name: requiredText,
+  unique_name: text,
+  description: text,
+  readme: text,
+  tags: texts,
+  is_public: flag,
+  created_at: timestamp,
+  updated_at: timestamp,
+  has_code: flag,
+  has_tensorboard: flag,
+  has_notebook: flag,
+  num_experiments: integer,
+  num_independent_experiments: integer,
+  num_experiment_groups: integer,
+  num_jobs: integer,
+  num_builds: integer,
+});
+export type ProjectRecord = z.output<typeof ProjectSchema>;
+
+/** The code that an experiment ran. Of an experiment without one, the service sends empty texts. */
+const CodeReferenceSchema = z.object({
+  branch: text,
+  commit: text,
+  head: text,
+  is_dirty: flag,
+  git_url: text,
+});
+export type CodeReferenceRecord = z.output<typeof CodeReferenceSchema>;
+
+export const Project = json(ProjectSchema);
+export const Projects = pageOf(ProjectSchema);
+export const BookmarkedProjects = bookmarksOf(ProjectSchema);
+export const CodeReference = json(CodeReferenceSchema);
+
+export const PROJECT_KEYS = ProjectSchema.keyof();

@@ -1,0 +1,144 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { cases } from "../support/cases.ts";
+import { codesOf } from "../support/errors.ts";
+import { startFake } from "../support/fake.ts";
+import { readFilter, type Said } from "../support/filter-reader.ts";
+import { startGateway } from "../support/gateway.ts";
+
+/*
+ * Whatever a caller writes into a typed filter, the server reads the conditions that it says, or nothing is sent.
+ */
+
+/** Text in which signs of the language are frequent. */
+const text = fc.string({
+  unit: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom("a", "loss", "Ü", "7", "ada", "range", "in", "gt") },
+    {
+      weight: 3,
+      arbitrary: fc.constantFrom(",", "|", ":", "~", ".", "..", "<", ">", "=", "_", "__", "%", "'"),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(" ", "\t", "\u0000", "\u001f", "\u0085", "\u00a0", "\ufeff", "\ud800"),
+    },
+    { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 2 }) },
+  ),
+  maxLength: 4,
+});
+const texts = fc.array(text, { minLength: 1, maxLength: 2 });
+const plain = fc.constantFrom("relu", "a b", "v1.2", "größer", "x~y", "a>b", "#1", "m.curie+1@x.org", "日本");
+const plainTexts = fc.array(plain, { minLength: 1, maxLength: 3 });
+// JSON has no negative zero.
+const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
+const day = fc
+  .date({ min: new Date("1970-01-01"), max: new Date("2999-12-31"), noInvalidDate: true })
+  .map((date) => date.toISOString().slice(0, 10));
+
+interface Input {
+  readonly name?: readonly string[];
+  readonly user?: readonly string[];
+  readonly allTags?: readonly string[];
+  readonly notTags?: readonly string[];
+  readonly rawStatus?: readonly string[];
+  readonly createdAt?: { readonly from?: string; readonly before?: string };
+  readonly metrics?: readonly {
+    readonly name: string;
+    readonly atLeast?: number;
+    readonly lessThan?: number;
+  }[];
+  readonly declarations?: readonly { readonly name: string; readonly values: readonly string[] }[];
+}
+
+const membersOf = (values: typeof texts, name: typeof text, days: typeof text) => ({
+  name: values,
+  user: values,
+  allTags: values,
+  notTags: values,
+  rawStatus: values,
+  createdAt: fc.record({ from: days, before: days }, { requiredKeys: ["from"] }),
+  metrics: fc.array(
+    fc.record({ name, atLeast: number, lessThan: number }, { requiredKeys: ["name", "atLeast"] }),
+    { minLength: 1, maxLength: 2 },
+  ),
+  declarations: fc.array(fc.record({ name, values }), { minLength: 1, maxLength: 2 }),
+});
+
+/** One member, since the others are not sent if one is refused. */
+const hostile: fc.Arbitrary<Input> = fc.oneof(
+  ...Object.entries(membersOf(texts, text, fc.oneof(text, day))).map(([member, value]) =>
+    fc.record<Input>({ [member]: value }),
+  ),
+);
+
+const set = (key: string, values: readonly string[] = [], isNegated = false): Said[] =>
+  values.length === 0 ? [] : [{ key, isNegated, sign: "", values }];
+
+const bound = (key: string, sign: string, value: string | number | undefined): Said[] =>
+  value === undefined ? [] : [{ key, isNegated: false, sign, values: [value] }];
+
+/** What a filter says, in the order in which it is written. */
+const saidBy = ({ createdAt, metrics = [], declarations = [], ...input }: Input): Said[] => [
+  ...set("name", input.name),
+  ...set("status", input.rawStatus),
+  ...set("user.username", input.user),
+  ...(input.allTags ?? []).flatMap((tag) => set("tags", [tag])),
+  ...set("tags", input.notTags, true),
+  ...bound("created_at", ">=", createdAt?.from),
+  ...bound("created_at", "<", createdAt?.before),
+  ...metrics.flatMap(({ name, atLeast, lessThan }) => [
+    ...bound(`metric.${name}`, ">=", atLeast),
+    ...bound(`metric.${name}`, "<", lessThan),
+  ]),
+  ...declarations.flatMap(({ name, values }) => set(`declarations.${name}`, values)),
+];
+
+const QUERY = `query ($filter: ExperimentFilter) { project(owner: "ada", name: "mnist") {
+  experiments(filter: $filter) { totalCount }
+} }`;
+
+async function startReader() {
+  const service = await startFake(() => ({ json: { count: 0, results: [] } }));
+  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  let seen = 0;
+  return async (filter: Input) => {
+    const answer = await ask(QUERY, { filter });
+    const sent = service.seen().slice(seen);
+    seen += sent.length;
+    return {
+      codes: codesOf(answer),
+      said: sent.map(({ path }) => {
+        const params = new URL(path, "http://service").searchParams;
+        expect([...params.keys()].filter((key) => key !== "query")).toEqual([]);
+        return readFilter(params.get("query") ?? "");
+      }),
+    };
+  };
+}
+
+test("no value of a filter changes what the filter says: it is sent as it is, or refused", async () => {
+  const read = await startReader();
+  await fc.assert(
+    fc.asyncProperty(hostile, async (filter) => {
+      const { codes, said } = await read(filter);
+      const isSent = codes.length === 0;
+      expect({ codes, said }).toEqual({
+        codes: isSent ? [] : ["BAD_USER_INPUT"],
+        said: isSent ? [saidBy(filter)] : [],
+      });
+    }),
+    { numRuns: cases(400, 5_000) },
+  );
+});
+
+test("a filter of plain values is never refused", async () => {
+  const read = await startReader();
+  const name = fc.constantFrom("loss", "val_loss", "löss", "top-5", "train/loss", "f1 (macro)", "l2");
+  const harmless: fc.Arbitrary<Input> = fc.record(membersOf(plainTexts, name, day), { requiredKeys: [] });
+  await fc.assert(
+    fc.asyncProperty(harmless, async (filter) => {
+      expect(await read(filter)).toEqual({ codes: [], said: [saidBy(filter)] });
+    }),
+    { numRuns: cases(100, 1_000) },
+  );
+});

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import { errorsOf } from "../support/errors.ts";
+import { globalId } from "../support/ids.ts";
+import { startProfile } from "../support/profiles.ts";
+
+describe("the record of a project", () => {
+  test("is read once, however many runs lead to it", async () => {
+    const { ask, calls } = await startProfile();
+    const { data, errors } = await ask<{ project: { jobs: { nodes: readonly unknown[] } } }, object>(`{
+      project(owner: "ada", name: "mnist") {
+        isPublic
+        jobs(first: 2) { nodes { project { groupCount tags } } }
+      }
+      experiment(id: "ada.mnist.42") { project { description } }
+    }`);
+    expect(errors).toBeUndefined();
+    expect(data).toEqual({
+      project: {
+        isPublic: true,
+        jobs: {
+          nodes: [1, 2].map(() => ({ project: { groupCount: 2, tags: ["vision", "demo"] } })),
+        },
+      },
+      experiment: { project: { description: "Handwritten digits: how small can a network be?" } },
+    });
+    expect(calls()).toEqual(["GET ada/mnist", "GET ada/mnist/experiments/42/", "GET ada/mnist/jobs?limit=2"]);
+  });
+
+  test("is not read for its name, its owner and its runs", async () => {
+    const { ask, calls } = await startProfile();
+    expect(
+      await ask(`{ project(owner: "ada", name: "nosuch") { id uniqueName name owner { username } } }`),
+    ).toEqual({
+      data: {
+        project: {
+          id: globalId("Project:ada/nosuch"),
+          uniqueName: "ada.nosuch",
+          name: "nosuch",
+          owner: { username: "ada" },
+        },
+      },
+    });
+    expect(calls()).toEqual([]);
+  });
+
+  test("shows that the project does not exist, which is null then", async () => {
+    const { ask, calls } = await startProfile();
+    const answer = await ask(`{
+      project(owner: "ada", name: "nosuch") { name createdAt }
+      entity(id: "${globalId("Project:ada/neither")}") { id ... on Project { jobCount } }
+    }`);
+    expect(answer.data).toEqual({ project: null, entity: null });
+    expect(errorsOf(answer).toSorted((a, b) => `${a.at}`.localeCompare(`${b.at}`))).toMatchObject([
+      { at: "entity", code: "NOT_FOUND", upstream: { route: "{owner}/{project}" } },
+      { at: "project", code: "NOT_FOUND", upstream: { route: "{owner}/{project}" } },
+    ]);
+    expect(calls()).toEqual(["GET ada/neither", "GET ada/nosuch"]);
+  });
+
+  test("of a representation of a router is read like that of a link", async () => {
+    const { ask, calls } = await startProfile();
+    expect(
+      await ask(
+        `query ($of: [_Any!]!) { _entities(representations: $of) { ... on Project { name experimentCount } } }`,
+        { of: [{ __typename: "Project", uniqueName: "ada.mnist" }] },
+      ),
+    ).toEqual({ data: { _entities: [{ name: "mnist", experimentCount: 46 }] } });
+    expect(calls()).toEqual(["GET ada/mnist"]);
+  });
+});
+
+describe("a user by name", () => {
+  test("costs nothing, and leads to the projects that the caller may see", async () => {
+    const { ask, calls } = await startProfile();
+    expect(await ask(`{ user(username: "grace") { id username } }`)).toEqual({
+      data: { user: { id: globalId("User:grace"), username: "grace" } },
+    });
+    expect(calls()).toEqual([]);
+    expect(await ask(`{ user(username: "grace") { projects { nodes { uniqueName } } } }`)).toEqual({
+      data: { user: { projects: { nodes: [{ uniqueName: "grace.vision" }] } } },
+    });
+    expect(calls()).toEqual(["GET grace"]);
+  });
+
+  test("tells more only of the caller", async () => {
+    const { ask, calls } = await startProfile();
+    expect(
+      await ask(`{
+        ada: user(username: "ada") { email isViewer }
+        grace: user(username: "grace") { email isSuperuser isViewer }
+      }`),
+    ).toEqual({
+      data: {
+        ada: { email: "ada@example.com", isViewer: true },
+        grace: { email: null, isSuperuser: null, isViewer: false },
+      },
+    });
+    expect(calls()).toEqual(["GET users/"]);
+  });
+
+  test("is BAD_USER_INPUT if the name cannot stand in a path, and UNAUTHENTICATED without a token", async () => {
+    const { ask, calls } = await startProfile();
+    const wrong = await ask(`{ user(username: "ada/mnist") { id } }`);
+    expect(errorsOf(wrong)).toMatchObject([{ at: "user", code: "BAD_USER_INPUT" }]);
+    const nobody = await ask(`{ user(username: "ada") { id } }`, {}, { token: null });
+    expect(errorsOf(nobody)).toMatchObject([{ at: "user", code: "UNAUTHENTICATED" }]);
+    expect(calls()).toEqual([]);
+  });
+});

@@ -1,0 +1,103 @@
+import { expect, test } from "vitest";
+import { startRecords } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+
+const startStrange = async (records: Record<string, unknown>) => {
+  const service = await startRecords(records);
+  const gateway = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  return { ...gateway, calls: service.calls };
+};
+
+test("a value of a wrong type is null, and its neighbours are there", async () => {
+  const { ask } = await startStrange({
+    "ada/mnist/experiments/1/": {
+      id: 1,
+      framework: 7,
+      backend: "native",
+      readme: { a: 1 },
+      cloning_strategy: ["copy"],
+      run_env: "linux",
+      data_refs: [1, null],
+    },
+    "ada/mnist/experiments/1/coderef": { branch: 5, commit: "abc", head: null, is_dirty: "no" },
+    "ada/mnist/experiments/1/statuses": {
+      count: 2,
+      results: [
+        { id: 1, status: "failed", traceback: ["no", "text"], message: "why" },
+        { id: 2, status: "failed" },
+      ],
+    },
+    "ada/mnist": { name: "mnist", tags: [1], is_public: "yes", num_jobs: 2 ** 40, num_builds: 3 },
+  });
+  expect(
+    await ask(`{ experiment(id: "ada.mnist.1") {
+      framework backend readme cloningStrategy rawCloningStrategy runEnvironment dataReferences
+      codeReference { branch commit head isDirty url }
+      statuses { nodes { message traceback } }
+      project { tags isPublic jobCount buildJobCount }
+    } }`),
+  ).toEqual({
+    data: {
+      experiment: {
+        framework: null,
+        backend: "native",
+        readme: null,
+        cloningStrategy: null,
+        rawCloningStrategy: null,
+        runEnvironment: "linux",
+        dataReferences: [1, null],
+        codeReference: { branch: null, commit: "abc", head: null, isDirty: null, url: null },
+        statuses: {
+          nodes: [
+            { message: "why", traceback: null },
+            { message: null, traceback: null },
+          ],
+        },
+        project: { tags: null, isPublic: null, jobCount: null, buildJobCount: 3 },
+      },
+    },
+  });
+});
+
+test.each([
+  ["restart", "RESTART"],
+  ["resume", "RESUME"],
+  ["copy", "COPY"],
+  ["Restart", "RESTART"],
+  ["fork", "OTHER"],
+  ["other", "OTHER"],
+  ["constructor", "OTHER"],
+  ["", null],
+  [null, null],
+])("the cloning strategy %j is %s, and stays as it was spelled", async (raw, strategy) => {
+  const { ask } = await startStrange({ "ada/mnist/jobs/1/": { id: 1, cloning_strategy: raw } });
+  expect(await ask(`{ job(id: "ada.mnist.jobs.1") { cloningStrategy rawCloningStrategy } }`)).toEqual({
+    data: { job: { cloningStrategy: strategy, rawCloningStrategy: raw } },
+  });
+});
+
+test("a code reference that is empty, or not found, is null; one of a missing experiment is an error", async () => {
+  const { ask, calls } = await startStrange({
+    "ada/mnist/experiments/1/": { id: 1 },
+    "ada/mnist/experiments/1/coderef": {},
+    "ada/mnist/experiments/2/": { id: 2 },
+  });
+  const of = (id: number) =>
+    `e${id}: experiment(id: "ada.mnist.${id}") { internalId codeReference { commit } }`;
+  expect(await ask(`{ ${of(1)} ${of(2)} ${of(3)} }`)).toMatchObject({
+    data: {
+      e1: { internalId: "1", codeReference: null },
+      e2: { internalId: "2", codeReference: null },
+      e3: null,
+    },
+    errors: [{ path: ["e3"], extensions: { code: "NOT_FOUND" } }],
+  });
+  expect(calls()).toEqual([
+    "GET ada/mnist/experiments/1/",
+    "GET ada/mnist/experiments/1/coderef",
+    "GET ada/mnist/experiments/2/",
+    "GET ada/mnist/experiments/2/coderef",
+    "GET ada/mnist/experiments/3/",
+    "GET ada/mnist/experiments/3/coderef",
+  ]);
+});
