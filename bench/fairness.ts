@@ -67,7 +67,7 @@ const lightRow = (name: string, light: Light) =>
 
 /** Until the service is asked for the heavy ones. */
 async function underWay(gateway: Running): Promise<void> {
-  const running = /^rungraph_exchanges_running [1-9]/m;
+  const running = /^rungraph_upstream_requests_running [1-9]/m;
   while (!running.test(await metricsOf(gateway))) await sleep(50);
   await seconds(2);
 }

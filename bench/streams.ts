@@ -45,7 +45,7 @@ async function measure(gateway: Running) {
     cpu: sum("process_cpu_seconds_total"),
     resident: sum("process_resident_memory_bytes"),
     heap: sum("nodejs_heap_size_used_bytes"),
-    requests: sum("rungraph_exchanges_total"),
+    requests: sum("rungraph_upstream_requests_total"),
     streams: sum("rungraph_subscriptions_running"),
   };
 }

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { redisFaults, redisSettings } from "./config/redis.ts";
 import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
 import {
   count,
@@ -97,6 +98,7 @@ const SECTIONS = {
     DOCUMENT_CACHE_BYTES: count(16_000_000).describe(
       "Size of the cache of parsed documents, in bytes. The texts of automatic persisted queries take up to a quarter of it in addition.",
     ),
+    ...redisSettings,
   },
   "Upstream requests": {
     REQUEST_TIMEOUT_MS: milliseconds(30_000).describe("Deadline of one GraphQL request, in milliseconds."),
@@ -205,7 +207,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const faults = [
     ...(result.error?.issues ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`),
     ...demoFaults(given),
-    ...(result.success ? upstreamFaults(result.data) : []),
+    ...(result.success ? [...upstreamFaults(result.data), ...redisFaults(result.data)] : []),
   ];
   if (result.success && faults.length === 0) return result.data;
   throw new ConfigError(faults.join("\n"));

@@ -2,7 +2,12 @@ import { readFileSync } from "node:fs";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Config } from "./config.ts";
-import { engineSettings, sharingSettings, subscriptionSettings } from "./config/parts.ts";
+import {
+  engineSettings,
+  sharedDocumentSettings,
+  sharingSettings,
+  subscriptionSettings,
+} from "./config/parts.ts";
 import { FOLDER } from "./folder.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
@@ -30,6 +35,7 @@ import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import { createRefusedBatches } from "./rest/session/refused-batches.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
+import { openSharedDocuments } from "./shared-documents.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { Explanation } from "./observability/explain/explanation.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
@@ -83,7 +89,7 @@ export function createGateway({
     maxWaitingBytes: config.MAX_WAITING_BYTES,
     readTimeoutMs: config.READ_TIMEOUT_MS,
   });
-  const telemetry = createTelemetry(log, () => ({
+  const telemetry = createTelemetry(log, version, () => ({
     ...client.pressure(),
     operations: operations.active(),
     downloads: downloads.active(),
@@ -109,9 +115,12 @@ export function createGateway({
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
 
   const schema = schemaFor(names);
+  const redis = sharedDocumentSettings(config);
+  const sharedDocuments =
+    redis && openSharedDocuments({ ...redis, ...events.redis, onOutcome: telemetry.sharedDocument });
   const engine = createEngine({
     schema,
-    ...engineSettings(config),
+    ...engineSettings(config, sharedDocuments),
     publicError: toPublic,
     planner,
   });
@@ -167,7 +176,8 @@ export function createGateway({
               const { type, name, codes, scope } = state;
               const ms = performance.now() - state.began;
               span.end(status);
-              telemetry.operation({ requestId: scope.requestId, type, name, codes, ms });
+              const { requestId, upstreamRequests } = scope;
+              telemetry.operation({ requestId, type, name, codes, upstreamRequests, ms }, request.headers);
               // A request that is rejected before it is run has not ended its scope.
               scope.end("done");
             },
@@ -212,7 +222,9 @@ export function createGateway({
     },
     /** Connects to the service without sending anything. Rejects when that fails. */
     reachUpstream: () => client.reach(),
-    close: () => client.close(),
+    close: async () => {
+      await Promise.all([client.close(), sharedDocuments?.close()]);
+    },
   };
 }
 

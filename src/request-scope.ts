@@ -23,6 +23,8 @@ export class RequestScope implements Identity {
   readonly traceparent: string | null;
   /** Deadline in milliseconds since 1970; infinite for downloads. */
   readonly deadline: number;
+  /** Number of upstream requests that were sent for it. */
+  upstreamRequests = 0;
   readonly #callbacks = new Set<() => void>();
   readonly #timer: NodeJS.Timeout | undefined;
   #ended: EndReason | null = null;

@@ -24,6 +24,7 @@ const FOLDERS = {
   "src/observability": "metrics, log lines, spans, reports of unexpected errors, what an operation costs",
   "src/http": "HTTP server, router, GraphQL over HTTP, downloads, GraphiQL",
   "src/config": "the settings: `config.ts` lists them, `config/` reads their values",
+  "src/shared-documents.ts": "persisted documents that processes share by Redis",
   "src/gateway.ts": "puts the parts together",
   "src/serve.ts": "a gateway that listens and drains",
   "src/workers": "several processes that share a port: start, replacement, drain, metrics",

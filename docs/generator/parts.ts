@@ -53,11 +53,12 @@ const errors = (): string =>
 
 /** Reads the metrics' names, kinds, labels and meanings from the text that Prometheus is given. */
 async function metrics(): Promise<string> {
-  const telemetry = createTelemetry(pino({ enabled: false }), () => ({
+  const telemetry = createTelemetry(pino({ enabled: false }), "", () => ({
     circuit: "closed",
     running: 0,
     waiting: 0,
     shed: 0,
+    retries: 0,
     operations: 0,
     downloads: 0,
     subscriptions: 0,
@@ -66,7 +67,12 @@ async function metrics(): Promise<string> {
   }));
   // A label is in the text once it has a value.
   telemetry.upstreamRequest({ requestId: "", method: "GET", route: "", outcome: "2xx", ms: 0 });
-  telemetry.operation({ requestId: "", type: "query", name: null, codes: [], ms: 0 });
+  telemetry.operation(
+    { requestId: "", type: "query", name: null, codes: [], upstreamRequests: 0, ms: 0 },
+    {},
+  );
+  telemetry.sharedRead("kept");
+  telemetry.sharedDocument("found");
   telemetry.download({ requestId: "", what: "logs", code: "OK", bytes: 0, ms: 0 });
   const text = await telemetry.registry.metrics();
   const rows = [...text.matchAll(/^# HELP (rungraph_\w+) (.*)\n# TYPE \w+ (\w+)\n(.*)$/gm)].map(

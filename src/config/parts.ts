@@ -3,6 +3,7 @@ import {
   type DocumentStore,
   openDocuments,
   persistedDocuments,
+  type SharedDocuments,
   trustedDocuments,
 } from "../engine/documents/persisted.ts";
 
@@ -16,9 +17,21 @@ export const subscriptionSettings = (config: Config) => ({
   origins: config.CORS_ORIGINS,
 });
 
+/** The settings of documents in Redis; null when documents are not shared. */
+export const sharedDocumentSettings = (config: Config) =>
+  config.REDIS_URL && config.APQ && !config.TRUSTED_DOCUMENTS
+    ? {
+        url: config.REDIS_URL,
+        ca: config.REDIS_CA_FILE,
+        prefix: config.REDIS_PREFIX,
+        timeoutMs: config.REDIS_TIMEOUT_MS,
+        maxBytes: config.MAX_BODY_BYTES,
+      }
+    : null;
+
 /** The settings of the engine. */
-export const engineSettings = (config: Config) => ({
-  documents: documentsOf(config),
+export const engineSettings = (config: Config, shared: SharedDocuments | null) => ({
+  documents: documentsOf(config, shared),
   cacheBytes: config.DOCUMENT_CACHE_BYTES,
   isIntrospectable: config.INTROSPECTION,
   limits: {
@@ -35,9 +48,12 @@ export const engineSettings = (config: Config) => ({
   },
 });
 
-function documentsOf({ TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: Config): DocumentStore {
+function documentsOf(
+  { TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: Config,
+  shared: SharedDocuments | null,
+): DocumentStore {
   if (trusted) return trustedDocuments(trusted);
-  return APQ ? persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4)) : openDocuments;
+  return APQ ? persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4), shared) : openDocuments;
 }
 
 /** The settings of reads that operations share. */

@@ -112,7 +112,7 @@ function parseCertificates(pem: string): readonly [X509Certificate, ...X509Certi
   return [first, ...others];
 }
 
-const certificateFile = pemFile("expected certificates in PEM", parseCertificates);
+export const certificateFile = pemFile("expected certificates in PEM", parseCertificates);
 const keyFile = pemFile("expected a private key in PEM without a passphrase", (pem) => createPrivateKey(pem));
 
 /** How the gateway reaches the service. */

@@ -57,7 +57,7 @@ export interface Engine {
   /** Runs a request. Never rejects. */
   readonly run: (request: OperationRequest) => Promise<WrittenResult>;
   /** Whether a request is a subscription. False as well when its document cannot be read. */
-  readonly isSubscription: (params: OperationParams) => boolean;
+  readonly isSubscription: (params: OperationParams) => Promise<boolean>;
   /** Opens the results of a subscription. Resolves with a single result when it cannot be opened. Never rejects. */
   readonly subscribe: (request: StreamRequest) => Promise<StreamResult>;
   /**
@@ -78,16 +78,19 @@ export function createEngine(settings: EngineSettings): Engine {
   const { schema, executionLimits, publicError } = settings;
   const documents = createDocuments(settings);
 
-  const prepare = ({ params }: Pick<OperationRequest, "params">) => {
-    const prepared = documents.prepare(settings.documents(params));
+  const prepare = (text: string, params: OperationParams) => {
+    const prepared = documents.prepare(text);
     const plan = prepared.planOf(params.operationName);
     if (plan) return { prepared, plan };
     throw rejection("Could not determine what operation to execute.", "OPERATION_RESOLUTION_FAILURE");
   };
 
-  const planOf = (request: Pick<OperationRequest, "params" | "facts">, isReadOnly: boolean) => {
-    const { params, facts } = request;
-    const { prepared, plan } = prepare(request);
+  const planOf = (
+    text: string,
+    { params, facts }: Pick<OperationRequest, "params" | "facts">,
+    isReadOnly: boolean,
+  ) => {
+    const { prepared, plan } = prepare(text, params);
     const { operation: type, name } = plan.operation;
     if (isReadOnly && type === "mutation") {
       throw rejection("Can only perform a mutation operation from a POST request.", "BAD_REQUEST", {
@@ -125,7 +128,10 @@ export function createEngine(settings: EngineSettings): Engine {
     run: async (request) => {
       const { facts, scope } = request;
       try {
-        const { plan } = planOf(request, request.isReadOnly);
+        const text = settings.documents(request.params);
+        // Nearly every document is known: without a promise it costs nothing.
+        const known = typeof text === "string" ? text : await text;
+        const { plan } = planOf(known, request, request.isReadOnly);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
         const result = await resultOf(plan, request);
@@ -138,9 +144,9 @@ export function createEngine(settings: EngineSettings): Engine {
         scope.end("done");
       }
     },
-    isSubscription: (params) => {
+    isSubscription: async (params) => {
       try {
-        return prepare({ params }).plan.operation.operation === "subscription";
+        return prepare(await settings.documents(params), params).plan.operation.operation === "subscription";
       } catch {
         return false;
       }
@@ -148,7 +154,7 @@ export function createEngine(settings: EngineSettings): Engine {
     subscribe: async (request) => {
       const { facts, params } = request;
       try {
-        const { document, plan } = planOf(request, true);
+        const { document, plan } = planOf(await settings.documents(params), request, true);
         if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
         const results = await openResults({ schema, document }, request, (event, execution) =>
           resultOf(plan, { ...execution, params }, event).catch((error: unknown) => failed(error, facts)),

@@ -3,6 +3,7 @@ import cors from "cors";
 import { afterTwoTurns, takeTurn } from "../engine/turns.ts";
 import type { Identity } from "../request-scope.ts";
 import { TransientList } from "../transient.ts";
+import { CLIENT_HEADERS } from "../observability/client-counts.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { type BodySettings, createBodyReader } from "./body.ts";
 import { EXPLAIN_HEADER, identify } from "./caller.ts";
@@ -63,6 +64,7 @@ export function createRouter(settings: RouterSettings): Router {
       "if-range",
       "cache-control",
       EXPLAIN_HEADER,
+      ...CLIENT_HEADERS.flat(),
     ],
     exposedHeaders: [
       "x-request-id",

@@ -18,6 +18,14 @@ export function createEventLog(log: Logger) {
   const unexpected = (error: unknown, path?: readonly (string | number)[]): void =>
     log.error(reportOf(error, path), "unexpected error");
 
+  /** Logs a failure with its cause, unless it was logged a moment ago. */
+  const failed = (cause: string, message: string): void => {
+    const key = `${cause} ${message}`;
+    if (failures.has(key)) return;
+    failures.set(key, true);
+    log.warn({ cause }, message);
+  };
+
   return {
     unexpected,
 
@@ -33,10 +41,14 @@ export function createEventLog(log: Logger) {
     /** Logs the cause of a failed upstream request: a code such as `CERT_HAS_EXPIRED`, or a bug of the gateway. */
     upstreamFailure: (cause: unknown): void => {
       const code = causeOf(cause);
-      if (code === null) return unexpected(cause);
-      if (failures.has(code)) return;
-      failures.set(code, true);
-      log.warn({ cause: code }, "a request to the service failed");
+      if (code === null) unexpected(cause);
+      else failed(code, "a request to the service failed");
+    },
+
+    redis: {
+      onConnected: (): void => log.info("connected to Redis"),
+      /** Logs why Redis cannot be used: each process keeps its own documents meanwhile. */
+      onFailure: (cause: string): void => failed(cause, "persisted documents cannot be shared by Redis"),
     },
 
     /** Logs a batch whose list the server rejects although it serves the single reads. */

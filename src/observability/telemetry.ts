@@ -1,7 +1,10 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { Logger } from "pino";
 import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { isErrorCode, statusOf } from "../errors.ts";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
 import type { Pressure } from "../rest/client/client.ts";
+import { createClientCounts } from "./client-counts.ts";
 
 export interface OperationReport {
   readonly requestId: string;
@@ -9,6 +12,8 @@ export interface OperationReport {
   readonly name: string | null;
   /** The distinct codes of its errors. */
   readonly codes: readonly string[];
+  /** Number of upstream requests that were sent for it, retries included. */
+  readonly upstreamRequests: number;
   readonly ms: number;
 }
 
@@ -23,6 +28,7 @@ export interface DownloadReport {
 }
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const REQUESTS = [0, 1, 2, 3, 5, 10, 20, 50, 100, 200];
 
 /** The current load of the gateway. */
 export interface Load extends Pressure {
@@ -35,14 +41,27 @@ export interface Load extends Pressure {
   readonly waitingBytes: number;
 }
 
-/** Creates the metrics and request logs. Labels have few values: templates, statuses and codes, never a caller's names. */
-export function createTelemetry(log: Logger, load: () => Load) {
+/** What became of a look-up in Redis, or `stored`: the document was written there. */
+export type SharedDocumentOutcome = "found" | "missing" | "invalid" | "failed" | "stored";
+
+/**
+ * Creates the metrics and request logs. Labels have few values: templates, statuses and codes, and the names of a bounded
+ * number of clients.
+ */
+export function createTelemetry(log: Logger, version: string, load: () => Load) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  new Gauge({
+    name: "rungraph_build_info",
+    help: "1, with the version of the gateway.",
+    labelNames: ["version"],
+    registers,
+    aggregator: "max",
+  }).set({ version }, 1);
   const operations = new Counter({
     name: "rungraph_operations_total",
-    help: "GraphQL operations. An operation with several codes counts for each.",
+    help: "GraphQL operations, each by its gravest code.",
     labelNames: ["type", "code"],
     registers,
   });
@@ -53,6 +72,13 @@ export function createTelemetry(log: Logger, load: () => Load) {
     buckets: SECONDS,
     registers,
   });
+  const operationRequests = new Histogram({
+    name: "rungraph_operation_upstream_requests",
+    help: "Upstream requests of a query or mutation, retries included.",
+    buckets: REQUESTS,
+    registers,
+  });
+  const clients = createClientCounts(registers);
   const downloads = new Counter({
     name: "rungraph_downloads_total",
     help: "Downloads.",
@@ -66,13 +92,13 @@ export function createTelemetry(log: Logger, load: () => Load) {
     registers,
   });
   const upstreamRequests = new Counter({
-    name: "rungraph_exchanges_total",
+    name: "rungraph_upstream_requests_total",
     help: "Upstream requests.",
     labelNames: ["method", "route", "outcome"],
     registers,
   });
   const upstreamSeconds = new Histogram({
-    name: "rungraph_exchange_seconds",
+    name: "rungraph_upstream_request_seconds",
     help: "Duration of upstream requests.",
     labelNames: ["method", "route"],
     buckets: SECONDS,
@@ -84,20 +110,30 @@ export function createTelemetry(log: Logger, load: () => Load) {
     labelNames: ["from"],
     registers,
   });
+  const sharedDocuments = new Counter({
+    name: "rungraph_shared_documents_total",
+    help: "Look-ups of persisted documents in Redis, and documents written there.",
+    labelNames: ["outcome"],
+    registers,
+  });
   gauge(
     "rungraph_circuit_open",
     "1 while the circuit breaker is open: no upstream requests are sent.",
     () => (load().circuit === "open" ? 1 : 0),
     "max",
   );
-  gauge("rungraph_exchanges_running", "Upstream requests in flight.", () => load().running);
-  gauge("rungraph_exchanges_waiting", "Upstream requests that wait for a connection.", () => load().waiting);
+  gauge("rungraph_upstream_requests_running", "Upstream requests in flight.", () => load().running);
   gauge(
-    "rungraph_exchanges_shed",
-    "Upstream requests rejected since the start because too many waited.",
+    "rungraph_upstream_requests_waiting",
+    "Upstream requests that wait for a connection.",
+    () => load().waiting,
+  );
+  counter(
+    "rungraph_upstream_requests_shed_total",
+    "Operations rejected because too many upstream requests waited.",
     () => load().shed,
   );
-
+  counter("rungraph_upstream_retries_total", "Retries of failed upstream requests.", () => load().retries);
   gauge("rungraph_operations_running", "GraphQL operations in execution.", () => load().operations);
   gauge("rungraph_downloads_running", "Downloads in flight.", () => load().downloads);
   gauge("rungraph_subscriptions_running", "Open subscriptions.", () => load().subscriptions);
@@ -122,16 +158,36 @@ export function createTelemetry(log: Logger, load: () => Load) {
     });
   }
 
+  /** A count that another part keeps. */
+  function counter(name: string, help: string, read: () => number): void {
+    void new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset();
+        this.inc(read());
+      },
+    });
+  }
+
   return {
     upstreamRequest: ({ requestId, method, route, outcome, ms }: UpstreamReport): void => {
       upstreamRequests.inc({ method, route, outcome });
       upstreamSeconds.observe({ method, route }, ms / 1000);
-      log.debug({ requestId, method, route, outcome, ms: Math.round(ms) }, "exchange");
+      log.debug({ requestId, method, route, outcome, ms: Math.round(ms) }, "upstream request");
     },
     sharedRead: (from: "in flight" | "kept"): void => sharedReads.inc({ from }),
-    operation: ({ requestId, type, name, codes, ms }: OperationReport): void => {
-      for (const code of codes.length > 0 ? codes : ["OK"]) operations.inc({ type, code });
+    sharedDocument: (outcome: SharedDocumentOutcome): void => sharedDocuments.inc({ outcome }),
+    /** `headers` are those of the request, which may name its client. */
+    operation: (
+      { requestId, type, name, codes, upstreamRequests: sent, ms }: OperationReport,
+      headers: IncomingHttpHeaders,
+    ): void => {
+      operations.inc({ type, code: gravestOf(codes) });
       operationSeconds.observe({ type }, ms / 1000);
+      if (type === "query" || type === "mutation") operationRequests.observe(sent);
+      clients.count(headers, codes.length > 0);
       log.info({ requestId, type, name, codes, ms: Math.round(ms) }, "operation");
     },
     download: ({ requestId, what, code, bytes, ms }: DownloadReport): void => {
@@ -147,3 +203,7 @@ export function createTelemetry(log: Logger, load: () => Load) {
 }
 
 export type Telemetry = ReturnType<typeof createTelemetry>;
+
+/** The first code that is not the caller's own doing, otherwise the first. */
+const gravestOf = (codes: readonly string[]): string =>
+  codes.find((code) => isErrorCode(code) && statusOf(code) >= 500) ?? codes[0] ?? "OK";

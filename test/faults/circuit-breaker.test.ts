@@ -178,7 +178,7 @@ describe("a service that fails again and again", () => {
     await hold.arrived(1);
     expect(counted(await many(10))).toEqual({ [BREAKER]: 10 });
     const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
-    expect(metrics).toMatch(/^rungraph_exchanges_running 1$/m);
+    expect(metrics).toMatch(/^rungraph_upstream_requests_running 1$/m);
     service.heal();
     hold.release();
     expect(await trying).toBe("ok");

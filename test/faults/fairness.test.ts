@@ -87,7 +87,10 @@ describe("one token beside another", () => {
   ) => Array.from({ length: count }, (_, turn) => askFor(gateway, statusOf(from + turn), token));
 
   const waiting = (gateway: Gateway, count: number) =>
-    vi.waitUntil(async () => (await metricOf(gateway, "rungraph_exchanges_waiting")) === count, PATIENT);
+    vi.waitUntil(
+      async () => (await metricOf(gateway, "rungraph_upstream_requests_waiting")) === count,
+      PATIENT,
+    );
 
   test("is served next but one, however many requests of the other wait", async () => {
     const service = await startHoldingRecords();
@@ -132,7 +135,10 @@ describe("one token beside another", () => {
       env: { UPSTREAM_CONNECTIONS: "1", UPSTREAM_QUEUE: "4" },
     });
     const heavy = answersTo(gateway, { token: "heavy", from: 1, count: 20 });
-    await vi.waitUntil(async () => (await metricOf(gateway, "rungraph_exchanges_shed")) > 0, PATIENT);
+    await vi.waitUntil(
+      async () => (await metricOf(gateway, "rungraph_upstream_requests_shed_total")) > 0,
+      PATIENT,
+    );
     const light = askFor(gateway, statusOf(100), "light");
     const [answer, ...others] = await service.releaseUntil([light, ...heavy]);
     expect(answer).toEqual(RUNNING_ANSWER);

@@ -188,8 +188,8 @@ async function expectAllIsWell(): Promise<void> {
     );
   }
   const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
-  expect(metrics).toMatch(/^rungraph_exchanges_running 0$/m);
-  expect(metrics).toMatch(/^rungraph_exchanges_waiting 0$/m);
+  expect(metrics).toMatch(/^rungraph_upstream_requests_running 0$/m);
+  expect(metrics).toMatch(/^rungraph_upstream_requests_waiting 0$/m);
   await gateway.expectAlive();
 }
 

@@ -77,7 +77,7 @@ describe("many requests on one connection that is closed", () => {
         PATIENT,
       );
       await service.releaseUntil([codes]);
-      expect(await metricOf(gateway, "rungraph_exchanges_running")).toBe(0);
+      expect(await metricOf(gateway, "rungraph_upstream_requests_running")).toBe(0);
     },
   );
 });
@@ -150,7 +150,7 @@ describe("callers who leave while their requests wait", () => {
     });
     const first = askFor(gateway, statusOf(1));
     await service.arrived(1);
-    const waiting = () => metricOf(gateway, "rungraph_exchanges_waiting");
+    const waiting = () => metricOf(gateway, "rungraph_upstream_requests_waiting");
     const leavers = [2, 3, 4].map((id) => begin(gateway.url, { path: "/graphql", graphql: statusOf(id) }));
     await vi.waitUntil(async () => (await waiting()) === 3, PATIENT);
     for (const leaver of leavers) leaver.destroy();
@@ -173,7 +173,7 @@ describe("callers who leave while their requests wait", () => {
       (_, id) => `e${id}: experiment(id: "ada.mnist.${id + 1}") { status }`,
     );
     const leaver = begin(gateway.url, { path: "/graphql", graphql: `{ ${nine.join(" ")} }` });
-    const waiting = () => metricOf(gateway, "rungraph_exchanges_waiting");
+    const waiting = () => metricOf(gateway, "rungraph_upstream_requests_waiting");
     await vi.waitUntil(async () => (await waiting()) === 8, PATIENT);
     leaver.destroy();
     await vi.waitUntil(async () => (await waiting()) === 0, PATIENT);

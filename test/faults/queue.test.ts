@@ -16,9 +16,9 @@ describe("when the service is busy:", () => {
     await vi.waitFor(() => expect(verdicts).toEqual(["SERVICE_OVERLOADED"]), PATIENT);
     expect(hold.count()).toBe(2);
     const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
-    expect(metrics).toMatch(/^rungraph_exchanges_running 2$/m);
-    expect(metrics).toMatch(/^rungraph_exchanges_waiting 3$/m);
-    expect(metrics).toMatch(/^rungraph_exchanges_shed 1$/m);
+    expect(metrics).toMatch(/^rungraph_upstream_requests_running 2$/m);
+    expect(metrics).toMatch(/^rungraph_upstream_requests_waiting 3$/m);
+    expect(metrics).toMatch(/^rungraph_upstream_requests_shed_total 1$/m);
 
     service.heal();
     hold.release();

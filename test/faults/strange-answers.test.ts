@@ -57,7 +57,7 @@ describe("an encoding that is none of those that are known", () => {
     expect(answers.map(firstCodeOf)).toEqual(queries.map(() => "UPSTREAM_BAD_RESPONSE"));
     heal();
     expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
-    expect(await metricOf(gateway, "rungraph_exchanges_running")).toBe(0);
+    expect(await metricOf(gateway, "rungraph_upstream_requests_running")).toBe(0);
   });
 
   test("of a log is a bad answer, and ten of them cost no place", async () => {

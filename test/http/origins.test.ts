@@ -57,7 +57,7 @@ describe("pages of other origins", () => {
     expect(headers.get("access-control-allow-origin")).toBe(APP_ORIGIN);
     expect(headers.get("access-control-allow-methods")).toBe("GET,POST");
     expect(headers.get("access-control-allow-headers")).toBe(
-      "authorization,content-type,x-request-id,traceparent,range,if-range,cache-control,x-rungraph-explain",
+      "authorization,content-type,x-request-id,traceparent,range,if-range,cache-control,x-rungraph-explain,apollographql-client-name,apollographql-client-version,graphql-client-name,graphql-client-version",
     );
     expect(headers.has("access-control-allow-credentials")).toBe(false);
     expect((await preflight("https://evil.example")).headers.has("access-control-allow-origin")).toBe(false);

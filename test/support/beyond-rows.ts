@@ -8,21 +8,20 @@ import { readRecording } from "./replay.ts";
 
 export interface Asked {
   readonly document: string;
-  /** What the recorded answer gives; of a command without an answer, the record behind it. */
-  readonly told: (json: Row) => unknown;
-  /** The exchange of the same file that is read behind it. */
+  /** What the recorded answer gives, and that of `behind`. */
+  readonly told: (json: Row, behind: Row) => unknown;
+  /** The exchange of the same file that is asked for as well. */
   readonly behind?: string;
+  /** The place of the error when the server refuses, and what is there besides. By default it is a list. */
+  readonly refused?: { readonly at: string; readonly data: unknown };
   /** Whether the caller's name is read first. */
   readonly isOfViewer?: boolean;
 }
 
-/** `never`: no field asks for it, and why. `notYet`: a field will; put the operation in its place. */
-type Unasked = { readonly never: string } | { readonly notYet: string };
+/** Why no field asks for it. */
+export type BeyondRow = Asked | { readonly never: string };
 
-export type BeyondRow = Asked | Unasked;
-
-const never = (why: string): Unasked => ({ never: why });
-const notYet = (what: string): Unasked => ({ notYet: what });
+const never = (why: string): BeyondRow => ({ never: why });
 
 type ItemName = keyof typeof ITEMS;
 
@@ -70,7 +69,7 @@ const inProject = (name: RunItems, args: string) =>
   list([`project(owner: "alice", name: "mnist")`, "Project"], `${FIELDS[name]}(${args})`, name);
 
 /** Lists in an order, by its spelling upstream: the argument that asks for it. */
-const sorted = (name: RunItems, first: number, orders: Readonly<Record<string, string | Unasked>>) =>
+const sorted = (name: RunItems, first: number, orders: Readonly<Record<string, string | BeyondRow>>) =>
   Object.fromEntries(
     Object.entries(orders).map(([order, asked]) => [
       `${name} sorted by ${order}`,
@@ -122,28 +121,73 @@ const record = (look: string, name: RunItems): Asked => ({
   told: recordOf(name),
 });
 
+const BEST_FIRST = `orderByMetric: { name: "accuracy", direction: DESC }`;
+
 const COPY = "alice.mnist.253";
 
-/** A mutation of the copied experiment. */
-const change = (call: string, behind?: string): Asked => ({
-  document: `mutation { thing: ${call} { experiment { ${fieldsOf("experiments")} } } }`,
+const changeOf = (call: string) =>
+  `mutation { thing: ${call} { experiment { ${fieldsOf("experiments")} } } }`;
+
+/** An update of the copied experiment, with the input as in GraphQL. */
+const update = (input: string): Asked => ({
+  document: changeOf(`updateExperiment(id: "${COPY}", input: { ${input} })`),
   told: (json) => ({ experiment: recordOf("experiments")(json) }),
-  ...(behind === undefined ? {} : { behind }),
+});
+
+/** A command of the copied experiment without an answer, which is told by the record behind it. */
+const act = (mutation: string, behind: string): Asked => ({
+  document: changeOf(`${mutation}(id: "${COPY}")`),
+  told: (_, after) => ({ experiment: recordOf("experiments")(after) }),
+  behind,
 });
 
 /** What a reduced record has. */
 const REDUCED = {
   uniqueName: "unique_name",
   uuid: "uuid",
+  description: "description",
   rawStatus: "last_status",
   createdAt: "created_at",
+  rawCloningStrategy: "cloning_strategy",
+  declarations: "declarations",
   tags: "tags",
 };
 
+const PROJECT = {
+  uniqueName: "unique_name",
+  name: "name",
+  description: "description",
+  readme: "readme",
+  tags: "tags",
+  isPublic: "is_public",
+  createdAt: "created_at",
+  updatedAt: "updated_at",
+  hasCode: "has_code",
+  hasTensorboard: "has_tensorboard",
+  hasNotebook: "has_notebook",
+  experimentCount: "num_experiments",
+  independentExperimentCount: "num_independent_experiments",
+  groupCount: "num_experiment_groups",
+  jobCount: "num_jobs",
+  buildJobCount: "num_builds",
+};
+
+const project = (owner: string, name: string): Asked => ({
+  document: `{ thing: project(owner: "${owner}", name: "${name}") { ${Object.keys(PROJECT).join(" ")} } }`,
+  told: (json) => keysOf(json, PROJECT),
+});
+
+const CODE = { branch: "branch", commit: "commit", head: "head", isDirty: "is_dirty", url: "git_url" };
+const CODE_FIELDS = `codeReference { ${Object.keys(CODE).join(" ")} }`;
+
 export const BEYOND_ROWS: Readonly<Record<string, BeyondRow>> = {
-  project: notYet("records of projects"),
-  "project of somebody else, public": notYet("records of projects"),
-  "project, private": notYet("records of projects"),
+  project: project("alice", "mnist"),
+  "project of somebody else, public": project("bob", "open"),
+  "project, private": {
+    ...project("bob", "secret"),
+    document: `{ thing: project(owner: "bob", name: "secret") { name isPublic } }`,
+    refused: { at: "thing.isPublic", data: { name: "secret", isPublic: null } },
+  },
   "projects of an owner": list(user("alice"), "projects(first: 2)", "projects"),
 
   "bookmarks experiments": bookmarked("bookmarkedExperiments", "experiments"),
@@ -158,8 +202,16 @@ export const BEYOND_ROWS: Readonly<Record<string, BeyondRow>> = {
   "archives builds": archived("archivedBuildJobs", "builds"),
   "archives projects": archived("archivedProjects", "projects"),
 
-  "code reference experiments 1": notYet("code references"),
-  "code reference experiments 3": notYet("code references"),
+  "code reference experiments 1": {
+    document: `{ thing: experiment(id: "alice.mnist.1") { ${CODE_FIELDS} } }`,
+    told: (json) => ({ codeReference: { ...keysOf(json, CODE), url: json["git_url"] || null } }),
+  },
+  // Empty texts are no code reference, and do not show that the experiment is there: its statuses do.
+  "code reference experiments 3": {
+    document: `{ thing: experiment(id: "alice.mnist.3") { ${CODE_FIELDS} statuses(first: 20) { totalCount } } }`,
+    told: (_, { count }) => ({ codeReference: null, statuses: { totalCount: count } }),
+    behind: "statuses, with traceback",
+  },
   "code reference jobs 1": never("no release has code references of jobs"),
   "code reference builds 1": never("no release has code references of builds"),
 
@@ -175,53 +227,56 @@ export const BEYOND_ROWS: Readonly<Record<string, BeyondRow>> = {
   ),
 
   ...sorted("experiments", 4, {
-    "metric.loss": notYet("orders by a metric"),
+    "metric.loss": `orderByMetric: { name: "loss", direction: ASC }`,
     "-metric.loss": never("the runs without a metric, which come first, are left out"),
-    "-started_at": notYet("orders by the start"),
-    finished_at: notYet("orders by the end"),
+    "-started_at": "orderBy: STARTED_DESC",
+    finished_at: "orderBy: FINISHED_ASC",
     "-created_at": "orderBy: CREATED_DESC",
     name: never("the server ignores this order"),
     nonsense: never("the server ignores this order"),
     "-metric.nosuch": never("the runs without a metric, which come first, are left out"),
   }),
-  "best first, those without the metric left out": notYet("orders by a metric"),
-  "best first, another bound": notYet("orders by a metric"),
+  "best first, those without the metric left out": inProject("experiments", `first: 4, ${BEST_FIRST}`),
+  "best first, another bound": inProject(
+    "experiments",
+    `first: 4, ${BEST_FIRST}, filter: { metrics: [{ name: "accuracy", atLeast: 0 }] }`,
+  ),
   ...filtered("experiments"),
   ...filtered("jobs"),
-  ...sorted("jobs", 2, { "-started_at": notYet("orders by the start"), created_at: "orderBy: CREATED_ASC" }),
+  ...sorted("jobs", 2, { "-started_at": "orderBy: STARTED_DESC", created_at: "orderBy: CREATED_ASC" }),
   ...filtered("builds"),
   ...sorted("builds", 2, {
-    "-started_at": notYet("orders by the start"),
+    "-started_at": "orderBy: STARTED_DESC",
     created_at: "orderBy: CREATED_ASC",
   }),
   ...filtered("groups"),
   ...sorted("groups", 2, {
-    "-started_at": notYet("orders by the start"),
+    "-started_at": "orderBy: STARTED_DESC",
     created_at: "orderBy: CREATED_ASC",
   }),
   "group metrics": never("the metrics of a group are read as a whole"),
 
   "copy to change": {
     document: `mutation { thing: copyExperiment(id: "alice.mnist.1") {
-      experiment { ${Object.keys(REDUCED).join(" ")} original { uniqueName } } source { id }
+      experiment { ${Object.keys(REDUCED).join(" ")} } source { id }
     } }`,
     told: (json) => ({
-      experiment: { ...keysOf(json, REDUCED), original: { uniqueName: json["original"] } },
+      experiment: keysOf(json, REDUCED),
       source: { id: globalId("Experiment:alice/mnist/1") },
     }),
   },
-  'update {"name": "renamed-here"}': notYet("updates of names"),
-  'update {"tags": ["a", "b"]}': notYet("updates of tags"),
-  'update {"readme": "# Notes\\n\\nlong text"}': notYet("updates of readmes"),
-  'update {"description": null}': change(`updateExperiment(id: "${COPY}", input: { description: null })`),
-  'update {"name": "not a slug!"}': notYet("updates of names"),
+  'update {"name": "renamed-here"}': update(`name: "renamed-here"`),
+  'update {"tags": ["a", "b"]}': update(`tags: ["a", "b"]`),
+  'update {"readme": "# Notes\\n\\nlong text"}': update(`readme: "# Notes\\n\\nlong text"`),
+  'update {"description": null}': update(`description: null`),
+  'update {"name": "not a slug!"}': never("the gateway refuses the name itself"),
   'update {"tags": "a"}': never("tags are a list"),
-  'update {"name": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx': notYet("updates of names"),
+  'update {"name": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx': update(`name: "${"x".repeat(200)}"`),
   "after the updates": record(`experiment(id: "${COPY}")`, "experiments"),
-  "restart with options": notYet("options of restarts"),
-  archive: change(`archiveExperiment(id: "${COPY}")`, "archived, read"),
+  "restart with options": never("the server ignores `declarations`: the gateway sends them in `config`"),
+  archive: act("archiveExperiment", "archived, read"),
   "archived, read": record(`experiment(id: "${COPY}")`, "experiments"),
-  restore: change(`restoreExperiment(id: "${COPY}")`, "restored, read"),
+  restore: act("restoreExperiment", "restored, read"),
   "restored, read": record(`experiment(id: "${COPY}")`, "experiments"),
   delete: {
     document: `mutation { thing: deleteExperiment(id: "${COPY}") { deletedId project { uniqueName } } }`,

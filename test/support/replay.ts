@@ -27,7 +27,7 @@ export const RECORDINGS = [
 ] as const;
 
 /** The lines of one file of `test/recordings`, in its order. */
-export const readRecording = (name: (typeof RECORDINGS)[number] | "0.4.4-beyond"): readonly Line[] =>
+export const readRecording = (name: (typeof RECORDINGS)[number]): readonly Line[] =>
   readFileSync(new URL(`../recordings/${name}.jsonl`, import.meta.url), "utf8")
     .split("\n")
     .filter((line) => line !== "")

@@ -41,15 +41,17 @@ export interface Subscriber {
 }
 
 export interface Subscription {
-  readonly query: string;
+  /** The document; `extensions` may name it by its hash instead. */
+  readonly query?: string;
   readonly variables?: object;
+  readonly extensions?: object;
   readonly token?: string | null;
 }
 
 /** Subscribes over server-sent events, on a connection of its own. Resolves when the response begins. */
 export async function subscribe(
   gatewayUrl: string,
-  { query, variables, token = "t0ken" }: Subscription,
+  { token = "t0ken", ...params }: Subscription,
 ): Promise<Subscriber> {
   const sent = request(`${gatewayUrl}/graphql`, {
     method: "POST",
@@ -64,7 +66,7 @@ export async function subscribe(
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     sent.on("response", resolve);
     sent.on("error", reject);
-    sent.end(JSON.stringify({ query, variables }));
+    sent.end(JSON.stringify(params));
   });
   const frames = framesOf(response);
   const frame = async (): Promise<Frame | null> => (await frames.next()).value ?? null;

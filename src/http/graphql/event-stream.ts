@@ -71,11 +71,11 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
   };
 
   return {
-    /** The parameters of a request for a subscription; null when it is none. */
-    paramsOf: (response: ServerResponse, body: Buffer | null): OperationParams | null => {
+    /** The parameters of a request for a subscription; null when it is none, at once if it accepts no event stream. */
+    paramsOf: (response: ServerResponse, body: Buffer | null): Promise<OperationParams | null> | null => {
       if (!acceptsEventStream(response.req.headers.accept)) return null;
       const params = readParams(response, body);
-      return params && engine.isSubscription(params) ? params : null;
+      return params && engine.isSubscription(params).then((isOne) => (isOne ? params : null));
     },
     serve: async (
       response: ServerResponse,

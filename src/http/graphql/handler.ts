@@ -46,7 +46,8 @@ export function createGraphqlHandler({ engine, publicError, delivery, yoga, stre
     onResult: (status: number) => void,
   ): Promise<void> => {
     const { req: request } = response;
-    const subscription = streams.paramsOf(response, body);
+    const reading = streams.paramsOf(response, body);
+    const subscription = reading && (await reading);
     if (subscription)
       return streams.serve(response, { params: subscription, operation, openStream, onResult });
     const { callerKey } = operation.scope;

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { GraphQLSchema } from "graphql";
 import type { Engine } from "../../engine/engine.ts";
 import type { Context } from "../../graphql/core/context.ts";
@@ -26,7 +26,7 @@ interface Settings extends LiveSettings {
   readonly maxBytes: number;
   readonly origins: readonly string[];
   readonly openContext: (source: OperationSource) => Context;
-  readonly onOperation: (report: OperationReport) => void;
+  readonly onOperation: (report: OperationReport, headers: IncomingHttpHeaders) => void;
 }
 
 /** Creates the polls and the transports of subscriptions: event streams and WebSockets. */

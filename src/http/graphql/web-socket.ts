@@ -1,4 +1,4 @@
-import { type IncomingMessage, STATUS_CODES } from "node:http";
+import { type IncomingHttpHeaders, type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Engine, OperationFacts } from "../../engine/engine.ts";
 import type { OpenStream } from "../../engine/subscription.ts";
@@ -17,7 +17,7 @@ interface Settings extends Omit<WebSocketSettings, "begin"> {
   readonly requestTimeoutMs: number;
   /** Opens the stream of a subscription that came with these headers. */
   readonly openStream: (request: IncomingMessage, scope: RequestScope) => OpenStream;
-  readonly onOperation: (report: OperationReport) => void;
+  readonly onOperation: (report: OperationReport, headers: IncomingHttpHeaders) => void;
 }
 
 export interface WebSockets {
@@ -42,7 +42,11 @@ export function createWebSockets(settings: Settings): WebSockets {
     const openStream = () => settings.openStream(request, scope);
     const opened = await engine.subscribe({ params, facts, openStream });
     scope.end("done");
-    settings.onOperation({ requestId, ...facts, ms: performance.now() - began });
+    const { upstreamRequests } = scope;
+    settings.onOperation(
+      { requestId, ...facts, upstreamRequests, ms: performance.now() - began },
+      request.headers,
+    );
     if (!("results" in opened)) return engine.finish(opened, requestId).errors ?? [];
     const { results } = opened;
     const finished = {

@@ -36,6 +36,8 @@ export class Admission {
   readonly #root: Bulkhead;
   readonly #callers = new TransientMap<Caller>();
   #shed = 0;
+  /** Number of retries that were admitted since the start. */
+  retries = 0;
   #isServing = false;
   #isScheduled = false;
 
@@ -73,7 +75,7 @@ export class Admission {
 
   pressure() {
     const { running, waiting } = this.#root;
-    return { running, waiting, shed: this.#shed };
+    return { running, waiting, shed: this.#shed, retries: this.retries };
   }
 
   serve(): void {
@@ -144,7 +146,8 @@ export class OperationQueue {
   }
 
   admit(ticket: Ticket): void {
-    if (!ticket.isRetry) this.#budget.spend();
+    if (ticket.isRetry) this.#admission.retries++;
+    else this.#budget.spend();
     ticket.admitted();
     if (this.#budget.isSpent()) {
       this.#drop(

@@ -91,6 +91,7 @@ export class Attempt<Part> {
         body,
         wantsBody: endpoint.answer.form === "json",
       };
+      this.scope.upstreamRequests++;
       this.#span.run(() => send(this, wire));
     } catch (cause) {
       this.fail(cause);

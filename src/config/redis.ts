@@ -1,0 +1,49 @@
+import * as z from "zod";
+import { certificateFile } from "./upstream.ts";
+import { milliseconds } from "./values.ts";
+
+// No message contains a value: the URL may have a password.
+
+function parseRedisUrl(text: string, context: z.RefinementCtx): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isRedis = url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== "";
+  if (isRedis && /^(?:\/\d*)?$/.test(url.pathname) && url.search + url.hash === "") return url;
+  context.addIssue({
+    code: "custom",
+    message:
+      "expected a URL such as redis://redis.example.com:6379/0 or rediss://…, in which user and password may stand",
+  });
+  return z.NEVER;
+}
+
+/** How processes share persisted documents. */
+export const redisSettings = {
+  REDIS_URL: z.string().transform(parseRedisUrl).optional().meta({
+    description:
+      "Redis or Valkey by which replicas and workers share automatic persisted queries: `redis://user:password@host:6379/0`, or `rediss://` for TLS. See [operations.md](operations.md#persisted-documents).",
+    unset: "each process keeps its own",
+  }),
+  REDIS_CA_FILE: certificateFile.optional().meta({
+    description: "PEM file of the authorities that may sign the certificate of Redis.",
+    unset: "the authorities of Node",
+  }),
+  REDIS_PREFIX: z
+    .string()
+    .regex(/^[\w:.-]{1,64}$/, { error: "expected 1 to 64 letters, digits and _ : . -" })
+    .default("rungraph:")
+    .describe("Prefix of the keys in Redis."),
+  REDIS_TIMEOUT_MS: milliseconds(250).describe(
+    "Longest time of a look-up in Redis, in milliseconds. After that the client is asked for its document.",
+  ),
+};
+
+interface Given {
+  readonly REDIS_URL?: URL | undefined;
+  readonly REDIS_CA_FILE?: string | undefined;
+}
+
+/** Checks settings that depend on each other. */
+export const redisFaults = ({ REDIS_URL: url, REDIS_CA_FILE: ca }: Given): string[] =>
+  ca !== undefined && url?.protocol !== "rediss:"
+    ? ["REDIS_CA_FILE: expected a rediss REDIS_URL beside it"]
+    : [];

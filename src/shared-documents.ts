@@ -1,0 +1,172 @@
+import { hash } from "node:crypto";
+import { isIP } from "node:net";
+import { LRUCache } from "lru-cache";
+import type { SharedDocuments } from "./engine/documents/persisted.ts";
+import type { SharedDocumentOutcome } from "./observability/telemetry.ts";
+
+export interface SharedDocumentSettings {
+  readonly url: URL;
+  /** PEM of the authorities that may sign the certificate of Redis; undefined: those of Node. */
+  readonly ca: string | undefined;
+  /** Prefix of every key. */
+  readonly prefix: string;
+  /** Longest time of a look-up, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Longest document that is shared, in bytes. */
+  readonly maxBytes: number;
+  readonly onOutcome: (outcome: SharedDocumentOutcome) => void;
+  /** Receives why Redis cannot be used: a code such as `ECONNREFUSED`, without the address. */
+  readonly onFailure: (cause: string) => void;
+  readonly onConnected: () => void;
+}
+
+/** How long a document is kept in Redis after it was written or found there, in seconds: 30 days. */
+const KEPT_SECONDS = 2_592_000;
+
+/** How long Redis is not asked after a look-up that took too long, in milliseconds. */
+const PAUSE_MS = 5_000;
+
+/** How long this process does not write the same document again, in milliseconds. */
+const REWRITE_MS = 3_600_000;
+const MAX_WRITTEN = 10_000;
+
+const MIN_CONNECT_MS = 2_000;
+
+/** Commands that may wait for Redis. Further ones fail at once. */
+const MAX_COMMANDS = 1_000;
+
+const HASH = /^[\da-f]{64}$/;
+
+/**
+ * Shares persisted documents between processes by Redis or Valkey. Redis is never needed: while it is away or slow, and
+ * for what it has wrong, every process knows the documents that it received itself.
+ */
+export function openSharedDocuments(settings: SharedDocumentSettings) {
+  const { timeoutMs, maxBytes, onOutcome, onFailure, onConnected } = settings;
+  /** Until when Redis is not asked, by `performance.now()`. */
+  let pausedUntil = 0;
+  const written = new LRUCache<string, true>({ max: MAX_WRITTEN, ttl: REWRITE_MS });
+
+  const pause = (ms: number, error: unknown): void => {
+    pausedUntil = performance.now() + ms;
+    onFailure(codeOf(error));
+  };
+  const opened = createRedis(settings).then((redis) => {
+    redis.on("error", (error) => pause(Number.POSITIVE_INFINITY, error));
+    redis.on("ready", () => {
+      pausedUntil = 0;
+      onConnected();
+    });
+    return { redis, connected: redis.connect() };
+  });
+  /** Resolves with the client when it is connected for the first time. */
+  const connected = opened.then((each) => each.connected);
+  // Closed before it was connected.
+  connected.catch(() => {});
+
+  const fail = (error: unknown): null => {
+    onOutcome("failed");
+    if (error instanceof TookTooLong) pause(PAUSE_MS, error);
+    else onFailure(codeOf(error));
+    return null;
+  };
+  const isPaused = () => performance.now() < pausedUntil;
+
+  const find: SharedDocuments["find"] = async (id) => {
+    if (!HASH.test(id)) return null;
+    if (isPaused()) {
+      onOutcome("failed");
+      return null;
+    }
+    try {
+      // A missing key reads as an empty text, and a text that is too long is cut and does not match its hash.
+      const reading = connected.then((client) => client.getRange(id, 0, maxBytes));
+      const text = await inTime(timeoutMs, reading);
+      if (!text) {
+        onOutcome("missing");
+        return null;
+      }
+      if (hash("sha256", text, "hex") !== id) {
+        onOutcome("invalid");
+        onFailure("HASH_MISMATCH");
+        return null;
+      }
+      onOutcome("found");
+      void keep(id);
+      return text;
+    } catch (error) {
+      return fail(error);
+    }
+  };
+
+  /** Keeps a document that is used. */
+  const keep = async (id: string): Promise<void> => {
+    const redis = await connected;
+    await redis.expire(id, KEPT_SECONDS).catch(() => {});
+  };
+  const write = async (id: string, text: string): Promise<void> => {
+    try {
+      await (await connected).set(id, text, { expiration: { type: "EX", value: KEPT_SECONDS } });
+      onOutcome("stored");
+    } catch (error) {
+      written.delete(id);
+      fail(error);
+    }
+  };
+  const offer: SharedDocuments["offer"] = (id, text) => {
+    if (isPaused() || written.has(id) || Buffer.byteLength(text) > maxBytes) return;
+    written.set(id, true);
+    void write(id, text);
+  };
+
+  return {
+    find,
+    offer,
+    close: (): Promise<void> =>
+      opened.then(
+        ({ redis }) => redis.destroy(),
+        () => {},
+      ),
+  };
+}
+
+/** Loads the client and configures it: hardly any process has Redis. */
+async function createRedis({ url, ca, prefix, timeoutMs }: SharedDocumentSettings) {
+  // Bundled, a package in CommonJS has no named exports.
+  const { default: client } = await import("@redis/client");
+  const { protocol, hostname, href } = url;
+  const tls = {
+    tls: true as const,
+    ...(ca && { ca }),
+    ...(isIP(hostname.replace(/^\[|\]$/g, "")) === 0 && { servername: hostname }),
+  };
+  return client.createClient({
+    url: href,
+    socket: { connectTimeout: Math.max(MIN_CONNECT_MS, timeoutMs), ...(protocol === "rediss:" && tls) },
+    keyPrefix: `${prefix}document:`,
+    // Servers of any age and kind know it.
+    RESP: 2,
+    disableOfflineQueue: true,
+    commandsQueueMaxLength: MAX_COMMANDS,
+  });
+}
+
+class TookTooLong extends Error {
+  readonly code = "TIMEOUT";
+}
+
+/** Rejects with `TookTooLong` when a promise takes longer. */
+function inTime<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new TookTooLong()), ms);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/** The code of an error or of an error reply, such as `WRONGPASS`, otherwise its class. Messages may name the address. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  return "code" in error
+    ? `${error.code}`
+    : (/^[A-Z]+(?= )/.exec(error.message)?.[0] ?? error.constructor.name);
+}

@@ -1,0 +1,82 @@
+import { existsSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { parseDocument } from "yaml";
+import { z } from "zod";
+import { readConfig, SETTINGS } from "../../src/config.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const { version } = z
+  .object({ version: z.string() })
+  .parse(JSON.parse(readFileSync(new URL("package.json", ROOT), "utf8")));
+
+const Megabytes = z.templateLiteral([z.number(), "m"]);
+const Contained = {
+  mem_limit: Megabytes,
+  read_only: z.literal(true),
+  cap_drop: z.tuple([z.literal("ALL")]),
+  security_opt: z.tuple([z.literal("no-new-privileges:true")]),
+  restart: z.literal("unless-stopped"),
+};
+const Compose = z.strictObject({
+  name: z.literal("rungraph"),
+  services: z.strictObject({
+    gateway: z.strictObject({
+      image: z.string(),
+      build: z.strictObject({ context: z.string() }),
+      environment: z.record(z.string(), z.string()),
+      ports: z.tuple([z.string()]),
+      stop_grace_period: z.templateLiteral([z.number(), "s"]),
+      ...Contained,
+    }),
+    redis: z.strictObject({
+      // A version, not a name that moves.
+      image: z.string().regex(/^valkey\/valkey:\d+\.\d+\.\d+-alpine$/),
+      command: z.array(z.string()),
+      user: z.string(),
+      ...Contained,
+    }),
+  }),
+});
+
+const file = new URL("deploy/compose.yaml", ROOT);
+const document = parseDocument(readFileSync(file, "utf8"), { strict: true });
+const { gateway, redis } = Compose.parse(document.toJS()).services;
+
+/** The variables of the gateway when these are set where Compose is run. */
+const environmentWith = (given: Readonly<Record<string, string>>) =>
+  Object.fromEntries(
+    Object.entries(gateway.environment).map(([name, value]) => [
+      name,
+      value.replace(/^\$\{(\w+):-\}$/, (_, variable: string) => given[variable] ?? ""),
+    ]),
+  );
+/** What the image adds. */
+const IMAGE = { NODE_ENV: "production", HOST: "0.0.0.0", PORT: "4000" };
+
+test("the file is whole YAML, and builds this version from the Dockerfile", () => {
+  expect([...document.errors, ...document.warnings]).toEqual([]);
+  expect(existsSync(new URL(`${gateway.build.context}/Dockerfile`, file))).toBe(true);
+  expect(gateway.image).toBe(`rungraph:${version}`);
+});
+
+test("the gateway starts in front of a service or of the demo, with the Redis beside it, at the port of the image", () => {
+  const names = Object.keys(gateway.environment).filter((name) => name !== "NODE_OPTIONS");
+  expect(SETTINGS).toEqual(expect.arrayContaining(names));
+  const demo = readConfig({ ...IMAGE, ...environmentWith({}) });
+  expect(demo).toMatchObject({ DEMO: true, REDIS_URL: new URL("redis://redis:6379") });
+  expect(demo).not.toHaveProperty("UPSTREAM_URL");
+  const given = { UPSTREAM_URL: "https://tracker.example.com", UPSTREAM_PROFILE: "polyaxon-0.4" };
+  const real = readConfig({ ...IMAGE, ...environmentWith(given) });
+  expect(real.UPSTREAM_URL?.href).toBe("https://tracker.example.com/");
+  expect(gateway.ports).toEqual([`127.0.0.1:${real.PORT}:${real.PORT}`]);
+});
+
+test("memory and time suffice: for the heap, for the drain, for the documents", () => {
+  const { DRAIN_TIMEOUT_MS } = readConfig(environmentWith({}));
+  expect(Number.parseInt(gateway.stop_grace_period, 10)).toBeGreaterThan(DRAIN_TIMEOUT_MS / 1_000);
+  const [, heap] = /^--max-old-space-size=(\d+)$/.exec(gateway.environment["NODE_OPTIONS"] ?? "") ?? [];
+  expect(Number(heap)).toBeLessThanOrEqual(Number.parseInt(gateway.mem_limit, 10) / 2);
+  const memory = redis.command[redis.command.indexOf("--maxmemory") + 1] ?? "";
+  expect(memory).toMatch(/^\d+mb$/);
+  expect(Number.parseInt(memory, 10)).toBeLessThan(Number.parseInt(redis.mem_limit, 10));
+});

@@ -1,0 +1,106 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { readConfig, SETTINGS } from "../../src/config.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, ROOT), "utf8");
+const { description, engines, license, scripts, version } = z
+  .object({
+    description: z.string(),
+    engines: z.object({ node: z.string() }),
+    license: z.string(),
+    scripts: z.record(z.string(), z.string()),
+    version: z.string(),
+  })
+  .parse(JSON.parse(read("package.json")));
+
+const dockerfile = read("Dockerfile");
+const stages = dockerfile.split(/^(?=FROM )/m).filter((stage) => stage.startsWith("FROM "));
+const last = stages.at(-1) ?? "";
+const image = {
+  environment: Object.fromEntries(
+    [...(/^ENV (.*)$/m.exec(last)?.[1]?.matchAll(/(\w+)=(\S+)/g) ?? [])].map(([, name = "", value = ""]) => [
+      name,
+      value,
+    ]),
+  ),
+  port: Number(/^EXPOSE (\d+)$/m.exec(last)?.[1]),
+  command: z.array(z.string()).parse(JSON.parse(/^CMD (.*)$/m.exec(last)?.[1] ?? "")),
+  health: z
+    .tuple([z.string(), z.string(), z.string()])
+    .parse(JSON.parse(/^HEALTHCHECK .*?CMD (.*)$/m.exec(last)?.[1] ?? "")),
+};
+
+test("the image starts what npm start starts, not as root, for all addresses, at its own port", () => {
+  expect(scripts["start"]).toContain(` && ${image.command.join(" ")}`);
+  expect(/^USER (.*)$/m.exec(last)?.[1]).toBe("node");
+  expect(last.indexOf("USER node")).toBeLessThan(last.indexOf("CMD ["));
+  // Who starts it names the service: with the image's NODE_ENV no demo starts by itself.
+  expect(() => readConfig(image.environment)).toThrow(/^UPSTREAM_URL: expected the address of the service/);
+  const { HOST, PORT } = readConfig({ ...image.environment, UPSTREAM_URL: "https://service.example" });
+  expect([HOST, PORT]).toEqual(["0.0.0.0", image.port]);
+  const settings = Object.keys(image.environment).filter((name) => name !== "NODE_ENV");
+  expect(SETTINGS).toEqual(expect.arrayContaining(settings));
+});
+
+test("the image is built from files that exist and that the context has, by one Node that is new enough", () => {
+  const context = read(".dockerignore").trim().split("\n");
+  expect(context[0]).toBe("*");
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names = ""]) =>
+    names.split(" "),
+  );
+  expect(copied).toEqual(expect.arrayContaining(["schema", "page"]));
+  for (const name of copied) {
+    expect(context).toContain(`!${name}`);
+    expect(existsSync(new URL(name, ROOT))).toBe(true);
+  }
+  const bases = stages.map((stage) => /^FROM (\S+)/.exec(stage)?.[1]);
+  expect(new Set(bases)).toEqual(new Set(["${NODE_IMAGE}"]));
+  const [, major] = /^ARG NODE_IMAGE=node:(\d+)\.\d+\.\d+-slim$/m.exec(dockerfile) ?? [];
+  expect(Number(major)).toBeGreaterThan(Number.parseInt(engines.node.replace(/\D*/, ""), 10));
+});
+
+test("the image says what it is: this version, under this license", () => {
+  const [, labels = ""] = /^LABEL ((?:.*\\\n)*.*)$/m.exec(last) ?? [];
+  const named = [...labels.matchAll(/org\.opencontainers\.image\.([\w.]+)="([^"]*)"/g)];
+  expect(Object.fromEntries(named.map(([, name, value]) => [name, value]))).toEqual({
+    title: "Rungraph",
+    description,
+    licenses: license,
+    version,
+    revision: "${REVISION}",
+    "base.name": "docker.io/library/${NODE_IMAGE}",
+  });
+  // An argument from above the first stage is unknown in a stage that does not name it.
+  for (const name of ["NODE_IMAGE", "REVISION"]) expect(last).toMatch(new RegExp(`^ARG ${name}\\b`, "m"));
+});
+
+test("only the dependencies of the product and what was built go into the image", () => {
+  expect(dockerfile.match(/^RUN npm ci.*$/gm)).toEqual(["RUN npm ci", "RUN npm ci --omit=dev"]);
+  expect(last).not.toMatch(/^RUN /m);
+  expect(last).toContain("COPY --from=dependencies /app/node_modules ");
+  expect(last).toContain("COPY --from=build /app/dist ");
+});
+
+/** Runs the health check of the image against a port. Resolves with whether it is satisfied. */
+async function isHealthy(port: string): Promise<boolean> {
+  const [shell, ...options] = image.health;
+  const check = spawn(shell, options, { env: { PATH: process.env["PATH"], PORT: port }, stdio: "ignore" });
+  const [code] = (await once(check, "exit")) as [number | null];
+  return code === 0;
+}
+
+test("the image asks after its own health without starting Node", async () => {
+  expect(image.health[0]).toBe("bash");
+  const upstream = await startFake(() => undefined);
+  const { url } = await startGateway({ upstream });
+  expect(await isHealthy(new URL(url).port)).toBe(true);
+  const failing = await startFake(() => ({ text: "HTTP/1.1 200 OK", status: 503 }));
+  expect(await isHealthy(new URL(failing.url).port)).toBe(false);
+  expect(await isHealthy("1")).toBe(false);
+});

@@ -1,0 +1,213 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { parse, stringify } from "yaml";
+import { z } from "zod";
+import { ERROR_CODES } from "../../src/errors.ts";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+import { globalId } from "../support/ids.ts";
+import { type Matcher, readPromql } from "../support/promql.ts";
+import { startCounter } from "../support/silent-ports.ts";
+import { subscribe } from "../support/subscriber.ts";
+
+const FOLDER = new URL("../../deploy/monitoring/", import.meta.url);
+const read = (name: string) => readFileSync(new URL(name, FOLDER), "utf8");
+
+const Place = z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() });
+const Source = z.object({ type: z.literal("prometheus"), uid: z.literal("${datasource}") });
+const Panel = z.object({
+  id: z.number(),
+  type: z.string(),
+  title: z.string().min(1),
+  gridPos: Place,
+  datasource: Source.optional(),
+  targets: z.array(z.object({ datasource: Source, expr: z.string(), legendFormat: z.string() })).default([]),
+});
+const Dashboard = z.object({
+  uid: z.string(),
+  schemaVersion: z.literal(42),
+  templating: z.object({
+    list: z.array(z.object({ name: z.string(), type: z.string(), query: z.unknown() })),
+  }),
+  panels: z.array(Panel),
+});
+const Rules = z.object({
+  groups: z.array(
+    z.object({
+      name: z.string(),
+      rules: z.array(
+        z.object({
+          alert: z.string(),
+          expr: z.string(),
+          for: z.string().optional(),
+          labels: z.object({ severity: z.enum(["critical", "warning"]) }),
+          annotations: z.object({ summary: z.string().min(1) }),
+        }),
+      ),
+    }),
+  ),
+});
+
+const { panels, templating } = Dashboard.parse(JSON.parse(read("dashboard.json")));
+const alerts = parse(read("alerts.yaml")) as unknown;
+const rules = Rules.parse(alerts).groups.flatMap((group) => group.rules);
+
+/** Values of labels that this gateway does not come to have. */
+const UNSEEN: Readonly<Record<string, readonly string[]>> = {
+  code: Object.keys(ERROR_CODES),
+  outcome: ["invalid"],
+};
+
+/** Labels that Prometheus adds to what it scrapes. */
+const TARGET_LABELS = ["job", "instance"];
+
+/** Replaces what Grafana replaces before it asks. */
+const withVariables = (expression: string) =>
+  expression.replaceAll("$__rate_interval", "5m").replaceAll(/\$(?:job|instance)\b/g, "any");
+
+const variables = templating.list.flatMap(({ name, query }) => {
+  const { query: text } = z.object({ query: z.string() }).catch({ query: "" }).parse(query);
+  const [, selector, label = ""] = /^label_values\((.+), (\w+)\)$/.exec(text) ?? [];
+  return selector ? [{ title: `variable ${name}`, expression: selector, labels: [label] }] : [];
+});
+const queries = panels.flatMap(({ title, targets }) =>
+  targets.map(({ expr, legendFormat }) => ({
+    title: `panel ${title}`,
+    expression: expr,
+    labels: [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = ""]) => label),
+  })),
+);
+const conditions = rules.map(({ alert, expr, annotations }) => ({
+  title: `alert ${alert}`,
+  expression: expr,
+  labels: [...annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(([, label = ""]) => label),
+}));
+const all = [...variables, ...queries, ...conditions].map((each) => ({
+  ...each,
+  named: readPromql(withVariables(each.expression)),
+}));
+
+interface Exposed {
+  /** The names of the gateway's own metrics. */
+  readonly families: readonly string[];
+  /** The labels of a sample, with their values; undefined when it is not exposed. */
+  readonly labelsOf: (sample: string) => ReadonlyMap<string, ReadonlySet<string>> | undefined;
+}
+
+/** Runs some of everything, and reads the metrics. */
+async function scrape(): Promise<string> {
+  const redis = await startCounter();
+  const { ask, url, demo } = await startDemoGateway({
+    env: { CACHE_TTL_MS: "60000", REDIS_URL: `redis://127.0.0.1:${redis.port}`, REDIS_TIMEOUT_MS: "1" },
+  });
+  const token = demo.users[0]?.token ?? "";
+  const run = `{ experiment(id: "ada.mnist.42") { status logsUrl } }`;
+  await ask(run);
+  const { data } = await ask(run);
+  await ask(`{ experiment(id: "ada.mnist.4242") { status } }`);
+  await ask("{ canary }");
+  await ask(`mutation { stopJob(id: "ada.mnist.jobs.2") { job { id } } }`);
+  await ask("", undefined, { headers: { "content-type": "text/plain" } });
+  await fetch(`${url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ extensions: { persistedQuery: { version: 1, sha256Hash: "a".repeat(64) } } }),
+  });
+  const { experiment } = data as { experiment: { logsUrl: string } };
+  await (await fetch(experiment.logsUrl, { headers: { authorization: `token ${token}` } })).text();
+  const { next, leave } = await subscribe(url, {
+    query: `subscription { runUpdated(id: "${globalId("Job:ada/mnist/2")}") { run { status } } }`,
+    token,
+  });
+  await next();
+  const text = await (await fetch(`${url}/metrics`)).text();
+  leave();
+  return text;
+}
+
+/** The metrics of a gateway that has done everything once. All tests look at the same. */
+const exposed = (() => {
+  let reading: Promise<Exposed> | null = null;
+  const readAll = async (): Promise<Exposed> => {
+    const text = await scrape();
+    const samples = new Map<string, Map<string, Set<string>>>();
+    for (const [, name = "", labels = ""] of text.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {
+      const values = samples.get(name) ?? new Map<string, Set<string>>();
+      samples.set(name, values);
+      for (const [, label = "", value = ""] of labels.matchAll(/(\w+)="([^"]*)"/g))
+        values.set(label, (values.get(label) ?? new Set<string>()).add(value));
+    }
+    const families = [...text.matchAll(/^# TYPE (rungraph_\w+)/gm)].map(([, name = ""]) => name);
+    return { families, labelsOf: (sample) => samples.get(sample) };
+  };
+  return () => (reading ??= readAll());
+})();
+
+/** The values that a matcher names: `2xx`, or each side of `failed|invalid`. */
+const valuesOf = ({ operator, value }: Matcher) => (operator.endsWith("~") ? value.split("|") : [value]);
+
+test.each(all)("$title names metrics, labels and values that the gateway exposes", async (each) => {
+  const { labelsOf } = await exposed();
+  const { metrics, grouping } = each.named;
+  expect(metrics).not.toEqual([]);
+  expect(metrics.filter(({ name }) => !labelsOf(name))).toEqual([]);
+
+  const labels = metrics.flatMap(({ name }) => [...(labelsOf(name)?.keys() ?? [])]);
+  expect([...TARGET_LABELS, ...labels]).toEqual(expect.arrayContaining([...grouping, ...each.labels]));
+
+  const unknown = metrics.flatMap(({ name, matchers }) =>
+    matchers
+      .filter(({ label }) => !TARGET_LABELS.includes(label))
+      .filter((matcher) => {
+        const seen = [...(labelsOf(name)?.get(matcher.label) ?? []), ...(UNSEEN[matcher.label] ?? [])];
+        const isSeen = (pattern: string) => seen.some((value) => new RegExp(`^(?:${pattern})$`).test(value));
+        return !valuesOf(matcher).every(isSeen);
+      }),
+  );
+  expect(unknown).toEqual([]);
+});
+
+test("every metric of the gateway is on the dashboard or in an alert", async () => {
+  const { families } = await exposed();
+  const named = new Set(all.flatMap((each) => each.named.metrics.map(({ name }) => name)));
+  const isNamed = (family: string) =>
+    ["", "_bucket", "_sum", "_count"].some((suffix) => named.has(family + suffix));
+  expect(families.length).toBeGreaterThan(20);
+  expect(families.filter((family) => !isNamed(family))).toEqual([]);
+});
+
+test("operations fail, for an alert and on the dashboard, by the codes that are not the caller's doing", () => {
+  const codes = Object.entries(ERROR_CODES);
+  const serious = codes.filter(([, { status }]) => status >= 500).map(([code]) => code);
+  const patterns = all
+    .flatMap(({ named }) => named.metrics.flatMap(({ matchers }) => matchers))
+    .filter(({ label, operator }) => label === "code" && operator === "=~")
+    .map(({ value }) => value);
+  expect(patterns.length).toBeGreaterThan(1);
+  for (const pattern of patterns) {
+    const matching = codes.map(([code]) => code).filter((code) => new RegExp(`^(?:${pattern})$`).test(code));
+    expect(matching).toEqual(serious);
+  }
+});
+
+test("the panels have room, and ids of their own", () => {
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) => {
+    expect(x + w).toBeLessThanOrEqual(24);
+    return Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`);
+  });
+  expect(new Set(cells).size).toBe(cells.length);
+  const charts = panels.filter(({ type }) => type !== "row");
+  expect(charts.filter(({ datasource, targets }) => !datasource || targets.length === 0)).toEqual([]);
+});
+
+test("the Prometheus Operator gets the same alerts (vitest --update)", async () => {
+  const rule = {
+    apiVersion: "monitoring.coreos.com/v1",
+    kind: "PrometheusRule",
+    metadata: { name: "rungraph", labels: { "app.kubernetes.io/name": "rungraph" } },
+    spec: alerts,
+  };
+  const text = `# The alerts of alerts.yaml; npx vitest run test/deploy --update writes them anew.\n${stringify(rule, { lineWidth: 0 })}`;
+  await expect(text).toMatchFileSnapshot(fileURLToPath(new URL("prometheus-rule.yaml", FOLDER)));
+});

@@ -1,0 +1,105 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
+import { createClient } from "@redis/client";
+import { onTestFinished } from "vitest";
+
+/** Whether there is a Redis to test with. */
+export const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
+
+if (!hasRedis) {
+  process.stderr.write("\nNOT RUN: the tests with Redis, for want of it. Install redis-server.\n\n");
+}
+
+/** A port that is free now. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+interface Options {
+  /** Further options of `redis-server`, such as `--requirepass secret`. */
+  readonly options?: readonly string[];
+  /** The option that takes the port. */
+  readonly portOption?: "--port" | "--tls-port";
+  /** A port instead of a free one. */
+  readonly port?: number;
+}
+
+/** A `redis-server` of its own with nothing on disk, killed when the test ends. */
+export async function startRedis({ options = [], portOption = "--port", port: given }: Options = {}) {
+  const port = given ?? (await freePort());
+  const child = spawn(
+    "redis-server",
+    [
+      portOption,
+      `${port}`,
+      "--bind",
+      "127.0.0.1",
+      "--save",
+      "",
+      "--appendonly",
+      "no",
+      ...options.flatMap((each) => each.split(" ")),
+    ],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
+  const ended = once(child, "exit");
+  const kill = async () => {
+    child.kill("SIGKILL");
+    await ended;
+  };
+  onTestFinished(kill);
+  for await (const line of createInterface(child.stdout)) if (line.includes("Ready to accept")) break;
+  // Nobody reads on, and a full pipe would stop it.
+  child.stdout.resume();
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    kill,
+    /** Stops it without closing its connections. */
+    freeze: () => child.kill("SIGSTOP"),
+  };
+}
+
+/** A client of a Redis, closed when the test ends. */
+export async function connectTo(url: string) {
+  const redis = createClient({ url, RESP: 2 });
+  redis.on("error", () => {});
+  await redis.connect();
+  onTestFinished(() => redis.destroy());
+  return redis;
+}
+
+/** Something that lets clients connect as to a Redis, and then notes their commands and answers none. */
+export async function startMute() {
+  const commands: string[] = [];
+  const server = createServer((socket) => {
+    onTestFinished(() => void socket.destroy());
+    socket.on("error", () => {});
+    socket.on("data", (data) => {
+      for (const text of data
+        .toString()
+        .split(/^\*\d+\r\n/m)
+        .slice(1)) {
+        // Each word follows a line with its length.
+        const command = text
+          .split("\r\n")
+          .filter((line) => line !== "" && !line.startsWith("$"))
+          .join(" ");
+        if (command.startsWith("CLIENT ")) socket.write("+OK\r\n");
+        else commands.push(command);
+      }
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { url: `redis://127.0.0.1:${port}`, commands: () => commands };
+}
