@@ -11,11 +11,6 @@ COPY tsconfig.json build.ts ./
 COPY src ./src
 RUN npm run build
 
-FROM ${NODE_IMAGE} AS dependencies
-WORKDIR /app
-COPY package.json package-lock.json ./
-RUN npm ci --omit=dev
-
 FROM ${NODE_IMAGE}
 ARG NODE_IMAGE
 ARG REVISION=unknown
@@ -27,7 +22,6 @@ LABEL org.opencontainers.image.title="Rungraph" \
       org.opencontainers.image.base.name="docker.io/library/${NODE_IMAGE}"
 WORKDIR /app
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=4000
-COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json ./
 COPY schema ./schema

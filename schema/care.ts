@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { type Change, CriticalityLevel, diff } from "@graphql-inspector/core";
 import {
   buildASTSchema,
@@ -13,11 +13,20 @@ import {
 
 /*
  * Looks after those who have written operations against the schema: compares the committed one with that of the last
- * release tag, and holds deprecations to their rule. `npm run check:schema`
+ * release, expects that the changelog names each breaking change, and holds deprecations to their rule.
+ * `npm run check:schema`
  */
 
 /** The schema of the subgraph: all that clients see, and the keys on which other subgraphs rely. */
 const SCHEMA = "schema/subgraph.graphql";
+
+/**
+ * The subgraph of the last release, behind a line `# <version>`. Written by the release: tags are missing in shallow clones and
+ * archives. Where there is the tag, both must agree.
+ */
+const RELEASED = "schema/released.graphql";
+
+const CHANGELOG = "CHANGELOG.md";
 
 /** Least time between a deprecation and the removal, in days. */
 const NOTICE_DAYS = 90;
@@ -95,32 +104,67 @@ function verdictOn({ criticality, type, path }: Change, announced: Map<string, s
   return type.endsWith("REMOVED") && day !== null && day < inDays(0) ? "announced" : "breaking";
 }
 
+interface Release {
+  readonly version: string;
+  readonly sdl: string;
+}
+
+/** The last release; null before the first one. */
+function readRelease(): Release | null {
+  if (!existsSync(RELEASED)) return null;
+  const [, version, sdl] = /^# (\S+)\n([^]+)$/.exec(readFileSync(RELEASED, "utf8")) ?? [];
+  if (version === undefined || sdl === undefined)
+    throw new TypeError(`${RELEASED}: expected "# <version>" first`);
+  return { version, sdl };
+}
+
+/** What the tag of a release says otherwise than the file. */
+function faultsOfFile({ version, sdl }: Release): string[] {
+  const tagged = git("show", `v${version}:${SCHEMA}`);
+  return tagged === null || tagged === sdl.trim()
+    ? []
+    : [`${RELEASED}: expected the subgraph of the tag v${version}, got another`];
+}
+
+/** What the changelog says of everything after a release. */
+function changesSince(version: string): string {
+  const text = existsSync(CHANGELOG) ? readFileSync(CHANGELOG, "utf8") : "";
+  return text.split(`\n## [${version}]`, 1)[0] ?? "";
+}
+
 /** What a breaking change must raise: the major version, before the first the minor one. `1`, `0.4` */
 const generation = (version: string): string => /^v?(0\.\d+|\d+)/.exec(version)?.[1] ?? "";
 
 async function main(): Promise<readonly string[]> {
   const now = schemaOf(readFileSync(SCHEMA, "utf8"));
   const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
-  const tag = git("describe", "--tags", "--abbrev=0", "--match", "v[0-9]*");
-  const released = tag && git("show", `${tag}:${SCHEMA}`);
-  if (!released) {
+  const release = readRelease();
+  if (!release) {
     say("No release to compare the schema with.");
     return faultsOf(deprecations(now), new Map());
   }
-  const before = schemaOf(released);
+  const before = schemaOf(release.sdl);
   const announced = deprecations(before);
   const verdicts = (await diff(before, now)).flatMap((change) => {
     const verdict = verdictOn(change, announced);
     return verdict ? [{ verdict, change }] : [];
   });
-  say(`Since ${tag}: ${verdicts.length || "nothing"} that could break a client`);
+  say(`Since ${release.version}: ${verdicts.length || "nothing"} that could break a client`);
   for (const { verdict, change } of verdicts) say(`  ${verdict}  ${change.path}: ${change.message}`);
-  const broken = verdicts.some(({ verdict }) => verdict === "breaking");
-  const raised = generation(version) !== generation(tag);
+  const changelog = changesSince(release.version);
+  const broken = verdicts.flatMap(({ verdict, change }) =>
+    verdict === "breaking" ? `\`${change.path}\`` : [],
+  );
+  const unnamed = [...new Set(broken)].filter((name) => !changelog.includes(name));
+  // Between releases, package.json has the version of the last one.
+  const isNext = version !== release.version;
+  const [was, is] = [generation(release.version), generation(version)];
   return [
+    ...faultsOfFile(release),
     ...faultsOf(deprecations(now), announced),
-    ...(broken && !raised
-      ? [`Breaking changes need the next version after ${generation(tag)}, package.json says ${version}`]
+    ...unnamed.map((name) => `${CHANGELOG}: expected a line about the breaking change of ${name}, got none`),
+    ...(broken.length > 0 && isNext && was === is
+      ? [`Breaking changes need the next version after ${was}, package.json says ${version}`]
       : []),
   ];
 }

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { redisFaults, redisSettings } from "./config/redis.ts";
 import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
+import type { Renames } from "./graphql/core/type-names.ts";
 import {
   count,
   httpUrl,
@@ -211,6 +212,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   ];
   if (result.success && faults.length === 0) return result.data;
   throw new ConfigError(faults.join("\n"));
+}
+
+/** Reads `TYPE_NAMES` alone. Throws `ConfigError`. */
+export function readTypeNames(environment: Readonly<Record<string, string | undefined>>): Renames {
+  const result = Settings.pick({ TYPE_NAMES: true }).safeParse({ TYPE_NAMES: environment["TYPE_NAMES"] });
+  if (result.success) return result.data.TYPE_NAMES;
+  throw new ConfigError(result.error.issues.map(({ message }) => `TYPE_NAMES: ${message}`).join("\n"));
 }
 
 /** Requires `DEMO=on` in production: the demo has known passwords and must not start because of a missing setting. */

@@ -1,2 +1,11 @@
+import { readFileSync } from "node:fs";
+
 /** The folder of the gateway. The path is the same from `src` and from the files of the build. */
 export const FOLDER = new URL("../", import.meta.url);
+
+/** The version of the gateway. */
+export function readVersion(): string {
+  const text = readFileSync(new URL("package.json", FOLDER), "utf8");
+  // Safe: every package has one.
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { Config } from "./config.ts";
 import {
@@ -8,11 +6,12 @@ import {
   sharingSettings,
   subscriptionSettings,
 } from "./config/parts.ts";
-import { FOLDER } from "./folder.ts";
+import { readVersion } from "./folder.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import type { GatewayFacts } from "./graphql/core/context.ts";
 import { publicError } from "./engine/errors.ts";
+import type { Log } from "./log.ts";
 import { schemaFor } from "./graphql/schema.ts";
 import { createTypeNames } from "./graphql/core/type-names.ts";
 import { createDelivery } from "./http/delivery.ts";
@@ -44,7 +43,9 @@ import { openOperationSpan, openUpstreamSpan } from "./observability/tracing.ts"
 export interface GatewayOptions {
   readonly config: Config;
   readonly upstreamUrl: URL;
-  readonly log: Logger;
+  readonly log: Log;
+  /** Path below which callers reach the gateway, without `PUBLIC_URL`: `/rungraph`. Empty by default. */
+  readonly prefix?: string;
   /** The token that GraphiQL starts with. Only the demo has one. */
   readonly exampleToken?: string;
   /** The profile when the settings name none. The demo sets it. */
@@ -59,15 +60,14 @@ export interface GatewayOptions {
   readonly clock?: Clock;
 }
 
-const { version } = JSON.parse(readFileSync(new URL("package.json", FOLDER), "utf8")) as {
-  version: string;
-};
+const version = readVersion();
 
 /** Creates the gateway. `handle` is a request listener for `node:http`. */
 export function createGateway({
   config,
   upstreamUrl,
   log,
+  prefix = "",
   exampleToken,
   profile = "document",
   metricsOf = (own) => () => own.metrics(),
@@ -132,6 +132,7 @@ export function createGateway({
     gateway: factsOf(config, server),
     names,
     publicUrl: config.PUBLIC_URL?.href.replace(/\/+$/, ""),
+    prefix,
     lookAhead,
   };
   const openContext = (source: OperationSource) => new OperationContext(contexts, source);
@@ -216,9 +217,10 @@ export function createGateway({
     handle: router.listen,
     /** A listener for `upgrade` of `node:http`. */
     upgrade: subscriptions.upgrade,
+    /** Resolves when no request is unanswered. */
     drain: () => {
-      router.drain();
       subscriptions.drain();
+      return router.drain();
     },
     /** Connects to the service without sending anything. Rejects when that fails. */
     reachUpstream: () => client.reach(),

@@ -1,32 +1,9 @@
 import { type Config, ConfigError, readConfig } from "./config.ts";
-import { findMisspelled } from "./config/misspelled.ts";
-import type { Demo } from "./demo/service.ts";
+import { printError, printFaults, warnOfMisspelled } from "./config/report.ts";
 import { createLog } from "./observability/log.ts";
 import { CannotListen, codeOf, serve } from "./serve.ts";
+import { optionsOf, startDemo, upstreamOf } from "./upstream.ts";
 import { welcome } from "./welcome.ts";
-import type { Upstream } from "./workers/messages.ts";
-
-const printError = (text: string) => process.stderr.write(`${text}\n`);
-
-/** Starts the embedded demo unless there is a service. */
-async function startDemo({ UPSTREAM_URL }: Config): Promise<Demo | null> {
-  if (UPSTREAM_URL) return null;
-  const service = await import("./demo/service.ts");
-  return service.startDemo({ activity: true });
-}
-
-/** The service behind the gateway: `UPSTREAM_URL`, or the embedded demo. */
-const upstreamOf = ({ UPSTREAM_URL }: Config, demo: Demo | null): Upstream => ({
-  url: demo?.url ?? UPSTREAM_URL?.href ?? "",
-  exampleToken: demo?.users[0]?.token ?? null,
-});
-
-/** The options of a gateway in front of the service. */
-const optionsOf = (config: Config, { url, exampleToken }: Upstream) => ({
-  config,
-  upstreamUrl: new URL(url),
-  ...(exampleToken === null ? {} : { exampleToken, profile: "polyaxon-0.4" as const }),
-});
 
 /** Prints a warning when the service cannot be reached. The gateway starts without it. */
 async function warnUnlessReached(reached: Promise<void>): Promise<void> {
@@ -39,14 +16,13 @@ async function warnUnlessReached(reached: Promise<void>): Promise<void> {
   }
 }
 
-function warnOfMisspelled(): void {
-  for (const { given, meant } of findMisspelled(process.env))
-    printError(`Warning: ${given} is no setting and has no effect. Was ${meant} meant?`);
-}
-
-/** Calls `stop` on the first signal. A second signal exits immediately. */
+/**
+ * Calls `stop` on the first signal. A second signal exits immediately. `cli.ts` may be the parent of this process: when it
+ * is killed, the channel to it ends.
+ */
 function onSignal(stop: () => void, exitNow: () => void): void {
   const first = () => {
+    process.off("disconnect", first);
     for (const signal of ["SIGTERM", "SIGINT"]) {
       process.off(signal, first);
       process.once(signal, exitNow);
@@ -54,6 +30,7 @@ function onSignal(stop: () => void, exitNow: () => void): void {
     stop();
   };
   for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, first);
+  process.once("disconnect", first);
 }
 
 /** Ends the process when the address cannot be listened on. */
@@ -135,7 +112,6 @@ try {
   await main(readConfig(process.env));
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error;
-  warnOfMisspelled();
-  printError(`The settings cannot be used:\n${error.message}`);
+  printFaults(error);
   process.exit(2);
 }

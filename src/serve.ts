@@ -30,7 +30,7 @@ export async function serve(options: GatewayOptions): Promise<Serving> {
   const { port } = server.address() as AddressInfo;
 
   const drain = async (): Promise<void> => {
-    gateway.drain();
+    void gateway.drain();
     setTimeout(() => server.closeAllConnections(), config.DRAIN_TIMEOUT_MS).unref();
     setTimeout(() => setInterval(() => server.closeIdleConnections(), 100).unref(), GRACE_MS).unref();
     // Stops listening only. `http.Server.close` would also close connections that look idle although a request is in

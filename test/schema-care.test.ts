@@ -14,8 +14,19 @@ const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOS
 const withField = (field: string) =>
   committed.replace("  hasNextPage: Boolean!\n", `  hasNextPage: Boolean!\n\n  ${field}\n`);
 
+interface Repository {
+  /** The schema of version 1.0.0. */
+  readonly released?: string;
+  /** That of its tag; null without one. */
+  readonly tagged?: string | null;
+  readonly now: string;
+  readonly version?: string;
+  /** What the changelog says of the unreleased version. */
+  readonly changes?: string;
+}
+
 /** What the check says in a repository that released one schema and now has another. */
-function check({ released, now, version = "1.0.1" }: { released?: string; now: string; version?: string }) {
+function check({ released, tagged = released ?? null, now, version = "1.0.1", changes = "" }: Repository) {
   const folder = mkdtempSync(join(tmpdir(), "rungraph-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const git = (...args: string[]) =>
@@ -27,15 +38,20 @@ function check({ released, now, version = "1.0.1" }: { released?: string; now: s
     mkdirSync(join(folder, "schema"), { recursive: true });
     writeFileSync(join(folder, "schema/subgraph.graphql"), sdl);
     writeFileSync(join(folder, "package.json"), JSON.stringify({ version }));
+    writeFileSync(
+      join(folder, "CHANGELOG.md"),
+      `## [Unreleased]\n\n${changes}\n\n## [1.0.0]\n\n- \`User.@key\`, old\n`,
+    );
   };
-  if (released !== undefined) {
+  if (tagged !== null) {
     git("init");
-    write(released);
+    write(tagged);
     git("add", ".");
     git("commit", "-m", "released");
     git("tag", "v1.0.0");
   }
   write(now);
+  if (released !== undefined) writeFileSync(join(folder, "schema/released.graphql"), `# 1.0.0\n${released}`);
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     ["--import", join(ROOT, "node_modules/tsx/dist/loader.mjs"), join(ROOT, "schema/care.ts")],
@@ -56,10 +72,21 @@ test("without a release there is nothing to compare with", () => {
   });
 });
 
+test("a clone without tags is compared with the released schema, which agrees with the tag where there is one", () => {
+  const now = withField("pageNumber: Int");
+  const passes = { passes: true, said: ["Since 1.0.0: nothing that could break a client"], faults: [] };
+  expect(check({ released: committed, tagged: null, now })).toEqual(passes);
+  expect(check({ released: now, tagged: committed, now })).toEqual({
+    ...passes,
+    passes: false,
+    faults: ["schema/released.graphql: expected the subgraph of the tag v1.0.0, got another"],
+  });
+});
+
 test("what only adds breaks nobody", () => {
   expect(check({ released: committed, now: withField("pageNumber: Int") })).toEqual({
     passes: true,
-    said: ["Since v1.0.0: nothing that could break a client"],
+    said: ["Since 1.0.0: nothing that could break a client"],
     faults: [],
   });
 });
@@ -72,13 +99,24 @@ test("a field, a key and an input that were narrowed or removed are named", () =
   const { passes, said, faults } = check({ released: committed, now });
   expect(passes).toBe(false);
   expect(said).toEqual([
-    "Since v1.0.0: 3 that could break a client",
+    "Since 1.0.0: 3 that could break a client",
     expect.stringMatching(/^ {2}breaking {2}LoginInput\.username: /),
     expect.stringMatching(/^ {2}breaking {2}PageInfo\.hasNextPage: /),
     expect.stringMatching(/^ {2}breaking {2}User\.@key: /),
   ]);
-  expect(faults).toEqual(["Breaking changes need the next version after 1, package.json says 1.0.1"]);
-  expect(check({ released: committed, now, version: "2.0.0" })).toMatchObject({ passes: true, faults: [] });
+  const unnamed = ["LoginInput.username", "PageInfo.hasNextPage", "User.@key"].map(
+    (name) => `CHANGELOG.md: expected a line about the breaking change of \`${name}\`, got none`,
+  );
+  expect(faults).toEqual([
+    ...unnamed,
+    "Breaking changes need the next version after 1, package.json says 1.0.1",
+  ]);
+  const changes =
+    "- `LoginInput.username` is gone, `PageInfo.hasNextPage` can be null, `User.@key` is its id.";
+  const repository = { released: committed, now, changes };
+  expect(check(repository).faults).toEqual(faults.slice(-1));
+  for (const version of ["1.0.0", "2.0.0"])
+    expect(check({ ...repository, version })).toMatchObject({ passes: true, faults: [] });
 });
 
 test("a new value of an enum is dangerous: it is named, and passes", () => {
@@ -88,7 +126,7 @@ test("a new value of an enum is dangerous: it is named, and passes", () => {
   });
   expect(passes).toBe(true);
   expect(said).toEqual([
-    "Since v1.0.0: 1 that could break a client",
+    "Since 1.0.0: 1 that could break a client",
     expect.stringMatching(/^ {2}dangerous {2}RunStatus\.PAUSED: /),
   ]);
 });
@@ -118,7 +156,7 @@ test("what was deprecated may go after its day, and not before", () => {
   expect(check({ released: released(inDays(-1)), now: committed })).toEqual({
     passes: true,
     said: [
-      "Since v1.0.0: 1 that could break a client",
+      "Since 1.0.0: 1 that could break a client",
       expect.stringMatching(/^ {2}announced {2}PageInfo\.page: /),
     ],
     faults: [],

@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { commandOf, flagsOfStart, PRODUCT } from "../product.ts";
+import { NODE_FLAGS } from "../../src/node-flags.ts";
+import { commandOf, PRODUCT } from "../product.ts";
 
 interface Place {
   readonly port: number;
@@ -82,7 +83,7 @@ const tailcall: Contestant = {
 /** The first one is the measure of all others. */
 export const CONTESTANTS: readonly [Contestant, ...Contestant[]] = [
   node("limit", "limit.js"),
-  node("limit, with Rungraph's V8 flags", "limit.js", flagsOfStart(PRODUCT)),
+  node("limit, with Rungraph's V8 flags", "limit.js", NODE_FLAGS),
   // Q3 and Q4 have 50 root fields, and 32 callers ask them at once.
   rungraph("Rungraph", { MAX_ROOT_FIELDS: "50", UPSTREAM_QUEUE: "5000" }),
   tailcall,

@@ -8,7 +8,9 @@ const FOLDERS = {
   "src/request-scope.ts": "one request of a caller: its token, its deadline, what ends with it",
   "src/transient.ts": "collections whose members come and go with requests",
   "src/base64url.ts": "text of ids and cursors",
-  "src/folder.ts": "where the gateway is installed",
+  "src/folder.ts": "where the gateway is installed, and its version",
+  "src/log.ts": "what takes log lines",
+  "src/node-flags.ts": "the flags of Node with which the gateway runs",
   "src/engine": "documents, limits, plan, execution, errors; knows neither REST nor the kinds of records",
   "src/rest/api": "the service as data: endpoints, records, references, profiles of servers",
   "src/rest/client": "one upstream request: admission, retry, breaker, transport, error mapping",
@@ -29,8 +31,13 @@ const FOLDERS = {
   "src/serve.ts": "a gateway that listens and drains",
   "src/workers": "several processes that share a port: start, replacement, drain, metrics",
   "src/demo": "the embedded demo service",
+  "src/upstream.ts": "the service behind the gateway, or the demo",
   "src/welcome.ts": "what is printed when the gateway is ready",
   "src/main.ts": "starts and stops the process, alone or with workers",
+  "src/settings.ts": "the type of the settings of `createGateway`",
+  "src/index.ts": "the module `rungraph`: a gateway for a server of one's own",
+  "src/print.ts": "what the command prints: the schema, and whether the settings can be used",
+  "src/cli.ts": "the command `rungraph`",
 } as const satisfies Record<string, string>;
 
 /** What `query ($id: ID!) { experiment(id: $id) { id status } }` passes, and what each file does with the id. */

@@ -3,8 +3,11 @@ import { TransientMap } from "../transient.ts";
 
 const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 
-/** Why a body was rejected. `broken off`: the caller disconnected before the body was complete. */
-export type BodyFault = "not JSON" | "too long" | "too many" | "broken off";
+/**
+ * Why a body was rejected. `read before`: something in front of the gateway has read it and left nothing. `broken off`: the
+ * caller disconnected before the body was complete.
+ */
+export type BodyFault = "not JSON" | "too long" | "too many" | "read before" | "broken off";
 
 export interface BodySettings {
   readonly maxBytes: number;
@@ -61,8 +64,21 @@ export function createBodyReader({ maxBytes, maxWaitingBytes }: BodySettings) {
   return (request: IncomingMessage, onBody: (body: Buffer | BodyFault) => void): void => {
     if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) onBody("not JSON");
     else if (Number(request.headers["content-length"] ?? 0) > maxBytes) onBody("too long");
+    else if (request.readableEnded) onBody(readBefore(request, maxBytes));
     else collect(request, onBody);
   };
+}
+
+/** The body that a parser in front of the gateway has read, such as `express.json()`: it leaves the value at `body`. */
+function readBefore(
+  { body }: IncomingMessage & { readonly body?: unknown },
+  maxBytes: number,
+): Buffer | BodyFault {
+  if (body === undefined) return "read before";
+  const bytes = Buffer.isBuffer(body)
+    ? body
+    : Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  return bytes.length > maxBytes ? "too long" : bytes;
 }
 
 const ignore = () => {};

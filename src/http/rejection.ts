@@ -22,6 +22,10 @@ const REJECTIONS = {
     message: (maxBytes) => `Expected a body of at most ${maxBytes} bytes.`,
   },
   "too many": { code: "SERVICE_OVERLOADED", message: () => OVERLOADED },
+  "read before": {
+    code: "INTERNAL_SERVER_ERROR",
+    message: () => "Expected the body of the request, which the server has read before the gateway.",
+  },
   overloaded: { code: "SERVICE_OVERLOADED", message: () => OVERLOADED },
   "rate limited": {
     code: "RATE_LIMITED",

@@ -36,8 +36,11 @@ export interface RouterSettings {
 
 export interface Router {
   readonly listen: Listener;
-  /** Makes `/readyz` fail and every response close its connection, so that load balancers send requests elsewhere. */
-  readonly drain: () => void;
+  /**
+   * Makes `/readyz` fail and every response close its connection, so that load balancers send requests elsewhere. Resolves
+   * when no request is unanswered.
+   */
+  readonly drain: () => Promise<void>;
 }
 
 const REJECTION_OF: Readonly<Record<ExceededLimit, Rejection>> = {
@@ -51,6 +54,7 @@ export function createRouter(settings: RouterSettings): Router {
   const readBody = createBodyReader(settings.bodies);
   const open = new TransientList<ServerResponse>();
   let draining = false;
+  let onEmpty: (() => void) | null = null;
   // Exact origins, never `*`, and no credentials: tokens are sent in a header that only the page's own code can set.
   const allow = cors({
     origin: [...settings.origins],
@@ -140,7 +144,10 @@ export function createRouter(settings: RouterSettings): Router {
 
   const listen: Listener = (request, response) => {
     const place = open.add(response);
-    onceOver(response, () => open.remove(place));
+    onceOver(response, () => {
+      open.remove(place);
+      if (open.size === 0) onEmpty?.();
+    });
     if (unanswered(request.socket) > MAX_UNANSWERED) return void request.socket.destroy();
     if (draining) closeAfter(response);
     if (!hasValidUrl(request)) sendText(response, 400, "bad request\n");
@@ -153,6 +160,10 @@ export function createRouter(settings: RouterSettings): Router {
     drain: () => {
       draining = true;
       for (const response of open.members()) closeAfter(response);
+      return new Promise((resolve) => {
+        onEmpty = resolve;
+        if (open.size === 0) resolve();
+      });
     },
   };
 }

@@ -1,7 +1,7 @@
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type RequestListener, Server } from "node:http";
 import type { Socket } from "node:net";
 import { unanswered } from "./connection.ts";
-import { serveWithoutUpgrade, type UpgradeListener } from "./upgrade.ts";
+import { serveWithoutUpgrade, type UpgradeListener, wantsWebSocket } from "./upgrade.ts";
 
 /** Limits of one connection. Times are in milliseconds. */
 export const SOCKET_LIMITS = {
@@ -26,12 +26,19 @@ export function createHttpServer(listener: RequestListener, limits = SOCKET_LIMI
   return server.on("request", listener);
 }
 
-/** Calls `listener` for WebSockets. Requests that offer another protocol, such as `h2c`, are served as without the offer. */
-export function onWebSocket(server: Server, listener: UpgradeListener): Server {
-  return server.on("upgrade", (request, socket, head) => {
+/**
+ * Makes a listener for `upgrade` that calls `listener` for WebSockets. A server's requests that offer another protocol, such
+ * as `h2c`, are served as without the offer.
+ */
+export const forWebSockets = (listener: UpgradeListener) =>
+  function (this: unknown, ...[request, socket, head]: Parameters<UpgradeListener>): void {
     // The answers to earlier requests would be lost. No client takes another protocol in between.
     if (unanswered(request.socket) > 0) socket.destroy();
-    else if (request.headers.upgrade?.toLowerCase() === "websocket") listener(request, socket, head);
-    else serveWithoutUpgrade(server, request, socket, head);
-  });
-}
+    else if (wantsWebSocket(request)) listener(request, socket, head);
+    else if (this instanceof Server) serveWithoutUpgrade(this, request, socket, head);
+    else socket.destroy();
+  };
+
+/** Calls `listener` for the WebSockets of a server. */
+export const onWebSocket = (server: Server, listener: UpgradeListener): Server =>
+  server.on("upgrade", forWebSockets(listener));

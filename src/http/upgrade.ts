@@ -1,7 +1,17 @@
-import type { IncomingMessage, Server } from "node:http";
+import { type IncomingMessage, type Server, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 
 export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+/** Rejects a WebSocket with a status. */
+export function refuseUpgrade(socket: Duplex, status: number): void {
+  // Clients that leave their side open would keep the socket, which nothing else times out or closes on shutdown.
+  socket.once("finish", () => socket.destroy());
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+}
+
+export const wantsWebSocket = ({ headers }: IncomingMessage): boolean =>
+  headers.upgrade?.toLowerCase() === "websocket";
 
 /** Headers that offer another protocol. A client that wants its connection closed says so again. */
 const OFFER = new Set(["connection", "upgrade", "http2-settings"]);

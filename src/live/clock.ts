@@ -9,7 +9,8 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => performance.now(),
   after: (ms, callback) => {
-    const timer = setTimeout(callback, ms);
+    // What listens keeps the process alive, not what is to be polled or forgotten.
+    const timer = setTimeout(callback, ms).unref();
     return () => clearTimeout(timer);
   },
 };

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { Logger } from "pino";
+import type { Log } from "../log.ts";
 import { causeOf } from "../rest/client/failure.ts";
 import { reportOf } from "./error-report.ts";
 
@@ -10,7 +10,7 @@ const MAX_WRONG_TYPES = 200;
 const FAILURE_LOGGED_MS = 60_000;
 
 /** Creates the log of events for operators. Repeated events are not logged again. */
-export function createEventLog(log: Logger) {
+export function createEventLog(log: Log) {
   const wrongTypes = new Set<string>();
   const failures = new LRUCache<string, true>({ max: 100, ttl: FAILURE_LOGGED_MS });
 
@@ -46,7 +46,7 @@ export function createEventLog(log: Logger) {
     },
 
     redis: {
-      onConnected: (): void => log.info("connected to Redis"),
+      onConnected: (): void => log.info({}, "connected to Redis"),
       /** Logs why Redis cannot be used: each process keeps its own documents meanwhile. */
       onFailure: (cause: string): void => failed(cause, "persisted documents cannot be shared by Redis"),
     },

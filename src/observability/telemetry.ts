@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Logger } from "pino";
 import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { isErrorCode, statusOf } from "../errors.ts";
+import type { Log } from "../log.ts";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
 import type { Pressure } from "../rest/client/client.ts";
 import { createClientCounts } from "./client-counts.ts";
@@ -48,7 +48,7 @@ export type SharedDocumentOutcome = "found" | "missing" | "invalid" | "failed" |
  * Creates the metrics and request logs. Labels have few values: templates, statuses and codes, and the names of a bounded
  * number of clients.
  */
-export function createTelemetry(log: Logger, version: string, load: () => Load) {
+export function createTelemetry(log: Log, version: string, load: () => Load) {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });

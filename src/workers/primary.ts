@@ -1,5 +1,5 @@
 import cluster, { type Address, type Worker } from "node:cluster";
-import type { Logger } from "pino";
+import type { Log } from "../log.ts";
 import { CannotListen } from "../serve.ts";
 import type { ToPrimary, Upstream } from "./messages.ts";
 import { collectMetrics, send } from "./reports.ts";
@@ -7,7 +7,7 @@ import { collectMetrics, send } from "./reports.ts";
 interface Settings {
   readonly count: number;
   readonly upstream: Upstream;
-  readonly log: Logger;
+  readonly log: Log;
   /** Longest time that requests in flight may take after `drain`, in milliseconds. */
   readonly drainTimeoutMs: number;
 }

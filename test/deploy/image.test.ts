@@ -4,13 +4,15 @@ import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { readConfig, SETTINGS } from "../../src/config.ts";
+import { NODE_FLAGS } from "../../src/node-flags.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, ROOT), "utf8");
-const { description, engines, license, scripts, version } = z
+const { dependencies, description, engines, license, scripts, version } = z
   .object({
+    dependencies: z.record(z.string(), z.string()).default({}),
     description: z.string(),
     engines: z.object({ node: z.string() }),
     license: z.string(),
@@ -38,6 +40,7 @@ const image = {
 
 test("the image starts what npm start starts, not as root, for all addresses, at its own port", () => {
   expect(scripts["start"]).toContain(` && ${image.command.join(" ")}`);
+  expect(image.command).toEqual(["node", ...NODE_FLAGS, "dist/main.js"]);
   expect(/^USER (.*)$/m.exec(last)?.[1]).toBe("node");
   expect(last.indexOf("USER node")).toBeLessThan(last.indexOf("CMD ["));
   // Who starts it names the service: with the image's NODE_ENV no demo starts by itself.
@@ -80,10 +83,10 @@ test("the image says what it is: this version, under this license", () => {
   for (const name of ["NODE_IMAGE", "REVISION"]) expect(last).toMatch(new RegExp(`^ARG ${name}\\b`, "m"));
 });
 
-test("only the dependencies of the product and what was built go into the image", () => {
-  expect(dockerfile.match(/^RUN npm ci.*$/gm)).toEqual(["RUN npm ci", "RUN npm ci --omit=dev"]);
+test("only what was built goes into the image: the product has no dependencies", () => {
+  expect(dockerfile.match(/^RUN npm ci.*$/gm)).toEqual(["RUN npm ci"]);
+  expect(dependencies).toEqual({});
   expect(last).not.toMatch(/^RUN /m);
-  expect(last).toContain("COPY --from=dependencies /app/node_modules ");
   expect(last).toContain("COPY --from=build /app/dist ");
 });
 

@@ -14,8 +14,16 @@ export const startMain = (environment: Record<string, string>, ...options: reado
 export const startBuilt = (folder: string, environment: Record<string, string>) =>
   startNode(["dist/main.js"], environment, folder);
 
-function startNode(args: readonly string[], environment: Record<string, string>, folder: string) {
-  const child: ChildProcess = spawn(process.execPath, args, {
+const startNode = (args: readonly string[], environment: Record<string, string>, folder: string) =>
+  startProgram([process.execPath, ...args], environment, folder);
+
+/** A program as a process of its own; it ends with the test at the latest. */
+export function startProgram(
+  [program = "", ...args]: readonly string[],
+  environment: Record<string, string>,
+  folder: string,
+) {
+  const child: ChildProcess = spawn(program, args, {
     cwd: folder,
     env: { ...NO_DEADLINES, PATH: process.env["PATH"], ...environment },
     stdio: ["ignore", "pipe", "pipe"],

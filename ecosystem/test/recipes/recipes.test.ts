@@ -4,8 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { readPage } from "../../../test/docs/page.ts";
+import { buildGateway } from "../../../test/support/build.ts";
 import { walk } from "./walk.ts";
 
+const gateway = buildGateway();
 const FOLDER = "docs/recipes/";
 const pages = readdirSync(new URL(`../../../${FOLDER}`, import.meta.url)).filter(
   (name) => name !== "README.md",
@@ -20,7 +22,7 @@ const followed = [
 ];
 
 test.each(followed)("%s works from an empty folder on", async (page) => {
-  const { told, printed } = await walk(page);
+  const { told, printed } = await walk(page, { gateway });
   expect(printed).toEqual(told);
 });
 
@@ -44,7 +46,7 @@ for (const [page, module] of Object.entries(PYTHON)) {
     const programs = mkdtempSync(join(tmpdir(), "python-"));
     onTestFinished(() => rmSync(programs, { recursive: true }));
     symlinkSync(python ?? "", join(programs, "python3"));
-    const { told, printed } = await walk(`${FOLDER}${page}`, { programs });
+    const { told, printed } = await walk(`${FOLDER}${page}`, { gateway, programs });
     expect(printed).toEqual(told);
   });
 }

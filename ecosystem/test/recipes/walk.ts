@@ -1,13 +1,12 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { onTestFinished } from "vitest";
 import { isNotRun } from "../../../test/docs/not-run.ts";
 import { type Block, readPage } from "../../../test/docs/page.ts";
 import { startDemoGateway } from "../../../test/support/demo-gateway.ts";
+import { createAppFolder, startServer } from "./server.ts";
 
 const ECOSYSTEM = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -18,8 +17,12 @@ const FOLDER = "../frontend/";
 /** How the gateway is started, with its settings in front. */
 const START = /^((?:\w+=\S+ )*)npm start$/;
 const INSTALL = /^npm install (?:--save-dev )?/;
+/** A server of the page, which goes on while its other commands run. */
+const SERVE = /^(node \S+) &$/;
 
 interface WalkOptions {
+  /** The folder of a built gateway: the package `rungraph`. */
+  readonly gateway: string;
   /** A folder of programs that are found before all others. */
   readonly programs?: string;
 }
@@ -36,13 +39,11 @@ interface Walked {
  * files, runs the commands, and remembers what a command prints where a `text` block behind it tells that. Before that
  * it follows the page in whose folder this one goes on. Throws where a block is none of these, and where a command fails.
  */
-export async function walk(path: string, { programs = "" }: WalkOptions = {}): Promise<Walked> {
-  const folder = await mkdtemp(join(tmpdir(), "recipe-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+export async function walk(path: string, { gateway, programs = "" }: WalkOptions): Promise<Walked> {
   // What a page installs is checked against what is installed here.
-  await symlink(join(ECOSYSTEM, "node_modules"), join(folder, "node_modules"));
+  const folder = await createAppFolder(gateway);
 
-  let url = await startGateway("", folder);
+  let url = "";
   const here = (text: string) => text.replaceAll(ADDRESS, url);
   const PATH = [programs, process.env["PATH"]].filter(Boolean).join(delimiter);
   const told: Record<string, string> = {};
@@ -52,17 +53,21 @@ export async function walk(path: string, { programs = "" }: WalkOptions = {}): P
 
   const follow = async (line: string) => {
     const [, settings] = START.exec(line) ?? [];
-    if (settings !== undefined) url = await startGateway(settings, folder);
+    const [, server] = SERVE.exec(line) ?? [];
+    if (server !== undefined) ({ url } = await startServer(server, folder));
+    else if (settings !== undefined) url = await startGateway(settings, folder);
     else if (INSTALL.test(line)) await expectInstalled(line);
     else return run(here(line), folder, PATH);
     return "";
   };
 
-  for (const block of blocksTo(path)) {
+  const blocks = blocksTo(path);
+  const servesItself = blocks.some((block) => commandsOf(block).some((line) => SERVE.test(line)));
+  if (!servesItself) url = await startGateway("", folder);
+
+  for (const block of blocks) {
     if (block.file !== null) {
-      const file = join(folder, block.file);
-      await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, here(block.text));
+      await writeText(join(folder, block.file), here(block.text));
     } else if (block.language === "sh") {
       last = "";
       for (const line of commandsOf(block)) last += await follow(line);
@@ -106,12 +111,17 @@ async function startGateway(settings: string, folder: string): Promise<string> {
   return url;
 }
 
+async function writeText(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+}
+
 async function expectInstalled(line: string): Promise<void> {
   // A package file has lists of packages.
   const { dependencies, devDependencies } = JSON.parse(
     await readFile(join(ECOSYSTEM, "package.json"), "utf8"),
   ) as Record<"dependencies" | "devDependencies", object>;
-  const installed = { ...dependencies, ...devDependencies };
+  const installed = { ...dependencies, ...devDependencies, rungraph: "" };
   const missing = line
     .replace(INSTALL, "")
     .split(" ")

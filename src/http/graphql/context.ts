@@ -18,6 +18,8 @@ export interface ContextSettings {
   readonly names: TypeNames;
   /** The gateway's URL for callers; undefined: that of the request. */
   readonly publicUrl: string | undefined;
+  /** Path below which callers reach the gateway, where `publicUrl` is not given. */
+  readonly prefix: string;
   readonly lookAhead: boolean;
 }
 
@@ -65,7 +67,8 @@ export class OperationContext implements Context {
   get publicUrl(): string {
     const { socket, headers } = this.#source.request;
     const scheme = "encrypted" in socket ? "https" : "http";
-    return this.#settings.publicUrl ?? new URL(`${scheme}://${headers.host ?? "localhost"}`).origin;
+    const { publicUrl, prefix } = this.#settings;
+    return publicUrl ?? new URL(`${scheme}://${headers.host ?? "localhost"}`).origin + prefix;
   }
 
   #openSession(): Session {

@@ -1,10 +1,11 @@
-import { type IncomingHttpHeaders, type IncomingMessage, STATUS_CODES } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Engine, OperationFacts } from "../../engine/engine.ts";
 import type { OpenStream } from "../../engine/subscription.ts";
 import type { OperationReport } from "../../observability/telemetry.ts";
 import { RequestScope } from "../../request-scope.ts";
 import { identify } from "../caller.ts";
+import { refuseUpgrade } from "../upgrade.ts";
 import type { ConcurrencyLimit } from "../concurrency-limit.ts";
 import type { createWebSocketServer, WebSocketSettings } from "./web-socket-server.ts";
 
@@ -81,14 +82,7 @@ export function createWebSockets(settings: Settings): WebSockets {
     upgrade: (request, socket, head) => {
       socket.on("error", () => socket.destroy());
       const status = rejectionOf(request);
-      if (status !== null) {
-        // Clients that leave their side open would keep the socket, which nothing else times out or closes on shutdown.
-        socket.once("finish", () => socket.destroy());
-        socket.end(
-          `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
-        );
-        return;
-      }
+      if (status !== null) return refuseUpgrade(socket, status);
       socket.once("close", connections.acquire(identify(request).callerKey));
       void accept(request, socket, head);
     },

@@ -45,8 +45,15 @@ export function createYogaHandler({ schema, engine, publicError }: YogaSettings)
     parserAndValidationCache: false,
     plugins: [useParams(), useEngine(engine)],
   });
-  return (request, response, context) => yoga.handleNodeRequestAndResponse(request, response, context);
+  return (request, response, context) =>
+    // Safe: a request whose prototype is the request.
+    yoga.handleNodeRequestAndResponse(Object.create(request, HIDDEN) as IncomingMessage, response, context);
 }
+
+/** What frameworks add to a request of `node:http`. Yoga would read the address from it, which the router has matched. */
+const HIDDEN = Object.fromEntries(
+  ["body", "originalUrl", "protocol", "query", "raw"].map((key) => [key, { value: undefined }]),
+);
 
 /** Replaces Yoga's parameter parsers. The engine checks whether there is a document. */
 const useParams = (): Plugin<object, YogaContext> => ({

@@ -1,0 +1,126 @@
+#!/usr/bin/env node
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { readVersion } from "./folder.ts";
+import { NODE_FLAGS } from "./node-flags.ts";
+
+/*
+ * The command `rungraph`. The gateway is a program of its own, `main.js`: V8 fixes the size of its young generation when a
+ * process starts, so only a new one can have another.
+ */
+
+interface Option {
+  readonly short?: string;
+  readonly does: string;
+  /** Resolves with the exit code. */
+  readonly run: () => Promise<number>;
+}
+
+const print = (text: string): void => void process.stdout.write(text);
+
+const OPTIONS: Readonly<Record<string, Option>> = {
+  "check-config": {
+    does: "checks the settings and the profile: exits with 0, or says what is wrong and exits with 1",
+    run: async () => (await import("./print.ts")).checkConfig(),
+  },
+  "print-schema": {
+    does: "prints the schema, with the names of TYPE_NAMES",
+    run: async () => (await import("./print.ts")).printSchema("plain"),
+  },
+  "print-subgraph": {
+    does: "prints the schema with the directives of Apollo Federation",
+    run: async () => (await import("./print.ts")).printSchema("subgraph"),
+  },
+  version: {
+    short: "v",
+    does: "prints the version",
+    run: async () => {
+      print(`${readVersion()}\n`);
+      return 0;
+    },
+  },
+  help: {
+    short: "h",
+    does: "prints this text",
+    run: async () => {
+      print(help());
+      return 0;
+    },
+  },
+};
+
+const help = (): string => `Usage: rungraph [option]
+
+Without an option, starts the gateway at http://127.0.0.1:4000/graphql: in front of UPSTREAM_URL, or with an embedded
+demo service if that is not set.
+
+${Object.entries(OPTIONS)
+  .map(
+    ([name, { short, does }]) => `  ${(short ? `-${short}, ` : "").padStart(4)}--${name.padEnd(16)} ${does}`,
+  )
+  .join("\n")}
+
+Settings are environment variables, such as UPSTREAM_URL, UPSTREAM_PROFILE, HOST and PORT. All of them, with their
+defaults: docs/settings.md of the package
+`;
+
+/** The one option that is given; null for none. Throws a `TypeError` for anything else. */
+function readOption(): Option | null {
+  const { values } = parseArgs({
+    options: Object.fromEntries(
+      Object.entries(OPTIONS).map(([name, { short }]) => [
+        name,
+        { type: "boolean" as const, ...(short && { short }) },
+      ]),
+    ),
+  });
+  const [name, ...more] = Object.keys(values);
+  if (more.length > 0) throw new TypeError(`Expected one option, got --${name} and --${more.join(", --")}`);
+  return OPTIONS[name ?? ""] ?? null;
+}
+
+/** Not in the types of the oldest Node: replaces this process by another one, where the system can do that. */
+interface Replaceable {
+  readonly execve?: (file: string, args: readonly string[]) => never;
+}
+
+/** Runs the gateway. Resolves with its exit code; where this process becomes the gateway, never. */
+function start(): Promise<number> {
+  const main = fileURLToPath(new URL("main.js", import.meta.url));
+  const args = [...NODE_FLAGS, ...process.execArgv, main];
+  if (process.platform !== "win32")
+    (process as Replaceable).execve?.(process.execPath, [process.execPath, ...args]);
+  return runChild(args);
+}
+
+function runChild(args: readonly string[]): Promise<number> {
+  // By the end of the channel the gateway notices that this process was killed.
+  const child = spawn(process.execPath, args, { stdio: ["inherit", "inherit", "inherit", "ipc"] });
+  for (const signal of ["SIGTERM", "SIGHUP", "SIGINT"] as const) {
+    process.on(signal, () => {
+      // A terminal sends it to both, and a second one would end the gateway immediately.
+      if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+    });
+  }
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? "SIGKILL"]));
+  });
+}
+
+function usageFault(error: unknown): Promise<number> {
+  if (!(error instanceof TypeError)) throw error;
+  const [message] = error.message.split(". ", 1);
+  process.stderr.write(`${message}. \`rungraph --help\` lists the options.\n`);
+  return Promise.resolve(2);
+}
+
+let run: () => Promise<number>;
+try {
+  run = readOption()?.run ?? start;
+} catch (error) {
+  run = () => usageFault(error);
+}
+process.exitCode = await run();

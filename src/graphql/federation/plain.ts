@@ -1,0 +1,15 @@
+import { MapperKind, mapSchema } from "@graphql-tools/utils";
+import { type GraphQLSchema, lexicographicSortSchema, printSchema } from "graphql";
+
+/** Whether a type or root field is federation's: `_Any`, `_entities`. Names of introspection have two underscores. */
+const isFederations = (name: string) => /^_[^_]/.test(name);
+
+/** The schema as clients see it, without what is there for routers. */
+export const withoutFederation = (schema: GraphQLSchema): GraphQLSchema =>
+  mapSchema(schema, {
+    [MapperKind.TYPE]: (type) => (isFederations(type.name) ? null : undefined),
+    [MapperKind.QUERY_ROOT_FIELD]: (_, name) => (isFederations(name) ? null : undefined),
+  });
+
+export const printPlain = (schema: GraphQLSchema): string =>
+  `${printSchema(lexicographicSortSchema(withoutFederation(schema)))}\n`;

@@ -1,0 +1,94 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Server as NetServer } from "node:net";
+import type { Duplex } from "node:stream";
+import { setTimeout as wait } from "node:timers/promises";
+import { readConfig } from "./config.ts";
+import { findMisspelled } from "./config/misspelled.ts";
+import { createGateway as assemble } from "./gateway.ts";
+import { checkPrefix, cutPrefix, placeOf } from "./http/mount.ts";
+import { forWebSockets } from "./http/server.ts";
+import { refuseUpgrade, wantsWebSocket } from "./http/upgrade.ts";
+import type { Log } from "./log.ts";
+import { createLog } from "./observability/log.ts";
+import type { Settings } from "./settings.ts";
+import { optionsOf, startDemo, upstreamOf } from "./upstream.ts";
+
+export type { Log } from "./log.ts";
+export type { Settings } from "./settings.ts";
+
+export interface GatewayOptions {
+  /** Path below which the server reaches the gateway, such as `/rungraph`. Empty by default: `/graphql`. */
+  readonly prefix?: string;
+  /** Takes the log lines of all levels. By default they are JSON on standard output, from `LOG_LEVEL` on. */
+  readonly log?: Log;
+}
+
+/** A gateway in a server of `node:http` or `node:https`. */
+export interface Gateway {
+  /** Answers requests: GraphQL, GraphiQL, downloads, probes and metrics. Answers other paths with 404. */
+  readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
+  /**
+   * Accepts WebSockets: `server.on("upgrade", gateway.upgrade)`. Leaves those for other paths to further listeners of the
+   * server; if there are none, rejects them with 404.
+   */
+  readonly upgrade: (this: unknown, request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+  /**
+   * Ends subscriptions, waits until requests are answered, at most for `DRAIN_TIMEOUT_MS`, and closes the connections to
+   * the service. Call it when the server stops accepting connections.
+   */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Creates a gateway for a server of your own. Without `UPSTREAM_URL` it starts the embedded demo service, in production only
+ * with `DEMO: "on"`. Rejects if settings cannot be used; the message has a line for each fault.
+ */
+export async function createGateway(settings: Settings = {}, options: GatewayOptions = {}): Promise<Gateway> {
+  const prefix = checkPrefix(options.prefix ?? "");
+  const config = readConfig({ NODE_ENV: process.env["NODE_ENV"], ...asTexts(settings) });
+  const log = options.log ?? createLog(config.LOG_LEVEL);
+  for (const { given, meant } of findMisspelled(asTexts(settings)))
+    log.warn({ given, meant }, "no setting, has no effect");
+  const demo = await startDemo(config);
+  const gateway = assemble({ ...optionsOf(config, upstreamOf(config, demo)), log, prefix });
+  const isBelow = (request: IncomingMessage) => placeOf(request, prefix) === "below";
+  const listen = forWebSockets((request, socket, head) => {
+    if (!isBelow(request)) return refuseUpgrade(socket, 404);
+    cutPrefix(request, prefix);
+    gateway.upgrade(request, socket, head);
+  });
+  const close = async () => {
+    await gateway.drain();
+    await gateway.close();
+    await demo?.close();
+  };
+  let closed: Promise<void> | null = null;
+  return {
+    handler: (request, response) => {
+      const place = placeOf(request, prefix);
+      if (place === "below") {
+        cutPrefix(request, prefix);
+        gateway.handle(request, response);
+      } else if (place === "top") {
+        // Relative, as a proxy may serve the server under a path of its own.
+        response.writeHead(307, { location: `${prefix.slice(prefix.lastIndexOf("/") + 1)}/graphql` }).end();
+      } else {
+        response.writeHead(404).end();
+      }
+    },
+    upgrade(this: unknown, request, socket, head) {
+      const hasOthers = this instanceof NetServer && this.listenerCount("upgrade") > 1;
+      if (hasOthers && !(wantsWebSocket(request) && isBelow(request))) return;
+      listen.call(this, request, socket, head);
+    },
+    close: async () => {
+      closed ??= close();
+      await Promise.race([closed, wait(config.DRAIN_TIMEOUT_MS, null, { ref: false })]);
+    },
+  };
+}
+
+const asTexts = (settings: Settings): Record<string, string | undefined> =>
+  Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [name, value === undefined ? undefined : String(value)]),
+  );

@@ -1,0 +1,210 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test, vi } from "vitest";
+import { NODE_FLAGS } from "../../src/node-flags.ts";
+import { installPackage } from "../support/build.ts";
+import { READY_LINE, startProgram } from "../support/main-process.ts";
+import { PATIENT } from "../support/patience.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
+const { version } = JSON.parse(read("package.json")) as { version: string };
+
+const { app, packed } = installPackage();
+
+/** Runs the command of the package to its end. */
+function rungraph(args: readonly string[], environment: Record<string, string> = {}) {
+  const { status, stdout, stderr } = spawnSync(join(app, "node_modules/.bin/rungraph"), args, {
+    cwd: app,
+    encoding: "utf8",
+    env: { PATH: process.env["PATH"], ...environment },
+  });
+  return { code: status, out: stdout, err: stderr };
+}
+
+/** The command as npx finds it. npx itself passes no signal on. */
+const startRungraph = (environment: Record<string, string> = {}) =>
+  startProgram(["node_modules/.bin/rungraph"], { PORT: "0", ...environment }, app);
+
+async function ask(url: string, token: string, query: string): Promise<unknown> {
+  const headers = { "content-type": "application/json", authorization: `token ${token}` };
+  return (await fetch(url, { method: "POST", headers, body: JSON.stringify({ query }) })).json();
+}
+
+describe("the package in an empty folder", () => {
+  test("holds what runs, its documentation and licenses, and needs no other package", () => {
+    const paths = packed.files.map(({ path }) => path);
+    expect([...new Set(paths.map((path) => path.split("/", 1)[0]))].toSorted()).toEqual([
+      "CHANGELOG.md",
+      "LICENSE",
+      "README.md",
+      "dist",
+      "docs",
+      "package.json",
+      "page",
+      "schema",
+    ]);
+    expect(paths.filter((path) => /\.tsx?$/.test(path) && !path.endsWith(".d.ts"))).toEqual([]);
+    expect(paths.filter((path) => /tsconfig|released|\.png$/.test(path))).toEqual([]);
+    expect(readdirSync(join(app, "node_modules")).filter((name) => !name.startsWith("."))).toEqual([
+      "rungraph",
+    ]);
+    // GraphiQL takes 2.6 MB of it.
+    expect(packed.size).toBeLessThan(4_500_000);
+    const licenses = readFileSync(join(app, "node_modules/rungraph/dist/licenses.txt"), "utf8");
+    for (const name of ["graphql", "pino", "undici", "@graphql-yoga/render-graphiql"])
+      expect(licenses).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+, MIT\\n\\n[^-]*Copyright`, "m"));
+  });
+
+  test("starts, answers, serves GraphiQL, and ends with code 0 on SIGTERM", async () => {
+    const { printed, kill, ended, err } = startRungraph();
+    const [, url = ""] = await printed(READY_LINE);
+    const [, token = ""] = await printed(/^ {2}Authorization: token (\S+)$/m);
+    expect(await ask(url, token, `{ experiment(id: "ada.mnist.42") { uniqueName } }`)).toEqual({
+      data: { experiment: { uniqueName: "ada.mnist.42" } },
+    });
+    const page = await fetch(url, { headers: { accept: "text/html" } });
+    const files = [...(await page.text()).matchAll(/(?:src|href)="(graphiql\/[^"]+)"/g)];
+    expect(files.length).toBeGreaterThan(4);
+    for (const [, file = ""] of files) expect((await fetch(new URL(file, url))).status).toBe(200);
+    kill("SIGTERM");
+    expect(await ended).toBe(0);
+    expect(err()).toBe("");
+  });
+
+  /** Tells the flags of each process that Node starts. */
+  const TELL_FLAGS = "data:text/javascript,process._rawDebug(JSON.stringify([process.pid,process.execArgv]))";
+
+  /** The command as a process, and the one that serves. */
+  async function startTold() {
+    const started = startRungraph({ NODE_OPTIONS: `--import ${TELL_FLAGS}` });
+    const [, url = ""] = await started.printed(READY_LINE);
+    const [, [serving, flags]] = started
+      .err()
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line)) as [unknown, [number, readonly string[]]];
+    return { ...started, url, serving, flags };
+  }
+
+  test("runs with the flags of Node that the gateway needs", async () => {
+    const { flags } = await startTold();
+    expect(flags).toEqual(NODE_FLAGS);
+  });
+
+  test("serves no longer than its command lives, even if that is killed", async () => {
+    const { kill, ended, url } = await startTold();
+    kill("SIGKILL");
+    await ended;
+    const answers = () => fetch(new URL("/healthz", url)).then(Boolean, () => false);
+    await vi.waitUntil(async () => !(await answers()), PATIENT);
+    expect(await answers()).toBe(false);
+  });
+});
+
+describe("the command", () => {
+  test("prints its version and its options", () => {
+    expect(rungraph(["--version"])).toEqual({ code: 0, out: `${version}\n`, err: "" });
+    expect(execFileSync("npx", ["rungraph", "-v"], { cwd: app, encoding: "utf8" })).toBe(`${version}\n`);
+    const { code, out } = rungraph(["--help"]);
+    expect(code).toBe(0);
+    expect([...out.matchAll(/ (--[\w-]+)/g)].map(([, option]) => option)).toEqual([
+      "--check-config",
+      "--print-schema",
+      "--print-subgraph",
+      "--version",
+      "--help",
+    ]);
+    expect(out).toContain("UPSTREAM_URL");
+  });
+
+  test.each([
+    { args: ["--port=1"], err: "Unknown option '--port'. `rungraph --help` lists the options.\n" },
+    { args: ["start"], err: "Unexpected argument 'start'. `rungraph --help` lists the options.\n" },
+    {
+      args: ["--help", "--version"],
+      err: "Expected one option, got --help and --version. `rungraph --help` lists the options.\n",
+    },
+  ])("rejects $args with code 2", ({ args, err }) => {
+    expect(rungraph(args)).toEqual({ code: 2, out: "", err });
+  });
+
+  test("prints the schema and the subgraph, with the names of types that are set", () => {
+    expect(rungraph(["--print-schema"]).out).toBe(read("schema/schema.graphql"));
+    expect(rungraph(["--print-subgraph"]).out).toBe(read("schema/subgraph.graphql").trimEnd());
+    // A schema is printed where nothing else is set.
+    const environment = { TYPE_NAMES: "Node=Machine", NODE_ENV: "production" };
+    const { code, out } = rungraph(["--print-schema"], environment);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^type Machine implements/m);
+    expect(rungraph(["--print-schema"], { TYPE_NAMES: "canary" })).toEqual({
+      code: 1,
+      out: "",
+      err: expect.stringMatching(/^The settings cannot be used:\nTYPE_NAMES: expected pairs [^\n]*\n$/),
+    });
+  });
+
+  test("says whether the settings can be used, without a server", () => {
+    expect(rungraph(["--check-config"])).toEqual({ code: 0, out: "ok\n", err: "" });
+    const environment = { UPSTREM_URL: "canary", PORT: "canary", GRAPHIQL: "canary" };
+    expect(rungraph(["--check-config"], environment)).toEqual({
+      code: 1,
+      out: "",
+      err: [
+        "Warning: UPSTREM_URL is no setting and has no effect. Was UPSTREAM_URL meant?",
+        "The settings cannot be used:",
+        "PORT: expected a whole number from 0 to 65535",
+        "GRAPHIQL: expected on or off",
+        "",
+      ].join("\n"),
+    });
+  });
+});
+
+const USES = `
+import { createServer } from "node:http";
+import { createGateway, type Gateway, type Log, type Settings } from "rungraph";
+const lines: string[] = [];
+const write = (fields: object, message: string) => void lines.push(message + JSON.stringify(fields));
+const log: Log = { debug: write, info: write, warn: write, error: write };
+const settings: Settings = { UPSTREAM_URL: "https://tracker.example.com", MAX_DEPTH: 12, GRAPHIQL: "off" };
+const gateway: Gateway = await createGateway(settings, { prefix: "/runs", log });
+await createGateway(process.env);
+createServer(gateway.handler).on("upgrade", gateway.upgrade);
+await gateway.close();
+// @ts-expect-error no such setting
+await createGateway({ UPSTREM_URL: "https://tracker.example.com" });
+// @ts-expect-error a server listens by itself
+await createGateway({ PORT: 4000 });
+`;
+
+test.each([
+  { module: "nodenext", moduleResolution: "nodenext" },
+  { module: "esnext", moduleResolution: "bundler" },
+])("its types stand alone: %o", (resolution) => {
+  const require = createRequire(import.meta.url);
+  const tsc = require.resolve("typescript/package.json").replace("package.json", "bin/tsc");
+  writeFileSync(join(app, "uses.mts"), USES);
+  writeFileSync(
+    join(app, "tsconfig.json"),
+    JSON.stringify({
+      compilerOptions: {
+        ...resolution,
+        target: "es2023",
+        lib: ["es2023"],
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        skipLibCheck: false,
+        noEmit: true,
+        types: ["node"],
+        typeRoots: [join(ROOT, "node_modules/@types")],
+      },
+      files: ["uses.mts"],
+    }),
+  );
+  const { status, stdout } = spawnSync(process.execPath, [tsc, "-p", app], { encoding: "utf8" });
+  expect({ status, stdout }).toEqual({ status: 0, stdout: "" });
+});
