@@ -96,12 +96,18 @@ const jsonRows: readonly (readonly [row: string, answers: number, expected: Expe
   ["GET nodes/{sequence}", 4, node],
 ];
 
-const project = keys("name unique_name");
+const project = keys(
+  `name unique_name description readme tags is_public created_at updated_at has_code has_tensorboard has_notebook
+  num_experiments num_independent_experiments num_experiment_groups num_jobs num_builds`,
+);
+const code = keys("branch commit head is_dirty git_url");
 const bookmark = (item: Expected) => keys("content_object", { content_object: item });
 
 /** The same of optional endpoints, in our own spelling. */
 const optionalRows: typeof jsonRows = [
   ["GET {owner}", 11, page(project)],
+  ["GET {owner}/{project}", 5, project],
+  ["GET {owner}/{project}/experiments/{id}/coderef", 2, code],
   ["GET {owner}/{project}/experiments", 85, page(experiment)],
   ["GET {owner}/{project}/jobs", 19, page(job)],
   ["GET {owner}/{project}/builds", 19, page(build)],

@@ -20,6 +20,7 @@ const OF_NO_OWNER = new Map([
   ["users", 0],
   ["cluster", 0],
   ["nodes", 0],
+  ["versions", 0],
   ["bookmarks", 1],
   ["archives", 1],
 ]);
@@ -30,9 +31,8 @@ function shapeOf(path: string): string {
   const [first = ""] = words;
   const names = OF_NO_OWNER.get(first);
   const own = names === undefined ? words.slice(2) : [first, ...words.slice(1 + names)];
-  return words.length === 1 && own.length === 0
-    ? "projects"
-    : own.map((word) => (/^\d+$/.test(word) ? "1" : word)).join("/");
+  if (own.length === 0) return words.length === 1 ? "projects" : "project";
+  return own.map((word) => (/^\d+$/.test(word) ? "1" : word)).join("/");
 }
 
 /** Recorded answers to reads, by what they were asked for. */
@@ -178,6 +178,7 @@ const SHAPES = [
   "cluster",
   "experiments",
   "experiments/1",
+  "experiments/1/coderef",
   "experiments/1/jobs",
   "experiments/1/jobs/1",
   "experiments/1/jobs/1/statuses",
@@ -191,6 +192,7 @@ const SHAPES = [
   "jobs/1",
   "jobs/1/statuses",
   "nodes/1",
+  "project",
   "projects",
   "users",
 ];

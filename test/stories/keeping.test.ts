@@ -231,6 +231,26 @@ describe("lists of what is kept", () => {
     ]);
   });
 
+  test("are paged by offsets as well", async () => {
+    const service = await startSeven();
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    expect(
+      await ask(`{ user(username: "ada") {
+        bookmarkedJobs(first: 2, offset: 3) { nodes { uniqueName } pageInfo { hasPreviousPage } }
+      } }`),
+    ).toEqual({
+      data: {
+        user: {
+          bookmarkedJobs: {
+            nodes: [{ uniqueName: "ada.p1.jobs.4" }, { uniqueName: "ada.p0.jobs.5" }],
+            pageInfo: { hasPreviousPage: true },
+          },
+        },
+      },
+    });
+    expect(service.calls()).toEqual(["GET bookmarks/ada/jobs?limit=2&offset=3"]);
+  });
+
   test("have the limits of all lists", async () => {
     const { ask, calls } = await startProfile();
     const answer = await ask("{ viewer { archivedGroups(first: 0) { totalCount } } }");
