@@ -96,6 +96,12 @@ const SECTIONS = {
       description: "Path of a manifest of documents. Any other document is rejected.",
       unset: "every document runs",
     }),
+    MCP: z
+      .enum(["off", "read", "write"], { error: "expected off, read or write" })
+      .default("off")
+      .describe(
+        "Serves tools for AI agents at `/mcp` by the Model Context Protocol: `read` only queries, `write` also mutations. See [agents.md](agents.md).",
+      ),
     DOCUMENT_CACHE_BYTES: count(16_000_000).describe(
       "Size of the cache of parsed documents, in bytes. The texts of automatic persisted queries take up to a quarter of it in addition.",
     ),
@@ -153,6 +159,9 @@ const SECTIONS = {
     ),
     MAX_RESULT_FIELDS: count(200_000).describe("Most fields and list items of the result."),
     MAX_RESULT_BYTES: count(32_000_000).describe("Longest result, in bytes."),
+    MAX_TOOL_RESULT_BYTES: whole({ from: 1, to: 1_000_000, fallback: 100_000 }).describe(
+      "Longest result of a tool of `/mcp`, in bytes: an agent reads all of it.",
+    ),
   },
   "Limits of one token and of each process": {
     MAX_OPERATIONS: count(256).describe(

@@ -140,7 +140,7 @@ const TABLE = {
     status: 400,
     service: "unknown",
     meaning:
-      "Not a GraphQL request: no JSON, no UTF-8, no query, a parameter of the wrong type or given twice, a batch, or a mutation by GET.",
+      "Not a GraphQL request: no JSON, no UTF-8, no query, a parameter of the wrong type or given twice, a batch, a mutation by GET, or another type of operation than a tool runs. At `/mcp` also a page of another origin.",
   },
   OPERATION_RESOLUTION_FAILURE: {
     status: 400,
@@ -181,7 +181,7 @@ export type ErrorCode = keyof typeof TABLE;
 export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorCodeRow>> = TABLE;
 
 /** HTTP statuses for violations of HTTP's own rules. They replace the status of the code. */
-const HTTP_STATUSES = { "body too long": 413, "media type": 415, range: 416 };
+const HTTP_STATUSES = { origin: 403, "body too long": 413, "media type": 415, range: 416 };
 
 /** The HTTP status of a response that holds only an error of this code. */
 export const statusOf = (code: ErrorCode, rule?: keyof typeof HTTP_STATUSES): number =>

@@ -2,6 +2,7 @@ import type { Registry } from "prom-client";
 import type { Config } from "./config.ts";
 import {
   engineSettings,
+  mcpSettings,
   sharedDocumentSettings,
   sharingSettings,
   subscriptionSettings,
@@ -17,9 +18,10 @@ import { createTypeNames } from "./graphql/core/type-names.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
-import { wantsExplanation } from "./http/caller.ts";
 import { createConcurrencyLimit } from "./http/concurrency-limit.ts";
-import { createRouter } from "./http/router.ts";
+import { loadMcp } from "./http/mcp/load-mcp.ts";
+import { createOperations } from "./http/operation.ts";
+import { createRouter, type Execute } from "./http/router.ts";
 import { takeTurn } from "./engine/turns.ts";
 import { type ContextSettings, OperationContext, type OperationSource } from "./http/graphql/context.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
@@ -36,9 +38,8 @@ import { createRefusedBatches } from "./rest/session/refused-batches.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
 import { openSharedDocuments } from "./shared-documents.ts";
 import { createEventLog } from "./observability/event-log.ts";
-import { Explanation } from "./observability/explain/explanation.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
-import { openOperationSpan, openUpstreamSpan } from "./observability/tracing.ts";
+import { openUpstreamSpan } from "./observability/tracing.ts";
 
 export interface GatewayOptions {
   readonly config: Config;
@@ -147,6 +148,7 @@ export function createGateway({
     openContext,
     onOperation: telemetry.operation,
   });
+  const openOperation = createOperations({ openContext, isExplainable, telemetry });
   const answerGraphql = createGraphqlHandler({
     engine,
     publicError: toPublic,
@@ -155,40 +157,36 @@ export function createGateway({
     yoga: loadYoga({ schema, engine, publicError: toPublic }),
   });
 
-  const router = createRouter({
-    graphql: async (response, body, state) => {
+  const answerMcp = loadMcp({
+    ...mcpSettings(config),
+    schema,
+    engine,
+    delivery,
+    names,
+    version,
+    openOperation,
+  });
+
+  /** Disconnects callers whose request fails unexpectedly. */
+  const guarded =
+    (execute: Execute): Execute =>
+    async (response, ...given) => {
       try {
-        const { req: request } = response;
-        const span = openOperationSpan(request, state);
-        const notes = isExplainable && wantsExplanation(request) ? new Explanation(state.began) : null;
-        await span.run(() =>
-          answerGraphql(
-            response,
-            body,
-            {
-              scope: state.scope,
-              facts: state,
-              openContext: (pacing) =>
-                openContext({ request, scope: state.scope, pacing, onRequest: null, notes }),
-              explain: notes && (() => notes.report()),
-            },
-            () => subscriptions.openStream(request, state.scope),
-            (status) => {
-              const { type, name, codes, scope } = state;
-              const ms = performance.now() - state.began;
-              span.end(status);
-              const { requestId, upstreamRequests } = scope;
-              telemetry.operation({ requestId, type, name, codes, upstreamRequests, ms }, request.headers);
-              // A request that is rejected before it is run has not ended its scope.
-              scope.end("done");
-            },
-          ),
-        );
+        await execute(response, ...given);
       } catch (error) {
         events.unexpected(error);
         response.req.socket.destroy();
       }
-    },
+    };
+
+  const router = createRouter({
+    graphql: guarded(async (response, body, state) => {
+      const { req: request } = response;
+      const { operation, run, end } = openOperation(request, state);
+      const openStream = () => subscriptions.openStream(request, state.scope);
+      await run(() => answerGraphql(response, body, operation, openStream, end));
+    }),
+    mcp: answerMcp && guarded(answerMcp),
     download: createDownloads({
       client,
       server,

@@ -24,7 +24,7 @@ const FOLDERS = {
   "src/graphql/federation": "entities for routers, renamed types",
   "src/graphql/schema.ts": "all of them as one schema",
   "src/observability": "metrics, log lines, spans, reports of unexpected errors, what an operation costs",
-  "src/http": "HTTP server, router, GraphQL over HTTP, downloads, GraphiQL",
+  "src/http": "HTTP server, router, GraphQL over HTTP, downloads, GraphiQL, tools for agents",
   "src/config": "the settings: `config.ts` lists them, `config/` reads their values",
   "src/shared-documents.ts": "persisted documents that processes share by Redis",
   "src/gateway.ts": "puts the parts together",

@@ -61,3 +61,14 @@ export const sharingSettings = (config: Config) => ({
   ttlMs: config.CACHE_TTL_MS,
   maxBytes: config.CACHE_BYTES,
 });
+
+/** The settings of `/mcp`. */
+export const mcpSettings = (config: Config) => ({
+  /** The types of operations that agents may run. */
+  types: OPERATION_TYPES[config.MCP],
+  trusted: config.TRUSTED_DOCUMENTS ?? null,
+  isIntrospectable: config.INTROSPECTION,
+  maxResultBytes: config.MAX_TOOL_RESULT_BYTES,
+});
+
+const OPERATION_TYPES = { off: [], read: ["query"], write: ["query", "mutation"] } as const;

@@ -1,4 +1,4 @@
-import type { ExecutionResult, GraphQLError } from "graphql";
+import type { ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
 import type { RequestScope } from "../request-scope.ts";
 import { createDocuments, type DocumentSettings } from "./documents/prepared.ts";
 import type { DocumentStore, OperationParams } from "./documents/persisted.ts";
@@ -31,6 +31,8 @@ export interface OperationRequest {
   readonly facts: OperationFacts;
   /** Whether mutations are rejected, as for GET. */
   readonly isReadOnly: boolean;
+  /** Longest result, in bytes, when it is less than for other requests. */
+  readonly maxBytes?: number;
   /** Creates the context for its resolvers. */
   readonly openContext: (meter: Meter) => PlacedContext;
   /** Reports what the operation cost, for `extensions.explain`; null unless the caller asks for it. */
@@ -56,8 +58,8 @@ export interface EngineSettings extends DocumentSettings {
 export interface Engine {
   /** Runs a request. Never rejects. */
   readonly run: (request: OperationRequest) => Promise<WrittenResult>;
-  /** Whether a request is a subscription. False as well when its document cannot be read. */
-  readonly isSubscription: (params: OperationParams) => Promise<boolean>;
+  /** The type of a request's operation; null when its document cannot be read. */
+  readonly typeOf: (params: OperationParams) => Promise<OperationTypeNode | null>;
   /** Opens the results of a subscription. Resolves with a single result when it cannot be opened. Never rejects. */
   readonly subscribe: (request: StreamRequest) => Promise<StreamResult>;
   /**
@@ -109,10 +111,19 @@ export function createEngine(settings: EngineSettings): Engine {
 
   const resultOf = async (
     plan: Plan,
-    { params, scope, openContext }: Pick<OperationRequest, "params" | "scope" | "openContext">,
+    {
+      params,
+      scope,
+      openContext,
+      maxBytes,
+    }: Pick<OperationRequest, "params" | "scope" | "openContext" | "maxBytes">,
     event?: unknown,
   ): Promise<WrittenResult> => {
-    const meter = openOperationMeter(scope, executionLimits);
+    const limits =
+      maxBytes === undefined
+        ? executionLimits
+        : { ...executionLimits, bytes: Math.min(maxBytes, executionLimits.bytes) };
+    const meter = openOperationMeter(scope, limits);
     const result = await execute(plan, params.variables ?? {}, openContext(meter), meter, event);
     if (!result.errors) return result;
     return { ...result, errors: mergeFailures(result.errors, result.data).map(publicError) };
@@ -144,11 +155,11 @@ export function createEngine(settings: EngineSettings): Engine {
         scope.end("done");
       }
     },
-    isSubscription: async (params) => {
+    typeOf: async (params) => {
       try {
-        return prepare(await settings.documents(params), params).plan.operation.operation === "subscription";
+        return prepare(await settings.documents(params), params).plan.operation.operation;
       } catch {
-        return false;
+        return null;
       }
     },
     subscribe: async (request) => {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { type ErrorCode, OVERLOADED, statusOf } from "../errors.ts";
+import { JSON_RPC_CODES, jsonRpcError } from "./mcp/json-rpc.ts";
 
 interface RejectionRow {
   readonly code: ErrorCode;
@@ -9,12 +10,17 @@ interface RejectionRow {
   readonly retryAfterSeconds?: number;
 }
 
-/** Reasons to reject a GraphQL request before its document is read. */
+/** Reasons to reject a request before its document is read. */
 const REJECTIONS = {
   "not JSON": {
     code: "BAD_USER_INPUT",
     rule: "media type",
     message: () => "Expected a body of application/json.",
+  },
+  "other origin": {
+    code: "BAD_REQUEST",
+    rule: "origin",
+    message: () => "Expected no Origin or one of CORS_ORIGINS, got another.",
   },
   "too long": {
     code: "OPERATION_TOO_LARGE",
@@ -38,16 +44,26 @@ export type Rejection = keyof typeof REJECTIONS;
 
 const GRAPHQL_TYPE = /application\/graphql-response\+json/;
 
+/** The body of a rejection in each protocol. */
+const BODIES = {
+  graphql: (message: string, extensions: object): string =>
+    JSON.stringify({ errors: [{ message, extensions }] }),
+  mcp: (message: string, data: object): string => jsonRpcError(JSON_RPC_CODES.server, message, data),
+};
+
+export type Protocol = keyof typeof BODIES;
+
 interface RejectionFacts {
+  readonly protocol: Protocol;
   readonly rejection: Rejection;
   readonly requestId: string;
   readonly maxBytes: number;
 }
 
-/** Rejects a GraphQL request and closes its connection. Returns the code of the error. */
+/** Rejects a request and closes its connection. Returns the code of the error. */
 export function reject(
   response: ServerResponse,
-  { rejection, requestId, maxBytes }: RejectionFacts,
+  { protocol, rejection, requestId, maxBytes }: RejectionFacts,
 ): ErrorCode {
   const { code, rule, message, retryAfterSeconds }: RejectionRow = REJECTIONS[rejection];
   const request = response.req;
@@ -59,7 +75,7 @@ export function reject(
     ...(retryAfterSeconds && { "retry-after": `${retryAfterSeconds}` }),
   });
   const extensions = { code, requestId, ...(retryAfterSeconds && { retryAfterSeconds }) };
-  response.end(JSON.stringify({ errors: [{ message: message(maxBytes), extensions }] }));
+  response.end(BODIES[protocol](message(maxBytes), extensions));
   request.resume();
   return code;
 }

@@ -10,14 +10,18 @@ import { EXPLAIN_HEADER, identify } from "./caller.ts";
 import { MAX_UNANSWERED, onceOver, unanswered } from "./connection.ts";
 import type { Page } from "./graphiql/page.ts";
 import type { ConcurrencyLimit, ExceededLimit } from "./concurrency-limit.ts";
-import { reject, type Rejection } from "./rejection.ts";
+import { type Protocol, reject, type Rejection } from "./rejection.ts";
 import { openRequest, type RequestState } from "./request.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
+/** Executes a request, ends its scope, then writes the result. `body` is null unless it is a POST. Never rejects. */
+export type Execute = (response: ServerResponse, body: Buffer | null, state: RequestState) => Promise<void>;
+
 export interface RouterSettings {
-  /** Executes a GraphQL request, ends its scope, then writes the result. Never rejects. */
-  readonly graphql: (response: ServerResponse, body: Buffer | null, state: RequestState) => Promise<void>;
+  readonly graphql: Execute;
+  /** Null when `/mcp` is off. */
+  readonly mcp: Execute | null;
   /** Returns false when the path is not a download. */
   readonly download: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** Null when the GraphiQL page is off. */
@@ -48,9 +52,9 @@ const REJECTION_OF: Readonly<Record<ExceededLimit, Rejection>> = {
   perCaller: "rate limited",
 };
 
-/** Routes requests: probes and metrics first, then downloads, the page and GraphQL. Applies CORS, load and body limits. */
+/** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
 export function createRouter(settings: RouterSettings): Router {
-  const { graphql, download, page, telemetry, operations, requestTimeoutMs } = settings;
+  const { graphql, mcp, download, page, telemetry, operations, requestTimeoutMs } = settings;
   const readBody = createBodyReader(settings.bodies);
   const open = new TransientList<ServerResponse>();
   let draining = false;
@@ -69,6 +73,7 @@ export function createRouter(settings: RouterSettings): Router {
       "cache-control",
       EXPLAIN_HEADER,
       ...CLIENT_HEADERS.flat(),
+      ...(mcp ? ["mcp-protocol-version", "mcp-method", "mcp-name"] : []),
     ],
     exposedHeaders: [
       "x-request-id",
@@ -82,44 +87,67 @@ export function createRouter(settings: RouterSettings): Router {
     maxAge: 600,
   });
 
-  const rejectAs = (rejection: Rejection, { requestId }: Identity, response: ServerResponse): void => {
-    telemetry.rejected(reject(response, { rejection, requestId, maxBytes: settings.bodies.maxBytes }));
+  const rejectAs = (
+    rejection: Rejection,
+    protocol: Protocol,
+    { requestId }: Identity,
+    response: ServerResponse,
+  ): void => {
+    const { maxBytes } = settings.bodies;
+    telemetry.rejected(reject(response, { protocol, rejection, requestId, maxBytes }));
   };
 
-  /** Rejects a request under overload before any work is done: its result would come too late. */
-  const isRejected = (identity: Identity, response: ServerResponse): boolean => {
-    const { callerKey } = identity;
-    const exceeded = operations.exceededBy(callerKey) ?? (settings.isQueueFull(callerKey) ? "total" : null);
-    if (exceeded) rejectAs(REJECTION_OF[exceeded], identity, response);
-    return exceeded !== null;
+  /** Serves the requests of a protocol: admits them, reads their bodies and executes them. */
+  const serve = (protocol: Protocol, execute: Execute): Listener => {
+    /** Rejects a request under overload before any work is done: its result would come too late. */
+    const isRejected = (identity: Identity, response: ServerResponse): boolean => {
+      const { callerKey } = identity;
+      const exceeded = operations.exceededBy(callerKey) ?? (settings.isQueueFull(callerKey) ? "total" : null);
+      if (exceeded) rejectAs(REJECTION_OF[exceeded], protocol, identity, response);
+      return exceeded !== null;
+    };
+
+    /**
+     * Runs an operation unless its caller has disconnected: under overload many callers give up before their request is
+     * accepted. Node reads each socket once per turn of the event loop, so a close that follows the request is visible
+     * two turns later.
+     */
+    const run = (identity: Identity, response: ServerResponse, body: Buffer | null): void =>
+      afterTwoTurns(() =>
+        takeTurn(identity.callerKey, () => {
+          if (!response.req.socket.readable || isRejected(identity, response)) return;
+          const state = openRequest(identity, response, requestTimeoutMs);
+          // Released with the result: a slow reader must not count as a running operation.
+          state.scope.onEnd(operations.acquire(identity.callerKey));
+          void execute(response, body, state);
+        }),
+      );
+
+    return (request, response) => {
+      const identity = identify(request);
+      if (isRejected(identity, response)) return;
+      if (request.method !== "POST") return run(identity, response, null);
+      readBody(request, (body) => {
+        if (body === "broken off") return;
+        if (typeof body === "string") rejectAs(body, protocol, identity, response);
+        else run(identity, response, body);
+      });
+    };
   };
 
-  /**
-   * Runs an operation unless its caller has disconnected: under overload many callers give up before their request is
-   * accepted. Node reads each socket once per turn of the event loop, so a close that follows the request is visible two
-   * turns later.
-   */
-  const run = (identity: Identity, response: ServerResponse, body: Buffer | null): void =>
-    afterTwoTurns(() =>
-      takeTurn(identity.callerKey, () => {
-        if (!response.req.socket.readable || isRejected(identity, response)) return;
-        const state = openRequest(identity, response, requestTimeoutMs);
-        // Released with the result: a slow reader must not count as a running operation.
-        state.scope.onEnd(operations.acquire(identity.callerKey));
-        void graphql(response, body, state);
-      }),
-    );
+  const serveGraphql = serve("graphql", graphql);
 
-  const handleGraphql = (request: IncomingMessage, response: ServerResponse): void => {
-    const identity = identify(request);
-    if (isRejected(identity, response)) return;
-    if (request.method !== "POST") return run(identity, response, null);
-    readBody(request, (body) => {
-      if (body === "broken off") return;
-      if (typeof body === "string") rejectAs(body, identity, response);
-      else run(identity, response, body);
-    });
-  };
+  /** Without sessions, MCP has only POST. Browsers add an origin: a page that no setting names may be one that rebinds DNS. */
+  const guardMcp =
+    (serveMcp: Listener): Listener =>
+    (request, response) => {
+      const { method, headers } = request;
+      if (method !== "POST") response.writeHead(405, { allow: "POST" }).end();
+      else if (headers.origin === undefined || settings.origins.includes(headers.origin))
+        serveMcp(request, response);
+      else rejectAs("other origin", "mcp", identify(request), response);
+    };
+  const serveMcp = mcp && guardMcp(serve("mcp", mcp));
 
   const route: Listener = (request, response) => {
     const [path] = (request.url ?? "").split("?", 1);
@@ -129,7 +157,8 @@ export function createRouter(settings: RouterSettings): Router {
     if (path === "/metrics" && settings.metrics) return void sendMetrics(response, settings.metrics);
     if (path === "/") return redirectToGraphql(response);
     if (download(request, response) || page?.(request, response)) return;
-    if (path === "/graphql") handleGraphql(request, response);
+    if (path === "/graphql") serveGraphql(request, response);
+    else if (path === "/mcp" && serveMcp) serveMcp(request, response);
     else sendText(response, 404, "not found\n");
   };
 

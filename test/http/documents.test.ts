@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import type { Answer } from "../support/gateway.ts";
+import { manifest } from "../support/manifest.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
@@ -102,15 +101,6 @@ describe("automatic persisted queries", () => {
     expect(await post({ extensions: persisted(QUERY) })).toMatchObject({ status: 400 });
   });
 });
-
-/** A file with this content, as long as the test runs. */
-function manifest(content: object): string {
-  const folder = mkdtempSync(join(tmpdir(), "rungraph-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, "documents.json");
-  writeFileSync(path, JSON.stringify(content));
-  return path;
-}
 
 const OURS = fileURLToPath(new URL("../../schema/persisted-documents.json", import.meta.url));
 const generated = new URL("../generated/trusted/persisted-documents.json", import.meta.url);

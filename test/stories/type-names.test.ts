@@ -2,7 +2,8 @@ import { parse, validate } from "graphql";
 import { expect, test } from "vitest";
 import { createTypeNames, type Renames } from "../../src/graphql/core/type-names.ts";
 import { schema, schemaFor } from "../../src/graphql/schema.ts";
-import { signInOperation, tabsOf } from "../../src/http/graphiql/tabs.ts";
+import { tabsOf } from "../../src/http/graphiql/tabs.ts";
+import { signInOperation } from "../../src/http/shipped-operations.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { globalId } from "../support/ids.ts";
 

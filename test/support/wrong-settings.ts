@@ -94,6 +94,7 @@ export const WRONG_SETTINGS: Readonly<Record<string, readonly string[]>> = {
   EXPLAIN: ["canary", "true", "1"],
   INTROSPECTION: ["canary", "false", "0"],
   TRUSTED_DOCUMENTS: ["/canary", "package-lock.json", "README.md", "src"],
+  MCP: ["canary", "on", "true", "READ"],
   APQ: ["canary", "true"],
   DOCUMENT_CACHE_BYTES: ["canary", "0", "16MB"],
   REDIS_URL: [
@@ -131,6 +132,7 @@ export const WRONG_SETTINGS: Readonly<Record<string, readonly string[]>> = {
   MAX_FIELDS: ["canary", "0"],
   MAX_RESULT_FIELDS: ["canary", "0"],
   MAX_RESULT_BYTES: ["canary", "0", "32MB"],
+  MAX_TOOL_RESULT_BYTES: ["canary", "0", "1000001"],
   MAX_OPERATIONS: ["canary", "0", "-1", "2.5"],
   MAX_OPERATIONS_PER_TOKEN: ["canary", "0"],
   MAX_SUBSCRIPTIONS: ["canary", "0"],

@@ -77,10 +77,11 @@ function typeResolver({ resolveType }: GraphQLAbstractType, names: TypeNames) {
 
 const called = (name: NameNode, value: string): NameNode => ({ ...name, value });
 
-/** Renames a document that uses our own names to the served ones. */
+/** Renames a document that uses our own names to the served ones. Keeps the comment at its beginning. */
 export function renameDocument(document: string, names: TypeNames): string {
   if (names.areOurs) return document;
-  return print(
+  const [comment = ""] = /^(?:#.*\n)*/.exec(document) ?? [];
+  const renamed = print(
     visit(parse(document), {
       NamedType: (type) => ({ ...type, name: called(type.name, names.served(type.name.value)) }),
       OperationDefinition: (operation) => ({
@@ -96,6 +97,7 @@ export function renameDocument(document: string, names: TypeNames): string {
       }),
     }),
   );
+  return comment + renamed;
 }
 
 /** Checks configured names. The messages contain only our own names, not the configured ones. */

@@ -4,7 +4,8 @@ import { acceptsGzip } from "../compression.ts";
 import { PRIVATE } from "../graphql/response.ts";
 import { loadAssets } from "./assets.ts";
 import { documentOf } from "./document.ts";
-import { signInOperation, tabsOf } from "./tabs.ts";
+import { signInOperation } from "../shipped-operations.ts";
+import { tabsOf } from "./tabs.ts";
 
 interface Settings {
   readonly names: TypeNames;

@@ -75,7 +75,7 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
     paramsOf: (response: ServerResponse, body: Buffer | null): Promise<OperationParams | null> | null => {
       if (!acceptsEventStream(response.req.headers.accept)) return null;
       const params = readParams(response, body);
-      return params && engine.isSubscription(params).then((isOne) => (isOne ? params : null));
+      return params && engine.typeOf(params).then((type) => (type === "subscription" ? params : null));
     },
     serve: async (
       response: ServerResponse,

@@ -37,12 +37,15 @@ export function parseQueryString(text: string): OperationParams {
 }
 
 /** Parses the JSON body of a request. Throws `GraphQLError`. */
-export function parseBody(bytes: Uint8Array): OperationParams {
-  const params = parseJson(decodeUtf8(bytes), "Expected a JSON object as the body");
-  const type = typeOf(params);
+export const parseBody = (bytes: Uint8Array): OperationParams => checkParams(parseObject(bytes));
+
+/** Parses a body that is one JSON object. Throws `GraphQLError`. */
+export function parseObject(bytes: Uint8Array): object {
+  const value = parseJson(decodeUtf8(bytes), "Expected a JSON object as the body");
+  const type = typeOf(value);
   if (type === "array") throw badRequest("Expected a JSON object as the body, got an array: no batches.");
   if (type !== "object") throw badRequest(`Expected a JSON object as the body, got ${type}.`);
-  return checkParams(params as object);
+  return value as object;
 }
 
 /** Checks the types of all parameters. Messages do not repeat the caller's names and values. */

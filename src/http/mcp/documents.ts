@@ -1,0 +1,98 @@
+import {
+  type DocumentNode,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+  parse,
+  type Token,
+  TokenKind,
+} from "graphql";
+import type { OperationParams, TrustedDocuments } from "../../engine/documents/persisted.ts";
+import { isSliceOver, nextTurn } from "../../engine/turns.ts";
+import type { TypeNames } from "../../graphql/core/type-names.ts";
+import { shippedOperations } from "../shipped-operations.ts";
+import { type InputSchema, inputSchemaOf } from "./input-schema.ts";
+
+/** The types of operations that a tool can run: a tool has one result. */
+export type ToolType = "query" | "mutation";
+
+/** An operation that becomes a tool. */
+export interface ToolOperation {
+  readonly name: string;
+  readonly type: ToolType;
+  readonly description: string;
+  readonly inputSchema: InputSchema;
+  /** What names the operation to the engine. */
+  readonly params: OperationParams;
+}
+
+/** The text of a document, and how a request names it. */
+interface Source {
+  readonly text: string;
+  readonly params: OperationParams;
+}
+
+const sourcesOf = (trusted: TrustedDocuments | null, names: TypeNames): Source[] =>
+  trusted
+    ? [...trusted].map(([documentId, text]) => ({ text, params: { documentId } }))
+    : shippedOperations(names).map(({ text }) => ({ text, params: { query: text } }));
+
+/**
+ * Reads the operations of the trusted documents, or the shipped ones. Left out are subscriptions, operations without a
+ * name, documents that cannot be read, and the sign-in: a password is not for an agent. Of several with one name the last
+ * counts.
+ */
+export async function readToolOperations(
+  schema: GraphQLSchema,
+  trusted: TrustedDocuments | null,
+  names: TypeNames,
+): Promise<ToolOperation[]> {
+  const operations = new Map<string, ToolOperation>();
+  for (const source of sourcesOf(trusted, names)) {
+    for (const operation of operationsOf(schema, source)) operations.set(operation.name, operation);
+    if (isSliceOver()) await nextTurn();
+  }
+  return [...operations.values()];
+}
+
+function operationsOf(schema: GraphQLSchema, { text, params }: Source): ToolOperation[] {
+  const document = parsed(text);
+  if (!document) return [];
+  return document.definitions.flatMap((node) => {
+    if (node.kind !== Kind.OPERATION_DEFINITION || !node.name) return [];
+    const { operation: type } = node;
+    const { value: name } = node.name;
+    const inputSchema = inputSchemaOf(schema, document, node);
+    if (type === "subscription" || rootFieldsOf(node).includes("login") || !inputSchema) return [];
+    const description = node.description?.value ?? (commentOf(node) || describeFields(schema, node));
+    return { name, type, description, inputSchema, params: { ...params, operationName: name } };
+  });
+}
+
+function parsed(text: string): DocumentNode | null {
+  try {
+    return parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** The names of the root fields, except those in fragments. */
+const rootFieldsOf = ({ selectionSet }: OperationDefinitionNode): string[] =>
+  selectionSet.selections.flatMap((each) => (each.kind === Kind.FIELD ? each.name.value : []));
+
+/** The comment in front of an operation, as one line. */
+function commentOf({ loc }: OperationDefinitionNode): string {
+  const lines: string[] = [];
+  let token: Token | null = loc?.startToken.prev ?? null;
+  for (; token?.kind === TokenKind.COMMENT; token = token.prev) lines.unshift(token.value.trim());
+  return lines.join(" ");
+}
+
+/** Describes an operation by its root fields: generated manifests have no comments. */
+function describeFields(schema: GraphQLSchema, node: OperationDefinitionNode): string {
+  const fields = schema.getRootType(node.operation)?.getFields();
+  return [...new Set(rootFieldsOf(node))]
+    .map((name) => `${name}: ${fields?.[name]?.description ?? ""}`.trim())
+    .join("\n");
+}

@@ -1,0 +1,112 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type ExecutionResult, GraphQLError, type GraphQLSchema } from "graphql";
+import type { TrustedDocuments } from "../../engine/documents/persisted.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { rejection } from "../../engine/errors.ts";
+import type { TypeNames } from "../../graphql/core/type-names.ts";
+import type { Delivery } from "../delivery.ts";
+import { parseObject } from "../graphql/params.ts";
+import type { HttpOperation } from "../operation.ts";
+import type { RequestState } from "../request.ts";
+import { readToolOperations, type ToolType } from "./documents.ts";
+import { JSON_RPC_CODES, jsonRpcError } from "./json-rpc.ts";
+import { answerMessage } from "./protocol.ts";
+import { printForAgents } from "./sdl.ts";
+import { openServer } from "./server.ts";
+import { type Execute, toolOfOperation, toolOfOwnDocuments, toolOfSchema } from "./tools.ts";
+
+export interface McpSettings {
+  readonly schema: GraphQLSchema;
+  readonly engine: Engine;
+  readonly delivery: Delivery;
+  readonly names: TypeNames;
+  readonly version: string;
+  /** The types of operations that agents may run. */
+  readonly types: readonly ToolType[];
+  /** The only documents that run; null when every document runs. */
+  readonly trusted: TrustedDocuments | null;
+  readonly isIntrospectable: boolean;
+  /** Longest result of a tool, in bytes. */
+  readonly maxResultBytes: number;
+  /** Opens the GraphQL operation of a request. Called only when a tool runs one. */
+  readonly openOperation: (request: IncomingMessage, state: RequestState) => HttpOperation;
+}
+
+/** Answers a message of an MCP client. Ends the scope of its request. */
+export type McpHandler = (
+  response: ServerResponse,
+  body: Buffer | null,
+  state: RequestState,
+) => Promise<void>;
+
+const NO_BODY = Buffer.alloc(0);
+
+/** Creates the handler of `/mcp`. No sessions: any replica answers any message. */
+export async function createMcpHandler(settings: McpSettings): Promise<McpHandler> {
+  const { schema, engine, delivery, names, version, types, trusted, openOperation } = settings;
+  const operations = await readToolOperations(schema, trusted, names);
+  const sdl = settings.isIntrospectable ? printForAgents(schema) : null;
+  const parts = {
+    version,
+    tools: [
+      ...operations.filter(({ type }) => types.includes(type)).map(toolOfOperation),
+      ...(trusted ? [] : types.map(toolOfOwnDocuments)),
+      ...(sdl && !trusted ? [toolOfSchema(sdl)] : []),
+    ],
+    sdl: sdl && sdl.text,
+  };
+
+  const run = async (
+    operation: HttpOperation["operation"],
+    ...[params, type]: Parameters<Execute>
+  ): Promise<ExecutionResult> => {
+    const given = await engine.typeOf(params);
+    if (given === null || given === type) {
+      const isReadOnly = type === "query";
+      return engine.run({ ...operation, params, isReadOnly, maxBytes: settings.maxResultBytes });
+    }
+    operation.facts.type = given;
+    operation.facts.codes = ["BAD_REQUEST"];
+    return { errors: [rejection(`Expected a ${type}, got a ${given}.`, "BAD_REQUEST")] };
+  };
+
+  const executeFor =
+    (request: IncomingMessage, state: RequestState): Execute =>
+    async (...given) => {
+      const { operation, run: runInSpan, end } = openOperation(request, state);
+      const result = await runInSpan(() => run(operation, ...given));
+      end(200);
+      return engine.finish(result, state.scope.requestId, operation.explain);
+    };
+
+  /** Answers a body, which may be no message. */
+  const answerBody = async (
+    request: IncomingMessage,
+    body: Buffer,
+    state: RequestState,
+  ): Promise<Response> => {
+    try {
+      const message = parseObject(body);
+      const open = () => openServer(parts, executeFor(request, state));
+      return await answerMessage(message, request.headers, open);
+    } catch (error) {
+      if (!(error instanceof GraphQLError)) throw error;
+      const data = { code: "BAD_REQUEST", requestId: state.scope.requestId };
+      const text = jsonRpcError(JSON_RPC_CODES.invalidRequest, error.message, data);
+      return new Response(text, { status: 400, headers: { "content-type": "application/json" } });
+    }
+  };
+
+  return async (response, body, state) => {
+    const { requestId, callerKey } = state.scope;
+    const answer = await answerBody(response.req, body ?? NO_BODY, state);
+    // Most messages run no operation, which would have ended the scope.
+    state.scope.end("done");
+    const headers = {
+      ...Object.fromEntries(answer.headers),
+      "x-request-id": requestId,
+      "cache-control": "private, no-store",
+    };
+    await delivery.send(response, { status: answer.status, headers, body: await answer.text() }, callerKey);
+  };
+}

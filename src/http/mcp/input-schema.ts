@@ -1,0 +1,128 @@
+import {
+  type DocumentNode,
+  getNamedType,
+  type GraphQLInputType,
+  type GraphQLSchema,
+  isEnumType,
+  isInputObjectType,
+  isInputType,
+  isListType,
+  isNonNullType,
+  isRequiredInputField,
+  Kind,
+  type OperationDefinitionNode,
+  typeFromAST,
+  TypeInfo,
+  valueFromASTUntyped,
+  visit,
+  visitWithTypeInfo,
+} from "graphql";
+
+/** The JSON Schema of a value. Without `type` any value is allowed, as for custom scalars. */
+interface ValueSchema {
+  readonly description?: string;
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly default?: unknown;
+  readonly items?: ValueSchema;
+  readonly properties?: Readonly<Record<string, ValueSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: false;
+}
+
+/** The JSON Schema of a tool's input. */
+export interface InputSchema extends ValueSchema {
+  readonly type: "object";
+  readonly properties: Readonly<Record<string, ValueSchema>>;
+  readonly required: readonly string[];
+}
+
+const SCALARS: Readonly<Record<string, string>> = {
+  Int: "integer",
+  Float: "number",
+  String: "string",
+  ID: "string",
+  Boolean: "boolean",
+};
+
+interface Part {
+  readonly name: string;
+  readonly schema: ValueSchema;
+  readonly isRequired: boolean;
+}
+
+const objectOf = (parts: readonly Part[]): InputSchema => ({
+  type: "object",
+  properties: Object.fromEntries(parts.map(({ name, schema }) => [name, schema])),
+  required: parts.filter(({ isRequired }) => isRequired).map(({ name }) => name),
+  additionalProperties: false,
+});
+
+/** Adds the description of a place, which says more than that of its type, and its default. */
+const placed = (schema: ValueSchema, description: string | null | undefined, fallback: unknown) => ({
+  ...schema,
+  ...(description ? { description } : {}),
+  ...(fallback === undefined ? {} : { default: fallback }),
+});
+
+/** The JSON Schema of a type. Null is left out: an argument without a value is absent. No input type contains itself. */
+function schemaOf(type: GraphQLInputType): ValueSchema {
+  if (isNonNullType(type)) return schemaOf(type.ofType);
+  if (isListType(type)) return { type: "array", items: schemaOf(type.ofType) };
+  const described = type.description ? { description: type.description } : {};
+  if (isEnumType(type))
+    return { ...described, type: "string", enum: type.getValues().map(({ name }) => name) };
+  if (!isInputObjectType(type)) {
+    const known = SCALARS[type.name];
+    return known ? { type: known } : described;
+  }
+  const fields = Object.values(type.getFields()).map((field) => ({
+    name: field.name,
+    schema: placed(schemaOf(field.type), field.description, field.defaultValue),
+    isRequired: isRequiredInputField(field),
+  }));
+  return { ...described, ...objectOf(fields) };
+}
+
+/** Descriptions of the arguments and input fields that variables are given to, by variable. The first place counts. */
+function describeVariables(schema: GraphQLSchema, document: DocumentNode): ReadonlyMap<string, string> {
+  const descriptions = new Map<string, string>();
+  const typeInfo = new TypeInfo(schema);
+  visit(
+    document,
+    visitWithTypeInfo(typeInfo, {
+      Variable: ({ name: { value: variable } }, _, parent) => {
+        const place = parent && "kind" in parent ? parent : null;
+        const parentType = getNamedType(typeInfo.getParentInputType());
+        const described =
+          place?.kind === Kind.OBJECT_FIELD && isInputObjectType(parentType)
+            ? parentType.getFields()[place.name.value]
+            : typeInfo.getArgument();
+        if (described?.description && !descriptions.has(variable))
+          descriptions.set(variable, described.description);
+      },
+    }),
+  );
+  return descriptions;
+}
+
+/** The JSON Schema of an operation's variables; null when the schema has no such input type. */
+export function inputSchemaOf(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  { variableDefinitions = [] }: OperationDefinitionNode,
+): InputSchema | null {
+  const descriptions = describeVariables(schema, document);
+  const parts = variableDefinitions.flatMap(({ variable, type: node, defaultValue, description }) => {
+    const { value: name } = variable.name;
+    const type = typeFromAST(schema, node);
+    if (!isInputType(type)) return [];
+    const fallback = defaultValue && valueFromASTUntyped(defaultValue);
+    return {
+      name,
+      schema: placed(schemaOf(type), description?.value ?? descriptions.get(name), fallback),
+      isRequired: isNonNullType(type) && fallback === undefined,
+    };
+  });
+  return parts.length === variableDefinitions.length ? objectOf(parts) : null;
+}

@@ -1,0 +1,33 @@
+import { MapperKind, mapSchema } from "@graphql-tools/utils";
+import { type GraphQLSchema, lexicographicSortSchema, printSchema, printType } from "graphql";
+import { InputError } from "../../errors.ts";
+
+/** The schema as text for agents. */
+export interface Sdl {
+  /** The whole schema. */
+  readonly text: string;
+  /** The definitions of some types, each once. Throws `InputError` for names that the schema does not have. */
+  readonly ofTypes: (names: readonly string[]) => string;
+}
+
+/** `_Service`, `_entities`: for routers. */
+const isFederations = (name: string): boolean => /^_[^_]/.test(name);
+
+/** Prints a schema without what federation adds. */
+export function printForAgents(served: GraphQLSchema): Sdl {
+  const schema = lexicographicSortSchema(
+    mapSchema(served, {
+      [MapperKind.TYPE]: ({ name }) => (isFederations(name) ? null : undefined),
+      [MapperKind.QUERY_ROOT_FIELD]: (_, name) => (isFederations(name) ? null : undefined),
+    }),
+  );
+  return {
+    text: printSchema(schema),
+    ofTypes: (names) => {
+      const asked = [...new Set(names)];
+      const types = asked.flatMap((name) => schema.getType(name) ?? []);
+      if (types.length === asked.length) return types.map(printType).join("\n\n");
+      throw new InputError("types: expected names of types such as Query or Experiment, got others");
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import { McpServer } from "@modelcontextprotocol/server";
+import { ARGUMENT_NAMES, type Execute, type Tool } from "./tools.ts";
+
+/** What agents are told about the server when they connect. */
+const INSTRUCTIONS = [
+  "Records of machine-learning runs: experiments, jobs, build jobs, groups (searches), users, and the nodes of the cluster.",
+  "An `id` of one kind is a global id from another result, or the dotted name: ada.mnist.42 (experiment), ada.mnist.1 (group), ada.mnist.jobs.3, ada.mnist.builds.7.",
+  "Results have `data`, and `errors` with a message and `extensions.code` where something could not be read.",
+].join(" ");
+
+const SDL_URI = "rungraph://schema.graphql";
+const SDL_TYPE = "application/graphql";
+
+interface ServerParts {
+  readonly version: string;
+  readonly tools: readonly Tool[];
+  /** The schema as a resource; null when it is hidden. */
+  readonly sdl: string | null;
+}
+
+/** Opens the server of one message. `execute` runs the operations of its caller. */
+export function openServer({ version, tools, sdl }: ServerParts, execute: Execute): McpServer {
+  const server = new McpServer(
+    { name: "rungraph", version },
+    {
+      capabilities: {
+        tools: { listChanged: false },
+        ...(sdl !== null && { resources: { listChanged: false, subscribe: false } }),
+      },
+      instructions: INSTRUCTIONS,
+      jsonSchemaValidator: ARGUMENT_NAMES,
+    },
+  );
+  for (const register of tools) register(server, execute);
+  if (sdl !== null) {
+    const config = { description: "The GraphQL schema in SDL.", mimeType: SDL_TYPE };
+    server.registerResource("schema", SDL_URI, config, () => ({
+      contents: [{ uri: SDL_URI, mimeType: SDL_TYPE, text: sdl }],
+    }));
+  }
+  return server;
+}

@@ -1,0 +1,124 @@
+import {
+  type CallToolResult,
+  fromJsonSchema,
+  type jsonSchemaValidator,
+  type McpServer,
+  type StandardSchemaWithJSON,
+  type ToolAnnotations,
+} from "@modelcontextprotocol/server";
+import type { ExecutionResult } from "graphql";
+import * as z from "zod";
+import type { OperationParams } from "../../engine/documents/persisted.ts";
+import { toJson } from "../graphql/response.ts";
+import type { ToolOperation, ToolType } from "./documents.ts";
+import type { Sdl } from "./sdl.ts";
+
+/** Runs an operation of the caller. `type` is the only one that is run. */
+export type Execute = (params: OperationParams, type: ToolType) => Promise<ExecutionResult>;
+
+/** Registers a tool with the server of one request. */
+export type Tool = (server: McpServer, execute: Execute) => void;
+
+interface ToolConfig<Input> {
+  readonly description: string;
+  readonly inputSchema: StandardSchemaWithJSON<unknown, Input>;
+  readonly annotations: ToolAnnotations;
+}
+
+const tool =
+  <Input>(
+    name: string,
+    config: ToolConfig<Input>,
+    call: (input: Input, execute: Execute) => Promise<CallToolResult> | CallToolResult,
+  ): Tool =>
+  (server, execute) =>
+    void server.registerTool(name, config, (input: Input) => call(input, execute));
+
+/** Clients ask their user before a tool that may destroy. `openWorldHint`: whether it reaches beyond the service. */
+const ANNOTATIONS: Readonly<Record<ToolType, ToolAnnotations>> = {
+  query: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  mutation: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+};
+
+/** Rejects unknown arguments, which GraphQL would ignore. GraphQL checks the others, with the gateway's errors. */
+export const ARGUMENT_NAMES: jsonSchemaValidator = {
+  getValidator:
+    <Input>({ properties = {} }) =>
+    (input: unknown) => {
+      const known = Object.keys(properties);
+      const isKnown = Object.keys(input ?? {}).every((name) => known.includes(name));
+      return isKnown
+        ? // The protocol's own schema lets only objects pass as arguments.
+          { valid: true, data: input as Input, errorMessage: undefined }
+        : {
+            valid: false,
+            data: undefined,
+            errorMessage: `expected only ${known.join(", ") || "none"}, got others`,
+          };
+    },
+};
+
+type Variables = Readonly<Record<string, unknown>>;
+
+/** The tool of an operation. Its arguments are the variables. */
+export const toolOfOperation = ({ name, type, description, inputSchema, params }: ToolOperation): Tool =>
+  tool(
+    name,
+    {
+      description,
+      inputSchema: fromJsonSchema<Variables>({ ...inputSchema }, ARGUMENT_NAMES),
+      annotations: ANNOTATIONS[type],
+    },
+    async (variables, execute) => toToolResult(await execute({ ...params, variables }, type)),
+  );
+
+const OwnOperation = z.strictObject({
+  query: z.string().describe("A GraphQL document with one operation."),
+  variables: z.record(z.string(), z.unknown()).optional().describe("Values of its variables."),
+});
+
+const DESCRIPTIONS: Readonly<Record<ToolType, string>> = {
+  query:
+    "Runs a GraphQL query. Look at the types in question with graphql_schema first, and select only what is needed.",
+  mutation:
+    "Runs a GraphQL mutation, which changes or deletes records. Look at the type Mutation with graphql_schema first. An error with `outcome: unknown` says that the change may have been made: read before it is repeated.",
+};
+
+/** The tool that runs a document of the agent's own. */
+export const toolOfOwnDocuments = (type: ToolType): Tool =>
+  tool(
+    `graphql_${type}`,
+    { description: DESCRIPTIONS[type], inputSchema: OwnOperation, annotations: ANNOTATIONS[type] },
+    async (params, execute) => toToolResult(await execute(params, type)),
+  );
+
+const TypeNames = z.strictObject({
+  types: z
+    .array(z.string())
+    .default(["Query"])
+    .describe("Names of types, such as Query, Mutation, Experiment, Run or Group."),
+});
+
+/** The tool that shows parts of the schema: many clients do not show resources to their agents. */
+export const toolOfSchema = ({ ofTypes }: Sdl): Tool =>
+  tool(
+    "graphql_schema",
+    {
+      description:
+        "Shows types of the GraphQL schema, with descriptions. Begin with the type Query, and go on with the types that its fields return.",
+      inputSchema: TypeNames,
+      annotations: ANNOTATIONS.query,
+    },
+    ({ types }) => ({ content: [{ type: "text", text: ofTypes(types) }] }),
+  );
+
+/** The result as structured content, and as text for clients that do not read it. */
+function toToolResult({ data, errors, extensions }: ExecutionResult): CallToolResult {
+  const structuredContent = {
+    ...(data !== undefined && { data }),
+    ...(errors && { errors: errors.map(toJson) }),
+    ...(extensions && { extensions }),
+  };
+  const content = [{ type: "text" as const, text: JSON.stringify(structuredContent) }];
+  return { content, structuredContent, isError: errors !== undefined };
+}

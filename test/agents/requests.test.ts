@@ -1,0 +1,207 @@
+import { describe, expect, test, vi } from "vitest";
+import { connectAgent, MCP_HEADERS, rpc } from "../support/agent.ts";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+import { startGateway } from "../support/gateway.ts";
+import { startHoldingRecords } from "../support/holding.ts";
+import { PATIENT } from "../support/patience.ts";
+import { operationsIn, sendTo } from "../support/raw-requests.ts";
+
+const LIST = rpc("tools/list");
+
+async function start(env: Record<string, string> = {}) {
+  const gateway = await startDemoGateway({ env: { MCP: "read", ...env } });
+  return {
+    ...gateway,
+    post: async (body: string, headers: Record<string, string> = {}) => {
+      const {
+        status,
+        text,
+        headers: received,
+      } = await sendTo(`${gateway.url}/mcp`, {
+        body,
+        headers: { ...MCP_HEADERS, ...headers },
+      });
+      return { status, headers: received, answer: text === "" ? null : (JSON.parse(text) as unknown) };
+    },
+  };
+}
+
+const errorOf = (code: number, message: string, data: object) => ({
+  jsonrpc: "2.0",
+  id: null,
+  error: { code, message, data: { ...data, requestId: expect.any(String) } },
+});
+
+describe("a message", () => {
+  test("has one response in JSON, with a request id, that nothing may keep", async () => {
+    const { post } = await start();
+    const { status, headers, answer } = await post(LIST, { "x-request-id": "agent-7" });
+    expect([status, headers.get("content-type")]).toEqual([200, "application/json"]);
+    expect(headers.get("x-request-id")).toBe("agent-7");
+    expect(headers.get("cache-control")).toBe("private, no-store");
+    expect(headers.has("mcp-session-id")).toBe(false);
+    expect(answer).toMatchObject({ id: 1, result: { tools: expect.any(Array) } });
+  });
+
+  test("that wants no answer is accepted", async () => {
+    const { post } = await start();
+    const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });
+    expect(await post(body)).toMatchObject({ status: 202, answer: null });
+  });
+
+  test.each([
+    ["{", "Expected a JSON object as the body, got text that is no JSON"],
+    ["", "Expected a JSON object as the body, got text that is no JSON"],
+    ["7", "Expected a JSON object as the body, got number."],
+    [`[${LIST},${LIST}]`, "Expected a JSON object as the body, got an array: no batches."],
+  ])("that is none, %j, is 400", async (body, message) => {
+    const { post } = await start();
+    const { status, answer } = await post(body);
+    expect({ status, answer }).toEqual({
+      status: 400,
+      answer: errorOf(-32_600, message, { code: "BAD_REQUEST" }),
+    });
+  });
+
+  test.each([
+    "{}",
+    `{"jsonrpc":"2.0"}`,
+    `{"jsonrpc":"1.0","id":1,"method":"tools/list"}`,
+    `{"__proto__":{}}`,
+  ])("of another protocol, %j, is 400", async (body) => {
+    const { post } = await start();
+    expect(await post(body)).toMatchObject({ status: 400, answer: { error: { code: expect.any(Number) } } });
+    expect(await post(LIST)).toMatchObject({ status: 200 });
+  });
+
+  test.each([
+    ["an unknown method", rpc("nothing"), -32_601],
+    ["an unknown tool", rpc("tools/call", { name: "nothing", arguments: {} }), -32_602],
+    ["a tool that every object has", rpc("tools/call", { name: "constructor", arguments: {} }), -32_602],
+    ["arguments that are none", rpc("tools/call", { name: "StartPage", arguments: [7] }), -32_602],
+    ["no name", rpc("tools/call"), -32_602],
+    ["an unknown resource", rpc("resources/read", { uri: "file:///etc/hosts" }), -32_602],
+    ["a resource that is none", rpc("resources/read", { uri: "%" }), -32_602],
+  ])("with %s is an error of JSON-RPC, and runs nothing", async (_, body, code) => {
+    const { post, calls, logged } = await start();
+    expect((await post(body)).answer).toMatchObject({ id: 1, error: { code } });
+    expect(calls()).toEqual([]);
+    expect(logged()).not.toContain("unexpected");
+  });
+
+  test("that would hold a stream open is answered at once", async () => {
+    const gateway = await start();
+    const { client } = await connectAgent(gateway);
+    const listening = client.request({ method: "subscriptions/listen", params: { notifications: {} } });
+    await expect(listening).rejects.toThrow("Subscription limit reached");
+    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+    expect(metrics).toContain("rungraph_operations_running 0\n");
+  });
+});
+
+describe("what the gateway rejects before a message is read", () => {
+  test("a body that is too long, or of another type", async () => {
+    const { post } = await start({ MAX_BODY_BYTES: "100" });
+    const long = await post(rpc("tools/list", { padding: "x".repeat(100) }));
+    expect({ status: long.status, answer: long.answer }).toEqual({
+      status: 413,
+      answer: errorOf(-32_000, "Expected a body of at most 100 bytes.", { code: "OPERATION_TOO_LARGE" }),
+    });
+    const form = await post(LIST, { "content-type": "text/plain" });
+    expect({ status: form.status, answer: form.answer }).toEqual({
+      status: 415,
+      answer: errorOf(-32_000, "Expected a body of application/json.", { code: "BAD_USER_INPUT" }),
+    });
+  });
+
+  test.each(["GET", "DELETE", "PUT", "OPTIONS"])("%s: there are no sessions", async (method) => {
+    const { url } = await start();
+    const { status, headers, text } = await sendTo(`${url}/mcp`, { method, headers: MCP_HEADERS });
+    expect([status, headers.get("allow"), text]).toEqual([405, "POST", ""]);
+  });
+
+  test("a client that takes neither of the protocol's media types, or another revision", async () => {
+    const { post } = await start();
+    expect(await post(LIST, { accept: "text/html" })).toMatchObject({ status: 406 });
+    expect(await post(LIST, { "mcp-protocol-version": "1999-01-01" })).toMatchObject({ status: 400 });
+  });
+
+  test("everything when agents are not served", async () => {
+    const { url, post } = await start({ MCP: "off" });
+    expect((await sendTo(`${url}/mcp`, { method: "GET" })).text).toBe("not found\n");
+    await expect(post(LIST)).rejects.toThrow("not found");
+  });
+
+  test("more operations of a caller than it may have", async () => {
+    const service = await startHoldingRecords();
+    const gateway = await startGateway({
+      upstream: service,
+      env: { MCP: "read", MAX_OPERATIONS_PER_TOKEN: "1" },
+    });
+    const { use } = await connectAgent(gateway, { token: "t0ken" });
+    const first = use("graphql_query", { query: `{ experiment(id: "ada.mnist.1") { rawStatus } }` });
+    await service.arrived(1);
+    const headers = { ...MCP_HEADERS, authorization: "Bearer t0ken" };
+    const second = await sendTo(`${gateway.url}/mcp`, { body: LIST, headers });
+    expect([second.status, second.headers.get("retry-after")]).toEqual([429, "1"]);
+    expect(JSON.parse(second.text)).toEqual(
+      errorOf(-32_000, "This caller has as many operations under way as one may have.", {
+        code: "RATE_LIMITED",
+        retryAfterSeconds: 1,
+      }),
+    );
+    service.release();
+    expect((await first).result).toEqual({ data: { experiment: { rawStatus: "running" } } });
+    expect((await sendTo(`${gateway.url}/mcp`, { body: LIST, headers })).status).toBe(200);
+  });
+});
+
+test("a caller that leaves ends what its tool reads", async () => {
+  const service = await startHoldingRecords();
+  const gateway = await startGateway({ upstream: service, env: { MCP: "read" } });
+  const left = new AbortController();
+  const body = rpc("tools/call", {
+    name: "graphql_query",
+    arguments: { query: `{ experiment(id: "ada.mnist.1") { rawStatus } }` },
+  });
+  const headers = { ...MCP_HEADERS, authorization: "Bearer t0ken" };
+  const { signal } = left;
+  const asked = fetch(`${gateway.url}/mcp`, { method: "POST", body, headers, signal });
+  await service.arrived(1);
+  left.abort();
+  await expect(asked).rejects.toThrow("aborted");
+  await vi.waitUntil(() => gateway.logged().includes('"msg":"operation"'), PATIENT);
+  expect(operationsIn(gateway.logged())).toMatchObject([{ type: "query", codes: ["REQUEST_CANCELLED"] }]);
+});
+
+describe("pages", () => {
+  const APP = "https://app.example";
+
+  test("of any origin are refused, even of the gateway's own: a name that is rebound looks like it", async () => {
+    const { url, post } = await start();
+    for (const origin of [url, APP, "null", "http://localhost"]) {
+      const { status, answer } = await post(LIST, { origin });
+      expect({ status, answer }).toEqual({
+        status: 403,
+        answer: errorOf(-32_000, "Expected no Origin or one of CORS_ORIGINS, got another.", {
+          code: "BAD_REQUEST",
+        }),
+      });
+    }
+  });
+
+  test("of a known origin are served, with the headers of the protocol", async () => {
+    const { url, post } = await start({ CORS_ORIGINS: APP });
+    const { status, headers } = await post(LIST, { origin: APP });
+    expect([status, headers.get("access-control-allow-origin")]).toEqual([200, APP]);
+    expect((await post(LIST, { origin: `${APP}:8443` })).status).toBe(403);
+    const preflight = await sendTo(`${url}/mcp`, {
+      method: "OPTIONS",
+      headers: { origin: APP, "access-control-request-method": "POST" },
+    });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get("access-control-allow-headers")).toContain(
+      ",mcp-protocol-version,mcp-method,mcp-name",
+    );
+  });
+});

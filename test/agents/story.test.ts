@@ -1,0 +1,236 @@
+import { describe, expect, test } from "vitest";
+import { connectAgent, type Era } from "../support/agent.ts";
+import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
+import { operationsIn } from "../support/raw-requests.ts";
+
+async function start(env: Record<string, string> = {}, options: Parameters<typeof connectAgent>[1] = {}) {
+  const gateway = await startDemoGateway({ env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4", ...env } });
+  const agent = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada"), ...options });
+  return { ...gateway, ...agent };
+}
+
+const READING = [
+  "StartPage",
+  "ExperimentPage",
+  "NestedRunGraph",
+  "StatusTimeline",
+  "MetricChart",
+  "CompareExperiments",
+  "SearchPage",
+  "BuildPage",
+  "ClusterPage",
+  "GroupGraph",
+  "BestRuns",
+  "Origin",
+  "ProjectPage",
+  "RunLog",
+  "graphql_query",
+  "graphql_schema",
+];
+
+interface BestRuns {
+  readonly group: { readonly experiments: { readonly nodes: readonly { readonly id: string }[] } };
+}
+
+describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %s", (era) => {
+  test("lists the tools, finds the best run of a group and reads the end of its log", async () => {
+    const { client, names, use, calls } = await start({}, { era });
+    expect(client.getNegotiatedProtocolVersion()).toBe(era === "auto" ? "2026-07-28" : "2025-11-25");
+    expect(client.getInstructions()).toContain("machine-learning runs");
+    expect(await names()).toEqual(READING);
+    expect(calls()).toEqual([]);
+
+    const { result, isError } = await use("BestRuns", {
+      id: "ada.mnist.1",
+      metric: "loss",
+      direction: "ASC",
+      filter: { status: ["SUCCEEDED"] },
+    });
+    // The result of the shipped operation.
+    const [best] = (result["data"] as BestRuns).group.experiments.nodes;
+    expect({ isError, best }).toMatchObject({
+      isError: false,
+      best: { id: "RXhwZXJpbWVudDphZGEvbW5pc3QvMTA", uniqueName: "ada.mnist.1.10", best: 0.1055 },
+    });
+    expect(calls()).toEqual([
+      "GET ada/mnist/experiments?group=1&sort=metric.loss&query=status%3Asucceeded&limit=20",
+    ]);
+
+    const log = await use("RunLog", { id: best?.id, lines: 2 });
+    const data = {
+      run: {
+        id: best?.id,
+        uniqueName: "ada.mnist.1.10",
+        status: "SUCCEEDED",
+        logs: {
+          lines: [expect.any(String), expect.stringContaining("ada.mnist.1.10 succeeded")],
+          startByte: expect.any(Number),
+        },
+      },
+    };
+    expect(log).toEqual({ text: JSON.stringify(log.result), result: { data }, isError: false });
+    expect(calls()).toEqual(["GET ada/mnist/experiments/10/", "GET ada/mnist/experiments/10/logs/"]);
+  });
+
+  test("that may only read has no tool that changes anything", async () => {
+    const { use, calls, client } = await start({}, { era });
+    const input = { query: `mutation { stopJob(id: "ada.mnist.jobs.2") { job { id } } }` };
+    await expect(use("graphql_mutation", input)).rejects.toThrow("Tool graphql_mutation not found");
+    await expect(use("Restart", { id: "ada.mnist.42" })).rejects.toThrow("Tool Restart not found");
+    expect((await use("graphql_query", input)).result).toEqual({
+      errors: [
+        {
+          message: "Expected a query, got a mutation.",
+          extensions: { code: "BAD_REQUEST", requestId: expect.any(String) },
+        },
+      ],
+    });
+    const { tools } = await client.listTools();
+    expect(tools.filter(({ annotations }) => annotations?.readOnlyHint !== true)).toEqual([]);
+    expect(calls()).toEqual([]);
+  });
+
+  test("that may write changes what the caller may change", async () => {
+    const { use, names, calls } = await start({ MCP: "write" }, { era });
+    expect((await names()).filter((name) => !READING.includes(name))).toEqual([
+      "Restart",
+      "BulkActions",
+      "Administration",
+      "graphql_mutation",
+    ]);
+    const query = `mutation Stop { stopJob(id: "ada.mnist.jobs.2") { job { id phase } } }`;
+    expect((await use("graphql_mutation", { query })).result).toEqual({
+      data: { stopJob: { job: { id: "Sm9iOmFkYS9tbmlzdC8y", phase: "ACTIVE" } } },
+    });
+    expect(calls()).toEqual(["GET ada/mnist/jobs/2/", "POST ada/mnist/jobs/2/stop"]);
+    const restarted = await use("Restart", { id: "ada.mnist.42" });
+    expect(restarted.result).toMatchObject({
+      data: {
+        restartExperiment: { experiment: { isClone: true, original: { uniqueName: "ada.mnist.42" } } },
+      },
+    });
+    expect(calls()).toEqual(["GET ada/mnist/experiments/61/", "POST ada/mnist/experiments/42/restart/"]);
+    const wrong = await use("graphql_mutation", { query: "{ viewer { id } }" });
+    expect(wrong.text).toContain("Expected a mutation, got a query.");
+    expect(calls()).toEqual([]);
+  });
+});
+
+describe("the caller of a tool", () => {
+  test("is the one whose token the client sends; without one the errors are those of GraphQL", async () => {
+    const { demo, url, ...gateway } = await start();
+    const query = "{ viewer { username } }";
+    const grace = await connectAgent({ url }, { token: tokenOf(demo, "grace") });
+    expect((await grace.use("graphql_query", { query })).result).toEqual({
+      data: { viewer: { username: "grace" } },
+    });
+    expect(gateway.calls()).toEqual(["GET users/"]);
+    const nobody = await connectAgent({ url });
+    expect(await nobody.names()).toEqual(READING);
+    const { errors } = await gateway.ask(query, {}, { token: null });
+    const { result, isError } = await nobody.use("graphql_query", { query });
+    expect(isError).toBe(true);
+    expect(result).toEqual({
+      data: { viewer: null },
+      errors: errors?.map((error) => ({
+        ...error,
+        extensions: { ...error.extensions, requestId: expect.any(String) },
+      })),
+    });
+    expect(result).toMatchObject({ errors: [{ extensions: { code: "UNAUTHENTICATED" } }] });
+    expect(gateway.calls()).toEqual([]);
+  });
+
+  test("runs queries of its own, with variables", async () => {
+    const { use, calls } = await start();
+    const query = "query Look($id: ID!) { job(id: $id) { rawStatus } }";
+    expect(await use("graphql_query", { query, variables: { id: "ada.mnist.jobs.2" } })).toEqual({
+      text: '{"data":{"job":{"rawStatus":"running"}}}',
+      result: { data: { job: { rawStatus: "running" } } },
+      isError: false,
+    });
+    expect(calls()).toEqual(["GET ada/mnist/jobs/2/"]);
+  });
+
+  test("learns what failed, beside what did not", async () => {
+    const { use } = await start();
+    const query = `{ found: job(id: "ada.mnist.jobs.2") { id } missing: job(id: "ada.mnist.jobs.999") { id } }`;
+    expect(await use("graphql_query", { query })).toMatchObject({
+      isError: true,
+      result: {
+        data: { found: { id: "Sm9iOmFkYS9tbmlzdC8y" }, missing: null },
+        errors: [{ path: ["missing"], extensions: { code: "NOT_FOUND" } }],
+      },
+    });
+  });
+
+  test("has its operations in the log and the metrics, with its request id and without its token", async () => {
+    const headers = { "x-request-id": "agent-7" };
+    const { use, names, logged, url, demo } = await start({}, { headers });
+    await names();
+    await use("StartPage");
+    await use("graphql_query", { query: "query Wrong { nothing }" });
+    const lines = operationsIn(logged()).map(({ requestId, type, name, codes }) => ({
+      requestId,
+      type,
+      name,
+      codes,
+    }));
+    expect(lines).toEqual([
+      { requestId: "agent-7", type: "query", name: "StartPage", codes: [] },
+      { requestId: "agent-7", type: "invalid", name: null, codes: ["GRAPHQL_VALIDATION_FAILED"] },
+    ]);
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    const counted = metrics.split("\n").filter((line) => line.startsWith("rungraph_operations_total{"));
+    expect(counted).toEqual([
+      'rungraph_operations_total{type="query",code="OK"} 1',
+      'rungraph_operations_total{type="invalid",code="GRAPHQL_VALIDATION_FAILED"} 1',
+    ]);
+    expect(metrics).toContain("rungraph_operations_running 0\n");
+    expect(logged()).not.toContain(tokenOf(demo, "ada"));
+  });
+
+  test("may ask what an operation costs", async () => {
+    const { use } = await start({ EXPLAIN: "on" }, { headers: { "x-rungraph-explain": "1" } });
+    expect((await use("StartPage")).result).toMatchObject({
+      data: { viewer: { username: "ada" } },
+      extensions: { explain: { totals: { requests: 1 } } },
+    });
+  });
+});
+
+describe("limits", () => {
+  test("are those of other operations", async () => {
+    const { use, calls } = await start({ MAX_DEPTH: "3", MAX_ROOT_FIELDS: "2" });
+    const codes = async (query: string) => (await use("graphql_query", { query })).text;
+    expect(await codes(`{ job(id: "ada.mnist.jobs.2") { buildJob { project { name } } } }`)).toContain(
+      "OPERATION_TOO_DEEP",
+    );
+    expect(await codes("{ a: __typename b: __typename c: __typename }")).toContain("OPERATION_TOO_LARGE");
+    expect(calls()).toEqual([]);
+  });
+
+  test("a result is bounded for the agent that reads it, and not for others", async () => {
+    const { use, ask } = await start({ MAX_TOOL_RESULT_BYTES: "1000" });
+    const query = `{ group(id: "ada.mnist.1") { experiments(first: 100) { nodes { id uniqueName } } } }`;
+    expect((await use("graphql_query", { query })).result).toMatchObject({
+      errors: [
+        {
+          message: "Expected a result of at most 1000 bytes, got more.",
+          extensions: { code: "OPERATION_TOO_LARGE" },
+        },
+      ],
+    });
+    expect((await ask(query)).errors).toBe(undefined);
+  });
+
+  test("a mutation whose result is too long may have taken effect, and says so", async () => {
+    const { use, calls } = await start({ MCP: "write", MAX_TOOL_RESULT_BYTES: "40" });
+    const query = `mutation { stopJob(id: "ada.mnist.jobs.2") { job { id phase } } }`;
+    expect((await use("graphql_mutation", { query })).result).toMatchObject({
+      data: null,
+      errors: [{ extensions: { code: "OPERATION_TOO_LARGE", outcome: "unknown" } }],
+    });
+    expect(calls()).toContain("POST ada/mnist/jobs/2/stop");
+  });
+});

@@ -1,0 +1,241 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { connectAgent } from "../support/agent.ts";
+import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
+import { manifest } from "../support/manifest.ts";
+
+async function start(env: Record<string, string>) {
+  const gateway = await startDemoGateway({ env: { MCP: "read", ...env } });
+  const agent = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada") });
+  return { ...gateway, ...agent };
+}
+
+const OURS = new URL("../../schema/persisted-documents.json", import.meta.url);
+
+const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+const WRITES = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false };
+
+/** A manifest that holds these documents. */
+const trusting = (...documents: readonly string[]) =>
+  manifest(Object.fromEntries(documents.map((text, index) => [`hash-${index}`, text])));
+
+describe("the tool of a shipped operation", () => {
+  test("has its name, its comment, and its variables as arguments", async () => {
+    const { client } = await start({});
+    const { tools } = await client.listTools();
+    expect(tools.find(({ name }) => name === "RunLog")).toEqual({
+      name: "RunLog",
+      description: "The last lines of a run's log. `id` is a global id.",
+      inputSchema: {
+        type: "object",
+        properties: {
+          id: { type: "string", description: "Global id." },
+          lines: {
+            type: "integer",
+            description: "Returns this many last lines instead of the first bytes (1 to 5000).",
+            default: 100,
+          },
+        },
+        required: ["id"],
+        additionalProperties: false,
+      },
+      annotations: READS,
+    });
+    expect(tools.filter(({ description = "" }) => description === "")).toEqual([]);
+  });
+
+  test("tells which arguments it takes", async () => {
+    const { use, calls } = await start({});
+    expect(await use("RunLog", { id: "x", line: 5 })).toEqual({
+      text: expect.stringContaining("expected only id, lines, got others"),
+      result: {},
+      isError: true,
+    });
+    expect((await use("StartPage", { id: "x" })).text).toContain("expected only none, got others");
+    expect(await use("RunLog", { lines: 5 })).toMatchObject({
+      isError: true,
+      result: {
+        errors: [
+          {
+            message: 'Variable "$id" of required type "ID!" was not provided.',
+            extensions: { code: "BAD_USER_INPUT" },
+          },
+        ],
+      },
+    });
+    expect((await use("RunLog", { id: "x", lines: "many" })).text).toContain(
+      "Int cannot represent non-integer value",
+    );
+    expect((await use("graphql_query", { variables: {} })).text).toContain("query");
+    expect((await use("graphql_query", { query: "{ __typename }", id: 7 })).text).toContain("id");
+    expect(calls()).toEqual([]);
+  });
+});
+
+describe("the tools of trusted documents", () => {
+  test("replace those of the shipped ones, and an agent runs no others", async () => {
+    const { names, use, calls, client } = await start({
+      TRUSTED_DOCUMENTS: fileURLToPath(OURS),
+      MCP: "write",
+    });
+    const written = await names();
+    expect(written).toContain("StartPage");
+    expect(written).toContain("Restart");
+    // Subscriptions have no single result, and a password is not for an agent.
+    for (const name of ["SignIn", "LiveRuns", "graphql_query", "graphql_mutation", "graphql_schema"])
+      expect(written).not.toContain(name);
+    expect((await use("StartPage")).result).toMatchObject({ data: { viewer: { username: "ada" } } });
+    expect(calls()).toEqual(["GET users/"]);
+    expect((await client.listResources()).resources).toHaveLength(1);
+  });
+
+  test("are described by their root fields, have input types in JSON Schema, and hints", async () => {
+    const { client } = await start({
+      MCP: "write",
+      TRUSTED_DOCUMENTS: trusting(
+        `query Runs($of: ID!, $orderBy: RunOrder = CREATED_ASC, $deep: Boolean!, $names: [String!]) {
+          group(id: $of) { experiments(orderBy: $orderBy) { nodes { id @include(if: $deep) lastMetric(names: $names) { name } } } }
+        }`,
+        `mutation Record($id: ID!, $input: CreateExperimentMetricInput!, $note: String, $config: JSON) {
+          createExperimentMetric(id: $id, input: $input) { metric { id } }
+          updateExperiment(id: $id, input: { description: $note, config: $config }) { experiment { id } }
+        }`,
+      ),
+    });
+    const { tools } = await client.listTools();
+    expect(tools).toEqual([
+      {
+        name: "Runs",
+        description: expect.stringMatching(/^group: \w+/),
+        inputSchema: {
+          type: "object",
+          properties: {
+            of: { type: "string", description: expect.stringContaining("`ada.mnist.5`") },
+            orderBy: {
+              type: "string",
+              enum: expect.arrayContaining(["CREATED_ASC", "CREATED_DESC"]),
+              description: expect.any(String),
+              default: "CREATED_ASC",
+            },
+            deep: { type: "boolean", description: "Included when true." },
+            names: { type: "array", items: { type: "string" }, description: expect.any(String) },
+          },
+          required: ["of", "deep"],
+          additionalProperties: false,
+        },
+        annotations: READS,
+      },
+      {
+        name: "Record",
+        description: expect.stringMatching(/^createExperimentMetric: .+\nupdateExperiment: .+/),
+        inputSchema: {
+          type: "object",
+          properties: {
+            id: { type: "string", description: expect.any(String) },
+            input: {
+              type: "object",
+              description: expect.any(String),
+              properties: {
+                values: {
+                  type: "array",
+                  description: expect.any(String),
+                  items: {
+                    type: "object",
+                    description: expect.any(String),
+                    properties: {
+                      name: { type: "string", description: expect.any(String) },
+                      value: { type: "number", description: expect.any(String) },
+                    },
+                    required: ["name", "value"],
+                    additionalProperties: false,
+                  },
+                },
+              },
+              required: ["values"],
+              additionalProperties: false,
+            },
+            note: { type: "string", description: expect.any(String) },
+            config: { description: expect.any(String) },
+          },
+          required: ["id", "input"],
+          additionalProperties: false,
+        },
+        annotations: WRITES,
+      },
+    ]);
+  });
+
+  test("are one for each operation that has a name and can be read", async () => {
+    const { client, use } = await start({
+      TRUSTED_DOCUMENTS: trusting(
+        "{ viewer { id } }",
+        "query Broken {",
+        "query Strange($x: Nothing) { viewer { id } }",
+        "query Output($x: Experiment) { viewer { id } }",
+        "query Twice { viewer { id } }",
+        "# The last one\n# counts.\nquery Twice { viewer { username } }\nquery Beside { gateway { version } }",
+        `"Says what it does." query Described("Says what it is." $id: ID!) { job(id: $id) { rawStatus } }`,
+      ),
+    });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name, description }) => [name, description])).toEqual([
+      ["Twice", "The last one counts."],
+      ["Beside", expect.stringMatching(/^gateway: /)],
+      ["Described", "Says what it does."],
+    ]);
+    expect(tools[2]?.inputSchema.properties?.["id"]).toEqual({
+      type: "string",
+      description: "Says what it is.",
+    });
+    expect((await use("Twice")).result).toEqual({ data: { viewer: { username: "ada" } } });
+    expect((await use("Beside")).result).toMatchObject({ data: { gateway: {} } });
+    expect((await use("Described", { id: "ada.mnist.jobs.2" })).result).toMatchObject({
+      data: { job: { rawStatus: "running" } },
+    });
+  });
+});
+
+describe("the schema", () => {
+  test("is a resource, and its types are shown by a tool", async () => {
+    const { client, use, calls } = await start({});
+    const { contents } = await client.readResource({ uri: "rungraph://schema.graphql" });
+    const printed = readFileSync(new URL("../../schema/schema.graphql", import.meta.url), "utf8");
+    expect(contents).toEqual([
+      { uri: "rungraph://schema.graphql", mimeType: "application/graphql", text: printed.trimEnd() },
+    ]);
+    const query = await use("graphql_schema");
+    expect(query.text).toMatch(/^"""[^]*"""\ntype Query \{[^]*\n\}$/);
+    const { text } = await use("graphql_schema", { types: ["RunKind", "LogChunk", "RunKind"] });
+    expect(text).toMatch(/^"""[^]*\nenum RunKind \{[^]*\ntype LogChunk \{[^}]*\}$/);
+    expect(`${printed}`).toContain(text.split("\n\n")[0]);
+    expect(await use("graphql_schema", { types: ["RunKind", "canary"] })).toEqual({
+      text: "types: expected names of types such as Query or Experiment, got others",
+      result: {},
+      isError: true,
+    });
+    expect(calls()).toEqual([]);
+  });
+
+  test("is hidden without introspection", async () => {
+    const { names, client, use } = await start({ INTROSPECTION: "off" });
+    expect(await names()).toContain("graphql_query");
+    expect(await names()).not.toContain("graphql_schema");
+    expect(client.getServerCapabilities()?.resources).toBe(undefined);
+    expect((await use("graphql_query", { query: "{ jo }" })).text).not.toContain("Did you mean");
+  });
+
+  test("has its served names, and so have the shipped operations", async () => {
+    const { client, use, names } = await start({ TYPE_NAMES: "Experiment=Trial,Node=Machine", MCP: "write" });
+    const { text } = await use("graphql_schema", { types: ["Trial"] });
+    expect(text).toContain("type Trial implements");
+    const { tools } = await client.listTools();
+    expect(tools.find(({ name }) => name === "RunLog")?.description).toBe(
+      "The last lines of a run's log. `id` is a global id.",
+    );
+    expect(await names()).toContain("Restart");
+    expect((await use("ExperimentPage", { id: "ada.mnist.42" })).result).toMatchObject({
+      data: { trial: { uniqueName: "ada.mnist.42" } },
+    });
+  });
+});

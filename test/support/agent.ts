@@ -1,0 +1,48 @@
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { onTestFinished } from "vitest";
+
+/** The revisions of the protocol: with an envelope in each message, and with the handshake of before. */
+export type Era = "auto" | "legacy";
+
+interface AgentOptions {
+  readonly token?: string | null;
+  readonly era?: Era;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An MCP client that is connected to a gateway, closed when the test ends. */
+export async function connectAgent(
+  gateway: { readonly url: string },
+  { token = null, era = "auto", headers = {} }: AgentOptions = {},
+) {
+  const client = new Client({ name: "agent", version: "1" }, { versionNegotiation: { mode: era } });
+  const authorization = token === null ? {} : { authorization: `Bearer ${token}` };
+  const requestInit = { headers: { ...authorization, ...headers } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp`), { requestInit }));
+  onTestFinished(() => client.close());
+  return {
+    client,
+    names: async () => (await client.listTools()).tools.map(({ name }) => name),
+    /** What a tool answers: its text, the GraphQL result, and whether it is an error. */
+    use: async (name: string, input: Record<string, unknown> = {}) => {
+      const {
+        content,
+        structuredContent,
+        isError = false,
+      } = await client.callTool({ name, arguments: input });
+      const [first] = content;
+      const text = first?.type === "text" ? first.text : "";
+      // The tools of a gateway have GraphQL results: objects, or nothing.
+      return { text, result: (structuredContent ?? {}) as Record<string, unknown>, isError };
+    },
+  };
+}
+
+/** A message of JSON-RPC as the body of a request. */
+export const rpc = (method: string, params: object = {}) =>
+  JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+
+export const MCP_HEADERS = {
+  "content-type": "application/json",
+  accept: "application/json, text/event-stream",
+};
