@@ -91,6 +91,19 @@ describe("the order by a metric", () => {
     },
   );
 
+  test.each(["ASC", "DESC"])("by a name too long for a URL is refused, %s", async (direction) => {
+    const { ask, calls } = await startProfile();
+    const answer = await ask(QUERY, { order: { name: "m".repeat(50_000), direction } });
+    expect(errorsOf(answer)).toEqual([
+      failure(
+        "group.experiments",
+        "BAD_USER_INPUT",
+        "orderByMetric.name: expected at most 2000 characters, got 50000",
+      ),
+    ]);
+    expect(calls()).toEqual([]);
+  });
+
   test("with another order is refused", async () => {
     const { ask, calls } = await startProfile();
     const answer = await ask(`{ group(id: "ada.mnist.1") {

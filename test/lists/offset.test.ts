@@ -163,3 +163,30 @@ paging: {by: page, parameter: p, first: 0, size: n, maxSize: 15}`;
     { numRuns: cases(40, 400) },
   );
 });
+
+test("a page in the middle that is shorter than requested is an error, since it is another part of the list", async () => {
+  const service = await startFake(({ path }) => {
+    const { searchParams } = new URL(path, "http://service");
+    const size = Math.min(15, Number(searchParams.get("n") ?? 7));
+    const from = Number(searchParams.get("p") ?? 0) * size;
+    const length = Math.max(0, Math.min(size, 46 - from));
+    return { json: { count: 46, results: Array.from({ length }, (_, index) => ({ id: from + index + 1 })) } };
+  });
+  const { ask } = await startGateway({
+    upstream: service,
+    env: {
+      UPSTREAM_PROFILE: profileFile(
+        "extends: polyaxon-0.4\npaging: {by: page, parameter: p, first: 0, size: n}",
+      ),
+    },
+  });
+  expect(errorsOf(await ask(QUERY, { first: 20, offset: 20 }))).toEqual([
+    failure(
+      "project.experiments",
+      "UPSTREAM_BAD_RESPONSE",
+      "The service's page is shorter than requested, and not the last one.",
+      { upstream: { method: "GET", route: "{owner}/{project}/experiments" } },
+    ),
+  ]);
+  expect(service.inOrder()).toEqual([`${LIST}&n=20&p=1`]);
+});

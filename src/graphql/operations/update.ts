@@ -34,7 +34,7 @@ export const update =
         description: t.string({ description: "New description. Null removes it." }),
         name: t.string({
           description:
-            "New name: letters, digits, `-` and `_`. Null removes it. Requires the capability `UPDATE_NAME`.",
+            "New name: letters, digits, `-` and `_`. Known servers fail at one that another run of the project has. Null removes it. Requires the capability `UPDATE_NAME`.",
         }),
         tags: t.stringList({
           description:

@@ -41,14 +41,20 @@ export function listQuery(profile: Profile, request: ListRequest): Query {
 
 function metricOrderQuery({ metricOrders }: Profile, { name, direction }: MetricOrder): Query {
   const parameters = metricOrders[direction] ?? lacking("the order by a metric");
+  checkLength("orderByMetric.name", name);
   checkOrderName("orderByMetric.name", name);
   return Object.fromEntries(
     Object.entries(parameters).map(([key, value]) => [key, value.replaceAll("{metric}", () => name)]),
   );
 }
 
-/** Longest filter, in characters. */
-const MAX_FILTER_LENGTH = 2_000;
+/** Longest filter or name, in characters, since servers limit their URLs. */
+const MAX_LENGTH = 2_000;
+
+function checkLength(argument: string, { length }: string, unit = "characters"): void {
+  if (length <= MAX_LENGTH) return;
+  throw new InputError(`${argument}: expected at most ${MAX_LENGTH} ${unit}, got ${length}`);
+}
 
 /** The filter of a list in the server's language; empty without one. */
 function filterOf(
@@ -58,11 +64,9 @@ function filterOf(
   if (given.length > 0 && language === null) lacking("the argument `filter`");
   const conditions = language && metricOrder ? [...given, ...presenceIn(metricOrder, given)] : given;
   const filter = language ? writeFilter(language, conditions, query) : (query ?? "");
-  if (filter.length <= MAX_FILTER_LENGTH) return filter;
-  const written = given.length > 0 ? " in the server's language" : "";
-  throw new InputError(
-    `${written ? "filter" : "query"}: expected at most ${MAX_FILTER_LENGTH} characters${written}, got ${filter.length}`,
-  );
+  if (conditions.length > 0) checkLength("filter", filter, "characters in the server's language");
+  else checkLength("query", filter);
+  return filter;
 }
 
 /** Databases put missing values first when they order downwards, so that runs without the metric would be the best ones. */

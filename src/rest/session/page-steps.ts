@@ -147,6 +147,7 @@ async function stepByPage<At, Item>(
   const next = hasMore(page, { end, size, session })
     ? positionAt(number + 1, Math.max(0, skip - length))
     : null;
+  if (next && length < pageSize) throw shortPageError(list.endpoint.path);
   return stepWithin(page, positionAt(number, skip), next);
 }
 
@@ -173,6 +174,14 @@ function numberIn(query: Query, name: string): number | null {
   const { [name]: text = "" } = query;
   return /^\d+$/.test(text) ? Number(text) : null;
 }
+
+/** Pages of another size than requested start elsewhere, so the items are not those of the position. */
+const shortPageError = (route: string) =>
+  new UpstreamError(
+    "UPSTREAM_BAD_RESPONSE",
+    "The service's page is shorter than requested, and not the last one.",
+    { upstream: { method: "GET", route } },
+  );
 
 export const pageLoopError = (route: string) =>
   new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's page links lead in a circle.", {
