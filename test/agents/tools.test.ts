@@ -194,6 +194,33 @@ describe("the tools of trusted documents", () => {
       data: { job: { rawStatus: "running" } },
     });
   });
+
+  test("are not those with names that every object has, nor does any sign in", async () => {
+    const { names } = await start({
+      MCP: "write",
+      TRUSTED_DOCUMENTS: trusting(
+        "query constructor { viewer { id } }",
+        "query __proto__ { viewer { id } }",
+        "query Who { viewer { id } } mutation Beside($in: LoginInput!) { login(input: $in) { token } }",
+        "mutation Spread($in: LoginInput!) { ...L } fragment L on Mutation { login(input: $in) { token } }",
+        "mutation Inline($in: LoginInput!) { ... { login(input: $in) { token } } }",
+      ),
+    });
+    expect(await names()).toEqual(["Who"]);
+  });
+
+  test("describe an argument by the places of its own operation", async () => {
+    const { client } = await start({
+      TRUSTED_DOCUMENTS: trusting(
+        "query Job($id: ID!) { job(id: $id) { id } } query Group($id: ID!) { group(id: $id) { id } }",
+      ),
+    });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ inputSchema }) => inputSchema.properties?.["id"])).toEqual([
+      { type: "string", description: expect.stringContaining("`ada.mnist.jobs.3`") },
+      { type: "string", description: expect.stringContaining("`ada.mnist.5`") },
+    ]);
+  });
 });
 
 describe("the schema", () => {
