@@ -52,7 +52,7 @@ describe("the tool of a shipped operation", () => {
       result: {},
       isError: true,
     });
-    expect((await use("StartPage", { id: "x" })).text).toContain("expected only none, got others");
+    expect((await use("StartPage", { id: "x" })).text).toContain("expected none, got some");
     expect(await use("RunLog", { lines: 5 })).toMatchObject({
       isError: true,
       result: {
@@ -237,17 +237,19 @@ describe("the schema", () => {
     expect(text).toMatch(/^"""[^]*\nenum RunKind \{[^]*\ntype LogChunk \{[^}]*\}$/);
     expect(`${printed}`).toContain(text.split("\n\n")[0]);
     expect(await use("graphql_schema", { types: ["RunKind", "canary"] })).toEqual({
-      text: "types: expected names of types such as Query or Experiment, got others",
+      text: "types: expected names of types of the schema, such as Query, got others",
       result: {},
       isError: true,
     });
+    expect(await use("graphql_schema", { types: [] })).toMatchObject({ isError: true });
     expect(calls()).toEqual([]);
   });
 
   test("is hidden without introspection", async () => {
-    const { names, client, use } = await start({ INTROSPECTION: "off" });
-    expect(await names()).toContain("graphql_query");
-    expect(await names()).not.toContain("graphql_schema");
+    const { client, use } = await start({ INTROSPECTION: "off" });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain("graphql_query");
+    expect(JSON.stringify(tools)).not.toContain("graphql_schema");
     expect(client.getServerCapabilities()?.resources).toBe(undefined);
     expect((await use("graphql_query", { query: "{ jo }" })).text).not.toContain("Did you mean");
   });
@@ -260,6 +262,7 @@ describe("the schema", () => {
     expect(tools.find(({ name }) => name === "RunLog")?.description).toBe(
       "The last lines of a run's log. `id` is a global id.",
     );
+    expect(JSON.stringify(tools.find(({ name }) => name === "graphql_schema"))).not.toContain("Experiment");
     expect(await names()).toContain("Restart");
     expect((await use("ExperimentPage", { id: "ada.mnist.42" })).result).toMatchObject({
       data: { trial: { uniqueName: "ada.mnist.42" } },

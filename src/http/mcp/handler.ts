@@ -50,7 +50,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<McpHandle
     version,
     tools: [
       ...operations.filter(({ type }) => types.includes(type)).map(toolOfOperation),
-      ...(trusted ? [] : types.map(toolOfOwnDocuments)),
+      ...(trusted ? [] : types.map((type) => toolOfOwnDocuments(type, sdl !== null))),
       ...(sdl && !trusted ? [toolOfSchema(sdl)] : []),
     ],
     sdl: sdl && sdl.text,
