@@ -11,10 +11,10 @@ import { replicasOf, replicaStatuses } from "./simulation.ts";
 import {
   type Build,
   type Experiment,
-  experimentsOf,
   type Group,
   type Job,
   lastStatus,
+  listedExperimentsOf,
   type Metric,
   type Project,
   type Replica,
@@ -140,7 +140,7 @@ export function jobRecord(_store: Store, job: Job, viewer: string): JsonRecord {
 }
 
 export function buildRecord(store: Store, build: Build, viewer: string): JsonRecord {
-  const isUser = (run: { readonly build: Build | null }) => run.build === build;
+  const isUser = (run: Experiment | Job) => run.build === build && !run.isArchived;
   return {
     ...identity(build),
     ...times(build),
@@ -176,7 +176,7 @@ const counters = {
 } satisfies Record<string, readonly string[]>;
 
 export function groupRecord(store: Store, group: Group, viewer: string): JsonRecord {
-  const statuses = experimentsOf(store, group).map(lastStatus);
+  const statuses = listedExperimentsOf(store, group).map(lastStatus);
   const count = (counted: readonly string[]) => statuses.filter((status) => counted.includes(status)).length;
   const { concurrency, matrix, size, content } = group.search;
   return {

@@ -2,6 +2,7 @@ import * as accounts from "./http/accounts.ts";
 import { cluster, clusterNode } from "./http/cluster.ts";
 import * as commands from "./http/commands.ts";
 import * as files from "./http/files.ts";
+import * as keeping from "./http/keeping.ts";
 import { gzipped } from "./http/lists.ts";
 import type { Handler } from "./http/messages.ts";
 import * as reads from "./http/reads.ts";
@@ -48,8 +49,8 @@ export const routes: readonly Route[] = [
   get(`${E}/{id}/outputs`, files.outputs(experiments, files.experimentFiles)),
   get(`${E}/{experiment_id}/jobs/{id}/`, reads.experimentJob),
   get(`${E}/{experiment_id}/jobs/{id}/statuses/`, reads.experimentJobStatuses),
-  post(`${E}/{experiment_id}/bookmark/`, commands.bookmark(experiments, "experiment_id")),
-  del(`${E}/{experiment_id}/unbookmark/`, commands.unbookmark(experiments, "experiment_id")),
+  post(`${E}/{experiment_id}/bookmark/`, keeping.bookmark(experiments, "experiment_id")),
+  del(`${E}/{experiment_id}/unbookmark/`, keeping.unbookmark(experiments, "experiment_id")),
 
   // Jobs
   get(`${J}/{id}/`, reads.show(jobs)),
@@ -62,8 +63,8 @@ export const routes: readonly Route[] = [
   post(`${J}/{id}/stop`, commands.stop(jobs)),
   get(`${J}/{id}/logs`, files.log(jobs, files.jobLine)),
   get(`${J}/{id}/outputs`, files.outputs(jobs, files.jobFiles)),
-  post(`${J}/{id}/bookmark/`, commands.bookmark(jobs)),
-  del(`${J}/{job_id}/unbookmark/`, commands.unbookmark(jobs, "job_id")),
+  post(`${J}/{id}/bookmark/`, keeping.bookmark(jobs)),
+  del(`${J}/{job_id}/unbookmark/`, keeping.unbookmark(jobs, "job_id")),
 
   // Build jobs
   get(`${B}/{id}/`, reads.show(builds)),
@@ -72,8 +73,8 @@ export const routes: readonly Route[] = [
   get(`${B}/{id}/statuses`, reads.statuses(builds)),
   post(`${B}/{id}/stop`, commands.stop(builds)),
   get(`${B}/{id}/logs`, files.log(builds, files.buildLine)),
-  post(`${B}/{id}/bookmark/`, commands.bookmark(builds)),
-  del(`${B}/{id}/unbookmark/`, commands.unbookmark(builds)),
+  post(`${B}/{id}/bookmark/`, keeping.bookmark(builds)),
+  del(`${B}/{id}/unbookmark/`, keeping.unbookmark(builds)),
 
   // Experiment groups
   get(`${G}/{id}/`, reads.show(groups)),
@@ -83,8 +84,8 @@ export const routes: readonly Route[] = [
   post(`${G}/{id}/tensorboard/start`, commands.startTensorboard(groups)),
   post(`${G}/{id}/tensorboard/stop`, commands.stopTensorboard(groups)),
   get(`${G}/{id}/statuses`, reads.statuses(groups)),
-  post(`${G}/{id}/bookmark/`, commands.bookmark(groups)),
-  del(`${G}/{id}/unbookmark/`, commands.unbookmark(groups)),
+  post(`${G}/{id}/bookmark/`, keeping.bookmark(groups)),
+  del(`${G}/{id}/unbookmark/`, keeping.unbookmark(groups)),
 
   // Cluster
   get("cluster/", cluster),
@@ -99,6 +100,25 @@ export const routes: readonly Route[] = [
 
 /** What release 0.4.4 offers besides the rows of the document, or spells in another way. */
 export const extraRoutes: readonly Route[] = [
+  // Before the lists of projects, whose patterns match these paths as well.
+  get("bookmarks/{owner}/experiments", keeping.bookmarks(experiments)),
+  get("bookmarks/{owner}/jobs", keeping.bookmarks(jobs)),
+  get("bookmarks/{owner}/builds", keeping.bookmarks(builds)),
+  get("bookmarks/{owner}/groups", keeping.bookmarks(groups)),
+  get("bookmarks/{owner}/projects", keeping.projectBookmarks),
+  get("archives/{owner}/experiments", keeping.archives(experiments)),
+  get("archives/{owner}/jobs", keeping.archives(jobs)),
+  get("archives/{owner}/builds", keeping.archives(builds)),
+  get("archives/{owner}/groups", keeping.archives(groups)),
+  get("archives/{owner}/projects", keeping.projectArchives),
+  post(`${E}/{id}/archive`, keeping.archive(experiments)),
+  post(`${E}/{id}/restore`, keeping.restore(experiments)),
+  post(`${J}/{id}/archive`, keeping.archive(jobs)),
+  post(`${J}/{id}/restore`, keeping.restore(jobs)),
+  post(`${B}/{id}/archive`, keeping.archive(builds)),
+  post(`${B}/{id}/restore`, keeping.restore(builds)),
+  post(`${G}/{id}/archive`, keeping.archive(groups)),
+  post(`${G}/{id}/restore`, keeping.restore(groups)),
   get("{owner}", reads.projectList),
   get("{owner}/{project}", reads.projectDetail),
   get(`${E}/{id}/coderef`, reads.codeReference),

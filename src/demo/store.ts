@@ -9,7 +9,15 @@ export interface User {
   isActive: boolean;
 }
 
-export interface Project {
+/** What users bookmark and archive. */
+export interface Keepable {
+  /** Who bookmarked it; of two bookmarks the later one has the greater number. */
+  readonly bookmarkedBy: Map<string, number>;
+  /** Whether lists leave it out. */
+  isArchived: boolean;
+}
+
+export interface Project extends Keepable {
   readonly id: number;
   readonly owner: string;
   readonly name: string;
@@ -50,7 +58,7 @@ type Resources = Readonly<Record<"cpu" | "memory" | "gpu", Resource | null>>;
 export type Declarations = Readonly<Record<string, string | number | boolean>>;
 
 /** What experiments, jobs, builds and groups have in common. */
-interface Tracked {
+interface Tracked extends Keepable {
   readonly id: number;
   readonly project: Project;
   /** Who created it; not always the project's owner. */
@@ -64,7 +72,6 @@ interface Tracked {
   updatedAt: number;
   /** Oldest first; never empty once the run has been started. */
   readonly statuses: Status[];
-  readonly bookmarkedBy: Set<string>;
   /** Milliseconds between two lines of its log. */
   readonly logInterval: number;
 }
@@ -190,6 +197,10 @@ export function nextId(store: Store, series: string): number {
   return id;
 }
 
+export function bookmark(store: Store, { bookmarkedBy }: Keepable, username: string): void {
+  bookmarkedBy.set(username, nextId(store, "bookmark"));
+}
+
 type Given<R extends Run, Required extends keyof R> = Pick<R, Required | "project" | "user" | "createdAt"> &
   Partial<Omit<R, "kind">>;
 
@@ -244,13 +255,19 @@ function defaults(store: Store, kind: Run["kind"], given: { id?: number; created
     readme: null,
     updatedAt: given.createdAt,
     statuses: [] as Status[],
-    bookmarkedBy: new Set<string>(),
+    bookmarkedBy: new Map<string, number>(),
+    isArchived: false,
     logInterval: 1_500,
   };
 }
 
 export function experimentsOf(store: Store, group: Group): Experiment[] {
   return [...store.runs.experiment.values()].filter((experiment) => experiment.group === group);
+}
+
+/** The experiments of a group that lists show. */
+export function listedExperimentsOf(store: Store, group: Group): Experiment[] {
+  return experimentsOf(store, group).filter(({ isArchived }) => !isArchived);
 }
 
 export function lastStatus(run: { readonly statuses: readonly Status[] }): string {

@@ -24,6 +24,7 @@ const READING = [
   "Origin",
   "ProjectPage",
   "RunLog",
+  "Bookmarks",
   "graphql_query",
   "graphql_schema",
 ];

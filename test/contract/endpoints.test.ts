@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { routes } from "../../src/demo/routes.ts";
 import { schema } from "../../src/graphql/schema.ts";
-import { endpoints } from "../../src/rest/api/endpoints.ts";
+import { endpoints, optional } from "../../src/rest/api/endpoints.ts";
 import { contract, contractRows, unnamed } from "../support/contract.ts";
 
 const rowOf = ({ method, path }: { readonly method: string; readonly path: string }) =>
@@ -24,8 +24,17 @@ test("no row stands twice in the document, and the rows that write are those wit
   expect(contractRows.filter(({ mutation }) => mutation !== null)).toEqual(writing);
 });
 
-test("the mutations of the schema are those of the document, each once", () => {
+/** The mutations behind optional endpoints. */
+const OPTIONAL = ["archive", "restore"].flatMap((act) =>
+  ["Experiment", "Job", "BuildJob", "Group"].map((kind) => `${act}${kind}`),
+);
+
+test("the mutations of the schema are those of the document and of optional endpoints, each once", () => {
   const mutations = Object.keys(schema.getMutationType()?.getFields() ?? {});
   const documented = contractRows.flatMap(({ mutation }) => mutation ?? []);
-  expect(documented.toSorted()).toEqual(mutations.toSorted());
+  expect([...documented, ...OPTIONAL].toSorted()).toEqual(mutations.toSorted());
+  const writing = Object.values<{ readonly method: string }>(optional).filter(
+    ({ method }) => method !== "GET",
+  );
+  expect(writing).toHaveLength(OPTIONAL.length);
 });

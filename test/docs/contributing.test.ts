@@ -63,8 +63,8 @@ test("a field is added by the two files of CONTRIBUTING's recipe", async () => {
 });
 
 test("an endpoint is added by the four files of CONTRIBUTING's recipe", async () => {
-  const ask = await startChanged(diffOf("archiveJob"));
-  expect(await ask(`mutation { archiveJob(id: "ada.mnist.jobs.2") { job { status } } }`)).toEqual({
-    data: { archiveJob: { job: { status: "STOPPING" } } },
+  const ask = await startChanged(diffOf("pauseJob"));
+  expect(await ask(`mutation { pauseJob(id: "ada.mnist.jobs.2") { job { status } } }`)).toEqual({
+    data: { pauseJob: { job: { status: "STOPPING" } } },
   });
 });

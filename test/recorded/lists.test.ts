@@ -3,47 +3,10 @@ import { outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
+import { ITEMS, type Row, values } from "../support/recorded-items.ts";
 import { type Line, lineOf, plain, readRecording, startReplay } from "../support/replay.ts";
 
-type Row = Readonly<Record<string, unknown>>;
-
-const RUN = `internalId uuid uniqueName name description rawStatus createdAt updatedAt startedAt finishedAt tags bookmarked
-  user { username }`;
-
-const run = (row: Row) => ({
-  internalId: `${row["id"]}`,
-  uuid: row["uuid"],
-  uniqueName: row["unique_name"],
-  name: row["name"],
-  description: row["description"],
-  rawStatus: row["last_status"],
-  createdAt: row["created_at"],
-  updatedAt: row["updated_at"],
-  startedAt: row["started_at"],
-  finishedAt: row["finished_at"],
-  tags: row["tags"],
-  bookmarked: row["bookmarked"],
-  user: { username: row["user"] },
-});
-
-const named = (name: unknown) => (name === null ? null : { uniqueName: name });
-
-const values = (recorded: object) =>
-  Object.entries(recorded)
-    .map(([name, raw]) => ({ name, raw }))
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
-
-const STATUS = {
-  field: "statuses",
-  fields: "internalId uuid rawStatus createdAt message",
-  node: (row: Row) => ({
-    internalId: `${row["id"]}`,
-    uuid: row["uuid"],
-    rawStatus: row["status"],
-    createdAt: row["created_at"],
-    message: row["message"],
-  }),
-};
+const STATUS = { field: "statuses", ...ITEMS.statuses };
 
 /** A list of the service: its path, the field that it is of what, what is selected of its items, and what that is. */
 interface Listing {
@@ -72,24 +35,14 @@ const LISTINGS: readonly Listing[] = [
     route: "{owner}",
     of: (owner) => [`entity(id: "${globalId(`User:${owner}`)}")`, "User"],
     field: "projects",
-    fields: "uniqueName name",
-    node: (row) => ({ uniqueName: row["unique_name"], name: row["name"] }),
+    ...ITEMS.projects,
   },
   {
     path: new RegExp(`^${P}/experiments$`),
     route: "{owner}/{project}/experiments",
     of: project,
     field: "experiments",
-    fields: `${RUN} declarations original { uniqueName } experimentGroup { uniqueName } buildJob { uniqueName }
-      lastMetric { name raw }`,
-    node: (row) => ({
-      ...run(row),
-      declarations: row["declarations"],
-      original: named(row["original"]),
-      experimentGroup: named(row["experiment_group"]),
-      buildJob: named(row["build_job"]),
-      lastMetric: row["last_metric"] && values(row["last_metric"]),
-    }),
+    ...ITEMS.experiments,
     isOfRuns: true,
   },
   {
@@ -97,8 +50,7 @@ const LISTINGS: readonly Listing[] = [
     route: "{owner}/{project}/jobs",
     of: project,
     field: "jobs",
-    fields: `${RUN} buildJob { uniqueName }`,
-    node: (row) => ({ ...run(row), buildJob: named(row["build_job"]) }),
+    ...ITEMS.jobs,
     isOfRuns: true,
   },
   {
@@ -106,8 +58,7 @@ const LISTINGS: readonly Listing[] = [
     route: "{owner}/{project}/builds",
     of: project,
     field: "buildJobs",
-    fields: RUN,
-    node: run,
+    ...ITEMS.builds,
     isOfRuns: true,
   },
   {
@@ -115,12 +66,7 @@ const LISTINGS: readonly Listing[] = [
     route: "{owner}/{project}/groups",
     of: project,
     field: "groups",
-    fields: `${RUN} concurrency searchAlgorithm`,
-    node: (row) => ({
-      ...run(row),
-      concurrency: row["concurrency"],
-      searchAlgorithm: row["search_algorithm"],
-    }),
+    ...ITEMS.groups,
     isOfRuns: true,
   },
   {

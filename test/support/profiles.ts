@@ -9,6 +9,7 @@ export const CAPABILITIES: Readonly<Record<ProfileName, readonly string[]>> = {
   document: [],
   "polyaxon-0.2": [
     "LISTS",
+    "BOOKMARKS",
     "FILTERS",
     "METRIC_ORDERS",
     "OFFSETS",
@@ -22,6 +23,8 @@ export const CAPABILITIES: Readonly<Record<ProfileName, readonly string[]>> = {
   "polyaxon-0.4": [
     "LISTS",
     "EXPERIMENT_JOB_LOGS",
+    "BOOKMARKS",
+    "ARCHIVES",
     "FILTERS",
     "METRIC_ORDERS",
     "OFFSETS",

@@ -30,6 +30,11 @@ export const EXISTING_ROOTS: readonly Root[] = [
   ['project(owner: "ada", name: "mnist")', "Project"],
 ];
 
+const KEPT = ["Experiments", "Jobs", "BuildJobs", "Groups", "Projects"];
+/** The lists of what a user keeps. */
+export const BOOKMARK_LISTS = KEPT.map((list) => `User.bookmarked${list}`);
+export const ARCHIVE_LISTS = KEPT.map((list) => `User.archived${list}`);
+
 /** What random operations are made of. */
 interface Material {
   /** Where an operation begins: root fields as they are written, and the type that is selected on below. */

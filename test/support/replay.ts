@@ -9,6 +9,8 @@ export interface Line {
   /** Path and query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Text, or a decoded one in recordings of 0.4.4. */
+  readonly body?: unknown;
   readonly status: number;
   readonly responseHeaders: Readonly<Record<string, string>>;
   readonly json?: unknown;
@@ -16,10 +18,16 @@ export interface Line {
   readonly body_base64?: string;
 }
 
-export const RECORDINGS = ["0.2.0-reads", "0.2.0-writes", "0.2.0-downloads", "0.4.4-samples"] as const;
+export const RECORDINGS = [
+  "0.2.0-reads",
+  "0.2.0-writes",
+  "0.2.0-downloads",
+  "0.4.4-samples",
+  "0.4.4-beyond",
+] as const;
 
 /** The lines of one file of `test/recordings`, in its order. */
-export const readRecording = (name: (typeof RECORDINGS)[number] | "0.4.4-beyond"): readonly Line[] =>
+export const readRecording = (name: (typeof RECORDINGS)[number]): readonly Line[] =>
   readFileSync(new URL(`../recordings/${name}.jsonl`, import.meta.url), "utf8")
     .split("\n")
     .filter((line) => line !== "")

@@ -72,20 +72,6 @@ export function stop<R extends Run>(kind: Kind<R>): Handler {
   };
 }
 
-export function bookmark<R extends Run>(kind: Kind<R>, key = "id"): Handler {
-  return (request) => {
-    findWritable(request, kind, key).bookmarkedBy.add(usernameOf(request));
-    return empty(201);
-  };
-}
-
-export function unbookmark<R extends Run>(kind: Kind<R>, key = "id"): Handler {
-  return (request) => {
-    findWritable(request, kind, key).bookmarkedBy.delete(usernameOf(request));
-    return empty(204);
-  };
-}
-
 export function startTensorboard<R extends Experiment | Group>(kind: Kind<R>): Handler {
   return (request) => {
     findWritable(request, kind).hasTensorboard = true;

@@ -11,7 +11,7 @@ import {
 import { replicasOf, replicaStatuses } from "../simulation.ts";
 import {
   type Experiment,
-  experimentsOf,
+  listedExperimentsOf,
   type Metric,
   type Project,
   type Replica,
@@ -74,14 +74,17 @@ export function list<R extends Run>(kind: Kind<R>): (request: DemoRequest) => De
     const isMatch = parseQuery(request.query.get("query") ?? "", kind.manager, kind.filterKeys);
     const isMember = membership(request, project);
     const runs = [...kind.all(request.store).values()].filter((run) => {
-      return run.project === project && isMember(run) && isMatch(run);
+      return run.project === project && !run.isArchived && isMember(run) && isMatch(run);
     });
     const sorted = runs.toSorted(compareBy(request.query.get("sort") ?? "", kind.sortKeys));
-    return page(request, sorted, (run) => {
-      const record = kind.record(request.store, run, usernameOf(request));
-      return Object.fromEntries(Object.entries(record).filter(([key]) => !kind.omittedInLists.includes(key)));
-    });
+    return page(request, sorted, (run) => rowOf(request, kind, run));
   };
+}
+
+/** A run as a list shows it. */
+export function rowOf<R extends Run>(request: DemoRequest, kind: Kind<R>, run: R): JsonRecord {
+  const record = kind.record(request.store, run, usernameOf(request));
+  return Object.fromEntries(Object.entries(record).filter(([key]) => !kind.omittedInLists.includes(key)));
 }
 
 /** The predicate of `?group=` and `?independent=true`. */
@@ -103,12 +106,13 @@ function membership({ store, query }: DemoRequest, project: Project): (run: Run)
 export function projectList(request: DemoRequest): DemoResponse {
   const caller = requireUser(request);
   const projects = [...request.store.projects.values()].filter((project) => {
-    return project.owner === request.params["owner"] && mayRead(caller, project);
+    return project.owner === request.params["owner"] && !project.isArchived && mayRead(caller, project);
   });
-  return page(request, projects.toReversed(), projectRecord);
+  return page(request, projects.toReversed(), (project) => projectRow(project, caller.username));
 }
 
-function projectRecord(project: Project): JsonRecord {
+/** A project as a list shows it. */
+export function projectRow(project: Project, viewer: string): JsonRecord {
   return {
     id: project.id,
     uuid: uuid("project", project.id),
@@ -121,7 +125,7 @@ function projectRecord(project: Project): JsonRecord {
     created_at: timestamp(project.createdAt),
     updated_at: timestamp(project.createdAt),
     is_public: project.isPublic,
-    bookmarked: false,
+    bookmarked: project.bookmarkedBy.has(viewer),
   };
 }
 
@@ -129,11 +133,11 @@ function projectRecord(project: Project): JsonRecord {
 export function projectDetail(request: DemoRequest): DemoResponse {
   const found = projectOf(request);
   const { experiment, group, job, build } = request.store.runs;
-  const countOf = (runs: ReadonlyMap<number, Run>) =>
-    [...runs.values()].filter((run) => run.project === found).length;
-  const independent = [...experiment.values()].filter((run) => run.project === found && !run.group);
+  const isListed = (run: Run) => run.project === found && !run.isArchived;
+  const countOf = (runs: ReadonlyMap<number, Run>) => [...runs.values()].filter(isListed).length;
+  const independent = [...experiment.values()].filter((run) => isListed(run) && !run.group);
   return json(200, {
-    ...projectRecord(found),
+    ...projectRow(found, usernameOf(request)),
     readme: found.readme,
     has_code: true,
     tensorboard: null,
@@ -155,7 +159,7 @@ export function codeReference(request: DemoRequest): DemoResponse {
 /** The metrics of all experiments of a group, oldest first. */
 export function groupMetrics(request: DemoRequest): DemoResponse {
   const group = findReadable(request, groups);
-  const recorded = experimentsOf(request.store, group)
+  const recorded = listedExperimentsOf(request.store, group)
     .flatMap((experiment) => experiment.metrics.map((metric) => ({ experiment, metric })))
     .toSorted((a, b) => a.metric.at - b.metric.at || a.metric.id - b.metric.id);
   return page(request, recorded, ({ experiment, metric }) => metricRecord(experiment, metric), metricLimit);

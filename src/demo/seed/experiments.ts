@@ -2,6 +2,7 @@ import { applySteps, applyTraining, pseudoRandom, scheduleTraining, type Trainin
 import { headOf } from "../newer-keys.ts";
 import {
   addExperiment,
+  bookmark,
   type Build,
   type Code,
   type Declarations,
@@ -43,7 +44,7 @@ export function seedExperiments(store: Store, projects: Projects): void {
     build: 1,
     end: "succeeded",
   });
-  baseline.bookmarkedBy.add("grace");
+  bookmark(store, baseline, "grace");
   add({ id: 2, project: mnist, declarations: { lr: 0.02, dropout: 0 }, build: 1, end: "succeeded" });
   add({
     id: 3,
@@ -67,7 +68,7 @@ export function seedExperiments(store: Store, projects: Projects): void {
   });
   add({ id: 5, project: mnist, declarations: { lr: 0.1, dropout: 0.5 }, build: 1, end: "stopped" });
   add({ id: 6, project: speech, declarations: { lr: 0.005, dropout: 0.3 }, build: 7, end: "succeeded" });
-  add({
+  const exhausted = add({
     id: 7,
     project: speech,
     declarations: { lr: 0.08, dropout: 0.3 },
@@ -75,6 +76,7 @@ export function seedExperiments(store: Store, projects: Projects): void {
     end: "failed",
     message: outOfMemory,
   });
+  exhausted.isArchived = true;
   add({
     id: 8,
     project: vision,
@@ -147,7 +149,7 @@ export function seedExperiments(store: Store, projects: Projects): void {
     remark: "Zwischenstand gesichert – überprüft ✓ 学習は順調です 🚀",
     end: "succeeded",
   });
-  wide.bookmarkedBy.add("ada");
+  bookmark(store, wide, "ada");
 
   for (const { minutes, ...given } of [
     { id: 59, project: speech, build: 7, minutes: 12 },

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 import { projectName } from "../records.ts";
-import type { Project, Store, User } from "../store.ts";
+import { bookmark, type Keepable, type Project, type Store, type User } from "../store.ts";
 
 /** The projects that the rest of the seed fills. */
 export type Projects = Readonly<Record<"mnist" | "speech" | "vision", Project>>;
@@ -15,7 +15,17 @@ export function seedUsers(store: Store): void {
 }
 
 export function seedProjects(store: Store): Projects {
-  return {
+  const attic = addProject(store, {
+    id: 5,
+    owner: "ada",
+    name: "attic",
+    description: "What was before the digits",
+    readme: null,
+    tags: [],
+    isPublic: true,
+  });
+  attic.isArchived = true;
+  const projects = {
     mnist: addProject(store, {
       id: 1,
       owner: "ada",
@@ -45,6 +55,8 @@ export function seedProjects(store: Store): Projects {
       isPublic: true,
     }),
   };
+  bookmark(store, projects.vision, "ada");
+  return projects;
 }
 
 function addUser(
@@ -63,8 +75,13 @@ function addUser(
   });
 }
 
-export function addProject(store: Store, given: Omit<Project, "createdAt">): Project {
-  const project = { ...given, createdAt: Date.UTC(2026, 1, 9, 8, given.id * 7) };
+export function addProject(store: Store, given: Omit<Project, "createdAt" | keyof Keepable>): Project {
+  const project: Project = {
+    ...given,
+    createdAt: Date.UTC(2026, 1, 9, 8, given.id * 7),
+    bookmarkedBy: new Map(),
+    isArchived: false,
+  };
   store.projects.set(projectName(project), project);
   return project;
 }

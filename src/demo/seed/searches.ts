@@ -1,6 +1,7 @@
 import { applySteps, applyTraining, scheduleSteps, scheduleTraining } from "../simulation.ts";
 import {
   addGroup,
+  bookmark,
   type Declarations,
   type Experiment,
   type Group,
@@ -46,7 +47,7 @@ export function seedSearches(store: Store, { mnist }: Projects): void {
     createdAt: Date.UTC(2026, 1, 17, 11),
     search: searchOf(wideSpace, { concurrency: 3, size: 24 }),
   });
-  wide.bookmarkedBy.add("ada");
+  bookmark(store, wide, "ada");
   seedEnded(store, wide);
   seedRunning(store, wide);
   // Last, because a running group ends as soon as all its experiments have ended.

@@ -19,7 +19,6 @@ export function runFields(
   run: Run,
 ): void {
   for (const field of fields) {
-    slots[field.key] = null;
     if (!run.meter.count(1, field.keyBytes)) return;
     const { variables, context } = run;
     let value: unknown;
@@ -60,6 +59,8 @@ export function settle(
     }
     return;
   }
+  // Keeps its position among the keys.
+  slots[at] = null;
   run.pending++;
   void value.then(
     (given: unknown) =>

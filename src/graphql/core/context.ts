@@ -1,8 +1,8 @@
 import type { PlacedContext, ResultPlace } from "../../engine/field-source.ts";
 import { type ForPlace, placedSession } from "../../rest/session/placed.ts";
 import type { CallerLive } from "../../live/live.ts";
-import type { Session } from "../../rest/session/session.ts";
 import type { Capability } from "../../rest/api/server.ts";
+import type { Session } from "../../rest/session/session.ts";
 import type { TypeNames } from "./type-names.ts";
 
 /** The gateway's version, capabilities and limits, which the field `gateway` exposes. */

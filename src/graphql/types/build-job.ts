@@ -1,4 +1,4 @@
-import { build } from "../../rest/api/endpoints.ts";
+import { build, optional } from "../../rest/api/endpoints.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { lookUp } from "../core/look-up.ts";
@@ -48,4 +48,14 @@ mutations({
   ),
   bookmarkBuildJob: act(BuildJob, build.bookmark, "Bookmarks a build job for the caller."),
   unbookmarkBuildJob: act(BuildJob, build.unbookmark, "Removes the caller's bookmark from a build job."),
+  archiveBuildJob: act(
+    BuildJob,
+    optional.archiveBuild,
+    "Archives a build job: lists leave it out until it is restored. The server can stop what is archived, and delete it for good after some days. Requires the capability `ARCHIVES`.",
+  ),
+  restoreBuildJob: act(
+    BuildJob,
+    optional.restoreBuild,
+    "Restores a build job from the archive. Requires the capability `ARCHIVES`.",
+  ),
 });

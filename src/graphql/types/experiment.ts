@@ -1,4 +1,4 @@
-import { experiment } from "../../rest/api/endpoints.ts";
+import { experiment, optional } from "../../rest/api/endpoints.ts";
 import { slice } from "../../rest/session/pages.ts";
 import { builder } from "../core/builder.ts";
 import { connect, connectionOf, type PageArgs, pageArgs, sliceRequest } from "../core/connection.ts";
@@ -179,5 +179,15 @@ mutations({
     Experiment,
     experiment.unbookmark,
     "Removes the caller's bookmark from an experiment.",
+  ),
+  archiveExperiment: act(
+    Experiment,
+    optional.archiveExperiment,
+    "Archives an experiment: lists leave it out until it is restored. The server can stop what is archived, and delete it for good after some days. Requires the capability `ARCHIVES`.",
+  ),
+  restoreExperiment: act(
+    Experiment,
+    optional.restoreExperiment,
+    "Restores an experiment from the archive. Requires the capability `ARCHIVES`.",
   ),
 });

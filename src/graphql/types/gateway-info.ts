@@ -21,6 +21,14 @@ const Capability = builder.enumType("Capability", {
     RESTART_DESCRIPTION: { description: "The input `description` of `restartExperiment`." },
     RESTART_DECLARATIONS: { description: "The input `declarations` of `restartExperiment`." },
     RESTART_UPDATE_CODE: { description: "The input `updateCode` of `restartExperiment`." },
+    BOOKMARKS: {
+      description:
+        "Bookmarks: `User.bookmarkedExperiments`, `.bookmarkedJobs`, `.bookmarkedBuildJobs`, `.bookmarkedGroups`, `.bookmarkedProjects`.",
+    },
+    ARCHIVES: {
+      description:
+        "Archives: the mutations `archive…` and `restore…`, and `User.archivedExperiments`, `.archivedJobs`, `.archivedBuildJobs`, `.archivedGroups`, `.archivedProjects`.",
+    },
   } satisfies Record<CapabilityName, object>,
 });
 

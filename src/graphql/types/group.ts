@@ -1,4 +1,4 @@
-import { experiment, group } from "../../rest/api/endpoints.ts";
+import { experiment, group, optional } from "../../rest/api/endpoints.ts";
 import { GROUP_COUNTERS, type GroupRecord, openHptuning } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
@@ -101,4 +101,14 @@ mutations({
   stopGroupTensorboard: act(Group, group.stopTensorboard, "Stops the TensorBoard of a group."),
   bookmarkGroup: act(Group, group.bookmark, "Bookmarks a group for the caller."),
   unbookmarkGroup: act(Group, group.unbookmark, "Removes the caller's bookmark from a group."),
+  archiveGroup: act(
+    Group,
+    optional.archiveGroup,
+    "Archives a group: lists leave it out until it is restored. The server can stop what is archived, and delete it for good after some days. Requires the capability `ARCHIVES`.",
+  ),
+  restoreGroup: act(
+    Group,
+    optional.restoreGroup,
+    "Restores a group from the archive. Requires the capability `ARCHIVES`.",
+  ),
 });

@@ -1,4 +1,4 @@
-import { job } from "../../rest/api/endpoints.ts";
+import { job, optional } from "../../rest/api/endpoints.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { lookUp } from "../core/look-up.ts";
@@ -45,4 +45,14 @@ mutations({
   ),
   bookmarkJob: act(Job, job.bookmark, "Bookmarks a job for the caller."),
   unbookmarkJob: act(Job, job.unbookmark, "Removes the caller's bookmark from a job."),
+  archiveJob: act(
+    Job,
+    optional.archiveJob,
+    "Archives a job: lists leave it out until it is restored. The server can stop what is archived, and delete it for good after some days. Requires the capability `ARCHIVES`.",
+  ),
+  restoreJob: act(
+    Job,
+    optional.restoreJob,
+    "Restores a job from the archive. Requires the capability `ARCHIVES`.",
+  ),
 });

@@ -57,11 +57,19 @@ export function namedValues(values: Values, names: readonly string[] | null | un
   return named;
 }
 
-/** The names in order. Most servers send them so. */
+/** The names of the last record, and in order: the records of a page mostly have the same. */
+let last: { readonly names: readonly string[]; readonly sorted: readonly string[] } = {
+  names: [],
+  sorted: [],
+};
+
+/** The names in order. */
 function sortedKeysOf(values: ByName): readonly string[] {
   const names = Object.keys(values);
-  const isSorted = names.every((name, index) => index === 0 || (names[index - 1] ?? "") <= name);
-  return isSorted ? names : names.toSorted();
+  const isSame =
+    names.length === last.names.length && names.every((name, index) => name === last.names[index]);
+  if (!isSame) last = { names, sorted: names.toSorted() };
+  return last.sorted;
 }
 
 export const valueOf = (values: Values, name: string): number | null =>

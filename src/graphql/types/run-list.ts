@@ -19,9 +19,8 @@ import {
 import type { Context } from "../core/context.ts";
 import { fieldsOf, type ResourceRef } from "../core/fields.ts";
 import { type Address, type Resource, toResource } from "../core/resource.ts";
-import type { UserAddress } from "../core/kinds.ts";
 import type { IsSelected } from "../../engine/field-source.ts";
-import { BuildJob, Experiment, Group, Job, Project } from "../core/refs.ts";
+import { BuildJob, Experiment, Group, Job } from "../core/refs.ts";
 import {
   BuildJobFilter,
   conditionsOf,
@@ -84,7 +83,6 @@ const ExperimentConnection = connectionOf("Experiment", Experiment, "A page of e
 const JobConnection = connectionOf("Job", Job, "A page of jobs.");
 const BuildJobConnection = connectionOf("BuildJob", BuildJob, "A page of build jobs.");
 const GroupConnection = connectionOf("Group", Group, "A page of groups.");
-const ProjectConnection = connectionOf("Project", Project, "A page of projects.");
 
 type RunListArgs = PageArgs & {
   readonly orderBy?: Order | null | undefined;
@@ -204,18 +202,4 @@ export const runList = <
     // The service returns an empty list for a group that does not exist.
     ({ nodes, count }) => nodes.length > 0 || (count ?? 0) > 0,
   ),
-});
-
-/** A field with a list of an owner's projects. */
-export const projectList = (description: string) => ({
-  type: ProjectConnection,
-  description: `${description} Requires the capability \`LISTS\`.`,
-  args: offsetArgs,
-  ...fieldsOf<object, UserAddress>().child(async ({ address: { username } }, args: PageArgs, context) => {
-    const list = { endpoint: optional.projects, address: { owner: username } };
-    const page = await slice(context.session, list, sliceRequest(args, context));
-    return connect(page, (record) =>
-      toResource(Project.kind, { owner: username, project: record.name }, record),
-    );
-  }),
 });

@@ -1,7 +1,11 @@
 import { del, get, json, optionalJson, patch, post } from "./endpoint.ts";
-import { CodeReference, Project, Projects } from "./optional-records.ts";
+import { BookmarkedProjects, CodeReference, Project, Projects } from "./optional-records.ts";
 import { Bytes, Nothing, Text } from "./reader.ts";
 import {
+  BookmarkedBuilds,
+  BookmarkedExperiments,
+  BookmarkedGroups,
+  BookmarkedJobs,
   Build,
   Builds,
   Cluster,
@@ -149,4 +153,22 @@ export const optional = {
   groupMetrics: get(`${P}/groups/{id}/metrics`, Metrics),
   codeReference: get(`${P}/experiments/{id}/coderef`, CodeReference),
   experimentJobLogs: get(`${P}/experiments/{experiment}/jobs/{id}/logs`, Text),
+  bookmarkedExperiments: get("bookmarks/{owner}/experiments", BookmarkedExperiments),
+  bookmarkedJobs: get("bookmarks/{owner}/jobs", BookmarkedJobs),
+  bookmarkedBuilds: get("bookmarks/{owner}/builds", BookmarkedBuilds),
+  bookmarkedGroups: get("bookmarks/{owner}/groups", BookmarkedGroups),
+  bookmarkedProjects: get("bookmarks/{owner}/projects", BookmarkedProjects),
+  archivedExperiments: get("archives/{owner}/experiments", Experiments),
+  archivedJobs: get("archives/{owner}/jobs", Jobs),
+  archivedBuilds: get("archives/{owner}/builds", Builds),
+  archivedGroups: get("archives/{owner}/groups", Groups),
+  archivedProjects: get("archives/{owner}/projects", Projects),
+  archiveExperiment: post(`${E}/{id}/archive`, Nothing),
+  archiveJob: post(`${J}/{id}/archive`, Nothing),
+  archiveBuild: post(`${B}/{id}/archive`, Nothing),
+  archiveGroup: post(`${G}/{id}/archive`, Nothing),
+  restoreExperiment: post(`${E}/{id}/restore`, Nothing),
+  restoreJob: post(`${J}/{id}/restore`, Nothing),
+  restoreBuild: post(`${B}/{id}/restore`, Nothing),
+  restoreGroup: post(`${G}/{id}/restore`, Nothing),
 };

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { pageOf } from "./page.ts";
+import { bookmarksOf, pageOf } from "./page.ts";
 import { json } from "./reader.ts";
 import { flag, integer, requiredText, text, texts, timestamp } from "./values.ts";
 
@@ -10,6 +10,7 @@ import { flag, integer, requiredText, text, texts, timestamp } from "./values.ts
 /** The name is required because it identifies the project. */
 const ProjectSchema = z.object({
   name: requiredText,
+  unique_name: text,
   description: text,
   readme: text,
   tags: texts,
@@ -39,6 +40,7 @@ export type CodeReferenceRecord = z.output<typeof CodeReferenceSchema>;
 
 export const Project = json(ProjectSchema);
 export const Projects = pageOf(ProjectSchema);
+export const BookmarkedProjects = bookmarksOf(ProjectSchema);
 export const CodeReference = json(CodeReferenceSchema);
 
 export const PROJECT_KEYS = ProjectSchema.keyof();

@@ -54,5 +54,8 @@ export function pageOf<Item extends z.ZodType>(
   return { ...inSteps(steps), inEnvelope: (other) => pageOf(item, other) };
 }
 
+/** Creates the reader of a page of bookmarks, each of which holds its item. */
+export const bookmarksOf = <Item extends z.ZodType>(item: Item) => pageOf(z.object({ content_object: item }));
+
 const valueAt = (body: unknown, place: string): unknown =>
   place.split(".").reduce((value: unknown, key) => (isObject(value) ? value[key] : undefined), body);

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { converted } from "./as-is.ts";
-import { pageOf } from "./page.ts";
+import { bookmarksOf, pageOf } from "./page.ts";
 import { type AnswerOf, json, jsonWithList } from "./reader.ts";
 import { Config, configOf, Content, type RunConfig } from "./run-config.ts";
 import {
@@ -268,6 +268,12 @@ export const Experiments = pageOf(ExperimentSchema);
 export const Jobs = pageOf(JobSchema);
 export const Builds = pageOf(BuildSchema);
 export const Groups = pageOf(GroupSchema);
+
+export const BookmarkedExperiments = bookmarksOf(ExperimentSchema);
+export const BookmarkedJobs = bookmarksOf(JobSchema);
+export const BookmarkedBuilds = bookmarksOf(BuildSchema);
+export const BookmarkedGroups = bookmarksOf(GroupSchema);
+
 export const Token = json(z.object({ token: z.string().min(1) }));
 
 /** The keys of runs, by list. */

@@ -46,11 +46,35 @@ export function describeServer(profile: Profile): Server {
 type HasOptional = (name: keyof typeof optional) => boolean;
 
 const LISTS = ["projects", "experiments", "jobs", "builds", "groups"] as const;
+const BOOKMARKS = [
+  "bookmarkedExperiments",
+  "bookmarkedJobs",
+  "bookmarkedBuilds",
+  "bookmarkedGroups",
+  "bookmarkedProjects",
+] as const;
+const ARCHIVES = [
+  "archivedExperiments",
+  "archivedJobs",
+  "archivedBuilds",
+  "archivedGroups",
+  "archivedProjects",
+  "archiveExperiment",
+  "archiveJob",
+  "archiveBuild",
+  "archiveGroup",
+  "restoreExperiment",
+  "restoreJob",
+  "restoreBuild",
+  "restoreGroup",
+] as const;
 
 /** What each capability needs. */
 const CAPABILITIES = {
   LISTS: (has) => LISTS.every(has),
   EXPERIMENT_JOB_LOGS: (has) => has("experimentJobLogs"),
+  BOOKMARKS: (has) => BOOKMARKS.every(has),
+  ARCHIVES: (has) => ARCHIVES.every(has),
   FILTERS: (_, { filters }) => filters.language !== null,
   METRIC_ORDERS: (_, { metricOrders: { ASC, DESC } }) => ASC !== null && DESC !== null,
   OFFSETS: (_, { paging }) => hasOffsets(paging),

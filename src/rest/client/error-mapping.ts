@@ -110,11 +110,11 @@ function beginningOf(all: Iterable<string>): string[] {
   return kept;
 }
 
-/** Whether a message is short and contains no markup, path or secret. */
+/** Whether a message is short and contains no markup, path or secret. A comparison such as `>=0.5` is no markup. */
 const isSafeToExpose = (message: string, secrets: ErrorResponse["secrets"]): boolean =>
   message !== "" &&
   message.length <= MAX_MESSAGE_LENGTH &&
-  !/[/\\<>\p{Cc}]/u.test(message) &&
+  !/[/\\\p{Cc}]|<[a-z!?]/iu.test(message) &&
   !secrets.some((secret) => secret && message.includes(secret));
 
 const UNNAMED = new Set(["detail", "non_field_errors"]);

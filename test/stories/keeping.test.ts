@@ -1,0 +1,329 @@
+import { describe, expect, test } from "vitest";
+import { tokenOf } from "../support/demo-gateway.ts";
+import { codesOf, errorsOf, outcomeOf } from "../support/errors.ts";
+import { startFake } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+import { type ProfileName, startProfile } from "../support/profiles.ts";
+
+/** What is kept of each kind: the run of the demo that is bookmarked and archived, and what its list rows lack. */
+const KINDS = {
+  Experiment: { run: "ada.mnist.40", plural: "Experiments", wire: "experiments", beyond: "isClone jobCount" },
+  Job: { run: "ada.mnist.jobs.3", plural: "Jobs", wire: "jobs", beyond: "isClone resources" },
+  BuildJob: { run: "ada.mnist.builds.4", plural: "BuildJobs", wire: "builds", beyond: "commit dockerfile" },
+  Group: { run: "ada.mnist.1", plural: "Groups", wire: "groups", beyond: "content currentIteration" },
+} as const;
+type KindName = keyof typeof KINDS;
+const KIND_NAMES = Object.keys(KINDS) as KindName[];
+
+const fieldOf = (text: string) => text.replace(/^./, (letter) => letter.toLowerCase());
+
+interface Kept {
+  readonly viewer: { readonly list: { readonly nodes: readonly Node[] } };
+}
+type Node = Readonly<Record<string, unknown>>;
+
+describe("a run that is kept", () => {
+  test.each(KIND_NAMES)(
+    "%s: is among the bookmarks, archived in no list, among the archived, and back in its list",
+    async (kind) => {
+      const { run, plural, wire } = KINDS[kind];
+      const { ask, calls } = await startProfile();
+      const id = run.split(".").at(-1);
+      const path = `ada/mnist/${wire}/${id}`;
+      const own = fieldOf(kind);
+
+      const act = async (verb: string) => {
+        const { data, errors } = await ask<{ done: unknown }, object>(
+          `mutation ($id: ID!) { done: ${verb}${kind}(id: $id) { ${own} { uniqueName bookmarked } } }`,
+          { id: run },
+        );
+        expect(errors).toBeUndefined();
+        return data.done;
+      };
+      const listed = async (list: string) => {
+        const { data, errors } = await ask<Kept, object>(
+          `{ viewer { list: ${list} { nodes { uniqueName } } } }`,
+        );
+        expect(errors).toBeUndefined();
+        return data.viewer.list.nodes.map(({ uniqueName }) => uniqueName);
+      };
+      const inProject = async () => {
+        const { data } = await ask<{ project: { list: { nodes: readonly Node[] } } }, object>(
+          `{ project(owner: "ada", name: "mnist") { list: ${fieldOf(plural)}(first: 100) { nodes { uniqueName } } } }`,
+        );
+        return data.project.list.nodes.map(({ uniqueName }) => uniqueName);
+      };
+
+      expect(await act("bookmark")).toEqual({ [own]: { uniqueName: run, bookmarked: true } });
+      expect(calls()).toEqual([`GET ${path}/`, `POST ${path}/bookmark/`]);
+      expect(await listed(`bookmarked${plural}`)).toContain(run);
+      expect(calls()).toEqual([`GET bookmarks/ada/${wire}`, "GET users/"]);
+      expect(await inProject()).toContain(run);
+      expect(await listed(`archived${plural}`)).not.toContain(run);
+      calls();
+
+      expect(await act("archive")).toEqual({ [own]: { uniqueName: run, bookmarked: true } });
+      expect(calls()).toEqual([`GET ${path}/`, `POST ${path}/archive`]);
+      expect(await inProject()).not.toContain(run);
+      calls();
+      expect(await listed(`archived${plural}`)).toContain(run);
+      expect(calls()).toEqual([`GET archives/ada/${wire}`, "GET users/"]);
+      expect(await listed(`bookmarked${plural}`)).toContain(run);
+      calls();
+
+      expect(await act("restore")).toEqual({ [own]: { uniqueName: run, bookmarked: true } });
+      expect(calls()).toEqual([`GET ${path}/`, `POST ${path}/restore`]);
+      expect(await inProject()).toContain(run);
+      expect(await listed(`archived${plural}`)).not.toContain(run);
+    },
+  );
+
+  test.each(KIND_NAMES)(
+    "%s: what its row holds costs nothing more, `bookmarked` neither; what is beyond it one request",
+    async (kind) => {
+      const { run, plural, wire, beyond } = KINDS[kind];
+      const { ask, calls } = await startProfile();
+      const path = `ada/mnist/${wire}/${run.split(".").at(-1)}`;
+      await ask(
+        `mutation { a: bookmark${kind}(id: "${run}") { __typename } b: archive${kind}(id: "${run}") { __typename } }`,
+      );
+      calls();
+      const fields = "id internalId uniqueName status bookmarked user { username } project { uniqueName }";
+      for (const list of [`bookmarked${plural}`, `archived${plural}`]) {
+        const nodeIn = async (selected: string) => {
+          const { data, errors } = await ask<Kept, object>(
+            `{ viewer { list: ${list}(first: 1) { nodes { ${selected} } } } }`,
+          );
+          expect(errors).toBeUndefined();
+          return data.viewer.list.nodes[0];
+        };
+        const segment = list.startsWith("bookmarked") ? "bookmarks" : "archives";
+        const reads = [`GET ${segment}/ada/${wire}?limit=1`, "GET users/"];
+        expect(await nodeIn(fields)).toMatchObject({ uniqueName: run, bookmarked: true });
+        expect(calls()).toEqual(reads);
+        const whole = await nodeIn(`${fields} ${beyond}`);
+        expect(calls()).toEqual([...reads, `GET ${path}/`].toSorted());
+        const { data } = await ask(`{ record: ${fieldOf(kind)}(id: "${run}") { ${fields} ${beyond} } }`);
+        expect(whole).toEqual((data as { record: Node }).record);
+        calls();
+      }
+    },
+  );
+
+  test("projects are among the bookmarks and the archived, and in the list of projects unless archived", async () => {
+    const { ask, calls } = await startProfile();
+    expect(
+      await ask(`{ viewer {
+        bookmarkedProjects { nodes { id uniqueName name owner { username } } totalCount }
+        archivedProjects { nodes { uniqueName } totalCount }
+        projects { nodes { uniqueName } }
+      } }`),
+    ).toEqual({
+      data: {
+        viewer: {
+          bookmarkedProjects: {
+            nodes: [
+              {
+                id: globalId("Project:grace/vision"),
+                uniqueName: "grace.vision",
+                name: "vision",
+                owner: { username: "grace" },
+              },
+            ],
+            totalCount: 1,
+          },
+          archivedProjects: { nodes: [{ uniqueName: "ada.attic" }], totalCount: 1 },
+          projects: { nodes: [{ uniqueName: "ada.speech" }, { uniqueName: "ada.mnist" }] },
+        },
+      },
+    });
+    expect(calls()).toEqual([
+      "GET ada",
+      "GET archives/ada/projects",
+      "GET bookmarks/ada/projects",
+      "GET users/",
+    ]);
+  });
+});
+
+describe("what somebody else keeps", () => {
+  const document = `query ($id: ID!) { entity(id: $id) { ... on User {
+    bookmarkedExperiments { nodes { uniqueName bookmarked } totalCount }
+    archivedExperiments { totalCount }
+  } } }`;
+
+  test("is an empty list", async () => {
+    const { ask, calls, demo } = await startProfile();
+    const answer = await ask(document, { id: globalId("User:ada") }, { token: tokenOf(demo, "grace") });
+    expect(answer).toEqual({
+      data: {
+        entity: {
+          bookmarkedExperiments: { nodes: [], totalCount: 0 },
+          archivedExperiments: { totalCount: 0 },
+        },
+      },
+    });
+    expect(calls()).toEqual(["GET archives/ada/experiments", "GET bookmarks/ada/experiments"]);
+  });
+
+  test("is shown to superusers by some servers: whether they bookmarked it as well is read", async () => {
+    const { ask, calls } = await startProfile();
+    const answer = await ask(document, { id: globalId("User:grace") });
+    expect(answer).toEqual({
+      data: {
+        entity: {
+          bookmarkedExperiments: { nodes: [{ uniqueName: "ada.mnist.1", bookmarked: false }], totalCount: 1 },
+          archivedExperiments: { totalCount: 0 },
+        },
+      },
+    });
+    expect(calls()).toEqual([
+      "GET ada/mnist/experiments/1/",
+      "GET archives/grace/experiments",
+      "GET bookmarks/grace/experiments",
+    ]);
+  });
+});
+
+describe("lists of what is kept", () => {
+  /** A service with seven bookmarks of jobs, in several projects. */
+  const startSeven = () =>
+    startFake(({ path }) => {
+      if (path === "/api/v1/users/") return { json: { username: "ada" } };
+      const { searchParams } = new URL(path, "http://service");
+      const [limit, offset] = ["limit", "offset"].map((name) => Number(searchParams.get(name) ?? 0));
+      const rows = Array.from({ length: 7 }, (_, index) => ({
+        content_object: { id: index + 1, project: `ada.p${index % 2}` },
+      }));
+      return { json: { count: 7, next: null, results: rows.slice(offset, (offset ?? 0) + (limit ?? 0)) } };
+    });
+
+  test("are paged by cursors as all lists, one request a page", async () => {
+    const service = await startSeven();
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    interface Page extends Kept {
+      readonly viewer: {
+        readonly list: {
+          readonly nodes: readonly Node[];
+          readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
+        };
+      };
+    }
+    const seen: unknown[] = [];
+    let after: string | null = null;
+    for (let hasNextPage = true; hasNextPage;) {
+      const { data }: Answer<Page> = await ask<Page, object>(
+        `query ($after: String) { viewer { list: bookmarkedJobs(first: 3, after: $after) {
+          nodes { uniqueName } pageInfo { hasNextPage endCursor }
+        } } }`,
+        { after },
+      );
+      seen.push(...data.viewer.list.nodes.map(({ uniqueName }) => uniqueName));
+      ({ hasNextPage, endCursor: after } = data.viewer.list.pageInfo);
+    }
+    expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7].map((id) => `ada.p${(id - 1) % 2}.jobs.${id}`));
+    expect(service.calls()).toEqual([
+      "GET bookmarks/ada/jobs?limit=3",
+      "GET bookmarks/ada/jobs?limit=3&offset=3",
+      "GET bookmarks/ada/jobs?limit=3&offset=6",
+      ...Array.from({ length: 3 }, () => "GET users/"),
+    ]);
+  });
+
+  test("are paged by offsets as well", async () => {
+    const service = await startSeven();
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    expect(
+      await ask(`{ user(username: "ada") {
+        bookmarkedJobs(first: 2, offset: 3) { nodes { uniqueName } pageInfo { hasPreviousPage } }
+      } }`),
+    ).toEqual({
+      data: {
+        user: {
+          bookmarkedJobs: {
+            nodes: [{ uniqueName: "ada.p1.jobs.4" }, { uniqueName: "ada.p0.jobs.5" }],
+            pageInfo: { hasPreviousPage: true },
+          },
+        },
+      },
+    });
+    expect(service.calls()).toEqual(["GET bookmarks/ada/jobs?limit=2&offset=3"]);
+  });
+
+  test("have the limits of all lists", async () => {
+    const { ask, calls } = await startProfile();
+    const answer = await ask("{ viewer { archivedGroups(first: 0) { totalCount } } }");
+    expect(outcomeOf(answer)).toMatchObject({
+      data: { viewer: { archivedGroups: null } },
+      errors: [
+        { at: "viewer.archivedGroups", code: "BAD_USER_INPUT", message: "first: expected 1 to 500, got 0" },
+      ],
+    });
+    expect(calls()).toEqual(["GET users/"]);
+  });
+
+  test("a row that does not tell its project fails the list, not the others", async () => {
+    const service = await startFake(({ path }) => {
+      if (path === "/api/v1/users/") return { json: { username: "ada" } };
+      const rows = path.includes("bookmarks")
+        ? [{ content_object: { id: 1, unique_name: "ada.mnist.jobs.1" } }]
+        : [];
+      return { json: { count: rows.length, next: null, results: rows } };
+    });
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const answer = await ask("{ viewer { bookmarkedJobs { totalCount } archivedJobs { totalCount } } }");
+    expect(answer.data).toEqual({ viewer: { bookmarkedJobs: null, archivedJobs: { totalCount: 0 } } });
+    expect(errorsOf(answer)).toMatchObject([{ at: "viewer.bookmarkedJobs", code: "UPSTREAM_BAD_RESPONSE" }]);
+  });
+});
+
+const plurals = [...KIND_NAMES.map((kind) => KINDS[kind].plural), "Projects"];
+const listsOf = (kept: string) => plurals.map((plural) => `${kept}${plural}`);
+const ACTS = ["archive", "restore"].flatMap((verb) =>
+  KIND_NAMES.map((kind) => [`${verb}${kind}`, KINDS[kind].run] as const),
+);
+
+describe("a server without bookmarks or archives", () => {
+  test.each<[ProfileName, readonly string[]]>([
+    ["document", [...listsOf("bookmarked"), ...listsOf("archived")]],
+    ["polyaxon-0.2", listsOf("archived")],
+  ])("is asked for none: %s", async (profile, lists) => {
+    const { ask, calls } = await startProfile(profile);
+    const listed = await ask(
+      `{ viewer { username ${lists.map((list) => `${list} { totalCount }`).join(" ")} } }`,
+    );
+    expect(listed.data).toEqual({
+      viewer: { username: "ada", ...Object.fromEntries(lists.map((list) => [list, null])) },
+    });
+    expect(codesOf(listed)).toEqual(lists.map(() => "CAPABILITY_UNAVAILABLE"));
+    expect(calls()).toEqual(["GET users/"]);
+
+    const done = await ask(
+      `mutation { ${ACTS.map(([name, run]) => `${name}(id: "${run}") { __typename }`).join(" ")} }`,
+    );
+    expect(done.data).toEqual(Object.fromEntries(ACTS.map(([name]) => [name, null])));
+    expect(codesOf(done)).toEqual(ACTS.map(() => "CAPABILITY_UNAVAILABLE"));
+    expect(calls()).toEqual([]);
+  });
+});
+
+test("an archived run whose record a server no longer shows is still told by its row", async () => {
+  const service = await startFake(({ path, method }) => {
+    if (method === "POST") return { text: "" };
+    if (path === "/api/v1/users/") return { json: { username: "ada" } };
+    const row = { id: 3, project: "ada.mnist", last_status: "failed", deleted: true };
+    return path.includes("archives") ? { json: { count: 1, next: null, results: [row] } } : undefined;
+  });
+  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  const archived = await ask(`mutation { archiveJob(id: "ada.mnist.jobs.3") { job { id status } } }`);
+  expect(outcomeOf(archived)).toMatchObject({
+    data: { archiveJob: { job: null } },
+    errors: [{ at: "archiveJob.job", code: "NOT_FOUND" }],
+  });
+  const listed = await ask("{ viewer { archivedJobs { nodes { status isClone } } } }");
+  expect(outcomeOf(listed)).toMatchObject({
+    data: { viewer: { archivedJobs: { nodes: [{ status: "FAILED", isClone: null }] } } },
+    errors: [{ at: "viewer.archivedJobs.nodes.0.isClone", code: "NOT_FOUND" }],
+  });
+});
