@@ -8,6 +8,9 @@ import { operationsIn, sendTo } from "../support/raw-requests.ts";
 
 const LIST = rpc("tools/list");
 
+/** Deeper than the stack of the SDK. */
+const DEEP = rpc("initialize").replace("{}", `{"capabilities":${"[".repeat(40_000)}${"]".repeat(40_000)}}`);
+
 async function start(env: Record<string, string> = {}) {
   const gateway = await startDemoGateway({ env: { MCP: "read", ...env } });
   return {
@@ -54,7 +57,8 @@ describe("a message", () => {
     ["", "Expected a JSON object as the body, got text that is no JSON"],
     ["7", "Expected a JSON object as the body, got number."],
     [`[${LIST},${LIST}]`, "Expected a JSON object as the body, got an array: no batches."],
-  ])("that is none, %j, is 400", async (body, message) => {
+    [DEEP, "Expected JSON with at most 200 levels of nesting, got more."],
+  ])("that is none (case %#) is 400", async (body, message) => {
     const { post } = await start();
     const { status, answer } = await post(body);
     expect({ status, answer }).toEqual({

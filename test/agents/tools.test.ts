@@ -52,7 +52,7 @@ describe("the tool of a shipped operation", () => {
       result: {},
       isError: true,
     });
-    expect((await use("StartPage", { id: "x" })).text).toContain("expected only none, got others");
+    expect((await use("StartPage", { id: "x" })).text).toContain("expected none, got some");
     expect(await use("RunLog", { lines: 5 })).toMatchObject({
       isError: true,
       result: {
@@ -194,6 +194,33 @@ describe("the tools of trusted documents", () => {
       data: { job: { rawStatus: "running" } },
     });
   });
+
+  test("are not those with names that every object has, nor does any sign in", async () => {
+    const { names } = await start({
+      MCP: "write",
+      TRUSTED_DOCUMENTS: trusting(
+        "query constructor { viewer { id } }",
+        "query __proto__ { viewer { id } }",
+        "query Who { viewer { id } } mutation Beside($in: LoginInput!) { login(input: $in) { token } }",
+        "mutation Spread($in: LoginInput!) { ...L } fragment L on Mutation { login(input: $in) { token } }",
+        "mutation Inline($in: LoginInput!) { ... { login(input: $in) { token } } }",
+      ),
+    });
+    expect(await names()).toEqual(["Who"]);
+  });
+
+  test("describe an argument by the places of its own operation", async () => {
+    const { client } = await start({
+      TRUSTED_DOCUMENTS: trusting(
+        "query Job($id: ID!) { job(id: $id) { id } } query Group($id: ID!) { group(id: $id) { id } }",
+      ),
+    });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ inputSchema }) => inputSchema.properties?.["id"])).toEqual([
+      { type: "string", description: expect.stringContaining("`ada.mnist.jobs.3`") },
+      { type: "string", description: expect.stringContaining("`ada.mnist.5`") },
+    ]);
+  });
 });
 
 describe("the schema", () => {
@@ -210,17 +237,19 @@ describe("the schema", () => {
     expect(text).toMatch(/^"""[^]*\nenum RunKind \{[^]*\ntype LogChunk \{[^}]*\}$/);
     expect(`${printed}`).toContain(text.split("\n\n")[0]);
     expect(await use("graphql_schema", { types: ["RunKind", "canary"] })).toEqual({
-      text: "types: expected names of types such as Query or Experiment, got others",
+      text: "types: expected names of types of the schema, such as Query, got others",
       result: {},
       isError: true,
     });
+    expect(await use("graphql_schema", { types: [] })).toMatchObject({ isError: true });
     expect(calls()).toEqual([]);
   });
 
   test("is hidden without introspection", async () => {
-    const { names, client, use } = await start({ INTROSPECTION: "off" });
-    expect(await names()).toContain("graphql_query");
-    expect(await names()).not.toContain("graphql_schema");
+    const { client, use } = await start({ INTROSPECTION: "off" });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain("graphql_query");
+    expect(JSON.stringify(tools)).not.toContain("graphql_schema");
     expect(client.getServerCapabilities()?.resources).toBe(undefined);
     expect((await use("graphql_query", { query: "{ jo }" })).text).not.toContain("Did you mean");
   });
@@ -233,6 +262,7 @@ describe("the schema", () => {
     expect(tools.find(({ name }) => name === "RunLog")?.description).toBe(
       "The last lines of a run's log. `id` is a global id.",
     );
+    expect(JSON.stringify(tools.find(({ name }) => name === "graphql_schema"))).not.toContain("Experiment");
     expect(await names()).toContain("Restart");
     expect((await use("ExperimentPage", { id: "ada.mnist.42" })).result).toMatchObject({
       data: { trial: { uniqueName: "ada.mnist.42" } },

@@ -75,6 +75,19 @@ describe("the options of a restart", () => {
     },
   );
 
+  test("with declarations that are nested too deeply are BAD_USER_INPUT, and nothing is started", async () => {
+    const { ask, sent } = await startRestarting("polyaxon-0.4");
+    let deep: unknown = {};
+    for (let level = 1; level <= 200; level++) deep = { deep };
+    expect(errorsOf(await ask(RESTART, { input: { declarations: deep } }))).toMatchObject([
+      {
+        code: "BAD_USER_INPUT",
+        message: expect.stringContaining("JSON: expected at most 200 levels of nesting, got more"),
+      },
+    ]);
+    expect(sent()).toEqual([]);
+  });
+
   test.each([
     ["a list", [1], "a list"],
     ["a text", "lr=1", "a string"],

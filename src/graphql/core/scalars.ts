@@ -1,4 +1,5 @@
 import { GraphQLError, type ValueNode, valueFromASTUntyped } from "graphql";
+import { isDeeper, MAX_NESTING } from "../../nesting.ts";
 import { builder } from "./builder.ts";
 
 builder.scalarType("DateTime", {
@@ -7,12 +8,18 @@ builder.scalarType("DateTime", {
   serialize: (value) => value,
 });
 
+/** Passes a value of the caller on. */
+function checkNesting(value: unknown): unknown {
+  if (!isDeeper(value, MAX_NESTING)) return value;
+  throw new GraphQLError(`JSON: expected at most ${MAX_NESTING} levels of nesting, got more`);
+}
+
 builder.scalarType("JSON", {
   description:
     "Any JSON value. Used where the tracking service does not document the shape of a value, and for `raw`.",
   serialize: (value) => value,
-  parseValue: (value) => value,
-  parseLiteral: (node: ValueNode, variables) => valueFromASTUntyped(node, variables),
+  parseValue: checkNesting,
+  parseLiteral: (node: ValueNode, variables) => checkNesting(valueFromASTUntyped(node, variables)),
 });
 
 const isParameterValue = (value: unknown): value is string | number | boolean =>

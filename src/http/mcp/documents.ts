@@ -4,8 +4,10 @@ import {
   Kind,
   type OperationDefinitionNode,
   parse,
+  separateOperations,
   type Token,
   TokenKind,
+  visit,
 } from "graphql";
 import type { OperationParams, TrustedDocuments } from "../../engine/documents/persisted.ts";
 import { isSliceOver, nextTurn } from "../../engine/turns.ts";
@@ -39,7 +41,7 @@ const sourcesOf = (trusted: TrustedDocuments | null, names: TypeNames): Source[]
 
 /**
  * Reads the operations of the trusted documents, or the shipped ones. Left out are subscriptions, operations without a
- * name, documents that cannot be read, and the sign-in: a password is not for an agent. Of several with one name the last
+ * name or with one that every object has, documents that cannot be read, and the sign-in: a password is not for an agent. Of several with one name the last
  * counts.
  */
 export async function readToolOperations(
@@ -58,15 +60,30 @@ export async function readToolOperations(
 function operationsOf(schema: GraphQLSchema, { text, params }: Source): ToolOperation[] {
   const document = parsed(text);
   if (!document) return [];
-  return document.definitions.flatMap((node) => {
-    if (node.kind !== Kind.OPERATION_DEFINITION || !node.name) return [];
+  return Object.values(separateOperations(document)).flatMap((own) => {
+    const node = own.definitions.find(({ kind }) => kind === Kind.OPERATION_DEFINITION);
+    if (node?.kind !== Kind.OPERATION_DEFINITION || !node.name) return [];
     const { operation: type } = node;
     const { value: name } = node.name;
-    const inputSchema = inputSchemaOf(schema, document, node);
-    if (type === "subscription" || rootFieldsOf(node).includes("login") || !inputSchema) return [];
+    const inputSchema = inputSchemaOf(schema, own, node);
+    if (type === "subscription" || isOfEveryObject(name) || signsIn(own) || !inputSchema) return [];
     const description = node.description?.value ?? (commentOf(node) || describeFields(schema, node));
     return { name, type, description, inputSchema, params: { ...params, operationName: name } };
   });
+}
+
+/** `constructor` and the like: the SDK keeps tools as properties of an object, and would fail at every message. */
+const isOfEveryObject = (name: string): boolean => name in {};
+
+/** Whether `login` is selected, at the root or in a fragment: no other type has a field of this name. */
+function signsIn(document: DocumentNode): boolean {
+  let found = false;
+  visit(document, {
+    Field: ({ name }) => {
+      found ||= name.value === "login";
+    },
+  });
+  return found;
 }
 
 function parsed(text: string): DocumentNode | null {

@@ -4,6 +4,7 @@ import type { TrustedDocuments } from "../../engine/documents/persisted.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
 import type { TypeNames } from "../../graphql/core/type-names.ts";
+import { isDeeper, MAX_NESTING } from "../../nesting.ts";
 import type { Delivery } from "../delivery.ts";
 import { parseObject } from "../graphql/params.ts";
 import type { HttpOperation } from "../operation.ts";
@@ -39,6 +40,11 @@ export type McpHandler = (
   state: RequestState,
 ) => Promise<void>;
 
+const TOO_DEEP = rejection(
+  `Expected JSON with at most ${MAX_NESTING} levels of nesting, got more.`,
+  "BAD_REQUEST",
+);
+
 const NO_BODY = Buffer.alloc(0);
 
 /** Creates the handler of `/mcp`. No sessions: any replica answers any message. */
@@ -50,7 +56,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<McpHandle
     version,
     tools: [
       ...operations.filter(({ type }) => types.includes(type)).map(toolOfOperation),
-      ...(trusted ? [] : types.map(toolOfOwnDocuments)),
+      ...(trusted ? [] : types.map((type) => toolOfOwnDocuments(type, sdl !== null))),
       ...(sdl && !trusted ? [toolOfSchema(sdl)] : []),
     ],
     sdl: sdl && sdl.text,
@@ -87,6 +93,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<McpHandle
   ): Promise<Response> => {
     try {
       const message = parseObject(body);
+      if (isDeeper(message, MAX_NESTING)) throw TOO_DEEP;
       const open = () => openServer(parts, executeFor(request, state));
       return await answerMessage(message, request.headers, open);
     } catch (error) {

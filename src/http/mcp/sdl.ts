@@ -27,7 +27,7 @@ export function printForAgents(served: GraphQLSchema): Sdl {
       const asked = [...new Set(names)];
       const types = asked.flatMap((name) => schema.getType(name) ?? []);
       if (types.length === asked.length) return types.map(printType).join("\n\n");
-      throw new InputError("types: expected names of types such as Query or Experiment, got others");
+      throw new InputError("types: expected names of types of the schema, such as Query, got others");
     },
   };
 }

@@ -53,7 +53,10 @@ export const ARGUMENT_NAMES: jsonSchemaValidator = {
         : {
             valid: false,
             data: undefined,
-            errorMessage: `expected only ${known.join(", ") || "none"}, got others`,
+            errorMessage:
+              known.length === 0
+                ? "expected none, got some"
+                : `expected only ${known.join(", ")}, got others`,
           };
     },
 };
@@ -78,25 +81,31 @@ const OwnOperation = z.strictObject({
 });
 
 const DESCRIPTIONS: Readonly<Record<ToolType, string>> = {
-  query:
-    "Runs a GraphQL query. Look at the types in question with graphql_schema first, and select only what is needed.",
+  query: "Runs a GraphQL query. Select only what is needed.",
   mutation:
-    "Runs a GraphQL mutation, which changes or deletes records. Look at the type Mutation with graphql_schema first. An error with `outcome: unknown` says that the change may have been made: read before it is repeated.",
+    "Runs a GraphQL mutation, which changes or deletes records. An error with `outcome: unknown` says that the change may have been made: read before it is repeated.",
 };
 
-/** The tool that runs a document of the agent's own. */
-export const toolOfOwnDocuments = (type: ToolType): Tool =>
+/** Where the schema is shown. */
+const FIRST_STEP: Readonly<Record<ToolType, string>> = {
+  query: "Look at the types in question with graphql_schema first.",
+  mutation: "Look at the type Mutation with graphql_schema first.",
+};
+
+/** The tool that runs a document of the agent's own. `hasSchema`: beside it is the tool that shows the schema. */
+export const toolOfOwnDocuments = (type: ToolType, hasSchema: boolean): Tool =>
   tool(
     `graphql_${type}`,
-    { description: DESCRIPTIONS[type], inputSchema: OwnOperation, annotations: ANNOTATIONS[type] },
+    {
+      description: hasSchema ? `${DESCRIPTIONS[type]} ${FIRST_STEP[type]}` : DESCRIPTIONS[type],
+      inputSchema: OwnOperation,
+      annotations: ANNOTATIONS[type],
+    },
     async (params, execute) => toToolResult(await execute(params, type)),
   );
 
 const TypeNames = z.strictObject({
-  types: z
-    .array(z.string())
-    .default(["Query"])
-    .describe("Names of types, such as Query, Mutation, Experiment, Run or Group."),
+  types: z.array(z.string()).min(1).default(["Query"]).describe("Names of types, such as Query."),
 });
 
 /** The tool that shows parts of the schema: many clients do not show resources to their agents. */

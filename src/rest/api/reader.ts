@@ -1,3 +1,4 @@
+import { MAX_NESTING } from "../../nesting.ts";
 import * as z from "zod";
 import { UpstreamError } from "../../errors.ts";
 import { isObject, readerAsIs } from "./as-is.ts";
@@ -209,9 +210,6 @@ const outsideTheDocument = (place: string) =>
       : `The service's answer cannot be used: ${place} is missing or of another type than documented.`,
   );
 
-/** Maximum nesting of a response. The documented ones have six levels; deep ones overflow the stack of recursive code. */
-export const MAX_DEPTH = 200;
-
 /**
  * Parses JSON. `NaN` and `Infinity`, which Python's encoder writes, read as null. `onHeap` receives the approximate heap
  * size of the values, in bytes, before they are parsed, and may throw. Throws `SyntaxError`.
@@ -219,7 +217,7 @@ export const MAX_DEPTH = 200;
 export function parseJson(text: string, onHeap: (bytes: number) => void = () => {}): unknown {
   const bare = text.startsWith("\uFEFF") ? text.slice(1) : text;
   const { isTooDeep, heapBytes } = scan(bare);
-  if (isTooDeep) throw new SyntaxError(`nested more than ${MAX_DEPTH} levels deep`);
+  if (isTooDeep) throw new SyntaxError(`nested more than ${MAX_NESTING} levels deep`);
   onHeap(heapBytes);
   try {
     return JSON.parse(bare);
@@ -252,10 +250,10 @@ const SHORT_TEXT = 16_384;
 /** Checks the nesting of a JSON text and estimates the heap size of its values without strings, in bytes. */
 function scan(text: string): Scanned {
   if (text.length <= SHORT_TEXT) {
-    const brackets = countUpTo(MAX_DEPTH, text, "{") + countUpTo(MAX_DEPTH, text, "[");
+    const brackets = countUpTo(MAX_NESTING, text, "{") + countUpTo(MAX_NESTING, text, "[");
     // Every second character may be a comma.
     const heapBytes = brackets * BYTES_PER_CONTAINER + (text.length * BYTES_PER_ITEM) / 2;
-    if (brackets <= MAX_DEPTH) return { isTooDeep: false, heapBytes };
+    if (brackets <= MAX_NESTING) return { isTooDeep: false, heapBytes };
   }
   return scanCharacters(text);
 }
@@ -281,7 +279,7 @@ function scanCharacters(text: string): Scanned {
     else if (code === COMMA) heapBytes += BYTES_PER_ITEM;
     else if (code === OPEN_LIST || code === OPEN_OBJECT) {
       heapBytes += BYTES_PER_CONTAINER;
-      if (++depth > MAX_DEPTH) return { isTooDeep: true, heapBytes };
+      if (++depth > MAX_NESTING) return { isTooDeep: true, heapBytes };
     } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
   }
   return { isTooDeep: false, heapBytes };

@@ -3,7 +3,7 @@ import type * as Yaml from "yaml";
 import * as z from "zod";
 import { UpstreamError } from "../../errors.ts";
 import { isObject } from "./as-is.ts";
-import { MAX_DEPTH } from "./reader.ts";
+import { isDeeper, MAX_NESTING } from "../../nesting.ts";
 import { integer, object, Raw, text, textOrObject, texts, type WithRaw } from "./values.ts";
 
 const require = createRequire(import.meta.url);
@@ -62,7 +62,7 @@ function parse(content: string): RunConfigRecord | null {
     );
   }
   const raw = valueOf(content);
-  return isObject(raw) && !isDeeper(raw, MAX_DEPTH) ? new Raw(Known, raw) : null;
+  return isObject(raw) && !isDeeper(raw, MAX_NESTING) ? new Raw(Known, raw) : null;
 }
 
 const OPTIONS = {
@@ -99,13 +99,7 @@ function* tokensOf(content: string): Generator<Yaml.CST.Token, void> {
       if (token.type === "error") throw new SyntaxError(token.message);
       yield token;
     }
-    if (parser.stack.length > MAX_DEPTH) throw new SyntaxError("nested too deeply");
+    if (parser.stack.length > MAX_NESTING) throw new SyntaxError("nested too deeply");
   }
   yield* parser.end();
 }
-
-/** Whether a value is nested more than `levels` deep, where recursive code overflows the stack. */
-const isDeeper = (value: unknown, levels: number): boolean =>
-  typeof value === "object" &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
