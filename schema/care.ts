@@ -126,10 +126,14 @@ function faultsOfFile({ version, sdl }: Release): string[] {
     : [`${RELEASED}: expected the subgraph of the tag v${version}, got another`];
 }
 
-/** What the changelog says of everything after a release. */
+/** What the changelog says was changed or removed after a release. What was added or mended breaks nobody. */
 function changesSince(version: string): string {
   const text = existsSync(CHANGELOG) ? readFileSync(CHANGELOG, "utf8") : "";
-  return text.split(`\n## [${version}]`, 1)[0] ?? "";
+  const [since = ""] = text.split(`\n## [${version}]`, 1);
+  return since
+    .split(/^(?=##)/m)
+    .filter((section) => /^### (?:Changed|Removed)\n/.test(section))
+    .join("");
 }
 
 /** What a breaking change must raise: the major version, before the first the minor one. `1`, `0.4` */
@@ -162,7 +166,10 @@ async function main(): Promise<readonly string[]> {
   return [
     ...faultsOfFile(release),
     ...faultsOf(deprecations(now), announced),
-    ...unnamed.map((name) => `${CHANGELOG}: expected a line about the breaking change of ${name}, got none`),
+    ...unnamed.map(
+      (name) =>
+        `${CHANGELOG}: expected a line below Changed or Removed about ${name}, which breaks, got none`,
+    ),
     ...(broken.length > 0 && isNext && was === is
       ? [`Breaking changes need the next version after ${was}, package.json says ${version}`]
       : []),

@@ -18,6 +18,12 @@ interface Option {
   readonly run: () => Promise<number>;
 }
 
+// `rungraph --print-schema | head` closes it early.
+process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
+  if (code !== "EPIPE") process.stderr.write(`Cannot print: ${code}\n`);
+  process.exit(1);
+});
+
 const print = (text: string): void => void process.stdout.write(text);
 
 const OPTIONS: Readonly<Record<string, Option>> = {

@@ -7,7 +7,7 @@ import { findMisspelled } from "./config/misspelled.ts";
 import { createGateway as assemble } from "./gateway.ts";
 import { checkPrefix, cutPrefix, placeOf } from "./http/mount.ts";
 import { forWebSockets } from "./http/server.ts";
-import { refuseUpgrade, wantsWebSocket } from "./http/upgrade.ts";
+import { refuseUpgrade, type UpgradeListener } from "./http/upgrade.ts";
 import type { Log } from "./log.ts";
 import { createLog } from "./observability/log.ts";
 import type { Settings } from "./settings.ts";
@@ -29,7 +29,7 @@ export interface Gateway {
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
   /**
    * Accepts WebSockets: `server.on("upgrade", gateway.upgrade)`. Leaves those for other paths to further listeners of the
-   * server; if there are none, rejects them with 404.
+   * server; if all of those are gateways, too, rejects them with 404.
    */
   readonly upgrade: (this: unknown, request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /**
@@ -62,6 +62,11 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
     await gateway.close();
     await demo?.close();
   };
+  function upgrade(this: unknown, ...[request, socket, head]: Parameters<UpgradeListener>): void {
+    const listeners = this instanceof NetServer ? this.listeners("upgrade") : [];
+    if (isAnswerer(upgrade, listeners, request)) listen.call(this, request, socket, head);
+  }
+  prefixes.set(upgrade, prefix);
   let closed: Promise<void> | null = null;
   return {
     handler: (request, response) => {
@@ -76,16 +81,31 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
         response.writeHead(404).end();
       }
     },
-    upgrade(this: unknown, request, socket, head) {
-      const hasOthers = this instanceof NetServer && this.listenerCount("upgrade") > 1;
-      if (hasOthers && !(wantsWebSocket(request) && isBelow(request))) return;
-      listen.call(this, request, socket, head);
-    },
+    upgrade,
     close: async () => {
       closed ??= close();
       await Promise.race([closed, wait(config.DRAIN_TIMEOUT_MS, null, { ref: false })]);
     },
   };
+}
+
+/** The prefix of each gateway, by its listener for `upgrade`. */
+const prefixes = new WeakMap<object, string>();
+
+/**
+ * Whether one listener for `upgrade` answers a request, of all that its server has: the gateway with the longest prefix.
+ * Where no gateway is mounted, a listener of another kind may; if there is none, the first gateway does, so that no socket is
+ * left open.
+ */
+function isAnswerer(own: object, listeners: readonly object[], request: IncomingMessage): boolean {
+  if (!listeners.includes(own)) return true;
+  const gateways = listeners.filter((each) => prefixes.has(each));
+  const lengthOf = (each: object) => prefixes.get(each)?.length ?? 0;
+  const [nearest] = gateways
+    .filter((each) => placeOf(request, prefixes.get(each) ?? "") === "below")
+    .toSorted((a, b) => lengthOf(b) - lengthOf(a));
+  if (nearest) return nearest === own;
+  return gateways.length === listeners.length && gateways[0] === own;
 }
 
 const asTexts = (settings: Settings): Record<string, string | undefined> =>

@@ -35,6 +35,9 @@ const MIN_CONNECT_MS = 2_000;
 /** Commands that may wait for Redis. Further ones fail at once. */
 const MAX_COMMANDS = 1_000;
 
+/** Documents that may wait to be written. Further ones are not offered, as each may be long. */
+const MAX_WRITES = 50;
+
 const HASH = /^[\da-f]{64}$/;
 
 /**
@@ -46,6 +49,7 @@ export function openSharedDocuments(settings: SharedDocumentSettings) {
   /** Until when Redis is not asked, by `performance.now()`. */
   let pausedUntil = 0;
   const written = new LRUCache<string, true>({ max: MAX_WRITTEN, ttl: REWRITE_MS });
+  let writing = 0;
 
   const pause = (ms: number, error: unknown): void => {
     pausedUntil = performance.now() + ms;
@@ -105,8 +109,17 @@ export function openSharedDocuments(settings: SharedDocumentSettings) {
     await redis.expire(id, KEPT_SECONDS).catch(() => {});
   };
   const write = async (id: string, text: string): Promise<void> => {
+    writing += 1;
     try {
-      await (await connected).set(id, text, { expiration: { type: "EX", value: KEPT_SECONDS } });
+      const redis = await connected;
+      await redis.set(id, text, { expiration: { type: "EX", value: KEPT_SECONDS } });
+    } finally {
+      writing -= 1;
+    }
+  };
+  const share = async (id: string, text: string): Promise<void> => {
+    try {
+      await inTime(timeoutMs, write(id, text));
       onOutcome("stored");
     } catch (error) {
       written.delete(id);
@@ -114,9 +127,9 @@ export function openSharedDocuments(settings: SharedDocumentSettings) {
     }
   };
   const offer: SharedDocuments["offer"] = (id, text) => {
-    if (isPaused() || written.has(id) || Buffer.byteLength(text) > maxBytes) return;
+    if (isPaused() || writing >= MAX_WRITES || written.has(id) || Buffer.byteLength(text) > maxBytes) return;
     written.set(id, true);
-    void write(id, text);
+    void share(id, text);
   };
 
   return {

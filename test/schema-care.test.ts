@@ -105,15 +105,17 @@ test("a field, a key and an input that were narrowed or removed are named", () =
     expect.stringMatching(/^ {2}breaking {2}User\.@key: /),
   ]);
   const unnamed = ["LoginInput.username", "PageInfo.hasNextPage", "User.@key"].map(
-    (name) => `CHANGELOG.md: expected a line about the breaking change of \`${name}\`, got none`,
+    (name) =>
+      `CHANGELOG.md: expected a line below Changed or Removed about \`${name}\`, which breaks, got none`,
   );
   expect(faults).toEqual([
     ...unnamed,
     "Breaking changes need the next version after 1, package.json says 1.0.1",
   ]);
-  const changes =
-    "- `LoginInput.username` is gone, `PageInfo.hasNextPage` can be null, `User.@key` is its id.";
-  const repository = { released: committed, now, changes };
+  const line = "- `LoginInput.username` is gone, `PageInfo.hasNextPage` can be null, `User.@key` is its id.";
+  const repository = { released: committed, now, changes: `### Changed\n\n${line}` };
+  const praised = check({ ...repository, changes: `### Added\n\n${line}\n\n### Fixed\n\n${line}` });
+  expect(praised.faults).toEqual(faults);
   expect(check(repository).faults).toEqual(faults.slice(-1));
   for (const version of ["1.0.0", "2.0.0"])
     expect(check({ ...repository, version })).toMatchObject({ passes: true, faults: [] });

@@ -4,9 +4,23 @@ import { milliseconds } from "./values.ts";
 
 // No message contains a value: the URL may have a password.
 
+/** Whether `%` stands only before two hexadecimal digits, and what they say is UTF-8. */
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function parseRedisUrl(text: string, context: z.RefinementCtx): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isRedis = url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== "";
+  if (url && !isDecodable(url.username + url.password)) {
+    context.addIssue({ code: "custom", message: "expected % in user and password as %25" });
+    return z.NEVER;
+  }
   if (isRedis && /^(?:\/\d*)?$/.test(url.pathname) && url.search + url.hash === "") return url;
   context.addIssue({
     code: "custom",

@@ -58,6 +58,8 @@ export function createBodyReader({ maxBytes, maxWaitingBytes }: BodySettings) {
     request.once("end", () => settle(null));
     request.once("close", () => settle("broken off"));
     request.on("error", ignore);
+    // A middleware in front may have paused it.
+    request.resume();
   };
 
   /** Calls back once with the body, or with why it was rejected. */

@@ -65,6 +65,9 @@ export function createTelemetry(log: Log, version: string, load: () => Load) {
     labelNames: ["type", "code"],
     registers,
   });
+  // `increase` in alerts does not see the first one of a series that begins with 1.
+  for (const type of ["query", "mutation", "subscription", "invalid", "unread"])
+    for (const code of ["INTERNAL_SERVER_ERROR", "SERVICE_OVERLOADED"]) operations.inc({ type, code }, 0);
   const operationSeconds = new Histogram({
     name: "rungraph_operation_seconds",
     help: "Duration of GraphQL operations.",

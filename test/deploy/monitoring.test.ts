@@ -190,6 +190,18 @@ test("operations fail, for an alert and on the dashboard, by the codes that are 
   }
 });
 
+test("the codes of whose increase an alert warns are 0 before the first one: Prometheus would not see it otherwise", async () => {
+  const codes = rules.flatMap(({ expr }) =>
+    [...expr.matchAll(/increase\(rungraph_operations_total\{code="(\w+)"\}/g)].map(([, code]) => code),
+  );
+  expect(codes).toEqual(["INTERNAL_SERVER_ERROR", "SERVICE_OVERLOADED"]);
+  const { url } = await startDemoGateway();
+  const text = await (await fetch(new URL("/metrics", url))).text();
+  for (const code of codes)
+    for (const type of ["query", "mutation", "subscription", "invalid", "unread"])
+      expect(text).toContain(`rungraph_operations_total{type="${type}",code="${code}"} 0\n`);
+});
+
 test("the panels have room, and ids of their own", () => {
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
   const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) => {

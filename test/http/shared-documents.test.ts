@@ -272,6 +272,18 @@ test("a Redis that took too long is not asked for a moment", async () => {
   expect(redis.commands()).toEqual([`GETRANGE rungraph:document:${sha256(QUERY)} 0 256000`]);
 });
 
+test("a Redis that takes no documents is offered no further ones for a moment", async () => {
+  const service = await startService();
+  const redis = await startMute();
+  const replica = await startReplica(service, { REDIS_URL: redis.url, REDIS_TIMEOUT_MS: "50" });
+  await vi.waitUntil(() => replica.logged().includes("connected to Redis"), PATIENT);
+  expect(await replica.sendDocument()).toEqual(ANSWER);
+  await logged(replica, "TIMEOUT");
+  expect(await replica.sendDocument(`query Other ${QUERY}`)).toEqual(ANSWER);
+  expect(redis.commands()).toEqual([expect.stringMatching(/^SET rungraph:document:/)]);
+  expect(await outcomesOf(replica)).toEqual({ failed: 1 });
+});
+
 test("without persisted queries, and with trusted documents, Redis is not used", async () => {
   const service = await startService();
   const silence = await startCounter();

@@ -147,6 +147,15 @@ describe("the command", () => {
     });
   });
 
+  test("ends quietly when nobody reads what it prints", () => {
+    const command = "node_modules/.bin/rungraph --print-schema | head -n 1";
+    const { stdout, stderr } = spawnSync("sh", ["-c", command], { cwd: app, encoding: "utf8" });
+    expect({ stdout, stderr }).toEqual({
+      stdout: read("schema/schema.graphql").split(/^/m, 1)[0],
+      stderr: "",
+    });
+  });
+
   test("says whether the settings can be used, without a server", () => {
     expect(rungraph(["--check-config"])).toEqual({ code: 0, out: "ok\n", err: "" });
     const environment = { UPSTREM_URL: "canary", PORT: "canary", GRAPHIQL: "canary" };

@@ -81,7 +81,7 @@ test("a breaking change that the changelog does not name stops the release, and 
   const { code, err } = release("9.9.0");
   expect(code).toBe(1);
   expect(err).toContain(
-    "CHANGELOG.md: expected a line about the breaking change of `Gone`, got none\nNot released.\n",
+    "CHANGELOG.md: expected a line below Changed or Removed about `Gone`, which breaks, got none\nNot released.\n",
   );
   expect(git("status", "--porcelain")).toBe("");
   expect(git("tag")).toBe("");

@@ -104,6 +104,7 @@ export const WRONG_SETTINGS: Readonly<Record<string, readonly string[]>> = {
     "redis://canary.example/canary",
     "redis://canary.example/0?canary",
     "rediss://canary.example/#canary",
+    "redis://:canary%zz@redis.example",
   ],
   REDIS_CA_FILE: ["/canary", "src", "package-lock.json"],
   REDIS_PREFIX: ["canary canary", "canary*", "{canary}"],
