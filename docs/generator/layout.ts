@@ -6,6 +6,7 @@ const ROOT = new URL("../../", import.meta.url);
 const FOLDERS = {
   "src/errors.ts": "the error table: what each code means to every part of the gateway",
   "src/request-scope.ts": "one request of a caller: its token, its deadline, what ends with it",
+  "src/nesting.ts": "how deep JSON may be nested",
   "src/transient.ts": "collections whose members come and go with requests",
   "src/base64url.ts": "text of ids and cursors",
   "src/folder.ts": "where the gateway is installed, and its version",

@@ -182,7 +182,9 @@ describe("the caller of a tool", () => {
       { requestId: "agent-7", type: "invalid", name: null, codes: ["GRAPHQL_VALIDATION_FAILED"] },
     ]);
     const metrics = await (await fetch(`${url}/metrics`)).text();
-    const counted = metrics.split("\n").filter((line) => line.startsWith("rungraph_operations_total{"));
+    const counted = metrics
+      .split("\n")
+      .filter((line) => /^rungraph_operations_total\{.* [1-9]\d*$/.test(line));
     expect(counted).toEqual([
       'rungraph_operations_total{type="query",code="OK"} 1',
       'rungraph_operations_total{type="invalid",code="GRAPHQL_VALIDATION_FAILED"} 1',
