@@ -92,6 +92,8 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
 /** The prefix of each gateway, by its listener for `upgrade`. */
 const prefixes = new WeakMap<object, string>();
 
+const lengthOf = (listener: object): number => prefixes.get(listener)?.length ?? 0;
+
 /**
  * Whether one listener for `upgrade` answers a request, of all that its server has: the gateway with the longest prefix.
  * Where no gateway is mounted, a listener of another kind may; if there is none, the first gateway does, so that no socket is
@@ -100,7 +102,6 @@ const prefixes = new WeakMap<object, string>();
 function isAnswerer(own: object, listeners: readonly object[], request: IncomingMessage): boolean {
   if (!listeners.includes(own)) return true;
   const gateways = listeners.filter((each) => prefixes.has(each));
-  const lengthOf = (each: object) => prefixes.get(each)?.length ?? 0;
   const [nearest] = gateways
     .filter((each) => placeOf(request, prefixes.get(each) ?? "") === "below")
     .toSorted((a, b) => lengthOf(b) - lengthOf(a));
