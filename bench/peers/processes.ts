@@ -1,9 +1,9 @@
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../../test/support/free-port.ts";
 import { onCores } from "../cores.ts";
 import type { Contestant } from "./contestants.ts";
 import { ask } from "./load.ts";
@@ -81,15 +81,6 @@ async function answers(child: ChildProcess, url: string): Promise<boolean> {
   }
   child.kill();
   return false;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-  // A server that listens on TCP has an address of this form.
-  const { port } = server.address() as AddressInfo;
-  await new Promise((closed) => server.close(closed));
-  return port;
 }
 
 /** Ticks of the clock in which Linux counts a process' time. */

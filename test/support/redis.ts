@@ -5,22 +5,13 @@ import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { createClient } from "@redis/client";
 import { onTestFinished } from "vitest";
+import { freePort } from "./free-port.ts";
 
 /** Whether there is a Redis to test with. */
 export const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
 
 if (!hasRedis) {
   process.stderr.write("\nNOT RUN: the tests with Redis, for want of it. Install redis-server.\n\n");
-}
-
-/** A port that is free now. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 interface Options {

@@ -1,10 +1,9 @@
-import { once } from "node:events";
 import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished, vi } from "vitest";
+import { freePort } from "../../../test/support/free-port.ts";
 import { startProgram } from "../../../test/support/main-process.ts";
 import { PATIENT } from "../../../test/support/patience.ts";
 
@@ -25,7 +24,7 @@ export async function createAppFolder(gateway: string): Promise<string> {
 
 /** Starts a server in a folder at a free port. */
 export async function startServer(command: string, folder: string) {
-  const PORT = await freePort();
+  const PORT = `${await freePort()}`;
   const server = startProgram(command.split(" "), { PORT }, folder);
   const url = `http://127.0.0.1:${PORT}`;
   const isUp = () => fetch(url).then(Boolean, () => false);
@@ -35,14 +34,4 @@ export async function startServer(command: string, folder: string) {
   failed.catch(() => {});
   await Promise.race([vi.waitUntil(isUp, PATIENT), failed]);
   return { ...server, url };
-}
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  // A server that listens on TCP has an address of this form.
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return `${port}`;
 }
