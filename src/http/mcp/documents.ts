@@ -41,8 +41,8 @@ const sourcesOf = (trusted: TrustedDocuments | null, names: TypeNames): Source[]
 
 /**
  * Reads the operations of the trusted documents, or the shipped ones. Left out are subscriptions, operations without a
- * name or with one that every object has, documents that cannot be read, and the sign-in: a password is not for an agent. Of several with one name the last
- * counts.
+ * name or with one that every object has, documents that cannot be read, and the sign-in: a password is not for an
+ * agent. Of several with one name the last counts.
  */
 export async function readToolOperations(
   schema: GraphQLSchema,

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { type ExecutionResult, GraphQLError, type GraphQLSchema } from "graphql";
 import type { TrustedDocuments } from "../../engine/documents/persisted.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -7,14 +7,16 @@ import type { TypeNames } from "../../graphql/core/type-names.ts";
 import { isDeeper, MAX_NESTING } from "../../nesting.ts";
 import type { Delivery } from "../delivery.ts";
 import { parseObject } from "../graphql/params.ts";
+import { PRIVATE } from "../graphql/response.ts";
 import type { HttpOperation } from "../operation.ts";
 import type { RequestState } from "../request.ts";
+import type { Execute } from "../router.ts";
 import { readToolOperations, type ToolType } from "./documents.ts";
 import { JSON_RPC_CODES, jsonRpcError } from "./json-rpc.ts";
 import { answerMessage } from "./protocol.ts";
 import { printForAgents } from "./sdl.ts";
 import { openServer } from "./server.ts";
-import { type Execute, toolOfOperation, toolOfOwnDocuments, toolOfSchema } from "./tools.ts";
+import { type RunOperation, toolOfOperation, toolOfOwnDocuments, toolOfSchema } from "./tools.ts";
 
 export interface McpSettings {
   readonly schema: GraphQLSchema;
@@ -33,13 +35,6 @@ export interface McpSettings {
   readonly openOperation: (request: IncomingMessage, state: RequestState) => HttpOperation;
 }
 
-/** Answers a message of an MCP client. Ends the scope of its request. */
-export type McpHandler = (
-  response: ServerResponse,
-  body: Buffer | null,
-  state: RequestState,
-) => Promise<void>;
-
 const TOO_DEEP = rejection(
   `Expected JSON with at most ${MAX_NESTING} levels of nesting, got more.`,
   "BAD_REQUEST",
@@ -48,7 +43,7 @@ const TOO_DEEP = rejection(
 const NO_BODY = Buffer.alloc(0);
 
 /** Creates the handler of `/mcp`. No sessions: any replica answers any message. */
-export async function createMcpHandler(settings: McpSettings): Promise<McpHandler> {
+export async function createMcpHandler(settings: McpSettings): Promise<Execute> {
   const { schema, engine, delivery, names, version, types, trusted, openOperation } = settings;
   const operations = await readToolOperations(schema, trusted, names);
   const sdl = settings.isIntrospectable ? printForAgents(schema) : null;
@@ -64,7 +59,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<McpHandle
 
   const run = async (
     operation: HttpOperation["operation"],
-    ...[params, type]: Parameters<Execute>
+    ...[params, type]: Parameters<RunOperation>
   ): Promise<ExecutionResult> => {
     const given = await engine.typeOf(params);
     if (given === null || given === type) {
@@ -77,7 +72,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<McpHandle
   };
 
   const executeFor =
-    (request: IncomingMessage, state: RequestState): Execute =>
+    (request: IncomingMessage, state: RequestState): RunOperation =>
     async (...given) => {
       const { operation, run: runInSpan, end } = openOperation(request, state);
       const result = await runInSpan(() => run(operation, ...given));
@@ -112,7 +107,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<McpHandle
     const headers = {
       ...Object.fromEntries(answer.headers),
       "x-request-id": requestId,
-      "cache-control": "private, no-store",
+      "cache-control": PRIVATE,
     };
     await delivery.send(response, { status: answer.status, headers, body: await answer.text() }, callerKey);
   };

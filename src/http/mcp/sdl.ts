@@ -1,6 +1,6 @@
-import { MapperKind, mapSchema } from "@graphql-tools/utils";
 import { type GraphQLSchema, lexicographicSortSchema, printSchema, printType } from "graphql";
 import { InputError } from "../../errors.ts";
+import { withoutFederation } from "../../graphql/federation/plain.ts";
 
 /** The schema as text for agents. */
 export interface Sdl {
@@ -10,17 +10,9 @@ export interface Sdl {
   readonly ofTypes: (names: readonly string[]) => string;
 }
 
-/** `_Service`, `_entities`: for routers. */
-const isFederations = (name: string): boolean => /^_[^_]/.test(name);
-
 /** Prints a schema without what federation adds. */
 export function printForAgents(served: GraphQLSchema): Sdl {
-  const schema = lexicographicSortSchema(
-    mapSchema(served, {
-      [MapperKind.TYPE]: ({ name }) => (isFederations(name) ? null : undefined),
-      [MapperKind.QUERY_ROOT_FIELD]: (_, name) => (isFederations(name) ? null : undefined),
-    }),
-  );
+  const schema = lexicographicSortSchema(withoutFederation(served));
   return {
     text: printSchema(schema),
     ofTypes: (names) => {

@@ -1,5 +1,5 @@
 import { McpServer } from "@modelcontextprotocol/server";
-import { ARGUMENT_NAMES, type Execute, type Tool } from "./tools.ts";
+import { ARGUMENT_NAMES, type RunOperation, type Tool } from "./tools.ts";
 
 /** What agents are told about the server when they connect. */
 const INSTRUCTIONS = [
@@ -19,7 +19,7 @@ interface ServerParts {
 }
 
 /** Opens the server of one message. `execute` runs the operations of its caller. */
-export function openServer({ version, tools, sdl }: ServerParts, execute: Execute): McpServer {
+export function openServer({ version, tools, sdl }: ServerParts, execute: RunOperation): McpServer {
   const server = new McpServer(
     { name: "rungraph", version },
     {

@@ -14,10 +14,10 @@ import type { ToolOperation, ToolType } from "./documents.ts";
 import type { Sdl } from "./sdl.ts";
 
 /** Runs an operation of the caller. `type` is the only one that is run. */
-export type Execute = (params: OperationParams, type: ToolType) => Promise<ExecutionResult>;
+export type RunOperation = (params: OperationParams, type: ToolType) => Promise<ExecutionResult>;
 
 /** Registers a tool with the server of one request. */
-export type Tool = (server: McpServer, execute: Execute) => void;
+export type Tool = (server: McpServer, execute: RunOperation) => void;
 
 interface ToolConfig<Input> {
   readonly description: string;
@@ -29,7 +29,7 @@ const tool =
   <Input>(
     name: string,
     config: ToolConfig<Input>,
-    call: (input: Input, execute: Execute) => Promise<CallToolResult> | CallToolResult,
+    call: (input: Input, execute: RunOperation) => Promise<CallToolResult> | CallToolResult,
   ): Tool =>
   (server, execute) =>
     void server.registerTool(name, config, (input: Input) => call(input, execute));
