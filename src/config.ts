@@ -215,7 +215,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ""));
   const result = Settings.safeParse(given);
   const faults = [
-    ...(result.error?.issues ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`),
+    ...faultsIn(result),
     ...demoFaults(given),
     ...(result.success ? [...upstreamFaults(result.data), ...redisFaults(result.data)] : []),
   ];
@@ -227,8 +227,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 export function readTypeNames(environment: Readonly<Record<string, string | undefined>>): Renames {
   const result = Settings.pick({ TYPE_NAMES: true }).safeParse({ TYPE_NAMES: environment["TYPE_NAMES"] });
   if (result.success) return result.data.TYPE_NAMES;
-  throw new ConfigError(result.error.issues.map(({ message }) => `TYPE_NAMES: ${message}`).join("\n"));
+  throw new ConfigError(faultsIn(result).join("\n"));
 }
+
+const faultsIn = ({ error }: z.ZodSafeParseResult<unknown>): string[] =>
+  (error?.issues ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`);
 
 /** Requires `DEMO=on` in production: the demo has known passwords and must not start because of a missing setting. */
 function demoFaults({

@@ -45,10 +45,10 @@ export interface Gateway {
  */
 export async function createGateway(settings: Settings = {}, options: GatewayOptions = {}): Promise<Gateway> {
   const prefix = checkPrefix(options.prefix ?? "");
-  const config = readConfig({ NODE_ENV: process.env["NODE_ENV"], ...asTexts(settings) });
+  const given = asTexts(settings);
+  const config = readConfig({ NODE_ENV: process.env["NODE_ENV"], ...given });
   const log = options.log ?? createLog(config.LOG_LEVEL);
-  for (const { given, meant } of findMisspelled(asTexts(settings)))
-    log.warn({ given, meant }, "no setting, has no effect");
+  for (const misspelled of findMisspelled(given)) log.warn(misspelled, "no setting, has no effect");
   const demo = await startDemo(config);
   const gateway = assemble({ ...optionsOf(config, upstreamOf(config, demo)), log, prefix });
   const isBelow = (request: IncomingMessage) => placeOf(request, prefix) === "below";

@@ -1,18 +1,8 @@
 import * as z from "zod";
-import { certificateFile } from "./upstream.ts";
+import { certificateFile, isDecodable } from "./upstream.ts";
 import { milliseconds } from "./values.ts";
 
 // No message contains a value: the URL may have a password.
-
-/** Whether `%` stands only before two hexadecimal digits, and what they say is UTF-8. */
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 function parseRedisUrl(text: string, context: z.RefinementCtx): URL {
   const url = URL.canParse(text) ? new URL(text) : null;

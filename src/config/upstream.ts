@@ -79,7 +79,8 @@ function parseProxy(text: string, context: z.RefinementCtx): URL {
   return z.NEVER;
 }
 
-function isDecodable(text: string): boolean {
+/** Whether `%` stands only before two hexadecimal digits, and what they say is UTF-8. */
+export function isDecodable(text: string): boolean {
   try {
     decodeURIComponent(text);
     return true;

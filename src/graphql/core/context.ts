@@ -37,21 +37,36 @@ export interface PlaceNotes {
   readonly free: (place: ResultPlace) => void;
 }
 
-/** The context of an explained operation at one place of its result. */
-export const contextFor = (context: Context, place: ResultPlace, notes: PlaceNotes): Context => ({
-  get session() {
-    return placedSession(context.session, notes.forPlace(place));
-  },
-  gateway: context.gateway,
-  names: context.names,
-  get publicUrl() {
-    return context.publicUrl;
-  },
-  lookAhead: context.lookAhead,
-  onFree: () => notes.free(place),
-  place,
-  at: context.at,
-});
+/** The context of an explained operation at one place of its result. A class, as that of the operation itself. */
+export class ExplainedContext implements Context {
+  readonly gateway: GatewayFacts;
+  readonly names: TypeNames;
+  readonly lookAhead: boolean;
+  readonly onFree: () => void;
+  readonly place: ResultPlace;
+  readonly at: Context["at"];
+  readonly #whole: Context;
+  readonly #notes: PlaceNotes;
+
+  constructor(whole: Context, place: ResultPlace, notes: PlaceNotes) {
+    this.gateway = whole.gateway;
+    this.names = whole.names;
+    this.lookAhead = whole.lookAhead;
+    this.onFree = () => notes.free(place);
+    this.place = place;
+    this.at = whole.at;
+    this.#whole = whole;
+    this.#notes = notes;
+  }
+
+  get session(): Session {
+    return placedSession(this.#whole.session, this.#notes.forPlace(this.place));
+  }
+
+  get publicUrl(): string {
+    return this.#whole.publicUrl;
+  }
+}
 
 /** The context of the object whose field has this context: its record is loaded for the object. */
 export const contextAbove = (context: Context): Context =>

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { ResultPlace } from "../../engine/field-source.ts";
-import { type Context, contextFor, type GatewayFacts } from "../../graphql/core/context.ts";
+import { type Context, ExplainedContext, type GatewayFacts } from "../../graphql/core/context.ts";
 import type { TypeNames } from "../../graphql/core/type-names.ts";
 import { counted } from "../../live/tick-session.ts";
 import type { Explanation } from "../../observability/explain/explanation.ts";
@@ -56,7 +56,7 @@ export class OperationContext implements Context {
     this.#settings = settings;
     this.#source = source;
     const { notes } = source;
-    this.at = notes && ((place) => contextFor(this, place, notes));
+    this.at = notes && ((place) => new ExplainedContext(this, place, notes));
   }
 
   /** Opened on first use: many operations read nothing. */
