@@ -126,10 +126,11 @@ export function createGateway({
     planner,
   });
   const isExplainable = config.EXPLAIN ?? exampleToken !== undefined;
-  const reading = { server, refusedBatches, sharedReads, width: config.MAX_UPSTREAM_WIDTH };
+  const shared = { server, refusedBatches, sharedReads };
+  const width = config.MAX_UPSTREAM_WIDTH;
   const contexts: ContextSettings = {
     client,
-    sessions: { ...reading, requests: config.MAX_UPSTREAM_REQUESTS },
+    sessions: { shared, bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS } },
     gateway: factsOf(config, server),
     names,
     publicUrl: config.PUBLIC_URL?.href.replace(/\/+$/, ""),
@@ -144,7 +145,7 @@ export function createGateway({
     engine,
     delivery,
     clock,
-    openSession: tickSessions(client, { ...reading, timeoutMs: config.REQUEST_TIMEOUT_MS }),
+    openSession: tickSessions(client, { shared, width, timeoutMs: config.REQUEST_TIMEOUT_MS }),
     openContext,
     onOperation: telemetry.operation,
   });
@@ -180,11 +181,11 @@ export function createGateway({
     };
 
   const router = createRouter({
-    graphql: guarded(async (response, body, state) => {
+    graphql: guarded((response, body, state) => {
       const { req: request } = response;
       const { operation, run, end } = openOperation(request, state);
       const openStream = () => subscriptions.openStream(request, state.scope);
-      await run(() => answerGraphql(response, body, operation, openStream, end));
+      return run(() => answerGraphql(response, body, operation, openStream, end));
     }),
     mcp: answerMcp && guarded(answerMcp),
     download: createDownloads({

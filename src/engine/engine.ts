@@ -24,19 +24,22 @@ export interface OperationFacts {
   codes: readonly string[];
 }
 
-/** One GraphQL request, independent of its transport. */
-export interface OperationRequest {
-  readonly params: OperationParams;
+/** The operation of one request, independent of its transport. */
+export interface Operation {
   readonly scope: RequestScope;
   readonly facts: OperationFacts;
-  /** Whether mutations are rejected, as for GET. */
-  readonly isReadOnly: boolean;
-  /** Longest result, in bytes, when it is less than for other requests. */
-  readonly maxBytes?: number;
   /** Creates the context for its resolvers. */
   readonly openContext: (meter: Meter) => PlacedContext;
   /** Reports what the operation cost, for `extensions.explain`; null unless the caller asks for it. */
   readonly explain: (() => object) | null;
+}
+
+/** What an operation may do and return. */
+export interface OperationBounds {
+  /** Whether mutations are rejected, as for GET. */
+  readonly isReadOnly: boolean;
+  /** Longest result, in bytes, when it is less than for other requests. */
+  readonly maxBytes?: number;
 }
 
 /** A request for a subscription, independent of its transport. `openStream` is called once its document is valid. */
@@ -57,7 +60,11 @@ export interface EngineSettings extends DocumentSettings {
 /** Runs GraphQL requests of any transport: documents, limits, validation, plans, execution and errors. */
 export interface Engine {
   /** Runs a request. Never rejects. */
-  readonly run: (request: OperationRequest) => Promise<WrittenResult>;
+  readonly run: (
+    operation: Operation,
+    params: OperationParams,
+    bounds: OperationBounds,
+  ) => Promise<WrittenResult>;
   /** The type of a request's operation; null when its document cannot be read. */
   readonly typeOf: (params: OperationParams) => Promise<OperationTypeNode | null>;
   /** Opens the results of a subscription. Resolves with a single result when it cannot be opened. Never rejects. */
@@ -69,7 +76,7 @@ export interface Engine {
   readonly finish: <Result extends ExecutionResult>(
     result: Result,
     requestId: string,
-    explain?: OperationRequest["explain"],
+    explain?: Operation["explain"],
   ) => Result;
 }
 
@@ -87,11 +94,7 @@ export function createEngine(settings: EngineSettings): Engine {
     throw rejection("Could not determine what operation to execute.", "OPERATION_RESOLUTION_FAILURE");
   };
 
-  const planOf = (
-    text: string,
-    { params, facts }: Pick<OperationRequest, "params" | "facts">,
-    isReadOnly: boolean,
-  ) => {
+  const planOf = (text: string, params: OperationParams, facts: OperationFacts, isReadOnly: boolean) => {
     const { prepared, plan } = prepare(text, params);
     const { operation: type, name } = plan.operation;
     if (isReadOnly && type === "mutation") {
@@ -109,25 +112,26 @@ export function createEngine(settings: EngineSettings): Engine {
     return { document: prepared.document, plan };
   };
 
-  const resultOf = async (
+  const limitsFor = (maxBytes: number | undefined): ExecutionLimits =>
+    maxBytes === undefined
+      ? executionLimits
+      : { ...executionLimits, bytes: Math.min(maxBytes, executionLimits.bytes) };
+
+  const resultOf = (
     plan: Plan,
-    {
-      params,
-      scope,
-      openContext,
-      maxBytes,
-    }: Pick<OperationRequest, "params" | "scope" | "openContext" | "maxBytes">,
+    { variables }: OperationParams,
+    { scope, openContext }: Pick<Operation, "scope" | "openContext">,
+    limits: ExecutionLimits,
     event?: unknown,
   ): Promise<WrittenResult> => {
-    const limits =
-      maxBytes === undefined
-        ? executionLimits
-        : { ...executionLimits, bytes: Math.min(maxBytes, executionLimits.bytes) };
     const meter = openOperationMeter(scope, limits);
-    const result = await execute(plan, params.variables ?? {}, openContext(meter), meter, event);
-    if (!result.errors) return result;
-    return { ...result, errors: mergeFailures(result.errors, result.data).map(publicError) };
+    return execute(plan, variables ?? {}, openContext(meter), meter, event);
   };
+
+  const withPublicErrors = (result: WrittenResult): WrittenResult =>
+    result.errors
+      ? { ...result, errors: mergeFailures(result.errors, result.data).map(publicError) }
+      : result;
 
   const failed = (error: unknown, facts: OperationFacts): WrittenResult => {
     const errors = error instanceof InvalidDocument ? error.validationErrors : [publicError(error)];
@@ -136,17 +140,17 @@ export function createEngine(settings: EngineSettings): Engine {
   };
 
   return {
-    run: async (request) => {
-      const { facts, scope } = request;
+    run: async (operation, params, { isReadOnly, maxBytes }) => {
+      const { facts, scope } = operation;
       try {
-        const text = settings.documents(request.params);
+        const text = settings.documents(params);
         // Nearly every document is known: without a promise it costs nothing.
         const known = typeof text === "string" ? text : await text;
-        const { plan } = planOf(known, request, request.isReadOnly);
+        const { plan } = planOf(known, params, facts, isReadOnly);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
-        const result = await resultOf(plan, request);
-        facts.codes = codesOf(result.errors);
+        const result = withPublicErrors(await resultOf(plan, params, operation, limitsFor(maxBytes)));
+        if (result.errors) facts.codes = codesOf(result.errors);
         return result;
       } catch (error) {
         return failed(error, facts);
@@ -165,10 +169,12 @@ export function createEngine(settings: EngineSettings): Engine {
     subscribe: async (request) => {
       const { facts, params } = request;
       try {
-        const { document, plan } = planOf(await settings.documents(params), request, true);
+        const { document, plan } = planOf(await settings.documents(params), params, facts, true);
         if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
         const results = await openResults({ schema, document }, request, (event, execution) =>
-          resultOf(plan, { ...execution, params }, event).catch((error: unknown) => failed(error, facts)),
+          resultOf(plan, params, execution, executionLimits, event)
+            .then(withPublicErrors)
+            .catch((error: unknown) => failed(error, facts)),
         );
         if ("results" in results) return results;
         const errors = results.errors?.map(publicError) ?? [];
@@ -209,6 +215,6 @@ class InvalidDocument extends Error {
   }
 }
 
-const codesOf = (errors: ExecutionResult["errors"] = []): string[] => [
+const codesOf = (errors: readonly GraphQLError[]): string[] => [
   ...new Set(errors.map(({ extensions }) => String(extensions["code"] ?? "UNKNOWN"))),
 ];

@@ -61,34 +61,34 @@ export function openOperationMeter(scope: RequestScope, { fields, bytes }: Execu
 }
 
 /** Runs a plan until it completes or its meter stops it; that of a subscription for one event. */
-export async function execute(
+export const execute = (
   plan: Plan,
   variables: Variables,
   context: PlacedContext,
   meter: Meter,
-  event?: unknown,
-): Promise<WrittenResult> {
-  try {
-    const result = withBoundedErrors(await runUntilStopped(plan, variables, context, meter, event), meter);
-    if (!result.data || meter.bytes() <= LARGE_BYTES) return result;
-    return { ...result, stringify: stringifierOf(await toJsonText(result.data)) };
-  } catch (reason) {
-    if (!meter.isStopped()) throw reason;
-    const error =
-      reason instanceof GraphQLError ? reason : new GraphQLError("", { originalError: reason as Error });
-    // Some fields of a stopped mutation may have taken effect, so the result is not a request error.
-    return plan.operation.operation === "mutation"
-      ? { data: null, errors: [withExtensions(error, { outcome: "unknown" })] }
-      : { errors: [error] };
-  }
+  event: unknown,
+): Promise<WrittenResult> =>
+  new Promise((resolve, reject) => {
+    meter.onStop((reason) => resolve(resultOfStopped(plan, reason)));
+    plan.run(variables, context, meter, event, (result) => {
+      const bounded = withBoundedErrors(result, meter);
+      if (!bounded.data || meter.bytes() <= LARGE_BYTES) resolve(bounded);
+      else written(bounded, bounded.data).then(resolve, reject);
+    });
+  });
+
+async function written(result: ExecutionResult, data: object): Promise<WrittenResult> {
+  return { ...result, stringify: stringifierOf(await toJsonText(data)) };
 }
 
-const runUntilStopped = (plan: Plan, ...given: Parameters<Plan["run"]>) =>
-  new Promise<ExecutionResult>((resolve, reject) => {
-    const [, , meter] = given;
-    meter.onStop(reject);
-    plan.run(...given).then(resolve, reject);
-  });
+function resultOfStopped({ operation }: Plan, reason: unknown): ExecutionResult {
+  const error =
+    reason instanceof GraphQLError ? reason : new GraphQLError("", { originalError: reason as Error });
+  // Some fields of a stopped mutation may have taken effect, so the result is not a request error.
+  return operation.operation === "mutation"
+    ? { data: null, errors: [withExtensions(error, { outcome: "unknown" })] }
+    : { errors: [error] };
+}
 
 function withBoundedErrors(result: ExecutionResult, meter: Meter): ExecutionResult {
   const { errors = [] } = result;

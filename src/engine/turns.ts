@@ -30,6 +30,14 @@ export const nextTurn = (): Promise<void> => new Promise((resolve) => void setIm
 
 type Work = () => void;
 
+let turnEnd: Promise<void> | null = null;
+
+/** Resolves when the sockets of this turn of the event loop are read: what waits for it continues together. */
+export const endOfTurn = (): Promise<void> =>
+  (turnEnd ??= nextTurn().then(() => {
+    turnEnd = null;
+  }));
+
 let arrived: Work[] = [];
 
 /** Does the work two turns of the event loop later, together with all other work that was added in this turn. */

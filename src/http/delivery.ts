@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { endOfTurn } from "../engine/turns.ts";
 import { acceptsGzip, compress } from "./compression.ts";
 import { isOver, onceOver } from "./connection.ts";
 import type { WholeResponse } from "./graphql/response.ts";
@@ -85,6 +86,8 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
     { status, headers, body: text }: WholeResponse,
     callerKey: string,
   ): Promise<void> => {
+    // Responses are written together: after the first write the reader is awake, and the others cost half as much.
+    await endOfTurn();
     if (isOver(response)) return;
     if (text.length < MIN_COMPRESSED_BYTES && isIdle(response)) {
       response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(text) });

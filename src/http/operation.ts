@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { OperationRequest } from "../engine/engine.ts";
+import type { Operation } from "../engine/engine.ts";
 import { Explanation } from "../observability/explain/explanation.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { openOperationSpan } from "../observability/tracing.ts";
@@ -16,7 +16,7 @@ interface Settings {
 
 /** The GraphQL operation of an HTTP request. */
 export interface HttpOperation {
-  readonly operation: Omit<OperationRequest, "params" | "isReadOnly">;
+  readonly operation: Operation;
   /** Acts within the span of the operation. */
   readonly run: <Answer>(act: () => Answer) => Answer;
   /** Reports the operation with the HTTP status of its result, and ends its scope. */

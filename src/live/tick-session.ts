@@ -1,6 +1,6 @@
 import type { Client, Upstream } from "../rest/client/client.ts";
 import { UNPACED } from "../rest/session/batching.ts";
-import { openSession, type SessionSettings } from "../rest/session/session.ts";
+import { openSession, type SharedSettings } from "../rest/session/session.ts";
 import { type Identity, RequestScope } from "../request-scope.ts";
 import type { TickSession } from "./ticker.ts";
 
@@ -25,7 +25,10 @@ export const counted = (client: Opener, onRequest: () => void): Opener => ({
   },
 });
 
-interface Settings extends Omit<SessionSettings, "requests" | "pacing" | "isFresh" | "notes"> {
+interface Settings {
+  readonly shared: SharedSettings;
+  /** Maximum concurrent upstream requests. */
+  readonly width: number;
   /** Longest time of a tick, in milliseconds. */
   readonly timeoutMs: number;
 }
@@ -37,7 +40,7 @@ class TickScope extends RequestScope {
 
 /** Returns a function that opens the session of a tick. */
 export const tickSessions =
-  (client: Opener, { timeoutMs, ...settings }: Settings) =>
+  (client: Opener, { timeoutMs, shared, width }: Settings) =>
   (identity: Identity, requests: number, onRequest: () => void): TickSession => {
     const scope = new TickScope(identity, timeoutMs);
     let sent = 0;
@@ -45,9 +48,9 @@ export const tickSessions =
     const count = () => void (sent++ < requests && onRequest());
     return {
       session: openSession(counted(client, count), scope, {
-        ...settings,
+        shared,
+        bounds: { width, requests },
         isFresh: true,
-        requests,
         pacing: UNPACED,
         notes: null,
       }),

@@ -25,6 +25,7 @@ interface RequestSpan {
   readonly end: (outcome: Outcome) => void;
 }
 
+const NO_OPERATION_SPAN = { run: <Answer>(act: () => Answer) => act(), end: () => {} };
 const NO_SPAN = { traceparent: null, run: <Answer>(act: () => Answer) => act(), end: () => {} };
 
 /**
@@ -42,6 +43,12 @@ export function openRequestSpan(name: string, headers: IncomingHttpHeaders): Req
   return opened(otel, span, otel.trace.setSpan(parent, span));
 }
 
+interface OperationSpan {
+  readonly run: RequestSpan["run"];
+  /** Ends the span with the HTTP status of the response. */
+  readonly end: (status: number) => void;
+}
+
 /**
  * Opens the span of a GraphQL request, which ends with its result. The span is named by the operation type. The operation
  * name is only an attribute, because callers choose it and span names should have low cardinality.
@@ -49,12 +56,12 @@ export function openRequestSpan(name: string, headers: IncomingHttpHeaders): Req
 export function openOperationSpan(
   { headers }: IncomingMessage,
   operation: Pick<OperationReport, "type" | "name" | "codes">,
-) {
+): OperationSpan {
   const span = openRequestSpan("GraphQL Operation", headers);
+  if (span === NO_SPAN) return NO_OPERATION_SPAN;
   return {
     run: span.run,
-    /** Ends the span with the HTTP status of the response. */
-    end: (status: number): void => {
+    end: (status) => {
       const { type, name, codes } = operation;
       const isRead = type !== "invalid";
       span.end({

@@ -2,7 +2,6 @@ import { MapperKind, mapSchema } from "@graphql-tools/utils";
 import {
   defaultFieldResolver,
   execute,
-  type ExecutionResult,
   type FieldNode,
   getDirectiveValues,
   getNamedType,
@@ -109,13 +108,15 @@ export const referencePlanner: Planner = (schema, document, operation) => {
   return {
     operation,
     fragments: fragmentsOf(document),
-    run: async (variableValues, contextValue): Promise<ExecutionResult> =>
-      execute({
-        schema: reference,
-        document,
-        contextValue,
-        variableValues,
-        ...(operation.name ? { operationName: operation.name.value } : {}),
-      }),
+    run: (variableValues, contextValue, _meter, _event, onResult) =>
+      void Promise.resolve(
+        execute({
+          schema: reference,
+          document,
+          contextValue,
+          variableValues,
+          ...(operation.name ? { operationName: operation.name.value } : {}),
+        }),
+      ).then(onResult),
   };
 };

@@ -28,8 +28,10 @@ export interface Plan {
     given: Variables,
     context: PlacedContext,
     meter: Meter,
-    event?: unknown,
-  ) => Promise<ExecutionResult>;
+    event: unknown,
+    /** Called once with the result, unless the meter stops the operation. */
+    onResult: (result: ExecutionResult) => void,
+  ) => void;
 }
 
 export type Planner = (
@@ -78,21 +80,29 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
   return {
     operation,
     fragments,
-    run: (given, context, meter, event) => {
+    run: (given, context, meter, event, onResult) => {
       const definitions = operation.variableDefinitions ?? [];
       const { errors, coerced } =
         definitions.length > 0
           ? getVariableValues(schema, definitions, given, { maxErrors: MAX_VARIABLE_ERRORS })
           : NO_VARIABLES;
-      if (errors) return Promise.resolve({ errors });
+      if (errors) return onResult({ errors });
       let root: Selection;
       try {
         root = rootFor(coerced);
       } catch (fault) {
         if (!(fault instanceof GraphQLError)) throw fault;
-        return Promise.resolve({ errors: [fault], data: null });
+        return onResult({ errors: [fault], data: null });
       }
-      return runRoot(root, operation, { context, variables: coerced, meter }, event);
+      const data = root.createObject();
+      const result: { data: Slots | null } = { data };
+      const failures: GraphQLError[] = [];
+      const place: Place = { parent: null, slots: result, at: "data", isNullable: true, isNulled: false };
+      const onEnd = () => onResult(failures.length === 0 ? result : { errors: failures, ...result });
+      const run: Run = { context, variables: coerced, meter, errors: failures, pending: 1, onEnd };
+      if (operation.operation === "mutation") return runSerially(root, data, place, run);
+      runFields(root, event, place, data, run);
+      end(run);
     },
   };
 };
@@ -120,44 +130,19 @@ const isSkipped = (node: SelectionNode, variables: Variables): boolean =>
   getDirectiveValues(GraphQLSkipDirective, node, variables)?.["if"] === true ||
   getDirectiveValues(GraphQLIncludeDirective, node, variables)?.["if"] === false;
 
-function runRoot(
-  root: Selection,
-  { operation }: OperationDefinitionNode,
-  given: Pick<Run, "context" | "variables" | "meter">,
-  event: unknown,
-): Promise<ExecutionResult> {
-  return new Promise((resolve) => {
-    const data = root.createObject();
-    const result: { data: Slots | null } = { data };
-    const errors: GraphQLError[] = [];
-    const place: Place = { parent: null, slots: result, at: "data", isNullable: true, isNulled: false };
-    const finish = () => resolve(errors.length === 0 ? result : { errors, ...result });
-    if (operation === "mutation") runSerially(root, data, place, { ...given, errors }, finish);
-    else {
-      const run: Run = { ...given, errors, pending: 1, onEnd: finish };
-      runFields(root, event, place, data, run);
-      end(run);
-    }
-  });
-}
-
 /** Runs the root fields of a mutation one after the other. */
 function runSerially(
   { fields, ...root }: Selection,
   data: Slots,
   place: Place,
-  shared: Omit<Run, "pending" | "onEnd">,
-  finish: () => void,
+  whole: Run,
 ): void {
   const [field, ...rest] = fields;
-  if (!field || place.isNulled) {
-    finish();
-    return;
-  }
+  if (!field || place.isNulled) return end(whole);
   const run: Run = {
-    ...shared,
+    ...whole,
     pending: 1,
-    onEnd: () => runSerially({ ...root, fields: rest }, data, place, shared, finish),
+    onEnd: () => runSerially({ ...root, fields: rest }, data, place, whole),
   };
   runFields({ ...root, fields: [field] }, undefined, place, data, run);
   end(run);

@@ -13,7 +13,7 @@ import { wantsFresh } from "../caller.ts";
 /** What the contexts of all operations share. */
 export interface ContextSettings {
   readonly client: Pick<Client, "open">;
-  readonly sessions: Omit<SessionSettings, "isFresh" | "pacing" | "notes">;
+  readonly sessions: Pick<SessionSettings, "shared" | "bounds">;
   readonly gateway: GatewayFacts;
   readonly names: TypeNames;
   /** The gateway's URL for callers; undefined: that of the request. */
@@ -74,7 +74,9 @@ export class OperationContext implements Context {
   #openSession(): Session {
     const { request, scope, pacing, onRequest, notes } = this.#source;
     const { client, sessions } = this.#settings;
+    const { shared, bounds } = sessions;
+    const isFresh = wantsFresh(request);
     const upstream = onRequest ? counted(client, onRequest) : client;
-    return openSession(upstream, scope, { ...sessions, isFresh: wantsFresh(request), pacing, notes });
+    return openSession(upstream, scope, { shared, bounds, isFresh, pacing, notes });
   }
 }

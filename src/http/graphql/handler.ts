@@ -1,13 +1,13 @@
 import type { ServerResponse } from "node:http";
-import type { Engine } from "../../engine/engine.ts";
+import type { Engine, Operation } from "../../engine/engine.ts";
 import type { WrittenResult } from "../../engine/execution.ts";
 import type { GraphQLError } from "graphql";
 import type { OpenStream } from "../../engine/subscription.ts";
 import type { Delivery } from "../delivery.ts";
 import type { EventStreams } from "./event-stream.ts";
 import { parseBody } from "./params.ts";
-import { encodeResult, type ResultType, resultTypeFor, type WholeResponse } from "./response.ts";
-import type { YogaContext, YogaHandler } from "./yoga.ts";
+import { encodeResult, resultTypeFor } from "./response.ts";
+import type { YogaHandler } from "./yoga.ts";
 
 interface Settings {
   readonly engine: Engine;
@@ -22,26 +22,19 @@ interface Settings {
  * engine, which is faster; everything else goes through Yoga. Both paths produce the same bytes for the same request.
  */
 export function createGraphqlHandler({ engine, publicError, delivery, yoga, streams }: Settings) {
-  /** Runs the operation of a POST and encodes its result. */
-  const executePost = async (
-    body: Buffer,
-    operation: YogaContext["operation"],
-    type: ResultType,
-  ): Promise<WholeResponse> => {
-    const { requestId } = operation.scope;
-    let result: WrittenResult;
+  /** Runs the operation of a POST. */
+  const runPost = (body: Buffer, operation: Operation): Promise<WrittenResult> => {
     try {
-      result = await engine.run({ ...operation, params: parseBody(body), isReadOnly: false });
+      return engine.run(operation, parseBody(body), POST);
     } catch (error) {
-      result = { errors: [publicError(error)] };
+      return Promise.resolve({ errors: [publicError(error)] });
     }
-    return encodeResult(engine.finish(result, requestId, operation.explain), type, requestId);
   };
 
   return async (
     response: ServerResponse,
     body: Buffer | null,
-    operation: YogaContext["operation"],
+    operation: Operation,
     openStream: () => OpenStream,
     onResult: (status: number) => void,
   ): Promise<void> => {
@@ -53,13 +46,16 @@ export function createGraphqlHandler({ engine, publicError, delivery, yoga, stre
     const { callerKey } = operation.scope;
     const type = body && resultTypeFor(request.headers.accept);
     if (body && type) {
-      const result = await executePost(body, operation, type);
-      onResult(result.status);
-      await delivery.send(response, result, callerKey);
-      return;
+      const { requestId } = operation.scope;
+      const result = await runPost(body, operation);
+      const encoded = encodeResult(engine.finish(result, requestId, operation.explain), type, requestId);
+      onResult(encoded.status);
+      return delivery.send(response, encoded, callerKey);
     }
     const result = await yoga(request, response, { operation, body });
     onResult(result.status);
-    await delivery.pass(response, result, callerKey);
+    return delivery.pass(response, result, callerKey);
   };
 }
+
+const POST = { isReadOnly: false };

@@ -48,7 +48,8 @@ interface HttpFacts {
 
 /** Encodes a result as an HTTP response, as GraphQL over HTTP specifies. */
 export function encodeResult(result: WrittenResult, type: ResultType, requestId: string): WholeResponse {
-  const { errors, stringify = JSON.stringify, ...rest } = result;
+  const { errors, data, extensions, stringify = JSON.stringify } = result;
+  const rest = extensions ? { data, extensions } : { data };
   const headers: Record<string, string> = {
     "content-type": `${type}; charset=utf-8`,
     "x-request-id": requestId,

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError, GraphQLSchema } from "graphql";
 import { createYoga, type GraphQLParams, type Plugin } from "graphql-yoga";
-import type { Engine, OperationRequest } from "../../engine/engine.ts";
+import type { Engine, Operation } from "../../engine/engine.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { parseBody, parseQueryString } from "./params.ts";
 import { encodeResult, PRIVATE, resultTypeFor } from "./response.ts";
 
 /** Yoga's server context. */
 export interface YogaContext {
-  readonly operation: Omit<OperationRequest, "params" | "isReadOnly">;
+  readonly operation: Operation;
   /** The body of a POST, already read; null for other methods. */
   readonly body: Buffer | null;
 }
@@ -74,9 +74,7 @@ const useEngine = (engine: Engine): Plugin<object, YogaContext> => ({
     // Yoga rejects requests without a document, but a hash may stand for it.
     setParams({ ...params, query: params.query ?? "" });
     setParamsHandler(() =>
-      engine.run({
-        ...(context as YogaContext).operation,
-        params: params as OperationParams,
+      engine.run((context as YogaContext).operation, params as OperationParams, {
         isReadOnly: request.method === "GET",
       }),
     );

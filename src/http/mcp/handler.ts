@@ -64,7 +64,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
     const given = await engine.typeOf(params);
     if (given === null || given === type) {
       const isReadOnly = type === "query";
-      return engine.run({ ...operation, params, isReadOnly, maxBytes: settings.maxResultBytes });
+      return engine.run(operation, params, { isReadOnly, maxBytes: settings.maxResultBytes });
     }
     operation.facts.type = given;
     operation.facts.codes = ["BAD_REQUEST"];

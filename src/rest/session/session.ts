@@ -15,10 +15,16 @@ import type { RefusedBatches } from "./refused-batches.ts";
 import type { Sharer } from "./shared-read.ts";
 import type { SharedReads } from "./shared-reads.ts";
 
-export interface SessionSettings extends OperationBounds {
+/** What the sessions of a gateway share. */
+export interface SharedSettings {
   readonly server: Server;
   readonly refusedBatches: RefusedBatches;
   readonly sharedReads: SharedReads;
+}
+
+export interface SessionSettings {
+  readonly shared: SharedSettings;
+  readonly bounds: OperationBounds;
   /** Whether every read sends its own request. Such reads need not have the time for retries that others expect. */
   readonly isFresh: boolean;
   readonly pacing: Pacing;
@@ -61,7 +67,7 @@ export function openSession(
   scope: RequestScope,
   settings: SessionSettings,
 ): Session {
-  return new TokenSession(client.open(scope, settings), scope, settings, scope.token);
+  return new TokenSession(client.open(scope, settings.bounds), scope, settings, scope.token);
 }
 
 class TokenSession implements Session {
@@ -73,7 +79,7 @@ class TokenSession implements Session {
   #reads: Reads;
 
   constructor(upstream: Upstream, scope: RequestScope, settings: SessionSettings, token: string | null) {
-    this.server = settings.server;
+    this.server = settings.shared.server;
     this.#upstream = upstream;
     this.#scope = scope;
     this.#settings = settings;
@@ -120,7 +126,7 @@ class TokenSession implements Session {
   }
 
   cut(): void {
-    this.#settings.sharedReads.cut(this.#scope.callerKey);
+    this.#settings.shared.sharedReads.cut(this.#scope.callerKey);
   }
 
   as(token: string): Session {
@@ -128,7 +134,8 @@ class TokenSession implements Session {
   }
 
   #openReads(): Reads {
-    const { server, refusedBatches, pacing, notes } = this.#settings;
+    const { shared, pacing, notes } = this.#settings;
+    const { server, refusedBatches } = shared;
     const { callerKey } = this.#scope;
     return new Reads({
       server,
@@ -146,7 +153,8 @@ class TokenSession implements Session {
   #send(read: Read, demand: Demand): void {
     const { note, resolve, reject } = read;
     const { endpoint, path, window, key } = read.address;
-    const { sharedReads, isFresh } = this.#settings;
+    const { shared, isFresh } = this.#settings;
+    const { sharedReads } = shared;
     const upstream = this.#upstream;
     const scope = this.#scope;
     const token = this.#token;
