@@ -1,6 +1,5 @@
 import { hash, randomBytes, randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
 import type { Identity } from "../request-scope.ts";
 import { validTraceparent } from "../observability/tracing.ts";
 
@@ -17,39 +16,16 @@ const SALT = randomBytes(16).toString("hex");
 const callerKeyOf = (token: string | null, address = ""): string =>
   hash("sha256", token === null ? `${SALT} at ${address}` : `${SALT} with ${token}`, "base64");
 
-/** The caller of the last request of a connection: nearly all have the same, and hashing takes as long as routing. */
-interface LastCaller {
-  readonly authorization: string | undefined;
-  readonly token: string | null;
-  readonly callerKey: string;
-}
-
-const LAST_CALLER = Symbol("the caller of the last request");
-
-declare module "node:net" {
-  interface Socket {
-    [LAST_CALLER]?: LastCaller;
-  }
-}
-
-function callerOf(authorization: string | undefined, socket: Socket): LastCaller {
-  const last = socket[LAST_CALLER];
-  if (last && last.authorization === authorization) return last;
-  const token = TOKEN.exec(authorization?.trim() ?? "")?.[1] ?? null;
-  const callerKey = callerKeyOf(token, socket.remoteAddress);
-  return (socket[LAST_CALLER] = { authorization, token, callerKey });
-}
-
 /**
  * Reads the caller's identity from the headers: the token to forward (`token` and `Bearer` are accepted; null when it is
  * missing or malformed), the request id for responses, errors and logs, and the trace context.
  */
 export function identify({ headers, socket }: IncomingMessage): Identity {
   const { authorization, "x-request-id": requestId, traceparent } = headers;
-  const { token, callerKey } = callerOf(authorization, socket);
+  const token = TOKEN.exec(authorization?.trim() ?? "")?.[1] ?? null;
   return {
     token,
-    callerKey,
+    callerKey: callerKeyOf(token, socket.remoteAddress),
     requestId: typeof requestId === "string" && REQUEST_ID.test(requestId) ? requestId : randomUUID(),
     traceparent: validTraceparent(traceparent),
   };

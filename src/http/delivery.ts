@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { endOfTurn } from "../engine/turns.ts";
+import { atEndOfTurn } from "../engine/turns.ts";
 import { acceptsGzip, compress } from "./compression.ts";
 import { isOver, onceOver } from "./connection.ts";
 import type { WholeResponse } from "./graphql/response.ts";
@@ -87,7 +87,7 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
     callerKey: string,
   ): Promise<void> => {
     // Responses are written together: after the first write the reader is awake, and the others cost half as much.
-    await endOfTurn();
+    await new Promise<void>(atEndOfTurn);
     if (isOver(response)) return;
     if (text.length < MIN_COMPRESSED_BYTES && isIdle(response)) {
       response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(text) });

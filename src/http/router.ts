@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import cors from "cors";
-import { afterTwoTurns, takeTurn } from "../engine/turns.ts";
+import { atEndOfTurn, takeTurn } from "../engine/turns.ts";
 import type { Identity } from "../request-scope.ts";
 import { TransientList } from "../transient.ts";
 import { CLIENT_HEADERS } from "../observability/client-counts.ts";
@@ -113,14 +113,16 @@ export function createRouter(settings: RouterSettings): Router {
      * two turns later.
      */
     const run = (identity: Identity, response: ServerResponse, body: Buffer | null): void =>
-      afterTwoTurns(() =>
-        takeTurn(identity.callerKey, () => {
-          if (!response.req.socket.readable || isRejected(identity, response)) return;
-          const state = openRequest(identity, response, requestTimeoutMs);
-          // Released with the result: a slow reader must not count as a running operation.
-          state.scope.onEnd(operations.acquire(identity.callerKey));
-          void execute(response, body, state);
-        }),
+      atEndOfTurn(() =>
+        atEndOfTurn(() =>
+          takeTurn(identity.callerKey, () => {
+            if (!response.req.socket.readable || isRejected(identity, response)) return;
+            const state = openRequest(identity, response, requestTimeoutMs);
+            // Released with the result: a slow reader must not count as a running operation.
+            state.scope.onEnd(operations.acquire(identity.callerKey));
+            void execute(response, body, state);
+          }),
+        ),
       );
 
     return (request, response) => {
