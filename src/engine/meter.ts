@@ -39,15 +39,14 @@ export class Meter {
   /** Counts fields and bytes. Returns false when the operation is stopped. */
   count(fields: number, bytes: number): boolean {
     if (this.#stopped) return false;
-    const { limits, tooLarge } = this.#settings;
     this.#fields += fields;
     this.#bytes += bytes;
-    if (this.#fields > limits.fields) {
-      this.stop(tooLarge(`Expected a result of at most ${limits.fields} fields and list items, got more.`));
-    } else if (this.#bytes > limits.bytes) {
-      this.stop(tooLarge(`Expected a result of at most ${limits.bytes} bytes, got more.`));
-    }
-    return !this.#stopped;
+    const { limits } = this;
+    if (this.#fields <= limits.fields && this.#bytes <= limits.bytes) return true;
+    const limit =
+      this.#fields > limits.fields ? `${limits.fields} fields and list items` : `${limits.bytes} bytes`;
+    this.stop(this.#settings.tooLarge(`Expected a result of at most ${limit}, got more.`));
+    return false;
   }
 
   /** Counts a failed field. Returns false when its error is above the limit. */

@@ -4,8 +4,10 @@ import {
   getArgumentValues,
   getNullableType,
   type GraphQLField,
+  GraphQLID,
   type GraphQLObjectType,
   type GraphQLSchema,
+  GraphQLString,
   isLeafType,
   isNonNullType,
   Kind,
@@ -175,18 +177,21 @@ function compileField(
   const definition = definitionOf(source.schema, parent, node.name.value);
   if (!definition) {
     const complete: PlannedField["complete"] = (_, slots, at) => void (slots[at] = parent.name);
-    return { ...shared, isNullable: false, resolve: noArgs, argsFor: noArgs, complete, selected: null };
+    return { ...shared, isNullable: false, isText: false, resolve: noArgs, argsFor: noArgs, complete, selected: null };
   }
   const { prefetch, child }: FieldExtensions = definition.extensions;
   return {
     ...shared,
     isNullable: !isNonNullType(definition.type),
+    isText: TEXTS.has(getNullableType(definition.type)),
     resolve: resolverOf(definition),
     argsFor: argumentsOf(definition, node),
     complete: completeOf(compilation, definition, { ...site, prefetch }),
     selected: child || isIntrospection(parent, definition) ? selectedBelow(source, nodes) : null,
   };
 }
+
+const TEXTS: ReadonlySet<unknown> = new Set([GraphQLString, GraphQLID]);
 
 /** Completers of single scalars and enums, by field: they are the same wherever the field is selected. */
 const leafCompleters = new WeakMap<GraphQLField<unknown, unknown>, Complete>();

@@ -68,15 +68,15 @@ function checkOf(schema: z.ZodType): Check | null {
     return inner && ((value) => value === absent || inner(value));
   }
   if (!(schema instanceof z.ZodObject)) return null;
-  const fields: [string, Check][] = [];
+  const fields: { readonly key: string; readonly check: Check }[] = [];
   for (const [key, field] of Object.entries<z.ZodType>(schema.shape)) {
     const check = checkOf(field);
     if (!check) return null;
-    fields.push([key, check]);
+    fields.push({ key, check });
   }
   return (value) => {
     if (!isObject(value)) return false;
-    for (const [key, check] of fields) if (!check(value[key])) return false;
+    for (const { key, check } of fields) if (!check(value[key])) return false;
     return true;
   };
 }
