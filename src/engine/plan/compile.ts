@@ -172,21 +172,38 @@ function compileField(
 ): PlannedField {
   // Every response name has at least one node.
   const [node] = nodes as [FieldNode];
-  const site = { parentType: parent.name, name: node.name.value, nodes };
-  const shared = { ...site, key, keyBytes: key.length + 6 };
-  const definition = definitionOf(source.schema, parent, node.name.value);
+  const parentType = parent.name;
+  const name = node.name.value;
+  const keyBytes = key.length + 6;
+  const definition = definitionOf(source.schema, parent, name);
+  // Each literal in full: spreading objects here took a third of the time to plan a document.
   if (!definition) {
-    const complete: PlannedField["complete"] = (_, slots, at) => void (slots[at] = parent.name);
-    return { ...shared, isNullable: false, isText: false, resolve: noArgs, argsFor: noArgs, complete, selected: null };
+    return {
+      parentType,
+      name,
+      nodes,
+      key,
+      keyBytes,
+      isNullable: false,
+      isText: false,
+      resolve: noArgs,
+      argsFor: noArgs,
+      complete: (_, slots, at) => void (slots[at] = parentType),
+      selected: null,
+    };
   }
   const { prefetch, child }: FieldExtensions = definition.extensions;
   return {
-    ...shared,
+    parentType,
+    name,
+    nodes,
+    key,
+    keyBytes,
     isNullable: !isNonNullType(definition.type),
     isText: TEXTS.has(getNullableType(definition.type)),
     resolve: resolverOf(definition),
     argsFor: argumentsOf(definition, node),
-    complete: completeOf(compilation, definition, { ...site, prefetch }),
+    complete: completeOf(compilation, definition, { parentType, name, nodes, prefetch }),
     selected: child || isIntrospection(parent, definition) ? selectedBelow(source, nodes) : null,
   };
 }

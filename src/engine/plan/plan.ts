@@ -131,12 +131,7 @@ const isSkipped = (node: SelectionNode, variables: Variables): boolean =>
   getDirectiveValues(GraphQLIncludeDirective, node, variables)?.["if"] === false;
 
 /** Runs the root fields of a mutation one after the other. */
-function runSerially(
-  { fields, ...root }: Selection,
-  data: Slots,
-  place: Place,
-  whole: Run,
-): void {
+function runSerially({ fields, ...root }: Selection, data: Slots, place: Place, whole: Run): void {
   const [field, ...rest] = fields;
   if (!field || place.isNulled) return end(whole);
   const run: Run = {
