@@ -112,21 +112,8 @@ export function createEngine(settings: EngineSettings): Engine {
     return { document: prepared.document, plan };
   };
 
-  const limitsFor = (maxBytes: number | undefined): ExecutionLimits =>
-    maxBytes === undefined
-      ? executionLimits
-      : { ...executionLimits, bytes: Math.min(maxBytes, executionLimits.bytes) };
-
-  const resultOf = (
-    plan: Plan,
-    { variables }: OperationParams,
-    { scope, openContext }: Pick<Operation, "scope" | "openContext">,
-    limits: ExecutionLimits,
-    event?: unknown,
-  ): Promise<WrittenResult> => {
-    const meter = openOperationMeter(scope, limits);
-    return execute(plan, variables ?? {}, openContext(meter), meter, event);
-  };
+  const limitsFor = (maxBytes = executionLimits.bytes): ExecutionLimits =>
+    maxBytes < executionLimits.bytes ? { ...executionLimits, bytes: maxBytes } : executionLimits;
 
   const withPublicErrors = (result: WrittenResult): WrittenResult =>
     result.errors
@@ -213,6 +200,18 @@ class InvalidDocument extends Error {
     super("invalid document");
     this.validationErrors = validationErrors;
   }
+}
+
+/** Runs a plan in a scope, with a meter of its own. */
+function resultOf(
+  plan: Plan,
+  { variables }: OperationParams,
+  { scope, openContext }: Pick<Operation, "scope" | "openContext">,
+  limits: ExecutionLimits,
+  event?: unknown,
+): Promise<WrittenResult> {
+  const meter = openOperationMeter(scope, limits);
+  return execute(plan, variables ?? {}, openContext(meter), meter, event);
 }
 
 const codesOf = (errors: readonly GraphQLError[]): string[] => [

@@ -58,8 +58,8 @@ export function encodeResult(result: WrittenResult, type: ResultType, requestId:
   };
   if (!errors) return { status: 200, headers, body: stringify(rest) };
   let status = 0;
-  for (const { extensions } of errors) {
-    const http = extensions["http"] as HttpFacts | undefined;
+  for (const error of errors) {
+    const http = error.extensions["http"] as HttpFacts | undefined;
     for (const [name, value] of Object.entries(http?.headers ?? {})) headers[name.toLowerCase()] = value;
     if (http?.status && !(http.spec && type === "application/json")) status = Math.max(status, http.status);
   }
