@@ -35,7 +35,7 @@ export interface Operation {
 }
 
 /** What an operation may do and return. */
-export interface OperationBounds {
+interface OperationBounds {
   /** Whether mutations are rejected, as for GET. */
   readonly isReadOnly: boolean;
   /** Longest result, in bytes, when it is less than for other requests. */
