@@ -85,7 +85,8 @@ export function createDocuments({
       document,
       bytes: () => bytes,
       validationErrors: () => {
-        errors ??= validate(schema, document, rules).map((error) =>
+        if (errors) return errors;
+        errors = validate(schema, document, rules).map((error) =>
           requestError(error, "GRAPHQL_VALIDATION_FAILED"),
         );
         if (errors.length === 0 && text.length <= MAX_CACHED_LENGTH) cache.set(text, prepared);
