@@ -71,6 +71,8 @@ export const execute = (
   new Promise((resolve, reject) => {
     meter.onStop((reason) => resolve(resultOfStopped(plan, reason)));
     plan.run(variables, context, meter, event, (result) => {
+      // What is left of a stopped operation may complete in the same piece of work.
+      if (meter.isStopped()) return;
       const bounded = withBoundedErrors(result, meter);
       if (!bounded.data || meter.bytes() <= LARGE_BYTES) resolve(bounded);
       else written(bounded, bounded.data).then(resolve, reject);

@@ -42,8 +42,18 @@ export function atEndOfTurn(work: Work): void {
   setImmediate(() => {
     const all = due;
     due = [];
-    for (const each of all) each();
+    doAll(all, 0);
   });
+}
+
+/** Does all the work from an index on. What throws does not keep the rest from being done. */
+function doAll(all: readonly Work[], from: number): void {
+  let index = from;
+  try {
+    for (; index < all.length; index++) all[index]?.();
+  } finally {
+    if (index < all.length) setImmediate(doAll, all, index + 1);
+  }
 }
 
 /** A caller with waiting work. */

@@ -33,6 +33,9 @@ interface StreamedBody {
 /** Responses are written in chunks, so that the read timeout applies to each chunk. */
 const CHUNK_BYTES = 65_536;
 
+/** Longer responses, in characters, are written at once: all that are ready would wait for their readers together. */
+const SHORT_LENGTH = 16_384;
+
 /** Shorter responses fit into one packet: compressing them saves nothing. */
 const MIN_COMPRESSED_BYTES = 1_024;
 
@@ -86,8 +89,8 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
     { status, headers, body: text }: WholeResponse,
     callerKey: string,
   ): Promise<void> => {
-    // Responses are written together: after the first write the reader is awake, and the others cost half as much.
-    await new Promise<void>(atEndOfTurn);
+    // Short responses are written together: after the first write the reader is awake, and the others cost half as much.
+    if (text.length <= SHORT_LENGTH) await new Promise<void>(atEndOfTurn);
     if (isOver(response)) return;
     if (text.length < MIN_COMPRESSED_BYTES && isIdle(response)) {
       response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(text) });

@@ -223,6 +223,12 @@ describe("what is completed is counted while it is made", () => {
     });
   });
 
+  test("bytes of a text field with its escapes", async () => {
+    const service = await startFake(() => ({ json: { id: 42, description: "\u0000".repeat(200) } }));
+    const { ask } = await startGateway({ upstream: service, env: { MAX_RESULT_BYTES: "1000" } });
+    expect(await ask('{ experiment(id: "ada.mnist.42") { description } }')).toEqual({ errors: bytes(1_000) });
+  });
+
   test("a long alias counts for each row", async () => {
     const results = Array.from({ length: 100 }, (_, index) => ({ id: index + 1, name: "run" }));
     const service = await startFake(() => ({ json: { count: 100, next: null, results } }));

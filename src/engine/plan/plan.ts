@@ -29,7 +29,7 @@ export interface Plan {
     context: PlacedContext,
     meter: Meter,
     event: unknown,
-    /** Called once with the result, unless the meter stops the operation. */
+    /** Called at most once, with the result; with a part of it when the meter has stopped the operation. */
     onResult: (result: ExecutionResult) => void,
   ) => void;
 }
