@@ -133,6 +133,7 @@ Codes of these operations: ${codes}. An operation of many exchanges is refused w
 ${overload.join("\n")}
 
 What is not answered waits to be accepted, until its caller gives up; then it costs the service nothing.
+Gateway, service and load share the cores: on a machine with two, the load takes the time that would answer it.
 
 ### SIGTERM under load
 
