@@ -35,7 +35,7 @@ export interface Operation {
 }
 
 /** What an operation may do and return. */
-interface OperationBounds {
+interface RunOptions {
   /** Whether mutations are rejected, as for GET. */
   readonly isReadOnly: boolean;
   /** Longest result, in bytes, when it is less than for other requests. */
@@ -63,7 +63,7 @@ export interface Engine {
   readonly run: (
     operation: Operation,
     params: OperationParams,
-    bounds: OperationBounds,
+    options: RunOptions,
   ) => Promise<WrittenResult>;
   /** The type of a request's operation; null when its document cannot be read. */
   readonly typeOf: (params: OperationParams) => Promise<OperationTypeNode | null>;
