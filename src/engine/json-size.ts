@@ -16,7 +16,7 @@ const SHORT_ESCAPES: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
 const LONG_TEXT = 10_000;
 
 /** Size of a string as JSON. Half a surrogate pair counts as three bytes, although a lone one takes six. */
-export function sizeOfText(text: string): number {
+function sizeOfText(text: string): number {
   // Counted natively and without escapes: a loop over a long text would block the event loop.
   if (text.length > LONG_TEXT) return Buffer.byteLength(text) + 2;
   let size = 2;

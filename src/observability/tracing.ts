@@ -25,7 +25,6 @@ interface RequestSpan {
   readonly end: (outcome: Outcome) => void;
 }
 
-const NO_OPERATION_SPAN = { run: <Answer>(act: () => Answer) => act(), end: () => {} };
 const NO_SPAN = { traceparent: null, run: <Answer>(act: () => Answer) => act(), end: () => {} };
 
 /**
@@ -58,7 +57,7 @@ export function openOperationSpan(
   operation: Pick<OperationReport, "type" | "name" | "codes">,
 ): OperationSpan {
   const span = openRequestSpan("GraphQL Operation", headers);
-  if (span === NO_SPAN) return NO_OPERATION_SPAN;
+  if (span === NO_SPAN) return NO_SPAN;
   return {
     run: span.run,
     end: (status) => {

@@ -4,10 +4,8 @@ import {
   getArgumentValues,
   getNullableType,
   type GraphQLField,
-  GraphQLID,
   type GraphQLObjectType,
   type GraphQLSchema,
-  GraphQLString,
   isLeafType,
   isNonNullType,
   Kind,
@@ -185,7 +183,6 @@ function compileField(
       key,
       keyBytes,
       isNullable: false,
-      isText: false,
       resolve: noArgs,
       argsFor: noArgs,
       complete: (_, slots, at) => void (slots[at] = parentType),
@@ -200,15 +197,12 @@ function compileField(
     key,
     keyBytes,
     isNullable: !isNonNullType(definition.type),
-    isText: TEXTS.has(getNullableType(definition.type)),
     resolve: resolverOf(definition),
     argsFor: argumentsOf(definition, node),
     complete: completeOf(compilation, definition, { parentType, name, nodes, prefetch }),
     selected: child || isIntrospection(parent, definition) ? selectedBelow(source, nodes) : null,
   };
 }
-
-const TEXTS: ReadonlySet<unknown> = new Set([GraphQLString, GraphQLID]);
 
 /** Completers of single scalars and enums, by field: they are the same wherever the field is selected. */
 const leafCompleters = new WeakMap<GraphQLField<unknown, unknown>, Complete>();

@@ -1,7 +1,6 @@
 import { type GraphQLError, locatedError } from "graphql";
 import { hasOutcome } from "../../errors.ts";
 import type { PlacedContext } from "../field-source.ts";
-import { sizeOfText } from "../json-size.ts";
 import { isSliceOver } from "../turns.ts";
 import type { Complete, FieldSite, Place, Run, Selection, Slots } from "./types.ts";
 
@@ -30,12 +29,6 @@ export function runFields(
     } catch (error) {
       fail(error, field, slots, field.key, place, field.isNullable, run);
       if (place.isNulled) return;
-      continue;
-    }
-    // Most values are strings. What settles and completes any value takes ten times as long.
-    if (field.isText && typeof value === "string") {
-      slots[field.key] = value;
-      run.meter.count(0, sizeOfText(value));
       continue;
     }
     settle(value, field.complete, field, slots, field.key, place, field.isNullable, run);

@@ -24,8 +24,6 @@ export interface PlannedField extends FieldSite {
   /** Bytes of `"key":` with a comma and brackets. */
   readonly keyBytes: number;
   readonly isNullable: boolean;
-  /** Whether a string is its completed value. */
-  readonly isText: boolean;
   /** The field's resolver. It gets `selected` in place of `info`. */
   readonly resolve: (parent: unknown, args: object, context: unknown, selected: Selected) => unknown;
   readonly argsFor: (variables: Variables) => object;

@@ -83,13 +83,13 @@ export class Bulkhead {
   #takeTicket(): Ticket {
     let best = 0;
     let most = 0;
-    for (let index = 0; index < this.#tickets.length; index++) {
-      const positions = this.#tickets[index]?.demand.positions ?? 0;
-      if (positions <= most) continue;
+    this.#tickets.forEach(({ demand }, index) => {
+      const { positions } = demand;
+      if (positions <= most) return;
       most = positions;
       best = index;
-    }
-    const [ticket] = best === 0 ? [this.#tickets.shift()] : this.#tickets.splice(best, 1);
+    });
+    const [ticket] = this.#tickets.splice(best, 1);
     if (!ticket) throw new TypeError("a bulkhead without requests has no next one");
     return ticket;
   }

@@ -71,11 +71,12 @@ export class RequestHeaders {
   #commonOf(token: string | null, accept: string): Headers {
     if (this.#last?.token === token && this.#last.accept === accept) return this.#last.headers;
     const { authorizationScheme, headers: fixed } = this.#settings;
-    const own = { accept, "x-request-id": this.#scope.requestId };
-    const headers: Headers =
-      token === null
-        ? { ...fixed, ...own }
-        : { ...fixed, ...own, authorization: `${authorizationScheme} ${token}` };
+    const headers = {
+      ...fixed,
+      accept,
+      "x-request-id": this.#scope.requestId,
+      ...(token !== null && { authorization: `${authorizationScheme} ${token}` }),
+    };
     this.#last = { token, accept, headers };
     return headers;
   }
