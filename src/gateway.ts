@@ -1,4 +1,5 @@
 import type { Registry } from "prom-client";
+import { Callers } from "./caller.ts";
 import type { Config } from "./config.ts";
 import {
   engineSettings,
@@ -20,6 +21,7 @@ import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
 import { createConcurrencyLimit } from "./http/concurrency-limit.ts";
 import { loadMcp } from "./http/mcp/load-mcp.ts";
+import { createIdentify } from "./http/identity.ts";
 import { createOperations } from "./http/operation.ts";
 import { createRouter, type Execute } from "./http/router.ts";
 import { takeTurn } from "./engine/turns.ts";
@@ -78,6 +80,8 @@ export function createGateway({
 }: GatewayOptions) {
   const server = describeServer(config.UPSTREAM_PROFILE ?? builtInProfile(profile));
   const events = createEventLog(log);
+  const callers = new Callers();
+  const identify = createIdentify(callers, config.TRUSTED_PROXIES);
   const operations = createConcurrencyLimit({
     total: config.MAX_OPERATIONS,
     perCaller: config.MAX_OPERATIONS_PER_TOKEN,
@@ -100,6 +104,7 @@ export function createGateway({
   const client = createClient({
     ...upstreamSettings(config, server),
     upstreamUrl,
+    callers,
     onFault: events.wrongType,
     onFailure: events.upstreamFailure,
     onRequest: telemetry.upstreamRequest,
@@ -143,6 +148,7 @@ export function createGateway({
     ...subscriptionSettings(config),
     schema,
     engine,
+    identify,
     delivery,
     clock,
     openSession: tickSessions(client, { shared, width, timeoutMs: config.REQUEST_TIMEOUT_MS }),
@@ -181,6 +187,7 @@ export function createGateway({
     };
 
   const router = createRouter({
+    identify,
     graphql: guarded((response, body, state) => {
       const { req: request } = response;
       const { operation, run, end } = openOperation(request, state);
@@ -192,6 +199,7 @@ export function createGateway({
       client,
       server,
       names,
+      identify,
       publicError: toPublic,
       onDownload: telemetry.download,
       concurrency: downloads,

@@ -1,9 +1,10 @@
-/** The identity of a request's caller. */
+import type { Caller } from "./caller.ts";
+
+/** The identity of a request. */
 export interface Identity {
   /** The token from `Authorization`; null without one. */
   readonly token: string | null;
-  /** Hash of the token, or of the address of a caller without one. Limits are counted by it. */
-  readonly callerKey: string;
+  readonly caller: Caller;
   readonly requestId: string;
   /** The caller's trace context; null when it is missing or invalid. */
   readonly traceparent: string | null;
@@ -18,7 +19,7 @@ type EndReason = "left" | "deadline" | "done";
  */
 export class RequestScope implements Identity {
   readonly token: string | null;
-  readonly callerKey: string;
+  readonly caller: Caller;
   readonly requestId: string;
   readonly traceparent: string | null;
   /** Deadline in milliseconds since 1970; infinite for downloads. */
@@ -30,9 +31,9 @@ export class RequestScope implements Identity {
   #ended: EndReason | null = null;
 
   /** Opens a scope that ends after `timeoutMs`, which may be infinite. */
-  constructor({ token, callerKey, requestId, traceparent }: Identity, timeoutMs: number) {
+  constructor({ token, caller, requestId, traceparent }: Identity, timeoutMs: number) {
     this.token = token;
-    this.callerKey = callerKey;
+    this.caller = caller;
     this.requestId = requestId;
     this.traceparent = traceparent;
     const isBounded = Number.isFinite(timeoutMs);

@@ -4,6 +4,7 @@ import * as z from "zod";
 import { parseManifest, type TrustedDocuments } from "../engine/documents/persisted.ts";
 import { faultsOf } from "../graphql/federation/rename.ts";
 import { schema } from "../graphql/schema.ts";
+import { parseTrustedProxies, type TrustedProxies } from "../http/client-address.ts";
 import type { Profile } from "../rest/api/profile.ts";
 import { readProfile } from "./profile-file.ts";
 
@@ -84,6 +85,15 @@ export function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile
   const found = readProfile(nameOrPath);
   if ("profile" in found) return found.profile;
   for (const message of found.faults) context.addIssue({ code: "custom", message });
+  return z.NEVER;
+}
+
+export function trustedProxiesOf(text: string, context: z.RefinementCtx): TrustedProxies {
+  const trusted = parseTrustedProxies(text);
+  if (trusted) return trusted;
+  const message =
+    "expected a number of proxies, or addresses and networks such as 10.0.0.0/8, separated by commas";
+  context.addIssue({ code: "custom", message });
   return z.NEVER;
 }
 

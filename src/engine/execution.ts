@@ -53,7 +53,7 @@ export function rejectionOf(
 /** Opens the meter of an operation. It stops the operation when the caller disconnects. */
 export function openOperationMeter(scope: RequestScope, { fields, bytes }: ExecutionLimits): Meter {
   const limits = { fields, bytes, errors: MAX_ERRORS };
-  const meter = new Meter({ callerKey: scope.callerKey, limits, tooLarge });
+  const meter = new Meter({ callerKey: scope.caller.key, limits, tooLarge });
   scope.onEnd(() => {
     if (scope.ended() === "left") meter.stop(new Cancelled("The caller left."));
   });

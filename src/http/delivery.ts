@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { Caller } from "../caller.ts";
 import { atEndOfTurn } from "../engine/turns.ts";
 import { acceptsGzip, compress } from "./compression.ts";
 import { isOver, onceOver } from "./connection.ts";
@@ -15,11 +16,11 @@ export interface DeliverySettings {
 /** Writes responses to callers that may read slowly. */
 export interface Delivery {
   /** Sends a complete response. When too many bytes wait, the caller with most of them is disconnected first. */
-  readonly send: (response: ServerResponse, result: WholeResponse, callerKey: string) => Promise<void>;
+  readonly send: (response: ServerResponse, result: WholeResponse, caller: Caller) => Promise<void>;
   /** Sends a fetch response, whose body may be a stream. */
-  readonly pass: (response: ServerResponse, result: Response, callerKey: string) => Promise<void>;
+  readonly pass: (response: ServerResponse, result: Response, caller: Caller) => Promise<void>;
   /** Sends a body in pieces, as they come. */
-  readonly stream: (response: ServerResponse, result: StreamedBody, callerKey: string) => Promise<void>;
+  readonly stream: (response: ServerResponse, result: StreamedBody, caller: Caller) => Promise<void>;
   readonly waitingBytes: () => number;
 }
 
@@ -87,7 +88,7 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
   const sendWhole = async (
     response: ServerResponse,
     { status, headers, body: text }: WholeResponse,
-    callerKey: string,
+    caller: Caller,
   ): Promise<void> => {
     // Short responses are written together: after the first write the reader is awake, and the others cost half as much.
     if (text.length <= SHORT_LENGTH) await new Promise<void>(atEndOfTurn);
@@ -98,7 +99,7 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
       return;
     }
     for (const name in headers) response.setHeader(name, headers[name] ?? "");
-    const count = waiting.open(response, callerKey);
+    const count = waiting.open(response, caller.key);
     const plain = Buffer.from(text);
     // The body counts while it is being compressed as well.
     count(plain.length);
@@ -131,10 +132,10 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
     response.end();
   };
 
-  const stream: Delivery["stream"] = async (response, { status, headers, body }, callerKey) => {
+  const stream: Delivery["stream"] = async (response, { status, headers, body }, caller) => {
     // The stream needs no cancelling: it starts with the first read.
     if (isOver(response)) return;
-    const count = waiting.open(response, callerKey);
+    const count = waiting.open(response, caller.key);
     response.writeHead(status, headers);
     await sendStream(response, body, count);
   };
@@ -142,13 +143,13 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
   return {
     send: sendWhole,
     stream,
-    pass: async (response, result, callerKey) => {
+    pass: async (response, result, caller) => {
       const { status, body } = result;
       const headers = Object.fromEntries(result.headers);
       if (body && STREAMED.test(result.headers.get("content-type") ?? "")) {
-        return stream(response, { status, headers, body }, callerKey);
+        return stream(response, { status, headers, body }, caller);
       }
-      return sendWhole(response, { status, headers, body: await result.text() }, callerKey);
+      return sendWhole(response, { status, headers, body: await result.text() }, caller);
     },
     waitingBytes: () => waiting.total,
   };

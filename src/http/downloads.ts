@@ -13,7 +13,7 @@ import { mapFailure } from "../rest/client/failure.ts";
 import type { Server } from "../rest/api/server.ts";
 import { RequestScope } from "../request-scope.ts";
 import { openRequestSpan } from "../observability/tracing.ts";
-import { identify } from "./caller.ts";
+import type { Identify } from "./identity.ts";
 import { onceOver } from "./connection.ts";
 import { PRIVATE } from "./graphql/response.ts";
 import { rangeOf } from "./range.ts";
@@ -26,6 +26,7 @@ interface DownloadSettings {
   readonly server: Server;
   readonly names: TypeNames;
   readonly publicError: (error: unknown) => GraphQLError;
+  readonly identify: Identify;
   readonly concurrency: ConcurrencyLimit;
   readonly onDownload: (report: DownloadReport) => void;
 }
@@ -39,6 +40,7 @@ export function createDownloads({
   server,
   names,
   publicError,
+  identify,
   concurrency,
   onDownload,
 }: DownloadSettings) {
@@ -50,7 +52,7 @@ export function createDownloads({
     if (scope.token === null) {
       throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
     }
-    scope.onEnd(acquireOrThrow(concurrency, scope.callerKey, "downloads under way"));
+    scope.onEnd(acquireOrThrow(concurrency, scope.caller.key, "downloads under way"));
     const endpoint = offered(server, documented);
     return { endpoint, path: endpoint.toPath(address), name: kind.formatName(address) };
   };

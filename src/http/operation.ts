@@ -3,7 +3,7 @@ import type { Operation } from "../engine/engine.ts";
 import { Explanation } from "../observability/explain/explanation.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { openOperationSpan } from "../observability/tracing.ts";
-import { wantsExplanation } from "./caller.ts";
+import { wantsExplanation } from "./identity.ts";
 import type { OperationContext, OperationSource } from "./graphql/context.ts";
 import type { RequestState } from "./request.ts";
 

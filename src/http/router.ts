@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import cors from "cors";
 import { atEndOfTurn, takeTurn } from "../engine/turns.ts";
+import type { Caller } from "../caller.ts";
 import type { Identity } from "../request-scope.ts";
 import { TransientList } from "../transient.ts";
 import { CLIENT_HEADERS } from "../observability/client-counts.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { type BodySettings, createBodyReader } from "./body.ts";
-import { EXPLAIN_HEADER, identify } from "./caller.ts";
+import { EXPLAIN_HEADER, type Identify } from "./identity.ts";
 import { MAX_UNANSWERED, onceOver, unanswered } from "./connection.ts";
 import type { Page } from "./graphiql/page.ts";
 import type { ConcurrencyLimit, ExceededLimit } from "./concurrency-limit.ts";
@@ -19,6 +20,7 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 export type Execute = (response: ServerResponse, body: Buffer | null, state: RequestState) => Promise<void>;
 
 export interface RouterSettings {
+  readonly identify: Identify;
   readonly graphql: Execute;
   /** Null when `/mcp` is off. */
   readonly mcp: Execute | null;
@@ -34,7 +36,7 @@ export interface RouterSettings {
   /** Limits the GraphQL requests that are executed at a time. */
   readonly operations: ConcurrencyLimit;
   /** Whether the upstream queue has no room for requests of the caller. */
-  readonly isQueueFull: (callerKey: string) => boolean;
+  readonly isQueueFull: (caller: Caller) => boolean;
   readonly requestTimeoutMs: number;
 }
 
@@ -54,7 +56,7 @@ const REJECTION_OF: Readonly<Record<ExceededLimit, Rejection>> = {
 
 /** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
 export function createRouter(settings: RouterSettings): Router {
-  const { graphql, mcp, download, page, telemetry, operations, requestTimeoutMs } = settings;
+  const { graphql, mcp, download, page, identify, telemetry, operations, requestTimeoutMs } = settings;
   const readBody = createBodyReader(settings.bodies);
   const open = new TransientList<ServerResponse>();
   let draining = false;
@@ -101,8 +103,8 @@ export function createRouter(settings: RouterSettings): Router {
   const serve = (protocol: Protocol, execute: Execute): Listener => {
     /** Rejects a request under overload before any work is done: its result would come too late. */
     const isRejected = (identity: Identity, response: ServerResponse): boolean => {
-      const { callerKey } = identity;
-      const exceeded = operations.exceededBy(callerKey) ?? (settings.isQueueFull(callerKey) ? "total" : null);
+      const { caller } = identity;
+      const exceeded = operations.exceededBy(caller.key) ?? (settings.isQueueFull(caller) ? "total" : null);
       if (exceeded) rejectAs(REJECTION_OF[exceeded], protocol, identity, response);
       return exceeded !== null;
     };
@@ -115,11 +117,11 @@ export function createRouter(settings: RouterSettings): Router {
     const run = (identity: Identity, response: ServerResponse, body: Buffer | null): void =>
       atEndOfTurn(() =>
         atEndOfTurn(() =>
-          takeTurn(identity.callerKey, () => {
+          takeTurn(identity.caller.key, () => {
             if (!response.req.socket.readable || isRejected(identity, response)) return;
             const state = openRequest(identity, response, requestTimeoutMs);
             // Released with the result: a slow reader must not count as a running operation.
-            state.scope.onEnd(operations.acquire(identity.callerKey));
+            state.scope.onEnd(operations.acquire(identity.caller.key));
             void execute(response, body, state);
           }),
         ),

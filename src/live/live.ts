@@ -64,12 +64,13 @@ const KEPT_MS = 60_000;
 export function createLive({ clock, requestsPerMinute, openSession }: LiveSettings): Live {
   const callers = new Map<string, Caller>();
 
-  const callerOf = ({ token, callerKey }: Identity): Caller => {
+  const callerOf = ({ token, caller: of }: Identity): Caller => {
+    const callerKey = of.key;
     const existing = callers.get(callerKey);
     if (existing) return existing;
     const budget = createBudget(requestsPerMinute);
     // Subscribers with the same token share the requests, so none of their own ids is right.
-    const identity: Identity = { token, callerKey, requestId: randomUUID(), traceparent: null };
+    const identity: Identity = { token, caller: of, requestId: randomUUID(), traceparent: null };
     const ticker = createTicker({
       clock,
       budget,
@@ -107,7 +108,7 @@ export function createLive({ clock, requestsPerMinute, openSession }: LiveSettin
       if (joined.poll.size() > 0) return;
       timing.remove();
       if (shared.get(key)?.timing === timing) shared.delete(key);
-      if (shared.size === 0) forget(caller.callerKey);
+      if (shared.size === 0) forget(caller.caller.key);
     };
     return { joined, timing, leave };
   };

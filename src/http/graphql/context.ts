@@ -8,7 +8,7 @@ import type { RequestScope } from "../../request-scope.ts";
 import type { Client } from "../../rest/client/client.ts";
 import type { Pacing } from "../../rest/session/batching.ts";
 import { openSession, type Session, type SessionSettings } from "../../rest/session/session.ts";
-import { wantsFresh } from "../caller.ts";
+import { wantsFresh } from "../identity.ts";
 
 /** What the contexts of all operations share. */
 export interface ContextSettings {

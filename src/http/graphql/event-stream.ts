@@ -49,7 +49,7 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
   const write = async (
     response: ServerResponse,
     results: Results,
-    { scope: { requestId, callerKey } }: YogaContext["operation"],
+    { scope: { requestId, caller } }: YogaContext["operation"],
   ): Promise<void> => {
     let isDraining = false;
     const drain = () => {
@@ -65,7 +65,7 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
     // Without `complete`, clients subscribe again: elsewhere, when this process is about to end.
     const last = () => (isDraining ? null : Buffer.from(COMPLETE));
     const body = withComments(framesOf(results, encode, last), clock);
-    await delivery.stream(response, { status: 200, headers: headersOf(requestId), body }, callerKey);
+    await delivery.stream(response, { status: 200, headers: headersOf(requestId), body }, caller);
     open.delete(drain);
     await results.return();
   };
@@ -82,7 +82,7 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
       { params, operation, openStream, onResult }: StreamRequest,
     ): Promise<void> => {
       const { facts, scope } = operation;
-      const { requestId, callerKey } = scope;
+      const { requestId, caller } = scope;
       const opened = await engine.subscribe({ params, facts, openStream });
       scope.end("done");
       if ("results" in opened) {
@@ -97,7 +97,7 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
       const status = isBusy ? result.status : 200;
       onResult(status);
       const text = `event: next\ndata: ${result.body}\n\n${COMPLETE}`;
-      await delivery.send(response, { status, headers: headersOf(requestId), body: text }, callerKey);
+      await delivery.send(response, { status, headers: headersOf(requestId), body: text }, caller);
     },
     /** Ends all streams. */
     drain: (): void => {

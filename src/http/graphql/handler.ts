@@ -43,18 +43,18 @@ export function createGraphqlHandler({ engine, publicError, delivery, yoga, stre
     const subscription = reading && (await reading);
     if (subscription)
       return streams.serve(response, { params: subscription, operation, openStream, onResult });
-    const { callerKey } = operation.scope;
+    const { caller } = operation.scope;
     const type = body && resultTypeFor(request.headers.accept);
     if (body && type) {
       const { requestId } = operation.scope;
       const result = await runPost(body, operation);
       const encoded = encodeResult(engine.finish(result, requestId, operation.explain), type, requestId);
       onResult(encoded.status);
-      return delivery.send(response, encoded, callerKey);
+      return delivery.send(response, encoded, caller);
     }
     const result = await yoga(request, response, { operation, body });
     onResult(result.status);
-    return delivery.pass(response, result, callerKey);
+    return delivery.pass(response, result, caller);
   };
 }
 

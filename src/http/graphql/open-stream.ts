@@ -20,9 +20,9 @@ type OpenContext = (scope: RequestScope, pacing: Pacing, onRequest: (() => void)
 export const createStreamOpener =
   ({ live, concurrency, eventTimeoutMs }: Settings) =>
   (request: RequestScope, openContext: OpenContext): OpenStream => {
-    const { token, callerKey, requestId, traceparent } = request;
-    const identity = { token, callerKey, requestId, traceparent };
-    const release = acquireOrThrow(concurrency, callerKey, "subscriptions");
+    const { token, caller, requestId, traceparent } = request;
+    const identity = { token, caller, requestId, traceparent };
+    const release = acquireOrThrow(concurrency, caller.key, "subscriptions");
     // Only the end of the stream ends its scope.
     const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
     scope.onEnd(release);
@@ -36,7 +36,7 @@ export const createStreamOpener =
         const event = new RequestScope(identity, eventTimeoutMs);
         return {
           scope: event,
-          openContext: (meter) => openContext(event, meter, () => live.spend(callerKey)),
+          openContext: (meter) => openContext(event, meter, () => live.spend(caller.key)),
         };
       },
     };

@@ -5,6 +5,7 @@ import type { Context } from "../../graphql/core/context.ts";
 import { createLive, type LiveSettings } from "../../live/live.ts";
 import type { OperationReport } from "../../observability/telemetry.ts";
 import type { RequestScope } from "../../request-scope.ts";
+import type { Identify } from "../identity.ts";
 import { type ConcurrencySettings, createConcurrencyLimit } from "../concurrency-limit.ts";
 import type { Delivery } from "../delivery.ts";
 import type { OperationSource } from "./context.ts";
@@ -15,6 +16,7 @@ import { createWebSockets } from "./web-socket.ts";
 interface Settings extends LiveSettings {
   readonly schema: GraphQLSchema;
   readonly engine: Engine;
+  readonly identify: Identify;
   readonly delivery: Delivery;
   /** Limits the subscriptions, and the WebSockets, at a time. */
   readonly limits: ConcurrencySettings;

@@ -4,13 +4,14 @@ import type { Engine, OperationFacts } from "../../engine/engine.ts";
 import type { OpenStream } from "../../engine/subscription.ts";
 import type { OperationReport } from "../../observability/telemetry.ts";
 import { RequestScope } from "../../request-scope.ts";
-import { identify } from "../caller.ts";
+import type { Identify } from "../identity.ts";
 import { refuseUpgrade } from "../upgrade.ts";
 import type { ConcurrencyLimit } from "../concurrency-limit.ts";
 import type { createWebSocketServer, WebSocketSettings } from "./web-socket-server.ts";
 
 interface Settings extends Omit<WebSocketSettings, "begin"> {
   readonly engine: Engine;
+  readonly identify: Identify;
   /** Limits the connections at a time. */
   readonly connections: ConcurrencyLimit;
   /** Origins whose pages may connect, besides the gateway's own. */
@@ -30,7 +31,7 @@ export interface WebSockets {
 
 /** Accepts WebSockets at `/graphql`, for subscriptions only. Loads the protocol with the first connection. */
 export function createWebSockets(settings: Settings): WebSockets {
-  const { engine, connections, origins, requestTimeoutMs } = settings;
+  const { engine, identify, connections, origins, requestTimeoutMs } = settings;
   let server: ReturnType<typeof createWebSocketServer> | null = null;
   let isDraining = false;
 
@@ -66,7 +67,7 @@ export function createWebSockets(settings: Settings): WebSockets {
     const { url = "", headers } = request;
     if (url.split("?", 1)[0] !== "/graphql") return 404;
     if (!isAllowed(headers.origin, headers.host, origins)) return 403;
-    const exceeded = connections.exceededBy(identify(request).callerKey);
+    const exceeded = connections.exceededBy(identify(request).caller.key);
     if (exceeded === "perCaller") return 429;
     return isDraining || exceeded ? 503 : null;
   };
@@ -83,7 +84,7 @@ export function createWebSockets(settings: Settings): WebSockets {
       socket.on("error", () => socket.destroy());
       const status = rejectionOf(request);
       if (status !== null) return refuseUpgrade(socket, status);
-      socket.once("close", connections.acquire(identify(request).callerKey));
+      socket.once("close", connections.acquire(identify(request).caller.key));
       void accept(request, socket, head);
     },
     drain: () => {

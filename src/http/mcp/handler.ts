@@ -100,7 +100,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
   };
 
   return async (response, body, state) => {
-    const { requestId, callerKey } = state.scope;
+    const { requestId, caller } = state.scope;
     const answer = await answerBody(response.req, body ?? NO_BODY, state);
     // Most messages run no operation, which would have ended the scope.
     state.scope.end("done");
@@ -109,6 +109,6 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
       "x-request-id": requestId,
       "cache-control": PRIVATE,
     };
-    await delivery.send(response, { status: answer.status, headers, body: await answer.text() }, callerKey);
+    await delivery.send(response, { status: answer.status, headers, body: await answer.text() }, caller);
   };
 }

@@ -1,6 +1,6 @@
+import { type Caller, type Callers, type Room, sharesOf } from "../../caller.ts";
 import { OVERLOADED, UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import { TransientMap } from "../../transient.ts";
 import { Bulkhead, type Ticket } from "./bulkhead.ts";
 import { endedError } from "./failure.ts";
 import { createRequestBudget } from "./request-budget.ts";
@@ -22,11 +22,6 @@ export interface OperationBounds {
   readonly requests: number;
 }
 
-interface Caller {
-  readonly bulkhead: Bulkhead;
-  operations: number;
-}
-
 /**
  * Admits all upstream requests in turn. Own code: p-limit, p-queue and cockatiel are FIFO, so that one caller with many
  * requests starves the others, and they keep the requests of disconnected callers.
@@ -34,41 +29,51 @@ interface Caller {
 export class Admission {
   readonly #settings: AdmissionSettings;
   readonly #root: Bulkhead;
-  readonly #callers = new TransientMap<Caller>();
+  readonly #proven: Room<Bulkhead>;
+  /** The others share the connections of their address, and take turns for them. */
+  readonly #addresses: Room<Bulkhead>;
+  readonly #unproven: Room<Bulkhead>;
   #shed = 0;
   /** Number of retries that were admitted since the start. */
   retries = 0;
   #isServing = false;
   #isScheduled = false;
 
-  constructor(settings: AdmissionSettings) {
+  constructor(settings: AdmissionSettings, callers: Callers) {
     this.#settings = settings;
     this.#root = new Bulkhead(null, settings.connections);
+    const { connections, connectionsPerCaller } = settings;
+    const shares = sharesOf({ total: connections, perCaller: connectionsPerCaller });
+    const strangers = new Bulkhead(this.#root, shares.strangers);
+    this.#proven = callers.room(() => new Bulkhead(this.#root, connectionsPerCaller));
+    this.#addresses = callers.room(() => new Bulkhead(strangers, shares.address));
+    this.#unproven = callers.room(
+      ({ account }) => new Bulkhead(account.of(this.#addresses) ?? strangers, connectionsPerCaller),
+    );
   }
 
   /** Opens the queue of an operation. It closes with the scope. */
   open(scope: RequestScope, { width, requests }: OperationBounds): OperationQueue {
-    const { callerKey } = scope;
-    const caller = this.#callers.get(callerKey) ?? {
-      bulkhead: new Bulkhead(this.#root, this.#settings.connectionsPerCaller),
-      operations: 0,
-    };
-    this.#callers.set(callerKey, caller);
-    caller.operations++;
-    const queue = new OperationQueue(this, scope, new Bulkhead(caller.bulkhead, width), requests);
+    const { caller } = scope;
+    const { account } = caller;
+    const accounts = this.#accountsOf(caller);
+    const shared = account.enter(accounts);
+    const own = account === caller ? shared : caller.enter(this.#unproven);
+    const queue = new OperationQueue(this, scope, new Bulkhead(own, width), requests);
     scope.onEnd(() => {
       queue.close();
-      if (--caller.operations === 0) this.#callers.delete(callerKey);
+      account.leave(accounts);
+      if (account !== caller) caller.leave(this.#unproven);
     });
     return queue;
   }
 
   /** Whether new operations of the caller are rejected: the queue is full and the caller has its share of it. */
-  isQueueFull(callerKey: string): boolean {
-    if (!this.#exceedsShare(callerKey)) return false;
+  isQueueFull(caller: Caller): boolean {
+    if (!this.#exceedsShare(caller)) return false;
     // Some requests may wait only for the end of this tick.
     this.serve();
-    if (!this.#exceedsShare(callerKey)) return false;
+    if (!this.#exceedsShare(caller)) return false;
     this.#shed++;
     return true;
   }
@@ -102,12 +107,15 @@ export class Admission {
     });
   }
 
-  #exceedsShare(callerKey: string): boolean {
+  #exceedsShare(caller: Caller): boolean {
     const { queue } = this.#settings;
-    return (
-      this.#root.waiting >= queue &&
-      (this.#callers.get(callerKey)?.bulkhead.waiting ?? 0) >= queue / Math.max(1, this.#callers.size)
-    );
+    if (this.#root.waiting < queue) return false;
+    const waiting = caller.account.of(this.#accountsOf(caller))?.waiting ?? 0;
+    return waiting >= queue / Math.max(1, this.#proven.size + this.#addresses.size);
+  }
+
+  #accountsOf({ standing }: Caller): Room<Bulkhead> {
+    return standing === "proven" ? this.#proven : this.#addresses;
   }
 }
 
@@ -173,7 +181,7 @@ export class OperationQueue {
     if (this.#scope.ended()) return endedError(endpoint, this.#scope, false);
     if (!isRetry && this.#budget.isSpent()) return this.#budget.exceed();
     // Operations that have started are not rejected halfway.
-    if (!this.#hasBegun && this.#admission.isQueueFull(this.#scope.callerKey))
+    if (!this.#hasBegun && this.#admission.isQueueFull(this.#scope.caller))
       return new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
     return null;
   }

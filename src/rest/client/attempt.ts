@@ -131,12 +131,22 @@ export class Attempt<Part> {
     return error;
   }
 
+  /** Records whether the service accepts the caller's token. A session may use another one. */
+  #judgeToken(error: Error | null): void {
+    const { token, caller } = this.scope;
+    const { token: sent = token } = this.request;
+    if (token === null || sent !== token) return;
+    if (!error) caller.prove();
+    else if (error instanceof UpstreamError && error.code === "UNAUTHENTICATED") caller.unprove();
+  }
+
   #settle(error: Error | null): boolean {
     if (this.#isSettled) return false;
     this.#isSettled = true;
     const { breaker, onRequest } = this.#settings;
     const { method, path } = this.request.endpoint;
-    breaker.leave(this.#generation, this.scope.callerKey, error ? serviceShownBy(error) : "up");
+    this.#judgeToken(error);
+    breaker.leave(this.#generation, this.scope.caller.key, error ? serviceShownBy(error) : "up");
     this.#span.end(this.#status, error && codeOf(error));
     this.#note?.end(this.#status, error && codeOf(error));
     onRequest({

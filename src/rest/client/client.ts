@@ -1,3 +1,4 @@
+import type { Caller, Callers } from "../../caller.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { Admission, type AdmissionSettings, type OperationBounds } from "./admission.ts";
 import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attempt.ts";
@@ -22,6 +23,7 @@ export interface ClientSettings
   readonly secrets: readonly string[];
   /** Maximum bytes of responses that the scopes of one caller may hold, after decompression. */
   readonly maxHeldBytes: number;
+  readonly callers: Callers;
   /** Maximum retries of a failed GET. */
   readonly retries: number;
   /** Receives the place of each value that reads as null because its type is wrong. */
@@ -54,8 +56,8 @@ export type Client = ReturnType<typeof createClient>;
 /** Creates the client for the service. It caches nothing, so callers share no data. */
 export function createClient(settings: ClientSettings) {
   const transport = createTransport(settings);
-  const admission = new Admission(settings);
-  const heldBytes = new HeldBytes(settings.maxHeldBytes);
+  const admission = new Admission(settings, settings.callers);
+  const heldBytes = new HeldBytes(settings.maxHeldBytes, settings.callers);
   const segments = [settings.upstreamUrl.pathname, settings.basePath].flatMap((path) => path.split("/"));
   const attempts: AttemptSettings = {
     pathPrefix: ["", ...segments.filter((segment) => segment !== ""), ""].join("/"),
@@ -94,7 +96,7 @@ export function createClient(settings: ClientSettings) {
         queue: admission.open(scope, bounds),
         held,
       };
-      const takeTurn = (work: () => void) => settings.takeTurn(scope.callerKey, work);
+      const takeTurn = (work: () => void) => settings.takeTurn(scope.caller.key, work);
       const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope) };
       return {
         json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) => {
@@ -139,7 +141,7 @@ export function createClient(settings: ClientSettings) {
       }),
 
     /** Whether the queue has no room for a new operation of the caller. */
-    isQueueFull: (callerKey: string) => admission.isQueueFull(callerKey),
+    isQueueFull: (caller: Caller) => admission.isQueueFull(caller),
 
     pressure: () => ({ ...admission.pressure(), circuit: attempts.breaker.circuit() }),
     reach: () => transport.reach(),

@@ -1,6 +1,6 @@
+import type { Callers, Room } from "../../caller.ts";
 import { UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import { TransientMap } from "../../transient.ts";
 
 /** The limit for all callers, as a multiple of the limit for one. Above it, callers with more than an equal share fail. */
 const TOTAL_FACTOR = 4;
@@ -8,40 +8,38 @@ const TOTAL_FACTOR = 4;
 /** The bytes that all scopes of one caller hold. */
 interface CallerBytes {
   bytes: number;
-  scopes: number;
 }
 
-/** Limits the bytes of responses that callers hold, over all scopes of each. Forgets callers without an open scope. */
+/** Limits the bytes of responses that callers hold, over all scopes of each. */
 export class HeldBytes {
   readonly #maxBytes: number;
-  readonly #callers = new TransientMap<CallerBytes>();
+  readonly #room: Room<CallerBytes>;
   #total = 0;
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, callers: Callers) {
     this.#maxBytes = maxBytes;
+    this.#room = callers.room(() => ({ bytes: 0 }));
   }
 
   /** Opens the count of a scope, which ends with it. */
   open(scope: RequestScope): Held {
-    const caller = this.#callers.get(scope.callerKey) ?? { bytes: 0, scopes: 0 };
-    this.#callers.set(scope.callerKey, caller);
-    caller.scopes++;
-    const held = new Held(this, scope, caller);
+    const { caller } = scope;
+    const callerBytes = caller.enter(this.#room);
+    const held = new Held(this, scope, callerBytes);
     scope.onEnd(() => {
-      this.add(caller, -held.own);
-      if (--caller.scopes === 0) this.#callers.delete(scope.callerKey);
+      this.add(callerBytes, -held.own);
+      caller.leave(this.#room);
     });
     return held;
   }
 
-  add(caller: CallerBytes, bytes: number): void {
-    caller.bytes += bytes;
+  add(callerBytes: CallerBytes, bytes: number): void {
+    callerBytes.bytes += bytes;
     this.#total += bytes;
   }
 
   check({ bytes }: CallerBytes): void {
-    const exceedsShare =
-      this.#total > this.#maxBytes * TOTAL_FACTOR && bytes > this.#total / this.#callers.size;
+    const exceedsShare = this.#total > this.#maxBytes * TOTAL_FACTOR && bytes > this.#total / this.#room.size;
     if (bytes <= this.#maxBytes && !exceedsShare) return;
     throw new UpstreamError(
       "REQUEST_LIMIT_EXCEEDED",

@@ -126,7 +126,7 @@ class TokenSession implements Session {
   }
 
   cut(): void {
-    this.#settings.shared.sharedReads.cut(this.#scope.callerKey);
+    this.#settings.shared.sharedReads.cut(this.#scope.caller.key);
   }
 
   as(token: string): Session {
@@ -136,7 +136,7 @@ class TokenSession implements Session {
   #openReads(): Reads {
     const { shared, pacing, notes } = this.#settings;
     const { server, refusedBatches } = shared;
-    const { callerKey } = this.#scope;
+    const { key: callerKey } = this.#scope.caller;
     return new Reads({
       server,
       batchOf: (endpoint) => {
@@ -170,8 +170,8 @@ class TokenSession implements Session {
       if (token !== scope.token) return send(demand, { succeeded: resolve, failed: reject });
       const { hold } = upstream;
       const sharer: Sharer = { endpoint, key, scope, demand, note, send, hold, resolve, reject };
-      if (isFresh) sharedReads.readAnew(scope.callerKey, sharer);
-      else sharedReads.read(scope.callerKey, sharer);
+      if (isFresh) sharedReads.readAnew(scope.caller.key, sharer);
+      else sharedReads.read(scope.caller.key, sharer);
     } catch (error) {
       reject(error);
     }

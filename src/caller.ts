@@ -1,0 +1,219 @@
+import { hash, randomBytes } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import { TransientList, TransientMap, type Place } from "./transient.ts";
+
+/** `proven` once the service has accepted the token, for a while; `anonymous` without a token. */
+export type Standing = "proven" | "unproven" | "anonymous";
+
+/** How long a token counts as accepted after the last response of the service that shows it, in milliseconds. */
+const PROVEN_MS = 600_000;
+
+/** How many callers a memory holds; the least recently used leave. Each takes some 200 bytes. */
+const MAX_REMEMBERED = 20_000;
+
+/** What a room keeps for one caller. */
+interface Slot {
+  readonly part: unknown;
+  /** How often the caller has entered and not left. */
+  uses: number;
+  readonly place: Place<unknown>;
+}
+
+/** A caller's slots, by the number of the room. Exists as long as the caller is in a room. */
+interface Entry {
+  readonly slots: (Slot | undefined)[];
+  rooms: number;
+}
+
+/** What one part of the gateway keeps for each caller: made when a caller enters, dropped when it has left as often. */
+export class Room<Part extends {}> {
+  readonly number: number;
+  readonly create: (caller: Caller) => Part;
+  readonly occupied = new TransientList<Part>();
+
+  /** By `Callers.room`. */
+  constructor(number: number, create: (caller: Caller) => Part) {
+    this.number = number;
+    this.create = create;
+  }
+
+  /** Number of callers in it. */
+  get size(): number {
+    return this.occupied.size;
+  }
+
+  /** A copy of what it keeps, for all callers. */
+  parts(): Part[] {
+    return this.occupied.members();
+  }
+}
+
+/**
+ * Who asks. Operations, streams and sockets of one token have callers with the same key; each is a small object that finds
+ * what the rooms keep for that key.
+ */
+export class Caller {
+  /** Salted hash of the token, or of the address of a caller without one. Reveals neither. */
+  readonly key: string;
+  /** Address of the client. */
+  readonly address: string;
+  readonly #callers: Callers;
+  readonly #isAnonymous: boolean;
+  #entry: Entry | null = null;
+  #account: Caller | null = null;
+  /** Whether this object has recorded that the service accepted the token. */
+  #hasProved = false;
+
+  /** By `Callers.of`. */
+  constructor(callers: Callers, token: string | null, address: string) {
+    this.#callers = callers;
+    this.address = address;
+    this.#isAnonymous = token === null;
+    this.key = keyOf(token === null ? `at ${address}` : `with ${token}`);
+  }
+
+  get standing(): Standing {
+    if (this.#isAnonymous) return "anonymous";
+    return this.#callers.proven.has(this) ? "proven" : "unproven";
+  }
+
+  /**
+   * Who pays for what is limited: the caller itself once it is proven, until then its address. Anyone can invent tokens, so
+   * an unproven one must not add to what an address may have.
+   */
+  get account(): Caller {
+    if (this.standing === "proven") return this;
+    return (this.#account ??= this.#isAnonymous ? this : this.#callers.of(null, this.address));
+  }
+
+  /** Records that the service has accepted the token. */
+  prove(): void {
+    if (this.#isAnonymous || this.#hasProved) return;
+    this.#hasProved = true;
+    this.#callers.proven.set(this, true);
+  }
+
+  /** Records that the service has rejected the token. */
+  unprove(): void {
+    this.#hasProved = false;
+    this.#callers.proven.delete(this);
+  }
+
+  /** What a room keeps for this caller; undefined unless it is in the room. */
+  of<Part extends {}>(room: Room<Part>): Part | undefined {
+    // Safe: the slot of a room holds what the room has created.
+    return this.#entryIn(false)?.slots[room.number]?.part as Part | undefined;
+  }
+
+  /** Enters a room. Must leave it as often. */
+  enter<Part extends {}>(room: Room<Part>): Part {
+    const entry = this.#entryIn(true);
+    let slot = entry.slots[room.number];
+    if (!slot) {
+      const part = room.create(this);
+      slot = { part, uses: 0, place: room.occupied.add(part) };
+      entry.slots[room.number] = slot;
+      entry.rooms++;
+    }
+    slot.uses++;
+    // Safe, as above.
+    return slot.part as Part;
+  }
+
+  leave<Part extends {}>(room: Room<Part>): void {
+    const entry = this.#entryIn(false);
+    const slot = entry?.slots[room.number];
+    if (!entry || !slot || --slot.uses > 0) return;
+    // Safe: it is the place in this room.
+    room.occupied.remove(slot.place as Place<Part>);
+    entry.slots[room.number] = undefined;
+    if (--entry.rooms === 0) this.#callers.forget(this.key);
+  }
+
+  #entryIn(isCreated: true): Entry;
+  #entryIn(isCreated: boolean): Entry | null;
+  #entryIn(isCreated: boolean): Entry | null {
+    if (this.#entry === null || this.#entry.rooms === 0)
+      this.#entry = this.#callers.entryOf(this.key, isCreated);
+    return this.#entry;
+  }
+}
+
+/** How much there is of something, and how much of it one caller may have at a time. */
+export interface Quota {
+  readonly total: number;
+  readonly perCaller: number;
+}
+
+/** What callers that are not proven may have of it: those of one address, and all of them. */
+export const sharesOf = ({ total, perCaller }: Quota) => ({
+  address: Math.max(perCaller, Math.ceil(total / 4)),
+  strangers: Math.ceil(total / 2),
+});
+
+/** A bounded memory of facts about callers, which outlives what they do. */
+export class Memory<Fact extends {}> {
+  readonly #facts: LRUCache<string, Fact>;
+
+  constructor(keptMs: number) {
+    this.#facts = new LRUCache({ max: MAX_REMEMBERED, ttl: keptMs });
+  }
+
+  has({ key }: Caller): boolean {
+    return this.#facts.has(key);
+  }
+
+  get({ key }: Caller): Fact | undefined {
+    return this.#facts.get(key);
+  }
+
+  set({ key }: Caller, fact: Fact): void {
+    this.#facts.set(key, fact);
+  }
+
+  delete({ key }: Caller): void {
+    this.#facts.delete(key);
+  }
+}
+
+/**
+ * The callers of one gateway: the only place that counts by caller. A part of the gateway that keeps something for each
+ * caller asks for a room.
+ */
+export class Callers {
+  readonly proven = new Memory<true>(PROVEN_MS);
+  readonly #entries = new TransientMap<Entry>();
+  #rooms = 0;
+
+  /** The caller with this token, or, without one, at this address. */
+  of(token: string | null, address: string): Caller {
+    return new Caller(this, token, address);
+  }
+
+  /** A room that creates what it keeps for a caller with `create`. */
+  room<Part extends {}>(create: (caller: Caller) => Part): Room<Part> {
+    return new Room(this.#rooms++, create);
+  }
+
+  /** Number of callers in any room. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  entryOf(key: string, isCreated: boolean): Entry | null {
+    const existing = this.#entries.get(key);
+    if (existing || !isCreated) return existing ?? null;
+    const entry: Entry = { slots: [], rooms: 0 };
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  forget(key: string): void {
+    this.#entries.delete(key);
+  }
+}
+
+/** Random, so that a key means nothing to another process. */
+const SALT = randomBytes(16).toString("hex");
+
+const keyOf = (text: string): string => hash("sha256", `${SALT} ${text}`, "base64");

@@ -1,0 +1,85 @@
+import { BlockList, isIP, isIPv6 } from "node:net";
+import type { Identifiable } from "./identity.ts";
+
+/*
+ * The address of a client behind proxies. Own code: `proxy-addr` reads `X-Forwarded-For` only, and takes what is no address
+ * for one.
+ */
+
+/** Whether a proxy may name the address before its own. `hop` is 0 for the connection's other end. */
+export type TrustedProxies = (address: string, hop: number) => boolean;
+
+/** Parses a number of proxies, or addresses and networks such as `10.0.0.0/8, ::1`. Returns null when it is neither. */
+export function parseTrustedProxies(text: string): TrustedProxies | null {
+  const items = text.split(",").map((item) => item.trim());
+  if (/^\d{1,2}$/.test(text.trim())) {
+    const hops = Number(text);
+    return (_, hop) => hop < hops;
+  }
+  const networks = new BlockList();
+  for (const item of items.filter((each) => each !== "")) {
+    const [address = "", prefix, ...more] = item.split("/");
+    const bits = isIPv6(address) ? 128 : 32;
+    const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Infinity;
+    if (isIP(address) === 0 || length > bits || more.length > 0) return null;
+    networks.addSubnet(address, length, familyOf(address));
+  }
+  return (address) => isIP(address) !== 0 && networks.check(address, familyOf(address));
+}
+
+const familyOf = (address: string) => (isIPv6(address) ? "ipv6" : "ipv4");
+
+/**
+ * The address of who asks: that of the connection, or what `Forwarded` or `X-Forwarded-For` name before the trusted proxies,
+ * read from the right. A proxy that names none is the client. Of an IPv6 address only the network counts (64 bits): a
+ * client has all others of it.
+ */
+export function clientAddress({ headers, socket }: Identifiable, isTrusted: TrustedProxies): string {
+  let address = plain(socket.remoteAddress ?? "");
+  if (!isTrusted(address, 0)) return networkOf(address);
+  const named = namedBy(headers).toReversed();
+  for (let hop = 0; hop < named.length && isTrusted(address, hop); hop++) {
+    const next = named[hop] ?? "";
+    if (isIP(next) === 0) break;
+    address = next;
+  }
+  return networkOf(address);
+}
+
+/**
+ * The addresses that proxies have named, the nearest last. A client may send either header past a proxy that writes only
+ * the other: where they disagree, neither is believed.
+ */
+function namedBy({ forwarded, "x-forwarded-for": list }: Identifiable["headers"]): string[] {
+  const standard = forwarded === undefined ? null : forwarded.split(",").map((hop) => plain(forOf(hop)));
+  const usual = list === undefined ? null : [list].flat().join(",").split(",").map(plain);
+  if (!standard || !usual) return standard ?? usual ?? [];
+  return standard.join() === usual.join() ? usual : [];
+}
+
+/** The value of `for` in `for="[2001:db8::1]:4711";proto=http`. */
+const forOf = (hop: string): string => /(?:^|;)\s*for\s*=\s*("[^"]*"|[^;\s]*)/i.exec(hop)?.[1] ?? "";
+
+/** An address without quotes, brackets, port and zone; IPv4 also where it is written as IPv6. */
+function plain(text: string): string {
+  const bare = text.trim().replaceAll('"', "");
+  const [, bracketed, dotted] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/.exec(bare) ?? [];
+  const [address = ""] = (bracketed ?? dotted ?? bare).split("%");
+  return /^::ffff:([\d.]+)$/i.exec(address)?.[1] ?? address;
+}
+
+function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const [head = "", tail] = address.split("::");
+  const before = groupsOf(head);
+  const after = tail === undefined ? [] : groupsOf(tail);
+  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => "0");
+  return [...before, ...zeros, ...after]
+    .slice(0, 4)
+    .map((group) => parseInt(group, 16).toString(16))
+    .join(":");
+}
+
+/** An IPv4 tail takes two groups, which are not among the first four. */
+const groupsOf = (part: string): string[] =>
+  part === "" ? [] : part.split(":").flatMap((group) => (group.includes(".") ? ["0", "0"] : [group]));
