@@ -90,7 +90,7 @@ export class Caller {
   prove(): void {
     if (this.#isAnonymous || this.#hasProved) return;
     this.#hasProved = true;
-    this.#callers.proven.set(this, true);
+    this.#callers.accept(this);
   }
 
   /** Records that the service has rejected the token. */
@@ -183,6 +183,7 @@ export class Memory<Fact extends {}> {
 export class Callers {
   readonly proven = new Memory<true>(PROVEN_MS);
   readonly #entries = new TransientMap<Entry>();
+  readonly #onProven: ((caller: Caller) => void)[] = [];
   #rooms = 0;
 
   /** The caller with this token, or, without one, at this address. */
@@ -195,9 +196,15 @@ export class Callers {
     return new Room(this.#rooms++, create);
   }
 
-  /** Number of callers in any room. */
-  get size(): number {
-    return this.#entries.size;
+  /** Calls back when a caller is proven that was not. */
+  onProven(callback: (caller: Caller) => void): void {
+    this.#onProven.push(callback);
+  }
+
+  accept(caller: Caller): void {
+    const isNew = !this.proven.has(caller);
+    this.proven.set(caller, true);
+    if (isNew) for (const callback of this.#onProven) callback(caller);
   }
 
   entryOf(key: string, isCreated: boolean): Entry | null {

@@ -190,6 +190,9 @@ const SECTIONS = {
     LIVE_REQUESTS_PER_MINUTE: count(30).describe(
       "Most upstream requests by which the subscriptions of one token poll the service in a minute. The reads of events count as well: polls wait until there is room.",
     ),
+    MAX_SIGN_INS: count(500).describe(
+      "Most sign-ins by `login` at a time, of which one address may have half. They take no place among the operations.",
+    ),
     MAX_DOWNLOADS: count(64).describe("Most downloads at a time."),
     MAX_DOWNLOADS_PER_TOKEN: count(16).describe("Most downloads of one token at a time."),
     MAX_WAITING_BYTES: count(64_000_000).describe(

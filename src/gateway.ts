@@ -4,6 +4,7 @@ import type { Config } from "./config.ts";
 import {
   engineSettings,
   mcpSettings,
+  placeSettings,
   sharedDocumentSettings,
   sharingSettings,
   subscriptionSettings,
@@ -19,7 +20,7 @@ import { createTypeNames } from "./graphql/core/type-names.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
-import { createConcurrencyLimit } from "./http/concurrency-limit.ts";
+import { Doors } from "./http/doors.ts";
 import { loadMcp } from "./http/mcp/load-mcp.ts";
 import { createIdentify } from "./http/identity.ts";
 import { createOperations } from "./http/operation.ts";
@@ -82,23 +83,17 @@ export function createGateway({
   const events = createEventLog(log);
   const callers = new Callers();
   const identify = createIdentify(callers, config.TRUSTED_PROXIES);
-  const operations = createConcurrencyLimit({
-    total: config.MAX_OPERATIONS,
-    perCaller: config.MAX_OPERATIONS_PER_TOKEN,
-  });
-  const downloads = createConcurrencyLimit({
-    total: config.MAX_DOWNLOADS,
-    perCaller: config.MAX_DOWNLOADS_PER_TOKEN,
-  });
   const delivery = createDelivery({
+    callers,
     maxWaitingBytes: config.MAX_WAITING_BYTES,
     readTimeoutMs: config.READ_TIMEOUT_MS,
   });
   const telemetry = createTelemetry(log, version, () => ({
     ...client.pressure(),
-    operations: operations.active(),
-    downloads: downloads.active(),
-    ...subscriptions.load(),
+    operations: doors.taken("operation"),
+    downloads: doors.taken("download"),
+    subscriptions: doors.taken("stream"),
+    polls: subscriptions.polls(),
     waitingBytes: delivery.waitingBytes(),
   }));
   const client = createClient({
@@ -111,6 +106,7 @@ export function createGateway({
     takeTurn,
     openSpan: openUpstreamSpan,
   });
+  const doors = new Doors({ callers, ...placeSettings(config), isQueueFull: client.isQueueFull });
   const names = createTypeNames(config.TYPE_NAMES);
   const refusedBatches = createRefusedBatches(events.refusedBatch);
   const sharedReads = new SharedReads({
@@ -135,6 +131,7 @@ export function createGateway({
   const width = config.MAX_UPSTREAM_WIDTH;
   const contexts: ContextSettings = {
     client,
+    doors,
     sessions: { shared, bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS } },
     gateway: factsOf(config, server),
     names,
@@ -149,6 +146,7 @@ export function createGateway({
     schema,
     engine,
     identify,
+    doors,
     delivery,
     clock,
     openSession: tickSessions(client, { shared, width, timeoutMs: config.REQUEST_TIMEOUT_MS }),
@@ -160,6 +158,7 @@ export function createGateway({
     engine,
     publicError: toPublic,
     delivery,
+    doors,
     streams: subscriptions.streams,
     yoga: loadYoga({ schema, engine, publicError: toPublic }),
   });
@@ -188,6 +187,7 @@ export function createGateway({
 
   const router = createRouter({
     identify,
+    doors,
     graphql: guarded((response, body, state) => {
       const { req: request } = response;
       const { operation, run, end } = openOperation(request, state);
@@ -201,8 +201,9 @@ export function createGateway({
       names,
       identify,
       publicError: toPublic,
+      doors,
+      delivery,
       onDownload: telemetry.download,
-      concurrency: downloads,
     }),
     page: hasPage(config)
       ? createPage({
@@ -215,9 +216,7 @@ export function createGateway({
     telemetry,
     metrics: config.METRICS ? metricsOf(telemetry.registry) : null,
     origins: config.CORS_ORIGINS,
-    bodies: { maxBytes: config.MAX_BODY_BYTES, maxWaitingBytes: config.MAX_WAITING_BYTES },
-    operations,
-    isQueueFull: client.isQueueFull,
+    bodies: { callers, maxBytes: config.MAX_BODY_BYTES, maxWaitingBytes: config.MAX_WAITING_BYTES },
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
   });
   return {
@@ -226,6 +225,7 @@ export function createGateway({
     upgrade: subscriptions.upgrade,
     /** Resolves when no request is unanswered. */
     drain: () => {
+      doors.drain();
       subscriptions.drain();
       return router.drain();
     },

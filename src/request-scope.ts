@@ -10,6 +10,12 @@ export interface Identity {
   readonly traceparent: string | null;
 }
 
+/** One of the places that callers have at a time. */
+interface HeldPlace {
+  readonly kind: string;
+  release(): void;
+}
+
 /** Why a scope has ended: the caller disconnected, the deadline passed, or the request is complete. */
 type EndReason = "left" | "deadline" | "done";
 
@@ -29,6 +35,7 @@ export class RequestScope implements Identity {
   readonly #callbacks = new Set<() => void>();
   readonly #timer: NodeJS.Timeout | undefined;
   #ended: EndReason | null = null;
+  #place: HeldPlace | null = null;
 
   /** Opens a scope that ends after `timeoutMs`, which may be infinite. */
   constructor({ token, caller, requestId, traceparent }: Identity, timeoutMs: number) {
@@ -44,6 +51,24 @@ export class RequestScope implements Identity {
   /** Why the scope has ended; null while it is open. */
   ended(): EndReason | null {
     return this.#ended;
+  }
+
+  /** The kind of the place that it holds; null when it holds none. */
+  get held(): string | null {
+    return this.#place && this.#place.kind;
+  }
+
+  /** Holds a place until the scope ends, instead of the one that it holds. */
+  hold(place: HeldPlace): void {
+    this.#place?.release();
+    this.#place = place;
+    if (this.#ended) place.release();
+  }
+
+  /** Passes its place on to another scope. */
+  passOn(to: RequestScope): void {
+    if (this.#place) to.hold(this.#place);
+    this.#place = null;
   }
 
   /** Calls back once when the scope ends, immediately if it has ended. */
@@ -63,6 +88,7 @@ export class RequestScope implements Identity {
     clearTimeout(this.#timer);
     for (const callback of this.#callbacks) callback();
     this.#callbacks.clear();
+    this.#place?.release();
   }
 }
 

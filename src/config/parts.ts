@@ -7,9 +7,22 @@ import {
   trustedDocuments,
 } from "../engine/documents/persisted.ts";
 
+/** How many places of each kind there are, and how many one caller may have. */
+export const placeSettings = (config: Config) => {
+  const subscriptions = { total: config.MAX_SUBSCRIPTIONS, perCaller: config.MAX_SUBSCRIPTIONS_PER_TOKEN };
+  return {
+    quotas: {
+      operation: { total: config.MAX_OPERATIONS, perCaller: config.MAX_OPERATIONS_PER_TOKEN },
+      stream: subscriptions,
+      socket: subscriptions,
+      download: { total: config.MAX_DOWNLOADS, perCaller: config.MAX_DOWNLOADS_PER_TOKEN },
+    },
+    maxSignIns: config.MAX_SIGN_INS,
+  };
+};
+
 /** The settings of subscriptions. */
 export const subscriptionSettings = (config: Config) => ({
-  limits: { total: config.MAX_SUBSCRIPTIONS, perCaller: config.MAX_SUBSCRIPTIONS_PER_TOKEN },
   requestsPerMinute: config.LIVE_REQUESTS_PER_MINUTE,
   requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
   readTimeoutMs: config.READ_TIMEOUT_MS,

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { TransientMap } from "../transient.ts";
+import type { Caller, Callers } from "../caller.ts";
 
 const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 
@@ -10,6 +10,7 @@ const JSON_TYPE = /^application\/(?:json|graphql\+json)\s*(?:;|$)/i;
 export type BodyFault = "not JSON" | "too long" | "too many" | "read before" | "broken off";
 
 export interface BodySettings {
+  readonly callers: Callers;
   readonly maxBytes: number;
   /** Maximum bytes of incomplete bodies, over all requests. */
   readonly maxWaitingBytes: number;
@@ -19,40 +20,38 @@ export interface BodySettings {
  * Reads request bodies. Rejects bodies that are not JSON (a page of another origin can send forms and text without a
  * CORS preflight, but not JSON), bodies longer than `maxBytes`, and bodies that would exceed `maxWaitingBytes`.
  */
-export function createBodyReader({ maxBytes, maxWaitingBytes }: BodySettings) {
+export function createBodyReader({ callers, maxBytes, maxWaitingBytes }: BodySettings) {
   let waitingBytes = 0;
-  /** Counted by address: tokens are not verified at this point, so anyone can send many. */
-  const byAddress = new TransientMap<number>();
+  const accounts = callers.room(() => ({ bytes: 0 }));
 
-  const change = (address: string, bytes: number): void => {
-    waitingBytes += bytes;
-    const own = (byAddress.get(address) ?? 0) + bytes;
-    if (own === 0) byAddress.delete(address);
-    else byAddress.set(address, own);
-  };
-
-  /** One address may use half of the limit, so that it cannot lock out the others. */
-  const isTooMuch = (address: string): boolean =>
-    waitingBytes > maxWaitingBytes || (byAddress.get(address) ?? 0) > maxWaitingBytes / 2;
-
-  const collect = (request: IncomingMessage, onBody: (body: Buffer | BodyFault) => void): void => {
+  const collect = (
+    request: IncomingMessage,
+    { account }: Caller,
+    onBody: (body: Buffer | BodyFault) => void,
+  ): void => {
     const chunks: Buffer[] = [];
-    const address = request.socket.remoteAddress ?? "";
+    const own = account.enter(accounts);
     let size = 0;
     let isSettled = false;
+    const change = (bytes: number) => {
+      size += bytes;
+      own.bytes += bytes;
+      waitingBytes += bytes;
+    };
     const settle = (fault: BodyFault | null) => {
       if (isSettled) return;
       isSettled = true;
-      change(address, -size);
+      change(-size);
+      account.leave(accounts);
       request.off("data", add);
       onBody(fault ?? joined(chunks));
     };
     const add = (chunk: Buffer) => {
-      size += chunk.length;
-      change(address, chunk.length);
+      change(chunk.length);
       chunks.push(chunk);
       if (size > maxBytes) settle("too long");
-      else if (isTooMuch(address)) settle("too many");
+      // One account may use half of the limit, so that it cannot lock out the others.
+      else if (waitingBytes > maxWaitingBytes || own.bytes > maxWaitingBytes / 2) settle("too many");
     };
     request.on("data", add);
     request.once("end", () => settle(null));
@@ -63,11 +62,11 @@ export function createBodyReader({ maxBytes, maxWaitingBytes }: BodySettings) {
   };
 
   /** Calls back once with the body, or with why it was rejected. */
-  return (request: IncomingMessage, onBody: (body: Buffer | BodyFault) => void): void => {
+  return (request: IncomingMessage, caller: Caller, onBody: (body: Buffer | BodyFault) => void): void => {
     if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) onBody("not JSON");
     else if (Number(request.headers["content-length"] ?? 0) > maxBytes) onBody("too long");
     else if (request.readableEnded) onBody(readBefore(request, maxBytes));
-    else collect(request, onBody);
+    else collect(request, caller, onBody);
   };
 }
 

@@ -1,10 +1,13 @@
+import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv6 } from "node:net";
-import type { Identifiable } from "./identity.ts";
 
 /*
  * The address of a client behind proxies. Own code: `proxy-addr` reads `X-Forwarded-For` only, and takes what is no address
  * for one.
  */
+
+/** What tells where a request comes from. */
+export type Identifiable = Pick<IncomingMessage, "headers" | "socket">;
 
 /** Whether a proxy may name the address before its own. `hop` is 0 for the connection's other end. */
 export type TrustedProxies = (address: string, hop: number) => boolean;

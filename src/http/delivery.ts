@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Caller } from "../caller.ts";
+import type { Caller, Callers } from "../caller.ts";
 import { atEndOfTurn } from "../engine/turns.ts";
 import { acceptsGzip, compress } from "./compression.ts";
 import { isOver, onceOver } from "./connection.ts";
@@ -7,6 +7,7 @@ import type { WholeResponse } from "./graphql/response.ts";
 import { WaitingBytes } from "./waiting-bytes.ts";
 
 export interface DeliverySettings {
+  readonly callers: Callers;
   /** Maximum bytes that wait for slow readers, over all responses. */
   readonly maxWaitingBytes: number;
   /** How long a reader may take for 64 kB, in milliseconds. Slower readers are disconnected. */
@@ -40,8 +41,8 @@ const SHORT_LENGTH = 16_384;
 /** Shorter responses fit into one packet: compressing them saves nothing. */
 const MIN_COMPRESSED_BYTES = 1_024;
 
-export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySettings): Delivery {
-  const waiting = new WaitingBytes(maxWaitingBytes);
+export function createDelivery({ callers, maxWaitingBytes, readTimeoutMs }: DeliverySettings): Delivery {
+  const waiting = new WaitingBytes(maxWaitingBytes, callers);
 
   /** Writes a chunk and waits until it is drained. Closes the connection when that takes longer than `readTimeoutMs`. */
   const write = async (response: ServerResponse, chunk: Uint8Array): Promise<void> => {
@@ -99,7 +100,7 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
       return;
     }
     for (const name in headers) response.setHeader(name, headers[name] ?? "");
-    const count = waiting.open(response, caller.key);
+    const count = waiting.open(response, caller);
     const plain = Buffer.from(text);
     // The body counts while it is being compressed as well.
     count(plain.length);
@@ -135,7 +136,7 @@ export function createDelivery({ maxWaitingBytes, readTimeoutMs }: DeliverySetti
   const stream: Delivery["stream"] = async (response, { status, headers, body }, caller) => {
     // The stream needs no cancelling: it starts with the first read.
     if (isOver(response)) return;
-    const count = waiting.open(response, caller.key);
+    const count = waiting.open(response, caller);
     response.writeHead(status, headers);
     await sendStream(response, body, count);
   };

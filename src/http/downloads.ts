@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { pipeline } from "node:stream";
 import type { GraphQLError } from "graphql";
 import { withExtensions } from "../engine/errors.ts";
 import { decodeId } from "../graphql/core/ids.ts";
@@ -17,7 +16,8 @@ import type { Identify } from "./identity.ts";
 import { onceOver } from "./connection.ts";
 import { PRIVATE } from "./graphql/response.ts";
 import { rangeOf } from "./range.ts";
-import { acquireOrThrow, type ConcurrencyLimit } from "./concurrency-limit.ts";
+import type { Delivery } from "./delivery.ts";
+import type { Doors } from "./doors.ts";
 
 const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs)(?:\?|$)/;
 
@@ -27,7 +27,8 @@ interface DownloadSettings {
   readonly names: TypeNames;
   readonly publicError: (error: unknown) => GraphQLError;
   readonly identify: Identify;
-  readonly concurrency: ConcurrencyLimit;
+  readonly doors: Doors;
+  readonly delivery: Delivery;
   readonly onDownload: (report: DownloadReport) => void;
 }
 
@@ -41,7 +42,8 @@ export function createDownloads({
   names,
   publicError,
   identify,
-  concurrency,
+  doors,
+  delivery,
   onDownload,
 }: DownloadSettings) {
   const open = (id: string, what: Download, scope: RequestScope) => {
@@ -52,7 +54,8 @@ export function createDownloads({
     if (scope.token === null) {
       throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
     }
-    scope.onEnd(acquireOrThrow(concurrency, scope.caller.key, "downloads under way"));
+    const rejection = doors.admit("download", scope);
+    if (rejection) throw rejection;
     const endpoint = offered(server, documented);
     return { endpoint, path: endpoint.toPath(address), name: kind.formatName(address) };
   };
@@ -88,15 +91,17 @@ export function createDownloads({
       }
       /** The upstream error; stays null when the caller disconnects. */
       let failure: unknown = null;
-      stream.on("data", (chunk: Buffer) => (bytes += chunk.length));
-      stream.on("error", (error) => {
+      const body = counted(stream, (length) => (bytes += length));
+      const headers = { ...HEADERS[what](name), ...bodyHeaders };
+      await delivery.stream(response, { status, headers, body }, scope.caller).catch((error: unknown) => {
         if (!scope.ended()) failure = mapFailure(target.endpoint, error);
+        // A truncated file must not look complete.
+        response.destroy();
       });
-      response.writeHead(status, { ...HEADERS[what](name), ...bodyHeaders });
-      // Aborts the response when the upstream response aborts: a truncated file must not look complete.
-      pipeline(stream, response, (error) => {
+      onceOver(response, () => {
         scope.end("done");
-        report(!error ? "OK" : failure ? codeOf(publicError(failure)) : "REQUEST_CANCELLED");
+        const isComplete = response.writableFinished;
+        report(isComplete ? "OK" : failure ? codeOf(publicError(failure)) : "REQUEST_CANCELLED");
       });
     } catch (cause) {
       const error = withExtensions(publicError(cause), { requestId });
@@ -116,6 +121,16 @@ export function createDownloads({
     else response.writeHead(405, { allow: "GET" }).end();
     return true;
   };
+}
+
+async function* counted(
+  stream: AsyncIterable<Uint8Array>,
+  onBytes: (length: number) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of stream) {
+    onBytes(chunk.length);
+    yield chunk;
+  }
 }
 
 const codeOf = ({ extensions: { code } }: GraphQLError): ErrorCode =>

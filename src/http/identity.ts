@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Callers } from "../caller.ts";
 import { validTraceparent } from "../observability/tracing.ts";
 import type { Identity } from "../request-scope.ts";
-import { clientAddress, type TrustedProxies } from "./client-address.ts";
+import { clientAddress, type Identifiable, type TrustedProxies } from "./client-address.ts";
 
 /** With the value `1`, asks for `extensions.explain`. */
 export const EXPLAIN_HEADER = "x-rungraph-explain";
@@ -12,9 +12,6 @@ export const wantsExplanation = ({ headers }: IncomingMessage): boolean => heade
 
 const TOKEN = /^(?:token|bearer) +([A-Za-z0-9._~+/=-]{1,4096})$/i;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
-
-/** What identifies a request: its headers and the address of its connection. */
-export type Identifiable = Pick<IncomingMessage, "headers" | "socket">;
 
 /** Finds who asks. */
 export type Identify = (request: Identifiable) => Identity;

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { type ErrorCode, OVERLOADED, statusOf } from "../errors.ts";
+import { type ErrorCode, OVERLOADED, statusOf, UpstreamError } from "../errors.ts";
 import { JSON_RPC_CODES, jsonRpcError } from "./mcp/json-rpc.ts";
 
 interface RejectionRow {
@@ -7,7 +7,6 @@ interface RejectionRow {
   /** The HTTP rule that the request breaks. */
   readonly rule?: Parameters<typeof statusOf>[1];
   readonly message: (maxBytes: number) => string;
-  readonly retryAfterSeconds?: number;
 }
 
 /** Reasons to reject a request before its document is read. */
@@ -32,12 +31,6 @@ const REJECTIONS = {
     code: "INTERNAL_SERVER_ERROR",
     message: () => "Expected the body of the request, which the server has read before the gateway.",
   },
-  overloaded: { code: "SERVICE_OVERLOADED", message: () => OVERLOADED },
-  "rate limited": {
-    code: "RATE_LIMITED",
-    message: () => "This caller has as many operations under way as one may have.",
-    retryAfterSeconds: 1,
-  },
 } satisfies Record<string, RejectionRow>;
 
 export type Rejection = keyof typeof REJECTIONS;
@@ -55,7 +48,7 @@ export type Protocol = keyof typeof BODIES;
 
 interface RejectionFacts {
   readonly protocol: Protocol;
-  readonly rejection: Rejection;
+  readonly rejection: Rejection | UpstreamError;
   readonly requestId: string;
   readonly maxBytes: number;
 }
@@ -65,7 +58,7 @@ export function reject(
   response: ServerResponse,
   { protocol, rejection, requestId, maxBytes }: RejectionFacts,
 ): ErrorCode {
-  const { code, rule, message, retryAfterSeconds }: RejectionRow = REJECTIONS[rejection];
+  const { code, rule, message, retryAfterSeconds } = factsOf(rejection, maxBytes);
   const request = response.req;
   response.writeHead(statusOf(code, rule), {
     // Clients that accept `application/graphql-response+json` do not read a non-200 `application/json` as GraphQL.
@@ -75,7 +68,16 @@ export function reject(
     ...(retryAfterSeconds && { "retry-after": `${retryAfterSeconds}` }),
   });
   const extensions = { code, requestId, ...(retryAfterSeconds && { retryAfterSeconds }) };
-  response.end(BODIES[protocol](message(maxBytes), extensions));
+  response.end(BODIES[protocol](message, extensions));
   request.resume();
   return code;
+}
+
+function factsOf(rejection: Rejection | UpstreamError, maxBytes: number) {
+  if (rejection instanceof UpstreamError) {
+    const { code, message, facts } = rejection;
+    return { code, message, retryAfterSeconds: facts.retryAfterSeconds };
+  }
+  const { code, rule, message }: RejectionRow = REJECTIONS[rejection];
+  return { code, rule, message: message(maxBytes) };
 }

@@ -1,16 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import cors from "cors";
 import { atEndOfTurn, takeTurn } from "../engine/turns.ts";
-import type { Caller } from "../caller.ts";
 import type { Identity } from "../request-scope.ts";
 import { TransientList } from "../transient.ts";
 import { CLIENT_HEADERS } from "../observability/client-counts.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { type BodySettings, createBodyReader } from "./body.ts";
 import { EXPLAIN_HEADER, type Identify } from "./identity.ts";
+import type { UpstreamError } from "../errors.ts";
 import { MAX_UNANSWERED, onceOver, unanswered } from "./connection.ts";
 import type { Page } from "./graphiql/page.ts";
-import type { ConcurrencyLimit, ExceededLimit } from "./concurrency-limit.ts";
+import type { Doors, PlaceKind } from "./doors.ts";
+import { acceptsEventStream } from "./graphql/response.ts";
 import { type Protocol, reject, type Rejection } from "./rejection.ts";
 import { openRequest, type RequestState } from "./request.ts";
 
@@ -33,10 +34,7 @@ export interface RouterSettings {
   readonly metrics: (() => Promise<string | null>) | null;
   readonly origins: readonly string[];
   readonly bodies: BodySettings;
-  /** Limits the GraphQL requests that are executed at a time. */
-  readonly operations: ConcurrencyLimit;
-  /** Whether the upstream queue has no room for requests of the caller. */
-  readonly isQueueFull: (caller: Caller) => boolean;
+  readonly doors: Doors;
   readonly requestTimeoutMs: number;
 }
 
@@ -49,14 +47,9 @@ export interface Router {
   readonly drain: () => Promise<void>;
 }
 
-const REJECTION_OF: Readonly<Record<ExceededLimit, Rejection>> = {
-  total: "overloaded",
-  perCaller: "rate limited",
-};
-
 /** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
 export function createRouter(settings: RouterSettings): Router {
-  const { graphql, mcp, download, page, identify, telemetry, operations, requestTimeoutMs } = settings;
+  const { graphql, mcp, download, page, identify, doors, telemetry, requestTimeoutMs } = settings;
   const readBody = createBodyReader(settings.bodies);
   const open = new TransientList<ServerResponse>();
   let draining = false;
@@ -90,7 +83,7 @@ export function createRouter(settings: RouterSettings): Router {
   });
 
   const rejectAs = (
-    rejection: Rejection,
+    rejection: Rejection | UpstreamError,
     protocol: Protocol,
     { requestId }: Identity,
     response: ServerResponse,
@@ -103,11 +96,16 @@ export function createRouter(settings: RouterSettings): Router {
   const serve = (protocol: Protocol, execute: Execute): Listener => {
     /** Rejects a request under overload before any work is done: its result would come too late. */
     const isRejected = (identity: Identity, response: ServerResponse): boolean => {
-      const { caller } = identity;
-      const exceeded = operations.exceededBy(caller.key) ?? (settings.isQueueFull(caller) ? "total" : null);
-      if (exceeded) rejectAs(REJECTION_OF[exceeded], protocol, identity, response);
-      return exceeded !== null;
+      const rejection = doors.rejectionOf(kindOf(response.req, identity), identity.caller);
+      if (rejection) rejectAs(rejection, protocol, identity, response);
+      return rejection !== null;
     };
+
+    /** The kind of place for a request: it may be a subscription if it accepts an event stream, and there is room for one. */
+    const kindOf = ({ headers }: IncomingMessage, { caller }: Identity): PlaceKind =>
+      protocol === "graphql" && acceptsEventStream(headers.accept) && !doors.rejectionOf("stream", caller)
+        ? "stream"
+        : "operation";
 
     /**
      * Runs an operation unless its caller has disconnected: under overload many callers give up before their request is
@@ -118,11 +116,12 @@ export function createRouter(settings: RouterSettings): Router {
       atEndOfTurn(() =>
         atEndOfTurn(() =>
           takeTurn(identity.caller.key, () => {
-            if (!response.req.socket.readable || isRejected(identity, response)) return;
+            if (!response.req.socket.readable) return;
             const state = openRequest(identity, response, requestTimeoutMs);
-            // Released with the result: a slow reader must not count as a running operation.
-            state.scope.onEnd(operations.acquire(identity.caller.key));
-            void execute(response, body, state);
+            const rejection = doors.admit(kindOf(response.req, identity), state.scope);
+            if (rejection === null) return void execute(response, body, state);
+            state.scope.end("done");
+            rejectAs(rejection, protocol, identity, response);
           }),
         ),
       );
@@ -131,7 +130,7 @@ export function createRouter(settings: RouterSettings): Router {
       const identity = identify(request);
       if (isRejected(identity, response)) return;
       if (request.method !== "POST") return run(identity, response, null);
-      readBody(request, (body) => {
+      readBody(request, identity.caller, (body) => {
         if (body === "broken off") return;
         if (typeof body === "string") rejectAs(body, protocol, identity, response);
         else run(identity, response, body);

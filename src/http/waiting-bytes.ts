@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { type Place, TransientList, TransientMap } from "../transient.ts";
+import type { Caller, Callers, Room } from "../caller.ts";
+import { type Place, TransientList } from "../transient.ts";
 import { onceOver } from "./connection.ts";
 
 /** A response and how many of its bytes wait for the reader. */
@@ -8,9 +9,8 @@ interface Waiting {
   bytes: number;
 }
 
-/** The responses of a caller, in the order in which they began. */
-interface Caller {
-  readonly key: string;
+/** The responses of an account, in the order in which they began. */
+interface Account {
   readonly responses: TransientList<Waiting>;
   bytes: number;
 }
@@ -18,48 +18,45 @@ interface Caller {
 /** Counts the bytes of responses that wait for slow readers, and disconnects readers when there are too many. */
 export class WaitingBytes {
   readonly #maxBytes: number;
-  readonly #callers = new TransientMap<Caller>();
+  readonly #accounts: Room<Account>;
   total = 0;
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, callers: Callers) {
     this.#maxBytes = maxBytes;
+    this.#accounts = callers.room(() => ({ responses: new TransientList<Waiting>(), bytes: 0 }));
   }
 
   /** Returns a function that adds waiting bytes of a response, until it is over. */
-  open(response: ServerResponse, callerKey: string): (bytes: number) => void {
-    const caller = this.#callers.get(callerKey) ?? {
-      key: callerKey,
-      responses: new TransientList<Waiting>(),
-      bytes: 0,
-    };
-    this.#callers.set(callerKey, caller);
-    const place = caller.responses.add({ response, bytes: 0 });
-    onceOver(response, () => this.#remove(caller, place));
+  open(response: ServerResponse, { account }: Caller): (bytes: number) => void {
+    const own = account.enter(this.#accounts);
+    const place = own.responses.add({ response, bytes: 0 });
+    onceOver(response, () => {
+      this.#remove(own, place);
+      account.leave(this.#accounts);
+    });
     return (bytes) => {
-      if (!caller.responses.has(place)) return;
-      this.#change(caller, place.member, bytes);
+      if (!own.responses.has(place)) return;
+      this.#change(own, place.member, bytes);
       this.#shrink();
     };
   }
 
-  #change(caller: Caller, response: Waiting, bytes: number): void {
+  #change(account: Account, response: Waiting, bytes: number): void {
     response.bytes += bytes;
-    caller.bytes += bytes;
+    account.bytes += bytes;
     this.total += bytes;
   }
 
-  #remove(caller: Caller, place: Place<Waiting>): void {
-    if (!caller.responses.has(place)) return;
-    this.#change(caller, place.member, -place.member.bytes);
-    caller.responses.remove(place);
-    if (caller.responses.size === 0) this.#callers.delete(caller.key);
+  #remove(account: Account, place: Place<Waiting>): void {
+    if (!account.responses.has(place)) return;
+    this.#change(account, place.member, -place.member.bytes);
+    account.responses.remove(place);
   }
 
-  /** Disconnects readers until the limit holds: the oldest response of the caller with the most waiting bytes first. */
+  /** Disconnects readers until the limit holds: the oldest response of the account with the most waiting bytes first. */
   #shrink(): void {
     while (this.total > this.#maxBytes) {
-      const callers = this.#callers.values();
-      const largest = callers.reduce((most, each) => (each.bytes > most.bytes ? each : most));
+      const largest = this.#accounts.parts().reduce((most, each) => (each.bytes > most.bytes ? each : most));
       const oldest = largest.responses.first;
       if (!oldest) return;
       this.#remove(largest, oldest);

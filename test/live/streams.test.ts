@@ -42,9 +42,10 @@ test("a subscription is a GET as well, and needs a caller that takes event strea
 });
 
 test("there are as many subscriptions as the settings say, of one token and of all", async () => {
-  const { watch } = await startLive(RUNNING, {
+  const { watch, accept } = await startLive(RUNNING, {
     env: { MAX_SUBSCRIPTIONS: "3", MAX_SUBSCRIPTIONS_PER_TOKEN: "2" },
   });
+  await accept("ada", "bo", "cy");
   const statuses = [];
   for (const token of ["ada", "ada", "ada", "bo", "cy"]) statuses.push((await watch(1, token)).status);
   expect(statuses).toEqual([200, 200, 429, 200, 503]);

@@ -24,6 +24,11 @@ export interface Context extends PlacedContext {
   readonly names: TypeNames;
   /** Root of the download URLs, without a trailing slash. */
   readonly publicUrl: string;
+  /**
+   * Takes a place among the sign-ins, instead of the operation's place: who signs in has no token yet, and shares the
+   * operations of an address. Throws `UpstreamError` when there is none.
+   */
+  readonly admitSignIn: () => void;
   /** Whether selections are prefetched. Tests switch it off to compare. */
   readonly lookAhead: boolean;
   /** Called when a link costs no upstream request; null unless the operation is explained. */
@@ -57,6 +62,10 @@ export class ExplainedContext implements Context {
     this.at = whole.at;
     this.#whole = whole;
     this.#notes = notes;
+  }
+
+  admitSignIn(): void {
+    this.#whole.admitSignIn();
   }
 
   get session(): Session {

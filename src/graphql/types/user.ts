@@ -108,7 +108,10 @@ const signIn =
         type,
         description,
         args: { input: t.arg({ type: LoginInput, required: true, description: "User name and password." }) },
-        resolve: (_, { input }, { session }) => session.send(endpoint, {}, input),
+        resolve: (_, { input }, context) => {
+          context.admitSignIn();
+          return context.session.send(endpoint, {}, input);
+        },
       }),
     );
   };

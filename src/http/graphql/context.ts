@@ -8,11 +8,13 @@ import type { RequestScope } from "../../request-scope.ts";
 import type { Client } from "../../rest/client/client.ts";
 import type { Pacing } from "../../rest/session/batching.ts";
 import { openSession, type Session, type SessionSettings } from "../../rest/session/session.ts";
+import type { Doors } from "../doors.ts";
 import { wantsFresh } from "../identity.ts";
 
 /** What the contexts of all operations share. */
 export interface ContextSettings {
   readonly client: Pick<Client, "open">;
+  readonly doors: Doors;
   readonly sessions: Pick<SessionSettings, "shared" | "bounds">;
   readonly gateway: GatewayFacts;
   readonly names: TypeNames;
@@ -69,6 +71,14 @@ export class OperationContext implements Context {
     const scheme = "encrypted" in socket ? "https" : "http";
     const { publicUrl, prefix } = this.#settings;
     return publicUrl ?? new URL(`${scheme}://${headers.host ?? "localhost"}`).origin + prefix;
+  }
+
+  admitSignIn(): void {
+    const { scope } = this.#source;
+    // A proven caller has places of its own.
+    if (scope.caller.standing === "proven") return;
+    const rejection = this.#settings.doors.admit("signIn", scope);
+    if (rejection) throw rejection;
   }
 
   #openSession(): Session {

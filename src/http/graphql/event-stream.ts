@@ -7,7 +7,7 @@ import type { Clock } from "../../live/clock.ts";
 import { onceOver } from "../connection.ts";
 import type { Delivery } from "../delivery.ts";
 import { parseBody, parseQueryString } from "./params.ts";
-import { encodeResult, PRIVATE } from "./response.ts";
+import { acceptsEventStream, encodeResult, PRIVATE } from "./response.ts";
 import type { YogaContext } from "./yoga.ts";
 
 /*
@@ -35,10 +35,6 @@ const COMMENT_INTERVAL_MS = 10_000;
 
 const COMMENT = Buffer.from(":\n\n");
 const COMPLETE = "event: complete\ndata:\n\n";
-
-/** Whether an `accept` header accepts event streams. */
-const acceptsEventStream = (accept: string | undefined): boolean =>
-  accept !== undefined && /text\/event-stream(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(accept);
 
 export type EventStreams = ReturnType<typeof createEventStreams>;
 

@@ -3,12 +3,11 @@ import type { Context, StreamContext } from "../../graphql/core/context.ts";
 import type { Live } from "../../live/live.ts";
 import { RequestScope } from "../../request-scope.ts";
 import { type Pacing, UNPACED } from "../../rest/session/batching.ts";
-import { acquireOrThrow, type ConcurrencyLimit } from "../concurrency-limit.ts";
+import type { Doors } from "../doors.ts";
 
 interface Settings {
   readonly live: Live;
-  /** Limits the subscriptions at a time. They are no operations: those end. */
-  readonly concurrency: ConcurrencyLimit;
+  readonly doors: Pick<Doors, "admit">;
   /** Deadline of one event, in milliseconds. */
   readonly eventTimeoutMs: number;
 }
@@ -18,14 +17,15 @@ type OpenContext = (scope: RequestScope, pacing: Pacing, onRequest: (() => void)
 
 /** Returns a function that opens the stream of a subscription which `scope` asked for. */
 export const createStreamOpener =
-  ({ live, concurrency, eventTimeoutMs }: Settings) =>
+  ({ live, doors, eventTimeoutMs }: Settings) =>
   (request: RequestScope, openContext: OpenContext): OpenStream => {
     const { token, caller, requestId, traceparent } = request;
     const identity = { token, caller, requestId, traceparent };
-    const release = acquireOrThrow(concurrency, caller.key, "subscriptions");
+    const rejection = doors.admit("stream", request);
+    if (rejection) throw rejection;
     // Only the end of the stream ends its scope.
     const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
-    scope.onEnd(release);
+    request.passOn(scope);
     const context: StreamContext = Object.assign(openContext(request, UNPACED, null), {
       live: live.of(identity),
     });

@@ -33,6 +33,10 @@ export function resultTypeFor(accept: string | undefined): ResultType | null {
   return null;
 }
 
+/** Whether an `accept` header accepts event streams. */
+export const acceptsEventStream = (accept: string | undefined): boolean =>
+  accept !== undefined && /text\/event-stream(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(accept);
+
 /** `application/json;q=0.5`; the default weight is 1. */
 const weightOf = (range: string): number => Number(/;q=([\d.]+)/.exec(range)?.[1] ?? 1);
 

@@ -6,7 +6,7 @@ import { createLive, type LiveSettings } from "../../live/live.ts";
 import type { OperationReport } from "../../observability/telemetry.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Identify } from "../identity.ts";
-import { type ConcurrencySettings, createConcurrencyLimit } from "../concurrency-limit.ts";
+import type { Doors } from "../doors.ts";
 import type { Delivery } from "../delivery.ts";
 import type { OperationSource } from "./context.ts";
 import { createEventStreams } from "./event-stream.ts";
@@ -18,8 +18,7 @@ interface Settings extends LiveSettings {
   readonly engine: Engine;
   readonly identify: Identify;
   readonly delivery: Delivery;
-  /** Limits the subscriptions, and the WebSockets, at a time. */
-  readonly limits: ConcurrencySettings;
+  readonly doors: Doors;
   /** Deadline of one event, in milliseconds. */
   readonly requestTimeoutMs: number;
   /** How long a client of a WebSocket may not read, in milliseconds. */
@@ -32,10 +31,9 @@ interface Settings extends LiveSettings {
 }
 
 /** Creates the polls and the transports of subscriptions: event streams and WebSockets. */
-export function createSubscriptions({ limits, requestTimeoutMs, openContext, ...settings }: Settings) {
+export function createSubscriptions({ requestTimeoutMs, openContext, ...settings }: Settings) {
   const live = createLive(settings);
-  const concurrency = createConcurrencyLimit(limits);
-  const open = createStreamOpener({ live, concurrency, eventTimeoutMs: requestTimeoutMs });
+  const open = createStreamOpener({ live, doors: settings.doors, eventTimeoutMs: requestTimeoutMs });
   const openStream = (request: IncomingMessage, asked: RequestScope) =>
     open(asked, (scope, pacing, onRequest) =>
       openContext({ request, scope, pacing, onRequest, notes: null }),
@@ -45,7 +43,6 @@ export function createSubscriptions({ limits, requestTimeoutMs, openContext, ...
     ...settings,
     openStream,
     requestTimeoutMs,
-    connections: createConcurrencyLimit(limits),
   });
   return {
     streams,
@@ -56,6 +53,6 @@ export function createSubscriptions({ limits, requestTimeoutMs, openContext, ...
       streams.drain();
       webSockets.drain();
     },
-    load: () => ({ subscriptions: concurrency.active(), polls: live.polls() }),
+    polls: () => live.polls(),
   };
 }

@@ -1,19 +1,19 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import { statusOf, UpstreamError } from "../../errors.ts";
 import type { Engine, OperationFacts } from "../../engine/engine.ts";
 import type { OpenStream } from "../../engine/subscription.ts";
 import type { OperationReport } from "../../observability/telemetry.ts";
 import { RequestScope } from "../../request-scope.ts";
+import type { Doors } from "../doors.ts";
 import type { Identify } from "../identity.ts";
 import { refuseUpgrade } from "../upgrade.ts";
-import type { ConcurrencyLimit } from "../concurrency-limit.ts";
 import type { createWebSocketServer, WebSocketSettings } from "./web-socket-server.ts";
 
 interface Settings extends Omit<WebSocketSettings, "begin"> {
   readonly engine: Engine;
   readonly identify: Identify;
-  /** Limits the connections at a time. */
-  readonly connections: ConcurrencyLimit;
+  readonly doors: Doors;
   /** Origins whose pages may connect, besides the gateway's own. */
   readonly origins: readonly string[];
   readonly requestTimeoutMs: number;
@@ -31,7 +31,7 @@ export interface WebSockets {
 
 /** Accepts WebSockets at `/graphql`, for subscriptions only. Loads the protocol with the first connection. */
 export function createWebSockets(settings: Settings): WebSockets {
-  const { engine, identify, connections, origins, requestTimeoutMs } = settings;
+  const { engine, identify, doors, origins, requestTimeoutMs } = settings;
   let server: ReturnType<typeof createWebSocketServer> | null = null;
   let isDraining = false;
 
@@ -62,21 +62,10 @@ export function createWebSockets(settings: Settings): WebSockets {
     return finished;
   };
 
-  /** The status that rejects a connection; null when it is accepted. */
-  const rejectionOf = (request: IncomingMessage): number | null => {
-    const { url = "", headers } = request;
+  /** The status that rejects a connection by its path or origin; null when it may have a place. */
+  const rejectionOf = ({ url = "", headers }: IncomingMessage): number | null => {
     if (url.split("?", 1)[0] !== "/graphql") return 404;
-    if (!isAllowed(headers.origin, headers.host, origins)) return 403;
-    const exceeded = connections.exceededBy(identify(request).caller.key);
-    if (exceeded === "perCaller") return 429;
-    return isDraining || exceeded ? 503 : null;
-  };
-
-  const accept: (...given: Parameters<WebSockets["upgrade"]>) => Promise<void> = async (...given) => {
-    const { createWebSocketServer } = await import("./web-socket-server.ts");
-    server ??= createWebSocketServer({ ...settings, begin });
-    server.upgrade(...given);
-    if (isDraining) server.drain();
+    return isAllowed(headers.origin, headers.host, origins) ? null : 403;
   };
 
   return {
@@ -84,8 +73,14 @@ export function createWebSockets(settings: Settings): WebSockets {
       socket.on("error", () => socket.destroy());
       const status = rejectionOf(request);
       if (status !== null) return refuseUpgrade(socket, status);
-      socket.once("close", connections.acquire(identify(request).caller.key));
-      void accept(request, socket, head);
+      const place = doors.take("socket", identify(request).caller);
+      if (place instanceof UpstreamError) return refuseUpgrade(socket, statusOf(place.code));
+      socket.once("close", () => place.release());
+      void import("./web-socket-server.ts").then(({ createWebSocketServer }) => {
+        server ??= createWebSocketServer({ ...settings, begin });
+        server.upgrade(request, socket, head, place);
+        if (isDraining) server.drain();
+      });
     },
     drain: () => {
       isDraining = true;

@@ -1,4 +1,4 @@
-import { type Caller, type Callers, type Room, sharesOf } from "../../caller.ts";
+import type { Caller, Callers, Room } from "../../caller.ts";
 import { OVERLOADED, UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { Bulkhead, type Ticket } from "./bulkhead.ts";
@@ -30,7 +30,7 @@ export class Admission {
   readonly #settings: AdmissionSettings;
   readonly #root: Bulkhead;
   readonly #proven: Room<Bulkhead>;
-  /** The others share the connections of their address, and take turns for them. */
+  /** The others take turns within their address, which takes one turn: inventing tokens gains no more. */
   readonly #addresses: Room<Bulkhead>;
   readonly #unproven: Room<Bulkhead>;
   #shed = 0;
@@ -43,12 +43,10 @@ export class Admission {
     this.#settings = settings;
     this.#root = new Bulkhead(null, settings.connections);
     const { connections, connectionsPerCaller } = settings;
-    const shares = sharesOf({ total: connections, perCaller: connectionsPerCaller });
-    const strangers = new Bulkhead(this.#root, shares.strangers);
     this.#proven = callers.room(() => new Bulkhead(this.#root, connectionsPerCaller));
-    this.#addresses = callers.room(() => new Bulkhead(strangers, shares.address));
+    this.#addresses = callers.room(() => new Bulkhead(this.#root, connections));
     this.#unproven = callers.room(
-      ({ account }) => new Bulkhead(account.of(this.#addresses) ?? strangers, connectionsPerCaller),
+      ({ account }) => new Bulkhead(account.of(this.#addresses) ?? this.#root, connectionsPerCaller),
     );
   }
 
@@ -110,14 +108,20 @@ export class Admission {
   #exceedsShare(caller: Caller): boolean {
     const { queue } = this.#settings;
     if (this.#root.waiting < queue) return false;
-    const waiting = caller.account.of(this.#accountsOf(caller))?.waiting ?? 0;
-    return waiting >= queue / Math.max(1, this.#proven.size + this.#addresses.size);
+    const { account } = caller;
+    const accounts = Math.max(1, this.#proven.size + this.#addresses.size);
+    if (waitingIn(account.of(this.#accountsOf(caller))) < queue / accounts) return false;
+    return (
+      account === caller || waitingIn(caller.of(this.#unproven)) >= queue / (accounts + this.#unproven.size)
+    );
   }
 
   #accountsOf({ standing }: Caller): Room<Bulkhead> {
     return standing === "proven" ? this.#proven : this.#addresses;
   }
 }
+
+const waitingIn = (bulkhead: Bulkhead | undefined): number => bulkhead?.waiting ?? 0;
 
 /** The waiting requests of one operation. */
 export class OperationQueue {

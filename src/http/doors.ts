@@ -1,0 +1,100 @@
+import type { Caller, Callers, Quota } from "../caller.ts";
+import { OVERLOADED, UpstreamError } from "../errors.ts";
+import type { RequestScope } from "../request-scope.ts";
+import { type Full, type Place, PlacesOfKind } from "./places.ts";
+
+/** What callers have at a time, and what it is called in messages. */
+const NAMES = {
+  operation: "operations",
+  stream: "subscriptions",
+  socket: "WebSockets",
+  download: "downloads",
+  signIn: "sign-ins",
+};
+
+export type PlaceKind = keyof typeof NAMES;
+
+interface DoorSettings {
+  readonly callers: Callers;
+  readonly quotas: Readonly<Record<Exclude<PlaceKind, "signIn">, Quota>>;
+  readonly maxSignIns: number;
+  /** Whether the queue of upstream requests has no room for an operation of the caller. */
+  readonly isQueueFull: (caller: Caller) => boolean;
+}
+
+/** What lasts: nothing of it begins while the gateway drains. */
+const LASTING: ReadonlySet<PlaceKind> = new Set(["stream", "socket", "download"]);
+
+/** The one way in, whichever door a caller comes through: POST, GET, event stream, WebSocket, download or `/mcp`. */
+export class Doors {
+  readonly #kinds: Readonly<Record<PlaceKind, PlacesOfKind>>;
+  readonly #isQueueFull: DoorSettings["isQueueFull"];
+  #isDraining = false;
+
+  constructor({ callers, quotas, maxSignIns, isQueueFull }: DoorSettings) {
+    const places = (kind: keyof typeof quotas) => new PlacesOfKind(kind, callers, quotas[kind]);
+    // Nobody who signs in is proven: one address may have half of the places, and all addresses together the whole.
+    const half = Math.ceil(maxSignIns / 2);
+    const signIns = { total: maxSignIns, perCaller: half };
+    this.#kinds = {
+      operation: places("operation"),
+      stream: places("stream"),
+      socket: places("socket"),
+      download: places("download"),
+      signIn: new PlacesOfKind("signIn", callers, signIns, { address: half, strangers: maxSignIns }),
+    };
+    this.#isQueueFull = isQueueFull;
+  }
+
+  /** Why a caller cannot have a place of a kind now; null when it can. */
+  rejectionOf(kind: PlaceKind, caller: Caller): UpstreamError | null {
+    if (this.#isDraining && LASTING.has(kind))
+      return new UpstreamError("SERVICE_OVERLOADED", "The gateway shuts down; connect again.");
+    const full = this.#kinds[kind].fullFor(caller);
+    if (full) return REJECTIONS[full](NAMES[kind]);
+    return kind === "operation" && this.#isQueueFull(caller)
+      ? new UpstreamError("SERVICE_OVERLOADED", OVERLOADED)
+      : null;
+  }
+
+  /** Takes a place, or says why there is none. */
+  take(kind: PlaceKind, caller: Caller): Place | UpstreamError {
+    return this.rejectionOf(kind, caller) ?? this.#kinds[kind].take(caller);
+  }
+
+  /** Takes a place for a scope, in exchange for one of another kind, or says why there is none. */
+  admit(kind: PlaceKind, scope: RequestScope): UpstreamError | null {
+    if (scope.held === kind) return null;
+    const place = this.take(kind, scope.caller);
+    if (place instanceof UpstreamError) return place;
+    scope.hold(place);
+    return null;
+  }
+
+  /** Lets no more begin that lasts. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  taken(kind: PlaceKind): number {
+    return this.#kinds[kind].taken;
+  }
+}
+
+const RETRY = { retryAfterSeconds: 1 };
+
+const REJECTIONS: Readonly<Record<Full, (what: string) => UpstreamError>> = {
+  caller: (what) =>
+    new UpstreamError("RATE_LIMITED", `This caller has as many ${what} as one may have at a time.`, RETRY),
+  address: (what) =>
+    new UpstreamError(
+      "RATE_LIMITED",
+      `Callers at this address whose tokens the service has not accepted yet have as many ${what} as they may have at a time.`,
+      RETRY,
+    ),
+  gateway: (what) =>
+    new UpstreamError(
+      "SERVICE_OVERLOADED",
+      `The gateway has as many ${what} as it may have; try again later.`,
+    ),
+};

@@ -1,0 +1,161 @@
+import { type Caller, type Callers, type Quota, type Room, sharesOf } from "../caller.ts";
+import { TransientList, type Place as Link } from "../transient.ts";
+
+/** A number of places, some of which may be idle. */
+class Places {
+  readonly limit: number;
+  taken = 0;
+  /** Idle places, the longest idle first. */
+  readonly idle = new TransientList<Place>();
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+
+  /** Whether a newcomer finds one: free, or idle. */
+  hasRoom(): boolean {
+    return this.taken < this.limit || this.idle.size > 0;
+  }
+
+  /** Makes room by ending the longest idle place, if it must. */
+  makeRoom(): void {
+    if (this.taken >= this.limit) this.idle.first?.member.giveWay();
+  }
+}
+
+/** What has no room: that of one caller, of the callers of one address that are not proven, or the gateway. */
+export type Full = "caller" | "address" | "gateway";
+
+/** What a caller has of one kind. */
+interface Own {
+  readonly places: Places;
+  /** Those that count for its address as well, because it was not proven when it took them. */
+  readonly unproven: TransientList<Place>;
+}
+
+/** A place of one kind that a caller has. */
+export class Place {
+  readonly kind: string;
+  #bounds: readonly Places[];
+  #onRelease: () => void;
+  #links: Link<Place>[] = [];
+  #end: (() => void) | null = null;
+  #isReleased = false;
+
+  constructor(kind: string, bounds: readonly Places[], onRelease: () => void) {
+    this.kind = kind;
+    this.#bounds = bounds;
+    this.#onRelease = onRelease;
+    for (const places of bounds) places.taken++;
+  }
+
+  /** Gives the place back. Later calls do nothing. */
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.keep();
+    for (const places of this.#bounds) places.taken--;
+    this.#onRelease();
+  }
+
+  /** Lets newcomers take the place while nothing uses it. `end` ends what holds it. */
+  idle(end: () => void): void {
+    if (this.#isReleased || this.#end) return;
+    this.#end = end;
+    this.#links = this.#bounds.map(({ idle }) => idle.add(this));
+  }
+
+  /** Ends being idle. */
+  keep(): void {
+    this.#links.forEach((link, index) => this.#bounds[index]?.idle.remove(link));
+    this.#links = [];
+    this.#end = null;
+  }
+
+  giveWay(): void {
+    const end = this.#end;
+    this.release();
+    end?.();
+  }
+
+  /** Counts among others from now on. */
+  move(bounds: readonly Places[], onRelease: () => void): void {
+    const end = this.#end;
+    this.keep();
+    for (const places of bounds) places.taken++;
+    for (const places of this.#bounds) places.taken--;
+    this.#onRelease();
+    this.#bounds = bounds;
+    this.#onRelease = onRelease;
+    if (end) this.idle(end);
+  }
+}
+
+/**
+ * The places of one kind: operations, streams, sockets, downloads or sign-ins at a time. Callers that are not proven share
+ * those of their address, and all of them a part of the whole.
+ */
+export class PlacesOfKind {
+  readonly #kind: string;
+  readonly #all: Places;
+  readonly #strangers: Places;
+  readonly #own: Room<Own>;
+  readonly #addresses: Room<Places>;
+
+  constructor(kind: string, callers: Callers, quota: Quota, { address, strangers } = sharesOf(quota)) {
+    this.#kind = kind;
+    this.#all = new Places(quota.total);
+    this.#strangers = new Places(strangers);
+    this.#own = callers.room(() => ({ places: new Places(quota.perCaller), unproven: new TransientList() }));
+    this.#addresses = callers.room(() => new Places(address));
+    callers.onProven((caller) => this.#moveOut(caller));
+  }
+
+  get taken(): number {
+    return this.#all.taken;
+  }
+
+  /** What has no room for one more of the caller; null when there is room. */
+  fullFor(caller: Caller): Full | null {
+    const { account, standing } = caller;
+    if (standing !== "anonymous" && caller.of(this.#own)?.places.hasRoom() === false) return "caller";
+    if (standing !== "proven") {
+      if (account.of(this.#addresses)?.hasRoom() === false) return "address";
+      if (!this.#strangers.hasRoom()) return "gateway";
+    }
+    return this.#all.hasRoom() ? null : "gateway";
+  }
+
+  /** Takes a place, which there must be. */
+  take(caller: Caller): Place {
+    if (caller.standing === "proven") {
+      const { places } = caller.enter(this.#own);
+      return this.#takeIn([places, this.#all], () => caller.leave(this.#own));
+    }
+    const { account } = caller;
+    const shared = [account.enter(this.#addresses), this.#strangers, this.#all];
+    if (account === caller) return this.#takeIn(shared, () => account.leave(this.#addresses));
+    const { places, unproven } = caller.enter(this.#own);
+    const place = this.#takeIn([places, ...shared], () => {
+      unproven.remove(link);
+      caller.leave(this.#own);
+      account.leave(this.#addresses);
+    });
+    const link = unproven.add(place);
+    return place;
+  }
+
+  #takeIn(bounds: readonly Places[], onRelease: () => void): Place {
+    for (const places of bounds) places.makeRoom();
+    return new Place(this.#kind, bounds, onRelease);
+  }
+
+  /** Takes the places of a caller that is proven now out of those of its address. */
+  #moveOut(caller: Caller): void {
+    const own = caller.of(this.#own);
+    for (const place of own?.unproven.members() ?? []) {
+      const { places } = caller.enter(this.#own);
+      place.move([places, this.#all], () => caller.leave(this.#own));
+    }
+  }
+}
