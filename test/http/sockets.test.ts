@@ -193,6 +193,11 @@ test("beyond MAX_OPERATIONS a request is refused at once, however it is sent", a
   const service = await startHolding();
   const { held } = service;
   const gateway = await start({ MAX_OPERATIONS: "2" }, { service });
+  // A token that the service has accepted may have all places.
+  const accepted = gateway.ask();
+  await vi.waitUntil(() => held.length === 1, PATIENT);
+  held.shift()?.end(JSON.stringify({ id: 42, last_status: "running" }));
+  await accepted;
   const underWay = [gateway.ask(), gateway.askByUrl(ASK_STATUS.replace("42", "43"))];
   await vi.waitUntil(() => held.length === 2, PATIENT);
   for (const refused of [await gateway.ask(), await gateway.askByUrl()]) {

@@ -67,7 +67,6 @@ export async function startLive(
     /** Lets the service accept tokens, so that each may have all that a token may have. */
     accept: async (...tokens: string[]): Promise<void> => {
       for (const token of tokens) await gateway.ask(READ, { id: experimentId(1) }, { token });
-      service.forget();
     },
     /** Waits until this many subscriptions are open, by the metrics. */
     subscriptions: async (count: number): Promise<void> => {
