@@ -1,6 +1,7 @@
 import { OVERLOADED, UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { TransientMap } from "../../transient.ts";
+import type { Breaker } from "./breaker.ts";
 import { Bulkhead, type Ticket } from "./bulkhead.ts";
 import { endedError } from "./failure.ts";
 import { createRequestBudget } from "./request-budget.ts";
@@ -33,6 +34,7 @@ interface Caller {
  */
 export class Admission {
   readonly #settings: AdmissionSettings;
+  readonly #breaker: Pick<Breaker, "isHalfOpen">;
   readonly #root: Bulkhead;
   readonly #callers = new TransientMap<Caller>();
   #shed = 0;
@@ -40,9 +42,11 @@ export class Admission {
   retries = 0;
   #isServing = false;
   #isScheduled = false;
+  readonly #resume = (): void => this.serveSoon();
 
-  constructor(settings: AdmissionSettings) {
+  constructor(settings: AdmissionSettings, breaker: Pick<Breaker, "isHalfOpen">) {
     this.#settings = settings;
+    this.#breaker = breaker;
     this.#root = new Bulkhead(null, settings.connections);
   }
 
@@ -84,6 +88,7 @@ export class Admission {
     this.#isServing = true;
     try {
       while (this.#root.isReady()) {
+        if (this.#breaker.isHalfOpen()) return this.#root.peek()?.probe(this.#resume);
         const ticket = this.#root.takeNext();
         ticket.queue.admit(ticket);
       }
