@@ -34,6 +34,7 @@ import { type Clock, systemClock } from "./live/clock.ts";
 import { tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
 import { createConnector } from "./rest/client/connector.ts";
+import { user } from "./rest/api/endpoints.ts";
 import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
@@ -60,7 +61,7 @@ export interface GatewayOptions {
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */
   readonly planner?: Planner;
-  /** The clock of subscriptions and of kept responses. Tests advance it by hand. */
+  /** The clock of subscriptions, of kept responses and of the circuit breaker. Tests advance it by hand. */
   readonly clock?: Clock;
 }
 
@@ -98,6 +99,7 @@ export function createGateway({
   }));
   const client = createClient({
     ...upstreamSettings(config, server),
+    clock,
     upstreamUrl,
     callers,
     onFault: events.wrongType,
@@ -238,7 +240,8 @@ export function createGateway({
 }
 
 /** The settings of the upstream client. */
-const upstreamSettings = (config: Config, { profile }: Server) => ({
+const upstreamSettings = (config: Config, { profile, override }: Server) => ({
+  cheapest: override(user.me) ?? user.me,
   connect: createConnector({
     connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
     proxy: config.UPSTREAM_PROXY ?? null,

@@ -121,7 +121,7 @@ export function createTelemetry(log: Log, version: string, load: () => Load) {
   });
   gauge(
     "rungraph_circuit_open",
-    "1 while the circuit breaker is open: no upstream requests are sent.",
+    "1 while the circuit breaker is open: at most one upstream request in 5 seconds is sent.",
     () => (load().circuit === "open" ? 1 : 0),
     "max",
   );

@@ -5,7 +5,6 @@ import {
   BROKEN,
   counted,
   holdAll,
-  holdClock,
   inTurn,
   leaveAll,
   startBreakable,
@@ -18,7 +17,6 @@ import { startDeaf } from "../support/silent-ports.ts";
 
 describe("a service that fails again and again", () => {
   test("is not asked any more after 20 failures, and everybody is told at once to come again", async () => {
-    holdClock();
     const { service, one, gateway } = await startBreakable();
     service.fail(/./, say({ status: 503, text: "" }));
     expect(counted(await inTurn(20, one))).toEqual({ UPSTREAM_UNAVAILABLE: 20 });
@@ -45,7 +43,6 @@ describe("a service that fails again and again", () => {
   });
 
   test("is asked on after 19", async () => {
-    holdClock();
     const { service, one } = await startBreakable();
     service.fail(/./, reset, (call) => call <= 19);
     expect(counted(await inTurn(19, one))).toEqual({ UPSTREAM_UNAVAILABLE: 19 });
@@ -59,7 +56,6 @@ describe("a service that fails again and again", () => {
     ["answers 504", say({ status: 504, text: "" }), "UPSTREAM_UNAVAILABLE"],
   ])("is left alone when it %s", async (_, fault, code) => {
     await withDeadline(async (deadlineMs) => {
-      holdClock();
       const { service, one, many } = await startBreakable(
         fault === hang ? { UPSTREAM_HEADERS_TIMEOUT_MS: `${deadlineMs}` } : {},
       );
@@ -71,7 +67,6 @@ describe("a service that fails again and again", () => {
   });
 
   test("is left alone when it fails half of the time", async () => {
-    holdClock();
     const { service, one } = await startBreakable();
     service.fail(/./, reset, (call) => call % 2 === 0);
     expect(counted(await inTurn(20, one))).toEqual({ UPSTREAM_UNAVAILABLE: 10, ok: 10 });
@@ -79,52 +74,49 @@ describe("a service that fails again and again", () => {
   });
 
   test("is asked on when it fails less than half of the time", async () => {
-    holdClock();
     const { service, one } = await startBreakable();
     service.fail(/./, reset, (call) => call % 3 === 0);
     expect(counted(await inTurn(60, one))).toEqual({ UPSTREAM_UNAVAILABLE: 20, ok: 40 });
   });
 
   test("is asked on when its failures lie further apart than 10 seconds", async () => {
-    const clock = holdClock();
-    const { service, one } = await startBreakable();
+    const { service, one, pass } = await startBreakable();
     service.fail(/./, reset);
     for (let turn = 0; turn < 4; turn++) {
       expect(counted(await inTurn(10, one))).toEqual({ UPSTREAM_UNAVAILABLE: 10 });
-      clock.pass(11_000);
+      pass(11_000);
     }
     expect(service.calls()).toHaveLength(40);
   });
 
-  test("is tried with one request after 5 seconds, and asked as ever when that is answered", async () => {
-    const clock = holdClock();
-    const { service, one, many } = await startBreakable();
+  test("is tried with one read of the caller after 5 seconds, and asked as ever when that is answered", async () => {
+    const { service, one, many, pass } = await startBreakable();
     service.fail(/./, reset);
     await inTurn(20, one);
-    clock.pass(4_900);
+    pass(4_900);
     expect(await one()).toBe(BREAKER);
     service.heal();
-    clock.pass(200);
+    pass(200);
     expect(await one()).toBe("ok");
     expect(counted(await many(30))).toEqual({ ok: 30 });
-    expect(service.calls()).toHaveLength(51);
+    expect(service.calls()).toHaveLength(52);
+    expect(service.calls().slice(20, 22)).toEqual(["GET users/", "GET ada/mnist/experiments/22/"]);
+    expect(service.seen()[20]?.headers["authorization"]).toBe("token t0ken");
   });
 
   test("is left alone for another 5 seconds when that one fails too", async () => {
-    const clock = holdClock();
-    const { service, one } = await startBreakable();
+    const { service, one, pass } = await startBreakable();
     service.fail(/./, reset);
     await inTurn(20, one);
-    clock.pass(5_100);
-    expect(await one()).toBe("UPSTREAM_UNAVAILABLE");
-    expect(await one()).toBe(BREAKER);
-    clock.pass(5_100);
+    pass(5_100);
+    expect(counted(await inTurn(3, one))).toEqual({ [BREAKER]: 3 });
+    expect(service.calls()).toHaveLength(21);
+    pass(5_100);
     service.heal();
     expect(await one()).toBe("ok");
   });
 
   test.each([401, 403, 404, 409, 429, 500])("is another than one that answers %i", async (status) => {
-    holdClock();
     const { service, one } = await startBreakable();
     service.fail(/./, say({ status, json: {} }), (call) => call <= 25);
     await inTurn(25, one);
@@ -132,7 +124,6 @@ describe("a service that fails again and again", () => {
   });
 
   test("is another than one whose callers leave", async () => {
-    holdClock();
     const scene = await startBreakable();
     expect(counted(await leaveAll(scene))).toEqual({ left: 25 });
     expect(await scene.one()).toBe("ok");
@@ -140,7 +131,6 @@ describe("a service that fails again and again", () => {
 
   test("is another than one that nobody came to ask before their time was over", async () => {
     await withDeadline(async (deadlineMs) => {
-      holdClock();
       const { service, gateway, one } = await startBreakable({
         UPSTREAM_CONNECTIONS: "1",
         REQUEST_TIMEOUT_MS: `${deadlineMs}`,
@@ -161,54 +151,122 @@ describe("a service that fails again and again", () => {
 
   /** The circuit is open for 5 seconds, and the next exchange is the one that tries. */
   async function startOpen(env: Record<string, string> = {}) {
-    const clock = holdClock();
     const scene = await startBreakable(env);
     scene.service.fail(/./, reset);
     expect(counted(await inTurn(20, scene.one))).toEqual({ UPSTREAM_UNAVAILABLE: 20 });
     expect(await scene.one()).toBe(BREAKER);
-    clock.pass(5_100);
-    return { ...scene, clock };
+    scene.pass(5_100);
+    return scene;
   }
 
-  test("is asked by nobody else while one request tries it", async () => {
-    const { service, one, many, gateway } = await startOpen();
+  const metricsOf = async ({ gateway }: Awaited<ReturnType<typeof startOpen>>) =>
+    (await fetch(`${gateway.url}/metrics`)).text();
+
+  test("is asked by nobody else while it is tried: all wait, and are answered when it is back", async () => {
+    const scene = await startOpen();
+    const { service, many } = scene;
     const hold = holdAll();
     service.fail(/./, hold.fault);
-    const trying = one();
+    const waiting = many(11);
     await hold.arrived(1);
-    expect(counted(await many(10))).toEqual({ [BREAKER]: 10 });
-    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
-    expect(metrics).toMatch(/^rungraph_upstream_requests_running 1$/m);
+    await vi.waitUntil(
+      async () => /^rungraph_upstream_requests_waiting 11$/m.test(await metricsOf(scene)),
+      PATIENT,
+    );
+    expect(service.calls()).toHaveLength(21);
     service.heal();
     hold.release();
-    expect(await trying).toBe("ok");
-    expect(counted(await many(10))).toEqual({ ok: 10 });
+    expect(counted(await waiting)).toEqual({ ok: 11 });
+    expect(service.calls()).toHaveLength(32);
   });
 
-  test.each(["leaves", "has no time left"])(
-    "is tried by the next request when the caller of the one that tries %s",
-    async (how) => {
-      await withDeadline(async (deadlineMs) => {
-        const { service, one, gateway } = await startOpen(
-          how === "leaves" ? {} : { REQUEST_TIMEOUT_MS: `${deadlineMs}` },
-        );
-        const hold = holdAll();
-        service.fail(/./, (trouble) => (hold.count() === 0 ? hold.fault : reset)(trouble));
-        const leaving = new AbortController();
-        const trying = askAndLeave(gateway, { id: 100, signal: leaving.signal });
-        await hold.arrived(1);
-        if (how === "leaves") leaving.abort();
-        expect(await trying).toBe(how === "leaves" ? "left" : "answered");
-        // It told nothing: the circuit is not closed, and nobody is kept waiting for 5 seconds either.
-        await vi.waitUntil(async () => (await one()) === "UPSTREAM_UNAVAILABLE", PATIENT);
-        expect(await one()).toBe(BREAKER);
-        expect(service.calls()).toHaveLength(22);
-      });
-    },
-  );
+  test("is left alone when it does not answer what tries it within 4 seconds", async () => {
+    const { service, one, many, pass } = await startOpen();
+    const hold = holdAll();
+    service.fail(/./, hold.fault);
+    const waiting = many(3);
+    await hold.arrived(1);
+    pass(4_000);
+    expect(counted(await waiting)).toEqual({ [BREAKER]: 3 });
+    service.heal();
+    expect(await one()).toBe(BREAKER);
+    // The silence counts.
+    pass(1_000);
+    expect(await one()).toBe("ok");
+  });
+
+  test("is tried by what waits itself every other time: one dead route keeps it from nobody", async () => {
+    const { service, one, pass } = await startOpen();
+    service.heal();
+    service.fail(/users/, reset);
+    expect(await one()).toBe(BREAKER);
+    pass(5_100);
+    expect(await one()).toBe("ok");
+    expect(service.calls().slice(20)).toEqual([
+      "GET users/",
+      "GET ada/mnist/experiments/23/",
+      "GET ada/mnist/experiments/23/",
+    ]);
+  });
+
+  test.each(["leaves", "has no time left"])("is tried to the end when the caller that waits for it %s", async (how) => {
+    await withDeadline(async (deadlineMs) => {
+      const { service, one, gateway } = await startOpen(
+        how === "leaves" ? {} : { REQUEST_TIMEOUT_MS: `${deadlineMs}` },
+      );
+      const hold = holdAll();
+      service.fail(/./, hold.fault);
+      const leaving = new AbortController();
+      const trying = askAndLeave(gateway, { id: 100, signal: leaving.signal });
+      await hold.arrived(1);
+      if (how === "leaves") leaving.abort();
+      expect(await trying).toBe(how === "leaves" ? "left" : "answered");
+      service.heal();
+      const waiting = one();
+      hold.release();
+      expect(await waiting).toBe("ok");
+      expect(service.calls().slice(20)).toEqual(["GET users/", "GET ada/mnist/experiments/22/"]);
+    });
+  });
+
+  test("is tried by a read when a command waits for it, and gets the command once", async () => {
+    const { service, gateway } = await startOpen();
+    const hold = holdAll();
+    service.fail(/users\/$/, hold.fault);
+    const stopping = gateway.ask(`mutation { stopExperiment(id: "ada.mnist.1") { experiment { status } } }`);
+    await hold.arrived(1);
+    expect(service.calls().slice(20)).toEqual(["GET users/"]);
+    hold.release();
+    expect(await stopping).toEqual({ data: { stopExperiment: { experiment: { status: "RUNNING" } } } });
+    expect(service.calls(/^POST/)).toEqual(["POST ada/mnist/experiments/1/stop"]);
+  });
+
+  test("is tried without a token when a login waits for it", async () => {
+    const { service, gateway } = await startOpen();
+    service.heal();
+    service.fail(/POST/, say({ json: { token: "n3w" } }));
+    const login = `mutation { login(input: { username: "ada", password: "x" }) { token } }`;
+    expect(await gateway.ask(login)).toEqual({ data: { login: { token: "n3w" } } });
+    const tried = service.seen().slice(20);
+    expect(tried.map(({ method, headers, body }) => [method, headers["authorization"], body])).toEqual([
+      ["GET", undefined, ""],
+      ["POST", undefined, expect.any(String)],
+    ]);
+  });
+
+  test("keeps no more waiting than UPSTREAM_QUEUE while it is tried", async () => {
+    const { service, many } = await startOpen({ UPSTREAM_QUEUE: "5" });
+    const hold = holdAll();
+    service.fail(/./, hold.fault);
+    const waiting = many(5);
+    await hold.arrived(1);
+    expect(counted(await many(3))).toEqual({ SERVICE_OVERLOADED: 3 });
+    service.heal();
+    hold.release();
+    expect(counted(await waiting)).toEqual({ ok: 5 });
+  });
 
   test("is left alone however many callers left before it failed", async () => {
-    holdClock();
     const scene = await startBreakable();
     const { service, one } = scene;
     await leaveAll(scene);
@@ -218,8 +276,7 @@ describe("a service that fails again and again", () => {
   });
 
   test("is asked on when it is back, whatever becomes of what was sent before", async () => {
-    const clock = holdClock();
-    const { service, one, many } = await startBreakable();
+    const { service, one, many, pass } = await startBreakable();
     const before: Trouble[] = [];
     service.fail(
       /./,
@@ -231,7 +288,7 @@ describe("a service that fails again and again", () => {
     service.fail(/./, reset);
     await inTurn(40, one);
     expect(await one()).toBe(BREAKER);
-    clock.pass(5_100);
+    pass(5_100);
     service.heal();
     expect(await one()).toBe("ok");
     for (const trouble of before) reset(trouble);
@@ -240,7 +297,6 @@ describe("a service that fails again and again", () => {
   });
 
   test("shows in the metrics", async () => {
-    holdClock();
     const { service, one, gateway } = await startBreakable();
     const circuit = async () =>
       /^rungraph_circuit_open (\d)$/m.exec(await (await fetch(`${gateway.url}/metrics`)).text())?.[1];

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { BREAKER, counted, holdClock, inTurn, startBreakable } from "../support/breakable.ts";
+import { BREAKER, counted, holdWindows, inTurn, startBreakable } from "../support/breakable.ts";
 import type { Told } from "../support/fake.ts";
 import { withProbability } from "../support/fault-server.ts";
 import { oneOf, reset, say } from "../support/faults.ts";
@@ -13,7 +13,7 @@ describe("second tries of reads", () => {
   };
 
   test("are ten at most while little is asked: a dead service is not asked three times as often", async () => {
-    holdClock();
+    holdWindows();
     atOnce();
     const { service, many } = await startBreakable(env);
     service.fail(/./, reset, (call) => call <= 30);
@@ -22,7 +22,7 @@ describe("second tries of reads", () => {
   });
 
   test("are a tenth at most while much is asked", async () => {
-    holdClock();
+    holdWindows();
     atOnce();
     const { service, one, many } = await startBreakable(env);
     await many(300);
@@ -35,13 +35,13 @@ describe("second tries of reads", () => {
   });
 
   test("are not earned by requests that were never sent", async () => {
-    const clock = holdClock();
+    holdWindows();
     atOnce();
-    const { service, many, one } = await startBreakable(env);
+    const { service, many, one, pass } = await startBreakable(env);
     service.fail(/./, reset);
     await many(20);
     expect(counted(await many(500))).toEqual({ [BREAKER]: 500 });
-    clock.pass(5_100);
+    pass(5_100);
     service.heal();
     expect(await one()).toBe("ok");
     const before = service.calls().length;
@@ -51,14 +51,14 @@ describe("second tries of reads", () => {
   });
 
   test("are allowed anew after 10 seconds", async () => {
-    const clock = holdClock();
+    holdWindows();
     atOnce();
-    const { service, many } = await startBreakable(env);
+    const { service, many, pass } = await startBreakable(env);
     service.fail(/./, reset, (call) => call <= 19);
     await many(9);
     expect(service.calls()).toHaveLength(19);
     // The circuit is not in question here: it closes again.
-    clock.pass(11_000);
+    pass(11_000);
     await many(30);
     service.fail(/./, reset, (call) => call === 1);
     expect(await many(1)).toEqual(["ok"]);
@@ -89,15 +89,15 @@ describe("second tries of reads", () => {
 });
 
 describe("a service that fails at three requests of ten", () => {
-  const clock = () => {
+  const hold = (): void => {
     vi.spyOn(Math, "random").mockReturnValue(0);
     onTestFinished(() => void vi.restoreAllMocks());
-    return holdClock();
+    holdWindows();
   };
 
   /** The gateway before such a service, and whether each call of an experiment, in their order, went wrong. */
   async function startUnsteady(route: RegExp, seed: number) {
-    const { service, gateway, one } = await startBreakable({ UPSTREAM_RETRIES: "2" });
+    const { service, gateway, one, pass } = await startBreakable({ UPSTREAM_RETRIES: "2" });
     const wrong = new Set<number>();
     const fault = oneOf(reset, say({ status: 503, text: "" }));
     service.fail(
@@ -110,12 +110,12 @@ describe("a service that fails at three requests of ten", () => {
     );
     const triesOf = (id: number) =>
       service.seen().flatMap(({ path }, at) => (path.includes(`/${id}/`) ? [!wrong.has(at + 1)] : []));
-    return { service, gateway, one, triesOf };
+    return { service, gateway, one, pass, triesOf };
   }
 
   test("is asked up to three times, and then nothing is missing", async () => {
-    const { pass } = clock();
-    const { one, triesOf, service } = await startUnsteady(/^GET/, 1);
+    hold();
+    const { one, pass, triesOf, service } = await startUnsteady(/^GET/, 1);
     const verdicts: string[] = [];
     for (let turn = 0; turn < 200; turn++) {
       // Second tries are never short.
@@ -136,7 +136,7 @@ describe("a service that fails at three requests of ten", () => {
   });
 
   test("is not asked more than a tenth oftener for it", async () => {
-    clock();
+    hold();
     const { one, triesOf, service } = await startUnsteady(/^GET/, 1);
     const verdicts = await inTurn(500, one);
     const more = service.calls().length - 500;
@@ -149,8 +149,8 @@ describe("a service that fails at three requests of ten", () => {
   });
 
   test("gets every command once, and who sent one that went wrong is told whether it may have happened", async () => {
-    const { pass } = clock();
-    const { gateway, service } = await startUnsteady(/./, 1);
+    hold();
+    const { gateway, service, pass } = await startUnsteady(/./, 1);
     const outcomes: string[] = [];
     for (let id = 1; id <= 100; id++) {
       if (id % 10 === 0) pass(11_000);

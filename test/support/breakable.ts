@@ -3,6 +3,7 @@ import type { Seen, Told } from "./fake.ts";
 import { type Fault, startFaultServer } from "./fault-server.ts";
 import { say } from "./faults.ts";
 import { type Answer, startGateway } from "./gateway.ts";
+import { handClock } from "./hand-clock.ts";
 
 const recordByItsId = ({ path, method }: Seen): Told | undefined => {
   const id = /\/(?:experiments|jobs|builds)\/(\d+)\//.exec(path)?.[1];
@@ -16,12 +17,14 @@ export const BROKEN = "The service failed again and again and is not asked for a
 
 export const BREAKER = "UPSTREAM_UNAVAILABLE, again in 5";
 
-/** A gateway before a service that can be broken; `many` asks for so many different experiments at once. */
+/** A gateway whose clock stands until time passes, before a service that can be broken; `many` asks for so many different experiments at once. */
 export async function startBreakable(env: Record<string, string> = {}) {
   const service = await startFaultServer(recordByItsId);
+  const time = handClock();
   // More of one caller than any story sends at once.
   const gateway = await startGateway({
     upstream: service,
+    clock: time.clock,
     env: { UPSTREAM_CONNECTIONS_PER_TOKEN: "32", ...env },
   });
   let asked = 0;
@@ -30,7 +33,11 @@ export async function startBreakable(env: Record<string, string> = {}) {
     return verdictOf((await gateway.ask(query, {}, options)) as Answer<unknown>);
   };
   const many = (count: number): Promise<string[]> => Promise.all(Array.from({ length: count }, () => one()));
-  return { service, gateway, one, many };
+  const pass = (ms: number): void => {
+    if (vi.isFakeTimers()) vi.setSystemTime(Date.now() + ms);
+    time.advance(ms);
+  };
+  return { service, gateway, one, many, pass };
 }
 
 /** Asks for an experiment of its own until the signal, and gives what came of it. */
@@ -71,11 +78,10 @@ function verdictOf({ errors }: Answer<unknown>): string {
   return retryAfterSeconds === undefined ? String(code) : `${code}, again in ${retryAfterSeconds}`;
 }
 
-/** A clock that stands still until it is told. */
-export function holdClock() {
+/** Lets the windows of second tries stand still until time passes for the gateway. */
+export function holdWindows(): void {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 5, 1, 12) });
   onTestFinished(() => void vi.useRealTimers());
-  return { pass: (ms: number) => void vi.setSystemTime(Date.now() + ms) };
 }
 
 export const counted = (verdicts: readonly string[]) =>

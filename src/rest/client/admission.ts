@@ -1,6 +1,7 @@
 import type { Caller, Callers, Room } from "../../caller.ts";
 import { OVERLOADED, UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
+import type { Breaker } from "./breaker.ts";
 import { Bulkhead, type Ticket } from "./bulkhead.ts";
 import { endedError } from "./failure.ts";
 import { createRequestBudget } from "./request-budget.ts";
@@ -28,6 +29,7 @@ export interface OperationBounds {
  */
 export class Admission {
   readonly #settings: AdmissionSettings;
+  readonly #breaker: Pick<Breaker, "isHalfOpen">;
   readonly #root: Bulkhead;
   readonly #proven: Room<Bulkhead>;
   /** The others take turns within their address, which takes one turn: inventing tokens gains no more. */
@@ -38,9 +40,11 @@ export class Admission {
   retries = 0;
   #isServing = false;
   #isScheduled = false;
+  readonly #resume = (): void => this.serveSoon();
 
-  constructor(settings: AdmissionSettings, callers: Callers) {
+  constructor(settings: AdmissionSettings, callers: Callers, breaker: Pick<Breaker, "isHalfOpen">) {
     this.#settings = settings;
+    this.#breaker = breaker;
     this.#root = new Bulkhead(null, settings.connections);
     const { connections, connectionsPerCaller } = settings;
     this.#proven = callers.room(() => new Bulkhead(this.#root, connectionsPerCaller));
@@ -87,6 +91,7 @@ export class Admission {
     this.#isServing = true;
     try {
       while (this.#root.isReady()) {
+        if (this.#breaker.isHalfOpen()) return this.#root.peek()?.probe(this.#resume);
         const ticket = this.#root.takeNext();
         ticket.queue.admit(ticket);
       }

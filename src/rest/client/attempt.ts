@@ -28,7 +28,7 @@ export interface UpstreamSpan {
 export interface AttemptSettings {
   /** Prefix of every endpoint's path, with a slash at both ends. */
   readonly pathPrefix: string;
-  readonly breaker: Breaker;
+  readonly breaker: Pick<Breaker, "enter" | "leave">;
   readonly retries: Retries;
   /** Receives the cause of a failed request: a rejected certificate, a reset connection, a bug of the gateway. */
   readonly onFailure: (cause: unknown) => void;
@@ -62,7 +62,7 @@ export class Attempt<Part> {
   #bytes = 0;
   #isSettled = false;
 
-  /** Throws `UpstreamError` while the circuit is open. */
+  /** Throws `UpstreamError` unless the circuit is closed. */
   constructor(
     settings: AttemptSettings,
     request: UpstreamRequest<unknown>,

@@ -1,6 +1,7 @@
 import { type ServiceState, UpstreamError } from "../../errors.ts";
+import type { ScopedRequest } from "./request.ts";
 
-/** Opens when at least half of at least 20 requests within 10 seconds failed, and lets one through after 5. */
+/** Opens when at least half of at least 20 requests within 10 seconds failed, and may probe the service every 5. */
 const WINDOW_SECONDS = 10;
 const MIN_REQUESTS = 20;
 const FAILED_SHARE = 0.5;
@@ -10,16 +11,26 @@ const PAUSE_MS = 5_000;
 const MAX_CALLERS = 100;
 
 export interface Breaker {
-  /** Admits a request and returns its generation. Throws `UpstreamError` while the circuit is open. */
+  /** Admits a request and returns its generation. Throws `UpstreamError` unless the circuit is closed. */
   readonly enter: () => number;
   /** Records what the outcome of a request shows about the service. */
   readonly leave: (generation: number, callerKey: string, shown: ServiceState) => void;
-  /** Half-open while one request probes the service. */
-  readonly circuit: () => "closed" | "half-open" | "open";
+  /** Whether requests wait for the outcome of a probe instead of failing. */
+  readonly isHalfOpen: () => boolean;
+  /** Begins a probe unless one is under way. Calls back when its outcome is known. */
+  readonly wait: (asker: ScopedRequest, resume: () => void) => void;
+  readonly circuit: () => "closed" | "open";
+}
+
+export interface BreakerSettings {
+  /** Milliseconds since any fixed point; never goes back. */
+  readonly now: () => number;
+  /** Asks the service on behalf of the circuit, for less than `PAUSE_MS`. Calls back once with whether it is up. */
+  readonly probe: (asker: ScopedRequest, onEnd: (isUp: boolean) => void) => void;
 }
 
 interface Second {
-  /** Seconds since 1970. */
+  /** Seconds since the fixed point of the clock. */
   readonly at: number;
   failures: number;
   total: number;
@@ -29,18 +40,21 @@ interface Second {
 }
 
 /**
- * Creates the circuit breaker of the service. Own code: cockatiel counts a disconnected caller as a success and makes all
- * others wait for the probe, and its sampling keeps old windows while there is no traffic.
+ * Creates the circuit breaker of the service. Own code: cockatiel counts a disconnected caller as a success, its probe is
+ * the request of a caller and ends with it, and its sampling keeps old windows while there is no traffic.
  */
-export function createBreaker(): Breaker {
+export function createBreaker({ now, probe }: BreakerSettings): Breaker {
   let recent: Second[] = [];
-  let openedAt: number | null = null;
+  /** When the next probe may begin; null while the circuit is closed. */
+  let probeAt: number | null = null;
   let isProbing = false;
+  /** Whoever waits for the probe. */
+  let waiting = new Set<() => void>();
   /** Incremented when the circuit opens or closes: outcomes of earlier requests do not count after that. */
   let generation = 0;
 
-  const open = (at: number | null): void => {
-    openedAt = at;
+  const turn = (nextProbeAt: number | null): void => {
+    probeAt = nextProbeAt;
     recent = [];
     generation++;
   };
@@ -56,7 +70,7 @@ export function createBreaker(): Breaker {
   };
 
   const currentSecond = (): Second => {
-    const at = Math.floor(Date.now() / 1000);
+    const at = Math.floor(now() / 1000);
     const last = recent.at(-1);
     if (last?.at === at) return last;
     const second: Second = { at, failures: 0, total: 0, failed: new Set(), succeeded: new Set() };
@@ -73,26 +87,34 @@ export function createBreaker(): Breaker {
     second.failures++;
     const total = recent.reduce((sum, each) => sum + each.total, 0);
     const failures = recent.reduce((sum, each) => sum + each.failures, 0);
-    if (total >= MIN_REQUESTS && failures >= total * FAILED_SHARE && !isSingleCaller()) open(Date.now());
+    if (total >= MIN_REQUESTS && failures >= total * FAILED_SHARE && !isSingleCaller())
+      turn(now() + PAUSE_MS);
   };
 
   return {
     enter: () => {
-      if (openedAt !== null) {
-        if (isProbing || Date.now() - openedAt < PAUSE_MS) throw circuitOpen();
-        isProbing = true;
-      }
+      if (probeAt !== null) throw circuitOpen();
       return generation;
     },
     leave: (begun, callerKey, shown) => {
-      if (begun !== generation) return;
-      // While the circuit is open, only the probe has this generation.
-      isProbing = false;
-      if (shown === "unknown") return;
-      if (openedAt === null) count(callerKey, shown === "down");
-      else open(shown === "down" ? Date.now() : null);
+      if (begun === generation && shown !== "unknown") count(callerKey, shown === "down");
     },
-    circuit: () => (openedAt === null ? "closed" : isProbing ? "half-open" : "open"),
+    isHalfOpen: () => probeAt !== null && (isProbing || now() >= probeAt),
+    wait: (asker, resume) => {
+      waiting.add(resume);
+      if (isProbing) return;
+      isProbing = true;
+      // Counted from the beginning: the silence of a service that hangs is a part of the pause.
+      const nextProbeAt = now() + PAUSE_MS;
+      probe(asker, (isUp) => {
+        isProbing = false;
+        turn(isUp ? null : nextProbeAt);
+        const resumed = waiting;
+        waiting = new Set();
+        for (const callback of resumed) callback();
+      });
+    },
+    circuit: () => (probeAt === null ? "closed" : "open"),
   };
 }
 

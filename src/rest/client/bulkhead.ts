@@ -17,6 +17,8 @@ export interface Ticket {
   readonly queue: { readonly admit: (ticket: Ticket) => void };
   /** Called when the request may be sent. */
   admitted(): void;
+  /** Begins a probe of the service unless one is under way. Calls back when its outcome is known. */
+  probe(resume: () => void): void;
   /** Called instead of `admitted` when the request will not be sent. */
   rejected(error: Error): void;
 }
@@ -60,6 +62,11 @@ export class Bulkhead {
     this.#tickets = this.#tickets.filter((ticket) => !matches(ticket));
     this.#change(-removed.length, 0);
     return removed;
+  }
+
+  /** One of the waiting requests that there is room for; undefined when the bulkhead is not ready. */
+  peek(): Ticket | undefined {
+    return this.#ready.first?.member.peek() ?? this.#tickets[0];
   }
 
   /** Removes the next request, which runs from now on. The bulkhead must be ready. */

@@ -1,6 +1,7 @@
 import { pause, type RequestScope } from "../../request-scope.ts";
 import type { OperationQueue } from "./admission.ts";
 import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attempt.ts";
+import type { Breaker } from "./breaker.ts";
 import type { Demand, Ticket } from "./bulkhead.ts";
 import type { Held } from "./held.ts";
 import type { RequestHeaders, UpstreamRequest } from "./request.ts";
@@ -14,6 +15,10 @@ export interface Operation {
   readonly held: Held;
 }
 
+interface CallSettings extends AttemptSettings {
+  readonly breaker: Breaker;
+}
+
 const ONE_POSITION: Demand = { positions: 1 };
 
 /**
@@ -23,14 +28,14 @@ const ONE_POSITION: Demand = { positions: 1 };
 export class Call<Part> implements Ticket, Outcome<Part> {
   readonly request: UpstreamRequest<unknown>;
   readonly #operation: Operation;
-  readonly #settings: AttemptSettings;
+  readonly #settings: CallSettings;
   readonly #send: Send<Part>;
   readonly #outcome: Outcome<Part>;
   #attempts = 0;
   #throttled = 0;
 
   constructor(
-    settings: AttemptSettings,
+    settings: CallSettings,
     operation: Operation,
     request: UpstreamRequest<unknown>,
     send: Send<Part>,
@@ -72,6 +77,10 @@ export class Call<Part> implements Ticket, Outcome<Part> {
       return;
     }
     attempt.send(headers, this.#send);
+  }
+
+  probe(resume: () => void): void {
+    this.#settings.breaker.wait({ request: this.request, scope: this.#operation.scope }, resume);
   }
 
   rejected(error: Error): void {

@@ -5,8 +5,9 @@ import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attemp
 import { createBreaker } from "./breaker.ts";
 import { Call, type Operation } from "./call.ts";
 import { HeldBytes } from "./held.ts";
+import { createProbe, type ProbeSettings } from "./probe.ts";
 import { RequestHeaders, type RequestSettings, type UpstreamRequest } from "./request.ts";
-import { checkStream, readResponse } from "./response.ts";
+import { checkStream, type JsonSettings, readResponse } from "./response.ts";
 import { createRetries } from "./retry.ts";
 import { openStream } from "./stream.ts";
 import { createTransport, type StreamedResponse, type TransportSettings } from "./transport.ts";
@@ -16,6 +17,7 @@ export interface ClientSettings
     TransportSettings,
     AdmissionSettings,
     RequestSettings,
+    Pick<ProbeSettings, "clock" | "cheapest">,
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
   /** Prefix of every endpoint's path. */
   readonly basePath: string;
@@ -56,17 +58,39 @@ export type Client = ReturnType<typeof createClient>;
 /** Creates the client for the service. It caches nothing, so callers share no data. */
 export function createClient(settings: ClientSettings) {
   const transport = createTransport(settings);
-  const admission = new Admission(settings, settings.callers);
   const heldBytes = new HeldBytes(settings.maxHeldBytes, settings.callers);
   const segments = [settings.upstreamUrl.pathname, settings.basePath].flatMap((path) => path.split("/"));
-  const attempts: AttemptSettings = {
+  const common = {
     pathPrefix: ["", ...segments.filter((segment) => segment !== ""), ""].join("/"),
-    breaker: createBreaker(),
     retries: createRetries(settings.retries),
     onFailure: settings.onFailure,
     onRequest: settings.onRequest,
     openSpan: settings.openSpan,
   };
+
+  /** Sends a request and reads its whole response. */
+  const whole =
+    <Answer>(request: UpstreamRequest<Answer>, reading: JsonSettings): Send<Answer> =>
+    (attempt, wire) =>
+      transport.send(wire, attempt.scope, {
+        onBytes: (bytes) => attempt.hold(bytes),
+        onFailure: (error) => attempt.fail(error),
+        onResponse: (response) => {
+          attempt.respond(response.status);
+          attempt.receive(response.body.length);
+          reading.takeTurn(() => readResponse(request, response, reading, attempt));
+        },
+      });
+
+  const probe = createProbe({
+    ...settings,
+    attempts: common,
+    sendWhole: (request) =>
+      whole(request, { onFault: settings.onFault, takeTurn: (work) => work(), secrets: [] }),
+  });
+  const breaker = createBreaker({ now: settings.clock.now, probe });
+  const admission = new Admission(settings, settings.callers, breaker);
+  const attempts = { ...common, breaker };
 
   const secretsFor = ({ token }: RequestScope) => [token, ...settings.secrets];
 
@@ -100,17 +124,7 @@ export function createClient(settings: ClientSettings) {
       const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope) };
       return {
         json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) => {
-          const send: Send<Answer> = (attempt, wire) =>
-            transport.send(wire, scope, {
-              onBytes: (bytes) => attempt.hold(bytes),
-              onFailure: (error) => attempt.fail(error),
-              onResponse: (response) => {
-                attempt.respond(response.status);
-                attempt.receive(response.body.length);
-                takeTurn(() => readResponse(request, response, reading, attempt));
-              },
-            });
-          void new Call(attempts, operation, request, send, outcome);
+          void new Call(attempts, operation, request, whole(request, reading), outcome);
         },
         readPart: <Part>(request: UpstreamRequest<unknown>, read: ReadPart<Part>, outcome: Outcome<Part>) => {
           const send = stream<Part>(async (response, attempt) => {
@@ -130,20 +144,22 @@ export function createClient(settings: ClientSettings) {
     },
 
     /** Opens a download. It is not queued, because its duration depends on the caller. */
-    stream: (request: UpstreamRequest<unknown>, scope: RequestScope) =>
-      new Promise<StreamedResponse>((resolve, reject) => {
+    stream: async (request: UpstreamRequest<unknown>, scope: RequestScope) => {
+      if (breaker.isHalfOpen()) await new Promise<void>((resume) => breaker.wait({ request, scope }, resume));
+      return new Promise<StreamedResponse>((resolve, reject) => {
         const outcome = { succeeded: resolve, failed: reject };
         const attempt = new Attempt(attempts, request, scope, outcome, null);
         attempt.send(
           new RequestHeaders(settings, scope),
           stream((response) => Promise.resolve(response)),
         );
-      }),
+      });
+    },
 
     /** Whether the queue has no room for a new operation of the caller. */
     isQueueFull: (caller: Caller) => admission.isQueueFull(caller),
 
-    pressure: () => ({ ...admission.pressure(), circuit: attempts.breaker.circuit() }),
+    pressure: () => ({ ...admission.pressure(), circuit: breaker.circuit() }),
     reach: () => transport.reach(),
     close: () => transport.close(),
   };

@@ -33,6 +33,12 @@ export interface UpstreamRequest<Answer> {
   readonly range?: Readonly<Record<string, string>> | null;
 }
 
+/** A request, and the scope that it belongs to. */
+export interface ScopedRequest {
+  readonly request: UpstreamRequest<unknown>;
+  readonly scope: RequestScope;
+}
+
 export interface RequestSettings {
   /** The scheme before the token. */
   readonly authorizationScheme: string;
