@@ -22,7 +22,7 @@ import { createConcurrencyLimit } from "./http/concurrency-limit.ts";
 import { loadMcp } from "./http/mcp/load-mcp.ts";
 import { createOperations } from "./http/operation.ts";
 import { createRouter, type Execute } from "./http/router.ts";
-import { takeTurn } from "./engine/turns.ts";
+import { Turns } from "./engine/turns.ts";
 import { type ContextSettings, OperationContext, type OperationSource } from "./http/graphql/context.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
 import { createSubscriptions } from "./http/graphql/subscriptions.ts";
@@ -97,13 +97,14 @@ export function createGateway({
     ...subscriptions.load(),
     waitingBytes: delivery.waitingBytes(),
   }));
+  const turns = new Turns();
   const client = createClient({
     ...upstreamSettings(config, server),
     upstreamUrl,
     onFault: events.wrongType,
     onFailure: events.upstreamFailure,
     onRequest: telemetry.upstreamRequest,
-    takeTurn,
+    takeTurn: turns.take,
     openSpan: openUpstreamSpan,
   });
   const names = createTypeNames(config.TYPE_NAMES);
@@ -122,6 +123,7 @@ export function createGateway({
   const engine = createEngine({
     schema,
     ...engineSettings(config, sharedDocuments),
+    turns,
     publicError: toPublic,
     planner,
   });
@@ -211,6 +213,7 @@ export function createGateway({
     operations,
     isQueueFull: client.isQueueFull,
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
+    takeTurn: turns.take,
   });
   return {
     handle: router.listen,

@@ -14,6 +14,7 @@ import { type Fragments, sizeOfSelection } from "./limits/selection.ts";
 import { tooLarge } from "./limits/too-large.ts";
 import { Meter } from "./meter.ts";
 import type { Plan } from "./plan/plan.ts";
+import type { Turns } from "./turns.ts";
 
 export interface ExecutionLimits {
   /** Maximum fields that an operation selects, with its fragments expanded. */
@@ -45,9 +46,13 @@ export function rejectionOf(
 }
 
 /** Opens the meter of an operation. It stops the operation when the caller disconnects. */
-export function openOperationMeter(scope: RequestScope, { fields, bytes }: ExecutionLimits): Meter {
+export function openOperationMeter(
+  scope: RequestScope,
+  { fields, bytes }: ExecutionLimits,
+  turns: Turns,
+): Meter {
   const limits = { fields, bytes, errors: MAX_ERRORS };
-  const meter = new Meter({ callerKey: scope.callerKey, limits, tooLarge });
+  const meter = new Meter({ queue: turns.queueOf(scope.callerKey), limits, tooLarge });
   scope.onEnd(() => {
     if (scope.ended() === "left") meter.stop(new Cancelled("The caller left."));
   });

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import cors from "cors";
-import { atEndOfTurn, takeTurn } from "../engine/turns.ts";
+import { atEndOfTurn } from "../engine/turns.ts";
 import type { Identity } from "../request-scope.ts";
 import { TransientList } from "../transient.ts";
 import { CLIENT_HEADERS } from "../observability/client-counts.ts";
@@ -36,6 +36,8 @@ export interface RouterSettings {
   /** Whether the upstream queue has no room for requests of the caller. */
   readonly isQueueFull: (callerKey: string) => boolean;
   readonly requestTimeoutMs: number;
+  /** Does work when it is the caller's turn. */
+  readonly takeTurn: (callerKey: string, work: () => void) => void;
 }
 
 export interface Router {
@@ -54,7 +56,7 @@ const REJECTION_OF: Readonly<Record<ExceededLimit, Rejection>> = {
 
 /** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
 export function createRouter(settings: RouterSettings): Router {
-  const { graphql, mcp, download, page, telemetry, operations, requestTimeoutMs } = settings;
+  const { graphql, mcp, download, page, telemetry, operations, requestTimeoutMs, takeTurn } = settings;
   const readBody = createBodyReader(settings.bodies);
   const open = new TransientList<ServerResponse>();
   let draining = false;

@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { getIntrospectionQuery, type IntrospectionOptions } from "graphql";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { startDemoGateway, still } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
+import { stopwatchRuns } from "../support/stopwatch.ts";
 
 const times = (count: number, part: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => part(index)).join(" ");
@@ -288,13 +289,6 @@ describe("validation is bounded", () => {
     expect(await ask(query)).toEqual({ errors: tooLarge(message) });
   });
 });
-
-/** Every look at the clock finds that a time slice is over. */
-function stopwatchRuns(): void {
-  let now = performance.now();
-  const clock = vi.spyOn(performance, "now").mockImplementation(() => (now += 1_000));
-  onTestFinished(() => clock.mockRestore());
-}
 
 describe("the event loop has its turns", () => {
   const NESTED = `{ project(owner: "ada", name: "mnist") { experiments(first: 40, orderBy: CREATED_ASC) { nodes {

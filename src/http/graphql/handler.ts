@@ -39,7 +39,7 @@ export function createGraphqlHandler({ engine, publicError, delivery, yoga, stre
     onResult: (status: number) => void,
   ): Promise<void> => {
     const { req: request } = response;
-    const reading = streams.paramsOf(response, body);
+    const reading = streams.paramsOf(response, body, operation.scope);
     const subscription = reading && (await reading);
     if (subscription)
       return streams.serve(response, { params: subscription, operation, openStream, onResult });
