@@ -8,7 +8,7 @@ import {
   type PreparedDocument,
 } from "./documents/prepared.ts";
 import type { DocumentStore, OperationParams } from "./documents/persisted.ts";
-import { rejection, withExtensions, withoutLiterals, withoutSuggestions } from "./errors.ts";
+import { rejection, withExtensions, withoutSuggestions } from "./errors.ts";
 import type { PlacedContext } from "./field-source.ts";
 import {
   execute,
@@ -19,7 +19,7 @@ import {
 } from "./execution.ts";
 import type { Meter } from "./meter.ts";
 import type { Plan } from "./plan/plan.ts";
-import { mergeFailures } from "./shared-failures.ts";
+import { mergeFailures, separateNames } from "./shared-failures.ts";
 import { openResults, type Results, type StreamSource } from "./subscription.ts";
 import type { Turns } from "./turns.ts";
 
@@ -164,10 +164,14 @@ export function createEngine(settings: EngineSettings): Engine {
   const limitsFor = (maxBytes = executionLimits.bytes): ExecutionLimits =>
     maxBytes < executionLimits.bytes ? { ...executionLimits, bytes: maxBytes } : executionLimits;
 
-  const withPublicErrors = (result: WrittenResult): WrittenResult =>
-    result.errors
-      ? { ...result, errors: mergeFailures(result.errors, result.data).map(publicError) }
-      : result;
+  const withPublicErrors = (result: WrittenResult, plan: Plan): WrittenResult => {
+    const { errors, data } = result;
+    if (!errors) return result;
+    return {
+      ...result,
+      errors: mergeFailures({ errors, data }, separateNames(schema, plan)).map(publicError),
+    };
+  };
 
   const failed = (error: unknown, facts: OperationFacts): WrittenResult => {
     const errors = error instanceof InvalidDocument ? error.validationErrors : [publicError(error)];
@@ -186,7 +190,7 @@ export function createEngine(settings: EngineSettings): Engine {
         const plan = planOf(document, params, facts, isReadOnly);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
-        const result = withPublicErrors(await resultOf(plan, params, operation, limitsFor(maxBytes)));
+        const result = withPublicErrors(await resultOf(plan, params, operation, limitsFor(maxBytes)), plan);
         if (result.errors) facts.codes = codesOf(result.errors);
         return result;
       } catch (error) {
@@ -215,7 +219,7 @@ export function createEngine(settings: EngineSettings): Engine {
         if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
         const results = await openResults({ schema, document }, request, (event, execution) =>
           resultOf(plan, params, execution, executionLimits, event)
-            .then(withPublicErrors)
+            .then((result) => withPublicErrors(result, plan))
             .catch((error: unknown) => failed(error, facts)),
         );
         if ("results" in results) return results;
@@ -231,11 +235,9 @@ export function createEngine(settings: EngineSettings): Engine {
         ? { ...result, extensions: { ...result.extensions, explain: explain() } }
         : result;
       if (!result.errors) return explained;
-      const errors = result.errors
-        .map(withoutLiterals)
-        .map((error) =>
-          withExtensions(settings.isIntrospectable ? error : withoutSuggestions(error), { requestId }),
-        );
+      const errors = result.errors.map((error) =>
+        withExtensions(settings.isIntrospectable ? error : withoutSuggestions(error), { requestId }),
+      );
       return { ...explained, errors };
     },
   };

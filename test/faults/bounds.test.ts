@@ -284,9 +284,22 @@ describe("validation is bounded", () => {
       "Expected at most 100 fragments, got 300.",
       `{ project(owner: "ada", name: "mnist") { ${times(300, (index) => `...F${index}`)} } } ${times(300, (index) => `fragment F${index} on Project { id }`)}`,
     ],
+    [
+      "Expected at most 100 fragments, got 900.",
+      `{ viewer { ${times(900, (index) => `...Unknown${index}`)} } }`,
+    ],
   ])("%s", async (message, query) => {
     const { ask } = await startEmpty({ MAX_TOKENS: "4000" });
     expect(await ask(query)).toEqual({ errors: tooLarge(message) });
+  });
+
+  test("a document has at most 20 errors, and one that says that there are more", async () => {
+    const { ask } = await startEmpty({ MAX_TOKENS: "4000" });
+    const { errors = [] } = await ask(`{ viewer { ${times(500, (index) => `unknown${index}`)} } }`);
+    expect(errors).toHaveLength(21);
+    expect(errors.at(-1)?.message).toBe(
+      "Too many validation errors, error limit reached. Validation aborted.",
+    );
   });
 });
 

@@ -9,8 +9,7 @@ import {
   validate,
 } from "graphql";
 import { LRUCache } from "lru-cache";
-import { type ErrorCode, statusOf } from "../../errors.ts";
-import { withExtensions } from "../errors.ts";
+import { documentError } from "../errors.ts";
 import { limitRules, type OperationLimits, parseBounded } from "../limits/document.ts";
 import { subscriptionRootRule } from "../limits/subscription-root.ts";
 import { BYTES_PER_CHARACTER } from "./persisted.ts";
@@ -76,7 +75,7 @@ export function createDocuments({
     try {
       return parseBounded(text, limits.tokens);
     } catch (error) {
-      throw error instanceof GraphQLError ? requestError(error, "GRAPHQL_PARSE_FAILED") : error;
+      throw error instanceof GraphQLError ? documentError(error, "GRAPHQL_PARSE_FAILED") : error;
     }
   };
 
@@ -115,12 +114,8 @@ export function createDocuments({
     validate: (text: string, prepared: PreparedDocument): void => {
       const errors = validate(schema, prepared.document, rules, { maxErrors: MAX_VALIDATION_ERRORS });
       if (errors.length > 0)
-        throw new InvalidDocument(errors.map((error) => requestError(error, "GRAPHQL_VALIDATION_FAILED")));
+        throw new InvalidDocument(errors.map((error) => documentError(error, "GRAPHQL_VALIDATION_FAILED")));
       if (text.length <= MAX_CACHED_LENGTH) cache.set(text, prepared);
     },
   };
 }
-
-/** Adds a code and its status to a document's error, unless the error has its own. */
-const requestError = (error: GraphQLError, code: ErrorCode): GraphQLError =>
-  withExtensions(error, { code, http: { spec: true, status: statusOf(code) }, ...error.extensions });
