@@ -193,20 +193,33 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
 /** Invalid input from the caller. Nothing was sent. The message says what was expected, what came, and where. */
 export class InputError extends RangeError {}
 
-export interface UpstreamFacts {
+/** Facts about a failure, for `extensions`. */
+export interface FailureFacts {
+  /** The reference that could not be resolved. */
+  readonly reference?: string;
+  /** What the caller asked for may have been done, although it failed. */
+  readonly outcome?: "unknown";
+}
+
+/** A failure that callers see with its own code. Its message and facts are safe to expose to them. */
+export abstract class Failure extends Error {
+  abstract readonly code: ErrorCode;
+  abstract readonly facts: FailureFacts;
+
+  /** The same failure with the reference that led to it. */
+  abstract of(reference: string): Failure;
+}
+
+export interface UpstreamFacts extends FailureFacts {
   /** The endpoint: `route` is its template, never the filled path. `status` is absent when there was no response. */
   readonly upstream?: { readonly method: string; readonly route: string; readonly status?: number };
   readonly retryAfterSeconds?: number;
   /** Number of requests that were not sent because the operation had reached its limit. */
   readonly unsentRequests?: number;
-  /** The reference that could not be resolved. */
-  readonly reference?: string;
-  /** A command was sent without a usable response, so it may have been done. */
-  readonly outcome?: "unknown";
 }
 
-/** A failed upstream request. Its message and facts are safe to expose to callers. */
-export class UpstreamError extends Error {
+/** A failed upstream request. Of a command that was sent without a usable response, the outcome is unknown. */
+export class UpstreamError extends Failure {
   readonly code: ErrorCode;
   readonly facts: UpstreamFacts;
 
@@ -216,8 +229,7 @@ export class UpstreamError extends Error {
     this.facts = facts;
   }
 
-  /** The same error with the reference that led to it. */
-  of(reference: string): UpstreamError {
+  override of(reference: string): UpstreamError {
     return new UpstreamError(this.code, this.message, { ...this.facts, reference }, this);
   }
 }
@@ -230,9 +242,9 @@ export class Cancelled extends Error {}
 
 export const OVERLOADED = "The gateway is overloaded; try again later.";
 
-/** Whether an error says that a command may have been done. */
+/** Whether an error says that what was asked for may have been done. */
 export const hasOutcome = (error: unknown): boolean =>
-  error instanceof UpstreamError && error.facts.outcome !== undefined;
+  error instanceof Failure && error.facts.outcome !== undefined;
 
 /** What an error shows about the service. */
 export const serviceShownBy = (error: unknown): ServiceState =>

@@ -25,7 +25,7 @@ import { loadMcp } from "./http/mcp/load-mcp.ts";
 import { createIdentify } from "./http/identity.ts";
 import { createOperations } from "./http/operation.ts";
 import { createRouter, type Execute } from "./http/router.ts";
-import { takeTurn } from "./engine/turns.ts";
+import { Turns } from "./engine/turns.ts";
 import { type ContextSettings, OperationContext, type OperationSource } from "./http/graphql/context.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
 import { createSubscriptions } from "./http/graphql/subscriptions.ts";
@@ -97,6 +97,7 @@ export function createGateway({
     polls: subscriptions.polls(),
     waitingBytes: delivery.waitingBytes(),
   }));
+  const turns = new Turns(callers);
   const client = createClient({
     ...upstreamSettings(config, server),
     clock,
@@ -105,7 +106,7 @@ export function createGateway({
     onFault: events.wrongType,
     onFailure: events.upstreamFailure,
     onRequest: telemetry.upstreamRequest,
-    takeTurn,
+    takeTurn: turns.take,
     openSpan: openUpstreamSpan,
   });
   const doors = new Doors({ callers, ...placeSettings(config), isQueueFull: client.isQueueFull });
@@ -125,6 +126,7 @@ export function createGateway({
   const engine = createEngine({
     schema,
     ...engineSettings(config, sharedDocuments),
+    turns,
     publicError: toPublic,
     planner,
   });
@@ -220,6 +222,7 @@ export function createGateway({
     origins: config.CORS_ORIGINS,
     bodies: { callers, maxBytes: config.MAX_BODY_BYTES, maxWaitingBytes: config.MAX_WAITING_BYTES },
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
+    takeTurn: turns.take,
   });
   return {
     handle: router.listen,

@@ -1,8 +1,14 @@
 import type { ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
+import { Cancelled, OVERLOADED } from "../errors.ts";
 import type { RequestScope } from "../request-scope.ts";
-import { createDocuments, type DocumentSettings } from "./documents/prepared.ts";
+import {
+  createDocuments,
+  type DocumentSettings,
+  InvalidDocument,
+  type PreparedDocument,
+} from "./documents/prepared.ts";
 import type { DocumentStore, OperationParams } from "./documents/persisted.ts";
-import { rejection, withExtensions, withoutLiterals, withoutSuggestions } from "./errors.ts";
+import { rejection, withExtensions, withoutSuggestions } from "./errors.ts";
 import type { PlacedContext } from "./field-source.ts";
 import {
   execute,
@@ -13,8 +19,9 @@ import {
 } from "./execution.ts";
 import type { Meter } from "./meter.ts";
 import type { Plan } from "./plan/plan.ts";
-import { mergeFailures } from "./shared-failures.ts";
+import { mergeFailures, separateNames } from "./shared-failures.ts";
 import { openResults, type Results, type StreamSource } from "./subscription.ts";
+import type { Turns } from "./turns.ts";
 
 /** Facts about an operation for logs and metrics, filled in while the request is handled. */
 export interface OperationFacts {
@@ -44,6 +51,8 @@ interface RunOptions {
 
 /** A request for a subscription, independent of its transport. `openStream` is called once its document is valid. */
 interface StreamRequest extends StreamSource {
+  /** The request that asked for the subscription, which ends before it. */
+  readonly scope: RequestScope;
   readonly facts: OperationFacts;
 }
 
@@ -53,6 +62,7 @@ type StreamResult = { readonly results: Results } | WrittenResult;
 export interface EngineSettings extends DocumentSettings {
   readonly documents: DocumentStore;
   readonly executionLimits: ExecutionLimits;
+  readonly turns: Turns;
   /** Converts any error to the one that callers see. */
   readonly publicError: (error: unknown) => GraphQLError;
 }
@@ -66,7 +76,7 @@ export interface Engine {
     options: RunOptions,
   ) => Promise<WrittenResult>;
   /** The type of a request's operation; null when its document cannot be read. */
-  readonly typeOf: (params: OperationParams) => Promise<OperationTypeNode | null>;
+  readonly typeOf: (params: OperationParams, scope: RequestScope) => Promise<OperationTypeNode | null>;
   /** Opens the results of a subscription. Resolves with a single result when it cannot be opened. Never rejects. */
   readonly subscribe: (request: StreamRequest) => Promise<StreamResult>;
   /**
@@ -84,41 +94,84 @@ export interface Engine {
 const MAX_NAME_LENGTH = 100;
 
 export function createEngine(settings: EngineSettings): Engine {
-  const { schema, executionLimits, publicError } = settings;
+  const { schema, executionLimits, turns, publicError } = settings;
   const documents = createDocuments(settings);
 
-  const prepare = (text: string, params: OperationParams) => {
-    const prepared = documents.prepare(text);
-    const plan = prepared.planOf(params.operationName);
-    if (plan) return { prepared, plan };
-    throw rejection("Could not determine what operation to execute.", "OPERATION_RESOLUTION_FAILURE");
+  /** Does work of a request when it is its caller's turn, unless the request has ended by then. */
+  const inTurn = <Value>(scope: RequestScope, work: () => Value): Promise<Value> =>
+    new Promise((resolve, reject) =>
+      turns.take(scope.caller, () => {
+        const ended = scope.ended();
+        try {
+          if (ended) throw ended === "left" ? new Cancelled("The caller left.") : overloaded();
+          resolve(work());
+        } catch (error) {
+          reject(error);
+        }
+      }),
+    );
+
+  /** Parses a document that is not known. */
+  const parse = (text: string, scope: RequestScope): Promise<PreparedDocument> =>
+    inTurn(scope, () => documents.known(text) ?? documents.parse(text));
+
+  /**
+   * Reads a document that is not known. To parse and to validate it take a turn each: validation takes up to 20 ms.
+   */
+  const read = async (
+    text: string,
+    params: OperationParams,
+    scope: RequestScope,
+    isReadOnly: boolean,
+  ): Promise<PreparedDocument> => {
+    const parsed = await parse(text, scope);
+    selectPlan(parsed, params, isReadOnly);
+    return inTurn(scope, () => {
+      // The same document may have been read meanwhile.
+      const known = documents.known(text);
+      if (!known) documents.validate(text, parsed);
+      return known ?? parsed;
+    });
   };
 
-  const planOf = (text: string, params: OperationParams, facts: OperationFacts, isReadOnly: boolean) => {
-    const { prepared, plan } = prepare(text, params);
+  const planOf = (
+    document: PreparedDocument,
+    params: OperationParams,
+    facts: OperationFacts,
+    isReadOnly: boolean,
+  ): Plan => {
+    const plan = selectPlan(document, params, isReadOnly);
     const { operation: type, name } = plan.operation;
-    if (isReadOnly && type === "mutation") {
-      throw rejection("Can only perform a mutation operation from a POST request.", "BAD_REQUEST", {
-        status: 405,
-        headers: { Allow: "POST" },
-      });
-    }
-    const validationErrors = prepared.validationErrors();
-    if (validationErrors.length > 0) throw new InvalidDocument(validationErrors);
     facts.type = type;
     facts.name = name?.value.slice(0, MAX_NAME_LENGTH) ?? null;
     const tooMuch = rejectionOf(schema, plan, params.variables ?? {}, executionLimits.selected);
     if (tooMuch) throw tooMuch;
-    return { document: prepared.document, plan };
+    return plan;
+  };
+
+  /** Runs a plan in a scope, with a meter of its own. */
+  const resultOf = (
+    plan: Plan,
+    { variables }: OperationParams,
+    { scope, openContext }: Pick<Operation, "scope" | "openContext">,
+    limits: ExecutionLimits,
+    event?: unknown,
+  ): Promise<WrittenResult> => {
+    const meter = openOperationMeter(scope, limits, turns);
+    return execute(plan, variables ?? {}, openContext(meter), meter, event);
   };
 
   const limitsFor = (maxBytes = executionLimits.bytes): ExecutionLimits =>
     maxBytes < executionLimits.bytes ? { ...executionLimits, bytes: maxBytes } : executionLimits;
 
-  const withPublicErrors = (result: WrittenResult): WrittenResult =>
-    result.errors
-      ? { ...result, errors: mergeFailures(result.errors, result.data).map(publicError) }
-      : result;
+  const withPublicErrors = (result: WrittenResult, plan: Plan): WrittenResult => {
+    const { errors, data } = result;
+    if (!errors) return result;
+    return {
+      ...result,
+      errors: mergeFailures({ errors, data }, separateNames(schema, plan)).map(publicError),
+    };
+  };
 
   const failed = (error: unknown, facts: OperationFacts): WrittenResult => {
     const errors = error instanceof InvalidDocument ? error.validationErrors : [publicError(error)];
@@ -133,10 +186,11 @@ export function createEngine(settings: EngineSettings): Engine {
         const text = settings.documents(params);
         // Nearly every document is known: without a promise it costs nothing.
         const known = typeof text === "string" ? text : await text;
-        const { plan } = planOf(known, params, facts, isReadOnly);
+        const document = documents.known(known) ?? (await read(known, params, scope, isReadOnly));
+        const plan = planOf(document, params, facts, isReadOnly);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
-        const result = withPublicErrors(await resultOf(plan, params, operation, limitsFor(maxBytes)));
+        const result = withPublicErrors(await resultOf(plan, params, operation, limitsFor(maxBytes)), plan);
         if (result.errors) facts.codes = codesOf(result.errors);
         return result;
       } catch (error) {
@@ -146,21 +200,26 @@ export function createEngine(settings: EngineSettings): Engine {
         scope.end("done");
       }
     },
-    typeOf: async (params) => {
+    typeOf: async (params, scope) => {
       try {
-        return prepare(await settings.documents(params), params).plan.operation.operation;
+        const text = await settings.documents(params);
+        const document = documents.known(text) ?? (await parse(text, scope));
+        return selectPlan(document, params, false).operation.operation;
       } catch {
         return null;
       }
     },
     subscribe: async (request) => {
-      const { facts, params } = request;
+      const { facts, params, scope } = request;
       try {
-        const { document, plan } = planOf(await settings.documents(params), params, facts, true);
+        const text = await settings.documents(params);
+        const prepared = documents.known(text) ?? (await read(text, params, scope, true));
+        const { document } = prepared;
+        const plan = planOf(prepared, params, facts, true);
         if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
         const results = await openResults({ schema, document }, request, (event, execution) =>
           resultOf(plan, params, execution, executionLimits, event)
-            .then(withPublicErrors)
+            .then((result) => withPublicErrors(result, plan))
             .catch((error: unknown) => failed(error, facts)),
         );
         if ("results" in results) return results;
@@ -176,11 +235,9 @@ export function createEngine(settings: EngineSettings): Engine {
         ? { ...result, extensions: { ...result.extensions, explain: explain() } }
         : result;
       if (!result.errors) return explained;
-      const errors = result.errors
-        .map(withoutLiterals)
-        .map((error) =>
-          withExtensions(settings.isIntrospectable ? error : withoutSuggestions(error), { requestId }),
-        );
+      const errors = result.errors.map((error) =>
+        withExtensions(settings.isIntrospectable ? error : withoutSuggestions(error), { requestId }),
+      );
       return { ...explained, errors };
     },
   };
@@ -192,26 +249,19 @@ const ONLY_SUBSCRIPTIONS =
 const NO_STREAM =
   "Expected a subscription by `accept: text/event-stream` or a WebSocket, got a request for a single result.";
 
-/** A document that does not validate against the schema. */
-class InvalidDocument extends Error {
-  readonly validationErrors: readonly GraphQLError[];
+/** The error of a request whose turn comes after its deadline. */
+const overloaded = () => rejection(OVERLOADED, "SERVICE_OVERLOADED");
 
-  constructor(validationErrors: readonly GraphQLError[]) {
-    super("invalid document");
-    this.validationErrors = validationErrors;
-  }
-}
-
-/** Runs a plan in a scope, with a meter of its own. */
-function resultOf(
-  plan: Plan,
-  { variables }: OperationParams,
-  { scope, openContext }: Pick<Operation, "scope" | "openContext">,
-  limits: ExecutionLimits,
-  event?: unknown,
-): Promise<WrittenResult> {
-  const meter = openOperationMeter(scope, limits);
-  return execute(plan, variables ?? {}, openContext(meter), meter, event);
+/** The plan of a request's operation. Throws when there is none, or when it is a mutation and the request only reads. */
+function selectPlan(document: PreparedDocument, params: OperationParams, isReadOnly: boolean): Plan {
+  const plan = document.planOf(params.operationName);
+  if (!plan)
+    throw rejection("Could not determine what operation to execute.", "OPERATION_RESOLUTION_FAILURE");
+  if (!isReadOnly || plan.operation.operation !== "mutation") return plan;
+  throw rejection("Can only perform a mutation operation from a POST request.", "BAD_REQUEST", {
+    status: 405,
+    headers: { Allow: "POST" },
+  });
 }
 
 const codesOf = (errors: readonly GraphQLError[]): string[] => [

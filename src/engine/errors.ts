@@ -1,5 +1,5 @@
 import { GraphQLError, type GraphQLErrorExtensions } from "graphql";
-import { Cancelled, type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
+import { Cancelled, type ErrorCode, Failure, InputError, isErrorCode, statusOf } from "../errors.ts";
 
 /** Receives an unexpected error and the path of the field that failed with it. */
 export type OnUnexpected = (error: unknown, path: GraphQLError["path"]) => void;
@@ -14,7 +14,7 @@ export function publicError(error: unknown, onUnexpected: OnUnexpected): GraphQL
   const convert = (message: string, extensions: GraphQLErrorExtensions & { readonly code: ErrorCode }) =>
     at(located, message, extensions);
 
-  if (cause instanceof UpstreamError) {
+  if (cause instanceof Failure) {
     const { paths } = located?.extensions ?? {};
     return convert(cause.message, { code: cause.code, ...cause.facts, ...(paths ? { paths } : {}) });
   }
@@ -53,11 +53,13 @@ const withoutValues = (message: string): string =>
     .replace(/(Expected value of type "[^"]+"), found .*$/s, "$1")
     .replace(/(found|Unexpected) (String|BlockString|Int|Float) ".*$/s, "$1 $2");
 
-/** Removes the values from a validation error's message. Returns other errors unchanged. */
-export const withoutLiterals = (error: GraphQLError): GraphQLError =>
-  error.extensions["code"] === "GRAPHQL_VALIDATION_FAILED"
-    ? at(error, withoutValues(error.message), error.extensions)
-    : error;
+/** The error of a document as callers see it, with a code and its status unless it has its own. */
+export const documentError = (error: GraphQLError, code: ErrorCode): GraphQLError =>
+  at(error, withoutValues(error.message), {
+    code,
+    http: { spec: true, status: statusOf(code) },
+    ...error.extensions,
+  });
 
 /** Removes the "Did you mean" suggestions, which reveal names of the schema. */
 export const withoutSuggestions = (error: GraphQLError): GraphQLError =>

@@ -54,4 +54,8 @@ export interface FieldExtensions {
   readonly prefetch?: Prefetch;
   /** The list argument whose length is the number of items in the field. */
   readonly itemsOf?: string;
+  /** How often an operation may select the field at its root. */
+  readonly maxPerOperation?: number;
+  /** Whether a failure that several items of the root field share is an error for each of them. */
+  readonly errorsStaySeparate?: boolean;
 }

@@ -1,4 +1,4 @@
-import { SliceQueue } from "./turns.ts";
+import type { SliceQueue } from "./turns.ts";
 
 interface ResultLimits {
   /** Maximum fields and list items. */
@@ -10,8 +10,8 @@ interface ResultLimits {
 }
 
 export interface MeterSettings {
-  /** The caller of the operation: callers take turns. */
-  readonly callerKey: string;
+  /** The queue for the work of the operation. */
+  readonly queue: SliceQueue;
   readonly limits: ResultLimits;
   /** Creates the error that stops the operation. */
   readonly tooLarge: (message: string) => Error;
@@ -29,7 +29,7 @@ export class Meter {
 
   constructor(settings: MeterSettings) {
     this.#settings = settings;
-    this.#queue = new SliceQueue(settings.callerKey);
+    this.#queue = settings.queue;
   }
 
   get limits(): ResultLimits {

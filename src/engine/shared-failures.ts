@@ -1,32 +1,54 @@
-import { GraphQLError } from "graphql";
-import { UpstreamError } from "../errors.ts";
+import { GraphQLError, type GraphQLSchema } from "graphql";
+import { Failure } from "../errors.ts";
+import type { FieldExtensions } from "./field-source.ts";
+import { rootFieldsOf } from "./limits/selection.ts";
+import type { Plan } from "./plan/plan.ts";
 
 type Path = NonNullable<GraphQLError["path"]>;
 
-/** The errors that share one failure. */
+/** The errors of one failure. */
 interface Group {
   readonly first: GraphQLError;
-  readonly failure: UpstreamError;
+  readonly failure: Failure;
   readonly references: Set<string | undefined>;
   /** The null positions of the result, by their joined keys. */
   readonly paths: Map<string, Path>;
 }
 
+/** The response names of an operation's root fields whose errors are not merged. */
+export function separateNames(schema: GraphQLSchema, { operation, fragments }: Plan): ReadonlySet<string> {
+  const fields = schema.getRootType(operation.operation)?.getFields();
+  const isSeparate = (name: string): boolean => {
+    const { errorsStaySeparate = false }: FieldExtensions = fields?.[name]?.extensions ?? {};
+    return errorsStaySeparate;
+  };
+  return new Set(
+    rootFieldsOf(operation, (name) => fragments.get(name))
+      .filter(({ name }) => isSeparate(name.value))
+      .map(({ alias, name }) => (alias ?? name).value),
+  );
+}
+
 /**
- * Merges the errors of one upstream failure into one error, however many positions of the result are null because of
- * it. Its path is the first of them; with several, `extensions.paths` lists all.
+ * Merges the errors of one failure into one error, however many positions of the result are null because of it, except
+ * below the root fields `separate`. Its path is the first of them; with several, `extensions.paths` lists all.
  */
-export function mergeFailures(errors: readonly GraphQLError[], data: unknown): GraphQLError[] {
+export function mergeFailures(
+  { errors, data }: { readonly errors: readonly GraphQLError[]; readonly data?: unknown },
+  separate: ReadonlySet<string>,
+): GraphQLError[] {
   const groups = new Map<unknown, Group>();
   const merged: (GraphQLError | Group)[] = [];
   for (const error of inOrderOf(data, errors)) {
     const { originalError, path } = error;
-    if (!(originalError instanceof UpstreamError) || !path) {
+    if (!(originalError instanceof Failure) || !path) {
       merged.push(error);
       continue;
     }
     const failure = rootOf(originalError);
-    const key = keyOf(originalError, failure, path);
+    const key = separate.has(String(path[0]))
+      ? `${path[0]} ${path[1]} ${originalError.code} ${originalError.facts.reference}`
+      : keyOf(originalError, failure);
     const existing = groups.get(key);
     const group = existing ?? { first: error, failure, references: new Set(), paths: new Map() };
     group.references.add(originalError.facts.reference);
@@ -82,16 +104,12 @@ function nullAt(data: unknown, path: Path): Path {
   return path;
 }
 
-/** The error of the request itself: reads are shared, and each reference wraps the same error object. */
-const rootOf = (error: UpstreamError): UpstreamError =>
-  error.cause instanceof UpstreamError ? rootOf(error.cause) : error;
+/** The failure itself: fields share it, and each reference wraps the same error object. */
+const rootOf = (error: Failure): Failure => (error.cause instanceof Failure ? rootOf(error.cause) : error);
 
-function keyOf({ code, facts: { reference } }: UpstreamError, failure: UpstreamError, path: Path): unknown {
-  // A federation router maps the errors of each representation to its own result, so it needs one per representation.
-  if (path[0] === "_entities") return `${path[1]} ${code} ${reference}`;
-  // A name that a list does not contain gives a new error object for each reference.
-  return code === "NOT_FOUND" && reference !== undefined ? reference : failure;
-}
+/** What the errors of one failure have in common. What does not exist fails anew for each field that refers to it. */
+const keyOf = ({ code, facts: { reference } }: Failure, failure: Failure): unknown =>
+  code === "NOT_FOUND" && reference !== undefined ? reference : failure;
 
 function errorOf({ first, failure, references, paths }: Group): GraphQLError {
   const [reference, ...others] = references;

@@ -1,9 +1,10 @@
-import { type Place, TransientList, TransientMap } from "../transient.ts";
+import type { Caller, Callers, Room } from "../caller.ts";
+import { type Place, TransientList } from "../transient.ts";
 
 /*
  * Time slices for work that could block the event loop. Such work checks whether the slice is over and, if so, waits for
- * the next one, so that sockets, timers and probes are served in between. The clock is shared by the whole process,
- * because all requests together block the loop.
+ * the next one, so that sockets, timers and probes are served in between. The whole process has one clock, because all
+ * gateways of a process block the same loop. The callers of each gateway take turns of their own.
  *
  * Own code: packages that yield (p-event-loop and similar) yield on every call, or are not fair.
  */
@@ -56,24 +57,79 @@ function doAll(all: readonly Work[], from: number): void {
   }
 }
 
-/** A caller with waiting work. */
-interface Caller {
-  readonly key: string;
-  readonly queues: TransientList<SliceQueue>;
+/** The queues of a caller in which work waits. */
+class CallerQueues {
+  readonly queues = new TransientList<SliceQueue>();
+  /** The place among the other callers; null while nothing waits. */
+  place: Place<CallerQueues> | null = null;
 }
 
 /**
- * Callers take turns, one piece of work each, and so do the queues of a caller: neither a long queue nor a caller with
- * many queues delays the others.
+ * The turns of a gateway. Its callers take turns, one piece of work each, and so do the queues of a caller: neither a long
+ * queue nor a caller with many queues delays the others. Callers that are not proven take one turn with all others of their
+ * address.
  */
-const turns = new TransientList<Caller>();
-/** The places of the callers in the turns. */
-const callers = new TransientMap<Place<Caller>>();
-let isServing = false;
+export class Turns {
+  readonly #room: Room<CallerQueues>;
+  /** The callers with waiting work, the next one first. */
+  readonly #order = new TransientList<CallerQueues>();
+
+  constructor(callers: Callers) {
+    this.#room = callers.room(() => new CallerQueues());
+  }
+
+  /** Does the work when it is the caller's turn: now, or in a later time slice. */
+  readonly take = (caller: Caller, work: Work): void => {
+    if (!this.isWaiting() && !isSliceOver()) work();
+    else this.queueOf(caller).add(work);
+  };
+
+  /** Creates a queue of a caller. */
+  queueOf({ account }: Caller): SliceQueue {
+    return new SliceQueue(this, account);
+  }
+
+  /** Whether work waits. */
+  isWaiting(): boolean {
+    return this.#order.size > 0;
+  }
+
+  /** Adds a queue behind the other queues of its caller. */
+  add(queue: SliceQueue): Place<SliceQueue> {
+    const own = queue.caller.enter(this.#room);
+    if (!own.place) {
+      own.place = this.#order.add(own);
+      serveLater(this);
+    }
+    return own.queues.add(queue);
+  }
+
+  /** Removes a queue from its place. */
+  remove({ caller }: SliceQueue, place: Place<SliceQueue>): void {
+    const own = caller.of(this.#room);
+    if (!own) return;
+    own.queues.remove(place);
+    if (own.queues.size === 0 && own.place) {
+      this.#order.remove(own.place);
+      own.place = null;
+    }
+    caller.leave(this.#room);
+  }
+
+  /** Does one piece of work of the next caller. */
+  serveNext(): void {
+    const next = this.#order.takeFirst();
+    if (!next) return;
+    // Behind the other callers.
+    next.place = this.#order.add(next);
+    next.queues.first?.member.serveNext();
+  }
+}
 
 /** A FIFO queue of one request's work that waits for a time slice. */
 export class SliceQueue {
-  readonly #callerKey: string;
+  readonly caller: Caller;
+  readonly #turns: Turns;
   /** The place among the queues of the caller; null while nothing waits. */
   #place: Place<SliceQueue> | null = null;
   #waiting: Work[] = [];
@@ -81,8 +137,9 @@ export class SliceQueue {
   #first = 0;
   #onEmpty: Work[] = [];
 
-  constructor(callerKey: string) {
-    this.#callerKey = callerKey;
+  constructor(turns: Turns, caller: Caller) {
+    this.#turns = turns;
+    this.caller = caller;
   }
 
   isEmpty(): boolean {
@@ -92,8 +149,7 @@ export class SliceQueue {
   /** Does the work in its turn, in a later turn of the event loop. */
   add(work: Work): void {
     this.#waiting.push(work);
-    this.#place ??= callerOf(this.#callerKey).queues.add(this);
-    serveLater();
+    this.#place ??= this.#turns.add(this);
   }
 
   /** Calls back after the last waiting work is done; not after `clear`. */
@@ -113,7 +169,7 @@ export class SliceQueue {
     const work = this.#waiting[this.#first++];
     this.#leave();
     if (this.isEmpty()) this.#empty();
-    else this.#place = callerOf(this.#callerKey).queues.add(this);
+    else this.#place = this.#turns.add(this);
     work?.();
     if (this.isEmpty()) for (const callback of this.#onEmpty.splice(0)) callback();
   }
@@ -124,46 +180,30 @@ export class SliceQueue {
   }
 
   #leave(): void {
-    const caller = callers.get(this.#callerKey);
-    if (!caller || !this.#place) return;
-    const { key, queues } = caller.member;
-    queues.remove(this.#place);
+    if (this.#place) this.#turns.remove(this, this.#place);
     this.#place = null;
-    if (queues.size > 0) return;
-    turns.remove(caller);
-    callers.delete(key);
   }
 }
 
-function callerOf(key: string): Caller {
-  const existing = callers.get(key);
-  if (existing) return existing.member;
-  const caller: Caller = { key, queues: new TransientList() };
-  callers.set(key, turns.add(caller));
-  return caller;
-}
+/** The gateways of this process with waiting work, the next one first. */
+const gateways: Turns[] = [];
+let isServing = false;
 
-/** Does the work when it is the caller's turn: now, or in a later time slice. */
-export function takeTurn(callerKey: string, work: Work): void {
-  if (turns.size === 0 && !isSliceOver()) work();
-  else new SliceQueue(callerKey).add(work);
-}
-
-/** Serves the queues until the slice is over, and goes on in the next turn of the event loop. */
-function serve(): void {
-  isServing = false;
-  while (turns.size > 0 && !isSliceOver()) {
-    const caller = turns.takeFirst();
-    if (!caller) return;
-    // Behind the other callers.
-    callers.set(caller.key, turns.add(caller));
-    caller.queues.first?.member.serveNext();
-  }
-  if (turns.size > 0) serveLater();
-}
-
-function serveLater(): void {
+function serveLater(turns: Turns): void {
+  if (!gateways.includes(turns)) gateways.push(turns);
   if (isServing) return;
   isServing = true;
   setImmediate(serve);
+}
+
+/** Does one piece of work for each gateway in turn until the slice is over, and goes on in the next turn of the event loop. */
+function serve(): void {
+  isServing = false;
+  while (gateways.length > 0 && !isSliceOver()) {
+    const turns = gateways.shift();
+    if (!turns?.isWaiting()) continue;
+    gateways.push(turns);
+    turns.serveNext();
+  }
+  for (const turns of gateways) serveLater(turns);
 }

@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import cors from "cors";
-import { atEndOfTurn, takeTurn } from "../engine/turns.ts";
+import { atEndOfTurn } from "../engine/turns.ts";
 import type { Identity } from "../request-scope.ts";
 import { TransientList } from "../transient.ts";
 import { CLIENT_HEADERS } from "../observability/client-counts.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { type BodySettings, createBodyReader } from "./body.ts";
 import { EXPLAIN_HEADER, type Identify } from "./identity.ts";
+import type { Caller } from "../caller.ts";
 import type { UpstreamError } from "../errors.ts";
 import { MAX_UNANSWERED, onceOver, unanswered } from "./connection.ts";
 import type { Page } from "./graphiql/page.ts";
@@ -36,6 +37,8 @@ export interface RouterSettings {
   readonly bodies: BodySettings;
   readonly doors: Doors;
   readonly requestTimeoutMs: number;
+  /** Does work when it is the caller's turn. */
+  readonly takeTurn: (caller: Caller, work: () => void) => void;
 }
 
 export interface Router {
@@ -49,7 +52,7 @@ export interface Router {
 
 /** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
 export function createRouter(settings: RouterSettings): Router {
-  const { graphql, mcp, download, page, identify, doors, telemetry, requestTimeoutMs } = settings;
+  const { graphql, mcp, download, page, identify, doors, telemetry, requestTimeoutMs, takeTurn } = settings;
   const readBody = createBodyReader(settings.bodies);
   const open = new TransientList<ServerResponse>();
   let draining = false;
@@ -115,7 +118,7 @@ export function createRouter(settings: RouterSettings): Router {
     const run = (identity: Identity, response: ServerResponse, body: Buffer | null): void =>
       atEndOfTurn(() =>
         atEndOfTurn(() =>
-          takeTurn(identity.caller.key, () => {
+          takeTurn(identity.caller, () => {
             if (!response.req.socket.readable) return;
             const state = openRequest(identity, response, requestTimeoutMs);
             const rejection = doors.admit(kindOf(response.req, identity), state.scope);

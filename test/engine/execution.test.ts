@@ -1,14 +1,16 @@
 import { GraphQLError, type OperationDefinitionNode, parse } from "graphql";
 import { expect, test } from "vitest";
+import { Callers } from "../../src/caller.ts";
 import { execute } from "../../src/engine/execution.ts";
 import { Meter } from "../../src/engine/meter.ts";
 import type { Plan } from "../../src/engine/plan/plan.ts";
-import { atEndOfTurn, nextTurn } from "../../src/engine/turns.ts";
+import { atEndOfTurn, nextTurn, Turns } from "../../src/engine/turns.ts";
 
 test("what is left of a stopped operation is not serialized", async () => {
   const limits = { fields: 10, bytes: 1_000_000, errors: 10 };
+  const callers = new Callers();
   const meter = new Meter({
-    callerKey: "ada",
+    queue: new Turns(callers).queueOf(callers.of("ada", "")),
     limits,
     tooLarge: (message) => new GraphQLError(message),
   });

@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { getIntrospectionQuery, type IntrospectionOptions } from "graphql";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { startDemoGateway, still } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
+import { stopwatchRuns } from "../support/stopwatch.ts";
 
 const times = (count: number, part: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => part(index)).join(" ");
@@ -115,27 +116,11 @@ describe("introspection", () => {
     expect(data).toHaveProperty("__schema.types");
   });
 
-  test.each([
-    [
-      "by aliases",
-      `{ ${times(19, (index) => `a${index}: __schema { types { fields { type { name } } } }`)} }`,
-    ],
-    [
-      "by fields of the types of fields",
-      "{ __schema { types { fields { type { fields { name description args { name description } type { name description ofType { name description } } } } } } } }",
-    ],
-    [
-      "by a variable",
-      `query ($of: String!) { ${times(90, (index) => `a${index}: __type(name: $of) { fields { args { name description type { name description } } } }`)} }`,
-    ],
-    [
-      "in a fragment",
-      `{ ...F } fragment F on Query { ${times(19, (index) => `a${index}: __schema { types { fields { name description } } }`)} }`,
-    ],
-  ])("that asks for much more is refused: %s", async (_, query) => {
-    const { ask } = await startEmpty({ MAX_TOKENS: "4000", MAX_ROOT_FIELDS: "100", MAX_FIELDS: "10000" });
-    expect(await ask(query, { of: "Mutation" })).toEqual({
-      errors: tooLarge("Expected at most half as much more of the schema as GraphQL tools ask, got more."),
+  test("that asks for more than a result may have is stopped by its fields, like any other", async () => {
+    const { ask } = await startEmpty({ MAX_RESULT_FIELDS: "20000" });
+    const query = `{ ${times(19, (index) => `a${index}: __schema { types { fields { name description } } }`)} }`;
+    expect(await ask(query)).toEqual({
+      errors: tooLarge("Expected a result of at most 20000 fields and list items, got more."),
     });
   });
 });
@@ -299,18 +284,24 @@ describe("validation is bounded", () => {
       "Expected at most 100 fragments, got 300.",
       `{ project(owner: "ada", name: "mnist") { ${times(300, (index) => `...F${index}`)} } } ${times(300, (index) => `fragment F${index} on Project { id }`)}`,
     ],
+    [
+      "Expected at most 100 fragments, got 900.",
+      `{ viewer { ${times(900, (index) => `...Unknown${index}`)} } }`,
+    ],
   ])("%s", async (message, query) => {
     const { ask } = await startEmpty({ MAX_TOKENS: "4000" });
     expect(await ask(query)).toEqual({ errors: tooLarge(message) });
   });
-});
 
-/** Every look at the clock finds that a time slice is over. */
-function stopwatchRuns(): void {
-  let now = performance.now();
-  const clock = vi.spyOn(performance, "now").mockImplementation(() => (now += 1_000));
-  onTestFinished(() => clock.mockRestore());
-}
+  test("a document has at most 20 errors, and one that says that there are more", async () => {
+    const { ask } = await startEmpty({ MAX_TOKENS: "4000" });
+    const { errors = [] } = await ask(`{ viewer { ${times(500, (index) => `unknown${index}`)} } }`);
+    expect(errors).toHaveLength(21);
+    expect(errors.at(-1)?.message).toBe(
+      "Too many validation errors, error limit reached. Validation aborted.",
+    );
+  });
+});
 
 describe("the event loop has its turns", () => {
   const NESTED = `{ project(owner: "ada", name: "mnist") { experiments(first: 40, orderBy: CREATED_ASC) { nodes {
@@ -326,6 +317,7 @@ describe("the event loop has its turns", () => {
     ["rows with an object each", ROWS, 80],
     ["rows with links to follow", NESTED, 120],
     ["readers of one answer", READERS, 90],
+    ["introspection", "{ __schema { types { name fields { name } } } }", 100],
   ])("between any two objects, once the time slice is over: %s", async (_, query, most) => {
     const { ask } = await startDemoGateway({ now: still, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     await ask(query);
@@ -357,7 +349,7 @@ describe("the event loop has its turns", () => {
 });
 
 test("a large answer is byte for byte what a small one would be", async () => {
-  const declarations = { text: 'é"\n'.repeat(100_000), list: [1, null, { a: true }], empty: [{}, []] };
+  const declarations = { text: 'é"\n'.repeat(300_000), list: [1, null, { a: true }], empty: [{}, []] };
   const service = await startFake(({ path }) =>
     path.includes("jobs") ? undefined : { json: { id: 42, declarations } },
   );

@@ -141,6 +141,23 @@ describe("representations", () => {
     ]);
   });
 
+  test.each(["_entities", "batch0: _entities"])(
+    "one failure that several share is an error for each of them, which routers expect: %s",
+    async (field) => {
+      const { ask } = await startDemoGateway();
+      const experiment = { __typename: "Experiment", uniqueName: "ada.mnist.4242" };
+      const { errors } = await ask<Entities, object>(
+        entities("... on Experiment { status }").replace("_entities", field),
+        { representations: [experiment, experiment] },
+      );
+      const [name] = field.split(":");
+      expect(errors?.map(({ path, extensions }) => [path, extensions["code"]])).toEqual([
+        [[name, 0], "NOT_FOUND"],
+        [[name, 1], "NOT_FOUND"],
+      ]);
+    },
+  );
+
   const HOSTILE: [title: string, representation: unknown, message: string][] = [
     ["a text", "Experiment", "expected the __typename of an entity"],
     ["a list", [], "expected the __typename of an entity"],

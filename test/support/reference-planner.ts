@@ -18,17 +18,18 @@ import {
   isObjectType,
   type SelectionNode,
 } from "graphql";
-import type { FieldExtensions } from "../../src/engine/field-source.ts";
+import type { FieldExtensions, IsSelected } from "../../src/engine/field-source.ts";
 import { fragmentsOf } from "../../src/engine/limits/selection.ts";
 import { createCompilation } from "../../src/engine/plan/compile.ts";
 import type { Planner } from "../../src/engine/plan/plan.ts";
 
 /*
- * Runs operations by graphql-js, which is the reference for the plan. Its resolvers are given `info`: what the plan works
- * out before, and what is prefetched, is worked out from that.
+ * Runs operations by graphql-js, which is the reference for the plan. What the plan works out before, and what is
+ * prefetched, is worked out from `info`.
  */
 
 type Resolve = GraphQLFieldResolver<unknown, unknown>;
+type Start = (...given: readonly unknown[]) => Promise<unknown>;
 
 /** A copy of the schema whose resolvers graphql-js can call. */
 const referenceOf = (schema: GraphQLSchema): GraphQLSchema =>
@@ -41,7 +42,7 @@ const referenceOf = (schema: GraphQLSchema): GraphQLSchema =>
 
 function resolverOf(
   type: GraphQLOutputType,
-  { prefetch }: FieldExtensions,
+  { prefetch, child }: FieldExtensions,
   resolve: Resolve | null,
 ): Resolve {
   const list = getNullableType(type);
@@ -62,9 +63,9 @@ function resolverOf(
   };
   const isPrefetched = prefetch && !isNonNullType(item ?? type);
   return async (source, args, context, info) => {
-    const value: unknown = resolve
-      ? await resolve(source, args, context, selectedOf(info) as never)
-      : defaultFieldResolver(source, args, context, info);
+    const value: unknown = child
+      ? await (child.start as Start)(source, args, context, isSelectedIn(info))
+      : await (resolve ?? defaultFieldResolver)(source, args, context, info);
     if (!isPrefetched) return value;
     if (!item || !Array.isArray(value)) return load(value, context, info);
     return value.map(async (each) => load(await each, context, info));
@@ -83,7 +84,7 @@ function compilationOf({ schema, fragments, variableValues }: GraphQLResolveInfo
 }
 
 /** What is selected below a field, by walking the names of its selection. */
-function selectedOf(info: GraphQLResolveInfo) {
+function isSelectedIn(info: GraphQLResolveInfo): IsSelected {
   const below = (nodes: readonly FieldNode[], [name, ...rest]: readonly string[]): boolean => {
     const found: FieldNode[] = [];
     const open = nodes.flatMap(({ selectionSet }) => selectionSet?.selections ?? []);
@@ -97,7 +98,7 @@ function selectedOf(info: GraphQLResolveInfo) {
     }
     return rest.length === 0 ? found.length > 0 : below(found, rest);
   };
-  return { schema: info.schema, isSelected: (...path: readonly string[]) => below(info.fieldNodes, path) };
+  return (...path) => below(info.fieldNodes, path);
 }
 
 const references = new WeakMap<GraphQLSchema, GraphQLSchema>();

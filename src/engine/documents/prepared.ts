@@ -9,20 +9,27 @@ import {
   validate,
 } from "graphql";
 import { LRUCache } from "lru-cache";
-import { type ErrorCode, statusOf } from "../../errors.ts";
-import { withExtensions } from "../errors.ts";
+import { documentError } from "../errors.ts";
 import { limitRules, type OperationLimits, parseBounded } from "../limits/document.ts";
 import { subscriptionRootRule } from "../limits/subscription-root.ts";
 import { BYTES_PER_CHARACTER } from "./persisted.ts";
 import { createPlan, type Plan, type Planner } from "../plan/plan.ts";
+
+/** A document that does not validate against the schema. */
+export class InvalidDocument extends Error {
+  readonly validationErrors: readonly GraphQLError[];
+
+  constructor(validationErrors: readonly GraphQLError[]) {
+    super("invalid document");
+    this.validationErrors = validationErrors;
+  }
+}
 
 /** A parsed document. */
 export interface PreparedDocument {
   readonly document: DocumentNode;
   /** Estimated heap size with its plans, which grow while they run. */
   readonly bytes: () => number;
-  /** Validation errors; empty when the document is valid. Validates on the first call. */
-  readonly validationErrors: () => readonly GraphQLError[];
   /** The plan of an operation; null when no operation has that name, or the name is missing and there are several. */
   readonly planOf: (operationName: string | null | undefined) => Plan | null;
 }
@@ -43,6 +50,9 @@ const MAX_CACHED_LENGTH = 16_384;
 /** Estimated heap size of a document without its plans. Measured: 270 to 480 bytes per token, plus the text. */
 const BYTES_PER_TOKEN = 480;
 
+/** Maximum errors of an invalid document. Each takes as long as the validation of 20 fields. */
+const MAX_VALIDATION_ERRORS = 20;
+
 /** Parses, validates and plans documents. Caches valid ones up to `cacheBytes` and evicts the least recently used. */
 export function createDocuments({
   schema,
@@ -61,18 +71,17 @@ export function createDocuments({
     ...(isIntrospectable ? [] : [NoSchemaIntrospectionCustomRule]),
   ];
 
-  const parse = (text: string): DocumentNode => {
+  const parseText = (text: string): DocumentNode => {
     try {
       return parseBounded(text, limits.tokens);
     } catch (error) {
-      throw error instanceof GraphQLError ? requestError(error, "GRAPHQL_PARSE_FAILED") : error;
+      throw error instanceof GraphQLError ? documentError(error, "GRAPHQL_PARSE_FAILED") : error;
     }
   };
 
-  const open = (text: string): PreparedDocument => {
-    const document = parse(text);
+  const parse = (text: string): PreparedDocument => {
+    const document = parseText(text);
     const plans = new Map<string, Plan>();
-    let errors: readonly GraphQLError[] | null = null;
     let bytes = (document.tokenCount ?? 0) * BYTES_PER_TOKEN + text.length * BYTES_PER_CHARACTER;
     const grow = (more: number): void => {
       bytes += more;
@@ -84,14 +93,6 @@ export function createDocuments({
     const prepared: PreparedDocument = {
       document,
       bytes: () => bytes,
-      validationErrors: () => {
-        if (errors) return errors;
-        errors = validate(schema, document, rules).map((error) =>
-          requestError(error, "GRAPHQL_VALIDATION_FAILED"),
-        );
-        if (errors.length === 0 && text.length <= MAX_CACHED_LENGTH) cache.set(text, prepared);
-        return errors;
-      },
       planOf: (operationName) => {
         const operation = getOperationAST(document, operationName);
         if (!operation) return null;
@@ -105,11 +106,16 @@ export function createDocuments({
   };
 
   return {
-    /** Throws `GraphQLError` when the text cannot be parsed. */
-    prepare: (text: string): PreparedDocument => cache.get(text) ?? open(text),
+    /** The document of a text when it is known to be valid, otherwise null. */
+    known: (text: string): PreparedDocument | null => cache.get(text) ?? null,
+    /** Parses a text. Throws `GraphQLError` when it is no document, or one that is too costly to validate. */
+    parse,
+    /** Validates a document and keeps it. Throws `InvalidDocument`. */
+    validate: (text: string, prepared: PreparedDocument): void => {
+      const errors = validate(schema, prepared.document, rules, { maxErrors: MAX_VALIDATION_ERRORS });
+      if (errors.length > 0)
+        throw new InvalidDocument(errors.map((error) => documentError(error, "GRAPHQL_VALIDATION_FAILED")));
+      if (text.length <= MAX_CACHED_LENGTH) cache.set(text, prepared);
+    },
   };
 }
-
-/** Adds a code and its status to a document's error, unless the error has its own. */
-const requestError = (error: GraphQLError, code: ErrorCode): GraphQLError =>
-  withExtensions(error, { code, http: { spec: true, status: statusOf(code) }, ...error.extensions });

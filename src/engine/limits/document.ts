@@ -1,15 +1,9 @@
 import { maxAliasesRule } from "@escape.tech/graphql-armor-max-aliases";
 import { maxDepthRule } from "@escape.tech/graphql-armor-max-depth";
-import {
-  type DocumentNode,
-  GraphQLError,
-  Kind,
-  parse,
-  type SelectionSetNode,
-  type ValidationContext,
-  type ValidationRule,
-} from "graphql";
+import { type DocumentNode, GraphQLError, parse, type ValidationContext, type ValidationRule } from "graphql";
+import type { FieldExtensions } from "../field-source.ts";
 import { validationCostError } from "./repeats.ts";
+import { rootFieldsOf } from "./selection.ts";
 import { tooLarge } from "./too-large.ts";
 
 export interface OperationLimits {
@@ -20,9 +14,6 @@ export interface OperationLimits {
   readonly queryFields: number;
   readonly mutationFields: number;
 }
-
-/** Maximum `login` fields of one operation, so that aliases cannot be used to guess passwords. */
-const MAX_LOGINS = 1;
 
 const report =
   (error: GraphQLError) =>
@@ -74,59 +65,31 @@ export const limitRules = ({
   rootFieldsRule({ query: queryFields, mutation: mutationFields }),
 ];
 
-interface RootCount {
-  readonly fields: number;
-  readonly logins: number;
-}
-
-/** Limits the root fields, fragments included. Own code: no maintained package counts them. */
+/**
+ * Limits the root fields, fragments included, and how often an operation may select a field with `maxPerOperation`. Own
+ * code: no maintained package counts them.
+ */
 const rootFieldsRule =
   (max: { readonly query: number; readonly mutation: number }): ValidationRule =>
   (context) => ({
-    OperationDefinition({ operation, selectionSet }) {
+    OperationDefinition(node) {
+      const { operation } = node;
       if (operation === "subscription") return;
-      const { fields, logins } = countRoot(selectionSet, context, new Map());
-      if (fields > max[operation]) {
+      const selected = rootFieldsOf(node, (name) => context.getFragment(name));
+      if (selected.length > max[operation]) {
         report(
-          tooLarge(`Expected at most ${max[operation]} fields at the root of a ${operation}, got ${fields}.`),
+          tooLarge(
+            `Expected at most ${max[operation]} fields at the root of a ${operation}, got ${selected.length}.`,
+          ),
         )(context);
       }
-      if (operation === "mutation" && logins > MAX_LOGINS) {
-        report(tooLarge(`Expected at most ${MAX_LOGINS} login, got ${logins}.`))(context);
+      const counts = new Map<string, number>();
+      for (const { name } of selected) counts.set(name.value, (counts.get(name.value) ?? 0) + 1);
+      const fields = context.getSchema().getRootType(operation)?.getFields();
+      for (const [name, count] of counts) {
+        const { maxPerOperation = count }: FieldExtensions = fields?.[name]?.extensions ?? {};
+        if (count > maxPerOperation)
+          report(tooLarge(`Expected at most ${maxPerOperation} ${name}, got ${count}.`))(context);
       }
     },
   });
-
-/** Counts the root fields of a selection set. Memoized by fragment, because nested spreads can grow exponentially. */
-function countRoot(
-  set: SelectionSetNode,
-  context: ValidationContext,
-  counts: Map<string, RootCount>,
-): RootCount {
-  let fields = 0;
-  let logins = 0;
-  for (const node of set.selections) {
-    const { fields: addedFields, logins: addedLogins } =
-      node.kind === Kind.FIELD
-        ? { fields: 1, logins: node.name.value === "login" ? 1 : 0 }
-        : node.kind === Kind.INLINE_FRAGMENT
-          ? countRoot(node.selectionSet, context, counts)
-          : countFragment(node.name.value, context, counts);
-    fields += addedFields;
-    logins += addedLogins;
-  }
-  return { fields, logins };
-}
-
-const NONE: RootCount = { fields: 0, logins: 0 };
-
-function countFragment(name: string, context: ValidationContext, counts: Map<string, RootCount>): RootCount {
-  const counted = counts.get(name);
-  if (counted) return counted;
-  // Ends the recursion of a fragment that spreads itself; another rule rejects it.
-  counts.set(name, NONE);
-  const fragment = context.getFragment(name);
-  const count = fragment ? countRoot(fragment.selectionSet, context, counts) : NONE;
-  counts.set(name, count);
-  return count;
-}

@@ -33,6 +33,28 @@ export const fragmentsOf = ({ definitions }: DocumentNode): Fragments =>
     ),
   );
 
+/** The fields at the root of an operation. Those of a fragment count once: spread again, it adds the same fields. */
+export function rootFieldsOf(
+  { selectionSet }: OperationDefinitionNode,
+  fragmentOf: (name: string) => FragmentDefinitionNode | null | undefined,
+): FieldNode[] {
+  const fields: FieldNode[] = [];
+  const seen = new Set<string>();
+  const collect = ({ selections }: SelectionSetNode): void => {
+    for (const node of selections) {
+      if (node.kind === Kind.FIELD) fields.push(node);
+      else if (node.kind === Kind.INLINE_FRAGMENT) collect(node.selectionSet);
+      else if (!seen.has(node.name.value)) {
+        seen.add(node.name.value);
+        const fragment = fragmentOf(node.name.value);
+        if (fragment) collect(fragment.selectionSet);
+      }
+    }
+  };
+  collect(selectionSet);
+  return fields;
+}
+
 /** Whether a fragment with this type condition applies to a type. */
 export function appliesTo(
   schema: GraphQLSchema,
@@ -44,7 +66,8 @@ export function appliesTo(
   return isAbstractType(wider) && schema.isSubType(wider, type);
 }
 
-export interface Selection {
+/** An operation to be counted. */
+interface SizedOperation {
   readonly schema: GraphQLSchema;
   readonly operation: OperationDefinitionNode;
   readonly fragments: Fragments;
@@ -60,7 +83,7 @@ const sizes = new WeakMap<OperationDefinitionNode, number>();
  * service are unknown and do not count. Own code: cost packages (graphql-cost-analysis, graphql-armor-cost-limit) walk a
  * fragment again at each spread, which is exactly the attack.
  */
-export function sizeOfSelection({ schema, operation, fragments, variables }: Selection): number {
+export function sizeOfSelection({ schema, operation, fragments, variables }: SizedOperation): number {
   const known = sizes.get(operation);
   if (known !== undefined) return known;
   let isFixed = true;

@@ -5,6 +5,7 @@ import {
   getNullableType,
   type GraphQLField,
   type GraphQLObjectType,
+  type GraphQLResolveInfo,
   type GraphQLSchema,
   isLeafType,
   isNonNullType,
@@ -13,10 +14,10 @@ import {
   type SelectionSetNode,
   type ValueNode,
 } from "graphql";
-import type { FieldExtensions, PlacedContext, SelectionNeeds, Variables } from "../field-source.ts";
+import type { FieldExtensions, IsSelected, PlacedContext, SelectionNeeds, Variables } from "../field-source.ts";
 import { appliesTo, INTROSPECTION } from "../limits/selection.ts";
 import { type CompletedField, completerOf } from "./complete.ts";
-import type { Compilation, Complete, PlannedField, Selected, Selection, Slots } from "./types.ts";
+import type { Compilation, Complete, PlannedField, Selection, Slots, StartRead } from "./types.ts";
 
 export interface Source {
   readonly schema: GraphQLSchema;
@@ -113,14 +114,13 @@ function needsOf(type: GraphQLObjectType, fields: readonly PlannedField[]): Sele
   for (const field of fields) {
     const extensions: FieldExtensions = type.getFields()[field.name]?.extensions ?? {};
     for (const key of extensions.keys ?? []) keys.add(key);
-    const { child } = extensions;
-    if (!child) continue;
-    // Safe: the field belongs to the parent's type, and its arguments are coerced for it.
-    const start = child.start as (...given: readonly unknown[]) => Promise<unknown>;
+    const { child } = field;
+    if (!extensions.child || !child) continue;
     children.push({
       start: (parent, context, variables) =>
-        start(parent, field.argsFor(variables), contextBelow(context, field.key), field.selected?.isSelected),
-      proves: child.proves as (read: unknown) => boolean,
+        child(parent, field.argsFor(variables), contextBelow(context, field.key)),
+      // Safe: it is the result of the field's own reads.
+      proves: extensions.child.proves as (read: unknown) => boolean,
     });
   }
   return { keys: [...keys], children };
@@ -186,10 +186,11 @@ function compileField(
       resolve: noArgs,
       argsFor: noArgs,
       complete: (_, slots, at) => void (slots[at] = parentType),
-      selected: null,
+      child: null,
     };
   }
-  const { prefetch, child }: FieldExtensions = definition.extensions;
+  const { prefetch }: FieldExtensions = definition.extensions;
+  const child = childOf(source, definition, nodes);
   return {
     parentType,
     name,
@@ -197,10 +198,10 @@ function compileField(
     key,
     keyBytes,
     isNullable: !isNonNullType(definition.type),
-    resolve: resolverOf(definition),
+    resolve: child ?? resolverOf(source.schema, definition),
     argsFor: argumentsOf(definition, node),
     complete: completeOf(compilation, definition, { parentType, name, nodes, prefetch }),
-    selected: child || isIntrospection(parent, definition) ? selectedBelow(source, nodes) : null,
+    child,
   };
 }
 
@@ -218,9 +219,6 @@ function completeOf(
   return complete;
 }
 
-const isIntrospection = (parent: GraphQLObjectType, { name }: GraphQLField<unknown, unknown>): boolean =>
-  parent.name.startsWith("__") || name.startsWith("__");
-
 /** The field of a name; null for `__typename`, which every type has. */
 function definitionOf(
   schema: GraphQLSchema,
@@ -231,11 +229,31 @@ function definitionOf(
   return introspection ?? parent.getFields()[name] ?? null;
 }
 
-/** The field's resolver, by default its property. Ours take no `info`; those of introspection read only `info.schema`. */
-function resolverOf({ name, resolve }: GraphQLField<unknown, unknown>): PlannedField["resolve"] {
-  // Safe: no resolver of the schema reads more of its fourth argument than `selected` has.
-  if (resolve) return resolve as unknown as PlannedField["resolve"];
-  return (parent) => (parent as Readonly<Record<string, unknown>>)[name];
+/** The field's resolver, by default its property. */
+function resolverOf(
+  schema: GraphQLSchema,
+  { name, resolve }: GraphQLField<unknown, unknown>,
+): PlannedField["resolve"] {
+  if (!resolve) return (parent) => (parent as Readonly<Record<string, unknown>>)[name];
+  // Safe: it has no fourth parameter.
+  if (resolve.length < 4) return resolve as PlannedField["resolve"];
+  // Safe: only the resolvers of introspection have one, and they read nothing else of it.
+  const info = { schema } as GraphQLResolveInfo;
+  return (parent, args, context) => resolve(parent, args, context, info);
+}
+
+/** Starts the field's own reads for what is selected below it; null when it has none. */
+function childOf(
+  source: Source,
+  { extensions }: GraphQLField<unknown, unknown>,
+  nodes: readonly FieldNode[],
+): StartRead | null {
+  const { child }: FieldExtensions = extensions;
+  if (!child) return null;
+  // Safe: the engine calls it with parents of the field's type and with its coerced arguments.
+  const start = child.start as (...given: readonly unknown[]) => Promise<unknown>;
+  const isSelected = selectedBelow(source, nodes);
+  return (parent, args, context) => start(parent, args, context, isSelected);
 }
 
 const NO_ARGS = {};
@@ -261,12 +279,12 @@ function isVariable(value: ValueNode): boolean {
 }
 
 /** What is selected below a field. Ignores type conditions: no two types here use one name for different things. */
-function selectedBelow(source: Source, nodes: readonly FieldNode[]): Selected {
+function selectedBelow(source: Source, nodes: readonly FieldNode[]): IsSelected {
   const isSelected = (sets: readonly SelectionSetNode[], [name, ...rest]: readonly string[]): boolean => {
     const fields = [...collectFields(source, null, sets).values()]
       .flat()
       .filter((field) => field.name.value === name);
     return rest.length === 0 ? fields.length > 0 : isSelected(setsOf(fields), rest);
   };
-  return { schema: source.schema, isSelected: (...path) => isSelected(setsOf(nodes), path) };
+  return (...path) => isSelected(setsOf(nodes), path);
 }

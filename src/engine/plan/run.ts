@@ -23,9 +23,7 @@ export function runFields(
     const { variables, context } = run;
     let value: unknown;
     try {
-      const placed = contextAt(context, place, field.key);
-      // Non-null for every resolver that reads it.
-      value = field.resolve(parent, field.argsFor(variables), placed, field.selected as never);
+      value = field.resolve(parent, field.argsFor(variables), contextAt(context, place, field.key));
     } catch (error) {
       fail(error, field, slots, field.key, place, field.isNullable, run);
       if (place.isNulled) return;

@@ -1,5 +1,5 @@
 import type { FieldNode, GraphQLError, GraphQLObjectType, GraphQLSchema } from "graphql";
-import type { IsSelected, PlacedContext, SelectionNeeds, Variables } from "../field-source.ts";
+import type { PlacedContext, SelectionNeeds, Variables } from "../field-source.ts";
 import type { Meter } from "../meter.ts";
 
 /** A compiled selection on one object type at one place of a document. */
@@ -24,19 +24,15 @@ export interface PlannedField extends FieldSite {
   /** Bytes of `"key":` with a comma and brackets. */
   readonly keyBytes: number;
   readonly isNullable: boolean;
-  /** The field's resolver. It gets `selected` in place of `info`. */
-  readonly resolve: (parent: unknown, args: object, context: unknown, selected: Selected) => unknown;
+  readonly resolve: (parent: unknown, args: object, context: PlacedContext) => unknown;
   readonly argsFor: (variables: Variables) => object;
   readonly complete: Complete;
-  /** The fourth argument of the resolver; null when the resolver does not read it. */
-  readonly selected: Selected | null;
+  /** Starts the field's own reads; null when it has none. */
+  readonly child: StartRead | null;
 }
 
-/** Replaces `info` for resolvers: the schema for introspection, and the selection for prefetching. */
-export interface Selected {
-  readonly schema: GraphQLSchema;
-  readonly isSelected: IsSelected;
-}
+/** Starts reads that need only the address of the parent. */
+export type StartRead = (parent: unknown, args: object, context: PlacedContext) => Promise<unknown>;
 
 /** The values of an object or list of the result. */
 export type Slots = Record<string | number, unknown>;

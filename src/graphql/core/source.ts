@@ -42,18 +42,13 @@ export function extensionsOf(source: Source): FieldExtensions {
   return "key" in source ? { keys: [source.key] } : {};
 }
 
-interface Selected {
-  readonly isSelected: IsSelected;
-}
-
 type Resolver = (
   resource: Resource<Readonly<Record<string, unknown>>>,
   args: object,
   context: Context,
-  selected: Selected,
 ) => unknown;
 
-/** Creates the resolver of a source. */
+/** Creates the resolver of a source. The engine starts the reads of a child itself, with what is selected below it. */
 export function resolverOf(source: Source): Resolver {
   switch (source.kind) {
     case "property": {
@@ -76,10 +71,10 @@ export function resolverOf(source: Source): Resolver {
       const compute = source.compute as (resource: Resource, args: object, context: Context) => unknown;
       return (resource, args, context) => compute(resource, args, context);
     }
-    case "child": {
-      const start = source.start as (...given: readonly unknown[]) => Promise<unknown>;
-      return (resource, args, context, { isSelected }) => start(resource, args, context, isSelected);
-    }
+    case "child":
+      return () => {
+        throw new TypeError("expected the engine to start the reads of the field");
+      };
   }
 }
 

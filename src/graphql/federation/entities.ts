@@ -72,7 +72,8 @@ builder.queryFields((t) => ({
     type: [EntityUnion],
     nullable: { list: false, items: true },
     args: { representations: t.arg({ type: ["_Any"], required: true }) },
-    extensions: { itemsOf: "representations" } satisfies FieldExtensions,
+    // A router maps the errors of each representation to its own result, so it needs one for each.
+    extensions: { itemsOf: "representations", errorsStaySeparate: true } satisfies FieldExtensions,
     resolve: (_, { representations }, { names }) => {
       within("representations", representations.length, { from: 0, to: MAX_REPRESENTATIONS });
       // A separate promise for each, so that an invalid representation is a single null.

@@ -1,3 +1,4 @@
+import type { FieldExtensions } from "../../engine/field-source.ts";
 import { administration, optional, user } from "../../rest/api/endpoints.ts";
 import type { Session } from "../../rest/session/session.ts";
 import { builder } from "../core/builder.ts";
@@ -108,6 +109,8 @@ const signIn =
         type,
         description,
         args: { input: t.arg({ type: LoginInput, required: true, description: "User name and password." }) },
+        // Aliases cannot be used to guess passwords.
+        extensions: { maxPerOperation: 1 } satisfies FieldExtensions,
         resolve: (_, { input }, context) => {
           context.admitSignIn();
           return context.session.send(endpoint, {}, input);

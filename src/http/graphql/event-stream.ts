@@ -4,6 +4,7 @@ import type { WrittenResult } from "../../engine/execution.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { OpenStream, Results } from "../../engine/subscription.ts";
 import type { Clock } from "../../live/clock.ts";
+import type { RequestScope } from "../../request-scope.ts";
 import { onceOver } from "../connection.ts";
 import type { Delivery } from "../delivery.ts";
 import { parseBody, parseQueryString } from "./params.ts";
@@ -68,10 +69,14 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
 
   return {
     /** The parameters of a request for a subscription; null when it is none, at once if it accepts no event stream. */
-    paramsOf: (response: ServerResponse, body: Buffer | null): Promise<OperationParams | null> | null => {
+    paramsOf: (
+      response: ServerResponse,
+      body: Buffer | null,
+      scope: RequestScope,
+    ): Promise<OperationParams | null> | null => {
       if (!acceptsEventStream(response.req.headers.accept)) return null;
       const params = readParams(response, body);
-      return params && engine.typeOf(params).then((type) => (type === "subscription" ? params : null));
+      return params && engine.typeOf(params, scope).then((type) => (type === "subscription" ? params : null));
     },
     serve: async (
       response: ServerResponse,
@@ -79,7 +84,7 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
     ): Promise<void> => {
       const { facts, scope } = operation;
       const { requestId, caller } = scope;
-      const opened = await engine.subscribe({ params, facts, openStream });
+      const opened = await engine.subscribe({ scope, params, facts, openStream });
       scope.end("done");
       if ("results" in opened) {
         onResult(200);

@@ -48,7 +48,7 @@ export function createGraphqlHandler({ engine, publicError, delivery, doors, yog
       onResult(encoded.status);
       return delivery.send(response, encoded, caller);
     };
-    const reading = streams.paramsOf(response, body);
+    const reading = streams.paramsOf(response, body, scope);
     const subscription = reading && (await reading);
     if (subscription)
       return streams.serve(response, { params: subscription, operation, openStream, onResult });

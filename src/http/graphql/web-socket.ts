@@ -42,7 +42,7 @@ export function createWebSockets(settings: Settings): WebSockets {
     const facts: OperationFacts = { type: "invalid", name: null, codes: [] };
     const scope = new RequestScope(identity, requestTimeoutMs);
     const openStream = () => settings.openStream(request, scope);
-    const opened = await engine.subscribe({ params, facts, openStream });
+    const opened = await engine.subscribe({ scope, params, facts, openStream });
     scope.end("done");
     const { upstreamRequests } = scope;
     settings.onOperation(

@@ -61,7 +61,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
     operation: HttpOperation["operation"],
     ...[params, type]: Parameters<RunOperation>
   ): Promise<ExecutionResult> => {
-    const given = await engine.typeOf(params);
+    const given = await engine.typeOf(params, operation.scope);
     if (given === null || given === type) {
       const isReadOnly = type === "query";
       return engine.run(operation, params, { isReadOnly, maxBytes: settings.maxResultBytes });

@@ -31,7 +31,7 @@ export interface ClientSettings
   /** Receives the place of each value that reads as null because its type is wrong. */
   readonly onFault: (route: string, place: string) => void;
   /** Calls back when a response of the caller may be parsed: parsing blocks the event loop. */
-  readonly takeTurn: (callerKey: string, work: () => void) => void;
+  readonly takeTurn: (caller: Caller, work: () => void) => void;
 }
 
 /** Reads part of a stream. Calls `hold` with the number of bytes that it keeps. */
@@ -120,7 +120,7 @@ export function createClient(settings: ClientSettings) {
         queue: admission.open(scope, bounds),
         held,
       };
-      const takeTurn = (work: () => void) => settings.takeTurn(scope.caller.key, work);
+      const takeTurn = (work: () => void) => settings.takeTurn(scope.caller, work);
       const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope) };
       return {
         json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) => {

@@ -1,0 +1,151 @@
+import { once } from "node:events";
+import { setImmediate as turn } from "node:timers/promises";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { WebSocket } from "ws";
+import { MCP_HEADERS, rpc } from "../support/agent.ts";
+import { startDemoGateway, startDemoService, tokenOf } from "../support/demo-gateway.ts";
+import { type Gateway, startGateway } from "../support/gateway.ts";
+import { PATIENT } from "../support/patience.ts";
+import { stopwatchRuns } from "../support/stopwatch.ts";
+
+const DOCUMENTS = 40;
+
+/** A valid subscription, of which no two are one text. */
+const subscription = (number: number) => `subscription S${number} { runUpdated(id: "no id") { isFinal } }`;
+const query = (number: number) => `query Q${number} { gateway { version } }`;
+
+/** Sends documents in one go, and calls back for each answer. */
+type Door = (
+  gateway: Pick<Gateway, "url">,
+  numbers: readonly number[],
+  answered: (text: string) => void,
+) => Promise<void>;
+
+const webSocket =
+  (token: string): Door =>
+  async ({ url }, numbers, answered) => {
+    const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws");
+    onTestFinished(() => socket.terminate());
+    const send = (message: object) => socket.send(JSON.stringify(message));
+    socket.once("open", () =>
+      send({ type: "connection_init", payload: { authorization: `token ${token}` } }),
+    );
+    await once(socket, "message");
+    let count = 0;
+    const all = new Promise<void>((resolve) => {
+      socket.on("message", (message: Buffer) => {
+        answered(message.toString());
+        if (++count === numbers.length) resolve();
+      });
+    });
+    for (const number of numbers)
+      send({ type: "subscribe", id: `${number}`, payload: { query: subscription(number) } });
+    await all;
+  };
+
+const http =
+  (requestOf: (number: number) => readonly [path: string, init: RequestInit]): Door =>
+  async ({ url }, numbers, answered) => {
+    const ask = async (number: number) => {
+      const [path, init] = requestOf(number);
+      answered(await (await fetch(`${url}${path}`, init)).text());
+    };
+    await Promise.all(numbers.map(ask));
+  };
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+const DOORS: readonly (readonly [name: string, door: Door])[] = [
+  ["a WebSocket", webSocket("heavy")],
+  [
+    "POST",
+    http((number) => [
+      "/graphql",
+      { method: "POST", headers: JSON_TYPE, body: JSON.stringify({ query: query(number) }) },
+    ]),
+  ],
+  ["GET", http((number) => [`/graphql?query=${encodeURIComponent(query(number))}`, {}])],
+  [
+    "event streams",
+    http((number) => [
+      "/graphql",
+      {
+        method: "POST",
+        headers: { ...JSON_TYPE, accept: "text/event-stream" },
+        body: JSON.stringify({ query: subscription(number) }),
+      },
+    ]),
+  ],
+  [
+    "/mcp",
+    http((number) => [
+      "/mcp",
+      {
+        method: "POST",
+        headers: MCP_HEADERS,
+        body: rpc("tools/call", { name: "graphql_query", arguments: { query: query(number) } }),
+      },
+    ]),
+  ],
+];
+
+test.each(DOORS)("documents are read in turns, however many come at once: %s", async (_, send) => {
+  const gateway = await startDemoGateway();
+  // What a door loads with its first request is loaded.
+  await send(gateway, [DOCUMENTS], () => {});
+  stopwatchRuns();
+  let inThisTurn = 0;
+  let most = 0;
+  const counting = new AbortController();
+  const count = async () => {
+    for (; !counting.signal.aborted; inThisTurn = 0) await turn();
+  };
+  const counted = count();
+  const numbers = Array.from({ length: DOCUMENTS }, (_, number) => number);
+  await send(gateway, numbers, () => (most = Math.max(most, ++inThisTurn)));
+  counting.abort();
+  await counted;
+  expect(most).toBeLessThan(DOCUMENTS / 4);
+});
+
+test("another caller's document is read between those of a WebSocket", async () => {
+  const demo = await startDemoService();
+  const gateway = await startGateway({ upstream: demo });
+  await gateway.ask(query(0), {}, { token: tokenOf(demo, "ada") });
+  stopwatchRuns();
+  let read = 0;
+  const numbers = Array.from({ length: 200 }, (_, number) => number);
+  const heavy = webSocket("heavy")(gateway, numbers, () => read++);
+  await vi.waitUntil(() => read > 0, PATIENT);
+  await gateway.ask(query(1), {}, { token: tokenOf(demo, "ada") });
+  expect(read).toBeLessThan(100);
+  await heavy;
+});
+
+test("a document whose turn comes after its deadline is not read", async () => {
+  const gateway = await startDemoGateway({ env: { REQUEST_TIMEOUT_MS: "1" } });
+  stopwatchRuns();
+  const numbers = Array.from({ length: 200 }, (_, number) => number);
+  const codes = new Set<unknown>();
+  await webSocket("heavy")(gateway, numbers, (text) => {
+    const { payload } = JSON.parse(text) as { payload: { extensions: { code: string } }[] };
+    codes.add(payload[0]?.extensions.code);
+  });
+  expect([...codes]).toContain("SERVICE_OVERLOADED");
+});
+
+test("the callers of one gateway take no turns of those of another in the same process", async () => {
+  const demo = await startDemoService();
+  const [busy, other] = [await startGateway({ upstream: demo }), await startGateway({ upstream: demo })];
+  const ofManyPieces = "{ __schema { types { name } } }";
+  await Promise.all([busy, other].map((gateway) => gateway.ask(ofManyPieces)));
+  stopwatchRuns();
+  const callers = Array.from({ length: 20 }, (_, number) => `caller${number}`);
+  const numbers = Array.from({ length: 20 }, (_, number) => number);
+  let read = 0;
+  const heavy = callers.map((token) => webSocket(token)(busy, numbers, () => read++));
+  await vi.waitUntil(() => read > 0, PATIENT);
+  await other.ask(ofManyPieces);
+  expect(read).toBeLessThan(200);
+  await Promise.all(heavy);
+});
