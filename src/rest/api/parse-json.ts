@@ -33,7 +33,7 @@ const BYTES_PER_ITEM = 12;
 
 /** Up to this length and number of brackets no bound can be exceeded, and the heap size is small. */
 const SMALL_LENGTH = 16_384;
-const SMALL_BRACKETS = Math.min(200, MAX_NESTING);
+const SMALL_BRACKETS = MAX_NESTING;
 
 /** The largest heap size of a small text; null for other texts, which are scanned. */
 function heapBytesOfSmall(text: string): number | null {
