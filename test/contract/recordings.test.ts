@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { endpoints, optional } from "../../src/rest/api/endpoints.ts";
-import type { Reader, Reading } from "../../src/rest/api/reader.ts";
+import type { Reader } from "../../src/rest/api/reader.ts";
+import type { Reading } from "../../src/rest/api/record.ts";
 import { contractRows, unnamed } from "../support/contract.ts";
 import { type Line, lineOf, readRecording, RECORDINGS } from "../support/replay.ts";
 

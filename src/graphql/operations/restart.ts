@@ -1,4 +1,4 @@
-import { isObject } from "../../rest/api/as-is.ts";
+import { isObject } from "../../rest/api/values.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import type { Revision } from "../../rest/api/endpoints.ts";
 import { bodyOf } from "../../rest/api/inputs.ts";

@@ -1,4 +1,4 @@
-import { isObject } from "./as-is.ts";
+import { isObject } from "./values.ts";
 import { notOffered } from "./not-offered.ts";
 
 /** Where a server takes each value in the body of a command; null where it does not take it. */

@@ -1,6 +1,6 @@
-import * as z from "zod";
 import { bookmarksOf, pageOf } from "./page.ts";
 import { json } from "./reader.ts";
+import { keysOf, recordOf, type RecordOf } from "./record.ts";
 import { flag, integer, requiredText, text, texts, timestamp } from "./values.ts";
 
 /*
@@ -8,7 +8,7 @@ import { flag, integer, requiredText, text, texts, timestamp } from "./values.ts
  */
 
 /** The name is required because it identifies the project. */
-const ProjectSchema = z.object({
+const ProjectKeys = {
   name: requiredText,
   unique_name: text,
   description: text,
@@ -25,22 +25,24 @@ const ProjectSchema = z.object({
   num_experiment_groups: integer,
   num_jobs: integer,
   num_builds: integer,
-});
-export type ProjectRecord = z.output<typeof ProjectSchema>;
+};
+export type ProjectRecord = RecordOf<typeof ProjectKeys>;
 
 /** The code that an experiment ran. Of an experiment without one, the service sends empty texts. */
-const CodeReferenceSchema = z.object({
+const CodeReferenceKeys = {
   branch: text,
   commit: text,
   head: text,
   is_dirty: flag,
   git_url: text,
-});
-export type CodeReferenceRecord = z.output<typeof CodeReferenceSchema>;
+};
+export type CodeReferenceRecord = RecordOf<typeof CodeReferenceKeys>;
 
-export const Project = json(ProjectSchema);
-export const Projects = pageOf(ProjectSchema);
-export const BookmarkedProjects = bookmarksOf(ProjectSchema);
-export const CodeReference = json(CodeReferenceSchema);
+const readProject = recordOf(ProjectKeys);
 
-export const PROJECT_KEYS = ProjectSchema.keyof();
+export const Project = json(readProject);
+export const Projects = pageOf(readProject);
+export const BookmarkedProjects = bookmarksOf(readProject);
+export const CodeReference = json(recordOf(CodeReferenceKeys));
+
+export const PROJECT_KEYS = keysOf(ProjectKeys);

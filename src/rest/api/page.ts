@@ -1,7 +1,6 @@
-import * as z from "zod";
-import { type Envelope, inSteps, type JsonReader, jsonWithList, type Reading } from "./reader.ts";
-import { isObject } from "./as-is.ts";
-import { integer, records, text } from "./values.ts";
+import { type Envelope, inSteps, type JsonReader, jsonWithList } from "./reader.ts";
+import { keysOf, placeOf, type Read, type Reading, type Table } from "./record.ts";
+import { integer, isObject, requiredRecords, text, textOrInteger } from "./values.ts";
 
 /** One page of a list. */
 export interface Page<Item> {
@@ -13,22 +12,17 @@ export interface Page<Item> {
 
 const DOCUMENTED: Envelope = { items: "results", count: "count", next: "next", hasLinks: true };
 
-const cursor = z.union([z.string(), z.int().transform(String)]).nullish();
-
 /** Creates the reader of a page of items. The default envelope is that of the service's document. */
-export function pageOf<Item extends z.ZodType>(
-  item: Item,
-  envelope: Envelope = DOCUMENTED,
-): JsonReader<Page<z.output<Item>>> {
+export function pageOf<Item>(item: Read<Item>, envelope: Envelope = DOCUMENTED): JsonReader<Page<Item>> {
   const { items, count, next, hasLinks } = envelope;
   const listKey = items ?? "items";
-  const schema = z.object({
+  const table: Table = {
     ...(count === null ? {} : { [count]: integer }),
-    ...(next === null ? {} : { [next]: hasLinks ? text : cursor }),
-    [listKey]: records,
-  });
-  const reader = jsonWithList(schema, listKey, item);
-  const keys = Object.keys(schema.shape);
+    ...(next === null ? {} : { [next]: hasLinks ? text : textOrInteger }),
+    [listKey]: requiredRecords,
+  };
+  const reader = jsonWithList(table, listKey, item);
+  const keys = keysOf(table);
   const isFlat = items !== null && !keys.some((key) => key.includes("."));
   const open = (body: unknown): unknown => {
     if (items === null) return { [listKey]: body };
@@ -40,22 +34,29 @@ export function pageOf<Item extends z.ZodType>(
       }),
     );
   };
-  // Safe: the schema has these keys with these types.
+  // Safe: the table has these keys with these types.
   const toPage = (answer: Readonly<Record<string, unknown>>) =>
     ({
       count: count === null ? null : answer[count],
-      next: next === null ? null : answer[next],
+      next: next === null ? null : cursorOf(answer[next]),
       results: answer[listKey],
-    }) as Page<z.output<Item>>;
-  function* steps(body: unknown): Generator<undefined, Reading<Page<z.output<Item>>>> {
+    }) as Page<Item>;
+  function* steps(body: unknown): Generator<undefined, Reading<Page<Item>>> {
     const { answer, faults } = yield* { [Symbol.iterator]: () => reader.steps(open(body)) };
     return { answer: toPage(answer), faults };
   }
   return { ...inSteps(steps), inEnvelope: (other) => pageOf(item, other) };
 }
 
+const cursorOf = (next: unknown): unknown => (typeof next === "number" ? `${next}` : next);
+
 /** Creates the reader of a page of bookmarks, each of which holds its item. */
-export const bookmarksOf = <Item extends z.ZodType>(item: Item) => pageOf(z.object({ content_object: item }));
+export const bookmarksOf = <Item>(read: Read<Item>) =>
+  pageOf<{ readonly content_object: Item }>((bookmark, faults, parent = "", key = "") => {
+    const received = isObject(bookmark) ? bookmark["content_object"] : undefined;
+    const item = read(received, faults, placeOf(parent, key), "content_object");
+    return item === null ? null : { content_object: item };
+  });
 
 const valueAt = (body: unknown, place: string): unknown =>
   place.split(".").reduce((value: unknown, key) => (isObject(value) ? value[key] : undefined), body);

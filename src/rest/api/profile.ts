@@ -54,19 +54,19 @@ const Authorization = section({
 export type RunList = keyof typeof RUN_KEYS;
 
 const OmittedInLists = section({
-  experiments: z.array(RUN_KEYS.experiments),
-  jobs: z.array(RUN_KEYS.jobs),
-  builds: z.array(RUN_KEYS.builds),
-  groups: z.array(RUN_KEYS.groups),
+  experiments: z.array(z.enum(RUN_KEYS.experiments)),
+  jobs: z.array(z.enum(RUN_KEYS.jobs)),
+  builds: z.array(z.enum(RUN_KEYS.builds)),
+  groups: z.array(z.enum(RUN_KEYS.groups)),
 } satisfies Record<RunList, z.ZodType>);
 
 const Omitted = section({
-  experiments: z.array(RUN_KEYS.experiments),
-  experimentJobs: z.array(EXPERIMENT_JOB_KEYS),
-  jobs: z.array(RUN_KEYS.jobs),
-  builds: z.array(RUN_KEYS.builds),
-  groups: z.array(RUN_KEYS.groups),
-  projects: z.array(PROJECT_KEYS),
+  experiments: z.array(z.enum(RUN_KEYS.experiments)),
+  experimentJobs: z.array(z.enum(EXPERIMENT_JOB_KEYS)),
+  jobs: z.array(z.enum(RUN_KEYS.jobs)),
+  builds: z.array(z.enum(RUN_KEYS.builds)),
+  groups: z.array(z.enum(RUN_KEYS.groups)),
+  projects: z.array(z.enum(PROJECT_KEYS)),
 });
 
 /** Where a body has a value. */

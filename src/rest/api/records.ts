@@ -1,24 +1,23 @@
-import * as z from "zod";
-import { converted } from "./as-is.ts";
 import { bookmarksOf, pageOf } from "./page.ts";
 import { type AnswerOf, json, jsonWithList } from "./reader.ts";
-import { Config, configOf, Content, type RunConfig } from "./run-config.ts";
+import { converted, keysOf, Raw, recordOf, type RecordOf, type WithRaw } from "./record.ts";
+import { configOf, type Content, runConfig, type RunConfig } from "./run-config.ts";
 import {
   byName,
   flag,
   id,
   integer,
   list,
+  nonEmptyText,
   number,
   object,
-  Raw,
   records,
   requiredText,
   text,
+  textOrObject,
   texts,
   timestamp,
   unstated,
-  type WithRaw,
 } from "./values.ts";
 
 /*
@@ -47,12 +46,12 @@ const Runnable = {
   tags: texts,
   bookmarked: flag,
 };
-export type TrackedRecord = z.output<z.ZodObject<typeof Tracked>>;
-export type RunnableRecord = z.output<z.ZodObject<typeof Runnable>>;
+export type TrackedRecord = RecordOf<typeof Tracked>;
+export type RunnableRecord = RecordOf<typeof Runnable>;
 
 interface NewerKeys {
   readonly config?: RunConfig | null | undefined;
-  readonly content?: z.output<typeof Content>;
+  readonly content?: Content;
   readonly declarations?: unknown;
   readonly params?: unknown;
 }
@@ -71,34 +70,31 @@ function withDocumentedKeys<Record extends NewerKeys>(record: Record): Record {
   };
 }
 
-const ExperimentSchema = converted(
-  z.object({
-    ...Runnable,
-    original: text,
-    experiment_group: text,
-    build_job: text,
-    config: Config,
-    content: Content,
-    declarations: unstated,
-    params: unstated,
-    resources: unstated,
-    last_metric: byName,
-    num_jobs: integer,
-    is_clone: flag,
-    has_tensorboard: flag,
-    cloning_strategy: text,
-    backend: text,
-    framework: text,
-    run_env: unstated,
-    data_refs: unstated,
-    readme: text,
-  }),
-  withDocumentedKeys,
-);
-export type ExperimentRecord = z.output<typeof ExperimentSchema>;
+const ExperimentKeys = {
+  ...Runnable,
+  original: text,
+  experiment_group: text,
+  build_job: text,
+  config: runConfig,
+  content: textOrObject,
+  declarations: unstated,
+  params: unstated,
+  resources: unstated,
+  last_metric: byName,
+  num_jobs: integer,
+  is_clone: flag,
+  has_tensorboard: flag,
+  cloning_strategy: text,
+  backend: text,
+  framework: text,
+  run_env: unstated,
+  data_refs: unstated,
+  readme: text,
+};
+export type ExperimentRecord = RecordOf<typeof ExperimentKeys>;
 
 /** A status of any kind. The key that refers to the run differs by kind and is not read. */
-const StatusSchema = z.object({
+const StatusKeys = {
   id,
   uuid: text,
   created_at: timestamp,
@@ -106,13 +102,13 @@ const StatusSchema = z.object({
   status: text,
   details: unstated,
   traceback: text,
-});
-export type StatusRecord = z.output<typeof StatusSchema>;
+};
+export type StatusRecord = RecordOf<typeof StatusKeys>;
 
-const MetricSchema = z.object({ id, created_at: timestamp, values: byName, experiment: integer });
-export type MetricRecord = z.output<typeof MetricSchema>;
+const MetricKeys = { id, created_at: timestamp, values: byName, experiment: integer };
+export type MetricRecord = RecordOf<typeof MetricKeys>;
 
-const ExperimentJobSchema = z.object({
+const ExperimentJobKeys = {
   ...Tracked,
   role: text,
   experiment: integer,
@@ -120,61 +116,57 @@ const ExperimentJobSchema = z.object({
   node_scheduled: text,
   pod_id: text,
   definition: unstated,
-});
-export type ExperimentJobRecord = z.output<typeof ExperimentJobSchema>;
+};
+export type ExperimentJobRecord = RecordOf<typeof ExperimentJobKeys>;
 
-const JobSchema = converted(
-  z.object({
-    ...Runnable,
-    build_job: text,
-    is_clone: flag,
-    original: text,
-    config: Config,
-    content: Content,
-    resources: unstated,
-    node_scheduled: text,
-    cloning_strategy: text,
-    pod_id: text,
-    data_refs: unstated,
-    readme: text,
-  }),
-  withDocumentedKeys,
-);
-export type JobRecord = z.output<typeof JobSchema>;
+const JobKeys = {
+  ...Runnable,
+  build_job: text,
+  is_clone: flag,
+  original: text,
+  config: runConfig,
+  content: textOrObject,
+  resources: unstated,
+  node_scheduled: text,
+  cloning_strategy: text,
+  pod_id: text,
+  data_refs: unstated,
+  readme: text,
+};
+export type JobRecord = RecordOf<typeof JobKeys>;
 export type CloneableRecord = Pick<JobRecord, "is_clone" | "cloning_strategy">;
 
-const BuildSchema = converted(
-  z.object({
-    ...Runnable,
-    config: Config,
-    content: Content,
-    resources: unstated,
-    node_scheduled: text,
-    num_jobs: integer,
-    num_experiments: integer,
-    dockerfile: text,
-    commit: text,
-    pod_id: text,
-    backend: text,
-  }),
-  withDocumentedKeys,
-);
-export type BuildRecord = z.output<typeof BuildSchema>;
+const BuildKeys = {
+  ...Runnable,
+  config: runConfig,
+  content: textOrObject,
+  resources: unstated,
+  node_scheduled: text,
+  num_jobs: integer,
+  num_experiments: integer,
+  dockerfile: text,
+  commit: text,
+  pod_id: text,
+  backend: text,
+};
+export type BuildRecord = RecordOf<typeof BuildKeys>;
 
-const Hptuning = z.object({
+const HptuningKeys = {
   early_stopping: unstated,
   concurrency: integer,
   seed: unstated,
   matrix: byName,
-  random_search: z.object({ n_experiments: integer }).nullish(),
-});
-export type HptuningRecord = WithRaw<z.output<typeof Hptuning>>;
+  random_search: { n_experiments: integer },
+};
+export type HptuningRecord = WithRaw<RecordOf<typeof HptuningKeys>>;
 
 /** Parses the settings of a hyperparameter search. */
 export const openHptuning = (raw: Readonly<Record<string, unknown>>): HptuningRecord =>
-  new Raw(Hptuning, raw);
+  new Raw(readHptuning, raw);
 
-const GroupSchema = z.object({
+const readHptuning = recordOf(HptuningKeys);
+
+const GroupKeys = {
   ...Runnable,
   concurrency: integer,
   search_algorithm: text,
@@ -191,8 +183,8 @@ const GroupSchema = z.object({
   num_stopped_experiments: integer,
   group_type: text,
   readme: text,
-});
-export type GroupRecord = z.output<typeof GroupSchema>;
+};
+export type GroupRecord = RecordOf<typeof GroupKeys>;
 /** Numbers of a group's experiments by state. List items omit them. */
 export const GROUP_COUNTERS = [
   "num_experiments",
@@ -205,7 +197,7 @@ export const GROUP_COUNTERS = [
 ] as const satisfies readonly (keyof GroupRecord)[];
 
 /** The name is required because it identifies the node. */
-const NodeSchema = z.object({
+const NodeKeys = {
   uuid: text,
   sequence: integer,
   name: requiredText,
@@ -224,69 +216,75 @@ const NodeSchema = z.object({
   schedulable_state: flag,
   status: text,
   is_current: flag,
-});
+};
 /** The cluster's summaries are nodes without the detail keys. If they have some, those are checked as well. */
-export type NodeRecord = z.output<typeof NodeSchema>;
+export type NodeRecord = RecordOf<typeof NodeKeys>;
 
-const ClusterSchema = z.object({
+const ClusterKeys = {
   uuid: text,
-  version_api: z
-    .object({
-      major: text,
-      minor: text,
-      go_version: text,
-      platform: text,
-      git_version: text,
-      compiler: text,
-      build_date: text,
-      git_commit: text,
-      git_tree_state: text,
-    })
-    .nullish(),
+  version_api: {
+    major: text,
+    minor: text,
+    go_version: text,
+    platform: text,
+    git_version: text,
+    compiler: text,
+    build_date: text,
+    git_commit: text,
+    git_tree_state: text,
+  },
   created_at: timestamp,
   updated_at: timestamp,
-  nodes: records.nullish(),
-});
+  nodes: records,
+};
 
-const UserSchema = z.object({ username: text, email: text, is_superuser: flag });
-export type UserRecord = z.output<typeof UserSchema>;
+const UserKeys = { username: text, email: text, is_superuser: flag };
+export type UserRecord = RecordOf<typeof UserKeys>;
 
-export const Experiment = json(ExperimentSchema);
-export const Metric = json(MetricSchema);
-export const Metrics = pageOf(MetricSchema);
-export const ExperimentJob = json(ExperimentJobSchema);
-export const ExperimentJobs = pageOf(ExperimentJobSchema);
-export const Job = json(JobSchema);
-export const Statuses = pageOf(StatusSchema);
-export const Build = json(BuildSchema);
-export const Group = json(GroupSchema);
-export const Cluster = jsonWithList(ClusterSchema, "nodes", NodeSchema);
+const readExperiment = converted(recordOf(ExperimentKeys), withDocumentedKeys);
+const readMetric = recordOf(MetricKeys);
+const readExperimentJob = recordOf(ExperimentJobKeys);
+const readJob = converted(recordOf(JobKeys), withDocumentedKeys);
+const readBuild = converted(recordOf(BuildKeys), withDocumentedKeys);
+const readGroup = recordOf(GroupKeys);
+const readNode = recordOf(NodeKeys);
+
+export const Experiment = json(readExperiment);
+export const Metric = json(readMetric);
+export const Metrics = pageOf(readMetric);
+export const ExperimentJob = json(readExperimentJob);
+export const ExperimentJobs = pageOf(readExperimentJob);
+export const Job = json(readJob);
+export const Statuses = pageOf(recordOf(StatusKeys));
+export const Build = json(readBuild);
+export const Group = json(readGroup);
+export const Cluster = jsonWithList(ClusterKeys, "nodes", readNode);
 export type ClusterRecord = AnswerOf<typeof Cluster>;
-export const Node = json(NodeSchema);
-export const User = json(UserSchema);
-export const Experiments = pageOf(ExperimentSchema);
-export const Jobs = pageOf(JobSchema);
-export const Builds = pageOf(BuildSchema);
-export const Groups = pageOf(GroupSchema);
+export const Node = json(readNode);
+export const User = json(recordOf(UserKeys));
+export const Experiments = pageOf(readExperiment);
+export const Jobs = pageOf(readJob);
+export const Builds = pageOf(readBuild);
+export const Groups = pageOf(readGroup);
 
-export const BookmarkedExperiments = bookmarksOf(ExperimentSchema);
-export const BookmarkedJobs = bookmarksOf(JobSchema);
-export const BookmarkedBuilds = bookmarksOf(BuildSchema);
-export const BookmarkedGroups = bookmarksOf(GroupSchema);
+export const BookmarkedExperiments = bookmarksOf(readExperiment);
+export const BookmarkedJobs = bookmarksOf(readJob);
+export const BookmarkedBuilds = bookmarksOf(readBuild);
+export const BookmarkedGroups = bookmarksOf(readGroup);
 
-export const Token = json(z.object({ token: z.string().min(1) }));
+export const Token = json(recordOf({ token: nonEmptyText }));
 
 /** The keys of runs, by list. */
 export const RUN_KEYS = {
-  experiments: ExperimentSchema.in.keyof(),
-  jobs: JobSchema.in.keyof(),
-  builds: BuildSchema.in.keyof(),
-  groups: GroupSchema.keyof(),
+  experiments: keysOf(ExperimentKeys),
+  jobs: keysOf(JobKeys),
+  builds: keysOf(BuildKeys),
+  groups: keysOf(GroupKeys),
 };
 
-export const EXPERIMENT_JOB_KEYS = ExperimentJobSchema.keyof();
+export const EXPERIMENT_JOB_KEYS = keysOf(ExperimentJobKeys);
 
-const knownKeys: ReadonlySet<string> = new Set(Object.values(RUN_KEYS).flatMap(({ options }) => options));
+const knownKeys: ReadonlySet<string> = new Set(Object.values(RUN_KEYS).flat());
 
 /** Whether a key of a run's record is read. Records keep others as received. */
 export const isKnownKey = (key: string): boolean => knownKeys.has(key);

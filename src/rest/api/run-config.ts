@@ -1,23 +1,24 @@
 import { createRequire } from "node:module";
 import type * as Yaml from "yaml";
-import * as z from "zod";
 import { UpstreamError } from "../../errors.ts";
-import { isObject } from "./as-is.ts";
 import { isDeeper, MAX_NESTING } from "../../nesting.ts";
-import { integer, object, Raw, text, textOrObject, texts, type WithRaw } from "./values.ts";
+import { Raw, recordOf, type RecordOf, type WithRaw } from "./record.ts";
+import { type Check, integer, isObject, object, text, texts } from "./values.ts";
 
 const require = createRequire(import.meta.url);
 
 /** The YAML library. Loaded on first use: most servers send objects. */
 const yaml = () => require("yaml") as typeof Yaml;
 
-const Known = z.object({
-  build: z.object({ image: text, build_steps: texts }).nullish(),
+const ConfigKeys = {
+  build: { image: text, build_steps: texts },
   version: integer,
   kind: text,
-  run: z.object({ cmd: text }).nullish(),
-});
-export type RunConfigRecord = WithRaw<z.output<typeof Known>>;
+  run: { cmd: text },
+};
+export type RunConfigRecord = WithRaw<RecordOf<typeof ConfigKeys>>;
+
+const readConfig = recordOf(ConfigKeys);
 
 /** A configuration that was received as text. It is parsed on first use. */
 class WrittenConfig {
@@ -37,18 +38,18 @@ class WrittenConfig {
 /** The configuration of a run: an object as received, or text. */
 export type RunConfig = Readonly<Record<string, unknown>> | WrittenConfig;
 
-export const Config: z.ZodType<RunConfig | null | undefined> = object;
+export const runConfig: Check<RunConfig | null | undefined> = object;
 
 /** The configuration as newer servers send it under `content`: YAML or JSON text, or an object. */
-export const Content = textOrObject;
+export type Content = string | Readonly<Record<string, unknown>> | null | undefined;
 
-export const configOf = (content: z.output<typeof Content>): RunConfig | null =>
+export const configOf = (content: Content): RunConfig | null =>
   typeof content === "string" ? new WrittenConfig(content) : (content ?? null);
 
 /** Returns the parsed configuration; null without one. */
 export function openConfig(config: RunConfig | null | undefined): RunConfigRecord | null {
   if (!config) return null;
-  return config instanceof WrittenConfig ? config.open() : new Raw(Known, config);
+  return config instanceof WrittenConfig ? config.open() : new Raw(readConfig, config);
 }
 
 /** Longest text of a configuration, in characters. Known ones have up to 10,000; parsing takes 1 to 7 ms per 1,000. */
@@ -62,7 +63,7 @@ function parse(content: string): RunConfigRecord | null {
     );
   }
   const raw = valueOf(content);
-  return isObject(raw) && !isDeeper(raw, MAX_NESTING) ? new Raw(Known, raw) : null;
+  return isObject(raw) && !isDeeper(raw, MAX_NESTING) ? new Raw(readConfig, raw) : null;
 }
 
 const OPTIONS = {

@@ -1,4 +1,4 @@
-import { isObject } from "./as-is.ts";
+import { isObject } from "./values.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { cluster } from "./endpoints.ts";
 

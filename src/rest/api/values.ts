@@ -1,84 +1,72 @@
-import * as z from "zod";
-import { checked, checkedBy, isObject } from "./as-is.ts";
-import { readTolerantly } from "./reader.ts";
-
 /*
- * What records are made of: schemas of single values. Each costs one look at its value, and finds at most one fault. None
- * converts its value: a record that passes all checks is used as it was received, without a copy.
+ * The checks of single values. None converts its value: a record whose known keys all pass is used as it was received,
+ * without a copy. Documented keys may be absent or null unless said otherwise.
  */
+
+/** Whether a value is of the type that the document gives its key. */
+export interface Check<Value> {
+  (value: unknown): value is Value;
+  /** The check of each item of a list, which finds the place of a wrong one. */
+  readonly item?: (value: unknown) => boolean;
+}
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const isString = (value: unknown) => typeof value === "string";
 
-export const id = checked<number>(Number.isSafeInteger);
-export const requiredText = checked<string>(isString);
-export const text = requiredText.nullish();
+export const id = (value: unknown): value is number => Number.isSafeInteger(value);
+export const requiredText = isString;
+export const nonEmptyText = (value: unknown): value is string => typeof value === "string" && value !== "";
+export const text = (value: unknown) => typeof value === "string" || value == null;
 /** A 32-bit integer, as GraphQL's Int. */
-export const integer = checked<number>(
-  (value) => typeof value === "number" && value === (value | 0),
-).nullish();
-export const number = checked<number>(Number.isFinite).nullish();
-export const flag = checked<boolean>((value) => typeof value === "boolean").nullish();
+export const integer = (value: unknown): value is number | null | undefined =>
+  value == null || (typeof value === "number" && value === (value | 0));
+export const number = (value: unknown): value is number | null | undefined =>
+  value == null || Number.isFinite(value);
+export const flag = (value: unknown) => typeof value === "boolean" || value == null;
 /** ISO 8601 text as received, because a `Date` would lose microseconds and offset. */
-export const timestamp = checked<string>(isString).nullish();
+export const timestamp = text;
 /** A value whose type the document does not show. */
-export const unstated = z.unknown().optional();
-export const object = checked<Readonly<Record<string, unknown>>>(isObject).nullish();
-export const textOrObject = checked<string | Readonly<Record<string, unknown>>>(
-  (value) => isString(value) || isObject(value),
-).nullish();
+export const unstated = (_value: unknown): _value is unknown => true;
+export const object = (value: unknown): value is Readonly<Record<string, unknown>> | null | undefined =>
+  value == null || isObject(value);
+export const textOrObject = (
+  value: unknown,
+): value is string | Readonly<Record<string, unknown>> | null | undefined => text(value) || isObject(value);
+/** A cursor. */
+export const textOrInteger = (value: unknown): value is string | number | null | undefined =>
+  text(value) || Number.isSafeInteger(value);
 /** A list whose items have no documented type. */
-export const list = checked<readonly unknown[]>(Array.isArray).nullish();
+export const list = (value: unknown): value is readonly unknown[] | null | undefined =>
+  value == null || Array.isArray(value);
 
 /** Longest list of records that is read. Real records of this number would exceed the size of a response. */
 export const MAX_RECORDS = 100_000;
 
-/** A list of records, which are parsed one by one. A list that is too long is a single fault. */
-export const records = checked<readonly unknown[]>(
-  (value) => Array.isArray(value) && value.length <= MAX_RECORDS && value.every(isObject),
+/** A list of records, which are read one by one. A list that is too long is a single fault. */
+export const requiredRecords = (value: unknown): value is readonly unknown[] =>
+  Array.isArray(value) && value.length <= MAX_RECORDS && value.every(isObject);
+export const records = (value: unknown): value is readonly unknown[] | null | undefined =>
+  value == null || requiredRecords(value);
+
+/** A list of strings. */
+export const texts: Check<readonly string[] | null | undefined> = Object.assign(
+  (value: unknown): value is readonly string[] | null | undefined =>
+    value == null || (Array.isArray(value) && value.every(isString)),
+  { item: isString },
 );
-
-/** A list of strings. Own code instead of `z.array`, which reports a fault for each of a million wrong items. */
-export const texts = checkedBy(
-  (value) => Array.isArray(value) && value.every(isString),
-  z.custom<readonly string[]>(Array.isArray).check(({ value, issues }) => {
-    const wrong = value.findIndex((item) => !isString(item));
-    if (wrong !== -1) issues.push({ code: "custom", path: [wrong], input: value[wrong] });
-  }),
-).nullish();
-
-/** Maximum keys of one object of named values. Runs have some dozens. */
-const MAX_NAMES = 10_000;
-
-function isByName(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  let names = 0;
-  for (const _ in value) if (++names > MAX_NAMES) return false;
-  return true;
-}
 
 /** An object of named values. Names such as `__proto__` come from users: only own keys may be read. */
 export type ByName = Readonly<Record<string, unknown>>;
 
-export const byName = checked<ByName>(isByName).nullish();
+/** Maximum keys of one object of named values. Runs have some dozens. */
+const MAX_NAMES = 10_000;
 
-/** The documented keys of an object, parsed tolerantly on first use, and the whole object as received. */
-export interface WithRaw<Known> {
-  readonly known: Known;
-  readonly raw: Readonly<Record<string, unknown>>;
-}
-
-/** A class: V8 gives each object literal with a getter a hidden class of its own. */
-export class Raw<Schema extends z.ZodType> implements WithRaw<z.output<Schema>> {
-  readonly raw: Readonly<Record<string, unknown>>;
-  readonly #schema: Schema;
-  #read: { readonly answer: z.output<Schema> } | null = null;
-
-  constructor(schema: Schema, raw: Readonly<Record<string, unknown>>) {
-    this.#schema = schema;
-    this.raw = raw;
-  }
-
-  get known(): z.output<Schema> {
-    return (this.#read ??= readTolerantly(this.#schema, this.raw)).answer;
-  }
+export function byName(value: unknown): value is ByName | null | undefined {
+  if (value == null) return true;
+  if (!isObject(value)) return false;
+  let names = 0;
+  for (const _ in value) if (++names > MAX_NAMES) return false;
+  return true;
 }

@@ -1,6 +1,6 @@
 import { type ErrorCode, UpstreamError } from "../../errors.ts";
 import type { UpstreamRequest } from "./request.ts";
-import { parseJson } from "../api/reader.ts";
+import { parseJson } from "../api/parse-json.ts";
 
 /** An error response and the secrets of its request. */
 interface ErrorResponse {
@@ -92,7 +92,7 @@ const MAX_MESSAGE_LENGTH = 300;
 function upstreamMessage(response: ErrorResponse): string {
   if (isHtml(response)) return "";
   try {
-    return beginningOf(sentences(parseJson(response.text), [])).join(" ");
+    return beginningOf(sentences(parseJson(Buffer.from(response.text)), [])).join(" ");
   } catch {
     return "";
   }

@@ -1,5 +1,6 @@
 import { UpstreamError } from "../../errors.ts";
-import { parseJson, type Reading } from "../api/reader.ts";
+import { parseJson, TooComplex } from "../api/parse-json.ts";
+import type { Reading } from "../api/record.ts";
 import { NotUnderstood, readWhole } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
 import type { EndpointName } from "../api/endpoint.ts";
@@ -81,13 +82,16 @@ function withFacts(
 
 function parse(body: Buffer, hold: (bytes: number) => void): unknown {
   try {
-    return parseJson(body.toString("utf8"), hold);
+    return parseJson(body, hold);
   } catch (error) {
+    if (error instanceof TooComplex) throw badResponse(`The service's answer ${error.message}.`);
     if (!(error instanceof SyntaxError)) throw error;
     // The parser's own message quotes the body.
-    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON.");
+    throw badResponse("The service's answer is no JSON.");
   }
 }
+
+const badResponse = (message: string) => new UpstreamError("UPSTREAM_BAD_RESPONSE", message);
 
 /** Checks that the body of a response can be streamed. Otherwise destroys its stream and throws. */
 export async function checkStream(

@@ -1,0 +1,150 @@
+import { MAX_NESTING } from "../../nesting.ts";
+
+/** JSON that would take too much time or memory. The message goes on from "The service's answer". */
+export class TooComplex extends Error {}
+
+/**
+ * Maximum values of one text: items, values of keys, lists and objects. Each takes up to 0.3 microseconds. A page of 500
+ * experiments with their configurations has 25,000.
+ */
+const MAX_VALUES = 300_000;
+
+/**
+ * Maximum shapes of objects in one text. V8 makes a hidden class for every key that follows others as it does nowhere else,
+ * in 1 to 3 microseconds. Records of a kind have the same keys: a page of 500 experiments has 100 shapes.
+ */
+const MAX_SHAPES = 30_000;
+
+/**
+ * Parses JSON in UTF-8. `NaN` and `Infinity`, which Python's encoder writes, read as null. `onHeap` receives the approximate
+ * heap size of the values, in bytes, before they are parsed, and may throw. Throws `SyntaxError` or `TooComplex`.
+ */
+export function parseJson(bytes: Buffer, onHeap: (bytes: number) => void = () => {}): unknown {
+  const received = bytes.toString("utf8");
+  onHeap(heapBytesOfSmall(received) ?? heapBytesOf(bytes));
+  const isExtended = received.includes("NaN") || received.includes("Infinity");
+  const text = isExtended ? withNulls(bytes).toString("utf8") : received;
+  return JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text);
+}
+
+/** Measured heap size of a list or object and of each item. An empty list takes twenty times its text. */
+const BYTES_PER_CONTAINER = 50;
+const BYTES_PER_ITEM = 12;
+
+/** Up to this length and number of brackets no bound can be exceeded, and the heap size is small. */
+const SMALL_LENGTH = 16_384;
+const SMALL_BRACKETS = MAX_NESTING;
+
+/** The largest heap size of a small text; null for other texts, which are scanned. */
+function heapBytesOfSmall(text: string): number | null {
+  if (text.length > SMALL_LENGTH) return null;
+  const brackets = countUpTo(SMALL_BRACKETS, text, "{") + countUpTo(SMALL_BRACKETS, text, "[");
+  // Every second character may be a comma.
+  return brackets > SMALL_BRACKETS
+    ? null
+    : brackets * BYTES_PER_CONTAINER + (text.length * BYTES_PER_ITEM) / 2;
+}
+
+/** Counts a character, up to one more than `max`. */
+function countUpTo(max: number, text: string, character: string): number {
+  let count = 0;
+  for (let at = text.indexOf(character); at !== -1 && count <= max; at = text.indexOf(character, at + 1))
+    count++;
+  return count;
+}
+
+const codeOf = (character: string) => character.charCodeAt(0);
+const [QUOTE, BACKSLASH, COMMA, COLON] = ['"', "\\", ",", ":"].map(codeOf);
+const [OPEN_LIST, OPEN_OBJECT, CLOSE_LIST, CLOSE_OBJECT] = ["[", "{", "]", "}"].map(codeOf);
+
+/** Bits of the hash that tells shapes apart: with `MAX_SHAPES` a seventh of them counts as seen before. */
+const SHAPE_BITS = 17;
+
+/** Own for each process, so that no text can be written whose shapes all have one hash. */
+const SEED = Math.trunc(Math.random() * 2 ** 32);
+
+/** The hash of the keys so far, for each level of nesting. */
+const shapes = new Int32Array(MAX_NESTING + 2);
+
+/** Estimates the heap size of the values of a JSON text without strings. Throws `TooComplex` above a bound. */
+function heapBytesOf(bytes: Buffer): number {
+  const seen = new Uint8Array(2 ** SHAPE_BITS);
+  let shapeCount = 0;
+  let containers = 0;
+  let commas = 0;
+  let depth = 0;
+  /** The hash of the last string, which is a key when a colon follows. */
+  let hash = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const code = bytes[at];
+    if (code === QUOTE) {
+      hash = SEED;
+      for (at++; at < bytes.length && bytes[at] !== QUOTE; at++) {
+        if (bytes[at] === BACKSLASH) at++;
+        hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);
+      }
+    } else if (code === COMMA) commas++;
+    else if (code === COLON) {
+      const shape = Math.imul((shapes[depth] ?? 0) ^ hash, 0x85ebca6b);
+      shapes[depth] = shape;
+      const slot = shape >>> (32 - SHAPE_BITS);
+      if (seen[slot] === 0) {
+        seen[slot] = 1;
+        if (++shapeCount > MAX_SHAPES) throw new TooComplex(`has more than ${MAX_SHAPES} different keys`);
+      }
+    } else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+      containers++;
+      if (++depth > MAX_NESTING) throw new TooComplex(`is nested more than ${MAX_NESTING} levels deep`);
+      shapes[depth] = 0;
+    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
+  }
+  if (containers + commas > MAX_VALUES) throw new TooComplex(`has more than ${MAX_VALUES} values`);
+  return containers * BYTES_PER_CONTAINER + commas * BYTES_PER_ITEM;
+}
+
+const [MINUS, N, I] = ["-", "N", "I"].map(codeOf);
+const [NULL, NAN, INFINITY] = ["null", "NaN", "Infinity"].map((word) => Buffer.from(word)) as [
+  Buffer,
+  Buffer,
+  Buffer,
+];
+
+/** Writes null in place of `NaN`, `Infinity` and `-Infinity` outside of strings. */
+function withNulls(bytes: Buffer): Buffer {
+  // NaN grows the most.
+  const written = Buffer.allocUnsafe(Math.ceil((bytes.length * NULL.length) / NAN.length));
+  let length = 0;
+  let from = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const code = bytes[at];
+    if (code === QUOTE) at = endOfString(bytes, at);
+    else if (code === N || code === I) {
+      const word = code === N ? NAN : INFINITY;
+      if (!isAt(bytes, at, word)) continue;
+      length = copy(bytes, from, bytes[at - 1] === MINUS ? at - 1 : at, written, length);
+      length = copy(NULL, 0, NULL.length, written, length);
+      from = at + word.length;
+      at = from - 1;
+    }
+  }
+  return written.subarray(0, copy(bytes, from, bytes.length, written, length));
+}
+
+/** The index of the quote that closes a string; at least the length of the text when none does. */
+function endOfString(bytes: Buffer, open: number): number {
+  let at = open + 1;
+  for (; at < bytes.length && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
+  return at;
+}
+
+function isAt(bytes: Buffer, at: number, word: Buffer): boolean {
+  for (let index = 0; index < word.length; index++) if (bytes[at + index] !== word[index]) return false;
+  return true;
+}
+
+/** Copies bytes and returns the new length. Few bytes are copied one by one, because a native call takes longer. */
+function copy(bytes: Buffer, from: number, to: number, into: Buffer, length: number): number {
+  if (to - from > 64) return length + bytes.copy(into, length, from, to);
+  for (let at = from; at < to; at++) into[length + at - from] = bytes[at] ?? 0;
+  return length + to - from;
+}

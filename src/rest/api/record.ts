@@ -1,0 +1,164 @@
+import { UpstreamError } from "../../errors.ts";
+import { type Check, isObject } from "./values.ts";
+
+/** The documented keys of a record and the check of each. A table in a table is an object that may be absent or null. */
+export interface Table {
+  readonly [key: string]: Check<unknown> | Table;
+}
+
+type ValueOf<Entry> =
+  Entry extends Check<infer Value> ? Value : Entry extends Table ? RecordOf<Entry> | null | undefined : never;
+
+type OptionalKey<Keys> = {
+  [Key in keyof Keys]: undefined extends ValueOf<Keys[Key]> ? Key : never;
+}[keyof Keys];
+
+/** The records that a table describes. Keys whose value may be undefined may be absent. */
+export type RecordOf<Keys> = {
+  readonly [Key in Exclude<keyof Keys, OptionalKey<Keys>>]: ValueOf<Keys[Key]>;
+} & { readonly [Key in OptionalKey<Keys>]?: ValueOf<Keys[Key]> };
+
+// Safe: a table is a literal without other keys than those of its type.
+export const keysOf = <Keys extends Table>(table: Keys) => Object.keys(table) as (keyof Keys & string)[];
+
+/**
+ * Reads a record: as received, without a copy, when it fits, otherwise key by key. A value of the wrong type reads as null
+ * and its place is added to `faults`. Returns null for what is no object, and for a record whose wrong value may not be
+ * null: the last fault is the cause.
+ */
+export type Read<Record> = (
+  value: unknown,
+  faults: string[],
+  parent?: string,
+  key?: string | number,
+) => Record | null;
+
+export function recordOf<Keys extends Table>(table: Keys): Read<RecordOf<Keys>> {
+  const fields = fieldsOf(table);
+  // Safe: each value has passed its check, or is a null that the check allows.
+  return (value, faults, parent = "", key = "") =>
+    (fit(fields, value)
+      ? value
+      : readFields(fields, value, faults, placeOf(parent, key))) as RecordOf<Keys> | null;
+}
+
+/** Converts the records that are read. `convert` returns records that need no conversion unchanged. */
+export const converted =
+  <From, To>(read: Read<From>, convert: (record: From) => To): Read<To> =>
+  (...value) => {
+    const from = read(...value);
+    return from === null ? null : convert(from);
+  };
+
+interface Field {
+  readonly key: string;
+  readonly check: Check<unknown>;
+  /** The fields of an object; null for other values. */
+  readonly inner: readonly Field[] | null;
+}
+
+const fieldsOf = (table: Table): readonly Field[] =>
+  Object.entries(table).map(([key, entry]) => {
+    if (typeof entry === "function") return { key, check: entry, inner: null };
+    const inner = fieldsOf(entry);
+    return { key, check: (value): value is unknown => value == null || fit(inner, value), inner };
+  });
+
+function fit(fields: readonly Field[], value: unknown): boolean {
+  if (!isObject(value)) return false;
+  for (const { key, check } of fields) if (!check(value[key])) return false;
+  return true;
+}
+
+function readFields(
+  fields: readonly Field[],
+  value: unknown,
+  faults: string[],
+  place: string,
+): Record<string, unknown> | null {
+  if (!isObject(value)) return addFault(faults, place);
+  const known: Record<string, unknown> = {};
+  for (const { key, check, inner } of fields) {
+    const received = value[key];
+    if (check(received)) {
+      if (key in value) known[key] = received;
+      continue;
+    }
+    const at = placeOf(place, key);
+    const read = inner
+      ? readFields(inner, received, faults, at)
+      : addFault(faults, placeIn(at, check, received));
+    if (read === null && !check(null)) return null;
+    known[key] = read;
+  }
+  return known;
+}
+
+/** The place of a wrong value: that of the first wrong item in a list whose items are checked. */
+const placeIn = (at: string, { item }: Check<unknown>, value: unknown): string =>
+  item && Array.isArray(value)
+    ? placeOf(
+        at,
+        value.findIndex((each) => !item(each)),
+      )
+    : at;
+
+export const placeOf = (parent: string, key: string | number) =>
+  parent === "" ? `${key}` : `${parent}.${key}`;
+
+/** Maximum faults of one response. Above it the response is rejected. */
+const MAX_FAULTS = 1_000;
+
+function addFault(faults: string[], place: string): null {
+  faults.push(place);
+  if (faults.length > MAX_FAULTS) throw unusable(faults[0] ?? place);
+  return null;
+}
+
+/** The error of a response that cannot be used because of the value at a place. */
+export const unusable = (place: string) =>
+  new UpstreamError(
+    "UPSTREAM_BAD_RESPONSE",
+    place === ""
+      ? "Expected a JSON object from the service, got something else."
+      : `The service's answer cannot be used: ${place} is missing or of another type than documented.`,
+  );
+
+/** A response that was read. `faults` are the places that read as null, such as `results.3.started_at`. */
+export interface Reading<out Answer> {
+  readonly answer: Answer;
+  readonly faults: readonly string[];
+}
+
+/** Reads a whole response. Throws `UpstreamError` when it is unreadable. Does not modify the body. */
+export function readWhole<Record>(
+  read: Read<Record>,
+  body: unknown,
+): Reading<Record> & { readonly faults: string[] } {
+  const faults: string[] = [];
+  const answer = read(body, faults);
+  if (answer === null) throw unusable(faults.at(-1) ?? "");
+  return { answer, faults };
+}
+
+/** The documented keys of an object, read on first use, and the whole object as received. */
+export interface WithRaw<Known> {
+  readonly known: Known;
+  readonly raw: Readonly<Record<string, unknown>>;
+}
+
+/** A class: V8 gives each object literal with a getter a hidden class of its own. */
+export class Raw<Known> implements WithRaw<Known> {
+  readonly raw: Readonly<Record<string, unknown>>;
+  readonly #read: Read<Known>;
+  #reading: Reading<Known> | null = null;
+
+  constructor(read: Read<Known>, raw: Readonly<Record<string, unknown>>) {
+    this.#read = read;
+    this.raw = raw;
+  }
+
+  get known(): Known {
+    return (this.#reading ??= readWhole(this.#read, this.raw)).answer;
+  }
+}
