@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { endpoints, optional } from "../../src/rest/api/endpoints.ts";
+import { documented as endpoints, optional } from "../../src/rest/api/kinds.ts";
 import type { Reader, Reading } from "../../src/rest/api/reader.ts";
 import { contractRows, unnamed } from "../support/contract.ts";
 import { type Line, lineOf, readRecording, RECORDINGS } from "../support/replay.ts";

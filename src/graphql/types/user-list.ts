@@ -1,6 +1,6 @@
 import type { ObjectRef } from "@pothos/core";
 import type { Get } from "../../rest/api/endpoint.ts";
-import { optional } from "../../rest/api/endpoints.ts";
+import { project } from "../../rest/api/kinds.ts";
 import type { ProjectRecord } from "../../rest/api/optional-records.ts";
 import type { Page } from "../../rest/api/page.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
@@ -15,6 +15,7 @@ import {
   sliceRequest,
 } from "../core/connection.ts";
 import { fieldsOf, type ResourceRef } from "../core/fields.ts";
+import { requires } from "../core/look-up.ts";
 import { Project, User } from "../core/refs.ts";
 import { type Resource, resolveReference, toResource } from "../core/resource.ts";
 
@@ -33,7 +34,7 @@ const userList = <Row, Node>(
   toNode: (row: Row, user: UserResource) => Node,
 ) => ({
   type,
-  description,
+  description: description + requires(endpoint),
   args: offsetArgs,
   ...fieldsOf(User.kind).child(async (user, args: PageArgs, context) => {
     const list = { endpoint, address: { owner: user.address.username } };
@@ -46,12 +47,8 @@ const ProjectConnection = connectionOf("Project", Project, "A page of projects."
 
 /** A field with a list of an owner's projects. */
 export const projectList = (description: string) =>
-  userList(
-    ProjectConnection,
-    optional.projects,
-    `${description} Requires the capability \`LISTS\`.`,
-    (record, { address: { username } }) =>
-      toResource(Project.kind, { owner: username, project: record.name }, record),
+  userList(ProjectConnection, project.optional.list, description, (record, { address: { username } }) =>
+    toResource(Project.kind, { owner: username, project: record.name }, record),
   );
 
 /** What a list has, and how a row becomes a node. */
@@ -89,7 +86,7 @@ export const archived = <R, Node>(
   userList(
     type,
     endpoint,
-    `Archived ${records} of the user, in all projects and in the order of the server. Empty if the caller may not see them. Requires the capability \`ARCHIVES\`.`,
+    `Archived ${records} of the user, in all projects and in the order of the server. Empty if the caller may not see them.`,
     toNode,
   );
 
@@ -102,7 +99,7 @@ export const bookmarked = <R extends object, Node>(
   userList(
     type,
     endpoint,
-    `Bookmarked ${records} of the user, in all projects and in the order of the server. Empty if the caller may not see them. Requires the capability \`BOOKMARKS\`.`,
+    `Bookmarked ${records} of the user, in all projects and in the order of the server. Empty if the caller may not see them.`,
     // Some servers show superusers the bookmarks of others: `bookmarked` tells of the caller.
     ({ content_object: row }, { loaded: { is_viewer } }) =>
       toNode(is_viewer ? { ...row, bookmarked: true } : row),

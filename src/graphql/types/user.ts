@@ -1,11 +1,12 @@
-import { administration, optional, user } from "../../rest/api/endpoints.ts";
+import { administration, project, user } from "../../rest/api/kinds.ts";
 import type { Session } from "../../rest/session/session.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
 import { checked } from "../core/ids.ts";
 import { readViewer } from "../core/kinds.ts";
-import { BUILD_JOBS, EXPERIMENTS, GROUPS, JOBS } from "./run-list.ts";
+import { plural } from "../core/type-names.ts";
+import { runLists } from "./run-list.ts";
 import { archived, bookmarked, PROJECTS, projectList, runs } from "./user-list.ts";
 import { Entity, User } from "../core/refs.ts";
 import {
@@ -36,18 +37,22 @@ User.implement({
     }),
     isViewer: t.boolean({ description: "Whether this is the caller.", ...property("is_viewer") }),
     projects: t.field(projectList("Projects of the user.")),
-    bookmarkedExperiments: t.field(
-      bookmarked(runs(EXPERIMENTS), optional.bookmarkedExperiments, "experiments"),
+    bookmarkedProjects: t.field(bookmarked(PROJECTS, project.optional.bookmarked, "projects")),
+    archivedProjects: t.field(archived(PROJECTS, project.optional.archived, "projects")),
+    ...Object.fromEntries(
+      runLists.flatMap((list) => {
+        const { name, many, optional = {} } = list.target.kind.run;
+        const kept = runs(list);
+        return [
+          ...(optional.bookmarked
+            ? [[`bookmarked${plural(name)}`, t.field(bookmarked(kept, optional.bookmarked, many))]]
+            : []),
+          ...(optional.archived
+            ? [[`archived${plural(name)}`, t.field(archived(kept, optional.archived, many))]]
+            : []),
+        ];
+      }),
     ),
-    bookmarkedJobs: t.field(bookmarked(runs(JOBS), optional.bookmarkedJobs, "jobs")),
-    bookmarkedBuildJobs: t.field(bookmarked(runs(BUILD_JOBS), optional.bookmarkedBuilds, "build jobs")),
-    bookmarkedGroups: t.field(bookmarked(runs(GROUPS), optional.bookmarkedGroups, "groups")),
-    bookmarkedProjects: t.field(bookmarked(PROJECTS, optional.bookmarkedProjects, "projects")),
-    archivedExperiments: t.field(archived(runs(EXPERIMENTS), optional.archivedExperiments, "experiments")),
-    archivedJobs: t.field(archived(runs(JOBS), optional.archivedJobs, "jobs")),
-    archivedBuildJobs: t.field(archived(runs(BUILD_JOBS), optional.archivedBuilds, "build jobs")),
-    archivedGroups: t.field(archived(runs(GROUPS), optional.archivedGroups, "groups")),
-    archivedProjects: t.field(archived(PROJECTS, optional.archivedProjects, "projects")),
   }),
 });
 

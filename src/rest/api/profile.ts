@@ -1,10 +1,8 @@
 import * as z from "zod";
 import { type AnyEndpoint, overrideFault } from "./endpoint.ts";
-import { endpoints, optional } from "./endpoints.ts";
-import { PROJECT_KEYS } from "./optional-records.ts";
+import { described, documented, optional, runKinds } from "./kinds.ts";
 import { Envelope, Filters, MetricOrders, Orders, Paging } from "./profile-lists.ts";
-import { section, textOf } from "./profile-section.ts";
-import { EXPERIMENT_JOB_KEYS, RUN_KEYS } from "./records.ts";
+import { mapped, section, textOf } from "./profile-section.ts";
 
 /*
  * The format of profiles, which describe servers. Built-in profiles and the files of `UPSTREAM_PROFILE` use it; its JSON
@@ -23,26 +21,10 @@ const overrideOf = (endpoint: AnyEndpoint) =>
     .optional()
     .describe(`${endpoint.method} ${endpoint.path}`);
 
-type Override = ReturnType<typeof overrideOf>;
+const overridesOf = (table: Readonly<Record<string, AnyEndpoint>>) =>
+  section(mapped(table, overrideOf)).optional();
 
-// Safe: the shape has the section's keys.
-const overridesOf = <Section extends object>(table: Section) =>
-  section(
-    Object.fromEntries(
-      Object.entries(table).map(([name, endpoint]) => [name, overrideOf(endpoint as AnyEndpoint)]),
-    ) as { readonly [Name in keyof Section]: Override },
-  ).optional();
-
-const Endpoints = section({
-  user: overridesOf(endpoints.user),
-  experiment: overridesOf(endpoints.experiment),
-  job: overridesOf(endpoints.job),
-  build: overridesOf(endpoints.build),
-  group: overridesOf(endpoints.group),
-  cluster: overridesOf(endpoints.cluster),
-  administration: overridesOf(endpoints.administration),
-  optional: overridesOf(optional),
-});
+const Endpoints = section(mapped({ ...documented, optional }, overridesOf));
 
 const Authorization = section({
   scheme: textOf(/^[A-Za-z][\w-]*$/, "one word such as token or Bearer").describe(
@@ -50,24 +32,12 @@ const Authorization = section({
   ),
 });
 
-/** The lists of runs, by the name of the endpoint. */
-export type RunList = keyof typeof RUN_KEYS;
+/** For each of these kinds, keys of its records. */
+const keysOf = (kinds: typeof described) =>
+  section(Object.fromEntries(kinds.map(({ records, keys }) => [records, z.array(z.enum(keys))])));
 
-const OmittedInLists = section({
-  experiments: z.array(RUN_KEYS.experiments),
-  jobs: z.array(RUN_KEYS.jobs),
-  builds: z.array(RUN_KEYS.builds),
-  groups: z.array(RUN_KEYS.groups),
-} satisfies Record<RunList, z.ZodType>);
-
-const Omitted = section({
-  experiments: z.array(RUN_KEYS.experiments),
-  experimentJobs: z.array(EXPERIMENT_JOB_KEYS),
-  jobs: z.array(RUN_KEYS.jobs),
-  builds: z.array(RUN_KEYS.builds),
-  groups: z.array(RUN_KEYS.groups),
-  projects: z.array(PROJECT_KEYS),
-});
+const OmittedInLists = keysOf(runKinds);
+const Omitted = keysOf(described);
 
 /** Where a body has a value. */
 const place = textOf(/^[\w-]+(?:\.[\w-]+)*$/, "a key of the body, such as name or config.declarations")
@@ -106,8 +76,6 @@ export interface Profile {
   /** Where the bodies of commands have what they change. */
   readonly inputs: z.output<typeof Inputs>;
 }
-/** What profiles call a kind of record. */
-export type RecordName = keyof Profile["omitted"];
 export type Paging = Profile["paging"];
 export type Order = keyof Profile["orders"];
 export type MetricDirection = keyof Profile["metricOrders"];
