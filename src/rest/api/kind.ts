@@ -80,3 +80,6 @@ export function capital(name: string): string {
 
 /** The name of a type as that of a field. */
 export const uncapital = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
+
+/** `a job, a build job or a group` */
+export const either = (these: readonly string[]): string => these.join(", ").replace(/, ([^,]*)$/, " or $1");
