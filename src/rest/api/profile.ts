@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { isObject } from "./as-is.ts";
 import { type AnyEndpoint, overrideFault } from "./endpoint.ts";
 import { described, documented, optional, runKinds } from "./kinds.ts";
 import { Envelope, Filters, MetricOrders, Orders, Paging } from "./profile-lists.ts";
@@ -118,25 +119,31 @@ export const WrittenProfile = section({
 });
 export type WrittenProfile = z.input<typeof WrittenProfile>;
 
-/** Extends a profile. Sections are merged by key; `paging` is replaced as a whole. */
-export function extend(base: Profile, written: z.output<typeof WrittenProfile>): Profile {
-  return {
-    basePath: written.basePath ?? base.basePath,
-    apiVersion: written.apiVersion ?? base.apiVersion,
-    authorization: merge(base.authorization, written.authorization),
-    endpoints: mergeEndpoints(base.endpoints, written.endpoints),
-    envelope: merge(base.envelope, written.envelope),
-    paging: written.paging ?? base.paging,
-    orders: merge(base.orders, written.orders),
-    metricOrders: merge(base.metricOrders, written.metricOrders),
-    filters: merge(base.filters, written.filters),
-    omittedInLists: merge(base.omittedInLists, written.omittedInLists),
-    omitted: merge(base.omitted, written.omitted),
-    inputs: {
-      update: merge(base.inputs.update, written.inputs?.update),
-      restart: merge(base.inputs.restart, written.inputs?.restart),
-    },
-  };
+/** How deep each section is merged; at 0 what is written replaces it. */
+const DEPTHS: Readonly<Record<keyof Profile, number>> = {
+  basePath: 0,
+  apiVersion: 0,
+  authorization: 1,
+  endpoints: 2,
+  envelope: 1,
+  paging: 0,
+  orders: 1,
+  metricOrders: 1,
+  filters: 1,
+  omittedInLists: 1,
+  omitted: 1,
+  inputs: 2,
+};
+
+/** Extends a profile. */
+export const extend = (base: Profile, written: z.output<typeof WrittenProfile>): Profile =>
+  // Safe: a section that is merged has the keys of both, with their types.
+  mapped(DEPTHS, (depth, name) => merge(base[name], written[name], depth)) as unknown as Profile;
+
+function merge(base: unknown, written: unknown, depth: number): unknown {
+  if (written === undefined) return base;
+  if (depth === 0 || !isObject(base) || !isObject(written)) return written;
+  return { ...base, ...mapped(written, (value, name) => merge(base[name], value, depth - 1)) };
 }
 
 /** Finds a contradiction between valid sections of a profile. Returns null without one. */
@@ -148,21 +155,3 @@ export function contradictionIn({ paging, envelope, filters }: Profile): string 
     ? "filters.query: expected the name of a query parameter, since filters.language is named, got null"
     : null;
 }
-
-/** Safe cast: parsed files contain no `undefined`, so each present key has a value. */
-const merge = <Section extends object>(
-  base: Section,
-  written: { readonly [Key in keyof Section]?: Section[Key] | undefined } | undefined,
-): Section => ({ ...base, ...written }) as Section;
-
-type EndpointOverrides = Profile["endpoints"];
-
-const mergeEndpoints = (base: EndpointOverrides, written: EndpointOverrides = {}): EndpointOverrides => ({
-  ...base,
-  ...Object.fromEntries(
-    Object.entries(written).map(([name, overrides]) => [
-      name,
-      merge(base[name as keyof EndpointOverrides] ?? {}, overrides),
-    ]),
-  ),
-});

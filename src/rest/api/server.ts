@@ -1,7 +1,9 @@
 import { type Batch, byGroup, byIds, type Query } from "./batches.ts";
-import { type AnyEndpoint, type EndpointCapability, override } from "./endpoint.ts";
+import { type AnyEndpoint, type EndpointCapability, override, spellingOf } from "./endpoint.ts";
 import type { RunKind } from "./kind.ts";
 import { documented, listOf, optional, runKinds, runs } from "./kinds.ts";
+import { UpstreamError } from "../../errors.ts";
+import { notOffered } from "./not-offered.ts";
 import { type ListRequest, listQuery } from "./list-query.ts";
 import type { Profile } from "./profile.ts";
 import { hasOffsets } from "./profile-lists.ts";
@@ -11,8 +13,8 @@ export interface Server {
   readonly profile: Profile;
   /** The endpoint with this server's method and path; null when the server lacks it. */
   readonly override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) => Endpoint | null;
-  /** Whether the endpoint is optional and this server lacks it. */
-  readonly lacks: (endpoint: AnyEndpoint) => boolean;
+  /** The same. Throws `UpstreamError` when the server lacks it. */
+  readonly offered: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) => Endpoint;
   /** Whether no record of a kind has this key. */
   readonly omits: (record: string, key: PropertyKey) => boolean;
   readonly capabilities: readonly Capability[];
@@ -30,18 +32,24 @@ export function describeServer(profile: Profile): Server {
   const overrides = overridesOf(profile);
   const has = (endpoint: AnyEndpoint) => Boolean(overrides.get(endpoint));
   const batches = batchesOf(profile, has);
+  // Safe: an override changes only method, path and envelope, not the types of the endpoint.
+  const spelled = <Endpoint extends AnyEndpoint>(endpoint: Endpoint) =>
+    (overrides.get(endpoint) ?? null) as Endpoint | null;
   const omitted: Readonly<Record<string, readonly PropertyKey[]>> = profile.omitted;
   return {
     profile,
-    // Safe: an override changes only method, path and envelope, not the types of the endpoint.
-    override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) =>
-      (overrides.get(endpoint) ?? null) as Endpoint | null,
-    lacks: (endpoint) => endpoint.beyond !== null && !has(endpoint),
+    override: spelled,
+    offered: (endpoint) => spelled(endpoint) ?? lacking(endpoint),
     omits: (record, key) => omitted[record]?.includes(key) ?? false,
     capabilities: capabilitiesOf(profile, has),
     listQuery: (request) => listQuery(profile, request),
     batchOf: (endpoint) => batches.find((batch) => batch.endpoint === endpoint) ?? null,
   };
+}
+
+function lacking(endpoint: AnyEndpoint): never {
+  if (endpoint.beyond) throw notOffered("this");
+  throw new UpstreamError("UPSTREAM_UNSUPPORTED", `This server does not offer ${spellingOf(endpoint)}.`);
 }
 
 type Has = (endpoint: AnyEndpoint) => boolean;
