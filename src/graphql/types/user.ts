@@ -1,13 +1,11 @@
-import { administration, project, user } from "../../rest/api/kinds.ts";
+import { administration, user } from "../../rest/api/kinds.ts";
 import type { Session } from "../../rest/session/session.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
 import { checked } from "../core/ids.ts";
 import { readViewer } from "../core/kinds.ts";
-import { plural } from "../core/type-names.ts";
-import { runLists } from "./run-list.ts";
-import { archived, bookmarked, PROJECTS, projectList, runs } from "./user-list.ts";
+import { projectList } from "./user-list.ts";
 import { Entity, User } from "../core/refs.ts";
 import {
   administer,
@@ -37,22 +35,6 @@ User.implement({
     }),
     isViewer: t.boolean({ description: "Whether this is the caller.", ...property("is_viewer") }),
     projects: t.field(projectList("Projects of the user.")),
-    bookmarkedProjects: t.field(bookmarked(PROJECTS, project.optional.bookmarked, "projects")),
-    archivedProjects: t.field(archived(PROJECTS, project.optional.archived, "projects")),
-    ...Object.fromEntries(
-      runLists.flatMap((list) => {
-        const { name, many, optional = {} } = list.target.kind.run;
-        const kept = runs(list);
-        return [
-          ...(optional.bookmarked
-            ? [[`bookmarked${plural(name)}`, t.field(bookmarked(kept, optional.bookmarked, many))]]
-            : []),
-          ...(optional.archived
-            ? [[`archived${plural(name)}`, t.field(archived(kept, optional.archived, many))]]
-            : []),
-        ];
-      }),
-    ),
   }),
 });
 
