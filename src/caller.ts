@@ -151,6 +151,59 @@ export const sharesOf = ({ total, perCaller }: Quota) => ({
   strangers: Math.ceil(total / 2),
 });
 
+/** A stay in rooms of accounts. Must be left once. */
+interface Stay<Part> {
+  readonly part: Part;
+  readonly leave: () => void;
+}
+
+/**
+ * Rooms whose parts form a tree: those of proven callers and of addresses at the top, and below an address those of its
+ * callers that are not proven. Where the parts of one level take turns, inventing tokens gains no turn.
+ */
+export class AccountRooms<Part extends {}> {
+  readonly #proven: Room<Part>;
+  readonly #addresses: Room<Part>;
+  readonly #unproven: Room<Part>;
+
+  constructor(callers: Callers, parts: { address: () => Part; caller: (address: Part | null) => Part }) {
+    this.#proven = callers.room(() => parts.caller(null));
+    this.#addresses = callers.room(() => parts.address());
+    this.#unproven = callers.room(({ account }) => parts.caller(account.of(this.#addresses) ?? null));
+  }
+
+  /** Number of parts at the top. */
+  get accounts(): number {
+    return this.#proven.size + this.#addresses.size;
+  }
+
+  /** Number of parts that are those of callers. */
+  get unproven(): number {
+    return this.#unproven.size;
+  }
+
+  enter(caller: Caller): Stay<Part> {
+    const { account, standing } = caller;
+    const top = standing === "proven" ? this.#proven : this.#addresses;
+    const part = account.enter(top);
+    if (account === caller) return { part, leave: () => caller.leave(top) };
+    return {
+      part: caller.enter(this.#unproven),
+      leave: () => {
+        caller.leave(this.#unproven);
+        account.leave(top);
+      },
+    };
+  }
+
+  /** The part of a caller's account, and its own where that is another one. */
+  of(caller: Caller): { readonly account: Part | undefined; readonly own: Part | null | undefined } {
+    const { account, standing } = caller;
+    const top = standing === "proven" ? this.#proven : this.#addresses;
+    return { account: account.of(top), own: account === caller ? null : caller.of(this.#unproven) };
+  }
+}
+
 /** A bounded memory of facts about callers, which outlives what they do. */
 export class Memory<Fact extends {}> {
   readonly #facts: LRUCache<string, Fact>;

@@ -34,7 +34,7 @@ import { type Clock, systemClock } from "./live/clock.ts";
 import { tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
 import { createConnector } from "./rest/client/connector.ts";
-import { user } from "./rest/api/endpoints.ts";
+import { user } from "./rest/api/kinds.ts";
 import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";

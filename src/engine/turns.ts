@@ -1,4 +1,4 @@
-import type { Caller, Callers, Room } from "../caller.ts";
+import { AccountRooms, type Caller, type Callers } from "../caller.ts";
 import { type Place, TransientList } from "../transient.ts";
 
 /*
@@ -57,25 +57,56 @@ function doAll(all: readonly Work[], from: number): void {
   }
 }
 
-/** The queues of a caller in which work waits. */
-class CallerQueues {
-  readonly queues = new TransientList<SliceQueue>();
-  /** The place among the other callers; null while nothing waits. */
-  place: Place<CallerQueues> | null = null;
+/** Those who take turns with each other: accounts, the callers of an address, the queues of a caller. */
+class Round {
+  readonly #above: Round | null;
+  readonly #members = new TransientList<Round | SliceQueue>();
+  /** The place in the round above; null while nothing waits. */
+  #place: Place<Round | SliceQueue> | null = null;
+
+  constructor(above: Round | null) {
+    this.#above = above;
+  }
+
+  get isEmpty(): boolean {
+    return this.#members.size === 0;
+  }
+
+  /** Adds a member behind the others. */
+  add(member: Round | SliceQueue): Place<Round | SliceQueue> {
+    this.#place ??= this.#above?.add(this) ?? null;
+    return this.#members.add(member);
+  }
+
+  remove(place: Place<Round | SliceQueue>): void {
+    this.#members.remove(place);
+    if (!this.isEmpty || !this.#place) return;
+    this.#above?.remove(this.#place);
+    this.#place = null;
+  }
+
+  /** Does one piece of work of the first member, which is behind the others then. */
+  serveNext(): void {
+    const next = this.#members.takeFirst();
+    if (!(next instanceof Round)) return next?.serveNext();
+    next.#place = this.#members.add(next);
+    next.serveNext();
+  }
 }
 
 /**
  * The turns of a gateway. Its callers take turns, one piece of work each, and so do the queues of a caller: neither a long
- * queue nor a caller with many queues delays the others. Callers that are not proven take one turn with all others of their
- * address.
+ * queue nor a caller with many queues delays the others.
  */
 export class Turns {
-  readonly #room: Room<CallerQueues>;
-  /** The callers with waiting work, the next one first. */
-  readonly #order = new TransientList<CallerQueues>();
+  readonly #accounts = new Round(null);
+  readonly #rounds: AccountRooms<Round>;
 
   constructor(callers: Callers) {
-    this.#room = callers.room(() => new CallerQueues());
+    this.#rounds = new AccountRooms(callers, {
+      address: () => new Round(this.#accounts),
+      caller: (address) => new Round(address ?? this.#accounts),
+    });
   }
 
   /** Does the work when it is the caller's turn: now, or in a later time slice. */
@@ -85,44 +116,29 @@ export class Turns {
   };
 
   /** Creates a queue of a caller. */
-  queueOf({ account }: Caller): SliceQueue {
-    return new SliceQueue(this, account);
+  queueOf(caller: Caller): SliceQueue {
+    return new SliceQueue(this, caller);
   }
 
   /** Whether work waits. */
   isWaiting(): boolean {
-    return this.#order.size > 0;
+    return !this.#accounts.isEmpty;
   }
 
-  /** Adds a queue behind the other queues of its caller. */
-  add(queue: SliceQueue): Place<SliceQueue> {
-    const own = queue.caller.enter(this.#room);
-    if (!own.place) {
-      own.place = this.#order.add(own);
-      serveLater(this);
-    }
-    return own.queues.add(queue);
-  }
-
-  /** Removes a queue from its place. */
-  remove({ caller }: SliceQueue, place: Place<SliceQueue>): void {
-    const own = caller.of(this.#room);
-    if (!own) return;
-    own.queues.remove(place);
-    if (own.queues.size === 0 && own.place) {
-      this.#order.remove(own.place);
-      own.place = null;
-    }
-    caller.leave(this.#room);
+  /** Adds a queue behind the other queues of its caller. Returns a function that removes it. */
+  add(queue: SliceQueue): () => void {
+    if (!this.isWaiting()) serveLater(this);
+    const { part: round, leave } = this.#rounds.enter(queue.caller);
+    const place = round.add(queue);
+    return () => {
+      round.remove(place);
+      leave();
+    };
   }
 
   /** Does one piece of work of the next caller. */
   serveNext(): void {
-    const next = this.#order.takeFirst();
-    if (!next) return;
-    // Behind the other callers.
-    next.place = this.#order.add(next);
-    next.queues.first?.member.serveNext();
+    this.#accounts.serveNext();
   }
 }
 
@@ -130,8 +146,8 @@ export class Turns {
 export class SliceQueue {
   readonly caller: Caller;
   readonly #turns: Turns;
-  /** The place among the queues of the caller; null while nothing waits. */
-  #place: Place<SliceQueue> | null = null;
+  /** Removes it from the turns; null while nothing waits. */
+  #remove: (() => void) | null = null;
   #waiting: Work[] = [];
   /** Index of the first waiting work: shifting a long array is slow. */
   #first = 0;
@@ -149,7 +165,7 @@ export class SliceQueue {
   /** Does the work in its turn, in a later turn of the event loop. */
   add(work: Work): void {
     this.#waiting.push(work);
-    this.#place ??= this.#turns.add(this);
+    this.#remove ??= this.#turns.add(this);
   }
 
   /** Calls back after the last waiting work is done; not after `clear`. */
@@ -169,7 +185,7 @@ export class SliceQueue {
     const work = this.#waiting[this.#first++];
     this.#leave();
     if (this.isEmpty()) this.#empty();
-    else this.#place = this.#turns.add(this);
+    else this.#remove = this.#turns.add(this);
     work?.();
     if (this.isEmpty()) for (const callback of this.#onEmpty.splice(0)) callback();
   }
@@ -180,8 +196,8 @@ export class SliceQueue {
   }
 
   #leave(): void {
-    if (this.#place) this.#turns.remove(this, this.#place);
-    this.#place = null;
+    this.#remove?.();
+    this.#remove = null;
   }
 }
 

@@ -3,6 +3,7 @@ import { builder } from "./core/builder.ts";
 import "./types/build-job.ts";
 import "./types/cluster.ts";
 import "./operations/entity.ts";
+import "./operations/runs.ts";
 import "./types/experiment-job.ts";
 import "./types/experiment.ts";
 import { serveSdl, toSubgraphSchema } from "./federation/entities.ts";

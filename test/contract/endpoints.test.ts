@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { routes } from "../../src/demo/routes.ts";
 import { schema } from "../../src/graphql/schema.ts";
-import { endpoints, optional } from "../../src/rest/api/endpoints.ts";
+import { documented, optional } from "../../src/rest/api/kinds.ts";
 import { contract, contractRows, unnamed } from "../support/contract.ts";
 
 const rowOf = ({ method, path }: { readonly method: string; readonly path: string }) =>
@@ -10,7 +10,9 @@ const rowOf = ({ method, path }: { readonly method: string; readonly path: strin
 const document = contract.map(({ rows }) => rows.map(({ row }) => unnamed(row)));
 
 test("the client's table has the document's rows, section by section, in its order and spelling", () => {
-  const sections = Object.values(endpoints).map((section) => Object.values(section).map(rowOf));
+  const sections = Object.values(documented).map((section) =>
+    Object.values<{ readonly method: string; readonly path: string }>(section).map(rowOf),
+  );
   expect(sections).toEqual(document);
 });
 

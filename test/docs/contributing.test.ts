@@ -1,17 +1,29 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { startFake } from "../support/fake.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
+import { globalId } from "../support/ids.ts";
+import { subscribe } from "../support/subscriber.ts";
+import { profileFile } from "../support/tracker.ts";
 import { readPage } from "./page.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const COPIED = ["src", "schema", "page", "test/contract", "package.json", "tsconfig.json"];
 
-const diffs = readPage("CONTRIBUTING.md").blocks.filter(({ language }) => language === "diff");
-const diffOf = (text: string) => diffs.find((diff) => diff.text.includes(text))?.text ?? "";
+/** The diffs of CONTRIBUTING's recipes, in the order of the page. */
+const recipes = readPage("CONTRIBUTING.md").blocks.flatMap(({ language, text }) =>
+  language === "diff" ? [text.split(/^\+{3} /m).slice(1)] : [],
+);
+
+/** The files of a recipe besides the contract and the demo. */
+const filesOf = (recipe: readonly string[] = []) =>
+  [...new Set(recipe.map((part) => part.split("\n")[0] ?? ""))].filter(
+    (path) => !/^test\/contract\/|^src\/demo\//.test(path),
+  );
 
 /** Applies what a diff says of one file. Own code: `git apply` wants line numbers, which a page would get wrong. */
 function apply(part: string, folder: string): void {
@@ -22,49 +34,141 @@ function apply(part: string, folder: string): void {
       .map((line) => `${line.slice(1)}\n`)
       .join("");
   const file = join(folder, path);
-  const [before, after, ...others] = readFileSync(file, "utf8").split(textOf("+"));
+  const isNew = textOf("+") === "";
+  if (isNew && existsSync(file)) throw new Error(`${path}: expected a new file`);
+  const [before, after, ...others] = isNew ? ["", ""] : readFileSync(file, "utf8").split(textOf("+"));
   if (after === undefined || others.length > 0) {
     throw new Error(`${path}: expected the lines of CONTRIBUTING's recipe once`);
   }
   writeFileSync(file, before + textOf("-") + after);
 }
 
-/** A gateway from a copy of the code to which a recipe was applied, once the compiler accepts it. */
-async function startChanged(diff: string) {
-  const folder = mkdtempSync(join(tmpdir(), "recipe-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+/** A copy of the code to which all recipes were applied, and which the compiler accepts. */
+let folder = "";
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "recipes-"));
   for (const path of COPIED) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  for (const part of diff.split(/^\+{3} /m).slice(1)) apply(part, folder);
+  for (const part of recipes.flat()) apply(part, folder);
   const settings = { extends: "./tsconfig.json", include: ["src"] };
   writeFileSync(join(folder, "tsconfig.src.json"), JSON.stringify(settings));
   const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
   execFileSync(process.execPath, [compiler, "-p", "tsconfig.src.json"], { cwd: folder });
-  const { url, kill } = await startGatewayProcess(null, {}, folder);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A gateway with the code of the copy, in front of a service or of its own demo. */
+async function startChanged(upstreamUrl: string | null, profile: string) {
+  const { url, kill } = await startGatewayProcess(upstreamUrl, { UPSTREAM_PROFILE: profile }, folder);
   onTestFinished(kill);
-  const ask = async (query: string, token = "") => {
+  const ask = async (query: string, token = "t0ken") => {
     const response = await fetch(`${url}/graphql`, {
       method: "POST",
       headers: { "content-type": "application/json", authorization: `token ${token}` },
       body: JSON.stringify({ query }),
     });
-    return response.json() as Promise<{ data: Record<string, { token: string }> }>;
+    return response.json() as Promise<{
+      data: Record<string, { token: string } | null>;
+      errors?: { path: unknown; extensions: Record<string, unknown> }[];
+    }>;
   };
-  const login = await ask(`mutation { login(input: {username: "ada", password: "ada-demo"}) { token } }`);
-  const token = login.data["login"]?.token;
-  return (query: string) => ask(query, token);
+  return { url, ask };
 }
 
-test("a field is added by the two files of CONTRIBUTING's recipe", async () => {
-  const ask = await startChanged(diffOf('property("queue")'));
+test("the recipes take two files for a field, two for an endpoint, four for a kind and two for a subscription", () => {
+  expect(recipes.map(filesOf)).toEqual([
+    ["src/rest/api/records.ts", "src/graphql/types/job.ts"],
+    ["src/rest/api/kinds.ts", "src/graphql/types/job.ts"],
+    [
+      "src/rest/api/records.ts",
+      "src/rest/api/kinds.ts",
+      "src/graphql/types/notebook.ts",
+      "src/graphql/schema.ts",
+    ],
+    ["src/graphql/subscriptions/group-updated.ts", "src/graphql/schema.ts"],
+  ]);
+});
+
+test("the field, the endpoint and the subscription of CONTRIBUTING's recipes answer", async () => {
+  const { url, ask: askAs } = await startChanged(null, "document");
+  const login = await askAs(`mutation { login(input: {username: "ada", password: "ada-demo"}) { token } }`);
+  const token = login.data["login"]?.token ?? "";
+  const ask = (query: string) => askAs(query, token);
   expect(await ask(`{ job(id: "ada.mnist.jobs.2") { queue uniqueName } }`)).toEqual({
     data: { job: { queue: null, uniqueName: "ada.mnist.jobs.2" } },
   });
-});
-
-test("an endpoint is added by the four files of CONTRIBUTING's recipe", async () => {
-  const ask = await startChanged(diffOf("pauseJob"));
   expect(await ask(`mutation { pauseJob(id: "ada.mnist.jobs.2") { job { status } } }`)).toEqual({
     data: { pauseJob: { job: { status: "STOPPING" } } },
   });
+  const query = `subscription { groupUpdated(id: "ada.mnist.1") { name experimentCounts { total } } }`;
+  const events = await subscribe(url, { query, token });
+  expect(await events.next()).toEqual({
+    data: { groupUpdated: { name: "sweep", experimentCounts: { total: expect.any(Number) } } },
+  });
+  events.leave();
+});
+
+test("the kind of CONTRIBUTING's recipe answers where a file says that the server has it, and the endpoint not", async () => {
+  const notebook = { id: 7, unique_name: "ada.mnist.notebooks.7", last_status: "running", build_job: null };
+  const service = await startFake(({ path }) => {
+    if (path.includes("/notebook-7")) return { json: { ...notebook, node_scheduled: "gpu-1" } };
+    return path.includes("/notebooks") ? { json: { count: 1, next: null, results: [notebook] } } : undefined;
+  });
+  const profile = `
+extends: polyaxon-0.4
+endpoints:
+  notebook:
+    list: GET {owner}/{project}/notebooks
+    read: GET {owner}/{project}/notebook-{id}
+    stop: POST {owner}/{project}/notebook-{id}/halt
+omittedInLists: { notebooks: [node_scheduled] }
+omitted: { notebooks: [description] }
+`;
+  const { url, ask } = await startChanged(service.url, profileFile(profile));
+  const answer = await ask(`{
+    project(owner: "ada", name: "mnist") {
+      notebooks(filter: { status: [RUNNING] }) { totalCount nodes { id uniqueName status } }
+      notebook(internalId: "7") { __typename description nodeScheduled { name } }
+    }
+    run(id: "${globalId("Notebook:ada/mnist/7")}") { ... on Notebook { buildJob { id } statuses { totalCount } } }
+    gateway { capabilities }
+  }`);
+  expect(answer.data).toEqual({
+    project: {
+      notebooks: {
+        totalCount: 1,
+        nodes: [
+          { id: globalId("Notebook:ada/mnist/7"), uniqueName: "ada.mnist.notebooks.7", status: "RUNNING" },
+        ],
+      },
+      notebook: { __typename: "Notebook", description: null, nodeScheduled: { name: "gpu-1" } },
+    },
+    run: { buildJob: null, statuses: null },
+    gateway: { capabilities: expect.arrayContaining(["LISTS", "BOOKMARKS", "ARCHIVES"]) },
+  });
+  expect(answer.errors?.map(({ path, extensions }) => [path, extensions["code"]])).toEqual([
+    [["run", "statuses"], "CAPABILITY_UNAVAILABLE"],
+  ]);
+  expect(service.calls()).toEqual([
+    "GET ada/mnist/notebook-7",
+    "GET ada/mnist/notebooks?query=status%3Arunning",
+  ]);
+  const of = globalId("Project:ada/mnist");
+  const query = `subscription { runsUpdated(of: "${of}", kind: NOTEBOOK) { run { uniqueName } } }`;
+  const events = await subscribe(url, { query });
+  expect(await events.next()).toEqual({
+    data: { runsUpdated: { run: { uniqueName: "ada.mnist.notebooks.7" } } },
+  });
+  events.leave();
+  const stopped = await ask(`mutation {
+    stopNotebook(id: "ada.mnist.notebooks.7") { notebook { internalId } }
+    pauseJob(id: "ada.mnist.jobs.2") { job { id } }
+  }`);
+  expect(stopped.data).toEqual({ stopNotebook: { notebook: { internalId: "7" } }, pauseJob: null });
+  expect(stopped.errors?.map(({ path, extensions }) => [path, extensions["code"]])).toEqual([
+    [["pauseJob"], "UPSTREAM_UNSUPPORTED"],
+  ]);
+  expect(service.inOrder().filter((call) => call.startsWith("POST"))).toEqual([
+    "POST ada/mnist/notebook-7/halt",
+  ]);
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { optional } from "../../src/rest/api/endpoints.ts";
+import { optional } from "../../src/rest/api/kinds.ts";
 import { WrittenProfile } from "../../src/rest/api/profile.ts";
 
 const text = readFileSync(new URL("../../docs/servers.md", import.meta.url), "utf8");

@@ -1,3 +1,5 @@
+import { runKinds } from "../../src/rest/api/kinds.ts";
+import { formatReference } from "../../src/rest/api/reference.ts";
 import { type ContractRow, contractRows } from "./contract.ts";
 import { globalId } from "./ids.ts";
 
@@ -21,13 +23,18 @@ export interface Command {
   readonly field: string;
 }
 
+/** The numbers of examples; of a kind that is not here, the one of its row. */
+const NUMBERS: Readonly<Record<string, string>> = { experiments: "3", jobs: "5", builds: "7", groups: "2" };
+
 /** An example of each kind, by its folder on the service. */
-const EXAMPLES: Readonly<Record<string, { kind: string; name: string; number: string }>> = {
-  experiments: { kind: "Experiment", name: "ada.mnist.3", number: "3" },
-  jobs: { kind: "Job", name: "ada.mnist.jobs.5", number: "5" },
-  builds: { kind: "BuildJob", name: "ada.mnist.builds.7", number: "7" },
-  groups: { kind: "Group", name: "ada.mnist.2", number: "2" },
-};
+const EXAMPLES: Readonly<Record<string, { kind: string; name: string; number: string }>> = Object.fromEntries(
+  runKinds.map(({ name: kind, endpoints, reference, example }) => {
+    const folder = endpoints.read.path.split("/")[2] ?? "";
+    const number = NUMBERS[folder] ?? example;
+    const name = formatReference({ owner: "ada", project: "mnist", id: number }, reference);
+    return [folder, { kind, name, number }];
+  }),
+);
 
 interface Input {
   readonly graphql: string;

@@ -47,9 +47,7 @@ interface Material {
 
 const ARGUMENTS: Readonly<Record<string, string>> = {
   "Project.experiment": '(internalId: "42")',
-  "Project.job": '(internalId: "1")',
   "Project.buildJob": '(internalId: "2")',
-  "Project.group": '(internalId: "1")',
   "Project.experiments": "(first: 9)",
   "Project.jobs": "(first: 4, orderBy: CREATED_ASC)",
   "Group.experiments": "(first: 5, orderBy: CREATED_DESC)",
@@ -97,7 +95,8 @@ function selection(
 ): fc.Arbitrary<string> {
   const field = (each: GraphQLField<unknown, unknown>, index: number): fc.Arbitrary<string> => {
     const named = getNamedType(each.type);
-    const args = ARGUMENTS[`${type.name}.${each.name}`] ?? "";
+    const byNumber = each.args.some(({ name }) => name === "internalId") ? '(internalId: "1")' : "";
+    const args = ARGUMENTS[`${type.name}.${each.name}`] ?? byNumber;
     const below = isObjectType(named)
       ? selection(named, depth - 1, leftOut)
       : isInterfaceType(named)

@@ -89,7 +89,7 @@ export function named<R extends object, At extends Address>(
   throw new InputError(`${argument}: expected a global id${orName}, got ${quote(name)}`);
 }
 
-const isRun = (resource: Resource): resource is Resource<RunnableRecord> => resource.kind.isRun;
+const isRun = (resource: Resource): resource is Resource<RunnableRecord> => resource.kind.run !== null;
 
 /** Finds a run of any kind by global id. Throws `InputError`. */
 export function identifyRun(argument: string, id: string, names: TypeNames): Resource<RunnableRecord> {

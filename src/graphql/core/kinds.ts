@@ -1,28 +1,27 @@
-import type { Get } from "../../rest/api/endpoint.ts";
-import { build, cluster, experiment, group, job, optional, user } from "../../rest/api/endpoints.ts";
 import { UpstreamError } from "../../errors.ts";
+import type { Get } from "../../rest/api/endpoint.ts";
+import { type RunKind, uncapital } from "../../rest/api/kind.ts";
+import {
+  cluster,
+  experimentJob as ofExperiment,
+  project as ofProject,
+  runs,
+  user,
+} from "../../rest/api/kinds.ts";
 import type { ProjectRecord } from "../../rest/api/optional-records.ts";
 import type {
-  BuildRecord,
   ClusterRecord,
   ExperimentJobRecord,
-  ExperimentRecord,
-  GroupRecord,
-  JobRecord,
   NodeRecord,
   RunnableRecord,
   UserRecord,
 } from "../../rest/api/records.ts";
 import {
-  BUILD,
-  EXPERIMENT,
   type ExperimentJobAddress,
-  GROUP,
-  JOB,
+  formatReference,
   parseExperimentJob,
   parseReference,
   type RunAddress,
-  type Spelling,
 } from "../../rest/api/reference.ts";
 import type { Session } from "../../rest/session/session.ts";
 import type { Address, Kind } from "./resource.ts";
@@ -31,40 +30,32 @@ import type { Address, Kind } from "./resource.ts";
  * The table of all kinds. Shared code reads the row of a kind and never branches on the kind itself.
  */
 
-const NOT_A_RUN = { isRun: false, record: null, statuses: null, logs: null, outputs: null };
+const NOT_A_RUN = { run: null, record: null, statuses: null, logs: null, outputs: null };
 
-interface RunEndpoints<R> extends Pick<Kind<object, RunAddress>, "statuses"> {
-  readonly read: Get<RunAddress, R>;
-  readonly logs?: Get<RunAddress, undefined>;
-  readonly outputs?: Get<RunAddress, undefined>;
-}
-
-const run = <R extends RunnableRecord>(
-  names: Pick<Kind, "name" | "record" | "rootField" | "exampleName">,
-  spelling: Spelling,
-  endpoints: RunEndpoints<R>,
-): Kind<R, RunAddress> => {
-  const { infix, inGroup } = spelling;
-  const middle = infix ? `.${infix}.` : ".";
-  const dotted = ({ owner, project, id }: RunAddress) => `${owner}.${project}${middle}${id}`;
+const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress> => {
+  const { name, records, reference, example, endpoints } = run;
+  const dotted = (address: RunAddress) => formatReference(address, reference);
   return {
-    ...names,
+    name,
+    record: records,
+    rootField: uncapital(name),
+    exampleName: dotted({ owner: "ada", project: "mnist", id: example }),
     nameField: "uniqueName",
-    isRun: true,
+    run,
     isReadable: true,
     parameters: ["owner", "project", "id"],
-    parseName: (text) => parseReference(text, spelling),
+    parseName: (text) => parseReference(text, reference),
     formatName: dotted,
-    fromAddress: (address, reference) => {
+    fromAddress: (address, given) => {
       // The name may contain a group's number, which is not in the address.
-      const name = reference ?? (inGroup ? null : dotted(address));
+      const uniqueName = given ?? (reference.inGroup ? null : dotted(address));
       // Safe: every R extends `RunnableRecord`.
-      return (name === null ? {} : { unique_name: name }) as Partial<R>;
+      return (uniqueName === null ? {} : { unique_name: uniqueName }) as Partial<R>;
     },
     // With `id` loaded the record is a list item that lacks a key, so the whole record is read.
     fetch: ({ address, loaded }, keys, session) =>
       session.read(endpoints.read, address, "id" in loaded ? {} : { part: { at: address, keys } }),
-    statuses: endpoints.statuses,
+    statuses: endpoints.statuses ?? null,
     logs: endpoints.logs ?? null,
     outputs: endpoints.outputs ?? null,
   };
@@ -73,7 +64,7 @@ const run = <R extends RunnableRecord>(
 const experimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
   ...NOT_A_RUN,
   name: "ExperimentJob",
-  record: "experimentJobs",
+  record: ofExperiment.records,
   nameField: "uniqueName",
   rootField: "experimentJob",
   exampleName: "ada.mnist.42.7.master",
@@ -82,9 +73,9 @@ const experimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
   parseName: parseExperimentJob,
   fromAddress: (_, reference) => (reference === null ? {} : { unique_name: reference }),
   formatName: ({ owner, project, experiment: of, id }) => `${owner}.${project}.${of}.${id}`,
-  fetch: ({ address }, _, session) => session.read(experiment.job, address),
-  statuses: experiment.jobStatuses,
-  logs: optional.experimentJobLogs,
+  fetch: ({ address }, _, session) => session.read(runs.experiment.endpoints.job, address),
+  statuses: runs.experiment.endpoints.jobStatuses,
+  logs: ofExperiment.optional.logs,
 };
 
 /** A type alias, because an interface is not assignable to `Address`. */
@@ -93,7 +84,7 @@ export type ProjectAddress = Pick<RunAddress, "owner" | "project">;
 const project: Kind<ProjectRecord, ProjectAddress> = {
   ...NOT_A_RUN,
   name: "Project",
-  record: "projects",
+  record: ofProject.records,
   nameField: "uniqueName",
   rootField: null,
   exampleName: "ada.mnist",
@@ -105,7 +96,7 @@ const project: Kind<ProjectRecord, ProjectAddress> = {
   },
   fromAddress: () => ({}),
   formatName: ({ owner, project: name }) => `${owner}.${name}`,
-  fetch: ({ address }, _, session) => session.read(optional.project, address),
+  fetch: ({ address }, _, session) => session.read(ofProject.optional.read, address),
 };
 
 export interface UserDetails extends UserRecord {
@@ -179,33 +170,19 @@ const wholeCluster: Kind<ClusterRecord, Record<never, string>> = {
   fetch: (_, _keys, session) => session.read(cluster.read, {}),
 };
 
-export const kinds = {
-  experiment: run<ExperimentRecord>(
-    { name: "Experiment", record: "experiments", rootField: "experiment", exampleName: "ada.mnist.42" },
-    EXPERIMENT,
-    experiment,
-  ),
-  experimentJob,
-  job: run<JobRecord>(
-    { name: "Job", record: "jobs", rootField: "job", exampleName: "ada.mnist.jobs.3" },
-    JOB,
-    job,
-  ),
-  buildJob: run<BuildRecord>(
-    { name: "BuildJob", record: "builds", rootField: "buildJob", exampleName: "ada.mnist.builds.9" },
-    BUILD,
-    build,
-  ),
-  group: run<GroupRecord>(
-    { name: "Group", record: "groups", rootField: "group", exampleName: "ada.mnist.5" },
-    GROUP,
-    group,
-  ),
-  project,
-  user: person,
-  node,
-  cluster: wholeCluster,
+type Runs = typeof runs;
+type RecordOf<Run> = Run extends { readonly endpoints: { readonly read: Get<RunAddress, infer R> } }
+  ? R
+  : never;
+
+// Safe: each kind is that of its row.
+const runKinds = Object.fromEntries(
+  Object.values<RunKind>(runs).map((run) => [uncapital(run.name), runKind(run)]),
+) as {
+  readonly [Each in keyof Runs as Uncapitalize<Runs[Each]["name"]>]: Kind<RecordOf<Runs[Each]>, RunAddress>;
 };
+
+export const kinds = { ...runKinds, experimentJob, project, user: person, node, cluster: wholeCluster };
 
 /** Kinds by their name in global ids. */
 export const kindsByName: ReadonlyMap<string, Kind<object, Address>> = new Map(

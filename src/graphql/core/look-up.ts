@@ -1,3 +1,4 @@
+import type { AnyEndpoint } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "./builder.ts";
 import type { Context } from "./context.ts";
@@ -14,6 +15,10 @@ export const withId = ({ kind }: { readonly kind: Pick<Kind, "exampleName"> }) =
       description: `Global id, or unique name such as \`${kind.exampleName}\`.`,
     }),
   }));
+
+/** What the description of a field ends with whose endpoint belongs to a capability. */
+export const requires = ({ beyond }: Pick<AnyEndpoint, "beyond">): string =>
+  beyond?.capability ? ` Requires the capability \`${beyond.capability}\`.` : "";
 
 /** A root field that finds a resource by its id: `experiment: t.field(lookUp(Experiment, "An experiment."))`. */
 export const lookUp = <R extends object, At extends Address>(

@@ -5,7 +5,10 @@ import type {
   TrackedRecord,
   RunnableRecord,
 } from "../../rest/api/records.ts";
+import type { RunKind } from "../../rest/api/kind.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "./builder.ts";
+import type { ResourceRef } from "./fields.ts";
 import type { Address, Kind, Resource } from "./resource.ts";
 import { kinds } from "./kinds.ts";
 
@@ -17,15 +20,34 @@ import { kinds } from "./kinds.ts";
 const refOf = <R extends object, At extends Address>(kind: Kind<R, At>) =>
   Object.assign(builder.objectRef<Resource<R, At>>(kind.name), { kind });
 
-export const Experiment = refOf(kinds.experiment);
-export const ExperimentJob = refOf(kinds.experimentJob);
-export const Job = refOf(kinds.job);
-export const BuildJob = refOf(kinds.buildJob);
-export const Group = refOf(kinds.group);
-export const Project = refOf(kinds.project);
-export const User = refOf(kinds.user);
-export const Node = refOf(kinds.node);
-export const Cluster = refOf(kinds.cluster);
+type RefOf<Of> =
+  Of extends Kind<infer R extends object, infer At extends Address> ? ReturnType<typeof refOf<R, At>> : never;
+
+/** The refs of all kinds. */
+export const resourceRefs = Object.fromEntries(
+  Object.entries<Kind>(kinds).map(([name, kind]) => [name, refOf(kind)]),
+  // Safe: each ref is that of its kind.
+) as unknown as { readonly [Name in keyof typeof kinds]: RefOf<(typeof kinds)[Name]> };
+
+export const {
+  experiment: Experiment,
+  experimentJob: ExperimentJob,
+  job: Job,
+  buildJob: BuildJob,
+  group: Group,
+  project: Project,
+  user: User,
+  node: Node,
+  cluster: Cluster,
+} = resourceRefs;
+
+type RunRef = ResourceRef<RunnableRecord, RunAddress> & { readonly kind: { readonly run: RunKind } };
+
+/** The refs of the kinds of run. */
+export const runRefs = Object.values<{ readonly kind: Kind }>(resourceRefs).filter(
+  // Safe: the kinds of run have such records and addresses.
+  (ref): ref is RunRef => ref.kind.run !== null,
+);
 
 export const Entity = builder.interfaceRef<Resource>("Entity");
 export const Trackable = builder.interfaceRef<Resource<TrackedRecord>>("Trackable");
@@ -42,16 +64,3 @@ export const StatusRecord =
   builder.objectRef<ChildOf<Resource<TrackedRecord>, UpstreamStatus>>("StatusRecord");
 export const MetricRecord =
   builder.objectRef<ChildOf<typeof Experiment.$inferType, UpstreamMetric>>("MetricRecord");
-
-/** The refs of all kinds. */
-export const resourceRefs = {
-  experiment: Experiment,
-  experimentJob: ExperimentJob,
-  job: Job,
-  buildJob: BuildJob,
-  group: Group,
-  project: Project,
-  user: User,
-  node: Node,
-  cluster: Cluster,
-} satisfies Record<keyof typeof kinds, unknown>;

@@ -1,7 +1,7 @@
 import type { Get } from "../../rest/api/endpoint.ts";
+import type { RunKind } from "../../rest/api/kind.ts";
 import { UpstreamError } from "../../errors.ts";
 import type { Page } from "../../rest/api/page.ts";
-import type { RecordName } from "../../rest/api/profile.ts";
 import type { StatusRecord } from "../../rest/api/records.ts";
 import type { Session } from "../../rest/session/session.ts";
 
@@ -20,10 +20,10 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   readonly exampleName: string | null;
   /** The field with its name, which is a federation key besides `id`; null without one. */
   readonly nameField: "uniqueName" | "username" | "name" | null;
-  /** Whether it is a run of a project, which `run(id:)` finds. */
-  readonly isRun: boolean;
+  /** Its row as a kind of run, which `run(id:)` finds; null for others. */
+  readonly run: RunKind | null;
   /** What profiles call its records; null for kinds whose records are the same on all servers. */
-  readonly record: RecordName | null;
+  readonly record: string | null;
   /** Whether every server has an endpoint that verifies that one exists. */
   readonly isReadable: boolean;
   /** The names of its path parameters, in the order of the global id. */

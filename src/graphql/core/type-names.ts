@@ -1,3 +1,4 @@
+import { capital, uncapital } from "../../rest/api/kind.ts";
 import { kindsByName } from "./kinds.ts";
 
 /**
@@ -39,6 +40,5 @@ export function createTypeNames(renames: Renames): TypeNames {
   };
 }
 
-const plural = (name: string) => (name.endsWith("y") ? `${name.slice(0, -1)}ies` : `${name}s`);
-const capital = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
-const uncapital = (name: string) => name.charAt(0).toLowerCase() + name.slice(1);
+/** The name of a type as that of a list of it. */
+export const plural = (name: string) => (name.endsWith("y") ? `${name.slice(0, -1)}ies` : `${name}s`);

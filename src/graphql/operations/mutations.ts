@@ -1,5 +1,6 @@
 import type { ObjectRef } from "@pothos/core";
 import type { Command } from "../../rest/api/endpoint.ts";
+import { capital, uncapital } from "../../rest/api/kind.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
@@ -17,19 +18,15 @@ import { Project, User } from "../core/refs.ts";
 /** Adds a mutation with this name. */
 export type AddMutation = (name: string) => void;
 
-/** Adds mutations by name: `mutations({ stopJob: act(Job, job.stop, "…") })`. */
+/** Adds mutations by name: `mutations({ stopJob: act(Job, endpoints.stop, "…") })`. */
 export function mutations(byName: Readonly<Record<string, AddMutation>>): void {
   for (const [name, add] of Object.entries(byName)) add(name);
 }
 
 /** `StopJobPayload` for `stopJob`. */
-export const payloadOf = <Shape>(mutation: string) =>
-  builder.objectRef<Shape>(`${mutation.charAt(0).toUpperCase()}${mutation.slice(1)}Payload`);
+export const payloadOf = <Shape>(mutation: string) => builder.objectRef<Shape>(`${capital(mutation)}Payload`);
 
 export const outcomeOf = (mutation: string) => `Payload of \`${mutation}\`.`;
-
-/** The payload field of a record: `experiment`, `buildJob`. */
-const fieldName = (kind: string) => `${kind.charAt(0).toLowerCase()}${kind.slice(1)}`;
 
 export interface Outcome<R extends object> {
   /** The resource that the command was sent to. */
@@ -47,7 +44,7 @@ export function recordPayload<R extends object>(
   return payloadOf<Outcome<R>>(mutation).implement({
     description: outcomeOf(mutation),
     fields: (t) => ({
-      [fieldName(target.kind.name)]: t.field({
+      [uncapital(target.kind.name)]: t.field({
         type: target,
         description,
         resolve: ({ result }: Outcome<R>) => result,
@@ -129,7 +126,7 @@ export const clonePayload = <R extends object>(mutation: string, target: Resourc
   payloadOf<Outcome<R>>(mutation).implement({
     description: outcomeOf(mutation),
     fields: (t) => ({
-      [fieldName(target.kind.name)]: t.field({
+      [uncapital(target.kind.name)]: t.field({
         type: target,
         description:
           "The new record. Its `original` is the one that the service names: the source or, if that was resumed itself, possibly the first run of the chain.",

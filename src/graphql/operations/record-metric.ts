@@ -1,5 +1,5 @@
 import type { Command } from "../../rest/api/endpoint.ts";
-import type { NewMetric } from "../../rest/api/endpoints.ts";
+import type { NewMetric } from "../../rest/api/kinds.ts";
 import { InputError } from "../../errors.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";

@@ -1,6 +1,6 @@
 import { isObject } from "../../rest/api/values.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
-import type { Revision } from "../../rest/api/endpoints.ts";
+import type { Revision } from "../../rest/api/kind.ts";
 import { bodyOf } from "../../rest/api/inputs.ts";
 import { InputError } from "../../errors.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";

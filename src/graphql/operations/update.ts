@@ -1,5 +1,5 @@
 import type { Command } from "../../rest/api/endpoint.ts";
-import type { Revision } from "../../rest/api/endpoints.ts";
+import type { Revision } from "../../rest/api/kind.ts";
 import { bodyOf } from "../../rest/api/inputs.ts";
 import { InputError } from "../../errors.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
@@ -18,13 +18,12 @@ function checkName(name: string | null | undefined): void {
   throw new InputError(`input.name: expected letters, digits, - and _, got ${quote(name)}`);
 }
 
-/** Updates a record. The service returns the whole record. Not every kind has a readme. */
+/** Updates a run. The service returns the whole record. Not every kind has a readme. */
 export const update =
   <R extends object>(
     target: ResourceRef<R, RunAddress>,
     endpoint: Command<RunAddress, R, Revision>,
     description: string,
-    { hasReadme = true }: { readonly hasReadme?: boolean } = {},
   ): AddMutation =>
   (mutation) => {
     const input = builder.inputType(`Update${target.kind.name}Input`, {
@@ -40,7 +39,7 @@ export const update =
           description:
             "New labels, in place of all. Null removes them. Requires the capability `UPDATE_TAGS`.",
         }),
-        ...(hasReadme && {
+        ...(target.kind.run?.keys.includes("readme") && {
           readme: t.string({
             description: "New notes in Markdown. Null removes them. Requires the capability `UPDATE_README`.",
           }),

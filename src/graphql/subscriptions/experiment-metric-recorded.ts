@@ -1,4 +1,4 @@
-import { experiment } from "../../rest/api/endpoints.ts";
+import { runs } from "../../rest/api/kinds.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import { endOf, slice } from "../../rest/session/pages.ts";
 import { parseCursor } from "../../rest/session/position.ts";
@@ -28,7 +28,7 @@ interface Position {
 
 function followMetrics({ id, after = null }: Args, { live, names, session, gateway }: StreamContext) {
   const run = identify(Experiment.kind, "id", id, names);
-  const list = { endpoint: experiment.metrics, address: run.address };
+  const list = { endpoint: runs.experiment.endpoints.metrics, address: run.address };
   const maxSize = gateway.maxPageSize;
   const afterRecord = after === null ? null : recordIdIn("MetricRecord", after, run.address, names);
   if (after !== null && afterRecord === null) parseCursor(after, session.server.profile.paging, maxSize);

@@ -1,4 +1,6 @@
 import { InputError, UpstreamError } from "../../errors.ts";
+import { either } from "../../rest/api/kind.ts";
+import { runKinds } from "../../rest/api/kinds.ts";
 import type { TrackedRecord } from "../../rest/api/records.ts";
 import type { LogWindow } from "../../rest/session/log-window.ts";
 import type { Session } from "../../rest/session/session.ts";
@@ -55,6 +57,8 @@ function followLog({ id, after }: Args, { live, names, gateway }: StreamContext)
   );
 }
 
+const withLogs = runKinds.filter(({ endpoints }) => endpoints.logs);
+
 builder.subscriptionField("runLogAppended", (t) =>
   t.field({
     type: LogChunk,
@@ -64,7 +68,7 @@ builder.subscriptionField("runLogAppended", (t) =>
     args: {
       id: t.arg.id({
         required: true,
-        description: "Global id of an experiment, a job, a build job or a job of an experiment.",
+        description: `Global id of ${either([...withLogs.map(({ one }) => one), "a job of an experiment"])}.`,
       }),
       after: t.arg.string({ description: "Cursor of a piece of this log. Default: its beginning." }),
     },

@@ -1,48 +1,38 @@
 import { InputError } from "../../errors.ts";
-import type { Get } from "../../rest/api/endpoint.ts";
-import { optional } from "../../rest/api/endpoints.ts";
-import type { Page } from "../../rest/api/page.ts";
+import { capital } from "../../rest/api/kind.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
-import type { RunAddress } from "../../rest/api/reference.ts";
 import { slice } from "../../rest/session/pages.ts";
 import { builder } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
 import { decodeId } from "../core/ids.ts";
-import { kinds, type ProjectAddress } from "../core/kinds.ts";
-import { type Kind, toResource } from "../core/resource.ts";
+import { kinds } from "../core/kinds.ts";
+import { toResource } from "../core/resource.ts";
 import type { TypeNames } from "../core/type-names.ts";
-import { conditionsOf, ExperimentFilter, type RunFilter } from "../types/run-filter.ts";
+import { conditionsOf, type RunFilter } from "../types/run-filter.ts";
+import { runListOf, runLists } from "../types/run-list.ts";
 import { eventsOf } from "./event.ts";
 import { keyOfRun, latestOf } from "./run-state.ts";
 import { RunUpdate, updateOf } from "./run-update.ts";
 
-interface ListedKind {
-  readonly kind: Kind<RunnableRecord, RunAddress>;
-  readonly endpoint: Get<ProjectAddress, Page<RunnableRecord>>;
-}
-
-/** The kinds of run that a project lists. */
-const LISTED = {
-  EXPERIMENT: { kind: kinds.experiment, endpoint: optional.experiments },
-  JOB: { kind: kinds.job, endpoint: optional.jobs },
-  BUILD_JOB: { kind: kinds.buildJob, endpoint: optional.builds },
-  GROUP: { kind: kinds.group, endpoint: optional.groups },
-} as const satisfies Record<string, ListedKind>;
+/** The lists of runs by the name of their kind in `RunKind`: `BUILD_JOB` for `BuildJob`. */
+const LISTED = new Map(
+  runLists.map((list) => [list.target.kind.name.replaceAll(/(?!^)[A-Z]/g, "_$&").toUpperCase(), list]),
+);
 
 const RunKind = builder.enumType("RunKind", {
   description: "A kind of run.",
-  values: {
-    EXPERIMENT: { description: "Experiments." },
-    JOB: { description: "Jobs." },
-    BUILD_JOB: { description: "Build jobs." },
-    GROUP: { description: "Groups of experiments." },
-  } satisfies Record<keyof typeof LISTED, object>,
+  values: Object.fromEntries(
+    [...LISTED].map(([name, { target }]) => {
+      const { many, manyInFull = many } = target.kind.run;
+      return [name, { description: `${capital(manyInFull)}.` }];
+    }),
+  ),
 });
 
 interface Args {
   readonly of: string;
-  readonly kind: keyof typeof LISTED;
+  readonly kind: string;
   readonly filter?: RunFilter | null | undefined;
   readonly query?: string | null | undefined;
   readonly first?: number | null | undefined;
@@ -72,7 +62,10 @@ function watchRuns(args: Args, context: StreamContext) {
   const { live, names, session } = context;
   const { at, group } = parentOf(args, names);
   const { server } = session;
-  const { kind, endpoint }: ListedKind = LISTED[args.kind];
+  const listed = LISTED.get(args.kind);
+  if (!listed) throw new TypeError(`expected a kind of run, got ${args.kind}`);
+  const { endpoint } = listed;
+  const { kind } = listed.target;
   const conditions = conditionsOf(args.filter, { kind, project: at, names });
   // Where the server has the order, a changed run is on the first page.
   const order = server.profile.orders.UPDATED_DESC ? ("UPDATED_DESC" as const) : null;
@@ -124,7 +117,7 @@ builder.subscriptionField("runsUpdated", (t) =>
         description: "Kind of the runs. A group has only experiments.",
       }),
       filter: t.arg({
-        type: ExperimentFilter,
+        type: runListOf(kinds.experiment).filter,
         description:
           "Filter: of what is not an experiment, with the members that filters of its kind have. A run that stops to match is not told.",
       }),

@@ -1,4 +1,4 @@
-import { cluster } from "../../rest/api/endpoints.ts";
+import { cluster } from "../../rest/api/kinds.ts";
 import { InputError } from "../../errors.ts";
 import type { ClusterRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";

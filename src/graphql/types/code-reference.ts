@@ -1,7 +1,8 @@
-import { optional } from "../../rest/api/endpoints.ts";
+import { runs } from "../../rest/api/kinds.ts";
 import type { CodeReferenceRecord } from "../../rest/api/optional-records.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
+import { requires } from "../core/look-up.ts";
 import { Experiment } from "../core/refs.ts";
 import { nullIfMissing } from "../core/resource.ts";
 
@@ -31,14 +32,15 @@ const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").im
   }),
 });
 
+const endpoint = runs.experiment.optional.codeReference;
+
 /** The field `codeReference` of an experiment. */
 export const codeReference = {
   type: CodeReference,
-  description:
-    "Version of the code that the experiment ran. Null if it has none. Costs one upstream request for each experiment. Requires the capability `CODE_REFERENCES`.",
+  description: `Version of the code that the experiment ran. Null if it has none. Costs one upstream request for each experiment.${requires(endpoint)}`,
   ...fieldsOf(Experiment.kind).child(
     async (resource, _, { session }) => {
-      const read = session.read(optional.codeReference, resource.address);
+      const read = session.read(endpoint, resource.address);
       const record = await nullIfMissing(resource, read, session);
       // The service sends empty texts for an experiment without code.
       return record?.branch || record?.commit || record?.head || record?.git_url ? record : null;

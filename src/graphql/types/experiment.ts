@@ -1,12 +1,10 @@
-import { experiment, optional } from "../../rest/api/endpoints.ts";
+import { runs } from "../../rest/api/kinds.ts";
 import { slice } from "../../rest/session/pages.ts";
-import { builder } from "../core/builder.ts";
 import { connect, connectionOf, type PageArgs, pageArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource, unverified } from "../core/resource.ts";
 import { number } from "../core/ids.ts";
-import { lookUp } from "../core/look-up.ts";
 import {
   MetricRecordConnection,
   MetricSeries,
@@ -33,11 +31,11 @@ import {
 import { recordMetric } from "../operations/record-metric.ts";
 import { codeReference } from "./code-reference.ts";
 import { runConfig } from "./run-config.ts";
-import { act, clone, mutations, remove } from "../operations/mutations.ts";
+import { mutations } from "../operations/mutations.ts";
 import { restart } from "../operations/restart.ts";
-import { update } from "../operations/update.ts";
 import { backend, dataReferences, outputsUrl, readme, resources } from "./workload.ts";
 
+const { endpoints } = runs.experiment;
 const { property, computed, reference, child } = fieldsOf(Experiment.kind);
 
 const ExperimentJobConnection = connectionOf(
@@ -57,7 +55,7 @@ const jobAddress = ({ address: { owner, project, id } }: ExperimentResource, job
 });
 
 async function readJobs(resource: ExperimentResource, args: PageArgs, context: Context) {
-  const list = { endpoint: experiment.jobs, address: resource.address };
+  const list = { endpoint: endpoints.jobs, address: resource.address };
   const page = await slice(context.session, list, sliceRequest(args, context));
   return connect(page, (record) =>
     toResource(ExperimentJob.kind, jobAddress(resource, `${record.id}`), record),
@@ -150,44 +148,7 @@ Experiment.implement({
   }),
 });
 
-builder.queryField("experiment", (t) => t.field(lookUp(Experiment, "An experiment.")));
-
 mutations({
-  updateExperiment: update(Experiment, experiment.update, "Changes an experiment."),
-  deleteExperiment: remove(Experiment, experiment.delete, "Deletes an experiment."),
-  restartExperiment: restart(experiment.restart, "Restarts an experiment as a new record."),
-  resumeExperiment: clone(Experiment, experiment.resume, "Resumes an experiment as a new record."),
-  copyExperiment: clone(Experiment, experiment.copy, "Copies an experiment to a new record."),
-  stopExperiment: act(
-    Experiment,
-    experiment.stop,
-    "Stops an experiment. Stopping takes time: the status in the payload can still be the old one.",
-  ),
-  startExperimentTensorboard: act(
-    Experiment,
-    experiment.startTensorboard,
-    "Starts the TensorBoard of an experiment. Repeating it can start a second one.",
-  ),
-  stopExperimentTensorboard: act(
-    Experiment,
-    experiment.stopTensorboard,
-    "Stops the TensorBoard of an experiment.",
-  ),
-  createExperimentMetric: recordMetric(experiment.createMetric, "Records metric values of an experiment."),
-  bookmarkExperiment: act(Experiment, experiment.bookmark, "Bookmarks an experiment for the caller."),
-  unbookmarkExperiment: act(
-    Experiment,
-    experiment.unbookmark,
-    "Removes the caller's bookmark from an experiment.",
-  ),
-  archiveExperiment: act(
-    Experiment,
-    optional.archiveExperiment,
-    "Archives an experiment: lists leave it out until it is restored. The server can stop what is archived, and delete it for good after some days. Requires the capability `ARCHIVES`.",
-  ),
-  restoreExperiment: act(
-    Experiment,
-    optional.restoreExperiment,
-    "Restores an experiment from the archive. Requires the capability `ARCHIVES`.",
-  ),
+  restartExperiment: restart(endpoints.restart, "Restarts an experiment as a new record."),
+  createExperimentMetric: recordMetric(endpoints.createMetric, "Records metric values of an experiment."),
 });

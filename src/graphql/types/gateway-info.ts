@@ -1,13 +1,25 @@
+import { uncapital } from "../../rest/api/kind.ts";
+import { runKinds } from "../../rest/api/kinds.ts";
 import type { Capability as CapabilityName } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
 import type { GatewayFacts } from "../core/context.ts";
+import { plural } from "../core/type-names.ts";
+
+/** The fields of a type with the lists of all kinds that have this endpoint: `` `Project.experiments`, `.jobs` ``. */
+function fieldsOf(
+  type: string,
+  endpoint: "list" | "bookmarked" | "archived",
+  nameOf: (lists: string) => string,
+) {
+  const kinds = runKinds.filter(({ optional }) => optional?.[endpoint]);
+  return kinds.map(({ name }, index) => `\`${index === 0 ? type : ""}.${nameOf(plural(name))}\``).join(", ");
+}
 
 const Capability = builder.enumType("Capability", {
   description: "Capabilities that some servers have in addition to the documented API.",
   values: {
     LISTS: {
-      description:
-        "Lists: `User.projects`, `Project.experiments`, `.jobs`, `.buildJobs`, `.groups`, `Group.experiments`.",
+      description: `Lists: \`User.projects\`, ${fieldsOf("Project", "list", uncapital)}, \`Group.experiments\`.`,
     },
     EXPERIMENT_JOB_LOGS: { description: "`ExperimentJob.logs`." },
     FILTERS: { description: "The argument `filter` of lists of runs and of `runsUpdated`." },
@@ -22,12 +34,10 @@ const Capability = builder.enumType("Capability", {
     RESTART_DECLARATIONS: { description: "The input `declarations` of `restartExperiment`." },
     RESTART_UPDATE_CODE: { description: "The input `updateCode` of `restartExperiment`." },
     BOOKMARKS: {
-      description:
-        "Bookmarks: `User.bookmarkedExperiments`, `.bookmarkedJobs`, `.bookmarkedBuildJobs`, `.bookmarkedGroups`, `.bookmarkedProjects`.",
+      description: `Bookmarks: ${fieldsOf("User", "bookmarked", (name) => `bookmarked${name}`)}, \`.bookmarkedProjects\`.`,
     },
     ARCHIVES: {
-      description:
-        "Archives: the mutations `archive…` and `restore…`, and `User.archivedExperiments`, `.archivedJobs`, `.archivedBuildJobs`, `.archivedGroups`, `.archivedProjects`.",
+      description: `Archives: the mutations \`archive…\` and \`restore…\`, and ${fieldsOf("User", "archived", (name) => `archived${name}`)}, \`.archivedProjects\`.`,
     },
   } satisfies Record<CapabilityName, object>,
 });

@@ -1,14 +1,11 @@
-import { experiment, group, optional } from "../../rest/api/endpoints.ts";
+import { runs } from "../../rest/api/kinds.ts";
 import { GROUP_COUNTERS, type GroupRecord, openHptuning } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { HyperparameterTuning } from "./hptuning.ts";
-import { EXPERIMENTS, runList } from "./run-list.ts";
-import { lookUp } from "../core/look-up.ts";
-import { Entity, Group, Run, Trackable } from "../core/refs.ts";
-import { act, mutations, remove } from "../operations/mutations.ts";
-import { update } from "../operations/update.ts";
+import { runList, runListOf } from "./run-list.ts";
+import { Entity, Experiment, Group, Run, Trackable } from "../core/refs.ts";
 import { readme } from "./workload.ts";
 
 const ExperimentCounts = builder
@@ -71,44 +68,14 @@ Group.implement({
       ...property("has_tensorboard"),
     }),
     experiments: t.field(
-      runList(EXPERIMENTS, "Experiments of the group.", {
+      runList(runListOf(Experiment.kind), "Experiments of the group.", {
         groupOf: ({ id }: RunAddress) => id,
         prefetchList: (at, { session }, isSelected) => {
           if (isSelected("metrics") || isSelected("metricSeries")) {
-            session.prefetchList(experiment.metrics, { at, group: at });
+            session.prefetchList(runs.experiment.endpoints.metrics, { at, group: at });
           }
         },
       }),
     ),
   }),
-});
-
-builder.queryField("group", (t) => t.field(lookUp(Group, "A group.")));
-
-mutations({
-  updateGroup: update(Group, group.update, "Changes a group."),
-  deleteGroup: remove(Group, group.delete, "Deletes a group."),
-  stopGroup: act(
-    Group,
-    group.stop,
-    "Stops a group. Stopping takes time: the status in the payload can still be the old one.",
-  ),
-  startGroupTensorboard: act(
-    Group,
-    group.startTensorboard,
-    "Starts the TensorBoard of a group. Repeating it can start a second one.",
-  ),
-  stopGroupTensorboard: act(Group, group.stopTensorboard, "Stops the TensorBoard of a group."),
-  bookmarkGroup: act(Group, group.bookmark, "Bookmarks a group for the caller."),
-  unbookmarkGroup: act(Group, group.unbookmark, "Removes the caller's bookmark from a group."),
-  archiveGroup: act(
-    Group,
-    optional.archiveGroup,
-    "Archives a group: lists leave it out until it is restored. The server can stop what is archived, and delete it for good after some days. Requires the capability `ARCHIVES`.",
-  ),
-  restoreGroup: act(
-    Group,
-    optional.restoreGroup,
-    "Restores a group from the archive. Requires the capability `ARCHIVES`.",
-  ),
 });

@@ -1,13 +1,12 @@
-import { experiment } from "../../rest/api/endpoints.ts";
+import { runs } from "../../rest/api/kinds.ts";
 import { pagesOf, slice } from "../../rest/session/pages.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import type { ByName } from "../../rest/api/values.ts";
-import { GROUP, parseReference } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { encodeId } from "../core/ids.ts";
-import { Experiment, MetricRecord } from "../core/refs.ts";
+import { Experiment, Group, MetricRecord } from "../core/refs.ts";
 import { lttb } from "./lttb.ts";
 
 interface NamedValue {
@@ -127,8 +126,8 @@ type ExperimentResource = typeof Experiment.$inferType;
 
 /** The list of an experiment's metrics. With a known group it can be batched with the metrics of that group. */
 function metricsOf({ address, loaded: { experiment_group } }: ExperimentResource) {
-  const group = experiment_group ? parseReference(experiment_group, GROUP) : null;
-  return { endpoint: experiment.metrics, address, part: { at: address, group } };
+  const group = experiment_group ? Group.kind.parseName(experiment_group) : null;
+  return { endpoint: runs.experiment.endpoints.metrics, address, part: { at: address, group } };
 }
 
 export async function readMetrics(resource: ExperimentResource, args: PageArgs, context: Context) {

@@ -1,10 +1,12 @@
+import { capital, uncapital } from "../../rest/api/kind.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
 import { checked } from "../core/ids.ts";
-import { BUILD_JOBS, EXPERIMENTS, GROUPS, JOBS, runList } from "./run-list.ts";
+import { runList, runLists } from "./run-list.ts";
 import { memberOf } from "../core/look-up.ts";
-import { BuildJob, Entity, Experiment, Group, Job, Project, User } from "../core/refs.ts";
+import { Entity, Project, runRefs, User } from "../core/refs.ts";
+import { plural } from "../core/type-names.ts";
 
 const { property, fromAddress } = fieldsOf(Project.kind);
 
@@ -73,14 +75,18 @@ Project.implement({
     groupCount: t.int({ description: "Number of groups.", ...property("num_experiment_groups") }),
     jobCount: t.int({ description: "Number of jobs.", ...property("num_jobs") }),
     buildJobCount: t.int({ description: "Number of build jobs.", ...property("num_builds") }),
-    experiment: t.field(memberOf(Experiment, "An experiment of the project.")),
-    job: t.field(memberOf(Job, "A job of the project.")),
-    buildJob: t.field(memberOf(BuildJob, "A build job of the project.")),
-    group: t.field(memberOf(Group, "A group of the project.")),
-    experiments: t.field(runList(EXPERIMENTS, "Experiments of the project.")),
-    jobs: t.field(runList(JOBS, "Jobs of the project.")),
-    buildJobs: t.field(runList(BUILD_JOBS, "Build jobs of the project.")),
-    groups: t.field(runList(GROUPS, "Groups of the project.")),
+    ...Object.fromEntries(
+      runRefs.map((ref) => {
+        const { name, one } = ref.kind.run;
+        return [uncapital(name), t.field(memberOf(ref, `${capital(one)} of the project.`))];
+      }),
+    ),
+    ...Object.fromEntries(
+      runLists.map((list) => {
+        const { name, many } = list.target.kind.run;
+        return [uncapital(plural(name)), t.field(runList(list, `${capital(many)} of the project.`))];
+      }),
+    ),
   }),
 });
 

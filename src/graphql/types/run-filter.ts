@@ -1,9 +1,11 @@
 import { InputError } from "../../errors.ts";
 import { type Condition, hasMetric } from "../../rest/api/filter-language.ts";
+import type { RunKind } from "../../rest/api/kind.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import { identify } from "../core/ids.ts";
 import { kinds, type ProjectAddress } from "../core/kinds.ts";
+import { runRefs } from "../core/refs.ts";
 import type { Kind } from "../core/resource.ts";
 import type { TypeNames } from "../core/type-names.ts";
 import { type RunStatus, RunStatusEnum } from "./status.ts";
@@ -86,28 +88,23 @@ const ofExperiment = (t: FieldBuilder) => ({
   }),
 });
 
-const filterOf = (runs: string) =>
-  `Filter of ${runs}. A run is to meet every member that is given, and meets a list of values by any one of them. Requires the capability \`FILTERS\`.`;
+type Members = ReturnType<typeof ofRun> & ReturnType<typeof ofBuilt> & ReturnType<typeof ofExperiment>;
 
-export const ExperimentFilter = builder.inputType("ExperimentFilter", {
-  description: filterOf("experiments"),
-  fields: (t) => ({ ...ofRun(t), ...ofBuilt(t), ...ofExperiment(t) }),
-});
-export const JobFilter = builder.inputType("JobFilter", {
-  description: filterOf("jobs"),
-  fields: (t) => ({ ...ofRun(t), ...ofBuilt(t) }),
-});
-export const BuildJobFilter = builder.inputType("BuildJobFilter", {
-  description: filterOf("build jobs"),
-  fields: ofRun,
-});
-export const GroupFilter = builder.inputType("GroupFilter", {
-  description: filterOf("groups"),
-  fields: ofRun,
-});
+/** The input type of the filter of a kind of run, with the members that such runs have. */
+export const filterOf = ({ name, many, keys }: RunKind) =>
+  builder.inputType(`${name}Filter`, {
+    description: `Filter of ${many}. A run is to meet every member that is given, and meets a list of values by any one of them. Requires the capability \`FILTERS\`.`,
+    fields: (t) =>
+      // Safe: a member that is missing here is never given.
+      Object.fromEntries(
+        Object.entries({ ...ofRun(t), ...ofBuilt(t), ...ofExperiment(t) }).filter(([member]) =>
+          hasMember(keys, member),
+        ),
+      ) as Members,
+  });
 
 /** A filter of any kind of run. */
-export type RunFilter = typeof ExperimentFilter.$inferInput;
+export type RunFilter = ReturnType<typeof filterOf>["$inferInput"];
 
 /** The list that is filtered. */
 interface Filtered {
@@ -217,18 +214,24 @@ const MEMBERS: { readonly [Name in Member]-?: Conditions<NonNullable<RunFilter[N
   declarations,
 };
 
-/** Members that only some lists have. The schema says so, other than for `runsUpdated`, whose kind is an argument. */
-const ONLY_OF: { readonly [Name in Member]?: readonly string[] } = {
-  build: [kinds.experiment.name, kinds.job.name],
-  group: [kinds.experiment.name],
-  metrics: [kinds.experiment.name],
-  declarations: [kinds.experiment.name],
+/** Members that only kinds have whose records have this key. */
+const KEYS: { readonly [Name in Member]?: string } = {
+  build: "build_job",
+  group: "experiment_group",
+  metrics: "last_metric",
+  declarations: "declarations",
 };
 
+function hasMember(keys: readonly string[], member: string): boolean {
+  const { [member as Member]: key } = KEYS;
+  return key === undefined || keys.includes(key);
+}
+
+/** The schema says what a kind does not have, other than for `runsUpdated`, whose kind is an argument. */
 function checkKind(member: Member, { kind, names }: Filtered): void {
-  const { [member]: only = [kind.name] } = ONLY_OF;
-  if (only.includes(kind.name)) return;
-  const expected = only.map((name) => names.served(name)).join(" or ");
+  const others = runRefs.map(({ kind: { run } }) => run).filter(({ keys }) => hasMember(keys, member));
+  if (others.some(({ name }) => name === kind.name)) return;
+  const expected = others.map(({ name }) => names.served(name)).join(" or ");
   throw new InputError(
     `filter.${member}: expected for ${expected} only, got it for ${names.served(kind.name)}`,
   );

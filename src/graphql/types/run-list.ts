@@ -1,34 +1,19 @@
-import type { InputFieldMap, ObjectRef } from "@pothos/core";
-import type { Get } from "../../rest/api/endpoint.ts";
 import { InputError } from "../../errors.ts";
-import { optional } from "../../rest/api/endpoints.ts";
+import type { RunKind } from "../../rest/api/kind.ts";
+import { listOf } from "../../rest/api/kinds.ts";
 import { slice } from "../../rest/session/pages.ts";
-import type { Page } from "../../rest/api/page.ts";
 import type { ListRequest } from "../../rest/api/list-query.ts";
 import type { MetricDirection, Order } from "../../rest/api/profile.ts";
-import type { RunAddress } from "../../rest/api/reference.ts";
-import { builder, type PothosTypes } from "../core/builder.ts";
-import {
-  connect,
-  type Connection,
-  connectionOf,
-  offsetArgs,
-  type PageArgs,
-  sliceRequest,
-} from "../core/connection.ts";
+import { builder } from "../core/builder.ts";
+import { connect, connectionOf, offsetArgs, type PageArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { fieldsOf, type ResourceRef } from "../core/fields.ts";
-import { type Address, type Resource, toResource } from "../core/resource.ts";
+import { fieldsOf } from "../core/fields.ts";
+import { type Address, type Kind, toResource } from "../core/resource.ts";
 import type { IsSelected } from "../../engine/field-source.ts";
-import { BuildJob, Experiment, Group, Job } from "../core/refs.ts";
-import {
-  BuildJobFilter,
-  conditionsOf,
-  ExperimentFilter,
-  GroupFilter,
-  JobFilter,
-  type RunFilter,
-} from "./run-filter.ts";
+import type { ProjectAddress } from "../core/kinds.ts";
+import { requires } from "../core/look-up.ts";
+import { runRefs } from "../core/refs.ts";
+import { conditionsOf, filterOf, type RunFilter } from "./run-filter.ts";
 
 /*
  * Lists of runs. They are not in the service's document, but frontends need them. The fields are always in the schema, so
@@ -79,31 +64,12 @@ const MetricOrder = builder.inputType("MetricOrder", {
   }),
 });
 
-const ExperimentConnection = connectionOf("Experiment", Experiment, "A page of experiments.");
-const JobConnection = connectionOf("Job", Job, "A page of jobs.");
-const BuildJobConnection = connectionOf("BuildJob", BuildJob, "A page of build jobs.");
-const GroupConnection = connectionOf("Group", Group, "A page of groups.");
-
 type RunListArgs = PageArgs & {
   readonly orderBy?: Order | null | undefined;
   readonly orderByMetric?: ListRequest["metricOrder"];
   readonly filter?: RunFilter | null | undefined;
   readonly query?: string | null | undefined;
 };
-
-interface InProject {
-  readonly owner: string;
-  readonly project: string;
-}
-
-/** A kind of list of runs. */
-interface RunListKind<R extends object, Args extends InputFieldMap> {
-  readonly type: ObjectRef<PothosTypes, Connection<Resource<R, RunAddress>>>;
-  readonly target: ResourceRef<R, RunAddress>;
-  readonly endpoint: Get<InProject, Page<R>>;
-  /** The arguments that only lists of this kind have. */
-  readonly args: Args;
-}
 
 interface ListOptions<Of> {
   /** The id of the group to which the list is restricted. */
@@ -115,70 +81,57 @@ interface ListOptions<Of> {
 const isSelectedOfNodes = (isSelected: IsSelected, field: string): boolean =>
   isSelected("nodes", field) || isSelected("edges", "node", field);
 
-const filterArg = <Shape extends RunFilter>(type: PothosSchemaTypes.InputObjectRef<PothosTypes, Shape>) =>
+/** The arguments of the lists of a kind. */
+const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
   builder.args((t) => ({
+    ...offsetArgs,
+    orderBy: t.field({ type: RunOrder, description: "Order. Default: the order of the server." }),
+    query: t.string({
+      description:
+        "Filter in the query language of the server, such as `status:running`. Forwarded unchanged.",
+    }),
     filter: t.field({
-      type,
+      type: filter,
       description:
         "Filter, written in the query language of the server. Together with `query`, both are to be met.",
     }),
+    ...(keys.includes("last_metric") && {
+      orderByMetric: t.field({
+        type: MetricOrder,
+        description:
+          "Order by a metric; not together with `orderBy`. Requires the capability `METRIC_ORDERS`.",
+      }),
+    }),
   }));
 
-const EXPERIMENT_ARGS = builder.args((t) => ({
-  ...filterArg(ExperimentFilter),
-  orderByMetric: t.field({
-    type: MetricOrder,
-    description: "Order by a metric; not together with `orderBy`. Requires the capability `METRIC_ORDERS`.",
-  }),
-}));
+/** The lists of all kinds of run that servers list. */
+export const runLists = runRefs.flatMap((target) => {
+  const { run } = target.kind;
+  const endpoint = listOf(run);
+  if (!endpoint) return [];
+  const type = connectionOf(run.name, target, `A page of ${run.many}.`);
+  const filter = filterOf(run);
+  return [{ target, endpoint, type, filter, args: argsOf(run, filter) }];
+});
 
-/** The lists of runs of a project. */
-export const EXPERIMENTS = {
-  type: ExperimentConnection,
-  target: Experiment,
-  endpoint: optional.experiments,
-  args: EXPERIMENT_ARGS,
-};
-export const JOBS = { type: JobConnection, target: Job, endpoint: optional.jobs, args: filterArg(JobFilter) };
-export const BUILD_JOBS = {
-  type: BuildJobConnection,
-  target: BuildJob,
-  endpoint: optional.builds,
-  args: filterArg(BuildJobFilter),
-};
-export const GROUPS = {
-  type: GroupConnection,
-  target: Group,
-  endpoint: optional.groups,
-  args: filterArg(GroupFilter),
-};
+/** The lists of a kind of run. Throws for one that is not listed. */
+export function runListOf({ name }: Pick<Kind, "name">): RunListKind {
+  const list = runLists.find(({ target }) => target.kind.name === name);
+  if (!list) throw new TypeError(`expected a kind of run with lists, got ${name}`);
+  return list;
+}
 
-/**
- * A field with a list of runs of a project, or of another parent in it, such as a group:
- * `jobs: t.field(runList(JOBS, "Jobs of the project."))`. Its rows are partial records.
- */
-export const runList = <
-  R extends { readonly id: number },
-  Args extends InputFieldMap,
-  Of extends InProject & Address = InProject & Address,
->(
-  { type, target, endpoint, args: ownArgs }: RunListKind<R, Args>,
+type RunListKind = (typeof runLists)[number];
+
+/** A field with a list of runs of a project, or of another parent in it, such as a group. Its rows are partial records. */
+export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
+  { type, target, endpoint, args: listArgs }: RunListKind,
   description: string,
   { groupOf, prefetchList }: ListOptions<Of> = {},
 ) => ({
   type,
-  description: `${description} Requires the capability \`LISTS\`.`,
-  args: {
-    ...builder.args((t) => ({
-      ...offsetArgs,
-      orderBy: t.field({ type: RunOrder, description: "Order. Default: the order of the server." }),
-      query: t.string({
-        description:
-          "Filter in the query language of the server, such as `status:running`. Forwarded unchanged.",
-      }),
-    })),
-    ...ownArgs,
-  },
+  description: description + requires(endpoint),
+  args: listArgs,
   ...fieldsOf<object, Of>().child(
     async ({ address }, args: RunListArgs, context: Context, isSelected) => {
       const { session, names } = context;

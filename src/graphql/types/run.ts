@@ -1,4 +1,6 @@
 import type { CloneableRecord, RunnableRecord, TrackedRecord } from "../../rest/api/records.ts";
+import { runKinds } from "../../rest/api/kinds.ts";
+import { either } from "../../rest/api/kind.ts";
 import { pageArgs } from "../core/connection.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { type Resource, toResource } from "../core/resource.ts";
@@ -116,7 +118,7 @@ Trackable.implement({
 const runnable = fieldsOf<RunnableRecord>();
 
 Run.implement({
-  description: "A run of a project: an experiment, job, build job or group.",
+  description: `A run of a project: ${either(runKinds.map(({ one }, index) => (index === 0 ? one : one.replace(/^an? /, ""))))}.`,
   interfaces: [Entity, Trackable],
   resolveType,
   fields: (t) => ({

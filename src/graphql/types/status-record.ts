@@ -1,4 +1,5 @@
 import { slice } from "../../rest/session/pages.ts";
+import { notOffered } from "../../rest/api/not-offered.ts";
 import type { TrackedRecord } from "../../rest/api/records.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
@@ -15,7 +16,7 @@ export const StatusRecordConnection = connectionOf(
 
 export async function readStatuses(resource: Resource<TrackedRecord>, args: PageArgs, context: Context) {
   const { kind, address } = resource;
-  if (!kind.statuses) throw new TypeError(`${kind.name} has no statuses`);
+  if (!kind.statuses) throw notOffered("a status history of such runs");
   const page = await slice(
     context.session,
     { endpoint: kind.statuses, address },

@@ -1,11 +1,11 @@
 import type { ObjectRef } from "@pothos/core";
 import type { Get } from "../../rest/api/endpoint.ts";
-import { optional } from "../../rest/api/endpoints.ts";
+import { project } from "../../rest/api/kinds.ts";
 import type { ProjectRecord } from "../../rest/api/optional-records.ts";
 import type { Page } from "../../rest/api/page.ts";
-import type { RunAddress } from "../../rest/api/reference.ts";
+import type { RunnableRecord } from "../../rest/api/records.ts";
 import { slice } from "../../rest/session/pages.ts";
-import type { PothosTypes } from "../core/builder.ts";
+import { builder, type PothosTypes } from "../core/builder.ts";
 import {
   connect,
   type Connection,
@@ -14,26 +14,29 @@ import {
   type PageArgs,
   sliceRequest,
 } from "../core/connection.ts";
-import { fieldsOf, type ResourceRef } from "../core/fields.ts";
+import { fieldsOf } from "../core/fields.ts";
+import { requires } from "../core/look-up.ts";
 import { Project, User } from "../core/refs.ts";
-import { type Resource, resolveReference, toResource } from "../core/resource.ts";
+import { resolveReference, toResource } from "../core/resource.ts";
+import { plural } from "../core/type-names.ts";
+import { runLists } from "./run-list.ts";
 
 /*
  * Lists of a user: projects, bookmarks and archived records. Bookmarks and archived runs are of several projects.
  */
 
 type UserResource = typeof User.$inferType;
-type ProjectResource = typeof Project.$inferType;
+type OfUser<Row> = Get<{ readonly owner: string }, Page<Row>>;
 
 /** A field of `User` with a list of the service. The node of a row can depend on whose list it is. */
 const userList = <Row, Node>(
   type: ObjectRef<PothosTypes, Connection<Node>>,
-  endpoint: Get<{ readonly owner: string }, Page<Row>>,
+  endpoint: OfUser<Row>,
   description: string,
   toNode: (row: Row, user: UserResource) => Node,
 ) => ({
   type,
-  description,
+  description: description + requires(endpoint),
   args: offsetArgs,
   ...fieldsOf(User.kind).child(async (user, args: PageArgs, context) => {
     const list = { endpoint, address: { owner: user.address.username } };
@@ -46,64 +49,45 @@ const ProjectConnection = connectionOf("Project", Project, "A page of projects."
 
 /** A field with a list of an owner's projects. */
 export const projectList = (description: string) =>
-  userList(
-    ProjectConnection,
-    optional.projects,
-    `${description} Requires the capability \`LISTS\`.`,
-    (record, { address: { username } }) =>
-      toResource(Project.kind, { owner: username, project: record.name }, record),
+  userList(ProjectConnection, project.optional.list, description, (record, { address: { username } }) =>
+    toResource(Project.kind, { owner: username, project: record.name }, record),
   );
-
-/** What a list has, and how a row becomes a node. */
-interface Kept<Row, Node> {
-  readonly type: ObjectRef<PothosTypes, Connection<Node>>;
-  readonly toNode: (row: Row) => Node;
-}
 
 const projectAddress = (name: string | null | undefined) =>
   resolveReference(Project.kind, name ?? "").address;
 
-export const PROJECTS: Kept<ProjectRecord, ProjectResource> = {
-  type: ProjectConnection,
-  toNode: (row) => toResource(Project.kind, projectAddress(row.unique_name), row),
-};
+/** The lists of what is kept of a kind. */
+interface Kept<Row> {
+  readonly bookmarked?: OfUser<{ readonly content_object: Row }>;
+  readonly archived?: OfUser<Row>;
+}
 
-/** Runs of one kind: `runs(JOBS)`. Their rows are partial records. */
-export const runs = <R extends { readonly id: number; readonly project?: string | null | undefined }>({
-  type,
-  target: { kind },
-}: {
-  readonly type: ObjectRef<PothosTypes, Connection<Resource<R, RunAddress>>>;
-  readonly target: ResourceRef<R, RunAddress>;
-}): Kept<R, Resource<R, RunAddress>> => ({
-  type,
-  toNode: (row) => toResource(kind, { ...projectAddress(row.project), id: `${row.id}` }, row),
-});
+/** Adds the lists of what a user keeps of a kind, such as `bookmarkedJobs` and `archivedJobs`. */
+function addKept<Row extends object, Node>(
+  [names, words]: readonly [names: string, words: string],
+  type: ObjectRef<PothosTypes, Connection<Node>>,
+  { bookmarked, archived }: Kept<Row>,
+  toNode: (row: Row) => Node,
+): void {
+  const kept = `${words} of the user, in all projects and in the order of the server. Empty if the caller may not see them.`;
+  // Some servers show superusers the bookmarks of others: `bookmarked` tells of the caller.
+  const fromBookmark = ({ content_object: row }: { readonly content_object: Row }, user: UserResource) =>
+    toNode(user.loaded.is_viewer ? { ...row, bookmarked: true } : row);
+  builder.objectFields(User, (t) => ({
+    ...(bookmarked && {
+      [`bookmarked${names}`]: t.field(userList(type, bookmarked, `Bookmarked ${kept}`, fromBookmark)),
+    }),
+    ...(archived && { [`archived${names}`]: t.field(userList(type, archived, `Archived ${kept}`, toNode)) }),
+  }));
+}
 
-/** A field with the archived records of a user. */
-export const archived = <R, Node>(
-  { type, toNode }: Kept<R, Node>,
-  endpoint: Get<{ readonly owner: string }, Page<R>>,
-  records: string,
-) =>
-  userList(
-    type,
-    endpoint,
-    `Archived ${records} of the user, in all projects and in the order of the server. Empty if the caller may not see them. Requires the capability \`ARCHIVES\`.`,
-    toNode,
+addKept(["Projects", "projects"], ProjectConnection, project.optional, (row: ProjectRecord) =>
+  toResource(Project.kind, projectAddress(row.unique_name), row),
+);
+
+for (const { target, type } of runLists) {
+  const { name, many, optional = {} } = target.kind.run;
+  addKept([plural(name), many], type, optional, (row: RunnableRecord) =>
+    toResource(target.kind, { ...projectAddress(row.project), id: `${row.id}` }, row),
   );
-
-/** A field with the bookmarks of a user. */
-export const bookmarked = <R extends object, Node>(
-  { type, toNode }: Kept<R, Node>,
-  endpoint: Get<{ readonly owner: string }, Page<{ readonly content_object: R }>>,
-  records: string,
-) =>
-  userList(
-    type,
-    endpoint,
-    `Bookmarked ${records} of the user, in all projects and in the order of the server. Empty if the caller may not see them. Requires the capability \`BOOKMARKS\`.`,
-    // Some servers show superusers the bookmarks of others: `bookmarked` tells of the caller.
-    ({ content_object: row }, { loaded: { is_viewer } }) =>
-      toNode(is_viewer ? { ...row, bookmarked: true } : row),
-  );
+}

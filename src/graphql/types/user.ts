@@ -1,13 +1,12 @@
 import type { FieldExtensions } from "../../engine/field-source.ts";
-import { administration, optional, user } from "../../rest/api/endpoints.ts";
+import { administration, user } from "../../rest/api/kinds.ts";
 import type { Session } from "../../rest/session/session.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
 import { checked } from "../core/ids.ts";
 import { readViewer } from "../core/kinds.ts";
-import { BUILD_JOBS, EXPERIMENTS, GROUPS, JOBS } from "./run-list.ts";
-import { archived, bookmarked, PROJECTS, projectList, runs } from "./user-list.ts";
+import { projectList } from "./user-list.ts";
 import { Entity, User } from "../core/refs.ts";
 import {
   administer,
@@ -37,18 +36,6 @@ User.implement({
     }),
     isViewer: t.boolean({ description: "Whether this is the caller.", ...property("is_viewer") }),
     projects: t.field(projectList("Projects of the user.")),
-    bookmarkedExperiments: t.field(
-      bookmarked(runs(EXPERIMENTS), optional.bookmarkedExperiments, "experiments"),
-    ),
-    bookmarkedJobs: t.field(bookmarked(runs(JOBS), optional.bookmarkedJobs, "jobs")),
-    bookmarkedBuildJobs: t.field(bookmarked(runs(BUILD_JOBS), optional.bookmarkedBuilds, "build jobs")),
-    bookmarkedGroups: t.field(bookmarked(runs(GROUPS), optional.bookmarkedGroups, "groups")),
-    bookmarkedProjects: t.field(bookmarked(PROJECTS, optional.bookmarkedProjects, "projects")),
-    archivedExperiments: t.field(archived(runs(EXPERIMENTS), optional.archivedExperiments, "experiments")),
-    archivedJobs: t.field(archived(runs(JOBS), optional.archivedJobs, "jobs")),
-    archivedBuildJobs: t.field(archived(runs(BUILD_JOBS), optional.archivedBuilds, "build jobs")),
-    archivedGroups: t.field(archived(runs(GROUPS), optional.archivedGroups, "groups")),
-    archivedProjects: t.field(archived(PROJECTS, optional.archivedProjects, "projects")),
   }),
 });
 

@@ -14,9 +14,27 @@ interface Endpoint<At, out Answer> {
   /** The path template. Safe in logs, metrics and errors, unlike the filled path. */
   readonly path: string;
   readonly answer: Reader<Answer>;
+  /** What an endpoint is called that is not in the service's document; null for those that are. */
+  readonly beyond: Beyond | null;
   /** Fills the path parameters. Throws `InputError` when a value could leave its segment. */
   toPath(at: At): string;
 }
+
+/** An endpoint beyond the service's document. The profile tells whether a server has it. */
+interface Beyond {
+  /** Its name in the section `optional` of profiles. */
+  readonly name: string;
+  /** The capability to which it belongs; null for one that only saves requests. */
+  readonly capability: EndpointCapability | null;
+}
+
+export type EndpointCapability =
+  | "LISTS"
+  | "EXPERIMENT_JOB_LOGS"
+  | "BOOKMARKS"
+  | "ARCHIVES"
+  | "PROJECT_RECORDS"
+  | "CODE_REFERENCES";
 
 /** The method and path template of an endpoint, which are safe in messages and logs. */
 export interface EndpointName {
@@ -44,7 +62,7 @@ export function get<Path extends string, Answer>(
   path: Path,
   answer: Reader<Answer>,
 ): Get<PathParameters<Path>, Answer> {
-  return { method: "GET", path, answer, toPath: toPathOf(path) };
+  return { method: "GET", path, answer, beyond: null, toPath: toPathOf(path) };
 }
 
 const command =
@@ -61,6 +79,7 @@ const command =
     method,
     path,
     answer,
+    beyond: null,
     toPath: toPathOf(path),
     encode: options.body ?? (() => null),
     secretOf: options.secretOf ?? (() => null),
@@ -71,6 +90,13 @@ export const post = command("POST");
 export const patch = command("PATCH");
 export const del = command("DELETE");
 
+/** An endpoint that is not in the service's document: `beyond("jobs", "LISTS", get(…))`. */
+export const beyond = <Same extends AnyEndpoint>(
+  name: string,
+  capability: EndpointCapability | null,
+  endpoint: Same,
+): Same => ({ ...endpoint, beyond: { name, capability } });
+
 /** The body of a command, sent as JSON: `post(path, Reader, json<{ values: … }>())`. */
 export const json = <Body>() => ({ body: (body: Body) => JSON.stringify(body) });
 
@@ -78,6 +104,9 @@ export const json = <Body>() => ({ body: (body: Body) => JSON.stringify(body) })
 export const optionalJson = <Body>() => ({
   body: (body: Body | undefined) => (body === undefined ? null : JSON.stringify(body)),
 });
+
+/** `POST superusers/revoke/{username}/`, as profiles spell an endpoint. */
+export const spellingOf = ({ method, path }: EndpointName): string => `${method} ${path}`;
 
 /** The endpoint with another method and path, such as `POST superusers/revoke/{username}/`. */
 export function override<Same extends { readonly path: string }>(endpoint: Same, spelling: string): Same {

@@ -9,6 +9,16 @@ export const section = <Shape extends z.ZodRawShape>(shape: Shape) =>
       code === "unrecognized_keys" ? `expected only ${Object.keys(shape).join(", ")}` : "expected an object",
   });
 
+/** A table with each row replaced. */
+export const mapped = <Name extends string, Row, Result>(
+  table: Readonly<Record<Name, Row>>,
+  replace: (row: Row, name: Name) => Result,
+) =>
+  // Safe: the names are those of the table.
+  Object.fromEntries(
+    (Object.keys(table) as Name[]).map((name) => [name, replace(table[name], name)]),
+  ) as Readonly<Record<Name, Result>>;
+
 /** Text that matches `form`. `expected` completes the error message. */
 export const textOf = (form: RegExp, expected: string) =>
   z.string({ error: `expected ${expected}` }).regex(form, { error: `expected ${expected}` });

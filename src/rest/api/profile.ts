@@ -1,10 +1,9 @@
 import * as z from "zod";
+import { isObject } from "./values.ts";
 import { type AnyEndpoint, overrideFault } from "./endpoint.ts";
-import { endpoints, optional } from "./endpoints.ts";
-import { PROJECT_KEYS } from "./optional-records.ts";
+import { described, documented, optional, runKinds } from "./kinds.ts";
 import { Envelope, Filters, MetricOrders, Orders, Paging } from "./profile-lists.ts";
-import { section, textOf } from "./profile-section.ts";
-import { EXPERIMENT_JOB_KEYS, RUN_KEYS } from "./records.ts";
+import { mapped, section, textOf } from "./profile-section.ts";
 
 /*
  * The format of profiles, which describe servers. Built-in profiles and the files of `UPSTREAM_PROFILE` use it; its JSON
@@ -23,26 +22,10 @@ const overrideOf = (endpoint: AnyEndpoint) =>
     .optional()
     .describe(`${endpoint.method} ${endpoint.path}`);
 
-type Override = ReturnType<typeof overrideOf>;
+const overridesOf = (table: Readonly<Record<string, AnyEndpoint>>) =>
+  section(mapped(table, overrideOf)).optional();
 
-// Safe: the shape has the section's keys.
-const overridesOf = <Section extends object>(table: Section) =>
-  section(
-    Object.fromEntries(
-      Object.entries(table).map(([name, endpoint]) => [name, overrideOf(endpoint as AnyEndpoint)]),
-    ) as { readonly [Name in keyof Section]: Override },
-  ).optional();
-
-const Endpoints = section({
-  user: overridesOf(endpoints.user),
-  experiment: overridesOf(endpoints.experiment),
-  job: overridesOf(endpoints.job),
-  build: overridesOf(endpoints.build),
-  group: overridesOf(endpoints.group),
-  cluster: overridesOf(endpoints.cluster),
-  administration: overridesOf(endpoints.administration),
-  optional: overridesOf(optional),
-});
+const Endpoints = section(mapped({ ...documented, optional }, overridesOf));
 
 const Authorization = section({
   scheme: textOf(/^[A-Za-z][\w-]*$/, "one word such as token or Bearer").describe(
@@ -50,24 +33,12 @@ const Authorization = section({
   ),
 });
 
-/** The lists of runs, by the name of the endpoint. */
-export type RunList = keyof typeof RUN_KEYS;
+/** For each of these kinds, keys of its records. */
+const keysOf = (kinds: typeof described) =>
+  section(Object.fromEntries(kinds.map(({ records, keys }) => [records, z.array(z.enum(keys))])));
 
-const OmittedInLists = section({
-  experiments: z.array(z.enum(RUN_KEYS.experiments)),
-  jobs: z.array(z.enum(RUN_KEYS.jobs)),
-  builds: z.array(z.enum(RUN_KEYS.builds)),
-  groups: z.array(z.enum(RUN_KEYS.groups)),
-} satisfies Record<RunList, z.ZodType>);
-
-const Omitted = section({
-  experiments: z.array(z.enum(RUN_KEYS.experiments)),
-  experimentJobs: z.array(z.enum(EXPERIMENT_JOB_KEYS)),
-  jobs: z.array(z.enum(RUN_KEYS.jobs)),
-  builds: z.array(z.enum(RUN_KEYS.builds)),
-  groups: z.array(z.enum(RUN_KEYS.groups)),
-  projects: z.array(z.enum(PROJECT_KEYS)),
-});
+const OmittedInLists = keysOf(runKinds);
+const Omitted = keysOf(described);
 
 /** Where a body has a value. */
 const place = textOf(/^[\w-]+(?:\.[\w-]+)*$/, "a key of the body, such as name or config.declarations")
@@ -106,8 +77,6 @@ export interface Profile {
   /** Where the bodies of commands have what they change. */
   readonly inputs: z.output<typeof Inputs>;
 }
-/** What profiles call a kind of record. */
-export type RecordName = keyof Profile["omitted"];
 export type Paging = Profile["paging"];
 export type Order = keyof Profile["orders"];
 export type MetricDirection = keyof Profile["metricOrders"];
@@ -150,25 +119,31 @@ export const WrittenProfile = section({
 });
 export type WrittenProfile = z.input<typeof WrittenProfile>;
 
-/** Extends a profile. Sections are merged by key; `paging` is replaced as a whole. */
-export function extend(base: Profile, written: z.output<typeof WrittenProfile>): Profile {
-  return {
-    basePath: written.basePath ?? base.basePath,
-    apiVersion: written.apiVersion ?? base.apiVersion,
-    authorization: merge(base.authorization, written.authorization),
-    endpoints: mergeEndpoints(base.endpoints, written.endpoints),
-    envelope: merge(base.envelope, written.envelope),
-    paging: written.paging ?? base.paging,
-    orders: merge(base.orders, written.orders),
-    metricOrders: merge(base.metricOrders, written.metricOrders),
-    filters: merge(base.filters, written.filters),
-    omittedInLists: merge(base.omittedInLists, written.omittedInLists),
-    omitted: merge(base.omitted, written.omitted),
-    inputs: {
-      update: merge(base.inputs.update, written.inputs?.update),
-      restart: merge(base.inputs.restart, written.inputs?.restart),
-    },
-  };
+/** How deep each section is merged; at 0 what is written replaces it. */
+const DEPTHS: Readonly<Record<keyof Profile, number>> = {
+  basePath: 0,
+  apiVersion: 0,
+  authorization: 1,
+  endpoints: 2,
+  envelope: 1,
+  paging: 0,
+  orders: 1,
+  metricOrders: 1,
+  filters: 1,
+  omittedInLists: 1,
+  omitted: 1,
+  inputs: 2,
+};
+
+/** Extends a profile. */
+export const extend = (base: Profile, written: z.output<typeof WrittenProfile>): Profile =>
+  // Safe: a section that is merged has the keys of both, with their types.
+  mapped(DEPTHS, (depth, name) => merge(base[name], written[name], depth)) as unknown as Profile;
+
+function merge(base: unknown, written: unknown, depth: number): unknown {
+  if (written === undefined) return base;
+  if (depth === 0 || !isObject(base) || !isObject(written)) return written;
+  return { ...base, ...mapped(written, (value, name) => merge(base[name], value, depth - 1)) };
 }
 
 /** Finds a contradiction between valid sections of a profile. Returns null without one. */
@@ -180,21 +155,3 @@ export function contradictionIn({ paging, envelope, filters }: Profile): string 
     ? "filters.query: expected the name of a query parameter, since filters.language is named, got null"
     : null;
 }
-
-/** Safe cast: parsed files contain no `undefined`, so each present key has a value. */
-const merge = <Section extends object>(
-  base: Section,
-  written: { readonly [Key in keyof Section]?: Section[Key] | undefined } | undefined,
-): Section => ({ ...base, ...written }) as Section;
-
-type EndpointOverrides = Profile["endpoints"];
-
-const mergeEndpoints = (base: EndpointOverrides, written: EndpointOverrides = {}): EndpointOverrides => ({
-  ...base,
-  ...Object.fromEntries(
-    Object.entries(written).map(([name, overrides]) => [
-      name,
-      merge(base[name as keyof EndpointOverrides] ?? {}, overrides),
-    ]),
-  ),
-});

@@ -1,8 +1,31 @@
 import type * as z from "zod";
+import { spellingOf } from "./endpoint.ts";
+import { documented, optional } from "./kinds.ts";
 import { extend, type Profile, type ProfileName, WrittenProfile } from "./profile.ts";
+import { mapped } from "./profile-section.ts";
 import { GROUP_COUNTERS } from "./records.ts";
 
-/** The server of the service's document. */
+type Overrides = NonNullable<WrittenProfile["endpoints"]>;
+
+/**
+ * The endpoints of a server that has only these of the document, by section. So a new endpoint of the document belongs to no
+ * other server until it is named there.
+ */
+const only = (names: Readonly<Record<string, string>>, overrides: Overrides): Overrides =>
+  mapped({ ...documented, optional }, (table, section) => {
+    const missing = Object.keys(table).filter((name) => !names[section]?.split(" ").includes(name));
+    return { ...Object.fromEntries(missing.map((name) => [name, null])), ...overrides[section] };
+  });
+
+/** These endpoints beyond the document, as we spell them. */
+const spelled = (names: string) =>
+  Object.fromEntries(
+    Object.entries(optional).flatMap(([name, endpoint]) =>
+      names.split(" ").includes(name) ? [[name, spellingOf(endpoint)]] : [],
+    ),
+  );
+
+/** The server of the service's document: all of its endpoints, and none beyond it. */
 const document: Profile = {
   basePath: "/api/v1/",
   apiVersion: "v1",
@@ -25,14 +48,13 @@ const document: Profile = {
   },
   metricOrders: { ASC: null, DESC: null },
   filters: { query: null, language: null, group: null, ids: null },
-  omittedInLists: { experiments: [], jobs: [], builds: [], groups: [] },
+  omittedInLists: {},
   omitted: {
     experiments: ["cloning_strategy", "backend", "framework", "run_env", "data_refs", "readme"],
     experimentJobs: ["pod_id", "definition"],
     jobs: ["cloning_strategy", "pod_id", "data_refs", "readme"],
     builds: ["pod_id", "backend"],
     groups: ["group_type", "readme"],
-    projects: [],
   },
   inputs: {
     update: { description: "description", name: null, tags: null, readme: null },
@@ -42,23 +64,24 @@ const document: Profile = {
 
 const polyaxon02: WrittenProfile = {
   extends: "document",
-  endpoints: {
-    job: { resume: null, copy: null },
-    administration: { revoke: "POST superusers/revoke/{username}/" },
-    optional: {
-      projects: "GET {owner}",
-      project: "GET {owner}/{project}",
-      experiments: "GET {owner}/{project}/experiments",
-      jobs: "GET {owner}/{project}/jobs",
-      builds: "GET {owner}/{project}/builds",
-      groups: "GET {owner}/{project}/groups",
-      bookmarkedExperiments: "GET bookmarks/{owner}/experiments",
-      bookmarkedJobs: "GET bookmarks/{owner}/jobs",
-      bookmarkedBuilds: "GET bookmarks/{owner}/builds",
-      bookmarkedGroups: "GET bookmarks/{owner}/groups",
-      bookmarkedProjects: "GET bookmarks/{owner}/projects",
+  endpoints: only(
+    {
+      user: "login me",
+      experiment:
+        "read update delete restart resume copy stop statuses metrics createMetric jobs logs startTensorboard stopTensorboard outputs job jobStatuses bookmark unbookmark",
+      job: "read update delete statuses restart stop logs outputs bookmark unbookmark",
+      build: "read update delete statuses stop logs bookmark unbookmark",
+      group: "read update delete stop startTensorboard stopTensorboard statuses bookmark unbookmark",
+      cluster: "read node",
+      administration: "activate delete grant revoke",
     },
-  },
+    {
+      administration: { revoke: "POST superusers/revoke/{username}/" },
+      optional: spelled(
+        "projects project experiments jobs builds groups bookmarkedExperiments bookmarkedJobs bookmarkedBuilds bookmarkedGroups bookmarkedProjects",
+      ),
+    },
+  ),
   paging: { by: "offset", parameter: "offset", size: "limit" },
   orders: {
     UPDATED_DESC: { sort: "-updated_at" },
@@ -85,24 +108,9 @@ const polyaxon04: WrittenProfile = {
   endpoints: {
     experiment: { outputs: "GET {owner}/{project}/experiments/{id}/outputs/download" },
     job: { outputs: "GET {owner}/{project}/jobs/{id}/outputs/download" },
-    optional: {
-      groupMetrics: "GET {owner}/{project}/groups/{id}/metrics",
-      codeReference: "GET {owner}/{project}/experiments/{id}/coderef",
-      experimentJobLogs: "GET {owner}/{project}/experiments/{experiment}/jobs/{id}/logs",
-      archivedExperiments: "GET archives/{owner}/experiments",
-      archivedJobs: "GET archives/{owner}/jobs",
-      archivedBuilds: "GET archives/{owner}/builds",
-      archivedGroups: "GET archives/{owner}/groups",
-      archivedProjects: "GET archives/{owner}/projects",
-      archiveExperiment: "POST {owner}/{project}/experiments/{id}/archive",
-      archiveJob: "POST {owner}/{project}/jobs/{id}/archive",
-      archiveBuild: "POST {owner}/{project}/builds/{id}/archive",
-      archiveGroup: "POST {owner}/{project}/groups/{id}/archive",
-      restoreExperiment: "POST {owner}/{project}/experiments/{id}/restore",
-      restoreJob: "POST {owner}/{project}/jobs/{id}/restore",
-      restoreBuild: "POST {owner}/{project}/builds/{id}/restore",
-      restoreGroup: "POST {owner}/{project}/groups/{id}/restore",
-    },
+    optional: spelled(
+      "groupMetrics codeReference experimentJobLogs archivedExperiments archivedJobs archivedBuilds archivedGroups archivedProjects archiveExperiment archiveJob archiveBuild archiveGroup restoreExperiment restoreJob restoreBuild restoreGroup",
+    ),
   },
   filters: { ids: { parameter: "query", value: "id:{ids}", separator: "|", max: 100 } },
   omittedInLists: {
@@ -125,13 +133,15 @@ const polyaxon04: WrittenProfile = {
 };
 
 const BUILT_IN: Readonly<Record<ProfileName, WrittenProfile>> = {
-  document: {},
+  document,
   "polyaxon-0.2": polyaxon02,
   "polyaxon-0.4": polyaxon04,
 };
 
-export const builtInProfile = (name: ProfileName): Profile =>
-  name === "document" ? document : wholeProfile(WrittenProfile.parse(BUILT_IN[name]));
+export function builtInProfile(name: ProfileName): Profile {
+  const written = WrittenProfile.parse(BUILT_IN[name]);
+  return name === "document" ? document : wholeProfile(written);
+}
 
 /** Completes a written profile with the profile that it extends. */
 export function wholeProfile(written: z.output<typeof WrittenProfile>): Profile {

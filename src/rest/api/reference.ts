@@ -3,7 +3,7 @@ export interface Spelling {
   /** The part before the id, such as `jobs`; null for experiments and groups. */
   readonly infix: string | null;
   /** Whether a group's number may precede the id, as in `ada.mnist.2.3` for experiment 3. */
-  readonly inGroup: boolean;
+  readonly inGroup?: boolean;
 }
 
 /** A type alias, because interfaces are not assignable to records of strings. */
@@ -24,7 +24,7 @@ export const isNumber = (text: string | undefined): text is string => text !== u
  * because the text alone is ambiguous: experiments and groups have the same format. Returns null when the text does not
  * match.
  */
-export function parseReference(text: string, { infix, inGroup }: Spelling): RunAddress | null {
+export function parseReference(text: string, { infix, inGroup = false }: Spelling): RunAddress | null {
   const parts = text.split(".");
   const id = parts.at(-1);
   if (!isNumber(id)) return null;
@@ -39,10 +39,11 @@ export function parseReference(text: string, { infix, inGroup }: Spelling): RunA
   return parts.at(-2) === infix && owner && project ? { owner, project, id } : null;
 }
 
+/** Formats a reference, without the number of a group. */
+export const formatReference = ({ owner, project, id }: RunAddress, { infix }: Spelling): string =>
+  [owner, project, ...(infix === null ? [] : [infix]), id].join(".");
+
 export const EXPERIMENT: Spelling = { infix: null, inGroup: true };
-export const GROUP: Spelling = { infix: null, inGroup: false };
-export const JOB: Spelling = { infix: "jobs", inGroup: false };
-export const BUILD: Spelling = { infix: "builds", inGroup: false };
 
 export type ExperimentJobAddress = {
   readonly owner: string;

@@ -1,8 +1,11 @@
-import { type Batch, byGroup, byIds, type IdRules, type Query } from "./batches.ts";
-import { type AnyEndpoint, override } from "./endpoint.ts";
-import { build, endpoints, experiment, group, job, optional } from "./endpoints.ts";
+import { type Batch, byGroup, byIds, type Query } from "./batches.ts";
+import { type AnyEndpoint, type EndpointCapability, override, spellingOf } from "./endpoint.ts";
+import type { RunKind } from "./kind.ts";
+import { documented, listOf, optional, runKinds, runs } from "./kinds.ts";
+import { UpstreamError } from "../../errors.ts";
+import { notOffered } from "./not-offered.ts";
 import { type ListRequest, listQuery } from "./list-query.ts";
-import type { Profile, RecordName, RunList } from "./profile.ts";
+import type { Profile } from "./profile.ts";
 import { hasOffsets } from "./profile-lists.ts";
 
 /** A server: the documented endpoints with the overrides of a profile. */
@@ -10,10 +13,10 @@ export interface Server {
   readonly profile: Profile;
   /** The endpoint with this server's method and path; null when the server lacks it. */
   readonly override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) => Endpoint | null;
-  /** Whether the endpoint is optional and this server lacks it. */
-  readonly lacks: (endpoint: AnyEndpoint) => boolean;
+  /** The same. Throws `UpstreamError` when the server lacks it. */
+  readonly offered: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) => Endpoint;
   /** Whether no record of a kind has this key. */
-  readonly omits: (record: RecordName, key: PropertyKey) => boolean;
+  readonly omits: (record: string, key: PropertyKey) => boolean;
   readonly capabilities: readonly Capability[];
   /**
    * The query parameters of a list of runs. Throws `UpstreamError` when this server lacks one of them, and `InputError` when a
@@ -27,85 +30,72 @@ export interface Server {
 /** Applies a profile to the documented endpoints. */
 export function describeServer(profile: Profile): Server {
   const overrides = overridesOf(profile);
-  const has: HasOptional = (name) => Boolean(overrides.get(optional[name]));
+  const has = (endpoint: AnyEndpoint) => Boolean(overrides.get(endpoint));
   const batches = batchesOf(profile, has);
-  const omitted: Readonly<Record<RecordName, readonly PropertyKey[]>> = profile.omitted;
+  // Safe: an override changes only method, path and envelope, not the types of the endpoint.
+  const spelled = <Endpoint extends AnyEndpoint>(endpoint: Endpoint) =>
+    (overrides.get(endpoint) ?? null) as Endpoint | null;
+  const omitted: Readonly<Record<string, readonly PropertyKey[]>> = profile.omitted;
   return {
     profile,
-    // Safe: an override changes only method, path and envelope, not the types of the endpoint.
-    override: <Endpoint extends AnyEndpoint>(endpoint: Endpoint) =>
-      (overrides.get(endpoint) ?? null) as Endpoint | null,
-    lacks: (endpoint) => OPTIONAL.has(endpoint) && !overrides.get(endpoint),
-    omits: (record, key) => omitted[record].includes(key),
+    override: spelled,
+    offered: (endpoint) => spelled(endpoint) ?? lacking(endpoint),
+    omits: (record, key) => omitted[record]?.includes(key) ?? false,
     capabilities: capabilitiesOf(profile, has),
     listQuery: (request) => listQuery(profile, request),
     batchOf: (endpoint) => batches.find((batch) => batch.endpoint === endpoint) ?? null,
   };
 }
 
-type HasOptional = (name: keyof typeof optional) => boolean;
+function lacking(endpoint: AnyEndpoint): never {
+  if (endpoint.beyond) throw notOffered("this");
+  throw new UpstreamError("UPSTREAM_UNSUPPORTED", `This server does not offer ${spellingOf(endpoint)}.`);
+}
 
-const LISTS = ["projects", "experiments", "jobs", "builds", "groups"] as const;
-const BOOKMARKS = [
-  "bookmarkedExperiments",
-  "bookmarkedJobs",
-  "bookmarkedBuilds",
-  "bookmarkedGroups",
-  "bookmarkedProjects",
-] as const;
-const ARCHIVES = [
-  "archivedExperiments",
-  "archivedJobs",
-  "archivedBuilds",
-  "archivedGroups",
-  "archivedProjects",
-  "archiveExperiment",
-  "archiveJob",
-  "archiveBuild",
-  "archiveGroup",
-  "restoreExperiment",
-  "restoreJob",
-  "restoreBuild",
-  "restoreGroup",
-] as const;
+type Has = (endpoint: AnyEndpoint) => boolean;
 
-/** What each capability needs. */
+/** What each capability needs of a profile; null for those that need all endpoints that belong to them. */
 const CAPABILITIES = {
-  LISTS: (has) => LISTS.every(has),
-  EXPERIMENT_JOB_LOGS: (has) => has("experimentJobLogs"),
-  BOOKMARKS: (has) => BOOKMARKS.every(has),
-  ARCHIVES: (has) => ARCHIVES.every(has),
-  FILTERS: (_, { filters }) => filters.language !== null,
-  METRIC_ORDERS: (_, { metricOrders: { ASC, DESC } }) => ASC !== null && DESC !== null,
-  OFFSETS: (_, { paging }) => hasOffsets(paging),
-  PROJECT_RECORDS: (has) => has("project"),
-  CODE_REFERENCES: (has) => has("codeReference"),
-  UPDATE_NAME: (_, { inputs }) => inputs.update.name !== null,
-  UPDATE_TAGS: (_, { inputs }) => inputs.update.tags !== null,
-  UPDATE_README: (_, { inputs }) => inputs.update.readme !== null,
-  RESTART_DESCRIPTION: (_, { inputs }) => inputs.restart.description !== null,
-  RESTART_DECLARATIONS: (_, { inputs }) => inputs.restart.declarations !== null,
-  RESTART_UPDATE_CODE: (_, { inputs }) => inputs.restart.updateCode !== null,
-} satisfies Record<string, (has: HasOptional, profile: Profile) => boolean>;
+  LISTS: null,
+  EXPERIMENT_JOB_LOGS: null,
+  BOOKMARKS: null,
+  ARCHIVES: null,
+  FILTERS: ({ filters }) => filters.language !== null,
+  METRIC_ORDERS: ({ metricOrders: { ASC, DESC } }) => ASC !== null && DESC !== null,
+  OFFSETS: ({ paging }) => hasOffsets(paging),
+  PROJECT_RECORDS: null,
+  CODE_REFERENCES: null,
+  UPDATE_NAME: ({ inputs }) => inputs.update.name !== null,
+  UPDATE_TAGS: ({ inputs }) => inputs.update.tags !== null,
+  UPDATE_README: ({ inputs }) => inputs.update.readme !== null,
+  RESTART_DESCRIPTION: ({ inputs }) => inputs.restart.description !== null,
+  RESTART_DECLARATIONS: ({ inputs }) => inputs.restart.declarations !== null,
+  RESTART_UPDATE_CODE: ({ inputs }) => inputs.restart.updateCode !== null,
+} satisfies Record<EndpointCapability, null> & Record<string, ((profile: Profile) => boolean) | null>;
 export type Capability = keyof typeof CAPABILITIES;
 
-const capabilitiesOf = (profile: Profile, has: HasOptional): Capability[] =>
+function capabilitiesOf(profile: Profile, has: Has): Capability[] {
+  const missing = Object.values(optional).filter((endpoint) => !has(endpoint));
+  const hasAll = (name: Capability) => missing.every(({ beyond }) => beyond?.capability !== name);
   // Safe: these are the keys of the table.
-  (Object.keys(CAPABILITIES) as Capability[]).filter((name) => CAPABILITIES[name](has, profile));
-
-const OPTIONAL: ReadonlySet<AnyEndpoint> = new Set(Object.values(optional));
+  return (Object.keys(CAPABILITIES) as Capability[]).filter(
+    (name) => CAPABILITIES[name]?.(profile) ?? hasAll(name),
+  );
+}
 
 /** Maps each endpoint to this server's; null when the server lacks it. */
 function overridesOf(profile: Profile): ReadonlyMap<AnyEndpoint, AnyEndpoint | null> {
+  const tables: Readonly<Record<string, Readonly<Record<string, AnyEndpoint>>>> = { ...documented, optional };
   const spellings: Readonly<Record<string, Readonly<Record<string, string | null | undefined>> | undefined>> =
     profile.endpoints;
   return new Map(
-    Object.entries({ ...endpoints, optional }).flatMap(([section, named]) =>
-      Object.entries(named).map(([name, endpoint]: [string, AnyEndpoint]) => {
-        const documented = OPTIONAL.has(endpoint) ? null : `${endpoint.method} ${endpoint.path}`;
+    Object.entries(tables).flatMap(([section, table]) =>
+      Object.entries(table).map(([name, endpoint]) => {
         const spelling = spellings[section]?.[name];
-        const spelled = spelling === undefined ? documented : spelling;
-        return [endpoint, spelled === null ? null : inEnvelope(override(endpoint, spelled), profile)];
+        if (spelling === null || (spelling === undefined && endpoint.beyond))
+          return [endpoint, null] as const;
+        const spelled = spelling === undefined ? endpoint : override(endpoint, spelling);
+        return [endpoint, inEnvelope(spelled, profile)] as const;
       }),
     ),
   );
@@ -120,20 +110,16 @@ function inEnvelope(endpoint: AnyEndpoint, { envelope, paging }: Profile): AnyEn
   return reader ? ({ ...endpoint, answer: reader } as AnyEndpoint) : endpoint;
 }
 
-const BY_IDS: Readonly<Record<RunList, (rules: IdRules) => Batch>> = {
-  experiments: (rules) => byIds(experiment.read, optional.experiments, rules),
-  jobs: (rules) => byIds(job.read, optional.jobs, rules),
-  builds: (rules) => byIds(build.read, optional.builds, rules),
-  groups: (rules) => byIds(group.read, optional.groups, rules),
-};
-
-function batchesOf(
-  { filters: { ids }, paging, omittedInLists }: Profile,
-  has: HasOptional,
-): readonly Batch[] {
-  const lists = (Object.keys(BY_IDS) as RunList[]).filter(has);
+function batchesOf({ filters: { ids }, paging, omittedInLists }: Profile, has: Has): readonly Batch[] {
+  const { experiment, group } = runs;
+  const byIdsOf = (kind: RunKind) => {
+    const list = listOf(kind);
+    if (!ids || !list || !has(list)) return [];
+    return [byIds(kind.endpoints.read, list, { ids, paging, omitted: omittedInLists[kind.records] ?? [] })];
+  };
+  const { metrics } = group.optional;
   return [
-    ...(ids ? lists.map((name) => BY_IDS[name]({ ids, paging, omitted: omittedInLists[name] })) : []),
-    ...(has("groupMetrics") ? [byGroup(experiment.metrics, optional.groupMetrics, paging)] : []),
+    ...runKinds.flatMap(byIdsOf),
+    ...(has(metrics) ? [byGroup(experiment.endpoints.metrics, metrics, paging)] : []),
   ];
 }

@@ -1,6 +1,6 @@
 import { isObject } from "./values.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
-import { cluster } from "./endpoints.ts";
+import { cluster } from "./kinds.ts";
 
 const STEADY_ENDPOINTS: ReadonlySet<AnyEndpoint> = new Set<AnyEndpoint>([cluster.read, cluster.node]);
 

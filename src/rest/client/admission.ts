@@ -1,4 +1,4 @@
-import type { Caller, Callers, Room } from "../../caller.ts";
+import { AccountRooms, type Caller, type Callers } from "../../caller.ts";
 import { OVERLOADED, UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Breaker } from "./breaker.ts";
@@ -31,10 +31,7 @@ export class Admission {
   readonly #settings: AdmissionSettings;
   readonly #breaker: Pick<Breaker, "isHalfOpen">;
   readonly #root: Bulkhead;
-  readonly #proven: Room<Bulkhead>;
-  /** The others take turns within their address, which takes one turn: inventing tokens gains no more. */
-  readonly #addresses: Room<Bulkhead>;
-  readonly #unproven: Room<Bulkhead>;
+  readonly #bulkheads: AccountRooms<Bulkhead>;
   #shed = 0;
   /** Number of retries that were admitted since the start. */
   retries = 0;
@@ -47,25 +44,19 @@ export class Admission {
     this.#breaker = breaker;
     this.#root = new Bulkhead(null, settings.connections);
     const { connections, connectionsPerCaller } = settings;
-    this.#proven = callers.room(() => new Bulkhead(this.#root, connectionsPerCaller));
-    this.#addresses = callers.room(() => new Bulkhead(this.#root, connections));
-    this.#unproven = callers.room(
-      ({ account }) => new Bulkhead(account.of(this.#addresses) ?? this.#root, connectionsPerCaller),
-    );
+    this.#bulkheads = new AccountRooms(callers, {
+      address: () => new Bulkhead(this.#root, connections),
+      caller: (address) => new Bulkhead(address ?? this.#root, connectionsPerCaller),
+    });
   }
 
   /** Opens the queue of an operation. It closes with the scope. */
   open(scope: RequestScope, { width, requests }: OperationBounds): OperationQueue {
-    const { caller } = scope;
-    const { account } = caller;
-    const accounts = this.#accountsOf(caller);
-    const shared = account.enter(accounts);
-    const own = account === caller ? shared : caller.enter(this.#unproven);
-    const queue = new OperationQueue(this, scope, new Bulkhead(own, width), requests);
+    const { part, leave } = this.#bulkheads.enter(scope.caller);
+    const queue = new OperationQueue(this, scope, new Bulkhead(part, width), requests);
     scope.onEnd(() => {
       queue.close();
-      account.leave(accounts);
-      if (account !== caller) caller.leave(this.#unproven);
+      leave();
     });
     return queue;
   }
@@ -113,16 +104,10 @@ export class Admission {
   #exceedsShare(caller: Caller): boolean {
     const { queue } = this.#settings;
     if (this.#root.waiting < queue) return false;
-    const { account } = caller;
-    const accounts = Math.max(1, this.#proven.size + this.#addresses.size);
-    if (waitingIn(account.of(this.#accountsOf(caller))) < queue / accounts) return false;
-    return (
-      account === caller || waitingIn(caller.of(this.#unproven)) >= queue / (accounts + this.#unproven.size)
-    );
-  }
-
-  #accountsOf({ standing }: Caller): Room<Bulkhead> {
-    return standing === "proven" ? this.#proven : this.#addresses;
+    const { account, own } = this.#bulkheads.of(caller);
+    const accounts = Math.max(1, this.#bulkheads.accounts);
+    if (waitingIn(account) < queue / accounts) return false;
+    return own === null || waitingIn(own) >= queue / (accounts + this.#bulkheads.unproven);
   }
 }
 

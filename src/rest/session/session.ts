@@ -1,6 +1,5 @@
 import type { RunRead } from "../api/batches.ts";
-import type { AnyEndpoint, Command, Get } from "../api/endpoint.ts";
-import { notOffered } from "../api/not-offered.ts";
+import type { Command, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { OperationBounds } from "../client/admission.ts";
 import type { Demand } from "../client/bulkhead.ts";
@@ -106,7 +105,7 @@ class TokenSession implements Session {
 
   async send<At, Answer, Body>(endpoint: Command<At, Answer, Body>, at: At, body: Body): Promise<Answer> {
     try {
-      const spelled = offered(this.server, endpoint);
+      const spelled = this.server.offered(endpoint);
       if (!endpoint.anonymous) requireToken(this.#token);
       const request = {
         endpoint: spelled,
@@ -160,7 +159,7 @@ class TokenSession implements Session {
     const token = this.#token;
     try {
       requireToken(token);
-      const spelled = offered(this.server, endpoint);
+      const spelled = this.server.offered(endpoint);
       const send: Sharer["send"] = (sharedDemand, outcome) => {
         const request = { endpoint: spelled, path, token, demand: sharedDemand, note };
         if (window) upstream.readPart(request, partOf(window), outcome);
@@ -193,17 +192,4 @@ function requireToken(token: string | null): void {
     "UNAUTHENTICATED",
     "Expected the header `Authorization: token <token>`, got none that can be used. The mutation `login` gives a token.",
   );
-}
-
-/** The endpoint with the server's own path. Throws `UpstreamError` when the server does not offer it. */
-export function offered<Endpoint extends AnyEndpoint>(server: Server, endpoint: Endpoint): Endpoint {
-  if (server.lacks(endpoint)) throw notOffered("this");
-  const spelled = server.override(endpoint);
-  if (!spelled) {
-    throw new UpstreamError(
-      "UPSTREAM_UNSUPPORTED",
-      `This server does not offer ${endpoint.method} ${endpoint.path}.`,
-    );
-  }
-  return spelled;
 }

@@ -1,0 +1,85 @@
+import { type AnyEndpoint, beyond, type Command, type Get, get, post } from "./endpoint.ts";
+import type { Page } from "./page.ts";
+import { Nothing, type Reader } from "./reader.ts";
+import type { RunnableRecord, StatusRecord } from "./records.ts";
+import type { RunAddress, Spelling } from "./reference.ts";
+
+/* What a row of `kinds.ts` has. */
+
+/** The body of an update or a restart. The profile tells which keys a server takes. */
+export type Revision = Readonly<Record<string, unknown>>;
+
+/** Endpoints by their names in profiles. */
+type Named = Readonly<Record<string, AnyEndpoint | undefined>>;
+type Act = Command<RunAddress, undefined>;
+
+/** A kind whose records profiles describe. */
+export interface Described {
+  /** What profiles call its lists and its records. */
+  readonly records: string;
+  /** The keys of its record. */
+  readonly keys: readonly string[];
+  /** The endpoints beyond the document. */
+  readonly optional?: Named;
+}
+
+/** A kind of run, whose records are addressed by owner, project and id. */
+export interface RunKind<out R extends RunnableRecord = RunnableRecord> extends Described {
+  /** The name of its type, also in global ids. */
+  readonly name: string;
+  /** What descriptions call one of them, and several. */
+  readonly one: string;
+  readonly many: string;
+  /** The same where `many` alone would say too little. */
+  readonly manyInFull?: string;
+  /** How references spell its names, and the id in examples of them. */
+  readonly reference: Spelling;
+  readonly example: string;
+  /** The rows of the document. Those that several kinds have are named alike; a kind can have others. */
+  readonly endpoints: Named & {
+    readonly read: Get<RunAddress, R>;
+    readonly list?: RunList<R>;
+    readonly statuses?: Get<RunAddress, Page<StatusRecord>>;
+    readonly logs?: Get<RunAddress, undefined>;
+    readonly outputs?: Get<RunAddress, undefined>;
+    readonly update?: Command<RunAddress, R, Revision>;
+    readonly resume?: Command<RunAddress, R>;
+    readonly copy?: Command<RunAddress, R>;
+    readonly delete?: Act;
+    readonly stop?: Act;
+    readonly startTensorboard?: Act;
+    readonly stopTensorboard?: Act;
+    readonly bookmark?: Act;
+    readonly unbookmark?: Act;
+  };
+  readonly optional?: Named & Partial<ReturnType<typeof kept<R>>>;
+}
+
+/** A list of the runs of a project. */
+export type RunList<R> = Get<{ readonly owner: string; readonly project: string }, Page<R>>;
+
+export const P = "{owner}/{project}";
+
+/** What servers have for every kind of run beyond the document: `jobs`, `bookmarkedJobs` … `archiveJob`, `restoreJob`. */
+export const kept = <R>(
+  one: string,
+  many: string,
+  page: Reader<Page<R>>,
+  bookmarks: Reader<Page<{ readonly content_object: R }>>,
+) => ({
+  list: beyond(many, "LISTS", get(`${P}/${many}`, page)),
+  bookmarked: beyond(`bookmarked${capital(many)}`, "BOOKMARKS", get(`bookmarks/{owner}/${many}`, bookmarks)),
+  archived: beyond(`archived${capital(many)}`, "ARCHIVES", get(`archives/{owner}/${many}`, page)),
+  archive: beyond(`archive${capital(one)}`, "ARCHIVES", post(`${P}/${many}/{id}/archive`, Nothing)),
+  restore: beyond(`restore${capital(one)}`, "ARCHIVES", post(`${P}/${many}/{id}/restore`, Nothing)),
+});
+
+export function capital(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+/** The name of a type as that of a field. */
+export const uncapital = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
+
+/** `a job, a build job or a group` */
+export const either = (these: readonly string[]): string => these.join(", ").replace(/, ([^,]*)$/, " or $1");

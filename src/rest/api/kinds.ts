@@ -1,0 +1,239 @@
+import { type AnyEndpoint, beyond, del, get, json, optionalJson, patch, post } from "./endpoint.ts";
+import { type Described, kept, P, type Revision, type RunKind } from "./kind.ts";
+import { BookmarkedProjects, CodeReference, Project, PROJECT_KEYS, Projects } from "./optional-records.ts";
+import { Bytes, Nothing, Text } from "./reader.ts";
+import {
+  BookmarkedBuilds,
+  BookmarkedExperiments,
+  BookmarkedGroups,
+  BookmarkedJobs,
+  Build,
+  Builds,
+  Cluster,
+  Experiment,
+  EXPERIMENT_JOB_KEYS,
+  ExperimentJob,
+  ExperimentJobs,
+  Experiments,
+  Group,
+  Groups,
+  Job,
+  Jobs,
+  Metric,
+  Metrics,
+  Node,
+  RUN_KEYS,
+  type RunnableRecord,
+  Statuses,
+  Token,
+  User,
+} from "./records.ts";
+import { EXPERIMENT } from "./reference.ts";
+
+/*
+ * All kinds of record: one row each. A row has the endpoints of its section of the service's document, "Endpoints", in the
+ * document's order and spelling, and what shared code needs to know about the kind. Profiles, the GraphQL kinds, their
+ * lists, their common mutations and `runsUpdated` derive from the rows.
+ *
+ * Paths are relative to `{base_url}/api/v1/`; the document's {u} and {p} are {owner} and {project}. Three endpoints call
+ * the record's id {experiment_id} or {job_id} there; here it is always {id}, so that every mutation works with every
+ * endpoint.
+ */
+
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+export interface NewMetric {
+  readonly values: Readonly<Record<string, number>>;
+}
+
+/** Auth and current user */
+export const user = {
+  login: post("users/token/", Token, {
+    ...json<Credentials>(),
+    anonymous: true,
+    secretOf: ({ password }) => password,
+  }),
+  me: get("users/", User),
+};
+
+const E = "{owner}/{project}/experiments";
+const J = "{owner}/{project}/jobs";
+const B = "{owner}/{project}/builds";
+const G = "{owner}/{project}/groups";
+
+/** The kinds of run, by what profiles call the section of their endpoints. */
+export const runs = {
+  experiment: {
+    name: "Experiment",
+    one: "an experiment",
+    many: "experiments",
+    records: "experiments",
+    keys: RUN_KEYS.experiments,
+    reference: EXPERIMENT,
+    example: "42",
+    endpoints: {
+      read: get(`${E}/{id}/`, Experiment),
+      update: patch(`${E}/{id}/`, Experiment, json<Revision>()),
+      delete: del(`${E}/{id}/`, Nothing),
+      restart: post(`${E}/{id}/restart/`, Experiment, optionalJson<Revision>()),
+      resume: post(`${E}/{id}/resume/`, Experiment),
+      copy: post(`${E}/{id}/copy`, Experiment),
+      stop: post(`${E}/{id}/stop`, Nothing),
+      statuses: get(`${E}/{id}/statuses`, Statuses),
+      metrics: get(`${E}/{id}/metrics`, Metrics),
+      createMetric: post(`${E}/{id}/metrics`, Metric, json<NewMetric>()),
+      jobs: get(`${E}/{id}/jobs`, ExperimentJobs),
+      logs: get(`${E}/{id}/logs/`, Text),
+      startTensorboard: post(`${E}/{id}/tensorboard/start`, Nothing),
+      stopTensorboard: post(`${E}/{id}/tensorboard/stop`, Nothing),
+      outputs: get(`${E}/{id}/outputs`, Bytes),
+      job: get(`${E}/{experiment}/jobs/{id}/`, ExperimentJob),
+      jobStatuses: get(`${E}/{experiment}/jobs/{id}/statuses/`, Statuses),
+      bookmark: post(`${E}/{id}/bookmark/`, Nothing),
+      unbookmark: del(`${E}/{id}/unbookmark/`, Nothing),
+    },
+    optional: {
+      ...kept("experiment", "experiments", Experiments, BookmarkedExperiments),
+      codeReference: beyond("codeReference", "CODE_REFERENCES", get(`${E}/{id}/coderef`, CodeReference)),
+    },
+  },
+  job: {
+    name: "Job",
+    one: "a job",
+    many: "jobs",
+    records: "jobs",
+    keys: RUN_KEYS.jobs,
+    reference: { infix: "jobs" },
+    example: "3",
+    endpoints: {
+      read: get(`${J}/{id}/`, Job),
+      update: patch(`${J}/{id}/`, Job, json<Revision>()),
+      delete: del(`${J}/{id}/`, Nothing),
+      statuses: get(`${J}/{id}/statuses/`, Statuses),
+      restart: post(`${J}/{id}/restart`, Job),
+      resume: post(`${J}/{id}/resume`, Job),
+      copy: post(`${J}/{id}/copy`, Job),
+      stop: post(`${J}/{id}/stop`, Nothing),
+      logs: get(`${J}/{id}/logs`, Text),
+      outputs: get(`${J}/{id}/outputs`, Bytes),
+      bookmark: post(`${J}/{id}/bookmark/`, Nothing),
+      unbookmark: del(`${J}/{id}/unbookmark/`, Nothing),
+    },
+    optional: kept("job", "jobs", Jobs, BookmarkedJobs),
+  },
+  build: {
+    name: "BuildJob",
+    one: "a build job",
+    many: "build jobs",
+    records: "builds",
+    keys: RUN_KEYS.builds,
+    reference: { infix: "builds" },
+    example: "9",
+    endpoints: {
+      read: get(`${B}/{id}/`, Build),
+      update: patch(`${B}/{id}/`, Build, json<Revision>()),
+      delete: del(`${B}/{id}/`, Nothing),
+      statuses: get(`${B}/{id}/statuses`, Statuses),
+      stop: post(`${B}/{id}/stop`, Nothing),
+      logs: get(`${B}/{id}/logs`, Text),
+      bookmark: post(`${B}/{id}/bookmark/`, Nothing),
+      unbookmark: del(`${B}/{id}/unbookmark/`, Nothing),
+    },
+    optional: kept("build", "builds", Builds, BookmarkedBuilds),
+  },
+  group: {
+    name: "Group",
+    one: "a group",
+    many: "groups",
+    manyInFull: "groups of experiments",
+    records: "groups",
+    keys: RUN_KEYS.groups,
+    reference: { infix: null },
+    example: "5",
+    endpoints: {
+      read: get(`${G}/{id}/`, Group),
+      update: patch(`${G}/{id}/`, Group, json<Revision>()),
+      delete: del(`${G}/{id}/`, Nothing),
+      stop: post(`${G}/{id}/stop`, Nothing),
+      startTensorboard: post(`${G}/{id}/tensorboard/start`, Nothing),
+      stopTensorboard: post(`${G}/{id}/tensorboard/stop`, Nothing),
+      statuses: get(`${G}/{id}/statuses`, Statuses),
+      bookmark: post(`${G}/{id}/bookmark/`, Nothing),
+      unbookmark: del(`${G}/{id}/unbookmark/`, Nothing),
+    },
+    optional: {
+      ...kept("group", "groups", Groups, BookmarkedGroups),
+      metrics: beyond("groupMetrics", null, get(`${G}/{id}/metrics`, Metrics)),
+    },
+  },
+} as const;
+
+/** Cluster */
+export const cluster = {
+  read: get("cluster/", Cluster),
+  node: get("nodes/{sequence}", Node),
+};
+
+/** User administration */
+export const administration = {
+  activate: post("users/activate/{username}/", Nothing),
+  delete: del("users/delete/{username}/", Nothing),
+  grant: post("superusers/grant/{username}/", Nothing),
+  revoke: del("superusers/revoke/{username}/", Nothing),
+};
+
+/** Jobs of experiments, which have their endpoints in the section of the experiments. */
+export const experimentJob = {
+  records: "experimentJobs",
+  keys: EXPERIMENT_JOB_KEYS,
+  optional: {
+    logs: beyond("experimentJobLogs", "EXPERIMENT_JOB_LOGS", get(`${E}/{experiment}/jobs/{id}/logs`, Text)),
+  },
+} as const;
+
+/** Projects, which the document does not describe. */
+export const project = {
+  records: "projects",
+  keys: PROJECT_KEYS,
+  optional: {
+    list: beyond("projects", "LISTS", get("{owner}", Projects)),
+    read: beyond("project", "PROJECT_RECORDS", get(P, Project)),
+    bookmarked: beyond(
+      "bookmarkedProjects",
+      "BOOKMARKS",
+      get("bookmarks/{owner}/projects", BookmarkedProjects),
+    ),
+    archived: beyond("archivedProjects", "ARCHIVES", get("archives/{owner}/projects", Projects)),
+  },
+} as const;
+
+type Runs = typeof runs;
+
+/** The rows of all kinds of run, each checked to be whole. */
+export const runKinds: readonly RunKind[] = Object.values(runs);
+
+/** The list of a kind of run; undefined for one that is not listed. */
+export const listOf = <R extends RunnableRecord>({ endpoints, optional: further }: RunKind<R>) =>
+  endpoints.list ?? further?.list;
+
+// Safe: each section has the name and the endpoints of its row.
+const sections = Object.fromEntries(
+  Object.entries(runs).map(([name, { endpoints }]) => [name, endpoints]),
+) as { readonly [Name in keyof Runs]: Runs[Name]["endpoints"] };
+
+/** The endpoints of the document, by section. */
+export const documented = { user, ...sections, cluster, administration };
+
+/** The kinds whose records profiles describe. */
+export const described: readonly Described[] = [...runKinds, experimentJob, project];
+
+/** The endpoints beyond the document, by their names in profiles. */
+export const optional: Readonly<Record<string, AnyEndpoint>> = Object.fromEntries(
+  described.flatMap(({ optional: further = {} }) =>
+    Object.values(further).flatMap((endpoint) =>
+      endpoint?.beyond ? [[endpoint.beyond.name, endpoint] as const] : [],
+    ),
+  ),
+);
