@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Identity } from "../request-scope.ts";
+import { type AppendSource, createAppendPoll, readAppended } from "./append-poll.ts";
 import { type Budget, createBudget } from "./budget.ts";
 import type { Clock } from "./clock.ts";
-import { createGrowthPoll, type GrowthSource, readGrowth } from "./growth-poll.ts";
 import { createStatePoll, readStates, type SharedPoll, type StateSource } from "./state-poll.ts";
 import type { LiveStream } from "./stream.ts";
 import { createTicker, type Ticker, type TickSession } from "./ticker.ts";
@@ -22,9 +22,9 @@ export interface CallerLive {
     source: StateSource<State>,
     next: (state: State) => Event | null,
   ) => LiveStream<Event>;
-  /** Subscribes to something that grows, from a position on. */
-  readonly follow: <Position, Item>(
-    source: GrowthSource<Position, Item>,
+  /** Subscribes to what is appended to something, from a position on. */
+  readonly tail: <Position, Item>(
+    source: AppendSource<Position, Item>,
     position: Position,
   ) => LiveStream<Item>;
 }
@@ -120,9 +120,9 @@ export function createLive({ clock, requestsPerMinute, openSession }: LiveSettin
         timing.wake();
         return stream;
       },
-      follow: (source, position) => {
-        const { joined, timing, leave } = join(caller, source.key, () => createGrowthPoll(source));
-        return readGrowth(joined, position, {
+      tail: (source, position) => {
+        const { joined, timing, leave } = join(caller, source.key, () => createAppendPoll(source, clock));
+        return readAppended(joined, position, {
           onWait: (isBehind) => (isBehind ? timing.readSoon() : timing.wake()),
           onEnd: leave,
         });
