@@ -46,6 +46,8 @@ export class OpenLog {
   readonly #response: LogResponse;
   readonly #chunks: AsyncIterator<Buffer>;
   readonly #maxBytes: number;
+  /** Whether the log is known to end before the position: it need not be sent to find that out. */
+  readonly #isBehind: boolean;
   /** Position of the next window. */
   #position: number;
   /** Bytes before the next window that were not received yet. */
@@ -58,23 +60,23 @@ export class OpenLog {
     // Safe: no encoding is set, so the chunks are buffers.
     this.#chunks = (response.stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
     this.#maxBytes = maxBytes;
-    this.#position = fromByte;
-    this.#toSkip = fromByte;
+    const length = Number(response.bodyHeaders["content-length"] ?? Number.POSITIVE_INFINITY);
+    this.#isBehind = fromByte > 0 && fromByte >= length;
+    this.#position = this.#isBehind ? length : fromByte;
+    this.#toSkip = this.#isBehind ? 0 : fromByte;
   }
 
   /** Reads the next window. Rejects when the response fails. */
   async next(): Promise<LogWindow> {
     const maxLength = this.#maxBytes + MAX_CHARACTER_BYTES;
     const held = createTail(maxLength);
-    const isBehindEnd = this.#skipToEnd();
-    while (!isBehindEnd && held.length() < maxLength) {
-      const chunk = await this.#nextChunk();
-      if (!chunk) break;
+    for (let chunk = await this.#nextChunk(); chunk; chunk = await this.#nextChunk()) {
       const skipped = Math.min(this.#toSkip, chunk.length);
       this.#toSkip -= skipped;
       const end = skipped + maxLength - held.length();
       held.add(chunk.subarray(skipped, end));
       this.#ahead = chunk.subarray(end);
+      if (held.length() === maxLength) break;
     }
     const bytes = held.bytes();
     // A window smaller than its first character contains that character, so that reading makes progress.
@@ -101,18 +103,12 @@ export class OpenLog {
     this.#response.stream.destroy();
   }
 
-  /** Skips a log whose length says that it has nothing behind the position: it need not be sent to find that out. */
-  #skipToEnd(): boolean {
-    const { "content-length": length } = this.#response.bodyHeaders;
-    if (this.#toSkip === 0 || length === undefined || this.#toSkip < Number(length)) return false;
-    this.#toSkip -= Number(length);
-    return true;
-  }
-
+  /** The next bytes; null at the end of the log. */
   async #nextChunk(): Promise<Buffer | null> {
     const ahead = this.#ahead;
     this.#ahead = NOTHING;
     if (ahead.length > 0) return ahead;
+    if (this.#isBehind) return null;
     const { done, value } = await this.#chunks.next();
     return done ? null : value;
   }
