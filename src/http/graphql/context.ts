@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { ResultPlace } from "../../engine/field-source.ts";
+import { isSliceOver, takeTurn } from "../../engine/turns.ts";
 import { type Context, ExplainedContext, type GatewayFacts } from "../../graphql/core/context.ts";
 import type { TypeNames } from "../../graphql/core/type-names.ts";
 import { counted } from "../../live/tick-session.ts";
@@ -69,6 +70,25 @@ export class OperationContext implements Context {
     const scheme = "encrypted" in socket ? "https" : "http";
     const { publicUrl, prefix } = this.#settings;
     return publicUrl ?? new URL(`${scheme}://${headers.host ?? "localhost"}`).origin + prefix;
+  }
+
+  inTurns<Result>(steps: Iterator<undefined, Result>): Promise<Result> {
+    const { scope, pacing } = this.#source;
+    return new Promise((resolve, reject) => {
+      const advance = (): void => {
+        try {
+          do {
+            if (pacing.isStopped()) return;
+            const step = steps.next();
+            if (step.done) return resolve(step.value);
+          } while (!isSliceOver());
+          takeTurn(scope.callerKey, advance);
+        } catch (error) {
+          reject(error);
+        }
+      };
+      takeTurn(scope.callerKey, advance);
+    });
   }
 
   #openSession(): Session {
