@@ -79,7 +79,7 @@ builder.subscriptionField("experimentMetricRecorded", (t) =>
     type: MetricRecord,
     nullable: false,
     description:
-      "Metric records of an experiment that appear after the subscription began, or behind a cursor. Ends when the experiment has finished and its metrics are read. No record is lost or told twice: continue behind the `id` of the last one.",
+      "Metric records of an experiment that appear after the subscription began, or behind a cursor. Ends when the experiment has finished and its metrics are read. No record is lost or sent twice: continue behind the `id` of the last one.",
     args: {
       ...withId(Experiment),
       after: t.arg.string({

@@ -76,7 +76,7 @@ builder.subscriptionField("runLogAppended", (t) =>
     type: LogChunk,
     nullable: false,
     description:
-      "Text of the log of a run or of a job of an experiment, from its beginning or behind a cursor, in pieces as they come. Ends when the run has finished and its log is read. No text is lost or told twice: continue with the `endCursor` of the last piece.",
+      "Text of the log of a run or of a job of an experiment, from its beginning or behind a cursor, in pieces as it is written. Ends when the run has finished and its log is read. No text is lost or sent twice: continue with the `endCursor` of the last piece.",
     args: {
       id: t.arg.id({
         required: true,

@@ -42,7 +42,7 @@ const MAX_CHARACTER_BYTES = 4;
 const NOTHING: Buffer = Buffer.alloc(0);
 
 /** A log that is read on and on from one response, no faster than its windows are asked for. */
-export class OpenLog {
+class OpenLog {
   readonly #response: LogResponse;
   readonly #chunks: AsyncIterator<Buffer>;
   readonly #maxBytes: number;
