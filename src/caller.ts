@@ -53,12 +53,13 @@ export class Room<Part extends {}> {
  * what the rooms keep for that key.
  */
 export class Caller {
+  /** The token to forward; null without one. */
+  readonly token: string | null;
   /** Salted hash of the token, or of the address of a caller without one. Reveals neither. */
   readonly key: string;
   /** Address of the client. */
   readonly address: string;
   readonly #callers: Callers;
-  readonly #isAnonymous: boolean;
   #entry: Entry | null = null;
   #account: Caller | null = null;
   /** Whether this object has recorded that the service accepted the token. */
@@ -68,12 +69,12 @@ export class Caller {
   constructor(callers: Callers, token: string | null, address: string) {
     this.#callers = callers;
     this.address = address;
-    this.#isAnonymous = token === null;
+    this.token = token;
     this.key = keyOf(token === null ? `at ${address}` : `with ${token}`);
   }
 
   get standing(): Standing {
-    if (this.#isAnonymous) return "anonymous";
+    if (this.token === null) return "anonymous";
     return this.#callers.proven.has(this) ? "proven" : "unproven";
   }
 
@@ -83,12 +84,12 @@ export class Caller {
    */
   get account(): Caller {
     if (this.standing === "proven") return this;
-    return (this.#account ??= this.#isAnonymous ? this : this.#callers.of(null, this.address));
+    return (this.#account ??= this.token === null ? this : this.#callers.of(null, this.address));
   }
 
   /** Records that the service has accepted the token. */
   prove(): void {
-    if (this.#isAnonymous || this.#hasProved) return;
+    if (this.token === null || this.#hasProved) return;
     this.#hasProved = true;
     this.#callers.accept(this);
   }

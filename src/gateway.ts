@@ -136,6 +136,7 @@ export function createGateway({
   const contexts: ContextSettings = {
     client,
     doors,
+    takeTurn: turns.take,
     sessions: { shared, bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS } },
     gateway: factsOf(config, server),
     names,
@@ -149,6 +150,7 @@ export function createGateway({
     ...subscriptionSettings(config),
     schema,
     engine,
+    callers,
     identify,
     doors,
     delivery,

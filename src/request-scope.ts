@@ -2,8 +2,6 @@ import type { Caller } from "./caller.ts";
 
 /** The identity of a request. */
 export interface Identity {
-  /** The token from `Authorization`; null without one. */
-  readonly token: string | null;
   readonly caller: Caller;
   readonly requestId: string;
   /** The caller's trace context; null when it is missing or invalid. */
@@ -24,6 +22,7 @@ type EndReason = "left" | "deadline" | "done";
  * upstream request costs more than the request itself.
  */
 export class RequestScope implements Identity {
+  /** The caller's token; null without one. */
   readonly token: string | null;
   readonly caller: Caller;
   readonly requestId: string;
@@ -38,8 +37,8 @@ export class RequestScope implements Identity {
   #place: HeldPlace | null = null;
 
   /** Opens a scope that ends after `timeoutMs`, which may be infinite. */
-  constructor({ token, caller, requestId, traceparent }: Identity, timeoutMs: number) {
-    this.token = token;
+  constructor({ caller, requestId, traceparent }: Identity, timeoutMs: number) {
+    this.token = caller.token;
     this.caller = caller;
     this.requestId = requestId;
     this.traceparent = traceparent;

@@ -26,7 +26,6 @@ export const createIdentify =
     const { authorization, "x-request-id": requestId, traceparent } = request.headers;
     const token = TOKEN.exec(authorization?.trim() ?? "")?.[1] ?? null;
     return {
-      token,
       caller: callers.of(token, clientAddress(request, trusted)),
       requestId: typeof requestId === "string" && REQUEST_ID.test(requestId) ? requestId : randomUUID(),
       traceparent: validTraceparent(traceparent),

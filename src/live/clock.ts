@@ -2,15 +2,18 @@
 export interface Clock {
   /** Milliseconds since any fixed point; never goes back. */
   readonly now: () => number;
-  /** Calls back once after a pause. Returns a function that cancels it. */
+  /** Calls back once after a pause, at the latest after 24 days. Returns a function that cancels it. */
   readonly after: (ms: number, callback: () => void) => () => void;
 }
+
+/** Longer pauses overflow: the timer would call back at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => performance.now(),
   after: (ms, callback) => {
     // What listens keeps the process alive, not what is to be polled or forgotten.
-    const timer = setTimeout(callback, ms).unref();
+    const timer = setTimeout(callback, Math.min(ms, MAX_TIMER_MS)).unref();
     return () => clearTimeout(timer);
   },
 };

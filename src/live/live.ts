@@ -1,13 +1,15 @@
 import { randomUUID } from "node:crypto";
+import type { Caller, Callers } from "../caller.ts";
 import type { Identity } from "../request-scope.ts";
+import { type AppendSource, createAppendPoll, readAppended } from "./append-poll.ts";
 import { type Budget, createBudget } from "./budget.ts";
 import type { Clock } from "./clock.ts";
-import { createGrowthPoll, type GrowthSource, readGrowth } from "./growth-poll.ts";
 import { createStatePoll, readStates, type SharedPoll, type StateSource } from "./state-poll.ts";
 import type { LiveStream } from "./stream.ts";
 import { createTicker, type Ticker, type TickSession } from "./ticker.ts";
 
 export interface LiveSettings {
+  readonly callers: Callers;
   readonly clock: Clock;
   /** Maximum upstream requests of one token's subscriptions in a minute. */
   readonly requestsPerMinute: number;
@@ -22,18 +24,18 @@ export interface CallerLive {
     source: StateSource<State>,
     next: (state: State) => Event | null,
   ) => LiveStream<Event>;
-  /** Subscribes to something that grows, from a position on. */
-  readonly follow: <Position, Item>(
-    source: GrowthSource<Position, Item>,
+  /** Subscribes to what is appended to something, from a position on. */
+  readonly tail: <Position, Item>(
+    source: AppendSource<Position, Item>,
     position: Position,
   ) => LiveStream<Item>;
 }
 
 /** Polls the service for the subscriptions of all tokens. Tokens share nothing. */
 export interface Live {
-  readonly of: (caller: Identity) => CallerLive;
+  readonly of: (caller: Caller) => CallerLive;
   /** Counts an upstream request that an event of the caller causes. */
-  readonly spend: (callerKey: string) => void;
+  readonly spend: (caller: Caller) => void;
   /** Number of things that are polled. */
   readonly polls: () => number;
 }
@@ -49,8 +51,8 @@ interface Shared {
   readonly timing: ReturnType<Ticker["add"]>;
 }
 
-/** What is kept for one token. */
-interface Caller {
+/** What is kept for one token, from its first subscription on until its budget is full again. */
+interface Polls {
   readonly ticker: Ticker;
   readonly budget: Budget;
   readonly shared: Map<string, Shared>;
@@ -61,43 +63,33 @@ interface Caller {
 /** How long a token's budget is kept after its last poll, in milliseconds: reconnecting does not renew it. */
 const KEPT_MS = 60_000;
 
-export function createLive({ clock, requestsPerMinute, openSession }: LiveSettings): Live {
-  const callers = new Map<string, Caller>();
-
-  const callerOf = ({ token, caller: of }: Identity): Caller => {
-    const callerKey = of.key;
-    const existing = callers.get(callerKey);
-    if (existing) return existing;
+export function createLive({ callers, clock, requestsPerMinute, openSession }: LiveSettings): Live {
+  const room = callers.room((caller): Polls => {
     const budget = createBudget(requestsPerMinute);
     // Subscribers with the same token share the requests, so none of their own ids is right.
-    const identity: Identity = { token, caller: of, requestId: randomUUID(), traceparent: null };
+    const identity: Identity = { caller, requestId: randomUUID(), traceparent: null };
     const ticker = createTicker({
       clock,
       budget,
       openSession: (requests) => openSession(identity, requests, () => budget.spend(clock.now())),
     });
-    const caller: Caller = { ticker, budget, shared: new Map(), isLeaving: false };
-    callers.set(callerKey, caller);
-    return caller;
-  };
+    return { ticker, budget, shared: new Map(), isLeaving: false };
+  });
 
-  const forget = (callerKey: string): void => {
-    const caller = callers.get(callerKey);
-    if (!caller || caller.isLeaving || caller.ticker.size() > 0) return;
-    if (caller.budget.isFull(clock.now())) {
-      callers.delete(callerKey);
-      return;
-    }
-    caller.isLeaving = true;
+  const forget = (caller: Caller, polls: Polls): void => {
+    if (caller.of(room) !== polls || polls.isLeaving || polls.ticker.size() > 0) return;
+    if (polls.budget.isFull(clock.now())) return caller.leave(room);
+    polls.isLeaving = true;
     clock.after(KEPT_MS, () => {
-      caller.isLeaving = false;
-      forget(callerKey);
+      polls.isLeaving = false;
+      forget(caller, polls);
     });
   };
 
   /** Joins the poll of a key. `leave` removes the poll with its last subscriber. */
-  const join = <Poll extends Joinable>(caller: Identity, key: string, create: () => Poll) => {
-    const { shared, ticker } = callerOf(caller);
+  const join = <Poll extends Joinable>(caller: Caller, key: string, create: () => Poll) => {
+    const polls = caller.of(room) ?? caller.enter(room);
+    const { shared, ticker } = polls;
     const existing = shared.get(key);
     const usable = existing?.joined.poll.isOver() ? undefined : existing;
     // Safe: a key belongs to one source.
@@ -108,7 +100,7 @@ export function createLive({ clock, requestsPerMinute, openSession }: LiveSettin
       if (joined.poll.size() > 0) return;
       timing.remove();
       if (shared.get(key)?.timing === timing) shared.delete(key);
-      if (shared.size === 0) forget(caller.caller.key);
+      if (shared.size === 0) forget(caller, polls);
     };
     return { joined, timing, leave };
   };
@@ -121,15 +113,15 @@ export function createLive({ clock, requestsPerMinute, openSession }: LiveSettin
         timing.wake();
         return stream;
       },
-      follow: (source, position) => {
-        const { joined, timing, leave } = join(caller, source.key, () => createGrowthPoll(source));
-        return readGrowth(joined, position, {
+      tail: (source, position) => {
+        const { joined, timing, leave } = join(caller, source.key, () => createAppendPoll(source, clock));
+        return readAppended(joined, position, {
           onWait: (isBehind) => (isBehind ? timing.readSoon() : timing.wake()),
           onEnd: leave,
         });
       },
     }),
-    spend: (callerKey) => callers.get(callerKey)?.budget.spend(clock.now()),
-    polls: () => [...callers.values()].reduce((sum, { ticker }) => sum + ticker.size(), 0),
+    spend: (caller) => caller.of(room)?.budget.spend(clock.now()),
+    polls: () => room.parts().reduce((sum, { ticker }) => sum + ticker.size(), 0),
   };
 }

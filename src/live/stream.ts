@@ -1,4 +1,4 @@
-/** A failure that the readers of a stream are told. The stream may continue after it. */
+/** A failure, as an event for the readers of a stream. The stream may continue after it. */
 export class Fault {
   readonly error: unknown;
 
@@ -18,7 +18,7 @@ export interface Reader {
   readonly wake: () => void;
   /** Ends the stream after the events that `take` still returns. */
   readonly end: () => void;
-  /** Tells an error, and ends the stream with it when `isLast`. */
+  /** Passes an error to the subscriber, and ends the stream with it when `isLast`. */
   readonly fail: (error: unknown, isLast: boolean) => void;
 }
 

@@ -9,7 +9,7 @@ export interface Poll {
   readonly isWanted: () => boolean;
   /** Reads it. Resolves with whether anything has changed. */
   readonly read: (session: Session) => Promise<boolean>;
-  /** Tells the subscribers an error, which ends their streams when `isLast`. */
+  /** Passes an error to the subscribers, which ends their streams when `isLast`. */
   readonly fail: (error: unknown, isLast: boolean) => void;
 }
 
@@ -47,8 +47,11 @@ const MAX_INTERVAL_MS = 15_000;
 /** How long a new poll waits for others to join its request, in milliseconds: a page subscribes to many runs at once. */
 const GATHER_MS = 20;
 
-/** How long the service may fail until subscribers are told, in milliseconds. */
+/** How long the service may fail until subscribers get the error, in milliseconds. */
 const SURVIVED_MS = 60_000;
+
+/** The longest pause that the service can ask for, in milliseconds. */
+const MAX_PAUSE_MS = 300_000;
 
 const nothing = (): void => {};
 
@@ -59,8 +62,8 @@ interface Entry {
   isReading: boolean;
   /** Since when every read fails; null while none does. */
   failingSince: number | null;
-  /** Whether the subscribers were told of the present outage. */
-  isTold: boolean;
+  /** Whether the subscribers have got the error of the present outage. */
+  isReported: boolean;
 }
 
 /**
@@ -74,6 +77,7 @@ export function createTicker({ clock, budget, openSession }: TickerSettings): Ti
   /** No poll is read before: the service asked for a pause. */
   let pausedUntil = start;
   let cancelTimer = nothing;
+  let cancelReport = nothing;
 
   const schedule = (): void => {
     cancelTimer();
@@ -110,7 +114,7 @@ export function createTicker({ clock, budget, openSession }: TickerSettings): Ti
     try {
       const isChanged = await entry.poll.read(session);
       entry.failingSince = null;
-      entry.isTold = false;
+      entry.isReported = false;
       entry.intervalMs = isChanged ? FIRST_INTERVAL_MS : Math.min(2 * entry.intervalMs, MAX_INTERVAL_MS);
       entry.dueAt = nextDue(entry.intervalMs);
     } catch (error) {
@@ -131,14 +135,31 @@ export function createTicker({ clock, budget, openSession }: TickerSettings): Ti
       return;
     }
     const now = clock.now();
-    const { retryAfterSeconds = 0 } = error.facts;
-    pausedUntil = Math.max(pausedUntil, now + retryAfterSeconds * 1_000);
     entry.intervalMs = Math.min(2 * entry.intervalMs, MAX_INTERVAL_MS);
     entry.dueAt = nextDue(entry.intervalMs);
     entry.failingSince ??= now;
-    if (entry.isTold || now - entry.failingSince < SURVIVED_MS) return;
-    entry.isTold = true;
+    const reportAt = entry.failingSince + SURVIVED_MS;
+    if (now >= reportAt) report(entry, error);
+    const { retryAfterSeconds = 0 } = error.facts;
+    pausedUntil = Math.max(pausedUntil, now + Math.min(retryAfterSeconds * 1_000, MAX_PAUSE_MS));
+    if (now >= reportAt || pausedUntil <= reportAt) return;
+    // No poll is read when the time has come to report.
+    cancelReport();
+    cancelReport = clock.after(reportAt - now, () => reportPause(error));
+  };
+
+  /** Reports an error once for each outage. */
+  const report = (entry: Entry, error: UpstreamError): void => {
+    if (entry.isReported) return;
+    entry.isReported = true;
     entry.poll.fail(error, false);
+  };
+
+  /** Reports a pause to the subscribers of all polls, with the time that is left of it. */
+  const reportPause = ({ code, message, facts }: UpstreamError): void => {
+    const retryAfterSeconds = Math.ceil((pausedUntil - clock.now()) / 1_000);
+    const error = new UpstreamError(code, message, { ...facts, retryAfterSeconds });
+    for (const entry of entries) if (entry.poll.isWanted()) report(entry, error);
   };
 
   return {
@@ -149,7 +170,7 @@ export function createTicker({ clock, budget, openSession }: TickerSettings): Ti
         intervalMs: FIRST_INTERVAL_MS,
         isReading: false,
         failingSince: null,
-        isTold: false,
+        isReported: false,
       };
       entries.add(entry);
       schedule();

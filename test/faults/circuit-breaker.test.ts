@@ -209,25 +209,28 @@ describe("a service that fails again and again", () => {
     ]);
   });
 
-  test.each(["leaves", "has no time left"])("is tried to the end when the caller that waits for it %s", async (how) => {
-    await withDeadline(async (deadlineMs) => {
-      const { service, one, gateway } = await startOpen(
-        how === "leaves" ? {} : { REQUEST_TIMEOUT_MS: `${deadlineMs}` },
-      );
-      const hold = holdAll();
-      service.fail(/./, hold.fault);
-      const leaving = new AbortController();
-      const trying = askAndLeave(gateway, { id: 100, signal: leaving.signal });
-      await hold.arrived(1);
-      if (how === "leaves") leaving.abort();
-      expect(await trying).toBe(how === "leaves" ? "left" : "answered");
-      service.heal();
-      const waiting = one();
-      hold.release();
-      expect(await waiting).toBe("ok");
-      expect(service.calls().slice(20)).toEqual(["GET users/", "GET ada/mnist/experiments/22/"]);
-    });
-  });
+  test.each(["leaves", "has no time left"])(
+    "is tried to the end when the caller that waits for it %s",
+    async (how) => {
+      await withDeadline(async (deadlineMs) => {
+        const { service, one, gateway } = await startOpen(
+          how === "leaves" ? {} : { REQUEST_TIMEOUT_MS: `${deadlineMs}` },
+        );
+        const hold = holdAll();
+        service.fail(/./, hold.fault);
+        const leaving = new AbortController();
+        const trying = askAndLeave(gateway, { id: 100, signal: leaving.signal });
+        await hold.arrived(1);
+        if (how === "leaves") leaving.abort();
+        expect(await trying).toBe(how === "leaves" ? "left" : "answered");
+        service.heal();
+        const waiting = one();
+        hold.release();
+        expect(await waiting).toBe("ok");
+        expect(service.calls().slice(20)).toEqual(["GET users/", "GET ada/mnist/experiments/22/"]);
+      });
+    },
+  );
 
   test("is tried by a read when a command waits for it, and gets the command once", async () => {
     const { service, gateway } = await startOpen();

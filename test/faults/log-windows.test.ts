@@ -1,4 +1,3 @@
-import { Readable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
@@ -6,6 +5,7 @@ import { readWindow, type WindowRequest } from "../../src/rest/session/log-windo
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { opaque } from "../support/ids.ts";
+import { inPiecesOf } from "../support/logs.ts";
 
 interface Window {
   readonly text: string;
@@ -106,7 +106,7 @@ async function watch(pieces: Iterable<Buffer>, every: number, wanted: WindowRequ
       yield piece;
     }
   }
-  const window = await readWindow(Readable.from(watched()), null, wanted);
+  const window = await readWindow(inPiecesOf(watched()), wanted);
   return { window, megabytes: most / MEGABYTE };
 }
 

@@ -1,4 +1,5 @@
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { systemClock } from "../../src/live/clock.ts";
 import type { Told } from "../support/fake.ts";
 import { experimentId, FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
@@ -140,4 +141,48 @@ test("a pause that the service asks for holds for all polls of the token, and fo
   await reach(10_000);
   await requests(11);
   expect(since("ada")).toBe(2);
+});
+
+test("a service that refuses for an hour is asked again after five minutes, and subscribers are told after one", async () => {
+  const runs = [1, 2].map((id) => ({ id, last_status: "running" }));
+  let refusal: Told | null = null;
+  const { watch, advance, reach, requests, timers } = await startLive(runs, {
+    answer: ({ path }) => (path.includes("/1/") ? (refusal ?? undefined) : undefined),
+  });
+  const watchers = await Promise.all([watch(1), watch(2)]);
+  advance(FIRST_POLL);
+  for (const watcher of watchers) await watcher.next();
+  refusal = { json: { detail: "Throttled." }, status: 429, headers: { "retry-after": `${30 * 86_400}` } };
+  await reach(1_000);
+  await requests(4);
+  await vi.waitUntil(() => timers().includes(301_000), PATIENT);
+  await reach(61_000);
+  for (const watcher of watchers) {
+    expect(await watcher.next()).toEqual({
+      data: null,
+      errors: [
+        expect.objectContaining({
+          extensions: expect.objectContaining({ code: "RATE_LIMITED", retryAfterSeconds: 240 }),
+        }),
+      ],
+    });
+  }
+  refusal = null;
+  runs.forEach((run) => (run.last_status = "stopping"));
+  await reach(301_000);
+  for (const [index, watcher] of watchers.entries())
+    expect(await watcher.next()).toEqual(update(index + 1, "STOPPING", "RUNNING"));
+  expect(await requests(6)).toHaveLength(6);
+});
+
+// Not through the door: the clock of stories has no timers of the system.
+test("a longer pause than timers of the system can have is no short one", async () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => void warnings.push(warning);
+  process.on("warning", onWarning);
+  onTestFinished(() => void process.off("warning", onWarning));
+  const cancel = systemClock.after(30 * 86_400_000, () => {});
+  await new Promise(setImmediate);
+  cancel();
+  expect(warnings).toEqual([]);
 });

@@ -1,9 +1,8 @@
-import { Readable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readWindow } from "../../src/rest/session/log-window.ts";
 import { cases } from "../support/cases.ts";
-import { lastLines, logText } from "../support/logs.ts";
+import { inPiecesOf, lastLines, logText } from "../support/logs.ts";
 
 /** A log in pieces, as a network may cut it. */
 const pieces = fc
@@ -32,12 +31,13 @@ describe("however the network cuts a log", () => {
         async ({ bytes, parts }, tailLines, maxBytes) => {
           const lines = Buffer.byteLength(lastLines(bytes.toString(), tailLines));
           const start = characterFrom(bytes, bytes.length - Math.min(lines, maxBytes));
-          expect(await readWindow(Readable.from(parts), null, { tailLines, maxBytes })).toEqual({
+          expect(await readWindow(inPiecesOf(parts), { tailLines, maxBytes })).toEqual({
             text: bytes.toString("utf8", start),
             startByte: start,
             endByte: bytes.length,
             hasMore: false,
             contentType: null,
+            rest: null,
           });
         },
       ),
@@ -53,12 +53,13 @@ describe("however the network cuts a log", () => {
           let end = Math.min(fromByte + maxBytes, bytes.length);
           while (characterFrom(bytes, end) !== end) end--;
           end = Math.max(end, next);
-          expect(await readWindow(Readable.from(parts), null, { fromByte, maxBytes })).toEqual({
+          expect(await readWindow(inPiecesOf(parts), { fromByte, maxBytes })).toEqual({
             text: bytes.toString("utf8", fromByte, end),
             startByte: fromByte,
             endByte: end,
             hasMore: end < bytes.length,
             contentType: null,
+            rest: null,
           });
           fromByte = end;
         }

@@ -4,6 +4,7 @@ import { cases } from "../support/cases.ts";
 import { startPaging } from "../support/child-lists.ts";
 import { startFake, startRecords } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { turnsOf } from "../support/turns.ts";
 
 const METRICS = "ada/mnist/experiments/42/metrics";
 
@@ -162,6 +163,36 @@ describe("metricSeries", () => {
       { numRuns: cases(25, 100) },
     );
   });
+});
+
+test("many series of a long list are made in small pieces, and are all the same", async () => {
+  const results = Array.from({ length: 90_000 }, (_, second) => recording(second, { loss: second % 7 }));
+  const service = await startRecords({ [METRICS]: { results } });
+  const { ask } = await startGateway({
+    upstream: service,
+    env: { MAX_JSON_BYTES: "100000000", CACHE_TTL_MS: "600000", CACHE_BYTES: "100000000" },
+  });
+  const fields = Array.from(
+    { length: 150 },
+    (_, index) => `s${index}: metricSeries(maxPoints: 3) { totalPoints times values }`,
+  );
+  const asked = () =>
+    ask<{ experiment: object }, never>(`{ experiment(id: "ada.mnist.42") { ${fields.join(" ")} } }`);
+  // The second time the document is known and the response is kept: only the series are made.
+  const { data } = await asked();
+  let again: unknown;
+  const { all, longest } = await turnsOf(async () => {
+    again = (await asked()).data;
+  });
+  expect(again).toEqual(data);
+  const [series, ...others] = Object.values(data.experiment) as [readonly Series[], ...unknown[]];
+  expect(series).toEqual([
+    { totalPoints: 90_000, times: expect.arrayContaining([time(0), time(89_999)]), values: [0, 6, 0] },
+  ]);
+  for (const other of others) expect(other).toEqual(series);
+  expect(service.calls()).toEqual([`GET ${METRICS}`]);
+  // In one piece it is almost all.
+  expect(longest / all).toBeLessThan(0.3);
 });
 
 test("metrics and lastMetric keep any name, a value as it came and a number when it is one", async () => {

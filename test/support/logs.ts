@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import fc from "fast-check";
+import type { LogResponse } from "../../src/rest/session/log-window.ts";
 import { startFake } from "./fake.ts";
 import { gate } from "./gate.ts";
 import { type Answer, type Gateway, startGateway } from "./gateway.ts";
@@ -41,6 +42,13 @@ export async function readWindowOf({ ask }: Gateway, wanted: WantedWindow = {}):
   if (!data.experiment?.logs) throw new Error(`no log: ${JSON.stringify(errors)}`);
   return data.experiment.logs;
 }
+
+/** The response of a service that sends a log in these pieces. */
+export const inPiecesOf = (pieces: Iterable<Buffer>): LogResponse => ({
+  stream: Readable.from(pieces),
+  contentType: null,
+  bodyHeaders: {},
+});
 
 /** A gateway before a service that has one log, sent as known servers send it. `write` replaces it. */
 export async function startLog(text: string | Buffer = "") {

@@ -15,8 +15,8 @@ interface Frame {
 /** Parses the frames of an event stream as they come. A comment is a frame with the event `:`. */
 async function* framesOf(response: IncomingMessage): AsyncGenerator<Frame> {
   let text = "";
-  for await (const piece of response as AsyncIterable<Buffer>) {
-    text += piece.toString();
+  for await (const piece of response.setEncoding("utf8") as AsyncIterable<string>) {
+    text += piece;
     for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
       const lines = text.slice(0, end).split("\n");
       text = text.slice(end + 2);

@@ -14,7 +14,13 @@ import {
   type SelectionSetNode,
   type ValueNode,
 } from "graphql";
-import type { FieldExtensions, IsSelected, PlacedContext, SelectionNeeds, Variables } from "../field-source.ts";
+import type {
+  FieldExtensions,
+  IsSelected,
+  PlacedContext,
+  SelectionNeeds,
+  Variables,
+} from "../field-source.ts";
 import { appliesTo, INTROSPECTION } from "../limits/selection.ts";
 import { type CompletedField, completerOf } from "./complete.ts";
 import type { Compilation, Complete, PlannedField, Selection, Slots, StartRead } from "./types.ts";

@@ -34,6 +34,8 @@ export interface Context extends PlacedContext {
   /** Called when a link costs no upstream request; null unless the operation is explained. */
   readonly onFree: (() => void) | null;
   readonly at: ((place: ResultPlace) => Context) | null;
+  /** Does long work in time slices, in turns with other callers. Never resolves when the operation is stopped. */
+  readonly inTurns: <Result>(steps: Iterator<undefined, Result>) => Promise<Result>;
 }
 
 /** Notes for which places of the result an explained operation reads. */
@@ -74,6 +76,10 @@ export class ExplainedContext implements Context {
 
   get publicUrl(): string {
     return this.#whole.publicUrl;
+  }
+
+  inTurns<Result>(steps: Iterator<undefined, Result>): Promise<Result> {
+    return this.#whole.inTurns(steps);
   }
 }
 

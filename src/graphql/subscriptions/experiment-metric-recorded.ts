@@ -20,27 +20,32 @@ interface Args {
 interface Position {
   /** Cursor of the last record that was read; null at the beginning of the list. */
   readonly cursor: string | null;
-  /** Whether the end of the list is still to be found: records up to there are not told. */
+  /** Whether the end of the list is still to be found: records up to there are not sent. */
   readonly isSeeking: boolean;
-  /** Records up to this number are not told; null for all. */
+  /** Records up to this number are not sent; null for all. */
   readonly afterRecord: number | null;
 }
 
-function followMetrics({ id, after = null }: Args, { live, names, session, gateway }: StreamContext) {
+function tailMetrics({ id, after = null }: Args, { live, names, session, gateway }: StreamContext) {
   const run = identify(Experiment.kind, "id", id, names);
   const list = { endpoint: runs.experiment.endpoints.metrics, address: run.address };
   const maxSize = gateway.maxPageSize;
   const afterRecord = after === null ? null : recordIdIn("MetricRecord", after, run.address, names);
   if (after !== null && afterRecord === null) parseCursor(after, session.server.profile.paging, maxSize);
 
-  return live.follow<Position, { readonly parent: typeof run; readonly record: MetricRow }>(
+  return live.tail<Position, { readonly parent: typeof run; readonly record: MetricRow }>(
     {
       key: `metrics ${keyOfRun(run)}`,
       read: async (tick, { isSeeking, cursor, ...position }) => {
         if (isSeeking && cursor === null) {
           const end = await endOf(tick, list);
           if (end !== null)
-            return { items: [], position: { ...position, isSeeking: false, cursor: end }, hasMore: false };
+            return {
+              items: [],
+              position: { ...position, isSeeking: false, cursor: end },
+              hasMore: false,
+              rest: null,
+            };
         }
         const page = await slice(tick, list, { first: null, maxSize, after: cursor });
         const { items, cursorAt } = page;
@@ -56,6 +61,7 @@ function followMetrics({ id, after = null }: Args, { live, names, session, gatew
             isSeeking: isSeeking && page.hasNext,
           },
           hasMore: page.hasNext,
+          rest: null,
         };
       },
       isFinal: async (tick) => isFinished(await readRun(run, tick)),
@@ -73,7 +79,7 @@ builder.subscriptionField("experimentMetricRecorded", (t) =>
     type: MetricRecord,
     nullable: false,
     description:
-      "Metric records of an experiment that appear after the subscription began, or behind a cursor. Ends when the experiment has finished and its metrics are read. No record is lost or told twice: continue behind the `id` of the last one.",
+      "Metric records of an experiment that appear after the subscription began, or behind a cursor. Ends when the experiment has finished and its metrics are read. No record is lost or sent twice: continue behind the `id` of the last one.",
     args: {
       ...withId(Experiment),
       after: t.arg.string({
@@ -81,6 +87,6 @@ builder.subscriptionField("experimentMetricRecorded", (t) =>
           "Cursor of the list `metrics` of the experiment, or `id` of a metric record. Default: the present end of the list.",
       }),
     },
-    ...eventsOf(followMetrics),
+    ...eventsOf(tailMetrics),
   }),
 );

@@ -2,8 +2,8 @@ import { InputError, UpstreamError } from "../../errors.ts";
 import { either } from "../../rest/api/kind.ts";
 import { runKinds } from "../../rest/api/kinds.ts";
 import type { TrackedRecord } from "../../rest/api/records.ts";
+import type { Appended } from "../../live/append-poll.ts";
 import type { LogWindow } from "../../rest/session/log-window.ts";
-import type { Session } from "../../rest/session/session.ts";
 import { builder } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
 import { decodeId } from "../core/ids.ts";
@@ -24,7 +24,7 @@ interface Args {
 /** A resource with a log, which has a status as well. */
 const isLogged = (resource: Resource): resource is Resource<TrackedRecord> => resource.kind.logs !== null;
 
-function followLog({ id, after }: Args, { live, names, gateway }: StreamContext) {
+function tailLog({ id, after }: Args, { live, names, gateway }: StreamContext) {
   const run = decodeId("id", id, names);
   const { kind, address } = run;
   const { logs } = kind;
@@ -32,24 +32,18 @@ function followLog({ id, after }: Args, { live, names, gateway }: StreamContext)
     throw new InputError(`id: expected something with a log, got the id of a ${names.served(kind.name)}`);
   const maxBytes = Math.min(MAX_CHUNK_BYTES, gateway.maxLogBytes);
 
-  /** The text behind a byte; null when there is no log. Whether there is a run is known when its status is read. */
-  const readText = async (session: Session, fromByte: number): Promise<LogWindow | null> => {
-    try {
-      return await session.window(logs, address, { fromByte, maxBytes });
-    } catch (error) {
-      if (error instanceof UpstreamError && error.code === "NOT_FOUND") return null;
-      throw error;
-    }
-  };
-
-  return live.follow<number, LogWindow>(
+  return live.tail<number, LogWindow>(
     {
       key: `log ${keyOfRun(run)}`,
       read: async (session, fromByte) => {
-        const window = await readText(session, fromByte);
-        // A log that is shorter than before is not read twice: its end is behind what was told.
-        if (!window || window.text === "") return { items: [], position: fromByte, hasMore: false };
-        return { items: [window], position: window.endByte, hasMore: window.hasMore };
+        try {
+          const window = await session.window(logs, address, { fromByte, maxBytes, isContinued: true });
+          return appendedOf(window, fromByte);
+        } catch (error) {
+          // There is no log yet. Whether there is a run is known when its status is read.
+          if (error instanceof UpstreamError && error.code === "NOT_FOUND") return nothingBehind(fromByte);
+          throw error;
+        }
       },
       isFinal: async (session) => isFinished(await readRun(run, session)),
     },
@@ -59,12 +53,34 @@ function followLog({ id, after }: Args, { live, names, gateway }: StreamContext)
 
 const withLogs = runKinds.filter(({ endpoints }) => endpoints.logs);
 
+const nothingBehind = (position: number): Appended<number, LogWindow> => ({
+  items: [],
+  position,
+  hasMore: false,
+  rest: null,
+});
+
+function appendedOf(window: LogWindow, fromByte: number): Appended<number, LogWindow> {
+  const { text, endByte, hasMore, rest } = window;
+  // A log that is shorter than before is not read twice: its end is behind what was sent.
+  if (text === "") return nothingBehind(fromByte);
+  return {
+    items: [window],
+    position: endByte,
+    hasMore,
+    rest: rest && {
+      next: async () => appendedOf(await rest.next(), endByte),
+      close: () => rest.close(),
+    },
+  };
+}
+
 builder.subscriptionField("runLogAppended", (t) =>
   t.field({
     type: LogChunk,
     nullable: false,
     description:
-      "Text of the log of a run or of a job of an experiment, from its beginning or behind a cursor, in pieces as they come. Ends when the run has finished and its log is read. No text is lost or told twice: continue with the `endCursor` of the last piece.",
+      "Text of the log of a run or of a job of an experiment, from its beginning or behind a cursor, in pieces as it is written. Ends when the run has finished and its log is read. No text is lost or sent twice: continue with the `endCursor` of the last piece.",
     args: {
       id: t.arg.id({
         required: true,
@@ -72,6 +88,6 @@ builder.subscriptionField("runLogAppended", (t) =>
       }),
       after: t.arg.string({ description: "Cursor of a piece of this log. Default: its beginning." }),
     },
-    ...eventsOf(followLog),
+    ...eventsOf(tailLog),
   }),
 );

@@ -6,7 +6,7 @@ import { isFinished, RunStatusEnum, statusOf } from "../types/status.ts";
 
 interface Update {
   readonly run: Resource<RunnableRecord>;
-  /** The record that the subscriber was told before; null at the beginning. */
+  /** The record of the subscriber's previous event; null at the beginning. */
   readonly before: Partial<RunnableRecord> | null;
 }
 
@@ -23,7 +23,7 @@ export const RunUpdate = builder.objectRef<Update>("RunUpdate").implement({
     previousStatus: t.field({
       type: RunStatusEnum,
       description:
-        "Status that this subscription told before. Null in the first event of the run. Statuses in between may be missing: see `Trackable.statuses`.",
+        "Status in the previous event of the run in this subscription. Null in its first event. Statuses in between may be missing: see `Trackable.statuses`.",
       resolve: ({ before }) => before && statusOf(before.last_status),
     }),
     isFinal: t.boolean({

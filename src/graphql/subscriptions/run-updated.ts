@@ -9,7 +9,7 @@ import { RunUpdate, updateOf } from "./run-update.ts";
 
 function watchRun({ id }: { readonly id: string }, { live, names }: StreamContext) {
   const run = identifyRun("id", id, names);
-  let told: Partial<RunnableRecord> | null = null;
+  let sent: Partial<RunnableRecord> | null = null;
   return live.watch(
     {
       key: `run ${keyOfRun(run)}`,
@@ -18,9 +18,9 @@ function watchRun({ id }: { readonly id: string }, { live, names }: StreamContex
       isFinal: isFinished,
     },
     (record) => {
-      if (record === told) return null;
-      const update = updateOf(run, record, told);
-      told = record;
+      if (record === sent) return null;
+      const update = updateOf(run, record, sent);
+      sent = record;
       return update;
     },
   );

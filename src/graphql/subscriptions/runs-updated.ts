@@ -38,8 +38,8 @@ interface Args {
   readonly first?: number | null | undefined;
 }
 
-/** How many runs a subscription remembers, so that one that returns to the list is told with its previous status. */
-const MAX_TOLD = 500;
+/** How many runs a subscription remembers, so that one that returns to the list has its previous status. */
+const MAX_REMEMBERED = 500;
 
 /** The records of a list by their ids, newest change first. */
 type Records = ReadonlyMap<string, RunnableRecord>;
@@ -72,7 +72,7 @@ function watchRuns(args: Args, context: StreamContext) {
   const base = server.listQuery({ group, order, conditions, query: args.query });
   const list = { endpoint, address: at, base };
   const request = sliceRequest({ first: args.first }, context);
-  const told = new Map<string, RunnableRecord>();
+  const sent = new Map<string, RunnableRecord>();
   return live.watch(
     {
       key: `runs ${keyOfRun(toResource(kind, { ...at, id: "" }))} ${JSON.stringify([list.base, request.first])}`,
@@ -89,12 +89,12 @@ function watchRuns(args: Args, context: StreamContext) {
     },
     (records) => {
       for (const [id, record] of records) {
-        const before = told.get(id);
+        const before = sent.get(id);
         if (latestOf(before, record) === before) continue;
-        told.delete(id);
-        told.set(id, record);
-        const [oldest = ""] = told.keys();
-        if (told.size > Math.max(MAX_TOLD, records.size)) told.delete(oldest);
+        sent.delete(id);
+        sent.set(id, record);
+        const [oldest = ""] = sent.keys();
+        if (sent.size > Math.max(MAX_REMEMBERED, records.size)) sent.delete(oldest);
         return updateOf(toResource(kind, { ...at, id }), record, before ?? null);
       }
       return null;
@@ -119,11 +119,11 @@ builder.subscriptionField("runsUpdated", (t) =>
       filter: t.arg({
         type: runListOf(kinds.experiment).filter,
         description:
-          "Filter: of what is not an experiment, with the members that filters of its kind have. A run that stops to match is not told.",
+          "Filter: of what is not an experiment, with the members that filters of its kind have. A run that stops to match is not sent.",
       }),
       query: t.arg.string({
         description:
-          "Filter in the query language of the server, such as `status:running`. A run that stops to match is not told. Together with `filter`, both are to be met.",
+          "Filter in the query language of the server, such as `status:running`. A run that stops to match is not sent. Together with `filter`, both are to be met.",
       }),
       first: t.arg.int({
         description:

@@ -7,16 +7,12 @@ import { connect, connectionOf, type PageArgs, sliceRequest, within } from "../c
 import type { Context } from "../core/context.ts";
 import { encodeId } from "../core/ids.ts";
 import { Experiment, Group, MetricRecord } from "../core/refs.ts";
-import { lttb } from "./lttb.ts";
+import { finite, type Series, seriesOf } from "./series.ts";
 
 interface NamedValue {
   readonly name: string;
   readonly raw: unknown;
 }
-
-/** Returns a finite number, otherwise null. Some servers also send text and objects. */
-const finite = (raw: unknown): number | null =>
-  typeof raw === "number" && Number.isFinite(raw) ? raw : null;
 
 export const MetricValue = builder.objectRef<NamedValue>("MetricValue").implement({
   description: "A metric and its value.",
@@ -135,12 +131,6 @@ export async function readMetrics(resource: ExperimentResource, args: PageArgs, 
   return connect(page, (record) => ({ parent: resource, record }));
 }
 
-interface Series {
-  readonly name: string;
-  readonly totalPoints: number;
-  readonly points: readonly { readonly time: string | null; readonly value: number | null }[];
-}
-
 export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement({
   description: "One metric over time, as parallel columns.",
   fields: (t) => ({
@@ -153,13 +143,13 @@ export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement(
       type: ["DateTime"],
       nullable: { list: false, items: true },
       description: "Time of each point.",
-      resolve: ({ points }) => points.map(({ time }) => time),
+      resolve: ({ times }) => times,
     }),
     values: t.field({
       type: ["Float"],
       nullable: { list: false, items: true },
       description: "Value of each point. Null if it is not a finite number.",
-      resolve: ({ points }) => points.map(({ value }) => value),
+      resolve: ({ values }) => values,
     }),
   }),
 });
@@ -182,28 +172,10 @@ interface SeriesArgs {
 export async function readSeries(
   resource: ExperimentResource,
   { names, maxPoints }: SeriesArgs,
-  { session }: Context,
+  context: Context,
 ): Promise<Series[]> {
   const most = within("maxPoints", maxPoints ?? 500, { from: 2, to: 5_000 });
   const pages: (readonly MetricRow[])[] = [];
-  for await (const page of pagesOf(session, metricsOf(resource))) pages.push(page);
-  return columns(pages.flat(), names).map(({ name, points }) => ({
-    name,
-    totalPoints: points.length,
-    points: lttb(points, most),
-  }));
-}
-
-function columns(rows: readonly MetricRow[], names: readonly string[] | null | undefined) {
-  const byName = new Map<string, { time: string | null; value: number | null }[]>();
-  for (const row of rows) {
-    for (const { name, raw } of namedValues(row.values, names)) {
-      const points = byName.get(name) ?? [];
-      points.push({ time: row.created_at ?? null, value: finite(raw) });
-      byName.set(name, points);
-    }
-  }
-  return [...byName]
-    .map(([name, points]) => ({ name, points }))
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  for await (const page of pagesOf(context.session, metricsOf(resource))) pages.push(page);
+  return context.inTurns(seriesOf(pages, names, most));
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { ResultPlace } from "../../engine/field-source.ts";
+import { isSliceOver, type Turns } from "../../engine/turns.ts";
 import { type Context, ExplainedContext, type GatewayFacts } from "../../graphql/core/context.ts";
 import type { TypeNames } from "../../graphql/core/type-names.ts";
 import { counted } from "../../live/tick-session.ts";
@@ -15,6 +16,8 @@ import { wantsFresh } from "../identity.ts";
 export interface ContextSettings {
   readonly client: Pick<Client, "open">;
   readonly doors: Doors;
+  /** Does work when it is the caller's turn. */
+  readonly takeTurn: Turns["take"];
   readonly sessions: Pick<SessionSettings, "shared" | "bounds">;
   readonly gateway: GatewayFacts;
   readonly names: TypeNames;
@@ -79,6 +82,25 @@ export class OperationContext implements Context {
     if (scope.caller.standing === "proven") return;
     const rejection = this.#settings.doors.admit("signIn", scope);
     if (rejection) throw rejection;
+  }
+
+  inTurns<Result>(steps: Iterator<undefined, Result>): Promise<Result> {
+    const { scope, pacing } = this.#source;
+    return new Promise((resolve, reject) => {
+      const advance = (): void => {
+        try {
+          do {
+            if (pacing.isStopped()) return;
+            const step = steps.next();
+            if (step.done) return resolve(step.value);
+          } while (!isSliceOver());
+          this.#settings.takeTurn(scope.caller, advance);
+        } catch (error) {
+          reject(error);
+        }
+      };
+      this.#settings.takeTurn(scope.caller, advance);
+    });
   }
 
   #openSession(): Session {

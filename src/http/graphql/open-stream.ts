@@ -19,15 +19,15 @@ type OpenContext = (scope: RequestScope, pacing: Pacing, onRequest: (() => void)
 export const createStreamOpener =
   ({ live, doors, eventTimeoutMs }: Settings) =>
   (request: RequestScope, openContext: OpenContext): OpenStream => {
-    const { token, caller, requestId, traceparent } = request;
-    const identity = { token, caller, requestId, traceparent };
+    const { caller, requestId, traceparent } = request;
+    const identity = { caller, requestId, traceparent };
     const rejection = doors.admit("stream", request);
     if (rejection) throw rejection;
     // Only the end of the stream ends its scope.
     const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
     request.passOn(scope);
     const context: StreamContext = Object.assign(openContext(request, UNPACED, null), {
-      live: live.of(identity),
+      live: live.of(caller),
     });
     return {
       scope,
@@ -36,7 +36,7 @@ export const createStreamOpener =
         const event = new RequestScope(identity, eventTimeoutMs);
         return {
           scope: event,
-          openContext: (meter) => openContext(event, meter, () => live.spend(caller.key)),
+          openContext: (meter) => openContext(event, meter, () => live.spend(caller)),
         };
       },
     };

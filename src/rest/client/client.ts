@@ -34,14 +34,14 @@ export interface ClientSettings
   readonly takeTurn: (caller: Caller, work: () => void) => void;
 }
 
-/** Reads part of a stream. Calls `hold` with the number of bytes that it keeps. */
+/** Reads part of a stream, and ends it unless that is kept. Calls `hold` with the number of bytes that it keeps. */
 export type ReadPart<Part> = (response: StreamedResponse, hold: (bytes: number) => void) => Promise<Part>;
 
 /** Sends the upstream requests of one scope. */
 export interface Upstream {
   /** Reads a whole response. A failed GET may be retried; a command never is. */
   readonly json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) => void;
-  /** Reads part of a log. The rest is not fetched. */
+  /** Reads part of a log. */
   readonly readPart: <Part>(
     request: UpstreamRequest<unknown>,
     read: ReadPart<Part>,
@@ -133,8 +133,9 @@ export function createClient(settings: ClientSettings) {
                 attempt.receive(bytes);
                 attempt.hold(bytes);
               });
-            } finally {
+            } catch (error) {
               response.stream.destroy();
+              throw error;
             }
           });
           void new Call(attempts, operation, request, send, outcome);

@@ -15,7 +15,7 @@ import {
 
 /**
  * Opens a streamed response on its own connection. Uses `node:http`, which survives slow and disconnected readers; see
- * `createTransport` for undici. The stream ends with the scope. Rejects with `TransportError`.
+ * `createTransport` for undici. The stream ends with the scope unless it is kept. Rejects with `TransportError`.
  */
 export function openStream(
   settings: TransportSettings,
@@ -83,6 +83,7 @@ export function openStream(
           bodyHeaders: encodings.length === 0 ? bodyHeadersOf(header) : {},
           isHandedOver:
             HANDED_OVER.some((name) => header(name) !== null) && Number(header("content-length") ?? 0) === 0,
+          keep: () => scope.offEnd(onScopeEnd),
         };
       };
       open().then(resolve, fail);

@@ -50,6 +50,8 @@ export interface StreamedResponse extends ResponseHead {
   readonly bodyHeaders: Readonly<Record<string, string>>;
   /** Whether the body is empty because a web server in front should send a file instead. */
   readonly isHandedOver: boolean;
+  /** Lets the stream outlive its scope. */
+  readonly keep: () => void;
 }
 
 /** A request without a response. `wasSent` tells whether the service may have received it. */

@@ -1,8 +1,11 @@
-import type { Readable } from "node:stream";
+import type { StreamedResponse } from "../client/transport.ts";
 
-/** A part of a log: from a position on, or its last lines. Sizes are bytes of the log. */
+/**
+ * A part of a log: from a position on, or its last lines. Sizes are bytes of the log. With `isContinued` the response
+ * stays open behind the window, which has the rest of the log.
+ */
 export type WindowRequest =
-  | { readonly fromByte: number; readonly maxBytes: number }
+  | { readonly fromByte: number; readonly maxBytes: number; readonly isContinued?: true }
   | { readonly tailLines: number; readonly maxBytes: number };
 
 export interface LogWindow {
@@ -14,57 +17,107 @@ export interface LogWindow {
   readonly endByte: number;
   readonly hasMore: boolean;
   readonly contentType: string | null;
+  /** The open response behind the window; null when it was not requested, or at the end of the log. */
+  readonly rest: OpenLog | null;
 }
+
+/** The parts of a response that a log is read from. */
+export type LogResponse = Pick<StreamedResponse, "stream" | "contentType" | "bodyHeaders">;
 
 /**
  * Reads a window of a streamed log. Reads no further than needed, buffers at most twice `maxBytes`, and nothing before
  * the window. Never splits a character: an incomplete one at the end belongs to the next window.
  */
-export async function readWindow(
-  stream: Readable,
-  contentType: string | null,
-  request: WindowRequest,
-): Promise<LogWindow> {
-  const window = "tailLines" in request ? await readTail(stream, request) : await readFrom(stream, request);
-  return { ...window, contentType };
+export async function readWindow(response: LogResponse, request: WindowRequest): Promise<LogWindow> {
+  if ("tailLines" in request) return readTail(response, request);
+  const window = await new OpenLog(response, request).next();
+  if (request.isContinued) return window;
+  window.rest?.close();
+  return { ...window, rest: null };
 }
-
-type WindowText = Omit<LogWindow, "contentType">;
 
 /** A UTF-8 character has at most four bytes. */
 const MAX_CHARACTER_BYTES = 4;
 
-async function readFrom(
-  stream: Readable,
-  { fromByte, maxBytes }: { fromByte: number; maxBytes: number },
-): Promise<WindowText> {
-  const maxLength = maxBytes + MAX_CHARACTER_BYTES;
-  const held = createTail(maxLength);
-  let toSkip = fromByte;
-  // Leaving the loop destroys the stream, so that the rest of the log is not fetched.
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    const skipped = Math.min(toSkip, chunk.length);
-    toSkip -= skipped;
-    held.add(chunk.subarray(skipped, skipped + maxLength - held.length()));
-    if (held.length() === maxLength) break;
+const NOTHING: Buffer = Buffer.alloc(0);
+
+/** A log that is read on and on from one response, no faster than its windows are asked for. */
+class OpenLog {
+  readonly #response: LogResponse;
+  readonly #chunks: AsyncIterator<Buffer>;
+  readonly #maxBytes: number;
+  /** Whether the log is known to end before the position: it need not be sent to find that out. */
+  readonly #isBehind: boolean;
+  /** Position of the next window. */
+  #position: number;
+  /** Bytes before the next window that were not received yet. */
+  #toSkip: number;
+  /** Received bytes behind the last window. */
+  #ahead = NOTHING;
+
+  constructor(response: LogResponse, { fromByte, maxBytes }: { fromByte: number; maxBytes: number }) {
+    this.#response = response;
+    // Safe: no encoding is set, so the chunks are buffers.
+    this.#chunks = (response.stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+    this.#maxBytes = maxBytes;
+    const length = Number(response.bodyHeaders["content-length"] ?? Number.POSITIVE_INFINITY);
+    this.#isBehind = fromByte > 0 && fromByte >= length;
+    this.#position = this.#isBehind ? length : fromByte;
+    this.#toSkip = this.#isBehind ? 0 : fromByte;
   }
-  const bytes = held.bytes();
-  // A window smaller than its first character contains that character, so that reading makes progress.
-  const end = wholeCharacters(bytes, maxBytes) || (characterEnd(bytes, 0) ?? 0);
-  // A log that ends before `fromByte` has been truncated: reading continues at its end.
-  const start = fromByte - toSkip;
-  return {
-    text: bytes.toString("utf8", 0, end),
-    startByte: start,
-    endByte: start + end,
-    hasMore: bytes.length === maxLength || end < wholeCharacters(bytes, bytes.length),
-  };
+
+  /** Reads the next window. Rejects when the response fails. */
+  async next(): Promise<LogWindow> {
+    const maxLength = this.#maxBytes + MAX_CHARACTER_BYTES;
+    const held = createTail(maxLength);
+    for (let chunk = await this.#nextChunk(); chunk; chunk = await this.#nextChunk()) {
+      const skipped = Math.min(this.#toSkip, chunk.length);
+      this.#toSkip -= skipped;
+      const end = skipped + maxLength - held.length();
+      held.add(chunk.subarray(skipped, end));
+      this.#ahead = chunk.subarray(end);
+      if (held.length() === maxLength) break;
+    }
+    const bytes = held.bytes();
+    // A window smaller than its first character contains that character, so that reading makes progress.
+    const end = wholeCharacters(bytes, this.#maxBytes) || (characterEnd(bytes, 0) ?? 0);
+    // A log that ends before `fromByte` has been truncated: reading continues at its end.
+    const startByte = this.#position - this.#toSkip;
+    this.#position = startByte + end;
+    this.#toSkip = 0;
+    this.#ahead = Buffer.concat([bytes.subarray(end), this.#ahead]);
+    const hasMore = bytes.length === maxLength || end < wholeCharacters(bytes, bytes.length);
+    if (!hasMore) this.close();
+    return {
+      text: bytes.toString("utf8", 0, end),
+      startByte,
+      endByte: this.#position,
+      hasMore,
+      contentType: this.#response.contentType,
+      rest: hasMore ? this : null,
+    };
+  }
+
+  /** Ends the response, so that the rest of the log is not sent. */
+  close(): void {
+    this.#response.stream.destroy();
+  }
+
+  /** The next bytes; null at the end of the log. */
+  async #nextChunk(): Promise<Buffer | null> {
+    const ahead = this.#ahead;
+    this.#ahead = NOTHING;
+    if (ahead.length > 0) return ahead;
+    if (this.#isBehind) return null;
+    const { done, value } = await this.#chunks.next();
+    return done ? null : value;
+  }
 }
 
 async function readTail(
-  stream: Readable,
+  { stream, contentType }: LogResponse,
   { tailLines, maxBytes }: { tailLines: number; maxBytes: number },
-): Promise<WindowText> {
+): Promise<LogWindow> {
   const held = createTail(maxBytes + MAX_CHARACTER_BYTES);
   let total = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -81,6 +134,8 @@ async function readTail(
     startByte: total - bytes.length + start,
     endByte: total - bytes.length + end,
     hasMore: false,
+    contentType,
+    rest: null,
   };
 }
 

@@ -94,7 +94,8 @@ function stepWithin<Item>(page: Page<Item>, { query, skip }: Position, next: Pos
   const last = page.results.length - 1;
   return {
     page,
-    rest: page.results.slice(skip),
+    // The same list, where it is whole: what is computed of it once is found again.
+    rest: skip === 0 ? page.results : page.results.slice(skip),
     // After the last item comes the next page, so that continuing does not request this page again.
     positionAfter: (index) => (skip + index === last && next ? next : { query, skip: skip + index + 1 }),
     next,

@@ -180,9 +180,10 @@ class TokenSession implements Session {
 /** Reads a window and counts its bytes. */
 const partOf =
   (window: WindowRequest): ReadPart<LogWindow> =>
-  async ({ stream, contentType }, hold) => {
-    const part = await readWindow(stream, contentType, window);
+  async (response, hold) => {
+    const part = await readWindow(response, window);
     hold(part.endByte - part.startByte);
+    if (part.rest) response.keep();
     return part;
   };
 

@@ -1,0 +1,111 @@
+import type { MetricRecord } from "../../rest/api/records.ts";
+import { lttb, type Valued } from "./lttb.ts";
+
+/** One metric over time. */
+export interface Series {
+  readonly name: string;
+  /** Number of points before downsampling. */
+  readonly totalPoints: number;
+  readonly times: readonly (string | null)[];
+  readonly values: readonly (number | null)[];
+}
+
+/** All points of a metric. */
+interface Column extends Valued {
+  readonly times: (string | null)[];
+  readonly values: (number | null)[];
+  readonly points: number[];
+}
+
+/** Returns a finite number, otherwise null. Some servers also send text and objects. */
+export const finite = (raw: unknown): number | null =>
+  typeof raw === "number" && Number.isFinite(raw) ? raw : null;
+
+type Records = readonly MetricRecord[];
+
+/** Values that are read without a pause. */
+const STRIDE = 1_000;
+
+/** The columns of the metrics of a list, which all fields that need them build together. */
+class Table {
+  readonly pages: readonly Records[];
+  /** Builds the columns, a step at a time. */
+  readonly steps: Iterator<undefined, undefined>;
+  readonly #columns = new Map<string, Column>();
+  #names: readonly string[] = [];
+
+  constructor(pages: readonly Records[]) {
+    this.pages = pages;
+    this.steps = this.#build();
+  }
+
+  *#build(): Generator<undefined, undefined> {
+    let read = 0;
+    for (const page of this.pages) {
+      for (const { created_at: time = null, values } of page) {
+        for (const name of values ? Object.keys(values) : []) {
+          const column = this.#columns.get(name) ?? { times: [], values: [], points: [] };
+          if (column.times.push(time) === 1) this.#columns.set(name, column);
+          const value = finite(values?.[name]);
+          if (value !== null) column.points.push(column.values.length);
+          column.values.push(value);
+          read++;
+        }
+        if (++read < STRIDE) continue;
+        read = 0;
+        yield;
+      }
+    }
+    this.#names = [...this.#columns.keys()].toSorted();
+  }
+
+  /** The columns in order of their names, optionally only some. Absent names are omitted. */
+  columns(wanted: readonly string[] | null | undefined): (readonly [string, Column])[] {
+    const names = wanted ? [...new Set(wanted)].toSorted() : this.#names;
+    return names.flatMap((name) => {
+      const column = this.#columns.get(name);
+      return column ? [[name, column] as const] : [];
+    });
+  }
+}
+
+/** The tables of lists that are in memory, by their first pages. */
+const tables = new WeakMap<Records, Table>();
+
+function tableOf(pages: readonly Records[]): Table {
+  const [first = []] = pages;
+  const existing = tables.get(first);
+  // A later page may have been read anew.
+  const isSame =
+    existing?.pages.length === pages.length && pages.every((page, index) => page === existing.pages[index]);
+  if (existing && isSame) return existing;
+  const table = new Table(pages);
+  tables.set(first, table);
+  return table;
+}
+
+/** Converts metric records to one series of at most `maxPoints` per metric, in steps. */
+export function* seriesOf(
+  pages: readonly Records[],
+  names: readonly string[] | null | undefined,
+  maxPoints: number,
+): Generator<undefined, Series[]> {
+  const table = tableOf(pages);
+  while (!table.steps.next().done) yield;
+  const series: Series[] = [];
+  for (const [name, column] of table.columns(names)) {
+    yield;
+    series.push({ name, totalPoints: column.values.length, ...thinned(column, maxPoints) });
+  }
+  return series;
+}
+
+function thinned(column: Column, maxPoints: number): Pick<Series, "times" | "values"> {
+  const { times, values } = column;
+  if (values.length <= maxPoints) return { times, values };
+  const kept = lttb(column, maxPoints);
+  return {
+    times: kept.map((index) => times[index] ?? null),
+    values: kept.map((index) => values[index] ?? null),
+  };
+}

@@ -1,0 +1,162 @@
+import type { ServerResponse } from "node:http";
+import { expect, test, vi } from "vitest";
+import { FIRST_POLL } from "../support/live-service.ts";
+import { pieceOf, piecesOf, startLongLog, textOf } from "../support/long-log.ts";
+import { PATIENT } from "../support/patience.ts";
+import type { Subscriber } from "../support/subscriber.ts";
+
+const LOG = "GET ada/mnist/experiments/1/logs/";
+const RUN = "GET ada/mnist/experiments/1/";
+
+/** Two connections whose system buffers are full hold less than 24 of them. */
+const MEGABYTE = 1_000_000;
+
+/** A log of lines with characters of one to four bytes, none of which divides the size of a piece. */
+function logOf(bytes: number, word = "épo€ 😀"): Buffer {
+  const line = Buffer.from(`${word} loss 0.123456789\n`);
+  return Buffer.concat(Array.from({ length: Math.ceil(bytes / line.length) }, () => line));
+}
+
+test("a long log of a finished run is read once, with one request, and ends its stream", async () => {
+  const log = logOf(4 * MEGABYTE);
+  const { service, watch, advance, inOrder, moved } = await startLongLog(() => log);
+  service.status = "succeeded";
+  const reader = await watch();
+  advance(FIRST_POLL);
+  const pieces = await piecesOf(reader);
+  expect(textOf(pieces)).toBe(log.toString());
+  expect(pieces).toHaveLength(Math.ceil(log.length / 262_144));
+  expect(await pieceOf(reader)).toBe(null);
+  expect(inOrder()).toEqual([RUN, LOG]);
+  expect(moved()).toBe(log.length);
+});
+
+test("a log that is as long as before is not read again", async () => {
+  const log = logOf(MEGABYTE);
+  const { service, watch, advance, reach, requests, inOrder, moved } = await startLongLog(() => log);
+  const reader = await watch();
+  advance(FIRST_POLL);
+  expect(textOf(await piecesOf(reader))).toBe(log.toString());
+  service.sendBody = () => {};
+  await reach(1_000, 2_000, 4_000);
+  expect((await requests(8)).slice(2)).toEqual([LOG, RUN, LOG, RUN, LOG, RUN]);
+  service.status = "succeeded";
+  await reach(8_000);
+  await requests(10);
+  await reach(9_000);
+  expect(await pieceOf(reader)).toBe(null);
+  expect(inOrder().slice(8)).toEqual([LOG, RUN, LOG]);
+  expect(moved()).toBe(log.length);
+});
+
+test("a long log is read no faster than its subscriber reads, and by one request however long that takes", async () => {
+  const log = logOf(24 * MEGABYTE);
+  const { watch, advance, paused, inOrder, moved } = await startLongLog(() => log);
+  const reader = await watch();
+  advance(FIRST_POLL);
+  const first = await pieceOf(reader);
+  await paused();
+  expect(moved()).toBeLessThan(log.length);
+  const pieces = [...(first ? [first] : []), ...(await piecesOf(reader))];
+  expect(textOf(pieces) === log.toString()).toBe(true);
+  expect(inOrder()).toEqual([RUN, LOG]);
+  expect(moved()).toBe(log.length);
+});
+
+test("who leaves in the middle of a long log ends its request", async () => {
+  const log = logOf(24 * MEGABYTE);
+  const { watch, advance, closed, inOrder, moved } = await startLongLog(() => log);
+  const reader = await watch();
+  advance(FIRST_POLL);
+  await pieceOf(reader);
+  reader.leave();
+  await closed();
+  expect(inOrder()).toEqual([RUN, LOG]);
+  expect(moved()).toBeLessThan(log.length);
+});
+
+test("several subscribers with one token read a long log by one request, and who stays is not held up by who leaves", async () => {
+  const log = logOf(4 * MEGABYTE);
+  const { watch, advance, inOrder, moved } = await startLongLog(() => log);
+  const readers = [await watch(), await watch(), await watch()];
+  advance(FIRST_POLL);
+  const [one, other] = await Promise.all(
+    readers.map(async (reader, index) => {
+      if (index < 2) return textOf(await piecesOf(reader));
+      await pieceOf(reader);
+      reader.leave();
+      return "";
+    }),
+  );
+  expect([one === log.toString(), other === log.toString()]).toEqual([true, true]);
+  expect(inOrder()).toEqual([RUN, LOG]);
+  expect(moved()).toBe(log.length);
+});
+
+test("a subscriber that does not read holds up the others for seconds only, and reads on by a request of its own", async () => {
+  const log = logOf(24 * MEGABYTE);
+  const { watch, advance, inOrder } = await startLongLog(() => log);
+  const slow = await watch();
+  const quick = await watch();
+  /** Reads the log while the time goes on. */
+  const all = async (reader: Subscriber) => {
+    let isRead = false;
+    const pieces = piecesOf(reader).finally(() => (isRead = true));
+    await vi.waitUntil(() => {
+      advance(100);
+      return isRead;
+    }, PATIENT);
+    return textOf(await pieces);
+  };
+  expect((await all(quick)) === log.toString()).toBe(true);
+  expect((await all(slow)) === log.toString()).toBe(true);
+  expect(inOrder().filter((request) => request === LOG).length).toBeGreaterThan(1);
+});
+
+test("each token reads a log by a request of its own, and is told only what the service tells that token", async () => {
+  const logs = { ada: logOf(MEGABYTE, "ada"), bo: logOf(MEGABYTE, "bo") };
+  const { watch, advance, seen } = await startLongLog((authorization) =>
+    authorization === "token ada" ? logs.ada : logs.bo,
+  );
+  const ada = await watch(null, "ada");
+  const bo = await watch(null, "bo");
+  advance(FIRST_POLL);
+  const [adas, bos] = await Promise.all([piecesOf(ada), piecesOf(bo)]);
+  expect(textOf(adas)).toBe(logs.ada.toString());
+  expect(textOf(bos)).toBe(logs.bo.toString());
+  const tokens = seen().flatMap(({ path, headers }) =>
+    path.endsWith("/logs/") ? headers["authorization"] : [],
+  );
+  expect(tokens.toSorted()).toEqual(["token ada", "token bo"]);
+});
+
+test("a long log that is continued behind a cursor loses no text and repeats none", async () => {
+  const log = logOf(3 * MEGABYTE);
+  const { watch, advance, closed, inOrder } = await startLongLog(() => log);
+  const first = await watch();
+  advance(FIRST_POLL);
+  const before = [await pieceOf(first), await pieceOf(first)].flatMap((piece) => piece ?? []);
+  first.leave();
+  await closed();
+  const second = await watch(before.at(-1)?.endCursor);
+  advance(FIRST_POLL);
+  const pieces = [...before, ...(await piecesOf(second))];
+  expect(textOf(pieces)).toBe(log.toString());
+  expect(inOrder()).toEqual([RUN, LOG, RUN, LOG]);
+});
+
+test("a long log whose response is cut off is read on by another request, without a word", async () => {
+  const log = logOf(3 * MEGABYTE);
+  const { service, watch, advance, reach, inOrder } = await startLongLog(() => log);
+  const { sendBody } = service;
+  service.sendBody = (response: ServerResponse) => {
+    service.sendBody = sendBody;
+    response.write(log.subarray(0, MEGABYTE), () => response.destroy());
+  };
+  const reader = await watch();
+  advance(FIRST_POLL);
+  const pieces = piecesOf(reader);
+  await reach(FIRST_POLL);
+  expect(textOf(await pieces)).toBe(log.toString());
+  expect(inOrder()).toEqual([RUN, LOG, LOG]);
+});
