@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { build, type Plugin } from "esbuild";
 
@@ -43,22 +43,21 @@ const packages = new Set(
   ),
 );
 
-/** The license of a package as its authors distribute it. */
+/** The license and the notices of a package as its authors distribute them. */
 function licenseOf(folder: string): string {
   const { name, version, license } = JSON.parse(readFileSync(`${folder}package.json`, "utf8")) as Record<
     "name" | "version" | "license",
     string
   >;
-  const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
-  const text = file && existsSync(`${folder}${file}`) ? readFileSync(`${folder}${file}`, "utf8").trim() : "";
-  return `${name} ${version}, ${license}\n\n${text}\n`;
+  const texts = readdirSync(folder)
+    .filter((file) => /^(?:licen[cs]e|copying|notice)/i.test(file))
+    .map((file) => readFileSync(`${folder}${file}`, "utf8").trim());
+  return `${name} ${version}, ${license}\n\n${texts.join("\n\n")}\n`;
 }
 
 // Licenses ask to be passed on with copies of the code.
 await writeFile(
   "dist/licenses.txt",
-  [...packages]
-    .toSorted()
-    .map(licenseOf)
-    .join(`\n${"-".repeat(80)}\n\n`),
+  // A package can be installed in several folders.
+  [...new Set([...packages].toSorted().map(licenseOf))].join(`\n${"-".repeat(80)}\n\n`),
 );

@@ -32,7 +32,10 @@ const account = find("#account", HTMLDetailsElement);
 const summary = find("#account summary", HTMLElement);
 const statusLine = find("#account [role=status]", HTMLElement);
 
-/** An empty one after signing out: the example is not offered again then. */
+/**
+ * Whose page this is. Another caller gets it loaded anew, so that no stream and no answer of this one is left. Empty after
+ * signing out: the example is not offered again then.
+ */
 let token = sessionStorage.getItem(TOKEN) ?? settings.token ?? "";
 
 /**
@@ -127,24 +130,22 @@ function show(title, { isSignedIn, message = "" }) {
   statusLine.textContent = message;
 }
 
-/** @param {string} message */
-const showSignIn = (message = "") => show("Sign in", { isSignedIn: false, message });
+function showSignIn(message = "") {
+  show("Sign in", { isSignedIn: false, message });
+  if (message !== "") account.open = true;
+}
 
-/** @param {string} given */
-async function keepToken(given) {
-  token = given;
+/** Loads the page for another caller. @param {string} given */
+function changeToken(given) {
   sessionStorage.setItem(TOKEN, given);
-  await showUser();
+  location.reload();
 }
 
 /** Asks whose token it is. One that the service does not take is forgotten. */
 async function showUser() {
   if (token === "") return showSignIn();
   const { data, errors = [] } = await send({ query: "{ viewer { username } }" });
-  if (data?.viewer) {
-    account.open = false;
-    return show(`Signed in as ${data.viewer.username}`, { isSignedIn: true });
-  }
+  if (data?.viewer) return show(`Signed in as ${data.viewer.username}`, { isSignedIn: true });
   const [error] = errors;
   if (error?.extensions?.code !== "UNAUTHENTICATED")
     return show("Signed in", { isSignedIn: true, message: error?.message ?? "" });
@@ -155,7 +156,7 @@ async function showUser() {
   showSignIn("The service does not take this token.");
 }
 
-/** @param {string} selector @param {(fields: FormData) => Promise<void>} submit */
+/** @param {string} selector @param {(fields: FormData) => Promise<void> | void} submit */
 function onSubmit(selector, submit) {
   const form = find(selector, HTMLFormElement);
   form.addEventListener("submit", async (event) => {
@@ -173,11 +174,11 @@ function onSubmit(selector, submit) {
 onSubmit("#sign-in", async (fields) => {
   const input = { username: fields.get("username"), password: fields.get("password") };
   const { data, errors = [] } = await send({ query: settings.signIn, variables: { input } });
-  if (data?.login) await keepToken(data.login.token);
+  if (data?.login) changeToken(data.login.token);
   else showSignIn(errors[0]?.message);
 });
-onSubmit("#give-token", (fields) => keepToken(String(fields.get("token")).trim()));
-onSubmit("#sign-out", () => keepToken(""));
+onSubmit("#give-token", (fields) => changeToken(String(fields.get("token")).trim()));
+onSubmit("#sign-out", () => changeToken(""));
 showUser().catch((fault) => show("Signed in", { isSignedIn: true, message: String(fault) }));
 
 /**

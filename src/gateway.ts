@@ -55,8 +55,8 @@ export interface GatewayOptions {
   readonly exampleToken?: string;
   /** The profile when the settings name none. The demo sets it. */
   readonly profile?: ProfileName;
-  /** Collects the metrics of all workers, given those of this one; null when that fails. By default there is one process. */
-  readonly metricsOf?: (own: Registry) => () => Promise<string | null>;
+  /** Collects the metrics of all workers, given those of this one. By default there is one process. */
+  readonly metricsOf?: (own: Registry) => () => Promise<string>;
   /** Whether selections are prefetched. Tests switch it off to compare. */
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */

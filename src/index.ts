@@ -47,7 +47,9 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
   const prefix = checkPrefix(options.prefix ?? "");
   const given = asTexts(settings);
   const config = readConfig({ NODE_ENV: process.env["NODE_ENV"], ...given });
-  const log = options.log ?? createLog(config.LOG_LEVEL);
+  const { log, close: closeLog } = options.log
+    ? { log: options.log, close: () => {} }
+    : createLog(config.LOG_LEVEL);
   for (const misspelled of findMisspelled(given)) log.warn(misspelled, "no setting, has no effect");
   const demo = await startDemo(config);
   const gateway = assemble({ ...optionsOf(config, upstreamOf(config, demo)), log, prefix });
@@ -61,6 +63,7 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
     await gateway.drain();
     await gateway.close();
     await demo?.close();
+    closeLog();
   };
   function upgrade(this: unknown, ...[request, socket, head]: Parameters<UpgradeListener>): void {
     const listeners = this instanceof NetServer ? this.listeners("upgrade") : [];
@@ -84,7 +87,11 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
     upgrade,
     close: async () => {
       closed ??= close();
-      await Promise.race([closed, wait(config.DRAIN_TIMEOUT_MS, null, { ref: false })]);
+      const timer = new AbortController();
+      const { signal } = timer;
+      await Promise.race([closed, wait(config.DRAIN_TIMEOUT_MS, null, { ref: false, signal })]).finally(() =>
+        timer.abort(),
+      );
     },
   };
 }

@@ -42,7 +42,7 @@ function exitUnlistening({ HOST, PORT }: Config, error: unknown): never {
 
 /** Serves in this process. */
 async function runAlone(config: Config): Promise<void> {
-  const log = createLog(config.LOG_LEVEL);
+  const { log } = createLog(config.LOG_LEVEL);
   const demo = await startDemo(config);
   const options = { ...optionsOf(config, upstreamOf(config, demo)), log };
   const serving = await serve(options).catch((error: unknown) => exitUnlistening(config, error));
@@ -63,7 +63,7 @@ async function runAlone(config: Config): Promise<void> {
 /** Serves in workers. This process has the demo, so that all workers see the same. */
 async function runPrimary(config: Config): Promise<void> {
   const { startWorkers } = await import("./workers/primary.ts");
-  const log = createLog(config.LOG_LEVEL);
+  const { log } = createLog(config.LOG_LEVEL);
   const demo = await startDemo(config);
   const settings = { count: config.WORKERS, drainTimeoutMs: config.DRAIN_TIMEOUT_MS, log };
   const workers = await startWorkers({ ...settings, upstream: upstreamOf(config, demo) }).catch(
@@ -87,7 +87,7 @@ async function runPrimary(config: Config): Promise<void> {
 async function runWorker(config: Config, isFirst: boolean): Promise<void> {
   const worker = await import("./workers/worker.ts");
   worker.runWorker(async (upstream, metricsOf) => {
-    const log = createLog(config.LOG_LEVEL);
+    const { log } = createLog(config.LOG_LEVEL);
     const serving = await serve({ ...optionsOf(config, upstream), log, metricsOf });
     if (isFirst && upstream.exampleToken === null) void warnUnlessReached(serving.reachUpstream());
     return serving;

@@ -1,11 +1,10 @@
 import { ConfigError, readConfig, readTypeNames } from "./config.ts";
 import { printFaults, warnOfMisspelled } from "./config/report.ts";
 import { createTypeNames } from "./graphql/core/type-names.ts";
-import { printPlain } from "./graphql/federation/plain.ts";
-import { printSdl } from "./graphql/federation/sdl.ts";
+import { printPlain, printSubgraph } from "./graphql/federation/sdl.ts";
 import { schemaFor } from "./graphql/schema.ts";
 
-const PRINTERS = { plain: printPlain, subgraph: printSdl };
+const PRINTERS = { plain: printPlain, subgraph: printSubgraph };
 
 /** Prints what `read` makes of the environment. Returns the exit code. */
 function printed(read: (environment: NodeJS.ProcessEnv) => string): number {

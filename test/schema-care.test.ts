@@ -94,7 +94,7 @@ test("what only adds breaks nobody", () => {
 test("a field, a key and an input that were narrowed or removed are named", () => {
   const now = committed
     .replace("  hasNextPage: Boolean!", "  hasNextPage: Boolean")
-    .replace('  @key(fields: "username")\n', "")
+    .replace(' @key(fields: "username")', "")
     .replace(/ {2}"""Login name."""\n {2}username: String!\n/, "");
   const { passes, said, faults } = check({ released: committed, now });
   expect(passes).toBe(false);

@@ -18,6 +18,12 @@ const require = createRequire(import.meta.url);
 /** A profile, or its faults: one sentence each, with the place. */
 type Found = { readonly profile: Profile } | { readonly faults: readonly string[] };
 
+/** Longest profile, in characters. The parser takes time by the square of the keys of an object. */
+const MAX_LENGTH = 32_768;
+
+/** Further faults are only counted. */
+const MAX_FAULTS = 20;
+
 const EXTENSIONS: ReadonlySet<string> = new Set([".yaml", ".yml", ".json"]);
 
 const isName = (text: string): text is ProfileName => PROFILE_NAMES.some((name) => name === text);
@@ -40,10 +46,12 @@ function read(path: string): string | null {
 }
 
 function parseProfile(text: string): Found {
+  if (text.length > MAX_LENGTH)
+    return { faults: [`expected at most ${MAX_LENGTH} characters, got ${text.length}`] };
   const written = parseYaml(text);
   if ("faults" in written) return written;
   const result = WrittenProfile.safeParse(written.value ?? {}, { reportInput: true });
-  if (!result.success) return { faults: result.error.issues.flatMap(faultsOf) };
+  if (!result.success) return { faults: firstOf(result.error.issues.flatMap(faultsOf), (fault) => fault) };
   const profile = wholeProfile(result.data);
   const contradiction = contradictionIn(profile);
   return contradiction === null ? { profile } : { faults: [contradiction] };
@@ -54,16 +62,24 @@ function parseYaml(text: string): { readonly value: unknown } | { readonly fault
   // Loaded only here: most profiles are built in.
   const { parseDocument } = require("yaml") as typeof Yaml;
   const document = parseDocument(text, { prettyErrors: false });
-  const faults = document.errors.map(
-    ({ message, pos: [start] }) => `line ${lineOf(text, start)}: ${message}`,
-  );
-  if (faults.length > 0) return { faults };
+  if (document.errors.length > 0) {
+    const tell = ({ message, pos: [start] }: Yaml.YAMLParseError) =>
+      `line ${lineOf(text, start)}: ${message}`;
+    return { faults: firstOf(document.errors, tell) };
+  }
   try {
     return { value: document.toJS() };
   } catch (error) {
     // An alias without an anchor, or one that expands too far.
     return { faults: [error instanceof Error ? error.message : "expected YAML or JSON"] };
   }
+}
+
+/** Tells the first faults, and how many more there are. */
+function firstOf<Fault>(faults: readonly Fault[], tell: (fault: Fault) => string): string[] {
+  const told = faults.slice(0, MAX_FAULTS).map(tell);
+  const more = faults.length - told.length;
+  return more > 0 ? [...told, `further faults: ${more}`] : told;
 }
 
 const lineOf = (text: string, position: number) => text.slice(0, position).split("\n").length;

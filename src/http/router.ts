@@ -31,8 +31,8 @@ export interface RouterSettings {
   /** Null when the GraphiQL page is off. */
   readonly page: Page | null;
   readonly telemetry: Telemetry;
-  /** The metrics as text, or null when they could not be collected. Null when `/metrics` is off. */
-  readonly metrics: (() => Promise<string | null>) | null;
+  /** The metrics as text. Null when `/metrics` is off. */
+  readonly metrics: (() => Promise<string>) | null;
   readonly origins: readonly string[];
   readonly bodies: BodySettings;
   readonly doors: Doors;
@@ -168,14 +168,8 @@ export function createRouter(settings: RouterSettings): Router {
     else sendText(response, 404, "not found\n");
   };
 
-  const sendMetrics = async (
-    response: ServerResponse,
-    metrics: () => Promise<string | null>,
-  ): Promise<void> => {
-    const text = await metrics();
-    if (text === null) sendText(response, 503, "not every worker answers\n");
-    else sendText(response, 200, text, telemetry.contentType);
-  };
+  const sendMetrics = async (response: ServerResponse, metrics: () => Promise<string>): Promise<void> =>
+    sendText(response, 200, await metrics(), telemetry.contentType);
 
   const listen: Listener = (request, response) => {
     const place = open.add(response);

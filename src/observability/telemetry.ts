@@ -41,6 +41,16 @@ export interface Load extends Pressure {
   readonly waitingBytes: number;
 }
 
+/** The metrics of the process. All its gateways share them, because nothing ends what collects them. */
+let ofProcess: Registry | null = null;
+
+function processMetrics(): Registry {
+  if (ofProcess) return ofProcess;
+  ofProcess = new Registry();
+  collectDefaultMetrics({ register: ofProcess });
+  return ofProcess;
+}
+
 /** What became of a look-up in Redis, or `stored`: the document was written there. */
 export type SharedDocumentOutcome = "found" | "missing" | "invalid" | "failed" | "stored";
 
@@ -49,9 +59,8 @@ export type SharedDocumentOutcome = "found" | "missing" | "invalid" | "failed" |
  * number of clients.
  */
 export function createTelemetry(log: Log, version: string, load: () => Load) {
-  const registry = new Registry();
-  const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  const own = new Registry();
+  const registers = [own];
   new Gauge({
     name: "rungraph_build_info",
     help: "1, with the version of the gateway.",
@@ -174,6 +183,7 @@ export function createTelemetry(log: Log, version: string, load: () => Load) {
     });
   }
 
+  const registry = Registry.merge([processMetrics(), own]);
   return {
     upstreamRequest: ({ requestId, method, route, outcome, ms }: UpstreamReport): void => {
       upstreamRequests.inc({ method, route, outcome });

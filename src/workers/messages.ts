@@ -14,8 +14,10 @@ export type ToWorker =
   | { readonly type: "start"; readonly upstream: Upstream }
   | { readonly type: "drain" }
   | { readonly type: "report"; readonly id: number }
-  /** The metrics of all workers as text; null when they could not be collected. */
-  | { readonly type: "metrics"; readonly id: number; readonly text: string | null };
+  /** Expects `pong`. */
+  | { readonly type: "ping" }
+  /** The metrics of all workers as text. */
+  | { readonly type: "metrics"; readonly id: number; readonly text: string };
 
 /** Messages of a worker to the primary process. */
 export type ToPrimary =
@@ -23,4 +25,5 @@ export type ToPrimary =
   | { readonly type: "awake" }
   | { readonly type: "cannot listen"; readonly code: string }
   | { readonly type: "report"; readonly id: number; readonly metrics: Metrics }
+  | { readonly type: "pong" }
   | { readonly type: "metrics wanted"; readonly id: number };

@@ -1,6 +1,7 @@
 import cluster, { type Address, type Worker } from "node:cluster";
 import type { Log } from "../log.ts";
 import { CannotListen } from "../serve.ts";
+import { watchHeartbeat } from "./heartbeat.ts";
 import type { ToPrimary, Upstream } from "./messages.ts";
 import { collectMetrics, send } from "./reports.ts";
 
@@ -31,8 +32,8 @@ const MAX_DELAY_MS = 30_000;
 const EXIT_MS = 5_000;
 
 /**
- * Starts workers that share one port, and replaces those that die. Resolves when all listen. Rejects with `CannotListen`,
- * or when a worker dies before.
+ * Starts workers that share one port, and replaces those that die or hang. Resolves when all listen. Rejects with
+ * `CannotListen`, or when a worker dies before.
  */
 export async function startWorkers(settings: Settings): Promise<Workers> {
   const { count, upstream, log } = settings;
@@ -43,7 +44,7 @@ export async function startWorkers(settings: Settings): Promise<Workers> {
   let earlyDeaths = 0;
 
   /** Collects once for all who ask meanwhile. */
-  let collecting: Promise<string | null> | null = null;
+  let collecting: Promise<string> | null = null;
   const answerMetrics = async (worker: Worker, id: number): Promise<void> => {
     collecting ??= collectMetrics(listening).finally(() => (collecting = null));
     send(worker, { type: "metrics", id, text: await collecting });
@@ -65,6 +66,10 @@ export async function startWorkers(settings: Settings): Promise<Workers> {
       worker.once("listening", (address) => {
         listening.add(worker);
         log.info({ pid }, "worker ready");
+        watchHeartbeat(worker, () => {
+          log.error({ pid }, "worker hangs");
+          worker.process.kill("SIGKILL");
+        });
         resolve(address);
       });
       worker.once("exit", (code, signal) => {

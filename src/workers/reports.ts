@@ -1,21 +1,26 @@
 import type { Worker } from "node:cluster";
-import { AggregatorRegistry } from "prom-client";
+import { AggregatorRegistry, Gauge } from "prom-client";
 import type { Metrics, ToPrimary, ToWorker } from "./messages.ts";
 
 /** Maximum time that a worker takes to report its metrics, in milliseconds. */
-const REPORT_MS = 5_000;
+const REPORT_MS = 2_000;
 
 let lastId = 0;
 
 /**
- * Collects the metrics of workers as text, as if they were one process. Returns null when one does not answer. Own code
+ * Collects the metrics of workers as text, as if they were one process, and counts those that do not answer. Own code
  * instead of `AggregatorRegistry.clusterMetrics`, which waits in vain for workers that are starting or have died.
  */
-export async function collectMetrics(workers: Iterable<Worker>): Promise<string | null> {
+export async function collectMetrics(workers: Iterable<Worker>): Promise<string> {
   const reports = await Promise.all(Array.from(workers, reportOf));
   const metrics = reports.filter((report) => report !== null);
-  if (metrics.length < reports.length) return null;
-  return AggregatorRegistry.aggregate(metrics).metrics();
+  const all = AggregatorRegistry.aggregate(metrics);
+  new Gauge({
+    name: "rungraph_silent_workers",
+    help: "Workers that did not report their metrics in time: those of the others are here.",
+    registers: [all],
+  }).set(reports.length - metrics.length);
+  return all.metrics();
 }
 
 /** The metrics of a worker: none when it dies, null when it does not answer. */

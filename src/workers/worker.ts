@@ -2,14 +2,11 @@ import type { Registry } from "prom-client";
 import { CannotListen, type Serving } from "../serve.ts";
 import type { ToPrimary, ToWorker, Upstream } from "./messages.ts";
 
-type Serve = (
-  upstream: Upstream,
-  metricsOf: (own: Registry) => () => Promise<string | null>,
-) => Promise<Serving>;
+type Serve = (upstream: Upstream, metricsOf: (own: Registry) => () => Promise<string>) => Promise<Serving>;
 
 /** Runs this process as a worker: serves when the primary process has told the upstream, and exits when it says so. */
 export function runWorker(serve: Serve): void {
-  const wanted = new Map<number, (text: string | null) => void>();
+  const wanted = new Map<number, (text: string) => void>();
   let serving: Promise<Serving> | null = null;
   let own: Registry | null = null;
   let isDraining = false;
@@ -19,7 +16,7 @@ export function runWorker(serve: Serve): void {
   const metricsOf = (registry: Registry) => {
     own = registry;
     return () =>
-      new Promise<string | null>((resolve) => {
+      new Promise<string>((resolve) => {
         lastId++;
         wanted.set(lastId, resolve);
         send({ type: "metrics wanted", id: lastId });
@@ -47,6 +44,7 @@ export function runWorker(serve: Serve): void {
   process.on("message", (message: ToWorker) => {
     if (message.type === "start") start(message.upstream);
     if (message.type === "drain") void drain();
+    if (message.type === "ping") send({ type: "pong" });
     if (message.type === "report") void report(message.id);
     if (message.type === "metrics") {
       wanted.get(message.id)?.(message.text);

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { type Browser, chromium, type Locator, type Page } from "playwright-core";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
-import { startFake } from "../support/fake.ts";
+import { type Seen, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
@@ -312,6 +312,52 @@ describe.runIf(executablePath)("GraphiQL", () => {
     expect((await storesOf(page)).session).not.toContain(token);
     await run(page);
     await answerOf(page).getByText("UNAUTHENTICATED").first().waitFor();
+  });
+
+  test("ends the stream and clears all answers of a user who signs out, also for who signs in next", async () => {
+    const states: Record<string, string> = { ada: "running", bob: "scheduled" };
+    const nameOf = ({ headers }: Seen) => String(headers["authorization"]).replace("token ", "");
+    const service = await startFake((seen) => {
+      const username = nameOf(seen);
+      return { json: { id: 42, username, unique_name: "ada.mnist.42", last_status: states[username] } };
+    });
+    const readsOf = (name: string) => service.seen().filter((seen) => nameOf(seen) === name).length;
+    const { clock, reach, timers } = handClock();
+    const { url } = await startGateway({ upstream: service, exampleToken: "ada", clock });
+    const { page, complaints } = await open(url);
+    await run(page);
+    await answerOf(page).getByText('"username": "ada"').waitFor();
+    const watch = async (begin: number, state: string) => {
+      await choose(page, "LiveStatus");
+      await run(page);
+      await reach(begin + FIRST_POLL);
+      await answerOf(page).getByText(state).waitFor();
+    };
+    await watch(0, '"RUNNING"');
+
+    await click(page, page.getByText("Signed in as ada"));
+    await click(page, page.getByRole("button", { name: "Sign out" }));
+    await page.getByText("Sign in", { exact: true }).first().waitFor();
+    await vi.waitUntil(() => !timers().includes(1_000), PATIENT);
+    states["ada"] = "stopping";
+    const reads = readsOf("ada");
+    await answerOf(page).waitFor();
+    expect(await answerOf(page).textContent()).not.toContain("RUNNING");
+    await picture(page, "signed-out");
+
+    await click(page, page.getByText("Sign in", { exact: true }).first());
+    await page.getByLabel("or a token").fill("bob");
+    await click(page, page.getByRole("button", { name: "Use token" }));
+    await page.getByText("Signed in as bob").waitFor();
+    expect(await answerOf(page).textContent()).not.toMatch(/RUNNING|STOPPING/);
+    await watch(FIRST_POLL, '"SCHEDULED"');
+    await reach(1_020);
+    await picture(page, "signed-in-next");
+    expect(await answerOf(page).textContent()).not.toMatch(/RUNNING|STOPPING/);
+    await choose(page, "StartPage");
+    expect(await answerOf(page).textContent()).not.toContain("ada");
+    expect(readsOf("ada")).toBe(reads);
+    expect(complaints).toEqual([]);
   });
 
   test("takes a token, and forgets one that the service does not take", async () => {

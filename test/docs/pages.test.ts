@@ -36,7 +36,6 @@ const PACKAGES = [
   "@envelop/core",
   "@graphql-tools/executor",
   "@graphql-tools/utils",
-  "@apollo/subgraph",
   "@escape.tech/graphql-armor-max-aliases",
   "@escape.tech/graphql-armor-max-depth",
   "@pothos/core",

@@ -1,15 +1,17 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { buildGateway } from "../support/build.ts";
 import { startFake } from "../support/fake.ts";
 import { startHoldingRecords } from "../support/holding.ts";
 import { listen } from "../support/listen.ts";
 import { READY_LINE, startBuilt } from "../support/main-process.ts";
+import { readVersion } from "../../src/folder.ts";
 import { statusOf } from "../support/one-read.ts";
 
 const folder = buildGateway();
+const version = readVersion();
 
 /** Sends a request on a connection of its own: connections go to the workers in turn. */
 async function send(url: string, query?: string, token = "t0ken") {
@@ -129,6 +131,48 @@ describe("two workers", () => {
     await printed(/(?:"worker ready"[^]*){4}/);
     for (const _ of [1, 2, 3, 4]) expect((await send(url, STATUS)).body).toBe(RUNNING);
     expect(new Set(pids()).size).toBe(4);
+    kill("SIGTERM");
+    expect(await ended).toBe(0);
+  });
+});
+
+describe("a worker that hangs", () => {
+  /** Two workers, of which one hangs. A connection may go to that one, therefore each request is sent twice. */
+  async function startHanging() {
+    const service = await startFake(() => ({ json: { id: 42, last_status: "running" } }));
+    const main = await startTwo({ UPSTREAM_URL: service.url });
+    const [hanging = 0] = main.pids();
+    process.kill(hanging, "SIGSTOP");
+    // It does not notice the end of the primary process, and holds its output open.
+    onTestFinished(() => {
+      if (main.out().includes("worker hangs")) return;
+      process.kill(hanging, "SIGKILL");
+    });
+    return {
+      ...main,
+      hanging,
+      send: (path: string, query?: string) =>
+        Promise.any([1, 2].map(() => send(new URL(path, main.url).href, query))),
+    };
+  }
+
+  test("costs the metrics its own share, and they count it", async () => {
+    const { send: sendTo } = await startHanging();
+    const { status, body } = await sendTo("/metrics");
+    expect(status).toBe(200);
+    expect(count(body, "rungraph_silent_workers")).toBe(1);
+    expect(count(body, `rungraph_build_info{version="${version}"}`)).toBe(1);
+    expect(body).toContain("\nrungraph_operations_running 0\n");
+  });
+
+  test("is killed and replaced, and all answer again", async () => {
+    const { hanging, printed, pids, url, origin, kill, ended } = await startHanging();
+    await printed(new RegExp(`"pid":${hanging},"msg":"worker hangs"`));
+    await printed(new RegExp(`"pid":${hanging},.*"signal":"SIGKILL".*"msg":"worker died"`));
+    await printed(/(?:"worker ready"[^]*){3}/);
+    expect(pids()).toHaveLength(3);
+    for (const _ of [1, 2, 3, 4]) expect((await send(url, STATUS)).body).toBe(RUNNING);
+    expect(count((await send(`${origin}/metrics`)).body, "rungraph_silent_workers")).toBe(0);
     kill("SIGTERM");
     expect(await ended).toBe(0);
   });

@@ -371,4 +371,23 @@ describe("a profile that cannot be used", () => {
       expect(faults[index]?.slice(0, `UPSTREAM_PROFILE: ${each}`.length)).toBe(`UPSTREAM_PROFILE: ${each}`);
     }
   });
+
+  const many = (count: number, lineOf: (index: number) => string) =>
+    Array.from({ length: count }, (_, index) => `${lineOf(index)}\n`).join("");
+
+  test.each([
+    ["keys that are unknown", many(1_000, (index) => `key${index}: 1`), "further faults: 980"],
+    ["keys that occur twice", many(1_000, () => "apiVersion: v9"), "further faults: 979"],
+    ["values that cannot be used", `omittedInLists: {jobs: [${"1,".repeat(500)}]}`, "further faults: 480"],
+  ])("tells the first 20 faults and how many more there are: %s", (_, text, last) => {
+    const faults = faultsOf(text);
+    expect(faults).toHaveLength(21);
+    expect(faults.at(-1)).toBe(`UPSTREAM_PROFILE: ${last}`);
+  });
+
+  test("is not parsed when it is longer than any profile, as YAML takes the square of its keys", () => {
+    expect(faultsOf(many(60_000, (index) => `key${index}: 1`))).toEqual([
+      "UPSTREAM_PROFILE: expected at most 32768 characters, got 708890",
+    ]);
+  });
 });

@@ -7,12 +7,13 @@ import { identify, identifyRun, named } from "../core/ids.ts";
 import { resourceRefs, Run } from "../core/refs.ts";
 import type { Kind, Resource } from "../core/resource.ts";
 import type { TypeNames } from "../core/type-names.ts";
+import { printSubgraph } from "./sdl.ts";
 
 /*
  * The schema as an Apollo Federation subgraph. Other subgraphs refer to our resources by global id or by name. A
  * representation becomes an ordinary resource; fields that follow from its key cause no request. Own code instead of
- * Pothos' federation plugin, which loads and runs the SDL printer at the start, and fails all representations when one is
- * unknown.
+ * Pothos' federation plugin, which fails all representations when one is unknown, and needs Apollo's printer, whose license
+ * is not permissive.
  */
 
 type Representation = Readonly<Record<string, unknown>>;
@@ -118,9 +119,7 @@ export function toSubgraphSchema(): GraphQLSchema {
 export function serveSdl(schema: GraphQLSchema): GraphQLSchema {
   const { _service: service } = schema.getQueryType()?.getFields() ?? {};
   if (!service) throw new TypeError("the schema is no subgraph");
-  let sdl: Promise<string> | null = null;
-  // The printer is loaded on first use: it would take a quarter of the start-up time.
-  const print = async () => (await import("./sdl.ts")).printSdl(schema);
-  service.resolve = async () => ({ sdl: await (sdl ??= print()) });
+  let sdl: string | null = null;
+  service.resolve = () => ({ sdl: (sdl ??= printSubgraph(schema)) });
   return schema;
 }

@@ -1,10 +1,20 @@
-import { printSubgraphSchema } from "@apollo/subgraph";
-import { getDocumentNodeFromSchema } from "@graphql-tools/utils";
-import { buildASTSchema, type GraphQLSchema, lexicographicSortSchema } from "graphql";
+import { getDocumentNodeFromSchema, MapperKind, mapSchema } from "@graphql-tools/utils";
+import { type GraphQLSchema, lexicographicSortSchema, print, printSchema } from "graphql";
+
+/** Whether a type or root field is federation's: `_Any`, `_entities`. Names of introspection have two underscores. */
+const isFederations = (name: string) => /^_[^_]/.test(name);
+
+/** The schema as clients see it, without what is there for routers. */
+export const withoutFederation = (schema: GraphQLSchema): GraphQLSchema =>
+  mapSchema(schema, {
+    [MapperKind.TYPE]: (type) => (isFederations(type.name) ? null : undefined),
+    [MapperKind.QUERY_ROOT_FIELD]: (_, name) => (isFederations(name) ? null : undefined),
+  });
+
+const sorted = (schema: GraphQLSchema) => lexicographicSortSchema(withoutFederation(schema));
+
+export const printPlain = (schema: GraphQLSchema): string => `${printSchema(sorted(schema))}\n`;
 
 /** Prints the SDL of a subgraph, with the directives in the `extensions` of the schema and its types. */
-export function printSdl(schema: GraphQLSchema): string {
-  const document = getDocumentNodeFromSchema(lexicographicSortSchema(schema));
-  // The printer reads directives from syntax nodes, which only a schema built from a document has.
-  return printSubgraphSchema(buildASTSchema(document, { assumeValidSDL: true, assumeValid: true }));
-}
+export const printSubgraph = (schema: GraphQLSchema): string =>
+  print(getDocumentNodeFromSchema(sorted(schema)));

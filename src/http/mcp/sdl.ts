@@ -1,6 +1,6 @@
 import { type GraphQLSchema, lexicographicSortSchema, printSchema, printType } from "graphql";
 import { InputError } from "../../errors.ts";
-import { withoutFederation } from "../../graphql/federation/plain.ts";
+import { withoutFederation } from "../../graphql/federation/sdl.ts";
 
 /** The schema as text for agents. */
 export interface Sdl {

@@ -1,0 +1,65 @@
+import { createHook } from "node:async_hooks";
+import { once } from "node:events";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { setImmediate } from "node:timers/promises";
+
+/** What a process holds. */
+export interface Holdings {
+  /** How many listeners of `process` there are, by the event. */
+  readonly listeners: Readonly<Record<string, number>>;
+  /** How many timers and handles there are, by their kind. */
+  readonly resources: Readonly<Record<string, number>>;
+}
+
+/*
+ * A process that makes gateways, asks each for its metrics and for an operation, and closes them, one after the other. It
+ * prints what it holds after the first and after the last. Started with --expose-gc.
+ */
+const FLEETING = new Set(["PROMISE", "TickObject", "Microtask", "Immediate"]);
+const resources = new Map<number, string>();
+createHook({
+  init: (id, type) => void (FLEETING.has(type) || resources.set(id, type)),
+  destroy: (id) => void resources.delete(id),
+}).enable();
+
+const { createGateway } = await import("../../src/index.ts");
+
+async function makeAndClose(): Promise<void> {
+  const gateway = await createGateway({ LOG_LEVEL: "error" });
+  const server = createServer(gateway.handler).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // A server that listens on TCP has an address of this form.
+  const { port } = server.address() as AddressInfo;
+  for (const path of ["/metrics", "/graphql?query={viewer{username}}"]) {
+    const sent = request({ port, path, agent: false, headers: { authorization: "token t0ken" } }).end();
+    const [response] = await once(sent, "response");
+    await text(response);
+  }
+  server.close();
+  await gateway.close();
+}
+
+function holdings(): Holdings {
+  const counts: Record<string, number> = {};
+  for (const kind of resources.values()) counts[kind] = (counts[kind] ?? 0) + 1;
+  const listeners = process.eventNames().map((name) => [String(name), process.listenerCount(name)]);
+  return { listeners: Object.fromEntries(listeners), resources: counts };
+}
+
+/** Lets go of what nothing holds. */
+async function settle(): Promise<void> {
+  for (let round = 0; round < 100; round += 1) {
+    globalThis.gc?.();
+    await setImmediate();
+  }
+}
+
+const told: Holdings[] = [];
+for (const count of [1, Number(process.argv[2])]) {
+  for (let made = 0; made < count; made += 1) await makeAndClose();
+  await settle();
+  told.push(holdings());
+}
+process.stdout.write(`${JSON.stringify(told)}\n`);
