@@ -40,7 +40,7 @@ async function startChanged(diff: string) {
   writeFileSync(join(folder, "tsconfig.src.json"), JSON.stringify(settings));
   const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
   execFileSync(process.execPath, [compiler, "-p", "tsconfig.src.json"], { cwd: folder });
-  const { url, kill } = await startGatewayProcess(null, {}, folder);
+  const { url, kill } = await startGatewayProcess(null, {}, ["--import", "tsx", join(folder, "src/main.ts")]);
   onTestFinished(kill);
   const ask = async (query: string, token = "") => {
     const response = await fetch(`${url}/graphql`, {
