@@ -102,7 +102,7 @@ const operations = Object.values(schema.getMutationType()?.getFields() ?? {}).ma
 
 const isLogin = (operation: string) => operation.startsWith("mutation { login(");
 
-let turn = 0;
+let times = 0;
 
 /** All mutations; without FULL a fourth of them, others in each turn, and the login always. */
 const mutations = (): readonly string[] => [
@@ -110,7 +110,7 @@ const mutations = (): readonly string[] => [
   ...everyNth(
     operations.filter((each) => !isLogin(each)),
     4,
-    turn++,
+    times++,
   ),
 ];
 
