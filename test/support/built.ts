@@ -4,6 +4,13 @@ import { inject, vi } from "vitest";
 import { buildGateway } from "./build.ts";
 import { PATIENT } from "./patience.ts";
 
+declare module "vitest" {
+  interface ProvidedContext {
+    /** The folder for the one build of a run, empty until a test needs it. */
+    readonly builtFolder: string;
+  }
+}
+
 /** Builds the gateway, or waits until another worker has built it. */
 async function buildOnce(folder: string): Promise<string> {
   const outcome = join(folder, "outcome");

@@ -3,8 +3,8 @@ import { buildInstrumented, type Place } from "./instrument.ts";
 import { settle, startTraveller } from "./traveller.ts";
 import { SERVICE, type Trip, type TripName, tripNames, TRIPS } from "./trips.ts";
 
-const WARM_UP = 50;
-const ROUNDS = 15;
+const WARM_UP = 20;
+const ROUNDS = 9;
 
 /** The calls of each trip, once everything is warm. */
 export async function measureTrips(
