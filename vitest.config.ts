@@ -18,6 +18,7 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts", ...installed.map((room) => `${room}/test/**/*.test.ts`)],
+    globalSetup: ["./test/support/built-folder.ts"],
     reporters: ["default", "./test/support/closing-line.ts"],
     // A slow machine fails no test; what hangs is ended by these, or by the limit of CI.
     testTimeout: 600_000,

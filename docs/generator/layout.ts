@@ -41,28 +41,6 @@ const FOLDERS = {
   "src/cli.ts": "the command `rungraph`",
 } as const satisfies Record<string, string>;
 
-/** What `query ($id: ID!) { experiment(id: $id) { id status } }` passes, and what each file does with the id. */
-const ROAD = {
-  "src/http/graphql/handler.ts": "parses the body; in the end encodes the result",
-  "src/engine/engine.ts": "checks the document against the limits, finds its plan, masks errors",
-  "src/engine/plan/plan.ts": "coerces the variables, starts at the root",
-  "src/engine/plan/run.ts": "calls the resolver with its arguments, waits for its value",
-  "src/graphql/core/look-up.ts": "resolves `experiment(id:)`",
-  "src/graphql/core/ids.ts": "turns the global id or dotted name into a resource with its address",
-  "src/graphql/core/prefetch.ts": "loads what is selected of the resource, at least a proof that it exists",
-  "src/graphql/core/resource.ts": "merges what is read into what was loaded",
-  "src/graphql/core/kinds.ts": "names the endpoint that reads an experiment",
-  "src/rest/session/batching.ts":
-    "fills the path; equal reads share one request, also with other operations of the token",
-  "src/rest/client/call.ts": "waits for the request's turn, retries it when that can help",
-  "src/rest/client/attempt.ts": "builds the request, counts it, maps its failure",
-  "src/rest/client/transport.ts": "sends it and collects the response",
-  "src/rest/client/response.ts": "reads the record or throws the error of the status",
-  "src/engine/plan/complete.ts": "writes the selected fields into the result",
-} as const satisfies Record<string, string>;
-
-export const road = () => Object.entries(ROAD).map(([file, does]) => ({ file, does }));
-
 /** The files of `src` with the files of `src` that each imports. */
 export function importGraph(): ReadonlyMap<string, readonly string[]> {
   const files = readdirSync(new URL("src/", ROOT), { recursive: true, encoding: "utf8" })

@@ -5,7 +5,8 @@ import { ERROR_CODES } from "../../src/errors.ts";
 import { createTelemetry } from "../../src/observability/telemetry.ts";
 import { PROFILE_NAMES } from "../../src/rest/api/profile.ts";
 import { builtInProfile } from "../../src/rest/api/profiles.ts";
-import { layout, road } from "./layout.ts";
+import { layout } from "./layout.ts";
+import { road } from "./road.ts";
 import { measured, scale, scaleOfChanges } from "./scaling.ts";
 import { table } from "./table.ts";
 
@@ -143,11 +144,6 @@ const folders = (): string =>
     ]),
   );
 
-const steps = (): string =>
-  road()
-    .map(({ file, does }, index) => `${index + 1}. ${code(file)} ${does}`)
-    .join("\n");
-
 /** Each generated part by its name, as `<!-- generated: name -->` calls for it. */
 export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
   settings,
@@ -155,7 +151,7 @@ export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
   metrics,
   profiles,
   folders,
-  road: steps,
+  road,
   peers: () => measured("peers", "CPU per request"),
   scale,
   "scale-of-changes": scaleOfChanges,

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync } from "node:fs";
-import { type Browser, chromium, type Locator, type Page } from "playwright-core";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { readdirSync } from "node:fs";
+import type { Locator, Page } from "playwright-core";
+import { describe, expect, test, vi } from "vitest";
+import { hasBrowser, shareBrowser, tellMissingBrowser } from "../support/browser.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { type Seen, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
@@ -9,19 +10,7 @@ import { FIRST_POLL } from "../support/live-service.ts";
 import { readPage } from "../docs/page.ts";
 import { PATIENT } from "../support/patience.ts";
 
-const PLACES = [
-  process.env["CHROMIUM"],
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-];
-const executablePath = PLACES.find((place) => place && existsSync(place));
-
-if (!executablePath) {
-  process.stderr.write(
-    "\nNOT RUN: the tests of the GraphiQL page, for want of a browser. Install chromium, or name one in CHROMIUM.\n\n",
-  );
-}
+tellMissingBrowser("the tests of the GraphiQL page");
 
 /** The shipped operations, but for signing in. */
 const TABS = readdirSync("schema/operations").filter((name) => name.endsWith(".graphql")).length - 1;
@@ -29,20 +18,10 @@ const TABS = readdirSync("schema/operations").filter((name) => name.endsWith(".g
 const WIDE = { width: 1400, height: 900 };
 const NARROW = { width: 390, height: 844 };
 
+const openPage = shareBrowser();
+
 async function open(url: string, viewport = WIDE) {
-  const browser: Browser = await chromium.launch({
-    executablePath: executablePath ?? "",
-    args: [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--disable-background-networking",
-      "--disable-component-update",
-    ],
-  });
-  onTestFinished(() => browser.close());
-  const page = await browser.newPage({ viewport });
-  page.setDefaultTimeout(PATIENT.timeout);
+  const page = await openPage({ viewport });
   // No internet: whatever does not come from the gateway does not come.
   const elsewhere: string[] = [];
   await page.route("**/*", (route) => {
@@ -140,7 +119,7 @@ async function signIn(page: Page, username: string, password: string): Promise<v
   await click(page, page.getByRole("button", { name: "Sign in" }));
 }
 
-describe.runIf(executablePath)("GraphiQL", () => {
+describe.runIf(hasBrowser)("GraphiQL", () => {
   test.each([
     ["graphiql", WIDE],
     ["graphiql-narrow", NARROW],

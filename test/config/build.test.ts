@@ -1,19 +1,18 @@
 import { createHash } from "node:crypto";
-import { renameSync } from "node:fs";
+import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { expect, onTestFinished, test, vi } from "vitest";
-import { buildGateway } from "../support/build.ts";
-import { READY_LINE, startBuilt } from "../support/main-process.ts";
+import { expect, test, vi } from "vitest";
+import { createFolder } from "../support/build.ts";
+import { BUILT } from "../support/built.ts";
+import { READY_LINE, startMain } from "../support/main-process.ts";
 import { PATIENT } from "../support/patience.ts";
 import { connectTo, hasRedis, startRedis } from "../support/redis.ts";
 import { profileFile } from "../support/tracker.ts";
 
-const folder = buildGateway();
-
 /** The built gateway with its demo. */
-async function startGateway(environment: Record<string, string> = {}) {
-  const { printed, ...built } = startBuilt(folder, { PORT: "0", ...environment });
+async function startGateway(environment: Record<string, string> = {}, folder = BUILT) {
+  const { printed, ...built } = startMain({ PORT: "0", ...environment }, [], folder);
   const [, url = ""] = await printed(READY_LINE);
   const [, token = ""] = await printed(/^ {2}Authorization: token (\S+)$/m);
   const ask = async (query: string): Promise<{ data: unknown }> => {
@@ -90,10 +89,10 @@ test.skipIf(!hasRedis)("the built gateway and its workers share persisted docume
 });
 
 test("the log of the built gateway names the places of unexpected errors in the sources", async () => {
-  const file = join(folder, "page/page.css");
-  renameSync(file, `${file}.away`);
-  onTestFinished(() => renameSync(`${file}.away`, file));
-  const { url, printed } = await startGateway();
+  const folder = createFolder("incomplete-");
+  for (const part of ["dist", "package.json", "schema"])
+    cpSync(join(BUILT, part), join(folder, part), { recursive: true });
+  const { url, printed } = await startGateway({}, folder);
   await expect(fetch(url, { headers: { accept: "text/html" } })).rejects.toThrow("fetch failed");
   const [line] = await printed(/^.*"unexpected error".*$/m);
   expect(JSON.parse(line)).toMatchObject({

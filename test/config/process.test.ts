@@ -160,7 +160,7 @@ describe("the gateway as a process", () => {
       }\`));`)}`;
 
   test("loads GraphiQL when somebody opens the page, once", async () => {
-    const { printed, err } = startMain({ PORT: "0" }, "--import", tellLoads("render-graphiql"));
+    const { printed, err } = startMain({ PORT: "0" }, ["--import", tellLoads("graphiql-")]);
     const [, url = ""] = await printed(READY_LINE);
     await askAt(url, "t0ken", "{ __typename }");
     expect(err()).toBe("");
@@ -190,11 +190,10 @@ describe("the gateway as a process", () => {
 
   test("outlives connections that cannot be accepted, and logs their code only", async () => {
     const service = await startFake(() => ({ json: { username: "ada" } }));
-    const { printed, err, kill, ended } = startMain(
-      { PORT: "0", UPSTREAM_URL: service.url },
+    const { printed, err, kill, ended } = startMain({ PORT: "0", UPSTREAM_URL: service.url }, [
       "--import",
       FAILING_ACCEPT.replaceAll(/\s+/g, " "),
-    );
+    ]);
     const [, url = ""] = await printed(READY_LINE);
     for (const times of [1, 2]) {
       kill("SIGUSR2");

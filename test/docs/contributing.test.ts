@@ -59,7 +59,11 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** A gateway with the code of the copy, in front of a service or of its own demo. */
 async function startChanged(upstreamUrl: string | null, profile: string) {
-  const { url, kill } = await startGatewayProcess(upstreamUrl, { UPSTREAM_PROFILE: profile }, folder);
+  const { url, kill } = await startGatewayProcess(upstreamUrl, { UPSTREAM_PROFILE: profile }, [
+    "--import",
+    "tsx",
+    join(folder, "src/main.ts"),
+  ]);
   onTestFinished(kill);
   const ask = async (query: string, token = "t0ken") => {
     const response = await fetch(`${url}/graphql`, {

@@ -12,7 +12,7 @@ const NO_JSON = /^The service's answer is (?:no JSON|nested more than 200 levels
 
 /** A gateway in front of a service that answers as told, and with a good record for experiment 7. */
 async function start() {
-  let told = Buffer.from("");
+  let told: Buffer = Buffer.from("");
   const service = await startFake(({ path }) => ({
     text: path.includes("/7/") ? '{"id": 7, "name": "good"}' : told,
     headers: { "content-type": "application/json" },

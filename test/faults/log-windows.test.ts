@@ -1,11 +1,8 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import { readWindow, type WindowRequest } from "../../src/rest/session/log-window.ts";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { opaque } from "../support/ids.ts";
-import { inPiecesOf } from "../support/logs.ts";
+import { watchWindows } from "../support/watched-window.ts";
 
 interface Window {
   readonly text: string;
@@ -86,64 +83,34 @@ test("a window of nothing but line ends has as many lines, whoever asks for them
   expect(data).toEqual({ a: { logs: { lines: empty } }, b: { logs: { lines: empty } } });
 });
 
-setFlagsFromString("--expose-gc");
-const collectGarbage = runInNewContext("gc") as () => void;
-
 const MEGABYTE = 1_048_576;
-
-/** Reads a window of a log in these pieces. Gives it with the most megabytes of buffers that were held meanwhile. */
-async function watch(pieces: Iterable<Buffer>, every: number, wanted: WindowRequest) {
-  collectGarbage();
-  const before = process.memoryUsage().arrayBuffers;
-  let most = 0;
-  function* watched() {
-    let given = 0;
-    for (const piece of pieces) {
-      if (++given % every === 0) {
-        collectGarbage();
-        most = Math.max(most, process.memoryUsage().arrayBuffers - before);
-      }
-      yield piece;
-    }
-  }
-  const window = await readWindow(inPiecesOf(watched()), wanted);
-  return { window, megabytes: most / MEGABYTE };
-}
-
-/** A log of lines `line`, in pieces as a socket gives them. */
-function* inPieces(megabytes: number): Generator<Buffer> {
-  for (let piece = 0; piece < megabytes * 16; piece++) yield Buffer.alloc(65_536, "lin\n");
-}
-
-/** A log of which each piece is a byte in a buffer of 8 kB. */
-function* inCrumbs(bytes: number): Generator<Buffer> {
-  for (let crumb = 0; crumb < bytes; crumb++) {
-    yield Buffer.alloc(8_192, "lin\n").subarray(crumb % 4, (crumb % 4) + 1);
-  }
-}
 
 /** Far more than a window, far less than the log: the collector frees buffers by the way, and some wait for it. */
 const ENOUGH = 32;
 
 // Not through the door: what is held meanwhile can be seen only between two pieces.
 describe("a window holds little more than its bytes", () => {
+  const watch = watchWindows();
+  /** 128 megabytes. */
+  const long = { pieces: "ofSocket", count: 128 * 16 } as const;
+
   test("behind a long part of the log that it skips", async () => {
-    const { window, megabytes } = await watch(inPieces(128), 100, {
-      fromByte: 127 * MEGABYTE,
-      maxBytes: 8,
+    const { window, megabytes } = await watch({
+      ...long,
+      wanted: { fromByte: 127 * MEGABYTE, maxBytes: 8 },
     });
     expect(window).toMatchObject({ text: "lin\nlin\n", startByte: 127 * MEGABYTE, hasMore: true });
     expect(megabytes).toBeLessThan(ENOUGH);
   });
 
   test("behind the end of the log", async () => {
-    const { window, megabytes } = await watch(inPieces(128), 100, { fromByte: 1e12, maxBytes: 8 });
+    const { window, megabytes } = await watch({ ...long, wanted: { fromByte: 1e12, maxBytes: 8 } });
     expect(window).toMatchObject({ text: "", startByte: 128 * MEGABYTE, endByte: 128 * MEGABYTE });
     expect(megabytes).toBeLessThan(ENOUGH);
   });
 
   test("at the end of a long log", async () => {
-    const { window, megabytes } = await watch(inPieces(128), 100, { tailLines: 2, maxBytes: 65_536 });
+    const { window, megabytes } = await watch({ ...long, wanted: { tailLines: 2, maxBytes: 65_536 } });
     expect(window).toMatchObject({ text: "lin\nlin\n", endByte: 128 * MEGABYTE });
     expect(megabytes).toBeLessThan(ENOUGH);
   });
@@ -152,7 +119,7 @@ describe("a window holds little more than its bytes", () => {
     ["from its start", { fromByte: 0, maxBytes: 8_000 }],
     ["from its end", { tailLines: 5_000, maxBytes: 8_000 }],
   ])("of a log that comes in small views of large buffers, %s", async (_, wanted) => {
-    const { window, megabytes } = await watch(inCrumbs(8_000), 1_000, wanted);
+    const { window, megabytes } = await watch({ pieces: "crumbs", count: 8_000, wanted });
     expect(window.text).toBe("lin\n".repeat(2_000));
     expect(megabytes).toBeLessThan(ENOUGH);
   });

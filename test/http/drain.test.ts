@@ -1,12 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { NO_DEADLINES, PATIENT } from "../support/patience.ts";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+import { startMain } from "../support/main-process.ts";
+import { PATIENT } from "../support/patience.ts";
 
 /** A service that answers nobody before the test says so. */
 async function startSlow() {
@@ -31,42 +28,19 @@ async function startSlow() {
 
 /** The gateway as a process of its own, in front of this service. */
 async function startProcess(upstreamUrl: string, environment: Record<string, string> = {}) {
-  const child: ChildProcess = spawn(process.execPath, ["--import", "tsx", "src/main.ts"], {
-    cwd: ROOT,
-    env: {
-      ...NO_DEADLINES,
-      // What ends does so by itself.
-      DRAIN_TIMEOUT_MS: "3600000",
-      PATH: process.env["PATH"],
-      PORT: "0",
-      UPSTREAM_URL: upstreamUrl,
-      ...environment,
-    },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const said = { out: "", err: "" };
-  child.stdout?.on("data", (chunk: Buffer) => (said.out += chunk.toString()));
-  child.stderr?.on("data", (chunk: Buffer) => (said.err += chunk.toString()));
-  const ended = once(child, "close").then(([code]) => code as number | null);
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await ended;
-  });
-  const printed = (expected: RegExp): Promise<RegExpExecArray> =>
-    vi.waitUntil(() => {
-      if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${said.err}`);
-      return expected.exec(said.out);
-    }, PATIENT);
+  // What ends does so by itself.
+  const settings = { DRAIN_TIMEOUT_MS: "3600000", PORT: "0", UPSTREAM_URL: upstreamUrl };
+  const { ended, err, printed, kill } = startMain({ ...settings, ...environment });
   const [, url = ""] = await printed(/Rungraph is ready: (http:\/\/\S+)\/graphql/);
   return {
     url,
     port: Number(new URL(url).port),
     ended,
-    err: () => said.err,
-    terminate: () => child.kill("SIGTERM"),
+    err,
+    terminate: () => kill("SIGTERM"),
     /** Asks it to stop, and waits until it does not listen any more. */
     stop: async () => {
-      child.kill("SIGTERM");
+      kill("SIGTERM");
       await printed(/"msg":"draining"/);
       await vi.waitFor(
         () => expect(connects(Number(new URL(url).port))).resolves.toBe("ECONNREFUSED"),

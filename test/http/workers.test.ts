@@ -2,15 +2,13 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { buildGateway } from "../support/build.ts";
+import { readVersion } from "../../src/folder.ts";
 import { startFake } from "../support/fake.ts";
 import { startHoldingRecords } from "../support/holding.ts";
 import { listen } from "../support/listen.ts";
-import { READY_LINE, startBuilt } from "../support/main-process.ts";
-import { readVersion } from "../../src/folder.ts";
+import { READY_LINE, startMain } from "../support/main-process.ts";
 import { statusOf } from "../support/one-read.ts";
 
-const folder = buildGateway();
 const version = readVersion();
 
 /** Sends a request on a connection of its own: connections go to the workers in turn. */
@@ -31,7 +29,7 @@ const READY = /"pid":(\d+),"msg":"worker ready"/g;
 
 /** A gateway with two workers. */
 async function startTwo(environment: Record<string, string> = {}) {
-  const main = startBuilt(folder, { PORT: "0", WORKERS: "2", DRAIN_TIMEOUT_MS: "3600000", ...environment });
+  const main = startMain({ PORT: "0", WORKERS: "2", DRAIN_TIMEOUT_MS: "3600000", ...environment });
   const [, url = ""] = await main.printed(READY_LINE);
   await main.printed(/(?:"worker ready"[^]*){2}/);
   return {
@@ -180,7 +178,7 @@ describe("a worker that hangs", () => {
 
 test("workers that cannot listen say so once and end with code 1", async () => {
   const taken = new URL(await listen((_, response) => void response.end()));
-  const { ended, err, out } = startBuilt(folder, { WORKERS: "2", HOST: "127.0.0.1", PORT: taken.port });
+  const { ended, err, out } = startMain({ WORKERS: "2", HOST: "127.0.0.1", PORT: taken.port });
   expect(await ended).toBe(1);
   expect(err().match(/Cannot listen on HOST 127\.0\.0\.1, PORT \d+: EADDRINUSE/g)).toHaveLength(1);
   expect(out()).not.toContain("Rungraph is ready");

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { buildGateway } from "../support/build.ts";
+import { BUILT } from "../support/built.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -18,7 +18,7 @@ const PERMITTED = new Set([
 ]);
 
 /** What the build says of each package of which it has code. */
-const packages = readFileSync(join(buildGateway(), "dist/licenses.txt"), "utf8")
+const packages = readFileSync(join(BUILT, "dist/licenses.txt"), "utf8")
   .split(/^-{80}\n\n/m)
   .map((entry) => {
     const [heading = "", ...text] = entry.split("\n");

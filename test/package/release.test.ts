@@ -3,14 +3,15 @@ import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeEach, expect, test } from "vitest";
-import { copySources } from "../support/build.ts";
+import { copySources, createFolder } from "../support/build.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const { version: current } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
   version: string;
 };
 
-const folder = copySources(["deploy", "Dockerfile", "package-lock.json", "release.ts"]);
+const folder = createFolder("release-");
+copySources(folder, ["deploy", "Dockerfile", "package-lock.json", "release.ts"]);
 const path = (name: string) => join(folder, name);
 const read = (name: string) => readFileSync(path(name), "utf8");
 const git = (...args: string[]) => execFileSync("git", args, { cwd: folder, encoding: "utf8" }).trim();

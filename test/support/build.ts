@@ -22,25 +22,22 @@ const SOURCES = [
 ];
 
 /** A folder that is removed behind the tests of the file. */
-function createFolder(prefix: string): string {
+export function createFolder(prefix: string): string {
   const folder = mkdtempSync(join(tmpdir(), prefix));
   afterAll(() => rmSync(folder, { recursive: true }));
   return folder;
 }
 
-/** Copies what the package is made of, and `more`, into a folder of its own, with all packages installed. */
-export function copySources(more: readonly string[] = []): string {
-  const folder = createFolder("build-");
+/** Copies what the package is made of, and `more`, into a folder, with all packages installed. */
+export function copySources(folder: string, more: readonly string[] = []): void {
   for (const path of [...SOURCES, ...more]) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  return folder;
 }
 
-/** Builds the gateway in a folder of its own, as `npm run build` does, and gives the folder. */
-export function buildGateway(): string {
-  const folder = copySources();
+/** Builds the gateway in a folder, as `npm run build` does. */
+export function buildGateway(folder: string): void {
+  copySources(folder);
   execFileSync(process.execPath, ["--import", "tsx", "build.ts"], { cwd: folder });
-  return folder;
 }
 
 /** Runs npm without the settings of the npm that runs the tests. */
@@ -54,7 +51,8 @@ const npm = (cwd: string, ...args: readonly string[]): string =>
 
 /** Packs the gateway by `npm pack` and installs it into an empty folder, without a network. */
 export function installPackage() {
-  const sources = copySources();
+  const sources = createFolder("sources-");
+  copySources(sources);
   const [packed] = JSON.parse(npm(sources, "pack", "--json", "--silent")) as [
     {
       readonly filename: string;

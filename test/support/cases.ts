@@ -1,5 +1,8 @@
+/** Whether all is run, as in CI. What is left out otherwise is told at the end of a run. */
+export const isFull = process.env["FULL"] === "1";
+
 /** How many cases a property test runs: few, and in CI, where `FULL=1` is set, its full number. */
-export const cases = (few: number, full: number): number => (process.env["FULL"] === "1" ? full : few);
+export const cases = (few: number, full: number): number => (isFull ? full : few);
 
 /** Every nth of many cases, beginning with another one for each `turn`; in CI all of them. */
 export const everyNth = <Case>(all: readonly Case[], n: number, turn: number): Case[] =>

@@ -1,4 +1,8 @@
+import { isFull } from "./cases.ts";
 import type { Reporter, TestModule } from "vitest/node";
+
+const LEFT_OUT =
+  "Without FULL=1: property tests with few cases; a part of the cells of faults, secrets, names, commands; of two servers or composers one.";
 
 /** Closes a run with one plain line that counts its tests: `12 passed, 0 failed`. */
 export default class ClosingLine implements Reporter {
@@ -8,6 +12,7 @@ export default class ClosingLine implements Reporter {
       if (!module.ok() && [...module.children.allTests()].length === 0) counts.failed++;
       for (const each of module.children.allTests()) counts[each.result().state]++;
     }
+    if (!isFull) process.stdout.write(`\n${LEFT_OUT}\n`);
     const skipped = counts.skipped + counts.pending;
     process.stdout.write(
       `\n${counts.passed} passed, ${counts.failed} failed${skipped ? `, ${skipped} skipped` : ""}\n`,

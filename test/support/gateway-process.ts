@@ -2,6 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { vi } from "vitest";
+import { BUILT } from "./built.ts";
+import { mainIn } from "./main-process.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -17,14 +19,17 @@ export interface GatewayProcess {
   readonly kill: () => Promise<void>;
 }
 
-/** The gateway as a process of its own: what ends it does not end the tests. Without an upstream it has the embedded demo. `folder` holds its code. */
+/**
+ * The gateway as a process of its own: what ends it does not end the tests. Without an upstream it has the embedded
+ * demo. `program` is the file that starts it, with options of Node in front.
+ */
 export async function startGatewayProcess(
   upstreamUrl: string | null,
   env: Readonly<Record<string, string>> = {},
-  folder: string = ROOT,
+  program: readonly string[] = [mainIn(BUILT)],
 ): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, ["--import", "tsx", "src/main.ts"], {
-    cwd: folder,
+  const child = spawn(process.execPath, program, {
+    cwd: ROOT,
     env: {
       PATH: process.env["PATH"],
       PORT: "0",

@@ -1,21 +1,25 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { BUILT } from "./built.ts";
 import { NO_DEADLINES } from "./patience.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The gateway as a process of its own, with these variables and no deadlines; it ends with the test at the latest. */
-export const startMain = (environment: Record<string, string>, ...options: readonly string[]) =>
-  startNode([...options, "--import", "tsx", "src/main.ts"], environment, ROOT);
+/** The file that starts the gateway which was built in a folder. */
+export const mainIn = (folder: string): string => join(folder, "dist/main.js");
 
-/** The gateway that was built in a folder. */
-export const startBuilt = (folder: string, environment: Record<string, string>) =>
-  startNode(["dist/main.js"], environment, folder);
-
-const startNode = (args: readonly string[], environment: Record<string, string>, folder: string) =>
-  startProgram([process.execPath, ...args], environment, folder);
+/**
+ * The built gateway as a process of its own, with these variables and no deadlines; it ends with the test at the latest.
+ * `options` are those of Node.
+ */
+export const startMain = (
+  environment: Record<string, string>,
+  options: readonly string[] = [],
+  folder = BUILT,
+) => startProgram([process.execPath, ...options, mainIn(folder)], environment, ROOT);
 
 /** A program as a process of its own; it ends with the test at the latest. */
 export function startProgram(

@@ -37,5 +37,3 @@ process.on("message", () => {
   process.send?.(condition, () => delay.reset());
 });
 process.once("disconnect", () => process.exit(0));
-// Loading with tsx switches them on: then every error would cost ten times what it costs in production.
-process.setSourceMapsEnabled(false);

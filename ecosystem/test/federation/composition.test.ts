@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { readPage } from "../../../test/docs/page.ts";
+import { everyNth } from "../../../test/support/cases.ts";
 import { federate, fieldsOf, withApollo, withGuild, withWundergraph } from "./composers.ts";
 import { DATASETS, FEDERATION, JOB_BOARD, MODEL_REGISTRY, NOTES, startRungraph } from "./subgraphs.ts";
 
@@ -10,7 +11,7 @@ const jobBoard = { name: "job-board", url: "http://jobs.test", sdl: JOB_BOARD };
 
 const ofFields = 'Non-shareable field "Query.job" is resolved from multiple subgraphs';
 
-describe.each([
+const composers = [
   {
     name: "@apollo/composition",
     compose: withApollo,
@@ -33,7 +34,9 @@ describe.each([
       ofFields: 'The field "job" is defined in the following subgraphs: "a-rungraph", "job-board"',
     },
   },
-])("$name", ({ compose, clash }) => {
+];
+
+describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
   test("others add fields to experiments and to runs of all kinds, by their keys", async () => {
     const rungraph = await startRungraph();
     const { faults, schema, sources } = compose([rungraph, registry, notes]);

@@ -5,16 +5,15 @@ import { createClient } from "graphql-ws";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { readPage } from "../../../test/docs/page.ts";
-import { buildGateway } from "../../../test/support/build.ts";
+import { everyNth } from "../../../test/support/cases.ts";
+import { BUILT } from "../../../test/support/built.ts";
 import { createAppFolder, startServer } from "./server.ts";
-
-const built = buildGateway();
 
 const JOB = "Sm9iOmFkYS9tbmlzdC8y";
 
 /** The server of a recipe, changed if need be, and ways to ask it. */
 async function startRecipe(page: string, change = (code: string) => code) {
-  const folder = await createAppFolder(built);
+  const folder = await createAppFolder(BUILT);
   const code = readPage(`docs/recipes/${page}`).blocks.find(({ file }) => file === "server.mjs")?.text ?? "";
   await writeFile(join(folder, "server.mjs"), change(code));
   const server = await startServer("node server.mjs", folder);
@@ -51,7 +50,7 @@ function firstLineOf(url: string, request: string): Promise<string> {
   });
 }
 
-describe.each(["express.md", "fastify.md"])("the gateway in the server of %s", (page) => {
+describe.each(everyNth(["express.md", "fastify.md"], 2, 0))("the gateway in the server of %s", (page) => {
   test("answers by POST and GET, beside the pages of the server", async () => {
     const { url, ask, signIn, headers } = await startRecipe(page);
     await signIn();

@@ -4,10 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { readPage } from "../../../test/docs/page.ts";
-import { buildGateway } from "../../../test/support/build.ts";
+import { BUILT } from "../../../test/support/built.ts";
 import { walk } from "./walk.ts";
 
-const gateway = buildGateway();
 const FOLDER = "docs/recipes/";
 const pages = readdirSync(new URL(`../../../${FOLDER}`, import.meta.url)).filter(
   (name) => name !== "README.md",
@@ -22,7 +21,7 @@ const followed = [
 ];
 
 test.each(followed)("%s works from an empty folder on", async (page) => {
-  const { told, printed } = await walk(page, { gateway });
+  const { told, printed } = await walk(page, { gateway: BUILT });
   expect(printed).toEqual(told);
 });
 
@@ -46,7 +45,7 @@ for (const [page, module] of Object.entries(PYTHON)) {
     const programs = mkdtempSync(join(tmpdir(), "python-"));
     onTestFinished(() => rmSync(programs, { recursive: true }));
     symlinkSync(python ?? "", join(programs, "python3"));
-    const { told, printed } = await walk(`${FOLDER}${page}`, { gateway, programs });
+    const { told, printed } = await walk(`${FOLDER}${page}`, { gateway: BUILT, programs });
     expect(printed).toEqual(told);
   });
 }

@@ -1,21 +1,14 @@
-import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { preview } from "vite";
 import { onTestFinished, vi } from "vitest";
-import { PATIENT } from "../../../test/support/patience.ts";
+import { shareBrowser, tellMissingBrowser } from "../../../test/support/browser.ts";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
 
-const places = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser"];
-const executablePath = places.find((place) => place && existsSync(place));
-if (!executablePath) {
-  process.stderr.write(
-    "\nNOT RUN: the tests of examples/runs, for want of a browser. Install chromium, or name one in CHROMIUM.\n\n",
-  );
-}
+tellMissingBrowser("the tests of examples/runs");
 
-export const hasBrowser = executablePath !== undefined;
+const openPage = shareBrowser();
 
 const WIDE = { width: 1400, height: 900 };
 export const PHONE = { width: 390, height: 844 };
@@ -27,13 +20,7 @@ export async function open(gatewayUrl: string, options: BrowserContextOptions = 
   vi.unstubAllEnvs();
   onTestFinished(() => server.close());
 
-  const browser = await chromium.launch({
-    executablePath: executablePath ?? "",
-    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
-  });
-  onTestFinished(() => browser.close());
-  const page = await browser.newPage({ viewport: WIDE, ...options });
-  page.setDefaultTimeout(PATIENT.timeout);
+  const page = await openPage({ viewport: WIDE, ...options });
   const sent: string[] = [];
   page.on("request", (request) => {
     if (request.url().endsWith("/graphql")) sent.push(request.postDataJSON().operationName);

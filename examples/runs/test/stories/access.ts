@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
-import { hasBrowser, open, PHONE, signIn } from "../page.ts";
+import { hasBrowser } from "../../../../test/support/browser.ts";
+import { open, PHONE, signIn } from "../page.ts";
 
 const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
 

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
 import { handClock } from "../../../../test/support/hand-clock.ts";
-import { hasBrowser, open, signIn } from "../page.ts";
+import { hasBrowser } from "../../../../test/support/browser.ts";
+import { open, signIn } from "../page.ts";
 
 const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
 

@@ -2,7 +2,8 @@ import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
 import { handClock } from "../../../../test/support/hand-clock.ts";
-import { hasBrowser, open, signIn } from "../page.ts";
+import { hasBrowser } from "../../../../test/support/browser.ts";
+import { open, signIn } from "../page.ts";
 
 /** A gateway whose service and whose polls go on by hand. */
 async function startLive() {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
-import { hasBrowser, open, signIn } from "../page.ts";
+import { hasBrowser } from "../../../../test/support/browser.ts";
+import { open, signIn } from "../page.ts";
 
 test.runIf(hasBrowser)("a failed run tells why, with the traceback of its code", async () => {
   const { url, calls } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });

@@ -1,0 +1,47 @@
+import { existsSync } from "node:fs";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { afterAll, onTestFinished } from "vitest";
+import { PATIENT } from "./patience.ts";
+
+const PLACES = [
+  process.env["CHROMIUM"],
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+];
+const executablePath = PLACES.find((place) => place && existsSync(place));
+
+export const hasBrowser = executablePath !== undefined;
+
+/** Says that these tests do not run where no browser is installed. */
+export function tellMissingBrowser(what: string): void {
+  if (hasBrowser) return;
+  process.stderr.write(
+    `\nNOT RUN: ${what}, for want of a browser. Install chromium, or name one in CHROMIUM.\n\n`,
+  );
+}
+
+const ARGUMENTS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--disable-background-networking",
+  "--disable-component-update",
+];
+
+/**
+ * One browser for all tests of a file. Each test has pages in a context of its own, with no cookie or storage of
+ * another one.
+ */
+export function shareBrowser(): (options: BrowserContextOptions) => Promise<Page> {
+  let launched: Promise<Browser> | undefined;
+  afterAll(async () => (await launched)?.close());
+  return async (options) => {
+    launched ??= chromium.launch({ executablePath: executablePath ?? "", args: ARGUMENTS });
+    const context = await (await launched).newContext(options);
+    onTestFinished(() => context.close());
+    const page = await context.newPage();
+    page.setDefaultTimeout(PATIENT.timeout);
+    return page;
+  };
+}
