@@ -141,3 +141,21 @@ test("a pause that the service asks for holds for all polls of the token, and fo
   await requests(11);
   expect(since("ada")).toBe(2);
 });
+
+test("a service that asks for a pause of 30 days is polled again after 5 minutes", async () => {
+  let isThrottled = false;
+  const { watch, advance, reach, requests, timers } = await startLive([{ id: 1, last_status: "running" }], {
+    answer: () =>
+      isThrottled
+        ? { json: { detail: "Request was throttled." }, status: 429, headers: { "retry-after": "2592000" } }
+        : undefined,
+  });
+  const watcher = await watch(1);
+  advance(FIRST_POLL);
+  await watcher.next();
+  isThrottled = true;
+  await reach(1_000);
+  await requests(2);
+  await vi.waitUntil(() => timers().includes(301_000), PATIENT);
+  expect(Math.max(...timers())).toBe(301_000);
+});
