@@ -95,6 +95,15 @@ const SHAPES: Readonly<Record<string, Shape>> = {
       jobs(first: 2) { nodes { internalId } }
     } }`,
   ),
+  // The list is asked for first, and without the record nobody waits for it.
+  "a list that more fields wait for than for its record": asking(
+    (id) => `{ experiment(id: "ada.mnist.${id}") {
+      status
+      a: jobs(first: 1) { nodes { internalId } }
+      b: jobs(first: 1) { nodes { internalId } }
+      c: jobs(first: 1) { nodes { internalId } }
+    } }`,
+  ),
   "a read that depends on another": asking(
     (id) => `{ experiment(id: "ada.mnist.${id}") { buildJob { status } } }`,
   ),
