@@ -131,32 +131,39 @@ describe("what the service says is not passed on when it could tell of its insid
 });
 
 describe("Retry-After is told in seconds", () => {
-  const throttled = async (retryAfter: string) => {
-    const { answer } = await askOf({ status: 429, json: {}, headers: { "retry-after": retryAfter } });
+  const refused = async (retryAfter: string) => {
+    const { answer } = await askOf({ status: 503, json: {}, headers: { "retry-after": retryAfter } });
     return (answer as Answer<unknown>).errors?.[0]?.extensions;
   };
 
   test("from a number", async () => {
-    expect(await throttled("3600")).toEqual({
-      code: "RATE_LIMITED",
+    expect(await refused("240")).toEqual({
+      code: "UPSTREAM_UNAVAILABLE",
       requestId: "story-1",
-      upstream: { ...STATUS_UPSTREAM, status: 429 },
-      retryAfterSeconds: 3600,
+      upstream: { ...STATUS_UPSTREAM, status: 503 },
+      retryAfterSeconds: 240,
     });
   });
 
   test("from a date, counted from now", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 5, 1, 12) });
     onTestFinished(() => void vi.useRealTimers());
-    expect(await throttled("Mon, 01 Jun 2026 13:00:30 GMT")).toHaveProperty("retryAfterSeconds", 3_630);
+    expect(await refused("Mon, 01 Jun 2026 12:00:30 GMT")).toHaveProperty("retryAfterSeconds", 30);
   });
 
   test("from a date that is over: at once", async () => {
-    expect(await throttled("Wed, 21 Oct 2015 07:28:00 GMT")).toHaveProperty("retryAfterSeconds", 0);
+    expect(await refused("Wed, 21 Oct 2015 07:28:00 GMT")).toHaveProperty("retryAfterSeconds", 0);
   });
 
+  test.each(["301", "2592000", "999999999", "Fri, 01 Jan 2100 00:00:00 GMT"])(
+    "as 5 minutes at most, for a service that says %s",
+    async (retryAfter) => {
+      expect(await refused(retryAfter)).toHaveProperty("retryAfterSeconds", 300);
+    },
+  );
+
   test.each(["soon", "-5", "1.5", "later 5", "99999999999"])("not from %j", async (nonsense) => {
-    expect(await throttled(nonsense)).not.toHaveProperty("retryAfterSeconds");
+    expect(await refused(nonsense)).not.toHaveProperty("retryAfterSeconds");
   });
 });
 

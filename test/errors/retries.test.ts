@@ -56,7 +56,7 @@ describe("a read is tried again", () => {
     expect(await ask(ASK_STATUS, {}, { headers: { "x-request-id": "story-1" } })).toEqual(
       failedStatus("UPSTREAM_UNAVAILABLE", "The service is not ready.", {
         upstream: { ...STATUS_UPSTREAM, status: 503 },
-        retryAfterSeconds: 3600,
+        retryAfterSeconds: 300,
       }),
     );
     expect(service.calls()).toEqual([STATUS_CALL]);

@@ -159,8 +159,12 @@ describe("a service that fails again and again", () => {
     return scene;
   }
 
-  const metricsOf = async ({ gateway }: Awaited<ReturnType<typeof startOpen>>) =>
-    (await fetch(`${gateway.url}/metrics`)).text();
+  /** Until so many requests wait in the queue. */
+  const allWait = ({ gateway }: Awaited<ReturnType<typeof startOpen>>, count: number) =>
+    vi.waitUntil(async () => {
+      const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+      return metrics.includes(`\nrungraph_upstream_requests_waiting ${count}\n`);
+    }, PATIENT);
 
   test("is asked by nobody else while it is tried: all wait, and are answered when it is back", async () => {
     const scene = await startOpen();
@@ -168,11 +172,8 @@ describe("a service that fails again and again", () => {
     const hold = holdAll();
     service.fail(/./, hold.fault);
     const waiting = many(11);
+    await allWait(scene, 11);
     await hold.arrived(1);
-    await vi.waitUntil(
-      async () => /^rungraph_upstream_requests_waiting 11$/m.test(await metricsOf(scene)),
-      PATIENT,
-    );
     expect(service.calls()).toHaveLength(21);
     service.heal();
     hold.release();
@@ -234,6 +235,7 @@ describe("a service that fails again and again", () => {
 
   test("is tried by a read when a command waits for it, and gets the command once", async () => {
     const { service, gateway } = await startOpen();
+    service.heal();
     const hold = holdAll();
     service.fail(/users\/$/, hold.fault);
     const stopping = gateway.ask(`mutation { stopExperiment(id: "ada.mnist.1") { experiment { status } } }`);
@@ -258,11 +260,12 @@ describe("a service that fails again and again", () => {
   });
 
   test("keeps no more waiting than UPSTREAM_QUEUE while it is tried", async () => {
-    const { service, many } = await startOpen({ UPSTREAM_QUEUE: "5" });
+    const scene = await startOpen({ UPSTREAM_QUEUE: "5" });
+    const { service, many } = scene;
     const hold = holdAll();
     service.fail(/./, hold.fault);
     const waiting = many(5);
-    await hold.arrived(1);
+    await allWait(scene, 5);
     expect(counted(await many(3))).toEqual({ SERVICE_OVERLOADED: 3 });
     service.heal();
     hold.release();

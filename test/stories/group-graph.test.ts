@@ -261,7 +261,7 @@ describe("on a server that allows 20 requests a minute", () => {
       expect({ message, ...extensions }).toMatchObject({
         message: "The service allows no more requests for now.",
         code: "RATE_LIMITED",
-        retryAfterSeconds: 4_200,
+        retryAfterSeconds: 300,
         upstream: { method: "GET", status: 429 },
       });
       expect(["jobs", "buildJob", "nodeScheduled"]).toContain(path?.at(-1));
@@ -282,7 +282,7 @@ describe("on a server that allows 20 requests a minute", () => {
         extensions["code"],
         extensions["retryAfterSeconds"],
       ]),
-    ).toEqual([[["group"], "RATE_LIMITED", 4_200]]);
+    ).toEqual([[["group"], "RATE_LIMITED", 300]]);
     expect(counts()).toEqual({ passed: 0, refused: 2 });
   });
 });
@@ -379,7 +379,7 @@ describe("a service that asks for patience", () => {
     const { data, errors } = await ask(LOOK_UP);
     expect(data).toEqual({ job: null });
     expect(errors).toMatchObject([
-      { path: ["job"], extensions: { code: "RATE_LIMITED", retryAfterSeconds: 3_000 } },
+      { path: ["job"], extensions: { code: "RATE_LIMITED", retryAfterSeconds: 300 } },
     ]);
     expect(calls()).toEqual([CALL]);
   });
@@ -414,7 +414,7 @@ describe("a service that asks for patience", () => {
     }`);
     expect(data).toEqual({ project: { a: null, b: null } });
     expect(errors?.map(({ extensions }) => [extensions["code"], extensions["retryAfterSeconds"]])).toEqual([
-      ["RATE_LIMITED", 3_600],
+      ["RATE_LIMITED", 300],
     ]);
     expect(calls()).toEqual(["GET ada/mnist/jobs?query=id%3A1%7C2&limit=100"]);
   });

@@ -131,12 +131,16 @@ function* sentences(body: unknown, path: readonly string[]): Generator<string> {
   }
 }
 
-/** Parses `Retry-After`, a number or an HTTP date, into seconds. Returns null when it is neither. */
+/** The longest pause that is made or told, in seconds. No read waits for a service that asks for so much. */
+export const MAX_RETRY_AFTER_SECONDS = 300;
+
+/** Parses `Retry-After`, a number or an HTTP date, into seconds up to the maximum. Returns null when it is neither. */
 function secondsOf(retryAfter: string | null): number | null {
   const given = retryAfter?.trim() ?? "";
-  if (/^\d{1,9}$/.test(given)) return Number(given);
+  if (/^\d{1,9}$/.test(given)) return Math.min(Number(given), MAX_RETRY_AFTER_SECONDS);
   const date = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(given)
     ? Date.parse(given)
     : NaN;
-  return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - Date.now()) / 1000));
+  if (Number.isNaN(date)) return null;
+  return Math.min(Math.max(0, Math.ceil((date - Date.now()) / 1000)), MAX_RETRY_AFTER_SECONDS);
 }

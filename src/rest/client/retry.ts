@@ -1,5 +1,6 @@
 import { retryOf, UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
+import { MAX_RETRY_AFTER_SECONDS } from "./error-mapping.ts";
 
 /** At most a tenth of the requests of the last 10 seconds may be retries; a quiet gateway may make ten. */
 const RETRY_SHARE = 0.1;
@@ -53,7 +54,10 @@ export function createRetries(maxRetries: number): Retries {
       const inTime = (ms: number) => (Date.now() + ms < scope.deadline ? ms : null);
       const requestedMs = requestedPauseMs(error);
       // Known servers throttle in normal operation: one retry after the pause that they ask for.
-      if (isThrottled(error)) return tried.throttled > 1 ? null : inTime(requestedMs);
+      if (isThrottled(error))
+        return tried.throttled > 1 || requestedMs >= MAX_RETRY_AFTER_SECONDS * 1000
+          ? null
+          : inTime(requestedMs);
       const mayRetry = retryOf(error) === "with backoff" && tried.attempts <= maxRetries;
       if (!mayRetry || requestedMs > MAX_PAUSE_MS || inTime(requestedMs) === null || !takeRetry())
         return null;
