@@ -239,7 +239,8 @@ export function createGateway({
     /** Connects to the service without sending anything. Rejects when that fails. */
     reachUpstream: () => client.reach(),
     close: async () => {
-      await Promise.all([client.close(), sharedDocuments?.close()]);
+      sharedDocuments?.close();
+      await client.close();
     },
   };
 }

@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
-import { isIP } from "node:net";
 import { LRUCache } from "lru-cache";
 import type { SharedDocuments } from "./engine/documents/persisted.ts";
 import type { SharedDocumentOutcome } from "./observability/telemetry.ts";
+import { openRedis } from "./redis.ts";
 
 export interface SharedDocumentSettings {
   readonly url: URL;
@@ -32,9 +32,6 @@ const MAX_WRITTEN = 10_000;
 
 const MIN_CONNECT_MS = 2_000;
 
-/** Commands that may wait for Redis. Further ones fail at once. */
-const MAX_COMMANDS = 1_000;
-
 /** Documents that may wait to be written. Further ones are not offered, as each may be long. */
 const MAX_WRITES = 50;
 
@@ -55,18 +52,19 @@ export function openSharedDocuments(settings: SharedDocumentSettings) {
     pausedUntil = performance.now() + ms;
     onFailure(codeOf(error));
   };
-  const opened = createRedis(settings).then((redis) => {
-    redis.on("error", (error) => pause(Number.POSITIVE_INFINITY, error));
-    redis.on("ready", () => {
+  const keyOf = (id: string) => `${settings.prefix}document:${id}`;
+  const redis = openRedis({
+    url: settings.url,
+    ca: settings.ca,
+    connectTimeoutMs: Math.max(MIN_CONNECT_MS, timeoutMs),
+    // One more than a document may have tells that it is too long.
+    maxReplyBytes: maxBytes + 1,
+    onError: (error) => pause(Number.POSITIVE_INFINITY, error),
+    onReady: () => {
       pausedUntil = 0;
       onConnected();
-    });
-    return { redis, connected: redis.connect() };
+    },
   });
-  /** Resolves with the client when it is connected for the first time. */
-  const connected = opened.then((each) => each.connected);
-  // Closed before it was connected.
-  connected.catch(() => {});
 
   const fail = (error: unknown): null => {
     onOutcome("failed");
@@ -84,35 +82,29 @@ export function openSharedDocuments(settings: SharedDocumentSettings) {
     }
     try {
       // A missing key reads as an empty text, and a text that is too long is cut and does not match its hash.
-      const reading = connected.then((client) => client.getRange(id, 0, maxBytes));
-      const text = await inTime(timeoutMs, reading);
+      const text = await inTime(timeoutMs, redis.send("GETRANGE", keyOf(id), "0", `${maxBytes}`));
       if (!text) {
         onOutcome("missing");
         return null;
       }
-      if (hash("sha256", text, "hex") !== id) {
+      if (typeof text !== "string" || hash("sha256", text, "hex") !== id) {
         onOutcome("invalid");
         onFailure("HASH_MISMATCH");
         return null;
       }
       onOutcome("found");
-      void keep(id);
+      // Keeps a document that is used.
+      redis.send("EXPIRE", keyOf(id), `${KEPT_SECONDS}`).catch(() => {});
       return text;
     } catch (error) {
       return fail(error);
     }
   };
 
-  /** Keeps a document that is used. */
-  const keep = async (id: string): Promise<void> => {
-    const redis = await connected;
-    await redis.expire(id, KEPT_SECONDS).catch(() => {});
-  };
   const write = async (id: string, text: string): Promise<void> => {
     writing += 1;
     try {
-      const redis = await connected;
-      await redis.set(id, text, { expiration: { type: "EX", value: KEPT_SECONDS } });
+      await redis.send("SET", keyOf(id), text, "EX", `${KEPT_SECONDS}`);
     } finally {
       writing -= 1;
     }
@@ -132,36 +124,7 @@ export function openSharedDocuments(settings: SharedDocumentSettings) {
     void share(id, text);
   };
 
-  return {
-    find,
-    offer,
-    close: (): Promise<void> =>
-      opened.then(
-        ({ redis }) => redis.destroy(),
-        () => {},
-      ),
-  };
-}
-
-/** Loads the client and configures it: hardly any process has Redis. */
-async function createRedis({ url, ca, prefix, timeoutMs }: SharedDocumentSettings) {
-  // Bundled, a package in CommonJS has no named exports.
-  const { default: client } = await import("@redis/client");
-  const { protocol, hostname, href } = url;
-  const tls = {
-    tls: true as const,
-    ...(ca && { ca }),
-    ...(isIP(hostname.replace(/^\[|\]$/g, "")) === 0 && { servername: hostname }),
-  };
-  return client.createClient({
-    url: href,
-    socket: { connectTimeout: Math.max(MIN_CONNECT_MS, timeoutMs), ...(protocol === "rediss:" && tls) },
-    keyPrefix: `${prefix}document:`,
-    // Servers of any age and kind know it.
-    RESP: 2,
-    disableOfflineQueue: true,
-    commandsQueueMaxLength: MAX_COMMANDS,
-  });
+  return { find, offer, close: redis.close };
 }
 
 class TookTooLong extends Error {

@@ -27,6 +27,7 @@ const FOLDERS = {
   "src/observability": "metrics, log lines, spans, reports of unexpected errors, what an operation costs",
   "src/http": "HTTP server, router, GraphQL over HTTP, downloads, GraphiQL, tools for agents",
   "src/config": "the settings: `config.ts` lists them, `config/` reads their values",
+  "src/redis.ts": "a client of Redis whose replies are bounded",
   "src/shared-documents.ts": "persisted documents that processes share by Redis",
   "src/gateway.ts": "puts the parts together",
   "src/serve.ts": "a gateway that listens and drains",

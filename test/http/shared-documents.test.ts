@@ -4,7 +4,7 @@ import { startRecords } from "../support/fake.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { PATIENT } from "../support/patience.ts";
-import { connectTo, hasRedis, startMute, startRedis } from "../support/redis.ts";
+import { connectTo, hasRedis, startFlooding, startMute, startRedis } from "../support/redis.ts";
 import { startCounter } from "../support/silent-ports.ts";
 import { subscribe } from "../support/subscriber.ts";
 import { makeAuthority, writeFiles } from "../support/tls.ts";
@@ -282,6 +282,25 @@ test("a Redis that takes no documents is offered no further ones for a moment", 
   expect(await replica.sendDocument(`query Other ${QUERY}`)).toEqual(ANSWER);
   expect(redis.commands()).toEqual([expect.stringMatching(/^SET rungraph:document:/)]);
   expect(await outcomesOf(replica)).toEqual({ failed: 1 });
+});
+
+test.each([
+  ["a text", "$209715200\r\n"],
+  ["a line", "+"],
+  ["an error", "-ERR "],
+])("no more is taken from Redis than a document may be long: %s of 200 MB", async (_, head) => {
+  const service = await startService();
+  const redis = await startFlooding(head, 200_000_000);
+  const replica = await startReplica(service, { REDIS_URL: redis.url });
+  for (const lies of [1, 2]) {
+    await vi.waitUntil(() => replica.logged().split("connected to Redis").length > lies, PATIENT);
+    expect(await replica.sendHash()).toEqual(NOT_FOUND);
+    await logged(replica, "REPLY_TOO_LONG");
+  }
+  await vi.waitUntil(() => redis.flooded().length === 2, PATIENT);
+  // What the network takes in advance is not the gateway's.
+  for (const bytes of redis.flooded()) expect(bytes).toBeLessThan(50_000_000);
+  expect(await replica.sendDocument()).toEqual(ANSWER);
 });
 
 test("without persisted queries, and with trusted documents, Redis is not used", async () => {

@@ -84,8 +84,7 @@ export async function startMute() {
           .split("\r\n")
           .filter((line) => line !== "" && !line.startsWith("$"))
           .join(" ");
-        if (command.startsWith("CLIENT ")) socket.write("+OK\r\n");
-        else commands.push(command);
+        commands.push(command);
       }
     });
   }).listen(0, "127.0.0.1");
@@ -93,4 +92,35 @@ export async function startMute() {
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
   return { url: `redis://127.0.0.1:${port}`, commands: () => commands };
+}
+
+/** Something that answers a command by a reply that begins with `head` and is this long, as long as it is taken. */
+export async function startFlooding(head: string, bytes: number) {
+  const flooded: number[] = [];
+  const chunk = Buffer.alloc(1_000_000, "-");
+  const server = createServer((socket) => {
+    onTestFinished(() => void socket.destroy());
+    socket.on("error", () => {});
+    socket.once("data", () => {
+      socket.write(head);
+      let sent = 0;
+      const flood = () => {
+        while (sent < bytes && !socket.destroyed) {
+          sent += chunk.length;
+          if (!socket.write(chunk)) return;
+        }
+      };
+      socket.on("drain", flood);
+      socket.on("close", () => flooded.push(sent));
+      flood();
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    /** How much of each reply was sent before its connection was closed, in bytes. */
+    flooded: () => flooded,
+  };
 }
