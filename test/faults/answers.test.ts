@@ -192,33 +192,52 @@ async function startSmall(upstreamUrl: string, megabytes: number) {
   };
 }
 
-test("a gateway of 256 MB lives through answers of 10 MB that are wrong throughout", async () => {
+describe("a gateway of 256 MB lives through answers that are wrong throughout", () => {
   const status = '{"id":1,"uuid":1,"created_at":1,"message":1,"status":1}';
   const metric = '{"id":1,"created_at":1,"values":1,"experiment":{}}';
-  const answers: Readonly<Record<string, string>> = {
-    "ada/mnist/experiments/1/": `{"id": 1, "tags": [${times(4_900_000, "1")}]}`,
-    "ada/mnist/builds/1/": `{"id": 1, "config": {"build": {"build_steps": [${times(4_900_000, "1")}]}}}`,
-    "ada/mnist/experiments/2/statuses": `{"results": [${times(100_000, status)}]}`,
-    "ada/mnist/experiments/3/metrics": `{"results": [${times(100_000, metric)}]}`,
-    "cluster/": `{"nodes": [${times(4_900_000, "1")}]}`,
-  };
-  const service = await startFake(({ path }) => {
-    const text = answers[path.replace("/api/v1/", "")];
-    return text === undefined ? undefined : { text, headers: JSON_TYPE };
+
+  const READS = [
+    `{ experiment(id: "ada.mnist.1") { internalId tags } }`,
+    `{ buildJob(id: "ada.mnist.builds.1") { config { build { buildSteps } } } }`,
+    `{ experiment(id: "ada.mnist.2") { statuses { nodes { uuid } } } }`,
+    `{ experiment(id: "ada.mnist.3") { metrics { nodes { createdAt } } } }`,
+    "{ cluster { uuid nodes { name } } }",
+  ];
+
+  async function readAll(values: number, rows: number) {
+    const answers: Readonly<Record<string, string>> = {
+      "ada/mnist/experiments/1/": `{"id": 1, "tags": [${times(values, "1")}]}`,
+      "ada/mnist/builds/1/": `{"id": 1, "config": {"build": {"build_steps": [${times(values, "1")}]}}}`,
+      "ada/mnist/experiments/2/statuses": `{"results": [${times(rows, status)}]}`,
+      "ada/mnist/experiments/3/metrics": `{"results": [${times(rows, metric)}]}`,
+      "cluster/": `{"nodes": [${times(values, "1")}]}`,
+    };
+    const service = await startFake(({ path }) => {
+      const text = answers[path.replace("/api/v1/", "")];
+      return text === undefined ? undefined : { text, headers: JSON_TYPE };
+    });
+    const ask = await startSmall(service.url, 256);
+    const all: unknown[] = [];
+    for (const query of READS) {
+      const answer = await ask(query);
+      all.push(answer.errors ? codesOf(answer) : answer.data);
+    }
+    return all;
+  }
+
+  test("as long as they may be", async () => {
+    expect(await readAll(290_000, 40_000)).toEqual([
+      { experiment: { internalId: "1", tags: null } },
+      { buildJob: { config: { build: { buildSteps: null } } } },
+      [unusable("results.0.uuid")],
+      [unusable("results.0.created_at")],
+      { cluster: { uuid: null, nodes: null } },
+    ]);
   });
-  const ask = await startSmall(service.url, 256);
-  expect(await ask(`{ experiment(id: "ada.mnist.1") { internalId tags } }`)).toEqual({
-    data: { experiment: { internalId: "1", tags: null } },
-  });
-  expect(await ask(`{ buildJob(id: "ada.mnist.builds.1") { config { build { buildSteps } } } }`)).toEqual({
-    data: { buildJob: { config: { build: { buildSteps: null } } } },
-  });
-  const statuses = await ask(`{ experiment(id: "ada.mnist.2") { statuses { nodes { uuid } } } }`);
-  expect(codesOf(statuses)).toEqual([unusable("results.0.uuid")]);
-  const metrics = await ask(`{ experiment(id: "ada.mnist.3") { metrics { nodes { createdAt } } } }`);
-  expect(codesOf(metrics)).toEqual([unusable("results.0.created_at")]);
-  expect(await ask("{ cluster { uuid nodes { name } } }")).toEqual({
-    data: { cluster: { uuid: null, nodes: null } },
+
+  test("and longer ones, up to 10 MB", async () => {
+    const tooMany = [["UPSTREAM_BAD_RESPONSE", "The service's answer has more than 300000 values."]];
+    expect(await readAll(4_900_000, 100_000)).toEqual(READS.map(() => tooMany));
   });
 });
 

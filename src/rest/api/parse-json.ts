@@ -57,21 +57,23 @@ const codeOf = (character: string) => character.charCodeAt(0);
 const [QUOTE, BACKSLASH, COMMA, COLON] = ['"', "\\", ",", ":"].map(codeOf);
 const [OPEN_LIST, OPEN_OBJECT, CLOSE_LIST, CLOSE_OBJECT] = ["[", "{", "]", "}"].map(codeOf);
 
-/** Bits of the hash that tells shapes apart: with `MAX_SHAPES` a seventh of them counts as seen before. */
+/** Bits of the hash that tells shapes apart: of `MAX_SHAPES` a tenth is missed. */
 const SHAPE_BITS = 17;
 
 /** Own for each process, so that no text can be written whose shapes all have one hash. */
 const SEED = Math.trunc(Math.random() * 2 ** 32);
 
-/** The hash of the keys so far, for each level of nesting. */
-const shapes = new Int32Array(MAX_NESTING + 2);
+/** The hash of the object's keys so far, for each level of nesting. */
+const shapes = new Int32Array(MAX_NESTING + 1);
+/** A bit for each hash of a shape that the text has. */
+const seen = new Int32Array(2 ** SHAPE_BITS / 32);
 
 /** Estimates the heap size of the values of a JSON text without strings. Throws `TooComplex` above a bound. */
 function heapBytesOf(bytes: Buffer): number {
-  const seen = new Uint8Array(2 ** SHAPE_BITS);
+  seen.fill(0);
   let shapeCount = 0;
+  let values = 0;
   let containers = 0;
-  let commas = 0;
   let depth = 0;
   /** The hash of the last string, which is a key when a colon follows. */
   let hash = 0;
@@ -83,23 +85,26 @@ function heapBytesOf(bytes: Buffer): number {
         if (bytes[at] === BACKSLASH) at++;
         hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);
       }
-    } else if (code === COMMA) commas++;
+    } else if (code === COMMA) values++;
     else if (code === COLON) {
       const shape = Math.imul((shapes[depth] ?? 0) ^ hash, 0x85ebca6b);
       shapes[depth] = shape;
       const slot = shape >>> (32 - SHAPE_BITS);
-      if (seen[slot] === 0) {
-        seen[slot] = 1;
+      const bits = seen[slot >>> 5] ?? 0;
+      const bit = 1 << (slot & 31);
+      if ((bits & bit) === 0) {
+        seen[slot >>> 5] = bits | bit;
         if (++shapeCount > MAX_SHAPES) throw new TooComplex(`has more than ${MAX_SHAPES} different keys`);
       }
     } else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+      values++;
       containers++;
       if (++depth > MAX_NESTING) throw new TooComplex(`is nested more than ${MAX_NESTING} levels deep`);
       shapes[depth] = 0;
     } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
+    if (values > MAX_VALUES) throw new TooComplex(`has more than ${MAX_VALUES} values`);
   }
-  if (containers + commas > MAX_VALUES) throw new TooComplex(`has more than ${MAX_VALUES} values`);
-  return containers * BYTES_PER_CONTAINER + commas * BYTES_PER_ITEM;
+  return containers * BYTES_PER_CONTAINER + (values - containers) * BYTES_PER_ITEM;
 }
 
 const [MINUS, N, I] = ["-", "N", "I"].map(codeOf);

@@ -26,7 +26,7 @@ export const number = (value: unknown): value is number | null | undefined =>
   value == null || Number.isFinite(value);
 export const flag = (value: unknown) => typeof value === "boolean" || value == null;
 /** ISO 8601 text as received, because a `Date` would lose microseconds and offset. */
-export const timestamp = text;
+export const timestamp = (value: unknown) => typeof value === "string" || value == null;
 /** A value whose type the document does not show. */
 export const unstated = (_value: unknown): _value is unknown => true;
 export const object = (value: unknown): value is Readonly<Record<string, unknown>> | null | undefined =>
