@@ -30,7 +30,7 @@ import type { Address, Kind } from "./resource.ts";
  * The table of all kinds. Shared code reads the row of a kind and never branches on the kind itself.
  */
 
-const NOT_A_RUN = { run: null, record: null, statuses: null, logs: null, outputs: null };
+const NOT_A_RUN = { run: null, rootField: null, record: null, statuses: null, logs: null, outputs: null };
 
 const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress> => {
   const { name, records, reference, example, endpoints } = run;
@@ -86,7 +86,6 @@ const project: Kind<ProjectRecord, ProjectAddress> = {
   name: "Project",
   record: ofProject.records,
   nameField: "uniqueName",
-  rootField: null,
   exampleName: "ada.mnist",
   isReadable: false,
   parameters: ["owner", "project"],
@@ -117,7 +116,6 @@ const person: Kind<UserDetails, UserAddress> = {
   ...NOT_A_RUN,
   name: "User",
   nameField: "username",
-  rootField: null,
   exampleName: "ada",
   isReadable: false,
   parameters: ["username"],
@@ -140,7 +138,6 @@ const node: Kind<NodeRecord, { readonly name: string }> = {
   ...NOT_A_RUN,
   name: "Node",
   nameField: "name",
-  rootField: null,
   exampleName: "node-1",
   isReadable: true,
   parameters: ["name"],
@@ -160,7 +157,6 @@ const wholeCluster: Kind<ClusterRecord, Record<never, string>> = {
   ...NOT_A_RUN,
   name: "Cluster",
   nameField: null,
-  rootField: null,
   exampleName: null,
   isReadable: true,
   parameters: [],

@@ -18,7 +18,7 @@ import { Project, User } from "../core/refs.ts";
 /** Adds a mutation with this name. */
 export type AddMutation = (name: string) => void;
 
-/** Adds mutations by name: `mutations({ stopJob: act(Job, endpoints.stop, "…") })`. */
+/** Adds mutations by name: `mutations({ stopJob: act(Job, runs.job.endpoints.stop, "…") })`. */
 export function mutations(byName: Readonly<Record<string, AddMutation>>): void {
   for (const [name, add] of Object.entries(byName)) add(name);
 }

@@ -75,20 +75,19 @@ Project.implement({
     groupCount: t.int({ description: "Number of groups.", ...property("num_experiment_groups") }),
     jobCount: t.int({ description: "Number of jobs.", ...property("num_jobs") }),
     buildJobCount: t.int({ description: "Number of build jobs.", ...property("num_builds") }),
-    ...Object.fromEntries(
-      runRefs.map((ref) => {
-        const { name, one } = ref.kind.run;
-        return [uncapital(name), t.field(memberOf(ref, `${capital(one)} of the project.`))];
-      }),
-    ),
-    ...Object.fromEntries(
-      runLists.map((list) => {
-        const { name, many } = list.target.kind.run;
-        return [uncapital(plural(name)), t.field(runList(list, `${capital(many)} of the project.`))];
-      }),
-    ),
   }),
 });
+
+for (const ref of runRefs) {
+  const { name, one } = ref.kind.run;
+  const field = memberOf(ref, `${capital(one)} of the project.`);
+  builder.objectField(Project, uncapital(name), (t) => t.field(field));
+}
+for (const list of runLists) {
+  const { name, many } = list.target.kind.run;
+  const field = runList(list, `${capital(many)} of the project.`);
+  builder.objectField(Project, uncapital(plural(name)), (t) => t.field(field));
+}
 
 builder.queryField("project", (t) =>
   t.field({

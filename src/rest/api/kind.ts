@@ -55,8 +55,7 @@ export interface RunKind<out R extends RunnableRecord = RunnableRecord> extends 
   readonly optional?: Named & Partial<ReturnType<typeof kept<R>>>;
 }
 
-/** A list of the runs of a project. */
-export type RunList<R> = Get<{ readonly owner: string; readonly project: string }, Page<R>>;
+type RunList<R> = Get<{ readonly owner: string; readonly project: string }, Page<R>>;
 
 export const P = "{owner}/{project}";
 

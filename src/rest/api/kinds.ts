@@ -219,12 +219,12 @@ export const listOf = <R extends RunnableRecord>({ endpoints, optional: further 
   endpoints.list ?? further?.list;
 
 // Safe: each section has the name and the endpoints of its row.
-const sections = Object.fromEntries(
-  Object.entries(runs).map(([name, { endpoints }]) => [name, endpoints]),
-) as { readonly [Name in keyof Runs]: Runs[Name]["endpoints"] };
+const ofRuns = Object.fromEntries(Object.entries(runs).map(([name, { endpoints }]) => [name, endpoints])) as {
+  readonly [Name in keyof Runs]: Runs[Name]["endpoints"];
+};
 
 /** The endpoints of the document, by section. */
-export const documented = { user, ...sections, cluster, administration };
+export const documented = { user, ...ofRuns, cluster, administration };
 
 /** The kinds whose records profiles describe. */
 export const described: readonly Described[] = [...runKinds, experimentJob, project];
@@ -237,3 +237,9 @@ export const optional: Readonly<Record<string, AnyEndpoint>> = Object.fromEntrie
     ),
   ),
 );
+
+/** All endpoints, by section and name as in profiles. */
+export const sections: Readonly<Record<string, Readonly<Record<string, AnyEndpoint>>>> = {
+  ...documented,
+  optional,
+};

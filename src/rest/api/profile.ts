@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isObject } from "./values.ts";
 import { type AnyEndpoint, overrideFault } from "./endpoint.ts";
-import { described, documented, optional, runKinds } from "./kinds.ts";
+import { described, runKinds, sections } from "./kinds.ts";
 import { Envelope, Filters, MetricOrders, Orders, Paging } from "./profile-lists.ts";
 import { mapped, section, textOf } from "./profile-section.ts";
 
@@ -25,7 +25,7 @@ const overrideOf = (endpoint: AnyEndpoint) =>
 const overridesOf = (table: Readonly<Record<string, AnyEndpoint>>) =>
   section(mapped(table, overrideOf)).optional();
 
-const Endpoints = section(mapped({ ...documented, optional }, overridesOf));
+const Endpoints = section(mapped(sections, overridesOf));
 
 const Authorization = section({
   scheme: textOf(/^[A-Za-z][\w-]*$/, "one word such as token or Bearer").describe(

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { spellingOf } from "./endpoint.ts";
-import { documented, optional } from "./kinds.ts";
+import { optional, sections } from "./kinds.ts";
 import { extend, type Profile, type ProfileName, WrittenProfile } from "./profile.ts";
 import { mapped } from "./profile-section.ts";
 import { GROUP_COUNTERS } from "./records.ts";
@@ -12,7 +12,7 @@ type Overrides = NonNullable<WrittenProfile["endpoints"]>;
  * other server until it is named there.
  */
 const only = (names: Readonly<Record<string, string>>, overrides: Overrides): Overrides =>
-  mapped({ ...documented, optional }, (table, section) => {
+  mapped(sections, (table, section) => {
     const missing = Object.keys(table).filter((name) => !names[section]?.split(" ").includes(name));
     return { ...Object.fromEntries(missing.map((name) => [name, null])), ...overrides[section] };
   });

@@ -133,7 +133,7 @@ const JobKeys = {
   data_refs: unstated,
   readme: text,
 };
-export type JobRecord = RecordOf<typeof JobKeys>;
+type JobRecord = RecordOf<typeof JobKeys>;
 export type CloneableRecord = Pick<JobRecord, "is_clone" | "cloning_strategy">;
 
 const BuildKeys = {
@@ -149,7 +149,6 @@ const BuildKeys = {
   pod_id: text,
   backend: text,
 };
-export type BuildRecord = RecordOf<typeof BuildKeys>;
 
 const HptuningKeys = {
   early_stopping: unstated,

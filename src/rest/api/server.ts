@@ -1,7 +1,7 @@
 import { type Batch, byGroup, byIds, type Query } from "./batches.ts";
 import { type AnyEndpoint, type EndpointCapability, override, spellingOf } from "./endpoint.ts";
 import type { RunKind } from "./kind.ts";
-import { documented, listOf, optional, runKinds, runs } from "./kinds.ts";
+import { listOf, optional, runKinds, runs, sections } from "./kinds.ts";
 import { UpstreamError } from "../../errors.ts";
 import { notOffered } from "./not-offered.ts";
 import { type ListRequest, listQuery } from "./list-query.ts";
@@ -85,11 +85,10 @@ function capabilitiesOf(profile: Profile, has: Has): Capability[] {
 
 /** Maps each endpoint to this server's; null when the server lacks it. */
 function overridesOf(profile: Profile): ReadonlyMap<AnyEndpoint, AnyEndpoint | null> {
-  const tables: Readonly<Record<string, Readonly<Record<string, AnyEndpoint>>>> = { ...documented, optional };
   const spellings: Readonly<Record<string, Readonly<Record<string, string | null | undefined>> | undefined>> =
     profile.endpoints;
   return new Map(
-    Object.entries(tables).flatMap(([section, table]) =>
+    Object.entries(sections).flatMap(([section, table]) =>
       Object.entries(table).map(([name, endpoint]) => {
         const spelling = spellings[section]?.[name];
         if (spelling === null || (spelling === undefined && endpoint.beyond))
