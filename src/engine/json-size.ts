@@ -13,7 +13,7 @@ const FIRST_OF_THREE_BYTES = 0x800;
 /** `\b \t \n \f \r`; other control characters are written as `\u0007`. */
 const SHORT_ESCAPES: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
 
-const LONG_TEXT = 10_000;
+const LONG_TEXT = 1e12;
 
 /** Size of a string as JSON. Half a surrogate pair counts as three bytes, although a lone one takes six. */
 function sizeOfText(text: string): number {
