@@ -48,11 +48,6 @@ export type Planner = (
  */
 export const createPlan: Planner = (schema, document, operation, onGrown) => {
   const fragments = fragmentsOf(document);
-  let bytes = 0;
-  const onCompiled = (more: number): void => {
-    bytes += more;
-    onGrown(more);
-  };
   const conditions = conditionsOf(document);
   /** Root selections by combination of the `@skip` and `@include` variables. */
   const roots = new Map<string, Selection>();
@@ -67,11 +62,7 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
       throw new GraphQLError(`Schema is not configured to execute ${operation.operation} operation.`);
     const isLeftOut = (node: SelectionNode): boolean =>
       node.directives?.length ? isSkipped(node, variables) : false;
-    if (roots.size >= MAX_COMBINATIONS) {
-      roots.clear();
-      onCompiled(-bytes);
-    }
-    const settings = { schema, fragments, isLeftOut, onCompiled };
+    const settings = { schema, fragments, isLeftOut, onCompiled: onGrown };
     const root = compileSelection(settings, createCompilation(settings), rootType, [operation.selectionSet]);
     roots.set(combination, root);
     return root;
@@ -113,8 +104,7 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
   };
 };
 
-/** Maximum cached combinations of `@skip` and `@include` per operation. */
-const MAX_COMBINATIONS = 32;
+/** Maximum errors of the variables of one request. */
 const MAX_VARIABLE_ERRORS = 50;
 const NO_VARIABLES = { errors: undefined, coerced: {} };
 
