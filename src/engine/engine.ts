@@ -51,7 +51,7 @@ interface RunOptions {
 
 /** A request for a subscription, independent of its transport. `openStream` is called once its document is valid. */
 interface StreamRequest extends StreamSource {
-  /** The request that asked for the subscription, which ends before it. */
+  /** The request for the subscription. It ends once the subscription is open. */
   readonly scope: RequestScope;
   readonly facts: OperationFacts;
 }
@@ -80,8 +80,8 @@ export interface Engine {
   /** Opens the results of a subscription. Resolves with a single result when it cannot be opened. Never rejects. */
   readonly subscribe: (request: StreamRequest) => Promise<StreamResult>;
   /**
-   * Finalizes a result: adds the request id to its errors and removes the caller's values from them. `explain` reports
-   * what it cost.
+   * Finalizes a result: adds the request id to its errors, and removes suggestions from them where the schema is hidden.
+   * `explain` reports what it cost.
    */
   readonly finish: <Result extends ExecutionResult>(
     result: Result,
@@ -115,9 +115,7 @@ export function createEngine(settings: EngineSettings): Engine {
   const parse = (text: string, scope: RequestScope): Promise<PreparedDocument> =>
     inTurn(scope, () => documents.known(text) ?? documents.parse(text));
 
-  /**
-   * Reads a document that is not known. To parse and to validate it take a turn each: validation takes up to 20 ms.
-   */
+  /** Reads a document that is not known, in two turns: one to parse it, and one to validate it, which takes up to 20 ms. */
   const read = async (
     text: string,
     params: OperationParams,

@@ -35,8 +35,8 @@ let due: Work[] = [];
 
 /**
  * Does the work when the sockets that are ready in this turn of the event loop are read, together with all other such
- * work. Many pieces of the same work in a row cost much less than each in between others: code and data stay in the
- * processor's caches, and what wakes another process finds it awake.
+ * work. Many pieces of the same work in a row cost much less than each of them between others: code and data stay in
+ * the processor's caches, and the process at the other end of the connections wakes up once.
  */
 export function atEndOfTurn(work: Work): void {
   if (due.push(work) > 1) return;

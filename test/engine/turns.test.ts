@@ -89,7 +89,7 @@ const DOORS: readonly (readonly [name: string, door: Door])[] = [
   ],
 ];
 
-test.each(DOORS)("documents are read in turns, however many come at once: %s", async (_, send) => {
+test.each(DOORS)("documents are read in turns, however many come at once: %s", async (_name, send) => {
   const gateway = await startDemoGateway();
   // What a door loads with its first request is loaded.
   await send(gateway, [DOCUMENTS], () => {});
@@ -101,7 +101,7 @@ test.each(DOORS)("documents are read in turns, however many come at once: %s", a
     for (; !counting.signal.aborted; inThisTurn = 0) await turn();
   };
   const counted = count();
-  const numbers = Array.from({ length: DOCUMENTS }, (_, number) => number);
+  const numbers = [...Array(DOCUMENTS).keys()];
   await send(gateway, numbers, () => (most = Math.max(most, ++inThisTurn)));
   counting.abort();
   await counted;
@@ -114,7 +114,7 @@ test("another caller's document is read between those of a WebSocket", async () 
   await gateway.ask(query(0), {}, { token: tokenOf(demo, "ada") });
   stopwatchRuns();
   let read = 0;
-  const numbers = Array.from({ length: 200 }, (_, number) => number);
+  const numbers = [...Array(200).keys()];
   const heavy = webSocket("heavy")(gateway, numbers, () => read++);
   await vi.waitUntil(() => read > 0, PATIENT);
   await gateway.ask(query(1), {}, { token: tokenOf(demo, "ada") });
@@ -125,7 +125,7 @@ test("another caller's document is read between those of a WebSocket", async () 
 test("a document whose turn comes after its deadline is not read", async () => {
   const gateway = await startDemoGateway({ env: { REQUEST_TIMEOUT_MS: "1" } });
   stopwatchRuns();
-  const numbers = Array.from({ length: 200 }, (_, number) => number);
+  const numbers = [...Array(200).keys()];
   const codes = new Set<unknown>();
   await webSocket("heavy")(gateway, numbers, (text) => {
     const { payload } = JSON.parse(text) as { payload: { extensions: { code: string } }[] };
@@ -141,7 +141,7 @@ test("the callers of one gateway take no turns of those of another in the same p
   await Promise.all([busy, other].map((gateway) => gateway.ask(ofManyPieces)));
   stopwatchRuns();
   const callers = Array.from({ length: 20 }, (_, number) => `caller${number}`);
-  const numbers = Array.from({ length: 20 }, (_, number) => number);
+  const numbers = [...Array(20).keys()];
   let read = 0;
   const heavy = callers.map((token) => webSocket(token)(busy, numbers, () => read++));
   await vi.waitUntil(() => read > 0, PATIENT);

@@ -274,6 +274,16 @@ describe("what is completed is counted while it is made", () => {
   });
 });
 
+test("50 errors of variables are told of, and that there are more", async () => {
+  const { ask } = await startEmpty();
+  const query = "query ($of: [ID!]!) { entities(ids: $of) { id } }";
+  const { errors = [] } = await ask(query, { of: Array(200).fill(null) });
+  expect(errors).toHaveLength(51);
+  expect(errors.at(-1)?.message).toBe(
+    "Too many errors processing variables, error limit reached. Execution aborted.",
+  );
+});
+
 describe("validation is bounded", () => {
   test.each([
     [
@@ -333,6 +343,26 @@ describe("the event loop has its turns", () => {
     await counted;
     expect(errors).toBeUndefined();
     expect(turns).toBeGreaterThan(most);
+  });
+
+  test.each([
+    ["a long list of values is measured", 100_000, 100],
+    ["a result of more than 1 MB is written", 600_000, 9_000],
+  ])("while %s", async (_, length, most) => {
+    const service = await startFake(() => ({ json: { id: 42, declarations: Array(length).fill(7) } }));
+    const { ask } = await startGateway({ upstream: service });
+    const query = '{ experiment(id: "ada.mnist.42") { declarations } }';
+    const looks = stopwatchRuns();
+    expect((await ask<{ experiment: { declarations: unknown[] } }, object>(query)).errors).toBeUndefined();
+    expect(looks()).toBeGreaterThan(most);
+  });
+
+  test("while the items of a long list are completed", async () => {
+    const { ask } = await startLog("\n".repeat(100_000));
+    const looks = stopwatchRuns();
+    const { errors } = await ask('{ experiment(id: "ada.mnist.42") { logs(maxBytes: 100000) { lines } } }');
+    expect(errors).toBeUndefined();
+    expect(looks()).toBeGreaterThan(1_000);
   });
 
   test("and neither answers nor requests depend on them", async () => {

@@ -39,6 +39,20 @@ test("a value deeper than the stack is measured", async () => {
   expect(await sizeOfJson(deep, 1_000_000)).toBeGreaterThan(200_000);
 });
 
+test("a long text is measured in less time than it takes to write it", () => {
+  const text = 'step 3: "loss" 0.12\n'.repeat(500_000);
+  const fastest = (act: () => unknown) =>
+    Math.min(
+      ...[1, 2, 3].map(() => {
+        const began = performance.now();
+        act();
+        return performance.now() - began;
+      }),
+    );
+  const writing = fastest(() => JSON.stringify(text));
+  expect(fastest(() => sizeOfJson(text, Number.POSITIVE_INFINITY))).toBeLessThan(writing);
+});
+
 test("a value is never measured smaller than half of what it takes", async () => {
   await fc.assert(
     fc.asyncProperty(fc.jsonValue(), async (any) => {

@@ -22,6 +22,7 @@ describe("the log of the gateway", () => {
     );
     await ask(`{ viewer { username } secret: job(id: "canary") { id } }`);
     await ask("{ canary }", {}, { token: "canary" });
+    await ask(`query ${"Long".repeat(50)} { __typename }`);
     const lines = logged()
       .trim()
       .split("\n")
@@ -43,6 +44,7 @@ describe("the log of the gateway", () => {
       { level: 20, method: "GET", route: "users/", outcome: "2xx" },
       { level: 30, type: "query", name: null, codes: ["BAD_USER_INPUT"] },
       { level: 30, type: "invalid", name: null, codes: ["GRAPHQL_VALIDATION_FAILED"] },
+      { level: 30, type: "query", name: "Long".repeat(25), codes: [] },
     ]);
     const KEYS = [
       "codes",

@@ -44,9 +44,6 @@ export interface DocumentSettings {
   readonly planner?: Planner;
 }
 
-/** Longer documents, in characters, are not cached. */
-const MAX_CACHED_LENGTH = 16_384;
-
 /** Estimated heap size of a document without its plans. Measured: 270 to 480 bytes per token, plus the text. */
 const BYTES_PER_TOKEN = 480;
 
@@ -115,7 +112,7 @@ export function createDocuments({
       const errors = validate(schema, prepared.document, rules, { maxErrors: MAX_VALIDATION_ERRORS });
       if (errors.length > 0)
         throw new InvalidDocument(errors.map((error) => documentError(error, "GRAPHQL_VALIDATION_FAILED")));
-      if (text.length <= MAX_CACHED_LENGTH) cache.set(text, prepared);
+      cache.set(text, prepared);
     },
   };
 }

@@ -12,7 +12,7 @@ const CONDITIONS = new Set(["skip", "include"]);
 
 /**
  * Requires one root field of a subscription, without conditions, as the specification of September 2025 does. Own code
- * until graphql-js 17: the rule of graphql-js 16 takes variables for absent, and its execution throws a `TypeError` when
+ * until graphql-js 17: the rule of graphql-js 16 treats variables as absent, and its execution throws a `TypeError` when
  * the field is left out.
  */
 export const subscriptionRootRule: ValidationRule = (context) => {

@@ -1,7 +1,7 @@
 import type { GraphQLError } from "graphql";
 import { rejection } from "../errors.ts";
 
-/** Rejects an operation that asks for more than one may, with the code's status where the caller reads the status. */
+/** Creates the error of an operation that exceeds a limit. As `application/json` it is sent with status 200. */
 export const tooLarge = (
   message: string,
   code: "OPERATION_TOO_LARGE" | "OPERATION_TOO_DEEP" = "OPERATION_TOO_LARGE",

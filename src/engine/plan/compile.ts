@@ -25,7 +25,8 @@ import { appliesTo, INTROSPECTION } from "../limits/selection.ts";
 import { type CompletedField, completerOf } from "./complete.ts";
 import type { Compilation, Complete, PlannedField, Selection, Slots, StartRead } from "./types.ts";
 
-export interface Source {
+/** What the selections of one plan have in common. */
+export interface CompileSettings {
   readonly schema: GraphQLSchema;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** Whether `@skip` or `@include` leaves a node out. */
@@ -39,20 +40,20 @@ const BYTES_PER_FIELD = 1_400;
 const BYTES_PER_CHARACTER = 16;
 
 /** Compiles the selections of one operation, each on first use. */
-export function createCompilation(source: Source): Compilation {
+export function createCompilation(settings: CompileSettings): Compilation {
   const byType = new Map<GraphQLObjectType, Map<object, Selection>>();
   const compilation: Compilation = {
-    schema: source.schema,
+    schema: settings.schema,
     selectionOf: (type, nodes) => {
       const selections = byType.get(type) ?? new Map<object, Selection>();
       byType.set(type, selections);
       const sets = setsOf(nodes);
       const [only] = sets;
       // Merged sets are told apart by their nodes; the others are shared by all fields that spread the same fragment.
-      const key = only && sets.length === 1 ? withoutSpread(source, type, only) : nodes;
+      const key = only && sets.length === 1 ? withoutSpread(settings, type, only) : nodes;
       const compiled = selections.get(key);
       if (compiled) return compiled;
-      const selection = compileSelection(source, compilation, type, sets);
+      const selection = compileSelection(settings, compilation, type, sets);
       selections.set(key, selection);
       return selection;
     },
@@ -62,7 +63,7 @@ export function createCompilation(source: Source): Compilation {
 
 /** The selection set of a fragment, for a set that only spreads it. */
 function withoutSpread(
-  { schema, fragments, isLeftOut }: Source,
+  { schema, fragments, isLeftOut }: CompileSettings,
   type: GraphQLObjectType,
   set: SelectionSetNode,
 ): SelectionSetNode {
@@ -76,14 +77,14 @@ const setsOf = (nodes: readonly FieldNode[]) => nodes.flatMap(({ selectionSet })
 
 /** Compiles merged selection sets for an object type. */
 export function compileSelection(
-  source: Source,
+  settings: CompileSettings,
   compilation: Compilation,
   type: GraphQLObjectType,
   sets: readonly SelectionSetNode[],
 ): Selection {
-  const nodesByKey = collectFields(source, type, sets);
-  const fields = [...nodesByKey].map(([key, nodes]) => compileField(source, compilation, type, key, nodes));
-  source.onCompiled(weigh(fields));
+  const nodesByKey = collectFields(settings, type, sets);
+  const fields = [...nodesByKey].map(([key, nodes]) => compileField(settings, compilation, type, key, nodes));
+  settings.onCompiled(weigh(fields));
   return {
     type,
     fields,
@@ -138,7 +139,7 @@ const contextBelow = (context: PlacedContext, key: string): PlacedContext =>
 
 /** The fields that selection sets select on a type (null: on any), by response name. Each fragment counts at its first spread only. */
 function collectFields(
-  { schema, fragments, isLeftOut }: Source,
+  { schema, fragments, isLeftOut }: CompileSettings,
   type: GraphQLObjectType | null,
   sets: readonly SelectionSetNode[],
 ): Map<string, FieldNode[]> {
@@ -168,7 +169,7 @@ function collectFields(
 }
 
 function compileField(
-  source: Source,
+  settings: CompileSettings,
   compilation: Compilation,
   parent: GraphQLObjectType,
   key: string,
@@ -179,7 +180,7 @@ function compileField(
   const parentType = parent.name;
   const name = node.name.value;
   const keyBytes = key.length + 6;
-  const definition = definitionOf(source.schema, parent, name);
+  const definition = definitionOf(settings.schema, parent, name);
   // Each literal in full: spreading objects here took a third of the time to plan a document.
   if (!definition) {
     return {
@@ -196,7 +197,7 @@ function compileField(
     };
   }
   const { prefetch }: FieldExtensions = definition.extensions;
-  const child = childOf(source, definition, nodes);
+  const child = childOf(settings, definition, nodes);
   return {
     parentType,
     name,
@@ -204,7 +205,7 @@ function compileField(
     key,
     keyBytes,
     isNullable: !isNonNullType(definition.type),
-    resolve: child ?? resolverOf(source.schema, definition),
+    resolve: child ?? resolverOf(settings.schema, definition),
     argsFor: argumentsOf(definition, node),
     complete: completeOf(compilation, definition, { parentType, name, nodes, prefetch }),
     child,
@@ -250,7 +251,7 @@ function resolverOf(
 
 /** Starts the field's own reads for what is selected below it; null when it has none. */
 function childOf(
-  source: Source,
+  settings: CompileSettings,
   { extensions }: GraphQLField<unknown, unknown>,
   nodes: readonly FieldNode[],
 ): StartRead | null {
@@ -258,7 +259,7 @@ function childOf(
   if (!child) return null;
   // Safe: the engine calls it with parents of the field's type and with its coerced arguments.
   const start = child.start as (...given: readonly unknown[]) => Promise<unknown>;
-  const isSelected = selectedBelow(source, nodes);
+  const isSelected = selectedBelow(settings, nodes);
   return (parent, args, context) => start(parent, args, context, isSelected);
 }
 
@@ -285,9 +286,9 @@ function isVariable(value: ValueNode): boolean {
 }
 
 /** What is selected below a field. Ignores type conditions: no two types here use one name for different things. */
-function selectedBelow(source: Source, nodes: readonly FieldNode[]): IsSelected {
+function selectedBelow(settings: CompileSettings, nodes: readonly FieldNode[]): IsSelected {
   const isSelected = (sets: readonly SelectionSetNode[], [name, ...rest]: readonly string[]): boolean => {
-    const fields = [...collectFields(source, null, sets).values()]
+    const fields = [...collectFields(settings, null, sets).values()]
       .flat()
       .filter((field) => field.name.value === name);
     return rest.length === 0 ? fields.length > 0 : isSelected(setsOf(fields), rest);

@@ -13,7 +13,7 @@ import type { Prefetch } from "../field-source.ts";
 import { sizeOfJson } from "../json-size.ts";
 import { isSliceOver } from "../turns.ts";
 import { contextAt, defer, end, runFields, settle } from "./run.ts";
-import type { Compilation, Complete, FieldSite, Place, Run, Selection, Slots } from "./types.ts";
+import type { Compilation, Complete, FieldSite, Container, Run, Selection, Slots } from "./types.ts";
 
 export interface CompletedField extends FieldSite {
   /** Prefetches the selection of the field's objects where they are nullable. */
@@ -110,7 +110,7 @@ function completeList(
     // Safe: an array's items are keyed by their index.
     const itemSlots = list as unknown as Slots;
     slots[at] = list;
-    const place: Place = { parent: above, slots, at, isNullable, isNulled: false };
+    const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
     // Items are awaited later, or never when the operation is stopped: prevents unhandled rejections.
     for (const item of items) if (item instanceof Promise) item.catch(() => {});
     const completeFrom = (first: number): void => {
@@ -119,8 +119,8 @@ function completeList(
           defer(run, () => completeFrom(index));
           return;
         }
-        settle(items[index], completeItem, field, itemSlots, index, place, isItemNullable, run);
-        if (place.isNulled || run.meter.isStopped()) return;
+        settle(items[index], completeItem, field, itemSlots, index, container, isItemNullable, run);
+        if (container.isNulled || run.meter.isStopped()) return;
       }
     };
     completeFrom(0);
@@ -168,24 +168,24 @@ function completeSelected(
   selection: Selection,
   value: unknown,
   field: CompletedField,
-  place: Place,
+  container: Container,
   run: Run,
 ): void {
-  const { slots, at, parent, isNullable } = place;
+  const { slots, at, parent, isNullable } = container;
   if (!field.prefetch || !isNullable || !parent) {
-    completeFields(selection, value, place, run);
+    completeFields(selection, value, container, run);
     return;
   }
   // Safe: the field's declaration matches the prefetch with its objects and context.
   const prefetch = field.prefetch as (...given: readonly unknown[]) => unknown;
   const loaded = prefetch(value, selection.needs, contextAt(run.context, parent, at), run.variables);
-  const complete = (object: unknown): void => completeFields(selection, object, place, run);
+  const complete = (object: unknown): void => completeFields(selection, object, container, run);
   settle(loaded, complete, field, slots, at, parent, isNullable, run);
 }
 
-function completeFields(selection: Selection, object: unknown, place: Place, run: Run): void {
+function completeFields(selection: Selection, object: unknown, container: Container, run: Run): void {
   const values = selection.createObject();
-  place.slots[place.at] = values;
-  if (isSliceOver()) defer(run, () => runFields(selection, object, place, values, run));
-  else runFields(selection, object, place, values, run);
+  container.slots[container.at] = values;
+  if (isSliceOver()) defer(run, () => runFields(selection, object, container, values, run));
+  else runFields(selection, object, container, values, run);
 }

@@ -17,7 +17,7 @@ import { type Fragments, fragmentsOf } from "../limits/selection.ts";
 import type { Meter } from "../meter.ts";
 import { compileSelection, createCompilation } from "./compile.ts";
 import { end, runFields } from "./run.ts";
-import type { Place, Run, Selection, Slots } from "./types.ts";
+import type { Container, Run, Selection, Slots } from "./types.ts";
 
 /** An executable operation. Its selections are compiled on first use. */
 export interface Plan {
@@ -48,11 +48,6 @@ export type Planner = (
  */
 export const createPlan: Planner = (schema, document, operation, onGrown) => {
   const fragments = fragmentsOf(document);
-  let bytes = 0;
-  const onCompiled = (more: number): void => {
-    bytes += more;
-    onGrown(more);
-  };
   const conditions = conditionsOf(document);
   /** Root selections by combination of the `@skip` and `@include` variables. */
   const roots = new Map<string, Selection>();
@@ -67,12 +62,8 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
       throw new GraphQLError(`Schema is not configured to execute ${operation.operation} operation.`);
     const isLeftOut = (node: SelectionNode): boolean =>
       node.directives?.length ? isSkipped(node, variables) : false;
-    if (roots.size >= MAX_COMBINATIONS) {
-      roots.clear();
-      onCompiled(-bytes);
-    }
-    const source = { schema, fragments, isLeftOut, onCompiled };
-    const root = compileSelection(source, createCompilation(source), rootType, [operation.selectionSet]);
+    const settings = { schema, fragments, isLeftOut, onCompiled: onGrown };
+    const root = compileSelection(settings, createCompilation(settings), rootType, [operation.selectionSet]);
     roots.set(combination, root);
     return root;
   };
@@ -97,18 +88,23 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
       const data = root.createObject();
       const result: { data: Slots | null } = { data };
       const failures: GraphQLError[] = [];
-      const place: Place = { parent: null, slots: result, at: "data", isNullable: true, isNulled: false };
+      const container: Container = {
+        parent: null,
+        slots: result,
+        at: "data",
+        isNullable: true,
+        isNulled: false,
+      };
       const onEnd = () => onResult(failures.length === 0 ? result : { errors: failures, ...result });
       const run: Run = { context, variables: coerced, meter, errors: failures, pending: 1, onEnd };
-      if (operation.operation === "mutation") return runSerially(root, data, place, run);
-      runFields(root, event, place, data, run);
+      if (operation.operation === "mutation") return runSerially(root, data, container, run);
+      runFields(root, event, container, data, run);
       end(run);
     },
   };
 };
 
-/** Maximum cached combinations of `@skip` and `@include` per operation. */
-const MAX_COMBINATIONS = 32;
+/** Maximum errors of the variables of one request. */
 const MAX_VARIABLE_ERRORS = 50;
 const NO_VARIABLES = { errors: undefined, coerced: {} };
 
@@ -131,14 +127,14 @@ const isSkipped = (node: SelectionNode, variables: Variables): boolean =>
   getDirectiveValues(GraphQLIncludeDirective, node, variables)?.["if"] === false;
 
 /** Runs the root fields of a mutation one after the other. */
-function runSerially({ fields, ...root }: Selection, data: Slots, place: Place, whole: Run): void {
+function runSerially({ fields, ...root }: Selection, data: Slots, container: Container, whole: Run): void {
   const [field, ...rest] = fields;
-  if (!field || place.isNulled) return end(whole);
+  if (!field || container.isNulled) return end(whole);
   const run: Run = {
     ...whole,
     pending: 1,
-    onEnd: () => runSerially({ ...root, fields: rest }, data, place, whole),
+    onEnd: () => runSerially({ ...root, fields: rest }, data, container, whole),
   };
-  runFields({ ...root, fields: [field] }, undefined, place, data, run);
+  runFields({ ...root, fields: [field] }, undefined, container, data, run);
   end(run);
 }

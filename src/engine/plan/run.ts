@@ -2,7 +2,7 @@ import { type GraphQLError, locatedError } from "graphql";
 import { hasOutcome } from "../../errors.ts";
 import type { PlacedContext } from "../field-source.ts";
 import { isSliceOver } from "../turns.ts";
-import type { Complete, FieldSite, Place, Run, Selection, Slots } from "./types.ts";
+import type { Complete, FieldSite, Container, Run, Selection, Slots } from "./types.ts";
 
 /*
  * Runs a plan. Each value is written into its slot of the result, promises when they resolve; a counter of pending
@@ -14,7 +14,7 @@ import type { Complete, FieldSite, Place, Run, Selection, Slots } from "./types.
 export function runFields(
   { fields }: Selection,
   parent: unknown,
-  place: Place,
+  container: Container,
   slots: Slots,
   run: Run,
 ): void {
@@ -23,19 +23,19 @@ export function runFields(
     const { variables, context } = run;
     let value: unknown;
     try {
-      value = field.resolve(parent, field.argsFor(variables), contextAt(context, place, field.key));
+      value = field.resolve(parent, field.argsFor(variables), contextAt(context, container, field.key));
     } catch (error) {
-      fail(error, field, slots, field.key, place, field.isNullable, run);
-      if (place.isNulled) return;
+      fail(error, field, slots, field.key, container, field.isNullable, run);
+      if (container.isNulled) return;
       continue;
     }
-    settle(value, field.complete, field, slots, field.key, place, field.isNullable, run);
-    if (place.isNulled) return;
+    settle(value, field.complete, field, slots, field.key, container, field.isNullable, run);
+    if (container.isNulled) return;
   }
 }
 
 /** The context for a value. That of an explained operation knows its place. */
-export const contextAt = (context: PlacedContext, above: Place, at: string | number): PlacedContext =>
+export const contextAt = (context: PlacedContext, above: Container, at: string | number): PlacedContext =>
   context.at ? context.at({ parent: above, at }) : context;
 
 /** Completes a value, now or when its promise resolves. */
@@ -45,7 +45,7 @@ export function settle(
   field: FieldSite,
   slots: Slots,
   at: string | number,
-  above: Place,
+  above: Container,
   isNullable: boolean,
   run: Run,
 ): void {
@@ -101,7 +101,7 @@ function fail(
   field: FieldSite,
   slots: Slots,
   at: string | number,
-  above: Place,
+  above: Container,
   isNullable: boolean,
   run: Run,
 ): void {
@@ -113,21 +113,23 @@ function fail(
   }
   run.errors.push(locate(error, field, at, above));
   if (isNullable) return;
-  for (let place: Place | null = above; place; place = place.parent) {
-    place.isNulled = true;
-    if (!place.isNullable) continue;
-    place.slots[place.at] = null;
+  for (let container: Container | null = above; container; container = container.parent) {
+    container.isNulled = true;
+    if (!container.isNullable) continue;
+    container.slots[container.at] = null;
     return;
   }
 }
 
-function isDropped(above: Place): boolean {
-  for (let place: Place | null = above; place; place = place.parent) if (place.isNulled) return true;
+function isDropped(above: Container): boolean {
+  for (let container: Container | null = above; container; container = container.parent)
+    if (container.isNulled) return true;
   return false;
 }
 
-function locate(error: unknown, { nodes }: FieldSite, at: string | number, above: Place): GraphQLError {
+function locate(error: unknown, { nodes }: FieldSite, at: string | number, above: Container): GraphQLError {
   const path = [at];
-  for (let place: Place = above; place.parent; place = place.parent) path.unshift(place.at);
+  for (let container: Container = above; container.parent; container = container.parent)
+    path.unshift(container.at);
   return locatedError(error, [...nodes], path);
 }

@@ -1,5 +1,5 @@
 import type { FieldNode, GraphQLError, GraphQLObjectType, GraphQLSchema } from "graphql";
-import type { PlacedContext, SelectionNeeds, Variables } from "../field-source.ts";
+import type { PlacedContext, ResultPlace, SelectionNeeds, Variables } from "../field-source.ts";
 import type { Meter } from "../meter.ts";
 
 /** A compiled selection on one object type at one place of a document. */
@@ -38,13 +38,19 @@ export type StartRead = (parent: unknown, args: object, context: PlacedContext) 
 export type Slots = Record<string | number, unknown>;
 
 /** Completes a value of one type and writes it into its slot. Throws when the value is invalid. */
-export type Complete = (value: unknown, slots: Slots, at: string | number, above: Place, run: Run) => void;
+export type Complete = (
+  value: unknown,
+  slots: Slots,
+  at: string | number,
+  above: Container,
+  run: Run,
+) => void;
 
-/** The position of an object or list in the result while it is completed. */
-export interface Place {
-  readonly parent: Place | null;
+/** An object or list of the result while it is completed. */
+export interface Container extends ResultPlace {
+  readonly parent: Container | null;
+  /** The values of the object or list above it. */
   readonly slots: Slots;
-  readonly at: string | number;
   readonly isNullable: boolean;
   /** Whether an error below has made it null. Later values are dropped. */
   isNulled: boolean;

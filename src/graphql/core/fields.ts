@@ -3,7 +3,7 @@ import type { IsSelected } from "../../engine/field-source.ts";
 import type { PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
 import type { Address, Kind, Resource } from "./resource.ts";
-import { extensionsOf, resolverOf, type Source } from "./source.ts";
+import { extensionsOf, resolverOf, type FieldSource } from "./source.ts";
 
 /*
  * Typed helpers for fields of resources. Each returns the options of one Pothos field: `t.string({ description,
@@ -19,7 +19,7 @@ export type ResourceRef<R extends object, At extends Address> = ObjectRef<Pothos
 export function fieldsOf<R extends object, At extends Address = Address>(_kind?: Kind<R, At>) {
   type From = Resource<R, At>;
 
-  const from = <Out, Args>(source: Source) => ({
+  const from = <Out, Args>(source: FieldSource) => ({
     extensions: { ...extensionsOf(source) },
     // Safe: each helper below declares the functions of its source with exactly these types.
     resolve: resolverOf(source) as unknown as (

@@ -6,7 +6,7 @@ import { isLoaded, type Kind, load, resolveReference, type Resource } from "./re
  * The source of a field's value. The field's resolver and its needs are both derived from it. Sources are untyped;
  * `fields.ts` checks the types.
  */
-export type Source =
+export type FieldSource =
   /** A key of the record, unchanged. */
   | { readonly kind: "property"; readonly key: string }
   /** Computed from keys of the record. */
@@ -36,7 +36,7 @@ export type Source =
     };
 
 /** The metadata of a source for the engine. */
-export function extensionsOf(source: Source): FieldExtensions {
+export function extensionsOf(source: FieldSource): FieldExtensions {
   if (source.kind === "child") return { child: source };
   if (source.kind === "computed") return { keys: source.keys };
   return "key" in source ? { keys: [source.key] } : {};
@@ -49,7 +49,7 @@ type Resolver = (
 ) => unknown;
 
 /** Creates the resolver of a source. The engine starts the reads of a child itself, with what is selected below it. */
-export function resolverOf(source: Source): Resolver {
+export function resolverOf(source: FieldSource): Resolver {
   switch (source.kind) {
     case "property": {
       const { key } = source;

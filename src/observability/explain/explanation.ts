@@ -1,6 +1,7 @@
+import type { ResultPlace } from "../../engine/field-source.ts";
 import type { ReadNotes, Served, SessionNotes } from "../../rest/session/notes.ts";
 import { type ExplainedAttempt, type ExplainedRequest, Note, tenths } from "./note.ts";
-import { firstOf, type NamedPlaces, pathOf, type ResultPlace } from "./places.ts";
+import { firstOf, type NamedPlaces, pathOf } from "./places.ts";
 
 /** What an operation cost: `extensions.explain`. */
 interface Report {

@@ -1,8 +1,4 @@
-/** A place in the result: a key or index below another place. The root has none above it. */
-export interface ResultPlace {
-  readonly parent: ResultPlace | null;
-  readonly at: string | number;
-}
+import type { ResultPlace } from "../../engine/field-source.ts";
 
 /** Some places by name, such as `group.experiments.nodes.0.buildJob`, and how many more there are. */
 export interface NamedPlaces {
