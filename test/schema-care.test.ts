@@ -3,25 +3,14 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { expect, onTestFinished, test } from "vitest";
 import { createFolder } from "./support/build.ts";
+import { bundle } from "./support/bundle.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const committed = readFileSync(join(ROOT, "schema/subgraph.graphql"), "utf8");
 
-/** The check in one file, which starts five times as fast as its source. */
-const built = createFolder("care-");
-await build({
-  entryPoints: [join(ROOT, "schema/care.ts")],
-  outfile: join(built, "care.mjs"),
-  bundle: true,
-  format: "esm",
-  platform: "node",
-  banner: {
-    js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);',
-  },
-});
+const script = await bundle("schema/care.ts", join(createFolder("care-"), "care.mjs"));
 
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
@@ -67,7 +56,7 @@ function check({ released, tagged = released ?? null, now, version = "1.0.1", ch
   }
   write(now);
   if (released !== undefined) writeFileSync(join(folder, "schema/released.graphql"), `# 1.0.0\n${released}`);
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(built, "care.mjs")], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script], {
     cwd: folder,
     encoding: "utf8",
   });

@@ -245,7 +245,7 @@ describe("the schema", () => {
     expect(calls()).toEqual([]);
   });
 
-  test("is hidden without introspection", async () => {
+  test("is not given to agents when INTROSPECTION is off", async () => {
     const { client, use } = await start({ INTROSPECTION: "off" });
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toContain("graphql_query");

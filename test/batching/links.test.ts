@@ -166,7 +166,7 @@ describe("an id that does not come back from a batch", () => {
     expect(calls()).toEqual([...alone(["2"]), byIds(["1", "2", "3"])]);
   });
 
-  test("and is there all the same is what it is", async () => {
+  test("is read by itself, and resolves when the record exists", async () => {
     const { ask } = await startBuilds({ byIds: (ids) => buildRows(ids.slice(1)) });
     expect(buildsIn(await ask(buildsOf(3)))).toEqual(upTo(3).map(succeeded));
   });

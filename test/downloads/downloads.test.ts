@@ -117,7 +117,7 @@ describe("a download", () => {
     expect(service.seen()[0]?.headers["x-request-id"]).toBe(response.headers.get("x-request-id"));
   });
 
-  test("of nothing is empty", async () => {
+  test("of an empty file is empty", async () => {
     const service = await startFake(() => ({ text: "" }));
     const { url } = await startGateway({ upstream: service });
     const response = await fetch(`${url}/downloads/${globalId("Job:ada/mnist/3")}/outputs`, {

@@ -71,7 +71,7 @@ describe("the depth of an operation", () => {
     expect(service.calls()).toEqual([]);
   });
 
-  test("is no hindrance to introspection", async () => {
+  test("leaves room for the introspection query of tools", async () => {
     const { ask } = await startGateway({ upstream: await startRecords({}), env });
     expect(await ask(getIntrospectionQuery())).toHaveProperty("data.__schema.types");
   });

@@ -123,7 +123,7 @@ describe("a service that fails again and again", () => {
     expect(await one()).toBe("ok");
   });
 
-  test("is another than one whose callers leave", async () => {
+  test("is still asked after 25 callers left before their answers", async () => {
     const scene = await startBreakable();
     expect(counted(await leaveAll(scene))).toEqual({ left: 25 });
     expect(await scene.one()).toBe("ok");

@@ -84,7 +84,7 @@ describe("bodies of requests", () => {
     expect(await ask("{ __typename }")).toEqual({ data: { __typename: "Query" } });
   });
 
-  test("may not hold a batch", async () => {
+  test("that hold a batch of operations are refused", async () => {
     const { url, calls } = await startDemoGateway();
     const body = JSON.stringify([{ query: STOP }, { query: STOP }]);
     const { status, codes } = await sendTo(`${url}/graphql`, { body, headers: JSON_BODY });

@@ -61,7 +61,7 @@ describe("a list without `first`", () => {
     expect(service.calls()).toHaveLength(2);
   });
 
-  test("an empty list is empty", async () => {
+  test("of no rows has no nodes, no cursors and no next page", async () => {
     const service = await startPaging([]);
     const { page } = await openList(service);
     expect(await page()).toEqual({

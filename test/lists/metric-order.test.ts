@@ -50,7 +50,7 @@ describe("the order by a metric", () => {
     },
   );
 
-  test("goes with every page of the walk", async () => {
+  test("is sent again with the request for the next page", async () => {
     const { ask, calls } = await startProfile();
     const all = lossesIn((await ask<Runs, object>(QUERY, { order: LARGEST })).data);
     const first = await ask<Runs, object>(QUERY, { order: LARGEST, first: 10 });

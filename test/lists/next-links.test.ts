@@ -149,7 +149,7 @@ describe("a list of very many pages", () => {
     expect(service.calls()).toHaveLength(100);
   });
 
-  test("of empty pages ends too", async () => {
+  test("that are all empty ends with PAGE_LIMIT_REACHED after 100 of them", async () => {
     let asked = 0;
     const service = await startFake(() => ({ json: { results: [], next: `?offset=${++asked}` } }));
     const { tryPage } = await openList(service);

@@ -52,7 +52,7 @@ describe("order and filter", () => {
     expect(calls()).toEqual([]);
   });
 
-  test("both go with every page of the walk", async () => {
+  test("are both sent again with the request for the next page", async () => {
     const { ask, calls } = await startProfile();
     const variables = { orderBy: "CREATED_ASC", query: "status:succeeded|failed" };
     const { data } = await ask<Runs, object>(query, variables);
@@ -73,7 +73,7 @@ describe("order and filter", () => {
     expect(calls()).toEqual([asked, `${asked}&offset=3`]);
   });
 
-  test("an empty filter is none", async () => {
+  test("an empty filter is not sent", async () => {
     const { ask, calls } = await startProfile();
     await ask(query, { query: "" });
     expect(calls()).toEqual(["GET ada/mnist/experiments?group=1&limit=3"]);

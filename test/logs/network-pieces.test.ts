@@ -22,7 +22,7 @@ const characterFrom = (bytes: Buffer, from: number): number =>
 
 // Not through the door: over a network nobody can say where a log is cut.
 describe("however the network cuts a log", () => {
-  test("its tail is the same", async () => {
+  test("its last lines are the same", async () => {
     await fc.assert(
       fc.asyncProperty(
         pieces,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeEach, expect, test } from "vitest";
 import { copySources, createFolder } from "../support/build.ts";
+import { bundle } from "../support/bundle.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const { version: current } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
@@ -12,6 +13,7 @@ const { version: current } = JSON.parse(readFileSync(join(ROOT, "package.json"),
 
 const folder = createFolder("release-");
 copySources(folder, ["deploy", "Dockerfile", "package-lock.json", "release.ts"]);
+const script = await bundle("release.ts", join(createFolder("script-"), "release.mjs"));
 const path = (name: string) => join(folder, name);
 const read = (name: string) => readFileSync(path(name), "utf8");
 const git = (...args: string[]) => execFileSync("git", args, { cwd: folder, encoding: "utf8" }).trim();
@@ -37,7 +39,7 @@ beforeEach(() => {
 });
 
 function release(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx", "release.ts", ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], {
     cwd: folder,
     encoding: "utf8",
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"] },

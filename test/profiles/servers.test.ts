@@ -259,7 +259,7 @@ describe("a file that extends a built-in profile", () => {
     expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "POST ada/mnist/jobs/1/copy"]);
   });
 
-  test("and says nothing else is that profile", async () => {
+  test("has the lists and capabilities of that profile when it says nothing else", async () => {
     const { ask, calls } = await startExtended({ extends: "polyaxon-0.4" });
     expect(await ask("{ gateway { capabilities } }")).toEqual({
       data: { gateway: { capabilities: CAPABILITIES["polyaxon-0.4"] } },

@@ -225,7 +225,7 @@ describe("cache-control of a caller", () => {
     expect(service.seen()).toHaveLength(2);
   });
 
-  test("of another kind changes nothing", async () => {
+  test("that asks for no fresh answer changes nothing", async () => {
     const service = await startRunning();
     const { gateway } = await startKeeping(service);
     for (const value of ["max-age=60", "no-cached"]) {
@@ -274,7 +274,7 @@ describe("a dashboard of 20 panels that is polled every 2 seconds for a minute",
     expect(requests).toBeLessThanOrEqual(90);
   });
 
-  test("does not without", async () => {
+  test("exceeds that limit without CACHE_TTL_MS", async () => {
     expect((await poll({})).codes).toEqual(["ok", "RATE_LIMITED"]);
   });
 });

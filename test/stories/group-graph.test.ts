@@ -224,7 +224,7 @@ describe("on a server that allows 20 requests a minute", () => {
     expect(answer).toEqual(await unthrottled.ask(CHARTS, WIDE));
   });
 
-  test("it would not without batching", async () => {
+  test("the same search does not get through without batching", async () => {
     const { ask, counts } = await startThrottled(20, "polyaxon-0.2");
     const { errors } = await ask<object, object>(CHARTS, WIDE);
     expect(counts()).toEqual({ passed: 20, refused: 8 });
@@ -363,7 +363,7 @@ describe("a service that asks for patience", () => {
     expect(seen).toHaveLength(29 + refused.length);
   });
 
-  test("a second time is told", async () => {
+  test("twice is not asked a third time, and the caller is told", async () => {
     const { ask, calls } = await startImpatient("0", 2);
     const { data, errors } = await ask(LOOK_UP);
     expect(data).toEqual({ job: null });

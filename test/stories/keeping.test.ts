@@ -153,7 +153,7 @@ describe("what somebody else keeps", () => {
     archivedExperiments { totalCount }
   } } }`;
 
-  test("is an empty list", async () => {
+  test("is an empty list on a server that shows it to nobody else", async () => {
     const { ask, calls, demo } = await startProfile();
     const answer = await ask(document, { id: globalId("User:ada") }, { token: tokenOf(demo, "grace") });
     expect(answer).toEqual({

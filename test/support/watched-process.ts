@@ -1,30 +1,18 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { BUILT } from "./built.ts";
+import { bundle } from "./bundle.ts";
 import type { Condition } from "./watched-gateway.ts";
 
 let bundled: Promise<string> | undefined;
 
-/** The watched gateway in one file, beside the build and its packages. */
-async function bundle(): Promise<string> {
-  const outfile = join(BUILT, `watched-${process.pid}/gateway.mjs`);
-  await build({
-    entryPoints: [fileURLToPath(new URL("watched-gateway.ts", import.meta.url))],
-    outfile,
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    packages: "external",
-  });
-  return outfile;
-}
-
 /** A gateway in a process of its own, whose event loop and heap can be looked at. */
 export async function startWatched(upstreamUrl: string) {
-  bundled ??= bundle();
+  // Beside the build, where its packages are found.
+  bundled ??= bundle("test/support/watched-gateway.ts", join(BUILT, `watched-${process.pid}/gateway.mjs`), {
+    external: true,
+  });
   const child = fork(await bundled, [upstreamUrl], { execArgv: ["--expose-gc"] });
   const [url] = (await once(child, "message")) as [string];
   return {

@@ -37,7 +37,7 @@ describe("a service whose certificate no known authority issued", () => {
     ).toEqual(PATHS);
   });
 
-  test("is sent nothing otherwise", async () => {
+  test("is sent nothing while the gateway does not trust that authority", async () => {
     const [authority, other] = [await makeAuthority(), await makeAuthority()];
     const service = await startService(await authority.issue("localhost"));
     const { ca } = writeFiles({ ca: other.cert });
@@ -264,7 +264,7 @@ describe("settings that do not fit together", () => {
   };
   const HTTPS = { UPSTREAM_URL: "https://service.example" };
 
-  test("are told by name", async () => {
+  test("are refused at the start, each by its name", async () => {
     const { ca, cert, key, otherKey } = await filesOf();
     const lines = [
       { ...HTTPS, UPSTREAM_CERT_FILE: cert },
@@ -295,7 +295,7 @@ describe("settings that do not fit together", () => {
     expect(fault).toMatch(/^UPSTREAM_CERT_FILE: expected what OpenSSL accepts, got a fault \(ERR_SSL_\w+\)$/);
   });
 
-  test("are not those that do", async () => {
+  test("a CA, a client certificate and a proxy can be set together", async () => {
     const { ca, cert, key } = await filesOf();
     const proxy = { UPSTREAM_PROXY: "http://user:p%40ss@proxy.example:3128" };
     const files = { UPSTREAM_CA_FILE: ca, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key };
