@@ -45,14 +45,6 @@ export function createWebSocketServer({ schema, maxBytes, identify, begin, ...se
   });
   const connections = new TransientList<Connection>();
 
-  /** The request of a connection with the headers that count for its subscriptions: each gets a request id of its own. */
-  const requestOf = ({ request, authorization }: Connection): IncomingMessage => {
-    const { "x-request-id": _id, ...given } = request.headers;
-    const headers = { ...given, ...(authorization === undefined ? {} : { authorization }) };
-    // Safe: only the headers and the socket of a request are read.
-    return { headers, socket: request.socket } as IncomingMessage;
-  };
-
   const server = makeServer<Record<string, unknown>, Connection>({
     onConnect: ({ extra: connection, connectionParams }) => {
       const given = Object.entries(connectionParams ?? {}).find(
@@ -104,13 +96,21 @@ export function createWebSocketServer({ schema, maxBytes, identify, begin, ...se
   };
 
   return {
-    upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, place: Place): void =>
+    upgrade: (place: Place, request: IncomingMessage, socket: Duplex, head: Buffer): void =>
       sockets.handleUpgrade(request, socket, head, (opened) => serve(opened, request, place)),
     /** Closes all connections without completing their subscriptions, so that clients subscribe again elsewhere. */
     drain: (): void => {
       for (const connection of connections.members()) connection.drain();
     },
   };
+}
+
+/** The request of a connection with the headers that count for its subscriptions: each gets a request id of its own. */
+function requestOf({ request, authorization }: Connection): IncomingMessage {
+  const { "x-request-id": _id, ...given } = request.headers;
+  const headers = { ...given, ...(authorization === undefined ? {} : { authorization }) };
+  // Safe: only the headers and the socket of a request are read.
+  return { headers, socket: request.socket } as IncomingMessage;
 }
 
 /** The results of a subscription. Calls back when there are no more, or nobody waits for them. */

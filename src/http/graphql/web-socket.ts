@@ -7,6 +7,7 @@ import type { OperationReport } from "../../observability/telemetry.ts";
 import { RequestScope } from "../../request-scope.ts";
 import type { Doors } from "../doors.ts";
 import type { Identify } from "../identity.ts";
+import type { Place } from "../places.ts";
 import { refuseUpgrade } from "../upgrade.ts";
 import type { createWebSocketServer, WebSocketSettings } from "./web-socket-server.ts";
 
@@ -62,6 +63,13 @@ export function createWebSockets(settings: Settings): WebSockets {
     return finished;
   };
 
+  const accept = async (place: Place, ...given: Parameters<WebSockets["upgrade"]>): Promise<void> => {
+    const { createWebSocketServer } = await import("./web-socket-server.ts");
+    server ??= createWebSocketServer({ ...settings, begin });
+    server.upgrade(place, ...given);
+    if (isDraining) server.drain();
+  };
+
   /** The status that rejects a connection by its path or origin; null when it may have a place. */
   const rejectionOf = ({ url = "", headers }: IncomingMessage): number | null => {
     if (url.split("?", 1)[0] !== "/graphql") return 404;
@@ -76,11 +84,7 @@ export function createWebSockets(settings: Settings): WebSockets {
       const place = doors.take("socket", identify(request).caller);
       if (place instanceof UpstreamError) return refuseUpgrade(socket, statusOf(place.code));
       socket.once("close", () => place.release());
-      void import("./web-socket-server.ts").then(({ createWebSocketServer }) => {
-        server ??= createWebSocketServer({ ...settings, begin });
-        server.upgrade(request, socket, head, place);
-        if (isDraining) server.drain();
-      });
+      void accept(place, request, socket, head);
     },
     drain: () => {
       isDraining = true;
