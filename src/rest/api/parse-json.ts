@@ -27,9 +27,10 @@ export function parseJson(bytes: Buffer, onHeap: (bytes: number) => void = () =>
   return JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text);
 }
 
-/** Measured heap size of a list or object and of each item. An empty list takes twenty times its text. */
+/** Measured heap sizes. An empty list takes twenty times its text. */
 const BYTES_PER_CONTAINER = 50;
 const BYTES_PER_ITEM = 12;
+const BYTES_PER_SHAPE = 130;
 
 /** Up to this length and number of brackets no bound can be exceeded, and the heap size is small. */
 const SMALL_LENGTH = 16_384;
@@ -104,7 +105,9 @@ function heapBytesOf(bytes: Buffer): number {
     } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
     if (values > MAX_VALUES) throw new TooComplex(`has more than ${MAX_VALUES} values`);
   }
-  return containers * BYTES_PER_CONTAINER + (values - containers) * BYTES_PER_ITEM;
+  return (
+    containers * BYTES_PER_CONTAINER + (values - containers) * BYTES_PER_ITEM + shapeCount * BYTES_PER_SHAPE
+  );
 }
 
 const [MINUS, N, I] = ["-", "N", "I"].map(codeOf);
