@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { routes } from "../../src/demo/routes.ts";
 import { schema } from "../../src/graphql/schema.ts";
-import { documented, optional, runKinds } from "../../src/rest/api/kinds.ts";
+import { documented, optionalEndpoints, runKinds } from "../../src/rest/api/kinds.ts";
 import { contract, contractRows, unnamed } from "../support/contract.ts";
 
 const rowOf = ({ method, path }: { readonly method: string; readonly path: string }) =>
@@ -35,7 +35,7 @@ test("the mutations of the schema are those of the document and of optional endp
   const mutations = Object.keys(schema.getMutationType()?.getFields() ?? {});
   const inContract = contractRows.flatMap(({ mutation }) => mutation ?? []);
   expect([...inContract, ...OPTIONAL].toSorted()).toEqual(mutations.toSorted());
-  const writing = Object.values<{ readonly method: string }>(optional).filter(
+  const writing = Object.values<{ readonly method: string }>(optionalEndpoints).filter(
     ({ method }) => method !== "GET",
   );
   expect(writing).toHaveLength(OPTIONAL.length);

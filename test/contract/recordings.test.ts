@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { documented as endpoints, optional } from "../../src/rest/api/kinds.ts";
+import { documented as endpoints, optionalEndpoints } from "../../src/rest/api/kinds.ts";
 import type { Reader } from "../../src/rest/api/reader.ts";
 import type { Reading } from "../../src/rest/api/record.ts";
 import { contractRows, unnamed } from "../support/contract.ts";
@@ -135,7 +135,7 @@ const readersOf = (sections: readonly Section[]): ReadonlyMap<string, Reader<unk
       .map(({ method, path, answer }) => [unnamed(`${method} ${path}`), answer]),
   );
 const documented = readersOf(Object.values(endpoints));
-const readers = readersOf([...Object.values(endpoints), optional]);
+const readers = readersOf([...Object.values(endpoints), optionalEndpoints]);
 
 const answered = RECORDINGS.flatMap(readRecording).filter((line) => [200, 201].includes(line.status));
 

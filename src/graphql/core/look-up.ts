@@ -17,8 +17,8 @@ export const withId = ({ kind }: { readonly kind: Pick<Kind, "exampleName"> }) =
   }));
 
 /** What the description of a field ends with whose endpoint belongs to a capability. */
-export const requires = ({ beyond }: Pick<AnyEndpoint, "beyond">): string =>
-  beyond?.capability ? ` Requires the capability \`${beyond.capability}\`.` : "";
+export const requires = ({ optional }: Pick<AnyEndpoint, "optional">): string =>
+  optional?.capability ? ` Requires the capability \`${optional.capability}\`.` : "";
 
 /** A root field that finds a resource by its id: `experiment: t.field(lookUp(Experiment, "An experiment."))`. */
 export const lookUp = <R extends object, At extends Address>(

@@ -56,38 +56,38 @@ export const projectList = (description: string) =>
 const projectAddress = (name: string | null | undefined) =>
   resolveReference(Project.kind, name ?? "").address;
 
-/** The lists of what is kept of a kind. */
-interface Kept<Row> {
+/** The endpoints of the lists that a user has of a kind. */
+interface UserLists<Row> {
   readonly bookmarked?: OfUser<{ readonly content_object: Row }>;
   readonly archived?: OfUser<Row>;
 }
 
-/** Adds the lists of what a user keeps of a kind, such as `bookmarkedJobs` and `archivedJobs`. */
-function addKept<Row extends object, Node>(
+/** Adds the lists that a user has of a kind, such as `bookmarkedJobs` and `archivedJobs`. */
+function addLists<Row extends object, Node>(
   [names, words]: readonly [names: string, words: string],
   type: ObjectRef<PothosTypes, Connection<Node>>,
-  { bookmarked, archived }: Kept<Row>,
+  { bookmarked, archived }: UserLists<Row>,
   toNode: (row: Row) => Node,
 ): void {
-  const kept = `${words} of the user, in all projects and in the order of the server. Empty if the caller may not see them.`;
+  const whose = `${words} of the user, in all projects and in the order of the server. Empty if the caller may not see them.`;
   // Some servers show superusers the bookmarks of others: `bookmarked` tells of the caller.
   const fromBookmark = ({ content_object: row }: { readonly content_object: Row }, user: UserResource) =>
     toNode(user.loaded.is_viewer ? { ...row, bookmarked: true } : row);
   builder.objectFields(User, (t) => ({
     ...(bookmarked && {
-      [`bookmarked${names}`]: t.field(userList(type, bookmarked, `Bookmarked ${kept}`, fromBookmark)),
+      [`bookmarked${names}`]: t.field(userList(type, bookmarked, `Bookmarked ${whose}`, fromBookmark)),
     }),
-    ...(archived && { [`archived${names}`]: t.field(userList(type, archived, `Archived ${kept}`, toNode)) }),
+    ...(archived && { [`archived${names}`]: t.field(userList(type, archived, `Archived ${whose}`, toNode)) }),
   }));
 }
 
-addKept(["Projects", "projects"], ProjectConnection, project.optional, (row: ProjectRecord) =>
+addLists(["Projects", "projects"], ProjectConnection, project.optional, (row: ProjectRecord) =>
   toResource(Project.kind, projectAddress(row.unique_name), row),
 );
 
 for (const { target, type } of runLists) {
   const { name, many, optional = {} } = target.kind.run;
-  addKept([plural(name), many], type, optional, (row: RunnableRecord) =>
+  addLists([plural(name), many], type, optional, (row: RunnableRecord) =>
     toResource(target.kind, { ...projectAddress(row.project), id: `${row.id}` }, row),
   );
 }

@@ -14,14 +14,14 @@ interface Endpoint<At, out Answer> {
   /** The path template. Safe in logs, metrics and errors, unlike the filled path. */
   readonly path: string;
   readonly answer: Reader<Answer>;
-  /** What an endpoint is called that is not in the service's document; null for those that are. */
-  readonly beyond: Beyond | null;
+  /** What is known of an endpoint that is not in the service's document; null for those that are. */
+  readonly optional: Optional | null;
   /** Fills the path parameters. Throws `InputError` when a value could leave its segment. */
   toPath(at: At): string;
 }
 
-/** An endpoint beyond the service's document. The profile tells whether a server has it. */
-interface Beyond {
+/** An endpoint that is not in the service's document. The profile tells whether a server has it. */
+interface Optional {
   /** Its name in the section `optional` of profiles. */
   readonly name: string;
   /** The capability to which it belongs; null for one that only saves requests. */
@@ -62,7 +62,7 @@ export function get<Path extends string, Answer>(
   path: Path,
   answer: Reader<Answer>,
 ): Get<PathParameters<Path>, Answer> {
-  return { method: "GET", path, answer, beyond: null, toPath: toPathOf(path) };
+  return { method: "GET", path, answer, optional: null, toPath: toPathOf(path) };
 }
 
 const command =
@@ -79,7 +79,7 @@ const command =
     method,
     path,
     answer,
-    beyond: null,
+    optional: null,
     toPath: toPathOf(path),
     encode: options.body ?? (() => null),
     secretOf: options.secretOf ?? (() => null),
@@ -90,12 +90,12 @@ export const post = command("POST");
 export const patch = command("PATCH");
 export const del = command("DELETE");
 
-/** An endpoint that is not in the service's document: `beyond("jobs", "LISTS", get(…))`. */
-export const beyond = <Same extends AnyEndpoint>(
+/** An endpoint that is not in the service's document: `optional("jobs", "LISTS", get(…))`. */
+export const optional = <Same extends AnyEndpoint>(
   name: string,
   capability: EndpointCapability | null,
   endpoint: Same,
-): Same => ({ ...endpoint, beyond: { name, capability } });
+): Same => ({ ...endpoint, optional: { name, capability } });
 
 /** The body of a command, sent as JSON: `post(path, Reader, json<{ values: … }>())`. */
 export const json = <Body>() => ({ body: (body: Body) => JSON.stringify(body) });

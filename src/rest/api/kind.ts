@@ -1,4 +1,4 @@
-import { type AnyEndpoint, beyond, type Command, type Get, get, post } from "./endpoint.ts";
+import { type AnyEndpoint, type Command, type Get, get, optional, post } from "./endpoint.ts";
 import type { Page } from "./page.ts";
 import { Nothing, type Reader } from "./reader.ts";
 import type { RunnableRecord, StatusRecord } from "./records.ts";
@@ -14,17 +14,17 @@ type Named = Readonly<Record<string, AnyEndpoint | undefined>>;
 type Act = Command<RunAddress, undefined>;
 
 /** A kind whose records profiles describe. */
-export interface Described {
+export interface RecordKind {
   /** What profiles call its lists and its records. */
   readonly records: string;
   /** The keys of its record. */
   readonly keys: readonly string[];
-  /** The endpoints beyond the document. */
+  /** The endpoints that are not in the document. */
   readonly optional?: Named;
 }
 
 /** A kind of run, whose records are addressed by owner, project and id. */
-export interface RunKind<out R extends RunnableRecord = RunnableRecord> extends Described {
+export interface RunKind<out R extends RunnableRecord = RunnableRecord> extends RecordKind {
   /** The name of its type, also in global ids. */
   readonly name: string;
   /** What descriptions call one of them, and several. */
@@ -52,25 +52,29 @@ export interface RunKind<out R extends RunnableRecord = RunnableRecord> extends 
     readonly bookmark?: Act;
     readonly unbookmark?: Act;
   };
-  readonly optional?: Named & Partial<ReturnType<typeof kept<R>>>;
+  readonly optional?: Named & Partial<ReturnType<typeof commonOptional<R>>>;
 }
 
 type RunList<R> = Get<{ readonly owner: string; readonly project: string }, Page<R>>;
 
 export const P = "{owner}/{project}";
 
-/** What servers have for every kind of run beyond the document: `jobs`, `bookmarkedJobs` … `archiveJob`, `restoreJob`. */
-export const kept = <R>(
+/** The optional endpoints that all kinds of run have: `jobs`, `bookmarkedJobs`, `archivedJobs`, `archiveJob`, `restoreJob`. */
+export const commonOptional = <R>(
   one: string,
   many: string,
   page: Reader<Page<R>>,
   bookmarks: Reader<Page<{ readonly content_object: R }>>,
 ) => ({
-  list: beyond(many, "LISTS", get(`${P}/${many}`, page)),
-  bookmarked: beyond(`bookmarked${capital(many)}`, "BOOKMARKS", get(`bookmarks/{owner}/${many}`, bookmarks)),
-  archived: beyond(`archived${capital(many)}`, "ARCHIVES", get(`archives/{owner}/${many}`, page)),
-  archive: beyond(`archive${capital(one)}`, "ARCHIVES", post(`${P}/${many}/{id}/archive`, Nothing)),
-  restore: beyond(`restore${capital(one)}`, "ARCHIVES", post(`${P}/${many}/{id}/restore`, Nothing)),
+  list: optional(many, "LISTS", get(`${P}/${many}`, page)),
+  bookmarked: optional(
+    `bookmarked${capital(many)}`,
+    "BOOKMARKS",
+    get(`bookmarks/{owner}/${many}`, bookmarks),
+  ),
+  archived: optional(`archived${capital(many)}`, "ARCHIVES", get(`archives/{owner}/${many}`, page)),
+  archive: optional(`archive${capital(one)}`, "ARCHIVES", post(`${P}/${many}/{id}/archive`, Nothing)),
+  restore: optional(`restore${capital(one)}`, "ARCHIVES", post(`${P}/${many}/{id}/restore`, Nothing)),
 });
 
 export function capital(name: string): string {

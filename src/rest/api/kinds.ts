@@ -1,5 +1,5 @@
-import { type AnyEndpoint, beyond, del, get, json, optionalJson, patch, post } from "./endpoint.ts";
-import { type Described, kept, P, type Revision, type RunKind } from "./kind.ts";
+import { type AnyEndpoint, del, get, json, optional, optionalJson, patch, post } from "./endpoint.ts";
+import { commonOptional, P, type RecordKind, type Revision, type RunKind } from "./kind.ts";
 import { BookmarkedProjects, CodeReference, Project, PROJECT_KEYS, Projects } from "./optional-records.ts";
 import { Bytes, Nothing, Text } from "./reader.ts";
 import {
@@ -95,8 +95,8 @@ export const runs = {
       unbookmark: del(`${E}/{id}/unbookmark/`, Nothing),
     },
     optional: {
-      ...kept("experiment", "experiments", Experiments, BookmarkedExperiments),
-      codeReference: beyond("codeReference", "CODE_REFERENCES", get(`${E}/{id}/coderef`, CodeReference)),
+      ...commonOptional("experiment", "experiments", Experiments, BookmarkedExperiments),
+      codeReference: optional("codeReference", "CODE_REFERENCES", get(`${E}/{id}/coderef`, CodeReference)),
     },
   },
   job: {
@@ -121,7 +121,7 @@ export const runs = {
       bookmark: post(`${J}/{id}/bookmark/`, Nothing),
       unbookmark: del(`${J}/{id}/unbookmark/`, Nothing),
     },
-    optional: kept("job", "jobs", Jobs, BookmarkedJobs),
+    optional: commonOptional("job", "jobs", Jobs, BookmarkedJobs),
   },
   build: {
     name: "BuildJob",
@@ -141,7 +141,7 @@ export const runs = {
       bookmark: post(`${B}/{id}/bookmark/`, Nothing),
       unbookmark: del(`${B}/{id}/unbookmark/`, Nothing),
     },
-    optional: kept("build", "builds", Builds, BookmarkedBuilds),
+    optional: commonOptional("build", "builds", Builds, BookmarkedBuilds),
   },
   group: {
     name: "Group",
@@ -164,8 +164,8 @@ export const runs = {
       unbookmark: del(`${G}/{id}/unbookmark/`, Nothing),
     },
     optional: {
-      ...kept("group", "groups", Groups, BookmarkedGroups),
-      metrics: beyond("groupMetrics", null, get(`${G}/{id}/metrics`, Metrics)),
+      ...commonOptional("group", "groups", Groups, BookmarkedGroups),
+      metrics: optional("groupMetrics", null, get(`${G}/{id}/metrics`, Metrics)),
     },
   },
 } as const;
@@ -189,7 +189,7 @@ export const experimentJob = {
   records: "experimentJobs",
   keys: EXPERIMENT_JOB_KEYS,
   optional: {
-    logs: beyond("experimentJobLogs", "EXPERIMENT_JOB_LOGS", get(`${E}/{experiment}/jobs/{id}/logs`, Text)),
+    logs: optional("experimentJobLogs", "EXPERIMENT_JOB_LOGS", get(`${E}/{experiment}/jobs/{id}/logs`, Text)),
   },
 } as const;
 
@@ -198,14 +198,14 @@ export const project = {
   records: "projects",
   keys: PROJECT_KEYS,
   optional: {
-    list: beyond("projects", "LISTS", get("{owner}", Projects)),
-    read: beyond("project", "PROJECT_RECORDS", get(P, Project)),
-    bookmarked: beyond(
+    list: optional("projects", "LISTS", get("{owner}", Projects)),
+    read: optional("project", "PROJECT_RECORDS", get(P, Project)),
+    bookmarked: optional(
       "bookmarkedProjects",
       "BOOKMARKS",
       get("bookmarks/{owner}/projects", BookmarkedProjects),
     ),
-    archived: beyond("archivedProjects", "ARCHIVES", get("archives/{owner}/projects", Projects)),
+    archived: optional("archivedProjects", "ARCHIVES", get("archives/{owner}/projects", Projects)),
   },
 } as const;
 
@@ -219,21 +219,23 @@ export const listOf = <R extends RunnableRecord>({ endpoints, optional: further 
   endpoints.list ?? further?.list;
 
 // Safe: each section has the name and the endpoints of its row.
-const ofRuns = Object.fromEntries(Object.entries(runs).map(([name, { endpoints }]) => [name, endpoints])) as {
+const sectionsOfRuns = Object.fromEntries(
+  Object.entries(runs).map(([name, { endpoints }]) => [name, endpoints]),
+) as {
   readonly [Name in keyof Runs]: Runs[Name]["endpoints"];
 };
 
 /** The endpoints of the document, by section. */
-export const documented = { user, ...ofRuns, cluster, administration };
+export const documented = { user, ...sectionsOfRuns, cluster, administration };
 
 /** The kinds whose records profiles describe. */
-export const described: readonly Described[] = [...runKinds, experimentJob, project];
+export const recordKinds: readonly RecordKind[] = [...runKinds, experimentJob, project];
 
-/** The endpoints beyond the document, by their names in profiles. */
-export const optional: Readonly<Record<string, AnyEndpoint>> = Object.fromEntries(
-  described.flatMap(({ optional: further = {} }) =>
+/** The endpoints that are not in the document, by their names in profiles. */
+export const optionalEndpoints: Readonly<Record<string, AnyEndpoint>> = Object.fromEntries(
+  recordKinds.flatMap(({ optional: further = {} }) =>
     Object.values(further).flatMap((endpoint) =>
-      endpoint?.beyond ? [[endpoint.beyond.name, endpoint] as const] : [],
+      endpoint?.optional ? [[endpoint.optional.name, endpoint] as const] : [],
     ),
   ),
 );
@@ -241,5 +243,5 @@ export const optional: Readonly<Record<string, AnyEndpoint>> = Object.fromEntrie
 /** All endpoints, by section and name as in profiles. */
 export const sections: Readonly<Record<string, Readonly<Record<string, AnyEndpoint>>>> = {
   ...documented,
-  optional,
+  optional: optionalEndpoints,
 };

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isObject } from "./values.ts";
 import { type AnyEndpoint, overrideFault } from "./endpoint.ts";
-import { described, runKinds, sections } from "./kinds.ts";
+import { recordKinds, runKinds, sections } from "./kinds.ts";
 import { Envelope, Filters, MetricOrders, Orders, Paging } from "./profile-lists.ts";
 import { mapped, section, textOf } from "./profile-section.ts";
 
@@ -34,11 +34,11 @@ const Authorization = section({
 });
 
 /** For each of these kinds, keys of its records. */
-const keysOf = (kinds: typeof described) =>
+const keysOf = (kinds: typeof recordKinds) =>
   section(Object.fromEntries(kinds.map(({ records, keys }) => [records, z.array(z.enum(keys))])));
 
 const OmittedInLists = keysOf(runKinds);
-const Omitted = keysOf(described);
+const Omitted = keysOf(recordKinds);
 
 /** Where a body has a value. */
 const place = textOf(/^[\w-]+(?:\.[\w-]+)*$/, "a key of the body, such as name or config.declarations")

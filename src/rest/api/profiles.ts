@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { spellingOf } from "./endpoint.ts";
-import { optional, sections } from "./kinds.ts";
+import { optionalEndpoints, sections } from "./kinds.ts";
 import { extend, type Profile, type ProfileName, WrittenProfile } from "./profile.ts";
 import { mapped } from "./profile-section.ts";
 import { GROUP_COUNTERS } from "./records.ts";
@@ -8,24 +8,24 @@ import { GROUP_COUNTERS } from "./records.ts";
 type Overrides = NonNullable<WrittenProfile["endpoints"]>;
 
 /**
- * The endpoints of a server that has only these of the document, by section. So a new endpoint of the document belongs to no
- * other server until it is named there.
+ * The endpoints of a server that has only these of the document, by section. A new endpoint of the document belongs to such a
+ * server once it is named here.
  */
-const only = (names: Readonly<Record<string, string>>, overrides: Overrides): Overrides =>
+const offersOnly = (names: Readonly<Record<string, string>>, overrides: Overrides): Overrides =>
   mapped(sections, (table, section) => {
     const missing = Object.keys(table).filter((name) => !names[section]?.split(" ").includes(name));
     return { ...Object.fromEntries(missing.map((name) => [name, null])), ...overrides[section] };
   });
 
-/** These endpoints beyond the document, as we spell them. */
-const spelled = (names: string) =>
+/** These optional endpoints, as this gateway spells them. */
+const withOptional = (names: string) =>
   Object.fromEntries(
-    Object.entries(optional).flatMap(([name, endpoint]) =>
+    Object.entries(optionalEndpoints).flatMap(([name, endpoint]) =>
       names.split(" ").includes(name) ? [[name, spellingOf(endpoint)]] : [],
     ),
   );
 
-/** The server of the service's document: all of its endpoints, and none beyond it. */
+/** The server of the service's document: all of its endpoints, and no optional ones. */
 const document: Profile = {
   basePath: "/api/v1/",
   apiVersion: "v1",
@@ -64,7 +64,7 @@ const document: Profile = {
 
 const polyaxon02: WrittenProfile = {
   extends: "document",
-  endpoints: only(
+  endpoints: offersOnly(
     {
       user: "login me",
       experiment:
@@ -77,7 +77,7 @@ const polyaxon02: WrittenProfile = {
     },
     {
       administration: { revoke: "POST superusers/revoke/{username}/" },
-      optional: spelled(
+      optional: withOptional(
         "projects project experiments jobs builds groups bookmarkedExperiments bookmarkedJobs bookmarkedBuilds bookmarkedGroups bookmarkedProjects",
       ),
     },
@@ -108,7 +108,7 @@ const polyaxon04: WrittenProfile = {
   endpoints: {
     experiment: { outputs: "GET {owner}/{project}/experiments/{id}/outputs/download" },
     job: { outputs: "GET {owner}/{project}/jobs/{id}/outputs/download" },
-    optional: spelled(
+    optional: withOptional(
       "groupMetrics codeReference experimentJobLogs archivedExperiments archivedJobs archivedBuilds archivedGroups archivedProjects archiveExperiment archiveJob archiveBuild archiveGroup restoreExperiment restoreJob restoreBuild restoreGroup",
     ),
   },

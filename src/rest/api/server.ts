@@ -1,7 +1,7 @@
 import { type Batch, byGroup, byIds, type Query } from "./batches.ts";
 import { type AnyEndpoint, type EndpointCapability, override, spellingOf } from "./endpoint.ts";
 import type { RunKind } from "./kind.ts";
-import { listOf, optional, runKinds, runs, sections } from "./kinds.ts";
+import { listOf, optionalEndpoints, runKinds, runs, sections } from "./kinds.ts";
 import { UpstreamError } from "../../errors.ts";
 import { notOffered } from "./not-offered.ts";
 import { type ListRequest, listQuery } from "./list-query.ts";
@@ -48,7 +48,7 @@ export function describeServer(profile: Profile): Server {
 }
 
 function lacking(endpoint: AnyEndpoint): never {
-  if (endpoint.beyond) throw notOffered("this");
+  if (endpoint.optional) throw notOffered("this");
   throw new UpstreamError("UPSTREAM_UNSUPPORTED", `This server does not offer ${spellingOf(endpoint)}.`);
 }
 
@@ -75,8 +75,8 @@ const CAPABILITIES = {
 export type Capability = keyof typeof CAPABILITIES;
 
 function capabilitiesOf(profile: Profile, has: Has): Capability[] {
-  const missing = Object.values(optional).filter((endpoint) => !has(endpoint));
-  const hasAll = (name: Capability) => missing.every(({ beyond }) => beyond?.capability !== name);
+  const missing = Object.values(optionalEndpoints).filter((endpoint) => !has(endpoint));
+  const hasAll = (name: Capability) => missing.every((endpoint) => endpoint.optional?.capability !== name);
   // Safe: these are the keys of the table.
   return (Object.keys(CAPABILITIES) as Capability[]).filter(
     (name) => CAPABILITIES[name]?.(profile) ?? hasAll(name),
@@ -91,7 +91,7 @@ function overridesOf(profile: Profile): ReadonlyMap<AnyEndpoint, AnyEndpoint | n
     Object.entries(sections).flatMap(([section, table]) =>
       Object.entries(table).map(([name, endpoint]) => {
         const spelling = spellings[section]?.[name];
-        if (spelling === null || (spelling === undefined && endpoint.beyond))
+        if (spelling === null || (spelling === undefined && endpoint.optional))
           return [endpoint, null] as const;
         const spelled = spelling === undefined ? endpoint : override(endpoint, spelling);
         return [endpoint, inEnvelope(spelled, profile)] as const;
