@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { documented as endpoints, optionalEndpoints } from "../../src/rest/api/kinds.ts";
+import { sections, user } from "../../src/rest/api/kinds.ts";
 import type { Reader } from "../../src/rest/api/reader.ts";
 import type { Reading } from "../../src/rest/api/record.ts";
 import { contractRows, unnamed } from "../support/contract.ts";
@@ -128,14 +128,15 @@ const optionalRows: typeof jsonRows = [
 
 type Section = Readonly<Record<string, { method: string; path: string; answer: Reader<unknown> }>>;
 
-const readersOf = (sections: readonly Section[]): ReadonlyMap<string, Reader<unknown>> =>
+const readersOf = (tables: readonly Section[]): ReadonlyMap<string, Reader<unknown>> =>
   new Map(
-    sections
+    tables
       .flatMap((section) => Object.values(section))
       .map(({ method, path, answer }) => [unnamed(`${method} ${path}`), answer]),
   );
-const documented = readersOf(Object.values(endpoints));
-const readers = readersOf([...Object.values(endpoints), optionalEndpoints]);
+const { optional, ...ofDocument } = sections;
+const documented = readersOf(Object.values(ofDocument));
+const readers = new Map([...documented, ...readersOf([optional ?? {}])]);
 
 const answered = RECORDINGS.flatMap(readRecording).filter((line) => [200, 201].includes(line.status));
 
@@ -193,7 +194,7 @@ test("what the document shows no answer of, and streams, were recorded with its 
 
 test("a key that did not arrive stays absent, so that it can still be loaded or told apart from null", () => {
   const { json } = lineOf(readRecording("0.2.0-reads"), "user me no token");
-  const { answer, faults } = endpoints.user.me.answer.read(json as never) as Reading<object>;
+  const { answer, faults } = user.me.answer.read(json as never) as Reading<object>;
   expect({ ...answer, faults }).toMatchObject({ username: "", is_superuser: false, faults: [] });
   expect(answer).not.toHaveProperty("email");
 });

@@ -209,24 +209,12 @@ export const project = {
   },
 } as const;
 
-type Runs = typeof runs;
-
 /** The rows of all kinds of run, each checked to be whole. */
 export const runKinds: readonly RunKind[] = Object.values(runs);
 
 /** The list of a kind of run; undefined for one that is not listed. */
 export const listOf = <R extends RunnableRecord>({ endpoints, optional: further }: RunKind<R>) =>
   endpoints.list ?? further?.list;
-
-// Safe: each section has the name and the endpoints of its row.
-const sectionsOfRuns = Object.fromEntries(
-  Object.entries(runs).map(([name, { endpoints }]) => [name, endpoints]),
-) as {
-  readonly [Name in keyof Runs]: Runs[Name]["endpoints"];
-};
-
-/** The endpoints of the document, by section. */
-export const documented = { user, ...sectionsOfRuns, cluster, administration };
 
 /** The kinds whose records profiles describe. */
 export const recordKinds: readonly RecordKind[] = [...runKinds, experimentJob, project];
@@ -240,8 +228,11 @@ export const optionalEndpoints: Readonly<Record<string, AnyEndpoint>> = Object.f
   ),
 );
 
-/** All endpoints, by section and name as in profiles. */
+/** All endpoints, by section and name as in profiles: the sections of the document in its order, then `optional`. */
 export const sections: Readonly<Record<string, Readonly<Record<string, AnyEndpoint>>>> = {
-  ...documented,
+  user,
+  ...Object.fromEntries(Object.entries(runs).map(([name, { endpoints }]) => [name, endpoints])),
+  cluster,
+  administration,
   optional: optionalEndpoints,
 };

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { isObject } from "./values.ts";
-import { type AnyEndpoint, overrideFault } from "./endpoint.ts";
+import { type AnyEndpoint, overrideFault, spellingOf } from "./endpoint.ts";
 import { recordKinds, runKinds, sections } from "./kinds.ts";
 import { Envelope, Filters, MetricOrders, Orders, Paging } from "./profile-lists.ts";
 import { mapped, section, textOf } from "./profile-section.ts";
@@ -20,7 +20,7 @@ const overrideOf = (endpoint: AnyEndpoint) =>
     })
     .nullable()
     .optional()
-    .describe(`${endpoint.method} ${endpoint.path}`);
+    .describe(spellingOf(endpoint));
 
 const overridesOf = (table: Readonly<Record<string, AnyEndpoint>>) =>
   section(mapped(table, overrideOf)).optional();

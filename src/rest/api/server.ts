@@ -85,12 +85,10 @@ function capabilitiesOf(profile: Profile, has: Has): Capability[] {
 
 /** Maps each endpoint to this server's; null when the server lacks it. */
 function overridesOf(profile: Profile): ReadonlyMap<AnyEndpoint, AnyEndpoint | null> {
-  const spellings: Readonly<Record<string, Readonly<Record<string, string | null | undefined>> | undefined>> =
-    profile.endpoints;
   return new Map(
     Object.entries(sections).flatMap(([section, table]) =>
       Object.entries(table).map(([name, endpoint]) => {
-        const spelling = spellings[section]?.[name];
+        const spelling = profile.endpoints[section]?.[name];
         if (spelling === null || (spelling === undefined && endpoint.optional))
           return [endpoint, null] as const;
         const spelled = spelling === undefined ? endpoint : override(endpoint, spelling);
