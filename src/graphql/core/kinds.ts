@@ -27,7 +27,8 @@ import type { Session } from "../../rest/session/session.ts";
 import type { Address, Kind } from "./resource.ts";
 
 /*
- * The table of all kinds. Shared code reads the row of a kind and never branches on the kind itself.
+ * The table of all kinds. Shared code reads the row of a kind and never branches on the kind itself. The kinds of run are made
+ * of their rows in `rest/api/kinds.ts`.
  */
 
 const NOT_A_RUN = { run: null, rootField: null, record: null, statuses: null, logs: null, outputs: null };
