@@ -226,7 +226,7 @@ describe("a gateway of 256 MB lives through answers that are wrong throughout", 
   }
 
   test("as long as they may be", async () => {
-    expect(await readAll(1_990_000, 140_000)).toEqual([
+    expect(await readAll(1_990_000, 90_000)).toEqual([
       { experiment: { internalId: "1", tags: null } },
       { buildJob: { config: { build: { buildSteps: null } } } },
       [unusable("results.0.uuid")],
@@ -237,7 +237,7 @@ describe("a gateway of 256 MB lives through answers that are wrong throughout", 
 
   test("and longer ones, up to 10 MB", async () => {
     const tooMany = [["UPSTREAM_BAD_RESPONSE", "The service's answer has too many values."]];
-    expect(await readAll(4_900_000, 180_000)).toEqual(READS.map(() => tooMany));
+    expect(await readAll(4_900_000, 170_000)).toEqual(READS.map(() => tooMany));
   });
 });
 
