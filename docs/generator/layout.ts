@@ -52,7 +52,7 @@ const ROAD = {
   "src/graphql/core/prefetch.ts": "loads what is selected of the resource, at least a proof that it exists",
   "src/graphql/core/resource.ts": "merges what is read into what was loaded",
   "src/graphql/core/kinds.ts": "names the endpoint that reads an experiment",
-  "src/rest/session/batching.ts":
+  "src/rest/session/batches.ts":
     "fills the path; equal reads share one request, also with other operations of the token",
   "src/rest/client/call.ts": "waits for the request's turn, retries it when that can help",
   "src/rest/client/attempt.ts": "builds the request, counts it, maps its failure",

@@ -7,7 +7,7 @@ import type { Download } from "../graphql/types/logs.ts";
 import type { TypeNames } from "../graphql/core/type-names.ts";
 import type { Client } from "../rest/client/client.ts";
 import { type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
-import { offered } from "../rest/session/session.ts";
+import { offeredBy } from "../rest/session/batches.ts";
 import { mapFailure } from "../rest/client/failure.ts";
 import type { Server } from "../rest/api/server.ts";
 import { RequestScope } from "../request-scope.ts";
@@ -56,7 +56,7 @@ export function createDownloads({
     }
     const rejection = doors.admit("download", scope);
     if (rejection) throw rejection;
-    const endpoint = offered(server, documented);
+    const endpoint = offeredBy(server, documented);
     return { endpoint, path: endpoint.toPath(address), name: kind.formatName(address) };
   };
 
