@@ -133,7 +133,8 @@ export class Read implements Demand, Outcome<unknown> {
     }
     shared?.keep(scope.caller, this);
     this.resolve(value);
-    for (const read of this.#takeWaiting()) this.#deliver(read);
+    this.#waiting?.forEach((read) => this.#deliver(read));
+    this.#waiting = null;
   }
 
   failed(error: unknown): void {
@@ -143,11 +144,12 @@ export class Read implements Demand, Outcome<unknown> {
     shared?.remove(scope.caller, this);
     if (error instanceof UpstreamError && error.code === "UNAUTHENTICATED") shared?.cut(scope.caller);
     this.reject(error);
-    for (const read of this.#takeWaiting()) {
+    this.#waiting?.forEach((read) => {
       const waiting = read.#takeReader();
       if (waiting && isOwnFault(error)) read.#ask(waiting);
       else read.reject(error);
-    }
+    });
+    this.#waiting = null;
   }
 
   /** Returns the equal read that it shares; null when it sends a request. */
@@ -188,6 +190,7 @@ export class Read implements Demand, Outcome<unknown> {
     }
   }
 
+  /** The operation, which waits no longer; null when it has not waited. */
   #takeReader(): Reader | null {
     const reader = this.#reader;
     this.#reader = null;
@@ -195,15 +198,7 @@ export class Read implements Demand, Outcome<unknown> {
     this.#members = null;
     return reader;
   }
-
-  #takeWaiting(): readonly Read[] {
-    const waiting = this.#waiting ?? NONE;
-    this.#waiting = null;
-    return waiting;
-  }
 }
-
-const NONE: readonly Read[] = [];
 
 /** Whether a failure is the operation's own: its end, or one of its limits. The request may succeed for others. */
 const isOwnFault = (error: unknown): boolean =>
