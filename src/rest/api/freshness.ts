@@ -4,6 +4,6 @@ import { cluster } from "./endpoints.ts";
 
 const SELDOM_CHANGING: ReadonlySet<AnyEndpoint> = new Set<AnyEndpoint>([cluster.read, cluster.node]);
 
-/** Whether a response seldom changes: the cluster, its machines, and the record of a run that has ended. */
-export const seldomChanges = (endpoint: AnyEndpoint, answer: unknown): boolean =>
-  SELDOM_CHANGING.has(endpoint) || (isObject(answer) && typeof answer["finished_at"] === "string");
+/** How many times longer a response is kept: the cluster, its machines and the record of a run that has ended seldom change. */
+export const freshnessOf = (endpoint: AnyEndpoint, answer: unknown): number =>
+  SELDOM_CHANGING.has(endpoint) || (isObject(answer) && typeof answer["finished_at"] === "string") ? 5 : 1;

@@ -5,7 +5,7 @@ import type { RequestScope } from "../../request-scope.ts";
 import { TransientMap } from "../../transient.ts";
 import type { Batch, RunRead } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
-import { seldomChanges } from "../api/freshness.ts";
+import { freshnessOf } from "../api/freshness.ts";
 import type { Outcome } from "../client/attempt.ts";
 import type { Demand } from "../client/bulkhead.ts";
 import type { ReadPart, Upstream } from "../client/client.ts";
@@ -32,8 +32,8 @@ export interface Reader {
   readonly scope: RequestScope;
   readonly upstream: Upstream;
   readonly token: string | null;
-  /** Shares its reads with other operations of the caller; null when it shares none. */
-  readonly shared: SharedReads | null;
+  /** What it shares with other operations of the caller; null when that is nothing. */
+  readonly shared: CallerReads | null;
   /** Whether it uses nothing that was requested before. Others do not wait for its requests, which may not be retried. */
   readonly isFresh: boolean;
   /** Its reads that were started: it leaves them when it ends. */
@@ -54,7 +54,7 @@ export class Read implements Demand, Outcome<unknown> {
   loads = 0;
   /** Null unless the operation is explained. */
   note: ReadNote | null = null;
-  /** Whether other operations may wait for its request, and when that began. */
+  /** Whether others may wait for its request, and when that began. */
   isOpen = true;
   began = 0;
   isAnswered = false;
@@ -69,7 +69,7 @@ export class Read implements Demand, Outcome<unknown> {
   #members: Read[] | null = null;
   /** Equal reads of other operations; null as long as there are none. */
   #waiting: Read[] | null = null;
-  /** Number of operations that hold its response. While there are any, its bytes count for the caller. */
+  /** Number of operations that hold its response: its bytes count for the caller until the last one has ended. */
   #holders = 0;
 
   constructor(target: ReadTarget) {
@@ -100,7 +100,7 @@ export class Read implements Demand, Outcome<unknown> {
     started.push(this);
     const equal = this.#ask(reader);
     if (!equal) return;
-    shared?.settings.onShared(equal.isAnswered ? "kept" : "in flight");
+    shared?.all.settings.onShared(equal.isAnswered ? "kept" : "in flight");
     this.note?.serve(equal.isAnswered ? "cache" : "joined");
   }
 
@@ -130,8 +130,8 @@ export class Read implements Demand, Outcome<unknown> {
       upstream.held.detach(bytes);
       this.#holders = 1;
       this.#source = this;
-    }
-    shared?.keep(scope.caller, this);
+      shared?.keep(this);
+    } else shared?.remove(this);
     this.resolve(value);
     this.#waiting?.forEach((read) => this.#deliver(read));
     this.#waiting = null;
@@ -140,9 +140,8 @@ export class Read implements Demand, Outcome<unknown> {
   failed(error: unknown): void {
     const reader = this.#takeReader();
     if (!reader) return;
-    const { scope, shared } = reader;
-    shared?.remove(scope.caller, this);
-    if (error instanceof UpstreamError && error.code === "UNAUTHENTICATED") shared?.cut(scope.caller);
+    reader.shared?.remove(this);
+    if (error instanceof UpstreamError && error.code === "UNAUTHENTICATED") reader.shared?.cut();
     this.reject(error);
     this.#waiting?.forEach((read) => {
       const waiting = read.#takeReader();
@@ -154,17 +153,17 @@ export class Read implements Demand, Outcome<unknown> {
 
   /** Returns the equal read that it shares; null when it sends a request. */
   #ask(reader: Reader): Read | null {
-    const { scope, shared, upstream, token, isFresh } = reader;
+    const { shared, upstream, token, isFresh } = reader;
     const { offered, path, window, key } = this.target;
     this.#reader = reader;
-    const equal = (!isFresh && shared?.find(scope.caller, key)) || null;
+    const equal = (!isFresh && shared?.find(key)) || null;
     if (equal?.isAnswered) equal.#deliver(this);
     else if (equal) {
       this.#source = equal;
       (equal.#waiting ??= []).push(this);
     } else {
       this.isOpen = !isFresh;
-      shared?.add(scope.caller, this);
+      shared?.add(this);
       const request = { endpoint: offered, path, token, demand: this, note: this.note };
       if (window) upstream.readPart(request, window, this);
       else upstream.json(request, this);
@@ -176,11 +175,10 @@ export class Read implements Demand, Outcome<unknown> {
   #deliver(read: Read): void {
     const reader = read.#takeReader();
     if (!reader) return;
-    const { held } = reader.upstream;
     try {
       if (this.#holders === 0) {
-        held.add(this.bytes);
-        held.detach(this.bytes);
+        reader.upstream.held.add(this.bytes);
+        reader.upstream.held.detach(this.bytes);
       }
       this.#holders++;
       read.#source = this;
@@ -190,7 +188,6 @@ export class Read implements Demand, Outcome<unknown> {
     }
   }
 
-  /** The operation, which waits no longer; null when it has not waited. */
   #takeReader(): Reader | null {
     const reader = this.#reader;
     this.#reader = null;
@@ -207,7 +204,7 @@ const isOwnFault = (error: unknown): boolean =>
 export interface SharingSettings {
   /** How long a response is kept after its request began, in milliseconds; 0: not at all. */
   readonly ttlMs: number;
-  /** Maximum bytes of kept responses, over all callers. */
+  /** Maximum bytes of kept responses, over all callers, with `ENTRY_BYTES` for each. */
   readonly maxBytes: number;
   /** Milliseconds since any fixed point. */
   readonly now: () => number;
@@ -215,82 +212,89 @@ export interface SharingSettings {
   readonly onShared: (from: "in flight" | "kept") => void;
 }
 
-/** How many times longer a response is kept that seldom changes. */
-const SELDOM_FACTOR = 5;
-
-/** Bytes of a kept response besides what was received. */
 const ENTRY_BYTES = 1_000;
 
-/**
- * The reads of each caller since its last command: those in flight, and those that are kept. Own code: packages that merge
- * equal requests share a promise, which fails with the operation that made it, and know neither limits nor commands.
- */
+/** What the reads of all callers share: a place for each caller, and one cache. */
 export class SharedReads {
   readonly settings: SharingSettings;
-  readonly #room: Room<TransientMap<Read>>;
-  /** Kept responses, with the caller of each. */
-  readonly #kept: LRUCache<Read, Caller> | null;
+  readonly room: Room<CallerReads>;
+  /** Kept reads, with those of the same caller. */
+  readonly kept: LRUCache<Read, CallerReads> | null = null;
 
   constructor(settings: SharingSettings, callers: Callers) {
-    const { ttlMs, maxBytes, now } = settings;
     this.settings = settings;
-    this.#room = callers.room(() => new TransientMap());
-    const kept = {
-      maxSize: maxBytes,
-      ttl: ttlMs,
+    this.room = callers.room((caller) => new CallerReads(this, caller));
+    if (settings.ttlMs === 0) return;
+    this.kept = new LRUCache({
+      maxSize: settings.maxBytes,
+      ttl: settings.ttlMs,
       // Responses of callers who left must not stay in memory.
       ttlAutopurge: true,
       ttlResolution: 0,
       // A start of 0 means none to lru-cache.
-      perf: { now: () => now() + 1 },
-      dispose: (caller: Caller, read: Read) => this.#forget(caller, read),
-    };
-    this.#kept = ttlMs === 0 ? null : new LRUCache(kept);
+      perf: { now: () => settings.now() + 1 },
+      dispose: (reads, read) => reads.forget(read),
+    });
+  }
+}
+
+/**
+ * The reads of one caller since its last command: in flight, or kept. Own code: packages that merge equal requests share a
+ * promise, which fails with the operation that made it, and know neither limits nor commands.
+ */
+class CallerReads {
+  readonly all: SharedReads;
+  readonly #caller: Caller;
+  readonly #byKey = new TransientMap<Read>();
+
+  constructor(all: SharedReads, caller: Caller) {
+    this.all = all;
+    this.#caller = caller;
   }
 
-  /** The read that an equal one of the caller may share; null without one. */
-  find(caller: Caller, key: string): Read | null {
-    const read = caller.of(this.#room)?.get(key);
-    if (!read) return null;
-    return (read.isAnswered ? this.#kept?.get(read) : read.isOpen) ? read : null;
+  /** The read that an equal one may share; undefined without one. */
+  find(key: string): Read | undefined {
+    const read = this.#byKey.get(key);
+    return (read?.isAnswered ? this.all.kept?.get(read) : read?.isOpen) ? read : undefined;
   }
 
   /** Adds a read whose request begins. No later read gets an older response. */
-  add(caller: Caller, read: Read): void {
-    read.began = this.settings.now();
-    const reads = caller.enter(this.#room);
-    const older = reads.get(read.target.key);
-    if (older) this.remove(caller, older);
-    reads.set(read.target.key, read);
+  add(read: Read): void {
+    read.began = this.all.settings.now();
+    const older = this.#byKey.get(read.target.key);
+    if (older) this.remove(older);
+    this.#byKey.set(read.target.key, read);
   }
 
-  remove(caller: Caller, read: Read): void {
-    // The cache forgets a kept one by itself.
-    if (!this.#kept?.delete(read)) this.#forget(caller, read);
+  remove(read: Read): void {
+    // The cache disposes of a kept one.
+    if (!this.all.kept?.delete(read) && this.#has(read)) this.#byKey.delete(read.target.key);
   }
 
   /** Keeps a read that is answered, unless it is too old or too long, or a command or a later read has taken its place. */
-  keep(caller: Caller, read: Read): void {
-    const { key, endpoint } = read.target;
-    if (this.#kept && caller.of(this.#room)?.get(key) === read) {
-      const { ttlMs, now } = this.settings;
-      const keptMs = seldomChanges(endpoint, read.value) ? ttlMs * SELDOM_FACTOR : ttlMs;
-      const ttl = Math.floor(read.began + keptMs - now());
-      if (ttl > 0) this.#kept.set(read, caller, { ttl, size: read.bytes + ENTRY_BYTES });
-      if (this.#kept.has(read)) return;
+  keep(read: Read): void {
+    const { kept, room, settings } = this.all;
+    if (kept && this.#has(read)) {
+      const keptMs = settings.ttlMs * freshnessOf(read.target.endpoint, read.value);
+      const ttl = Math.floor(read.began + keptMs - settings.now());
+      if (ttl > 0) kept.set(read, this, { ttl, size: read.bytes + ENTRY_BYTES });
+      if (kept.has(read)) return void this.#caller.enter(room);
     }
-    this.remove(caller, read);
+    this.remove(read);
+  }
+
+  /** A read is not kept any more. */
+  forget(read: Read): void {
+    if (this.#has(read)) this.#byKey.delete(read.target.key);
+    this.#caller.leave(this.all.room);
   }
 
   /** Ends the sharing of what the caller has requested so far: what starts from now on reads anew. */
-  cut(caller: Caller): void {
-    for (const read of caller.of(this.#room)?.values() ?? []) this.remove(caller, read);
+  cut(): void {
+    for (const read of this.#byKey.values()) this.remove(read);
   }
 
-  #forget(caller: Caller, read: Read): void {
-    const reads = caller.of(this.#room);
-    if (reads?.get(read.target.key) !== read) return;
-    reads.delete(read.target.key);
-    caller.leave(this.#room);
+  #has(read: Read): boolean {
+    return this.#byKey.get(read.target.key) === read;
   }
 }

@@ -76,7 +76,7 @@ class TokenSession implements Session, Reader {
   readonly upstream: Upstream;
   readonly scope: RequestScope;
   readonly token: string | null;
-  readonly shared: SharedReads | null;
+  readonly shared: Reader["shared"];
   readonly isFresh: boolean;
   readonly started: Read[] = [];
   readonly #settings: SessionSettings;
@@ -89,12 +89,13 @@ class TokenSession implements Session, Reader {
     this.scope = scope;
     this.token = token;
     // The caller is that of the token of its request, and of no other.
-    this.shared = token === scope.token ? reads : null;
+    this.shared = token === scope.token ? scope.caller.enter(reads.room) : null;
     this.isFresh = settings.isFresh;
     this.#settings = settings;
     this.#batches = this.#openBatches();
     scope.onEnd(() => {
       for (const read of this.started) read.leave(this);
+      if (this.shared) scope.caller.leave(reads.room);
     });
   }
 
@@ -138,7 +139,7 @@ class TokenSession implements Session, Reader {
   }
 
   cut(): void {
-    this.#settings.shared.reads.cut(this.scope.caller);
+    this.scope.caller.of(this.#settings.shared.reads.room)?.cut();
   }
 
   as(token: string): Session {
