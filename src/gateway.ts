@@ -38,8 +38,8 @@ import { user } from "./rest/api/kinds.ts";
 import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
-import { createRefusedBatches } from "./rest/session/refused-batches.ts";
-import { SharedReads } from "./rest/session/shared-reads.ts";
+import { RefusedBatches } from "./rest/session/batches.ts";
+import { SharedReads } from "./rest/session/reads.ts";
 import { openSharedDocuments } from "./shared-documents.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
@@ -111,12 +111,6 @@ export function createGateway({
   });
   const doors = new Doors({ callers, ...placeSettings(config), isQueueFull: client.isQueueFull });
   const names = createTypeNames(config.TYPE_NAMES);
-  const refusedBatches = createRefusedBatches(events.refusedBatch);
-  const sharedReads = new SharedReads({
-    ...sharingSettings(config),
-    now: clock.now,
-    onShared: telemetry.sharedRead,
-  });
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
 
   const schema = schemaFor(names);
@@ -131,7 +125,12 @@ export function createGateway({
     planner,
   });
   const isExplainable = config.EXPLAIN ?? exampleToken !== undefined;
-  const shared = { server, refusedBatches, sharedReads };
+  const sharing = { ...sharingSettings(config), now: clock.now, onShared: telemetry.sharedRead };
+  const shared = {
+    server,
+    refused: new RefusedBatches(events.refusedBatch),
+    reads: new SharedReads(sharing, callers),
+  };
   const width = config.MAX_UPSTREAM_WIDTH;
   const contexts: ContextSettings = {
     client,

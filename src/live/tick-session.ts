@@ -1,5 +1,5 @@
 import type { Client, Upstream } from "../rest/client/client.ts";
-import { UNPACED } from "../rest/session/batching.ts";
+import { UNPACED } from "../rest/session/batches.ts";
 import { openSession, type SharedSettings } from "../rest/session/session.ts";
 import { type Identity, RequestScope } from "../request-scope.ts";
 import type { TickSession } from "./ticker.ts";

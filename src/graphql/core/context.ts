@@ -1,8 +1,7 @@
 import type { PlacedContext, ResultPlace } from "../../engine/field-source.ts";
-import { type ForPlace, placedSession } from "../../rest/session/placed.ts";
+import { type ForPlace, type Session, sessionFor } from "../../rest/session/session.ts";
 import type { CallerLive } from "../../live/live.ts";
 import type { Capability } from "../../rest/api/server.ts";
-import type { Session } from "../../rest/session/session.ts";
 import type { TypeNames } from "./type-names.ts";
 
 /** The gateway's version, capabilities and limits, which the field `gateway` exposes. */
@@ -71,7 +70,7 @@ export class ExplainedContext implements Context {
   }
 
   get session(): Session {
-    return placedSession(this.#whole.session, this.#notes.forPlace(this.place));
+    return sessionFor(this.#whole.session, this.#notes.forPlace(this.place));
   }
 
   get publicUrl(): string {

@@ -7,7 +7,7 @@ import { counted } from "../../live/tick-session.ts";
 import type { Explanation } from "../../observability/explain/explanation.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Client } from "../../rest/client/client.ts";
-import type { Pacing } from "../../rest/session/batching.ts";
+import type { Pacing } from "../../rest/session/batches.ts";
 import { openSession, type Session, type SessionSettings } from "../../rest/session/session.ts";
 import type { Doors } from "../doors.ts";
 import { wantsFresh } from "../identity.ts";

@@ -2,7 +2,7 @@ import type { EventExecution, OpenStream } from "../../engine/subscription.ts";
 import type { Context, StreamContext } from "../../graphql/core/context.ts";
 import type { Live } from "../../live/live.ts";
 import { RequestScope } from "../../request-scope.ts";
-import { type Pacing, UNPACED } from "../../rest/session/batching.ts";
+import { type Pacing, UNPACED } from "../../rest/session/batches.ts";
 import type { Doors } from "../doors.ts";
 
 interface Settings {

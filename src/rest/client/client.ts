@@ -4,7 +4,7 @@ import { Admission, type AdmissionSettings, type OperationBounds } from "./admis
 import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attempt.ts";
 import { createBreaker } from "./breaker.ts";
 import { Call, type Operation } from "./call.ts";
-import { HeldBytes } from "./held.ts";
+import { type Held, HeldBytes } from "./held.ts";
 import { createProbe, type ProbeSettings } from "./probe.ts";
 import { RequestHeaders, type RequestSettings, type UpstreamRequest } from "./request.ts";
 import { checkStream, type JsonSettings, readResponse } from "./response.ts";
@@ -47,8 +47,8 @@ export interface Upstream {
     read: ReadPart<Part>,
     outcome: Outcome<Part>,
   ) => void;
-  /** Counts bytes of a response that another scope received. Throws `UpstreamError` above the limit of the caller. */
-  readonly hold: (bytes: number) => void;
+  /** The bytes of responses that the scope holds. */
+  readonly held: Held;
 }
 
 /** The load of the upstream queue and the state of the circuit. */
@@ -140,7 +140,7 @@ export function createClient(settings: ClientSettings) {
           });
           void new Call(attempts, operation, request, send, outcome);
         },
-        hold: (bytes) => held.add(bytes),
+        held,
       };
     },
 

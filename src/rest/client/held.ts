@@ -48,7 +48,7 @@ export class HeldBytes {
   }
 }
 
-/** Counts the bytes of responses that a scope holds until it ends. Both methods throw `UpstreamError` above the limit. */
+/** Counts the bytes of responses that a scope holds until it ends. `add` and `check` throw `UpstreamError` above the limit. */
 export class Held {
   readonly #all: HeldBytes;
   readonly #scope: RequestScope;
@@ -67,6 +67,16 @@ export class Held {
     this.own += bytes;
     this.#all.add(this.#caller, bytes);
     this.check();
+  }
+
+  /** Lets added bytes outlast the scope: they count until they are removed. */
+  detach(bytes: number): void {
+    this.own -= bytes;
+  }
+
+  /** Removes detached bytes, of whichever scope of the caller. */
+  remove(bytes: number): void {
+    this.#all.add(this.#caller, -bytes);
   }
 
   /** Checks the limit before more is read. */

@@ -1,6 +1,7 @@
 import { fromBase64url, toBase64url } from "../../base64url.ts";
-import { InputError } from "../../errors.ts";
+import { InputError, UpstreamError } from "../../errors.ts";
 import type { Query } from "../api/batches.ts";
+import type { Page } from "../api/page.ts";
 import type { Paging } from "../api/profile.ts";
 import { MAX_RECORDS } from "../api/values.ts";
 
@@ -100,3 +101,33 @@ function positionByPage(
     skip: items % shorter,
   };
 }
+
+/** The page size parameter for the wanted number of items; empty when the server has none. */
+export function sizeQuery(
+  { size, maxSize }: { readonly size: string | null; readonly maxSize: number | null },
+  wanted: number,
+): Query {
+  return size !== null && Number.isFinite(wanted) ? { [size]: `${Math.min(wanted, maxSize ?? wanted)}` } : {};
+}
+
+/** The number that a parameter holds; null without one. */
+export function numberIn(query: Query, name: string): number | null {
+  const { [name]: text = "" } = query;
+  return /^\d+$/.test(text) ? Number(text) : null;
+}
+
+/**
+ * The parameters of the next page; null on the last one. Servers build the link from the Host header, so it can point
+ * anywhere: only the known parameters of its query are used.
+ */
+export function nextQuery(page: Page<unknown>, route: string, paging: Paging): Query | null {
+  if (page.next == null || page.next === "") return null;
+  if (!URL.canParse(page.next, "http://page")) {
+    throw badPages(route, "The service's link to the next page cannot be read.");
+  }
+  return pageParameters(new URL(page.next, "http://page").searchParams, paging);
+}
+
+/** The error of pages that do not fit together. */
+export const badPages = (route: string, message: string) =>
+  new UpstreamError("UPSTREAM_BAD_RESPONSE", message, { upstream: { method: "GET", route } });

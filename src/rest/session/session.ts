@@ -2,23 +2,18 @@ import type { RunRead } from "../api/batches.ts";
 import type { Command, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { OperationBounds } from "../client/admission.ts";
-import type { Demand } from "../client/bulkhead.ts";
 import type { Client, ReadPart, Upstream } from "../client/client.ts";
-import { UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import { type Pacing, type ReadOptions, Reads } from "./batching.ts";
-import type { Read } from "./read.ts";
+import { Batches, noToken, type Pacing, type ReadOptions, type RefusedBatches } from "./batches.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
 import type { SessionNotes } from "./notes.ts";
-import type { RefusedBatches } from "./refused-batches.ts";
-import type { Sharer } from "./shared-read.ts";
-import type { SharedReads } from "./shared-reads.ts";
+import type { Read, Reader, SharedReads } from "./reads.ts";
 
 /** What the sessions of a gateway share. */
 export interface SharedSettings {
   readonly server: Server;
-  readonly refusedBatches: RefusedBatches;
-  readonly sharedReads: SharedReads;
+  readonly refused: RefusedBatches;
+  readonly reads: SharedReads;
 }
 
 export interface SessionSettings {
@@ -69,111 +64,85 @@ export function openSession(
   return new TokenSession(client.open(scope, settings.bounds), scope, settings, scope.token);
 }
 
-class TokenSession implements Session {
+class TokenSession implements Session, Reader {
   readonly server: Server;
-  readonly #upstream: Upstream;
-  readonly #scope: RequestScope;
+  readonly upstream: Upstream;
+  readonly scope: RequestScope;
+  readonly token: string | null;
+  readonly shared: Reader["shared"];
+  readonly isFresh: boolean;
+  readonly started: Read[] = [];
   readonly #settings: SessionSettings;
-  readonly #token: string | null;
-  #reads: Reads;
+  #batches: Batches;
 
   constructor(upstream: Upstream, scope: RequestScope, settings: SessionSettings, token: string | null) {
-    this.server = settings.shared.server;
-    this.#upstream = upstream;
-    this.#scope = scope;
+    const { server, reads } = settings.shared;
+    this.server = server;
+    this.upstream = upstream;
+    this.scope = scope;
+    this.token = token;
+    // The caller is that of the token of its request, and of no other.
+    this.shared = token === scope.token ? scope.caller.enter(reads.room) : null;
+    this.isFresh = settings.isFresh;
     this.#settings = settings;
-    this.#token = token;
-    this.#reads = this.#openReads();
+    this.#batches = this.#openBatches();
+    scope.onEnd(() => {
+      for (const read of this.started) read.leave(this);
+      if (this.shared) scope.caller.leave(reads.room);
+    });
   }
 
   requireToken(): void {
-    requireToken(this.#token);
+    if (this.token === null) throw noToken();
   }
 
   // Safe, as below: an endpoint has one type of response, and its windows have another.
   read<At, Answer>(endpoint: Get<At, Answer>, at: At, wants: Wants = {}): Promise<Answer> {
-    return this.#reads.load(endpoint, at, wants) as Promise<Answer>;
+    return this.#batches.load(endpoint, at, wants) as Promise<Answer>;
   }
 
   prefetchList<At>(endpoint: Get<At, unknown>, run: RunRead): void {
-    this.#reads.prefetchList(endpoint, run);
+    this.#batches.prefetchList(endpoint, run);
   }
 
-  window<At>(endpoint: Get<At, undefined>, at: At, window: WindowRequest): Promise<LogWindow> {
-    return this.#reads.load(endpoint, at, { window }) as Promise<LogWindow>;
+  window<At>(endpoint: Get<At, undefined>, at: At, request: WindowRequest): Promise<LogWindow> {
+    const window = { key: JSON.stringify(request), read: partOf(request) };
+    return this.#batches.load(endpoint, at, { window }) as Promise<LogWindow>;
   }
 
   async send<At, Answer, Body>(endpoint: Command<At, Answer, Body>, at: At, body: Body): Promise<Answer> {
     try {
-      const spelled = this.server.offered(endpoint);
-      if (!endpoint.anonymous) requireToken(this.#token);
+      const offered = this.server.offered(endpoint);
+      if (!endpoint.anonymous) this.requireToken();
       const request = {
-        endpoint: spelled,
-        path: spelled.toPath(at),
-        body: spelled.encode(body),
-        secret: spelled.secretOf(body),
-        token: endpoint.anonymous ? null : this.#token,
+        endpoint: offered,
+        path: offered.toPath(at),
+        body: offered.encode(body),
+        secret: offered.secretOf(body),
+        token: endpoint.anonymous ? null : this.token,
         note: this.#settings.notes?.openCommand() ?? null,
       };
       return await new Promise((resolve, reject) =>
-        this.#upstream.json(request, { succeeded: resolve, failed: reject }),
+        this.upstream.json(request, { succeeded: resolve, failed: reject }),
       );
     } finally {
-      this.#reads = this.#openReads();
+      this.#batches = this.#openBatches();
       this.cut();
     }
   }
 
   cut(): void {
-    this.#settings.shared.sharedReads.cut(this.#scope.caller.key);
+    this.scope.caller.of(this.#settings.shared.reads.room)?.cut();
   }
 
   as(token: string): Session {
-    return new TokenSession(this.#upstream, this.#scope, this.#settings, token);
+    return new TokenSession(this.upstream, this.scope, this.#settings, token);
   }
 
-  #openReads(): Reads {
+  #openBatches(): Batches {
     const { shared, pacing, notes } = this.#settings;
-    const { server, refusedBatches } = shared;
-    const { key: callerKey } = this.#scope.caller;
-    return new Reads({
-      server,
-      batchOf: (endpoint) => {
-        const batch = server.batchOf(endpoint);
-        return batch && !refusedBatches.has(callerKey, batch) ? batch : null;
-      },
-      send: (read, demand) => this.#send(read, demand),
-      onRefused: (batch) => refusedBatches.add(callerKey, batch),
-      pacing,
-      notes: notes?.openReads() ?? null,
-    });
-  }
-
-  #send(read: Read, demand: Demand): void {
-    const { note, resolve, reject } = read;
-    const { endpoint, path, window, key } = read.address;
-    const { shared, isFresh } = this.#settings;
-    const { sharedReads } = shared;
-    const upstream = this.#upstream;
-    const scope = this.#scope;
-    const token = this.#token;
-    try {
-      requireToken(token);
-      const spelled = this.server.offered(endpoint);
-      const send: Sharer["send"] = (sharedDemand, outcome) => {
-        const request = { endpoint: spelled, path, token, demand: sharedDemand, note };
-        if (window) upstream.readPart(request, partOf(window), outcome);
-        else upstream.json(request, outcome);
-      };
-      // The key of the caller is that of the token of its request, and of no other.
-      if (token !== scope.token) return send(demand, { succeeded: resolve, failed: reject });
-      const { hold } = upstream;
-      const sharer: Sharer = { endpoint, key, scope, demand, note, send, hold, resolve, reject };
-      if (isFresh) sharedReads.readAnew(scope.caller.key, sharer);
-      else sharedReads.read(scope.caller.key, sharer);
-    } catch (error) {
-      reject(error);
-    }
+    const { server, refused } = shared;
+    return new Batches(this, { server, refused, pacing, notes: notes?.openReads() ?? null });
   }
 }
 
@@ -187,10 +156,17 @@ const partOf =
     return part;
   };
 
-function requireToken(token: string | null): void {
-  if (token !== null) return;
-  throw new UpstreamError(
-    "UNAUTHENTICATED",
-    "Expected the header `Authorization: token <token>`, got none that can be used. The mutation `login` gives a token.",
-  );
-}
+/** Does something for a place of the result. `isAhead` tells that no field has asked for it yet. */
+export type ForPlace = <Value>(act: () => Value, isAhead?: boolean) => Value;
+
+/** The session of an explained operation at one place of its result, for which it reads and sends. */
+export const sessionFor = (session: Session, forPlace: ForPlace): Session => ({
+  server: session.server,
+  requireToken: () => session.requireToken(),
+  read: (endpoint, at, wants) => forPlace(() => session.read(endpoint, at, wants)),
+  prefetchList: (endpoint, run) => forPlace(() => session.prefetchList(endpoint, run), true),
+  window: (endpoint, at, window) => forPlace(() => session.window(endpoint, at, window)),
+  send: (endpoint, at, body) => forPlace(() => session.send(endpoint, at, body)),
+  cut: () => session.cut(),
+  as: (token) => sessionFor(session.as(token), forPlace),
+});

@@ -1,0 +1,284 @@
+import DataLoader from "dataloader";
+import { type Caller, Memory } from "../../caller.ts";
+import { batchFaultOf, UpstreamError } from "../../errors.ts";
+import type { Batch, Find, ListRead, Query, RunRead } from "../api/batches.ts";
+import type { AnyEndpoint, Get } from "../api/endpoint.ts";
+import type { Server } from "../api/server.ts";
+import type { ReadPart } from "../client/client.ts";
+import type { ReadNotes } from "./notes.ts";
+import { Read, type Reader, type ReadTarget } from "./reads.ts";
+
+export interface ReadOptions {
+  readonly query?: Query | undefined;
+  /** Reads a part of a log. Equal keys mean equal parts. */
+  readonly window?: { readonly key: string; readonly read: ReadPart<unknown> };
+  /** The keys that are needed, so that a list item, which may lack others, can replace the record. */
+  readonly part?: Omit<RunRead, "query"> | undefined;
+}
+
+/** The progress of an operation, which completes its result in time slices. */
+export interface Pacing {
+  /** Whether the operation is stopped. No more reads start then. */
+  isStopped(): boolean;
+  /** Whether work is queued for a later slice. More reads may follow from it. */
+  isWaiting(): boolean;
+  /** Calls back when no work is queued. */
+  onPassed(callback: () => void): void;
+}
+
+/** The pacing of what is no operation. */
+export const UNPACED: Pacing = {
+  isStopped: () => false,
+  isWaiting: () => false,
+  onPassed: (callback) => callback(),
+};
+
+interface BatchSettings {
+  readonly server: Server;
+  readonly refused: RefusedBatches;
+  readonly pacing: Pacing;
+  /** Null unless the operation is explained. */
+  readonly notes: ReadNotes | null;
+}
+
+interface Member {
+  readonly read: Read;
+  readonly run: RunRead;
+}
+
+/** Reads that one list covers. `find` finds their records in its response. */
+interface Group {
+  readonly batch: Batch;
+  readonly members: [Member, ...Member[]];
+}
+
+/**
+ * The reads of one operation since its last command. Equal reads share a request, and reads that one list of this server
+ * covers become that list. The service's document has no such lists; there each read is a request of its own. DataLoader
+ * collects the reads of a batch; it does not cache them, because a batch would settle as a whole, not read by read.
+ */
+export class Batches {
+  readonly #reader: Reader;
+  readonly #settings: BatchSettings;
+  readonly #reads = new Map<string, Read>();
+  readonly #loader: DataLoader<Read, unknown>;
+
+  constructor(reader: Reader, settings: BatchSettings) {
+    this.#reader = reader;
+    this.#settings = settings;
+    this.#loader = new DataLoader((reads) => this.#start(reads), {
+      cache: false,
+      batchScheduleFn: (dispatch) => this.#schedule(dispatch),
+    });
+  }
+
+  /**
+   * Loads a response; equal loads share it. Rejects with `InputError` when a path parameter is invalid, and with
+   * `UpstreamError` without a token and when the server does not offer the endpoint: nothing is sent then.
+   */
+  load<At>(endpoint: Get<At, unknown>, at: At, options: ReadOptions): Promise<unknown> {
+    try {
+      const target = this.#targetOf(endpoint, at, options);
+      // A list item may lack keys of the record.
+      const key = target.part ? `${target.key} in part` : target.key;
+      let read = this.#reads.get(key);
+      if (!read) {
+        read = this.#open(target, key);
+        void this.#loader.load(read);
+      }
+      read.loads++;
+      read.note?.load();
+      return read.response;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** Prefetches the list that covers reads like this one. */
+  prefetchList(endpoint: AnyEndpoint, run: RunRead): void {
+    const part = this.#partOf(endpoint, run);
+    if (!part) return;
+    const list = part.batch.list([run], ({ endpoint: of, at, query }) => this.load(of, at, { query }));
+    // The reads that need the list report its failure.
+    list.catch(() => {});
+  }
+
+  #open(target: ReadTarget, key: string): Read {
+    const read = new Read(target);
+    this.#reads.set(key, read);
+    read.note = this.#settings.notes?.open(target.key, read.response) ?? null;
+    return read;
+  }
+
+  #targetOf<At>(endpoint: Get<At, unknown>, at: At, { query, window, part }: ReadOptions): ReadTarget {
+    if (this.#reader.token === null) throw noToken();
+    const offered = this.#settings.server.offered(endpoint);
+    const path = offered.toPath(at) + searchOf(query);
+    return {
+      endpoint,
+      offered,
+      path,
+      window: window?.read ?? null,
+      part: part ? this.#partOf(endpoint, { ...part, query }) : null,
+      key: `${endpoint.path} ${path}${window ? ` ${window.key}` : ""}`,
+    };
+  }
+
+  /** How a list can cover a read; null when none does. */
+  #partOf(endpoint: AnyEndpoint, run: RunRead): ReadTarget["part"] {
+    const { server, refused } = this.#settings;
+    const batch = server.batchOf(endpoint);
+    const common = batch?.common(run) ?? null;
+    if (!batch || common === null || refused.has(this.#reader.scope.caller, batch)) return null;
+    return { batch, run, common };
+  }
+
+  /** Dispatches a batch after all pending microtasks, when no work is queued for a time slice. */
+  #schedule(dispatch: () => void): void {
+    const { pacing } = this.#settings;
+    // Not `queueMicrotask`: Node makes an async resource for each.
+    void Promise.resolve().then(() =>
+      process.nextTick(() => {
+        if (pacing.isStopped()) return;
+        if (pacing.isWaiting()) pacing.onPassed(() => this.#schedule(dispatch));
+        else dispatch();
+      }),
+    );
+  }
+
+  /** Starts the reads of a batch, which then settle one by one. */
+  #start(reads: readonly Read[]): Promise<readonly Read[]> {
+    try {
+      const groups = new Map<string, Group[]>();
+      for (const read of reads) {
+        const { part, key } = read.target;
+        if (!part) read.start(this.#reader);
+        else if (this.#reads.has(key)) this.#startSingle(read);
+        else addTo(groups, part, read);
+      }
+      const singles = [...groups.values()].flat().flatMap((group) => this.#startList(group));
+      for (const read of singles) this.#startSingle(read);
+    } catch (error) {
+      for (const read of reads) read.reject(error);
+    }
+    return Promise.resolve(reads);
+  }
+
+  /** Reads the whole record for a read that needs a part of it. */
+  #startSingle(read: Read): void {
+    read.resolve(this.#readSingle(read));
+  }
+
+  #readSingle(read: Read): Promise<unknown> {
+    read.note?.serve("request");
+    const whole = this.#readWhole({ ...read.target, part: null });
+    whole.answers(read);
+    return whole.response;
+  }
+
+  /** Requests a whole record or list, unless that was done. */
+  #readWhole(target: ReadTarget): Read {
+    const existing = this.#reads.get(target.key);
+    if (existing) return existing;
+    const read = this.#open(target, target.key);
+    read.start(this.#reader);
+    return read;
+  }
+
+  /**
+   * Requests the list that covers several reads, or that is already requested. Records that the list does not contain are
+   * read one by one. Returns the reads for which no list is requested.
+   */
+  #startList({ batch, members }: Group): readonly Read[] {
+    const [{ read: only, run: first }, ...others] = members;
+    const { target, find } = batch.list(
+      [first, ...others.map(({ run }) => run)],
+      // Safe: a read returns the response of its own endpoint.
+      <At, Answer>({ endpoint, at, query, find: findIn }: ListRead<At, Answer>) => ({
+        target: this.#targetOf(endpoint, at, { query }),
+        find: (response: unknown) => findIn(response as Answer),
+      }),
+    );
+    if (others.length === 0 && !this.#reads.has(target.key)) return [only];
+    const list = this.#readWhole(target);
+    for (const { read } of members) {
+      list.answers(read);
+      read.note?.serve("batch", list.note);
+    }
+    const found = list.response.then(find);
+    found.catch((error: unknown) => {
+      if (batchFaultOf(error) !== "refused") return;
+      // The list itself is rejected only if every single read succeeds.
+      Promise.all(members.map(({ read }) => this.#readSingle(read))).then(
+        () => this.#settings.refused.add(this.#reader.scope.caller, batch),
+        () => {},
+      );
+    });
+    for (const { read, run } of members) read.resolve(pick(found, run, () => this.#readSingle(read)));
+    return [];
+  }
+}
+
+/** Adds a read to those that one list can cover, up to the size of its batch. */
+function addTo(
+  groups: Map<string, Group[]>,
+  { batch, run, common }: NonNullable<ReadTarget["part"]>,
+  read: Read,
+): void {
+  const key = `${batch.endpoint.path} ${common}`;
+  const alike = groups.get(key) ?? [];
+  groups.set(key, alike);
+  const last = alike.at(-1);
+  if (last && last.members.length < batch.maxReads) last.members.push({ read, run });
+  else alike.push({ batch, members: [{ read, run }] });
+}
+
+/** Picks a record from a list. Reads it singly when the list lacks it or failed, so that it gets its own error. */
+async function pick(
+  found: Promise<Find>,
+  run: RunRead,
+  readSingle: () => Promise<unknown>,
+): Promise<unknown> {
+  try {
+    return (await found)(run) ?? readSingle();
+  } catch (error) {
+    if (batchFaultOf(error) === null) throw error;
+    return readSingle();
+  }
+}
+
+function searchOf(query: Query | undefined): string {
+  const search = query ? new URLSearchParams(query).toString() : "";
+  return search === "" ? "" : `?${search}`;
+}
+
+/** How long the rejection of a list is remembered, in milliseconds: servers are updated. */
+const REMEMBERED_MS = 600_000;
+
+/**
+ * Remembers the batches whose lists the server rejects although it serves the single reads. For each caller, because the
+ * cause may be the input or the rights of one caller.
+ */
+export class RefusedBatches {
+  readonly #memory = new Memory<ReadonlySet<Batch>>(REMEMBERED_MS);
+  readonly #onRefused: (route: string) => void;
+
+  constructor(onRefused: (route: string) => void) {
+    this.#onRefused = onRefused;
+  }
+
+  has(caller: Caller, batch: Batch): boolean {
+    return this.#memory.get(caller)?.has(batch) ?? false;
+  }
+
+  add(caller: Caller, batch: Batch): void {
+    this.#memory.set(caller, new Set(this.#memory.get(caller)).add(batch));
+    this.#onRefused(batch.endpoint.path);
+  }
+}
+
+export const noToken = () =>
+  new UpstreamError(
+    "UNAUTHENTICATED",
+    "Expected the header `Authorization: token <token>`, got none that can be used. The mutation `login` gives a token.",
+  );
