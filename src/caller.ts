@@ -60,10 +60,9 @@ export class Caller {
   /** Address of the client. */
   readonly address: string;
   readonly #callers: Callers;
+  #standing: Standing;
   #entry: Entry | null = null;
-  #account: Caller | null = null;
-  /** Whether this object has recorded that the service accepted the token. */
-  #hasProved = false;
+  #address: Caller | null = null;
 
   /** By `Callers.of`. */
   constructor(callers: Callers, token: string | null, address: string) {
@@ -71,11 +70,11 @@ export class Caller {
     this.address = address;
     this.token = token;
     this.key = keyOf(token === null ? `at ${address}` : `with ${token}`);
+    this.#standing = token === null ? "anonymous" : callers.proven.has(this) ? "proven" : "unproven";
   }
 
   get standing(): Standing {
-    if (this.token === null) return "anonymous";
-    return this.#callers.proven.has(this) ? "proven" : "unproven";
+    return this.#standing;
   }
 
   /**
@@ -83,20 +82,21 @@ export class Caller {
    * an unproven one must not add to what an address may have.
    */
   get account(): Caller {
-    if (this.standing === "proven") return this;
-    return (this.#account ??= this.token === null ? this : this.#callers.of(null, this.address));
+    if (this.#standing !== "unproven") return this;
+    return (this.#address ??= this.#callers.of(null, this.address));
   }
 
   /** Records that the service has accepted the token. */
   prove(): void {
-    if (this.token === null || this.#hasProved) return;
-    this.#hasProved = true;
+    if (this.#standing !== "unproven") return;
+    this.#standing = "proven";
     this.#callers.accept(this);
   }
 
   /** Records that the service has rejected the token. */
   unprove(): void {
-    this.#hasProved = false;
+    if (this.token === null) return;
+    this.#standing = "unproven";
     this.#callers.proven.delete(this);
   }
 

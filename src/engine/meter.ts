@@ -19,6 +19,7 @@ export interface MeterSettings {
 
 /** Measures the result of one operation while it is completed, stops it above the limits and divides it into time slices. */
 export class Meter {
+  readonly limits: ResultLimits;
   readonly #settings: MeterSettings;
   readonly #queue: SliceQueue;
   #fields = 0;
@@ -28,12 +29,9 @@ export class Meter {
   #onStop: (reason: unknown) => void = () => {};
 
   constructor(settings: MeterSettings) {
+    this.limits = settings.limits;
     this.#settings = settings;
     this.#queue = settings.queue;
-  }
-
-  get limits(): ResultLimits {
-    return this.#settings.limits;
   }
 
   /** Counts fields and bytes. Returns false when the operation is stopped. */

@@ -30,28 +30,36 @@ export function createBodyReader({ callers, maxBytes, maxWaitingBytes }: BodySet
     onBody: (body: Buffer | BodyFault) => void,
   ): void => {
     const chunks: Buffer[] = [];
-    const own = account.enter(accounts);
+    const length = Number(request.headers["content-length"] ?? Infinity);
     let size = 0;
     let isSettled = false;
-    const change = (bytes: number) => {
-      size += bytes;
-      own.bytes += bytes;
-      waitingBytes += bytes;
+    /** What counts as waiting. Most bodies come in one piece and wait for nothing. */
+    let own: { bytes: number } | null = null;
+    let counted = 0;
+    const count = (bytes: number) => {
+      own ??= account.enter(accounts);
+      own.bytes += bytes - counted;
+      waitingBytes += bytes - counted;
+      counted = bytes;
     };
     const settle = (fault: BodyFault | null) => {
       if (isSettled) return;
       isSettled = true;
-      change(-size);
-      account.leave(accounts);
+      if (own) {
+        count(0);
+        account.leave(accounts);
+      }
       request.off("data", add);
       onBody(fault ?? joined(chunks));
     };
     const add = (chunk: Buffer) => {
-      change(chunk.length);
+      size += chunk.length;
       chunks.push(chunk);
-      if (size > maxBytes) settle("too long");
+      if (size > maxBytes) return settle("too long");
+      if (size >= length) return;
+      count(size);
       // One account may use half of the limit, so that it cannot lock out the others.
-      else if (waitingBytes > maxWaitingBytes || own.bytes > maxWaitingBytes / 2) settle("too many");
+      if (waitingBytes > maxWaitingBytes || (own?.bytes ?? 0) > maxWaitingBytes / 2) settle("too many");
     };
     request.on("data", add);
     request.once("end", () => settle(null));
