@@ -30,7 +30,7 @@ function meaningsOf(paging: Paging): Meanings {
 }
 
 /** The parameters that select a page, in the order of the profile. Drops all others. */
-export function pageParameters(params: URLSearchParams, paging: Paging): Query {
+function pageParameters(params: URLSearchParams, paging: Paging): Query {
   return Object.fromEntries(
     Object.keys(meaningsOf(paging)).flatMap((name) =>
       params.has(name) ? [[name, params.get(name) ?? ""]] : [],
