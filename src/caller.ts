@@ -55,7 +55,7 @@ export class Room<Part extends {}> {
 export class Caller {
   /** The token to forward; null without one. */
   readonly token: string | null;
-  /** Salted hash of the token, or of the address of a caller without one. Reveals neither. */
+  /** Identifies the caller: a salted hash of the token, or the address of a caller without one. Never logged. */
   readonly key: string;
   /** Address of the client. */
   readonly address: string;
@@ -69,7 +69,7 @@ export class Caller {
     this.#callers = callers;
     this.address = address;
     this.token = token;
-    this.key = keyOf(token === null ? `at ${address}` : `with ${token}`);
+    this.key = token === null ? `at ${address}` : keyOf(token);
     this.#standing = token === null ? "anonymous" : callers.proven.has(this) ? "proven" : "unproven";
   }
 
@@ -210,7 +210,7 @@ export class Memory<Fact extends {}> {
   readonly #facts: LRUCache<string, Fact>;
 
   constructor(keptMs: number) {
-    this.#facts = new LRUCache({ max: MAX_REMEMBERED, ttl: keptMs });
+    this.#facts = new LRUCache({ max: MAX_REMEMBERED, ttl: keptMs, ttlResolution: 1_000 });
   }
 
   has({ key }: Caller): boolean {
@@ -277,4 +277,4 @@ export class Callers {
 /** Random, so that a key means nothing to another process. */
 const SALT = randomBytes(16).toString("hex");
 
-const keyOf = (text: string): string => hash("sha256", `${SALT} ${text}`, "base64");
+const keyOf = (token: string): string => hash("sha256", `${SALT} ${token}`, "base64");
