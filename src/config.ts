@@ -12,7 +12,7 @@ import {
   parseWorkers,
   profileOf,
   readManifest,
-  trustedProxiesOf,
+  trustedProxies,
   whole,
 } from "./config/values.ts";
 
@@ -53,13 +53,9 @@ const SECTIONS = {
       .describe(
         "Origins whose pages may call the gateway, separated by commas, such as `https://app.example.com`. Credentials (cookies) are not allowed.",
       ),
-    TRUSTED_PROXIES: z
-      .string()
-      .default("")
-      .transform(trustedProxiesOf)
-      .describe(
-        "Proxies in front of the gateway whose `Forwarded` or `X-Forwarded-For` names the client: how many there are, or their addresses and networks, separated by commas, such as `10.0.0.0/8`. Without it the address of the connection counts, so that all who come through one proxy share the limits of one address. See [operations.md](operations.md#proxies).",
-      ),
+    TRUSTED_PROXIES: trustedProxies.describe(
+      "Proxies in front of the gateway whose `Forwarded` or `X-Forwarded-For` names the client: how many there are, or their addresses and networks, separated by commas, such as `10.0.0.0/8`. Without it the address of the connection counts, so that all who come through one proxy share the limits of one address. See [operations.md](operations.md#proxies).",
+    ),
     MAX_BODY_BYTES: count(256_000).describe("Longest request body, in bytes."),
     READ_TIMEOUT_MS: milliseconds(10_000).describe(
       "Longest time a caller takes to read 64 kB of a response, in milliseconds. A slower caller is disconnected.",

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { parseManifest, type TrustedDocuments } from "../engine/documents/persisted.ts";
 import { faultsOf } from "../graphql/federation/rename.ts";
 import { schema } from "../graphql/schema.ts";
-import { parseTrustedProxies, type TrustedProxies } from "../http/client-address.ts";
+import { parseTrustedProxies } from "../http/client-address.ts";
 import type { Profile } from "../rest/api/profile.ts";
 import { readProfile } from "./profile-file.ts";
 
@@ -88,14 +88,13 @@ export function profileOf(nameOrPath: string, context: z.RefinementCtx): Profile
   return z.NEVER;
 }
 
-export function trustedProxiesOf(text: string, context: z.RefinementCtx): TrustedProxies {
-  const trusted = parseTrustedProxies(text);
-  if (trusted) return trusted;
-  const message =
-    "expected a number of proxies, or addresses and networks such as 10.0.0.0/8, separated by commas";
-  context.addIssue({ code: "custom", message });
-  return z.NEVER;
-}
+export const trustedProxies = z
+  .string()
+  .default("")
+  .refine(
+    (text) => parseTrustedProxies(text) !== null,
+    "expected a number of proxies, or addresses and networks such as 10.0.0.0/8, separated by commas",
+  );
 
 /** Parses exact origins, as browsers send them. */
 export function parseOrigins(text: string, context: z.RefinementCtx): string[] {

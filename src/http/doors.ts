@@ -5,10 +5,10 @@ import { type Full, type Place, PlacesOfKind } from "./places.ts";
 
 /** What callers have at a time, and what it is called in messages. */
 const NAMES = {
-  operation: "operations",
+  operation: "operations under way",
   stream: "subscriptions",
   socket: "WebSockets",
-  download: "downloads",
+  download: "downloads under way",
   signIn: "sign-ins",
 };
 
@@ -51,10 +51,9 @@ export class Doors {
     if (this.#isDraining && LASTING.has(kind))
       return new UpstreamError("SERVICE_OVERLOADED", "The gateway shuts down; connect again.");
     const full = this.#kinds[kind].fullFor(caller);
-    if (full) return REJECTIONS[full](NAMES[kind]);
-    return kind === "operation" && this.#isQueueFull(caller)
-      ? new UpstreamError("SERVICE_OVERLOADED", OVERLOADED)
-      : null;
+    if (kind === "operation" && (full === "gateway" || (!full && this.#isQueueFull(caller))))
+      return new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
+    return full && REJECTIONS[full](NAMES[kind]);
   }
 
   /** Takes a place, or says why there is none. */
@@ -85,16 +84,13 @@ const RETRY = { retryAfterSeconds: 1 };
 
 const REJECTIONS: Readonly<Record<Full, (what: string) => UpstreamError>> = {
   caller: (what) =>
-    new UpstreamError("RATE_LIMITED", `This caller has as many ${what} as one may have at a time.`, RETRY),
+    new UpstreamError("RATE_LIMITED", `This caller has as many ${what} as one may have.`, RETRY),
   address: (what) =>
     new UpstreamError(
       "RATE_LIMITED",
-      `Callers at this address whose tokens the service has not accepted yet have as many ${what} as they may have at a time.`,
+      `Callers at this address whose tokens the service has not accepted yet have as many ${what} as they may have.`,
       RETRY,
     ),
   gateway: (what) =>
-    new UpstreamError(
-      "SERVICE_OVERLOADED",
-      `The gateway has as many ${what} as it may have; try again later.`,
-    ),
+    new UpstreamError("SERVICE_OVERLOADED", `The gateway has as many ${what} as it may have.`),
 };

@@ -61,6 +61,8 @@ export class Batches {
   readonly #reader: Reader;
   readonly #settings: BatchSettings;
   readonly #reads = new Map<string, Read>();
+  /** The errors of loads that send nothing; null as long as there are none. */
+  #errors: Map<string, UpstreamError> | null = null;
   readonly #loader: DataLoader<Read, unknown>;
 
   constructor(reader: Reader, settings: BatchSettings) {
@@ -90,8 +92,23 @@ export class Batches {
       read.note?.load();
       return read.response;
     } catch (error) {
-      return Promise.reject(error);
+      return this.#rejected(error, endpoint, at, options);
     }
+  }
+
+  /** Rejects a load that sends nothing. Equal loads share their error. */
+  async #rejected<At>(
+    error: unknown,
+    endpoint: Get<At, unknown>,
+    at: At,
+    { query }: ReadOptions,
+  ): Promise<never> {
+    if (!(error instanceof UpstreamError)) throw error;
+    const key = `${endpoint.path} ${endpoint.toPath(at)}${searchOf(query)}`;
+    this.#errors ??= new Map();
+    const first = this.#errors.get(key) ?? error;
+    this.#errors.set(key, first);
+    throw first;
   }
 
   /** Prefetches the list that covers reads like this one. */
