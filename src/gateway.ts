@@ -3,13 +3,14 @@ import { Callers } from "./caller.ts";
 import type { Config } from "./config.ts";
 import {
   engineSettings,
+  hasPage,
   mcpSettings,
   placeSettings,
   sharedDocumentSettings,
   sharingSettings,
   subscriptionSettings,
 } from "./config/parts.ts";
-import { readVersion } from "./folder.ts";
+import { readVersion } from "./installation.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import type { GatewayFacts } from "./graphql/core/context.ts";
@@ -40,7 +41,7 @@ import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import { createRefusedBatches } from "./rest/session/refused-batches.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
-import { openSharedDocuments } from "./shared-documents.ts";
+import { openSharedDocuments } from "./redis/shared-documents.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openUpstreamSpan } from "./observability/tracing.ts";
@@ -278,9 +279,6 @@ const MIN_SECRET_LENGTH = 8;
 
 const secretWordsOf = (value: string): string[] =>
   value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
-
-/** Whether GraphiQL is served. With trusted documents the page would be useless. */
-export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;
 
 const factsOf = (config: Config, server: Server): GatewayFacts => ({
   version,

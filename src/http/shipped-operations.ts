@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { FOLDER } from "../folder.ts";
+import { FOLDER } from "../installation.ts";
 import type { TypeNames } from "../graphql/core/type-names.ts";
 import { renameDocument } from "../graphql/federation/rename.ts";
 

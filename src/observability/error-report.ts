@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { FOLDER } from "../folder.ts";
+import { FOLDER } from "../installation.ts";
 
 /** An unexpected error, reduced to what is safe to log. */
 export interface ErrorReport {

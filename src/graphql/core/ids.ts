@@ -1,5 +1,5 @@
 import { segment } from "../../rest/api/endpoint.ts";
-import { fromBase64url, toBase64url } from "../../base64url.ts";
+import { fromBase64url, toBase64url } from "../../rest/api/reference.ts";
 import { InputError } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { isNumber } from "../../rest/api/reference.ts";

@@ -4,7 +4,7 @@ import type { TrustedDocuments } from "../../engine/documents/persisted.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
 import type { TypeNames } from "../../graphql/core/type-names.ts";
-import { isDeeper, MAX_NESTING } from "../../nesting.ts";
+import { isDeeper, MAX_NESTING } from "../../rest/api/parse-json.ts";
 import type { Delivery } from "../delivery.ts";
 import { parseObject } from "../graphql/params.ts";
 import { PRIVATE } from "../graphql/response.ts";

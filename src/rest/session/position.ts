@@ -1,4 +1,4 @@
-import { fromBase64url, toBase64url } from "../../base64url.ts";
+import { fromBase64url, toBase64url } from "../api/reference.ts";
 import { InputError } from "../../errors.ts";
 import type { Query } from "../api/batches.ts";
 import type { Paging } from "../api/profile.ts";
