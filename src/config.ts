@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { redisFaults, redisSettings } from "./config/redis.ts";
 import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
-import type { Renames } from "./graphql/core/type-names.ts";
+import type { Renames } from "./graphql/core/kinds.ts";
 import {
   count,
   httpUrl,

@@ -17,20 +17,18 @@ import type { GatewayFacts } from "./graphql/core/context.ts";
 import { publicError } from "./engine/errors.ts";
 import type { Log } from "./log.ts";
 import { schemaFor } from "./graphql/schema.ts";
-import { createTypeNames } from "./graphql/core/type-names.ts";
+import { createTypeNames } from "./graphql/core/kinds.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
 import { Doors } from "./http/doors.ts";
 import { loadMcp } from "./http/mcp/load-mcp.ts";
 import { createIdentify } from "./http/identity.ts";
-import { createOperations } from "./http/operation.ts";
-import { createRouter, type Execute } from "./http/router.ts";
+import { createOperations, type ContextSettings } from "./http/operation.ts";
+import { createRouter } from "./http/router.ts";
 import { Turns } from "./engine/turns.ts";
-import { type ContextSettings, OperationContext, type OperationSource } from "./http/graphql/context.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
 import { createSubscriptions } from "./http/graphql/subscriptions.ts";
-import { loadYoga } from "./http/graphql/load-yoga.ts";
 import { type Clock, systemClock } from "./live/clock.ts";
 import { tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
@@ -145,7 +143,6 @@ export function createGateway({
     prefix,
     lookAhead,
   };
-  const openContext = (source: OperationSource) => new OperationContext(contexts, source);
 
   const subscriptions = createSubscriptions({
     ...subscriptionSettings(config),
@@ -157,51 +154,17 @@ export function createGateway({
     delivery,
     clock,
     openSession: tickSessions(client, { shared, width, timeoutMs: config.REQUEST_TIMEOUT_MS }),
-    openContext,
+    contexts,
     onOperation: telemetry.operation,
   });
-  const openOperation = createOperations({ openContext, isExplainable, telemetry });
-  const answerGraphql = createGraphqlHandler({
-    engine,
-    publicError: toPublic,
-    delivery,
-    doors,
-    streams: subscriptions.streams,
-    yoga: loadYoga({ schema, engine, publicError: toPublic }),
-  });
-
-  const answerMcp = loadMcp({
-    ...mcpSettings(config),
-    schema,
-    engine,
-    delivery,
-    names,
-    version,
-    openOperation,
-  });
-
-  /** Disconnects callers whose request fails unexpectedly. */
-  const guarded =
-    (execute: Execute): Execute =>
-    async (response, ...given) => {
-      try {
-        await execute(response, ...given);
-      } catch (error) {
-        events.unexpected(error);
-        response.req.socket.destroy();
-      }
-    };
+  const openOperation = createOperations({ contexts, isExplainable, telemetry });
+  const protocol = { schema, engine, delivery, openOperation };
 
   const router = createRouter({
     identify,
     doors,
-    graphql: guarded((response, body, state) => {
-      const { req: request } = response;
-      const { operation, run, end } = openOperation(request, state);
-      const openStream = () => subscriptions.openStream(request, state.scope);
-      return run(() => answerGraphql(response, body, operation, openStream, end));
-    }),
-    mcp: answerMcp && guarded(answerMcp),
+    graphql: createGraphqlHandler({ ...protocol, publicError: toPublic, doors, subscriptions }),
+    mcp: loadMcp({ ...protocol, ...mcpSettings(config), names, version }),
     download: createDownloads({
       client,
       server,
@@ -225,6 +188,7 @@ export function createGateway({
     origins: config.CORS_ORIGINS,
     bodies: { callers, maxBytes: config.MAX_BODY_BYTES, maxWaitingBytes: config.MAX_WAITING_BYTES },
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
+    onError: events.unexpected,
     takeTurn: turns.take,
   });
   return {

@@ -3,7 +3,7 @@ import type { Caller, Callers } from "../caller.ts";
 import { atEndOfTurn } from "../engine/turns.ts";
 import { acceptsGzip, compress } from "./compression.ts";
 import { isOver, onceOver } from "./connection.ts";
-import type { WholeResponse } from "./graphql/response.ts";
+import type { WholeResponse } from "./graphql/encoding.ts";
 import { WaitingBytes } from "./waiting-bytes.ts";
 
 export interface DeliverySettings {

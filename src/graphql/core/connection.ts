@@ -1,6 +1,6 @@
 import type { ObjectRef } from "@pothos/core";
 import { InputError } from "../../errors.ts";
-import { notOffered } from "../../rest/api/not-offered.ts";
+import { notOffered } from "../../rest/api/endpoint.ts";
 import { hasOffsets } from "../../rest/api/profile-lists.ts";
 import type { Slice } from "../../rest/session/pages.ts";
 import { builder, type PothosTypes } from "./builder.ts";

@@ -5,9 +5,8 @@ import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { type Resource, toResource } from "../core/resource.ts";
-import { checked, identify, idOf } from "../core/ids.ts";
+import { checked, identify, idOf, withId } from "../core/ids.ts";
 import { type UserAddress, kinds } from "../core/kinds.ts";
-import { withId } from "../core/look-up.ts";
 import { Project, User } from "../core/refs.ts";
 
 /*

@@ -4,8 +4,7 @@ import { InputError } from "../../errors.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
-import { identify } from "../core/ids.ts";
-import { withId } from "../core/look-up.ts";
+import { identify, withId } from "../core/ids.ts";
 import { type ChildOf, Experiment, MetricRecord } from "../core/refs.ts";
 import { outcomeOf, payloadOf, type AddMutation } from "./mutations.ts";
 

@@ -1,4 +1,4 @@
-import { isObject } from "../../rest/api/values.ts";
+import { isObject } from "../../rest/api/record.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import type { Revision } from "../../rest/api/kind.ts";
 import { bodyOf } from "../../rest/api/inputs.ts";
@@ -6,8 +6,7 @@ import { InputError } from "../../errors.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
-import { identify } from "../core/ids.ts";
-import { withId } from "../core/look-up.ts";
+import { identify, withId } from "../core/ids.ts";
 import { Experiment } from "../core/refs.ts";
 import { type AddMutation, cloned, clonePayload } from "./mutations.ts";
 

@@ -5,8 +5,7 @@ import { InputError } from "../../errors.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
-import { identify, quote } from "../core/ids.ts";
-import { withId } from "../core/look-up.ts";
+import { identify, quote, withId } from "../core/ids.ts";
 import { toResource } from "../core/resource.ts";
 import { type AddMutation, recordPayload } from "./mutations.ts";
 

@@ -6,9 +6,8 @@ import { builder } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
 import { decodeId } from "../core/ids.ts";
-import { kinds } from "../core/kinds.ts";
+import { kinds, type TypeNames } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
-import type { TypeNames } from "../core/type-names.ts";
 import { conditionsOf, type RunFilter } from "../types/run-filter.ts";
 import { runListOf, runLists } from "../types/run-list.ts";
 import { eventsOf } from "./event.ts";
@@ -51,7 +50,7 @@ function parentOf({ of, kind }: Args, names: TypeNames) {
   if (of_.name === kinds.project.name) return { at: { owner, project }, group: undefined };
   if (of_.name !== kinds.group.name) {
     throw new InputError(
-      `of: expected the id of a ${names.served("Group")} or ${names.served("Project")}, got the id of a ${names.served(of_.name)}`,
+      `of: expected the id of a ${names.publicName("Group")} or ${names.publicName("Project")}, got the id of a ${names.publicName(of_.name)}`,
     );
   }
   if (kind !== "EXPERIMENT") throw new InputError(`kind: expected EXPERIMENT for a group, got ${kind}`);

@@ -1,7 +1,7 @@
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
-import { lookUp } from "../core/look-up.ts";
+import { lookUp } from "../core/ids.ts";
 import { Entity, Experiment, ExperimentJob, Loggable, Trackable } from "../core/refs.ts";
 import { nodeScheduled, podId, resources } from "./workload.ts";
 

@@ -4,10 +4,9 @@ import type { RunKind } from "../../rest/api/kind.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import { identify } from "../core/ids.ts";
-import { kinds, type ProjectAddress } from "../core/kinds.ts";
+import { kinds, type ProjectAddress, type TypeNames } from "../core/kinds.ts";
 import { runRefs } from "../core/refs.ts";
 import type { Kind } from "../core/resource.ts";
-import type { TypeNames } from "../core/type-names.ts";
 import { type RunStatus, RunStatusEnum } from "./status.ts";
 
 /*
@@ -159,7 +158,7 @@ const ids =
       const { address } = identify(kind, argument, value, names);
       if (address.owner === project.owner && address.project === project.project) return address.id;
       throw new InputError(
-        `${argument}: expected a ${names.served(kind.name)} of ${kinds.project.formatName(project)}, got one of ${kinds.project.formatName(address)}`,
+        `${argument}: expected a ${names.publicName(kind.name)} of ${kinds.project.formatName(project)}, got one of ${kinds.project.formatName(address)}`,
       );
     });
     return [{ argument, key, operator: "anyOf", operands }];
@@ -231,8 +230,8 @@ function hasMember(keys: readonly string[], member: string): boolean {
 function checkKind(member: Member, { kind, names }: Filtered): void {
   const others = runRefs.map(({ kind: { run } }) => run).filter(({ keys }) => hasMember(keys, member));
   if (others.some(({ name }) => name === kind.name)) return;
-  const expected = others.map(({ name }) => names.served(name)).join(" or ");
+  const expected = others.map(({ name }) => names.publicName(name)).join(" or ");
   throw new InputError(
-    `filter.${member}: expected for ${expected} only, got it for ${names.served(kind.name)}`,
+    `filter.${member}: expected for ${expected} only, got it for ${names.publicName(kind.name)}`,
   );
 }

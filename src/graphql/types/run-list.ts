@@ -11,7 +11,7 @@ import { fieldsOf } from "../core/fields.ts";
 import { type Address, type Kind, toResource } from "../core/resource.ts";
 import type { IsSelected } from "../../engine/field-source.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
-import { requires } from "../core/look-up.ts";
+import { requires } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { conditionsOf, filterOf, type RunFilter } from "./run-filter.ts";
 

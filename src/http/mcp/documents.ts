@@ -11,7 +11,7 @@ import {
 } from "graphql";
 import type { OperationParams, TrustedDocuments } from "../../engine/documents/persisted.ts";
 import { isSliceOver, nextTurn } from "../../engine/turns.ts";
-import type { TypeNames } from "../../graphql/core/type-names.ts";
+import type { TypeNames } from "../../graphql/core/kinds.ts";
 import { shippedOperations } from "../shipped-operations.ts";
 import { type InputSchema, inputSchemaOf } from "./input-schema.ts";
 

@@ -1,5 +1,5 @@
-import { isObject } from "./values.ts";
-import { notOffered } from "./not-offered.ts";
+import { isObject } from "./record.ts";
+import { notOffered } from "./endpoint.ts";
 
 /** Where a server takes each value in the body of a command; null where it does not take it. */
 type Places = Readonly<Record<string, string | null>>;
