@@ -32,7 +32,7 @@ builder.mutationType({
 });
 builder.subscriptionType({
   description:
-    "Subscriptions, by server-sent events or WebSocket. The gateway polls the service for all subscriptions of a token together. A failure of the service is survived for a minute and then told as an error; any other error ends the subscription.",
+    "Subscriptions, by server-sent events or WebSocket. The gateway polls the service for all subscriptions of a token together. Failures of the service are tolerated for a minute, then reported as an error; any other error ends the subscription.",
 });
 
 const build = (): GraphQLSchema => prefetchResources(toSubgraphSchema());

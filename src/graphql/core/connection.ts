@@ -137,7 +137,7 @@ export const offsetArgs = builder.args((t) => ({
   ...pageArgs,
   offset: t.int({
     description:
-      "Number of items to skip, for pages with numbers; not together with `after`. While the list changes, items can be skipped or repeated. Requires the capability `OFFSETS`.",
+      "Number of items to skip, for pages with numbers. Cannot be combined with `after`. While the list changes, items can be skipped or repeated. Requires the capability `OFFSETS`.",
   }),
 }));
 

@@ -12,7 +12,7 @@ import { type AddMutation, cloned, clonePayload } from "./mutations.ts";
 
 const RestartExperimentInput = builder.inputType("RestartExperimentInput", {
   description:
-    "What the new run has in place of what its source has. Omitted fields and null keep that. One that the server does not take is an error with the code `CAPABILITY_UNAVAILABLE`, and nothing is started.",
+    "What differs from the source. Omitted fields and null keep its values. A field that the server does not accept is an error with the code `CAPABILITY_UNAVAILABLE`, and nothing is started.",
   fields: (t) => ({
     description: t.string({ description: "Description. Requires the capability `RESTART_DESCRIPTION`." }),
     declarations: t.field({
@@ -22,7 +22,7 @@ const RestartExperimentInput = builder.inputType("RestartExperimentInput", {
     }),
     updateCode: t.boolean({
       description:
-        "Whether the latest code is run, not the source's. Requires the capability `RESTART_UPDATE_CODE`.",
+        "Whether to run the latest code instead of the source's. Requires the capability `RESTART_UPDATE_CODE`.",
     }),
   }),
 });

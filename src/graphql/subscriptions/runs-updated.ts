@@ -118,11 +118,11 @@ builder.subscriptionField("runsUpdated", (t) =>
       filter: t.arg({
         type: runListOf(kinds.experiment).filter,
         description:
-          "Filter: of what is not an experiment, with the members that filters of its kind have. A run that stops to match is not sent.",
+          "Filter. For another kind than experiments, only with the members that the filter of that kind has. A run that no longer matches is not reported.",
       }),
       query: t.arg.string({
         description:
-          "Filter in the query language of the server, such as `status:running`. A run that stops to match is not sent. Together with `filter`, both are to be met.",
+          "Filter in the query language of the server, such as `status:running`. A run that no longer matches is not reported. With `filter` as well, a run must match both.",
       }),
       first: t.arg.int({
         description:

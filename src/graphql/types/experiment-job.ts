@@ -29,7 +29,7 @@ ExperimentJob.implement({
     definition: t.field({
       type: "JSON",
       description:
-        "Definition of the pod, as the cluster received it. The service does not document the shape. Null if the server does not tell it.",
+        "Definition of the pod, as the cluster received it. The service does not document the shape. Null if the server does not report it.",
       ...property("definition"),
     }),
   }),

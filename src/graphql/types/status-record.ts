@@ -53,7 +53,7 @@ StatusRecord.implement({
       resolve: ({ record }) => record.created_at ?? null,
     }),
     traceback: t.string({
-      description: "Stack trace of the error. Null if there was none, or if the server does not tell it.",
+      description: "Stack trace of the error. Null if there was none, or if the server does not report it.",
       resolve: ({ record }) => record.traceback ?? null,
     }),
     message: t.string({ description: "Explanation.", resolve: ({ record }) => record.message ?? null }),
