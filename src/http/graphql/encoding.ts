@@ -101,7 +101,7 @@ export const PRIVATE = "private, no-store";
 export type ResultType = "application/json" | "application/graphql-response+json";
 
 /** An HTTP response with a complete body. */
-export interface WholeResponse {
+export interface TextResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -144,7 +144,7 @@ interface HttpFacts {
 }
 
 /** Encodes a result as an HTTP response, as GraphQL over HTTP specifies. */
-export function encodeResult(result: WrittenResult, type: ResultType, requestId: string): WholeResponse {
+export function encodeResult(result: WrittenResult, type: ResultType, requestId: string): TextResponse {
   const { errors, data, extensions, stringify = JSON.stringify } = result;
   const rest = extensions ? { data, extensions } : { data };
   const headers: Record<string, string> = {

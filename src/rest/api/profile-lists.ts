@@ -10,7 +10,9 @@ export const Envelope = section({
   items: envelopeKey
     .nullable()
     .describe("Key of the items; dots lead into objects; null where the response is the list itself."),
-  count: envelopeKey.nullable().describe("Key of the length of the whole list; null where responses do not have it."),
+  count: envelopeKey
+    .nullable()
+    .describe("Key of the length of the whole list; null where responses do not have it."),
   next: envelopeKey
     .nullable()
     .describe("Key of the link to the next page, or of its cursor; null where responses have neither."),
