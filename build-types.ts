@@ -8,7 +8,7 @@ import { SETTING_SECTIONS } from "./src/config.ts";
  * import nothing but Node's: a user of the package installs none of the packages that the gateway is made of.
  */
 
-/** Settings of a process that listens by itself: see `src/settings.ts`. */
+/** Settings of a process that listens by itself: see `src/config.ts`. */
 const OF_PROCESS = new Set(["HOST", "PORT", "WORKERS"]);
 
 /** What the JSON Schema of a setting says. */
@@ -50,4 +50,4 @@ function declarationsOf(name: string): string {
 }
 
 for (const name of ["index", "log"]) writeFileSync(`dist/${name}.d.ts`, declarationsOf(name));
-writeFileSync("dist/settings.d.ts", settings());
+writeFileSync("dist/config.d.ts", settings());

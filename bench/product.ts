@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { NODE_FLAGS } from "../src/node-flags.ts";
+import { NODE_FLAGS } from "../src/installation.ts";
 
 /** This checkout. */
 export const PRODUCT = fileURLToPath(new URL("..", import.meta.url));

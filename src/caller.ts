@@ -1,6 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { TransientList, TransientMap, type Place } from "./transient.ts";
+import { TransientList, TransientMap, type Link } from "./transient.ts";
 
 /** `proven` once the service has accepted the token, for a while; `anonymous` without a token. */
 export type Standing = "proven" | "unproven" | "anonymous";
@@ -16,7 +16,7 @@ interface Slot {
   readonly part: unknown;
   /** How often the caller has entered and not left. */
   uses: number;
-  readonly place: Place<unknown>;
+  readonly link: Link<unknown>;
 }
 
 /** A caller's slots, by the number of the room. Exists as long as the caller is in a room. */
@@ -112,7 +112,7 @@ export class Caller {
     let slot = entry.slots[room.number];
     if (!slot) {
       const part = room.create(this);
-      slot = { part, uses: 0, place: room.occupied.add(part) };
+      slot = { part, uses: 0, link: room.occupied.add(part) };
       entry.slots[room.number] = slot;
       entry.rooms++;
     }
@@ -125,8 +125,8 @@ export class Caller {
     const entry = this.#entryIn(false);
     const slot = entry?.slots[room.number];
     if (!entry || !slot || --slot.uses > 0) return;
-    // Safe: it is the place in this room.
-    room.occupied.remove(slot.place as Place<Part>);
+    // Safe: it is the link of this room.
+    room.occupied.remove(slot.link as Link<Part>);
     entry.slots[room.number] = undefined;
     if (--entry.rooms === 0) this.#callers.forget(this.key);
   }
@@ -152,8 +152,8 @@ export const sharesOf = ({ total, perCaller }: Quota) => ({
   strangers: Math.ceil(total / 2),
 });
 
-/** A stay in rooms of accounts. Must be left once. */
-interface Stay<Part> {
+/** What a caller has entered. Must be left once. */
+interface Entered<Part> {
   readonly part: Part;
   readonly leave: () => void;
 }
@@ -183,9 +183,9 @@ export class AccountRooms<Part extends {}> {
     return this.#unproven.size;
   }
 
-  enter(caller: Caller): Stay<Part> {
-    const { account, standing } = caller;
-    const top = standing === "proven" ? this.#proven : this.#addresses;
+  enter(caller: Caller): Entered<Part> {
+    const { account } = caller;
+    const top = this.#topOf(account);
     const part = account.enter(top);
     if (account === caller) return { part, leave: () => caller.leave(top) };
     return {
@@ -199,9 +199,16 @@ export class AccountRooms<Part extends {}> {
 
   /** The part of a caller's account, and its own where that is another one. */
   of(caller: Caller): { readonly account: Part | undefined; readonly own: Part | null | undefined } {
-    const { account, standing } = caller;
-    const top = standing === "proven" ? this.#proven : this.#addresses;
-    return { account: account.of(top), own: account === caller ? null : caller.of(this.#unproven) };
+    const { account } = caller;
+    return {
+      account: account.of(this.#topOf(account)),
+      own: account === caller ? null : caller.of(this.#unproven),
+    };
+  }
+
+  /** An account with a token is a proven caller, one without is an address. */
+  #topOf({ token }: Caller): Room<Part> {
+    return token === null ? this.#addresses : this.#proven;
   }
 }
 

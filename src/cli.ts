@@ -3,8 +3,7 @@ import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { readVersion } from "./folder.ts";
-import { NODE_FLAGS } from "./node-flags.ts";
+import { NODE_FLAGS, readVersion } from "./installation.ts";
 
 /*
  * The command `rungraph`. The gateway is a program of its own, `main.js`: V8 fixes the size of its young generation when a

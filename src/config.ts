@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { redisFaults, redisSettings } from "./config/redis.ts";
 import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
-import type { Renames } from "./graphql/core/type-names.ts";
+import type { Renames } from "./graphql/core/kinds.ts";
 import {
   count,
   httpUrl,
@@ -197,7 +197,7 @@ const SECTIONS = {
   },
 };
 
-const Settings = z.object({
+const Environment = z.object({
   ...SECTIONS.Service,
   ...SECTIONS["HTTP server"],
   ...SECTIONS.GraphQL,
@@ -210,9 +210,9 @@ const Settings = z.object({
 export const SETTING_SECTIONS: Readonly<Record<string, z.core.$ZodShape>> = SECTIONS;
 
 /** The names of all settings. */
-export const SETTINGS: readonly string[] = Object.keys(Settings.shape);
+export const SETTINGS: readonly string[] = Object.keys(Environment.shape);
 
-export type Config = z.output<typeof Settings>;
+export type Config = z.output<typeof Environment>;
 
 /** Invalid settings. The message has one line per fault, with the variable's name and never its value. */
 export class ConfigError extends Error {}
@@ -220,7 +220,7 @@ export class ConfigError extends Error {}
 /** Reads the environment. A blank variable counts as not set. Throws `ConfigError` with all faults at once. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ""));
-  const result = Settings.safeParse(given);
+  const result = Environment.safeParse(given);
   const faults = [
     ...faultsIn(result),
     ...demoFaults(given),
@@ -232,7 +232,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 
 /** Reads `TYPE_NAMES` alone. Throws `ConfigError`. */
 export function readTypeNames(environment: Readonly<Record<string, string | undefined>>): Renames {
-  const result = Settings.pick({ TYPE_NAMES: true }).safeParse({ TYPE_NAMES: environment["TYPE_NAMES"] });
+  const result = Environment.pick({ TYPE_NAMES: true }).safeParse({ TYPE_NAMES: environment["TYPE_NAMES"] });
   if (result.success) return result.data.TYPE_NAMES;
   throw new ConfigError(faultsIn(result).join("\n"));
 }
@@ -252,3 +252,11 @@ function demoFaults({
     DEMO === "off" ? "DEMO is off" : "with NODE_ENV=production the demo starts only with DEMO=on";
   return [`UPSTREAM_URL: expected the address of the service (${reason})`];
 }
+
+/** Settings of a process that listens by itself. */
+type OfProcess = "HOST" | "PORT" | "WORKERS";
+
+/** The settings of a gateway in another server. `build-types.ts` writes them with their descriptions. */
+export type Settings = {
+  readonly [Name in Exclude<keyof Config, OfProcess>]?: string | number | undefined;
+};

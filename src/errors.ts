@@ -7,8 +7,8 @@ interface ErrorCodeRow {
   readonly status: number;
   /** What it shows about the service, for the circuit breaker: `down` counts as an outage, `up` against one. */
   readonly service: ServiceState;
-  /** Whether reads are retried; `when told`: after the service's `Retry-After`. Never when absent. */
-  readonly retry?: "with backoff" | "when told";
+  /** Whether reads are retried; `after `Retry-After``: once, after the pause that the service names. Never when absent. */
+  readonly retry?: "with backoff" | "after `Retry-After`";
   /**
    * How a batch continues when its list ends in this error: `refused`, the server does not accept the list's parameters;
    * `failed`, the single reads may still succeed. When absent, they would fail in the same way.
@@ -57,7 +57,7 @@ const TABLE = {
   RATE_LIMITED: {
     status: 429,
     service: "up",
-    retry: "when told",
+    retry: "after `Retry-After`",
     passes: true,
     meaning:
       "The service throttles requests, or this token has reached its number of concurrent operations. Try again after `retryAfterSeconds`. A read was retried once if the pause fitted into the deadline.",

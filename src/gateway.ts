@@ -3,33 +3,32 @@ import { Callers } from "./caller.ts";
 import type { Config } from "./config.ts";
 import {
   engineSettings,
+  hasPage,
   mcpSettings,
   placeSettings,
   sharedDocumentSettings,
   sharingSettings,
   subscriptionSettings,
 } from "./config/parts.ts";
-import { readVersion } from "./folder.ts";
+import { readVersion } from "./installation.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import type { GatewayFacts } from "./graphql/core/context.ts";
 import { publicError } from "./engine/errors.ts";
 import type { Log } from "./log.ts";
 import { schemaFor } from "./graphql/schema.ts";
-import { createTypeNames } from "./graphql/core/type-names.ts";
+import { createTypeNames } from "./graphql/core/kinds.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
 import { createPage } from "./http/graphiql/page.ts";
 import { Doors } from "./http/doors.ts";
 import { loadMcp } from "./http/mcp/load-mcp.ts";
 import { createIdentify } from "./http/identity.ts";
-import { createOperations } from "./http/operation.ts";
-import { createRouter, type Execute } from "./http/router.ts";
+import { createOperations, type ContextSettings } from "./http/operation.ts";
+import { createRouter } from "./http/router.ts";
 import { Turns } from "./engine/turns.ts";
-import { type ContextSettings, OperationContext, type OperationSource } from "./http/graphql/context.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
 import { createSubscriptions } from "./http/graphql/subscriptions.ts";
-import { loadYoga } from "./http/graphql/load-yoga.ts";
 import { type Clock, systemClock } from "./live/clock.ts";
 import { tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
@@ -40,7 +39,7 @@ import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import { RefusedBatches } from "./rest/session/batches.ts";
 import { SharedReads } from "./rest/session/reads.ts";
-import { openSharedDocuments } from "./shared-documents.ts";
+import { openSharedDocuments } from "./redis/shared-documents.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openUpstreamSpan } from "./observability/tracing.ts";
@@ -143,7 +142,6 @@ export function createGateway({
     prefix,
     lookAhead,
   };
-  const openContext = (source: OperationSource) => new OperationContext(contexts, source);
 
   const subscriptions = createSubscriptions({
     ...subscriptionSettings(config),
@@ -155,51 +153,17 @@ export function createGateway({
     delivery,
     clock,
     openSession: tickSessions(client, { shared, width, timeoutMs: config.REQUEST_TIMEOUT_MS }),
-    openContext,
+    contexts,
     onOperation: telemetry.operation,
   });
-  const openOperation = createOperations({ openContext, isExplainable, telemetry });
-  const answerGraphql = createGraphqlHandler({
-    engine,
-    publicError: toPublic,
-    delivery,
-    doors,
-    streams: subscriptions.streams,
-    yoga: loadYoga({ schema, engine, publicError: toPublic }),
-  });
-
-  const answerMcp = loadMcp({
-    ...mcpSettings(config),
-    schema,
-    engine,
-    delivery,
-    names,
-    version,
-    openOperation,
-  });
-
-  /** Disconnects callers whose request fails unexpectedly. */
-  const guarded =
-    (execute: Execute): Execute =>
-    async (response, ...given) => {
-      try {
-        await execute(response, ...given);
-      } catch (error) {
-        events.unexpected(error);
-        response.req.socket.destroy();
-      }
-    };
+  const openOperation = createOperations({ contexts, isExplainable, telemetry });
+  const protocol = { schema, engine, delivery, openOperation };
 
   const router = createRouter({
     identify,
     doors,
-    graphql: guarded((response, body, state) => {
-      const { req: request } = response;
-      const { operation, run, end } = openOperation(request, state);
-      const openStream = () => subscriptions.openStream(request, state.scope);
-      return run(() => answerGraphql(response, body, operation, openStream, end));
-    }),
-    mcp: answerMcp && guarded(answerMcp),
+    graphql: createGraphqlHandler({ ...protocol, publicError: toPublic, doors, subscriptions }),
+    mcp: loadMcp({ ...protocol, ...mcpSettings(config), names, version }),
     download: createDownloads({
       client,
       server,
@@ -223,6 +187,7 @@ export function createGateway({
     origins: config.CORS_ORIGINS,
     bodies: { callers, maxBytes: config.MAX_BODY_BYTES, maxWaitingBytes: config.MAX_WAITING_BYTES },
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
+    onError: events.unexpected,
     takeTurn: turns.take,
   });
   return {
@@ -277,9 +242,6 @@ const MIN_SECRET_LENGTH = 8;
 
 const secretWordsOf = (value: string): string[] =>
   value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
-
-/** Whether GraphiQL is served. With trusted documents the page would be useless. */
-export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;
 
 const factsOf = (config: Config, server: Server): GatewayFacts => ({
   version,

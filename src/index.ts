@@ -2,19 +2,16 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Server as NetServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
-import { readConfig } from "./config.ts";
+import { readConfig, type Settings } from "./config.ts";
 import { findMisspelled } from "./config/misspelled.ts";
 import { createGateway as assemble } from "./gateway.ts";
-import { checkPrefix, cutPrefix, placeOf } from "./http/mount.ts";
-import { forWebSockets } from "./http/server.ts";
-import { refuseUpgrade, type UpgradeListener } from "./http/upgrade.ts";
+import { forWebSockets, refuseUpgrade, type UpgradeListener } from "./http/server.ts";
 import type { Log } from "./log.ts";
 import { createLog } from "./observability/log.ts";
-import type { Settings } from "./settings.ts";
 import { optionsOf, startDemo, upstreamOf } from "./upstream.ts";
 
+export type { Settings } from "./config.ts";
 export type { Log } from "./log.ts";
-export type { Settings } from "./settings.ts";
 
 export interface GatewayOptions {
   /** Path below which the server reaches the gateway, such as `/rungraph`. Empty by default: `/graphql`. */
@@ -120,3 +117,31 @@ const asTexts = (settings: Settings): Record<string, string | undefined> =>
   Object.fromEntries(
     Object.entries(settings).map(([name, value]) => [name, value === undefined ? undefined : String(value)]),
   );
+
+/** A request of a server in which the gateway is mounted. Express and Connect keep its whole URL when they cut it. */
+type MountedRequest = IncomingMessage & { originalUrl?: string };
+
+const PREFIX = /^(?:\/[\w.~-]+)*$/;
+
+/** Checks the path of a mount: `/rungraph`, or an empty text. Throws `TypeError`. */
+function checkPrefix(prefix: string): string {
+  if (PREFIX.test(prefix)) return prefix;
+  throw new TypeError(`prefix: expected a path such as /rungraph, got ${JSON.stringify(prefix)}`);
+}
+
+/** Whether the URL of a request is `below` the prefix, the prefix itself (`top`), or `elsewhere`. */
+function placeOf(request: MountedRequest, prefix: string): "below" | "top" | "elsewhere" {
+  const url = wholeUrlOf(request);
+  if (prefix !== "" && url.split("?", 1)[0] === prefix) return "top";
+  return url.startsWith(`${prefix}/`) ? "below" : "elsewhere";
+}
+
+/** Cuts the prefix off the URL of a request below it, as Express does. */
+function cutPrefix(request: MountedRequest, prefix: string): void {
+  if (prefix === "") return;
+  const url = wholeUrlOf(request);
+  request.originalUrl = url;
+  request.url = url.slice(prefix.length);
+}
+
+const wholeUrlOf = ({ originalUrl, url = "" }: MountedRequest): string => originalUrl ?? url;

@@ -1,9 +1,8 @@
 import { type Config, ConfigError, readConfig } from "./config.ts";
-import { printError, printFaults, warnOfMisspelled } from "./config/report.ts";
 import { createLog } from "./observability/log.ts";
+import { printError, printFaults, warnOfMisspelled, welcome } from "./print.ts";
 import { CannotListen, codeOf, serve } from "./serve.ts";
 import { optionsOf, startDemo, upstreamOf } from "./upstream.ts";
-import { welcome } from "./welcome.ts";
 
 /** Prints a warning when the service cannot be reached. The gateway starts without it. */
 async function warnUnlessReached(reached: Promise<void>): Promise<void> {

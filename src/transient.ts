@@ -43,54 +43,51 @@ export class TransientMap<Value extends {}> {
   }
 }
 
-/** The place of a member in a list. */
-export interface Place<Member> {
+/** A member of a list with its neighbours. */
+export interface Link<Member> {
   readonly member: Member;
-  /** Null outside the list: a place that was removed must not lead to others. */
-  previous: Place<Member> | null;
-  next: Place<Member> | null;
+  /** Null outside the list: a link that was removed must not lead to others. */
+  previous: Link<Member> | null;
+  next: Link<Member> | null;
 }
 
 /** A doubly linked list: members are added at the end, and removed anywhere. */
 export class TransientList<Member> {
-  #first: Place<Member> | null = null;
-  #last: Place<Member> | null = null;
+  /** Only the list changes it. */
+  first: Link<Member> | null = null;
+  #last: Link<Member> | null = null;
   size = 0;
 
-  get first(): Place<Member> | null {
-    return this.#first;
+  /** Whether a link is in the list. */
+  has(link: Link<Member>): boolean {
+    return link.previous !== null || this.first === link;
   }
 
-  /** Whether a place is in the list. */
-  has(place: Place<Member>): boolean {
-    return place.previous !== null || this.#first === place;
-  }
-
-  add(member: Member): Place<Member> {
-    const place: Place<Member> = { member, previous: this.#last, next: null };
-    if (this.#last) this.#last.next = place;
-    else this.#first = place;
-    this.#last = place;
+  add(member: Member): Link<Member> {
+    const link: Link<Member> = { member, previous: this.#last, next: null };
+    if (this.#last) this.#last.next = link;
+    else this.first = link;
+    this.#last = link;
     this.size++;
-    return place;
+    return link;
   }
 
-  /** Removes the member at a place. Does nothing the second time. */
-  remove(place: Place<Member>): void {
-    if (!this.has(place)) return;
-    const { previous, next } = place;
+  /** Removes a link. Does nothing the second time. */
+  remove(link: Link<Member>): void {
+    const { previous, next } = link;
     if (previous) previous.next = next;
-    else this.#first = next;
+    else if (this.first === link) this.first = next;
+    else return;
     if (next) next.previous = previous;
     else this.#last = previous;
-    place.previous = null;
-    place.next = null;
+    link.previous = null;
+    link.next = null;
     this.size--;
   }
 
   /** Removes and returns the first member. */
   takeFirst(): Member | undefined {
-    const first = this.#first;
+    const { first } = this;
     if (first) this.remove(first);
     return first?.member;
   }
@@ -98,7 +95,7 @@ export class TransientList<Member> {
   /** A copy of the members, in their order. */
   members(): Member[] {
     const members: Member[] = [];
-    for (let place = this.#first; place; place = place.next) members.push(place.member);
+    for (let link = this.first; link; link = link.next) members.push(link.member);
     return members;
   }
 }

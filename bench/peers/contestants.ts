@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { NODE_FLAGS } from "../../src/node-flags.ts";
+import { NODE_FLAGS } from "../../src/installation.ts";
 import { commandOf, PRODUCT } from "../product.ts";
 
 interface Place {

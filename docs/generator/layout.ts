@@ -2,77 +2,258 @@ import { readdirSync, readFileSync } from "node:fs";
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** The folders of the code, from the ground up, and what each holds. */
-const FOLDERS = {
-  "src/errors.ts": "the error table: what each code means to every part of the gateway",
-  "src/request-scope.ts": "one request of a caller: its token, its deadline, what ends with it",
-  "src/nesting.ts": "how deep JSON may be nested",
-  "src/transient.ts": "collections whose members come and go with requests",
-  "src/base64url.ts": "text of ids and cursors",
-  "src/folder.ts": "where the gateway is installed, and its version",
-  "src/log.ts": "what takes log lines",
-  "src/node-flags.ts": "the flags of Node with which the gateway runs",
-  "src/engine": "documents, limits, plan, execution, errors; knows neither REST nor the kinds of records",
-  "src/rest/api": "the service as data: endpoints, records, references, profiles of servers",
-  "src/rest/client": "one upstream request: admission, retry, breaker, transport, error mapping",
-  "src/rest/session":
-    "the reads of one GraphQL request: batches, pages, log windows, and what requests of a token share",
-  "src/live": "polling for subscriptions: when what is read, with which token, for whom",
-  "src/graphql/core": "builder, kinds, ids, resources, the sources of fields, prefetching",
-  "src/graphql/operations": "mutations and root fields of all kinds",
-  "src/graphql/types": "one file a type",
-  "src/graphql/subscriptions": "the fields of `Subscription`: what each reads and tells",
-  "src/graphql/federation": "entities for routers, renamed types",
-  "src/graphql/schema.ts": "all of them as one schema",
-  "src/observability": "metrics, log lines, spans, reports of unexpected errors, what an operation costs",
-  "src/http": "HTTP server, router, GraphQL over HTTP, downloads, GraphiQL, tools for agents",
-  "src/config": "the settings: `config.ts` lists them, `config/` reads their values",
-  "src/redis.ts": "a client of Redis whose replies are bounded",
-  "src/shared-documents.ts": "persisted documents that processes share by Redis",
-  "src/gateway.ts": "puts the parts together",
-  "src/serve.ts": "a gateway that listens and drains",
-  "src/workers": "several processes that share a port: start, replacement, drain, metrics",
-  "src/demo": "the embedded demo service",
-  "src/upstream.ts": "the service behind the gateway, or the demo",
-  "src/welcome.ts": "what is printed when the gateway is ready",
-  "src/main.ts": "starts and stops the process, alone or with workers",
-  "src/settings.ts": "the type of the settings of `createGateway`",
-  "src/index.ts": "the module `rungraph`: a gateway for a server of one's own",
-  "src/print.ts": "what the command prints: the schema, and whether the settings can be used",
-  "src/cli.ts": "the command `rungraph`",
-} as const satisfies Record<string, string>;
+interface Row {
+  readonly holds: string;
+  /** The rows that its files import, without `src/`. */
+  readonly imports: readonly string[];
+}
 
-/** The files of `src` with the files of `src` that each imports. */
+/**
+ * The folders of `src` from the ground up: a row imports only rows above it. The layout in CONTRIBUTING is generated from it,
+ * and a test holds the imports of all files to it. A file that has a row of its own is in no other.
+ */
+const ROWS: Readonly<Record<string, Row>> = {
+  "errors.ts": {
+    holds: "the error table: what each code means to every part of the gateway",
+    imports: [],
+  },
+  "transient.ts": {
+    holds: "collections whose members come and go with requests",
+    imports: [],
+  },
+  "caller.ts": {
+    holds: "who asks, and what each part of the gateway keeps for a caller",
+    imports: ["transient.ts"],
+  },
+  "request-scope.ts": {
+    holds: "one request of a caller: its token, its deadline, what ends with it",
+    imports: ["caller.ts"],
+  },
+  "installation.ts": {
+    holds: "where the gateway is installed, its version, and the flags of Node with which it runs",
+    imports: [],
+  },
+  "log.ts": {
+    holds: "the interface of a log",
+    imports: [],
+  },
+  "engine/field-source.ts": {
+    holds: "what a field of the schema tells the engine",
+    imports: [],
+  },
+  engine: {
+    holds: "documents, limits, plan, execution, errors; knows neither REST nor the kinds of records",
+    imports: ["errors.ts", "transient.ts", "caller.ts", "request-scope.ts", "engine/field-source.ts"],
+  },
+  "rest/api": {
+    holds: "the service as data: endpoints, records, references, profiles of servers",
+    imports: ["errors.ts"],
+  },
+  "rest/client": {
+    holds: "one upstream request: admission, retry, breaker, transport, error mapping",
+    imports: ["errors.ts", "transient.ts", "caller.ts", "request-scope.ts", "rest/api"],
+  },
+  "rest/session": {
+    holds:
+      "the reads of one GraphQL request: batches, pages, log windows, and what requests of a token share",
+    imports: ["errors.ts", "transient.ts", "request-scope.ts", "rest/api", "rest/client"],
+  },
+  live: {
+    holds: "polling for subscriptions: what is read when, with which token, for whom",
+    imports: ["errors.ts", "caller.ts", "request-scope.ts", "rest/client", "rest/session"],
+  },
+  "graphql/core": {
+    holds: "builder, kinds, ids, resources, the sources of fields, prefetching",
+    imports: ["errors.ts", "engine/field-source.ts", "rest/api", "rest/session", "live"],
+  },
+  "graphql/operations": {
+    holds: "mutations and root fields of all kinds",
+    imports: ["errors.ts", "engine/field-source.ts", "rest/api", "graphql/core"],
+  },
+  "graphql/types": {
+    holds: "one file a type",
+    imports: [
+      "errors.ts",
+      "engine/field-source.ts",
+      "rest/api",
+      "rest/session",
+      "graphql/core",
+      "graphql/operations",
+    ],
+  },
+  "graphql/subscriptions": {
+    holds: "the fields of `Subscription`: what each reads, and its events",
+    imports: ["errors.ts", "rest/api", "rest/session", "live", "graphql/core", "graphql/types"],
+  },
+  "graphql/federation": {
+    holds: "entities for routers, renamed types",
+    imports: ["errors.ts", "engine/field-source.ts", "graphql/core"],
+  },
+  "graphql/schema.ts": {
+    holds: "all of them as one schema",
+    imports: [
+      "graphql/core",
+      "graphql/operations",
+      "graphql/types",
+      "graphql/subscriptions",
+      "graphql/federation",
+    ],
+  },
+  observability: {
+    holds: "metrics, log lines, spans, reports of unexpected errors, what an operation costs",
+    imports: [
+      "errors.ts",
+      "installation.ts",
+      "log.ts",
+      "engine/field-source.ts",
+      "rest/api",
+      "rest/client",
+      "rest/session",
+    ],
+  },
+  redis: {
+    holds: "persisted documents that processes share by Redis",
+    imports: ["engine", "observability"],
+  },
+  http: {
+    holds: "HTTP server, router, GraphQL over HTTP, downloads, GraphiQL, tools for agents",
+    imports: [
+      "errors.ts",
+      "transient.ts",
+      "caller.ts",
+      "request-scope.ts",
+      "installation.ts",
+      "engine/field-source.ts",
+      "engine",
+      "rest/api",
+      "rest/client",
+      "rest/session",
+      "live",
+      "graphql/core",
+      "graphql/types",
+      "graphql/federation",
+      "observability",
+    ],
+  },
+  config: {
+    holds: "the settings: `config.ts` lists them, `config/` reads their values",
+    imports: ["engine", "rest/api", "graphql/core", "graphql/federation", "graphql/schema.ts", "http"],
+  },
+  "gateway.ts": {
+    holds: "puts the parts together",
+    imports: [
+      "caller.ts",
+      "installation.ts",
+      "log.ts",
+      "engine",
+      "rest/api",
+      "rest/client",
+      "rest/session",
+      "live",
+      "graphql/core",
+      "graphql/schema.ts",
+      "observability",
+      "redis",
+      "http",
+      "config",
+    ],
+  },
+  "serve.ts": {
+    holds: "a gateway that listens and drains",
+    imports: ["http", "config", "gateway.ts"],
+  },
+  workers: {
+    holds: "several processes that share a port: start, replacement, drain, metrics",
+    imports: ["log.ts", "serve.ts"],
+  },
+  demo: {
+    holds: "the embedded demo service",
+    imports: [],
+  },
+  "upstream.ts": {
+    holds: "the service behind the gateway, or the demo",
+    imports: ["config", "workers", "demo"],
+  },
+  "print.ts": {
+    holds: "what the processes print: the schema, faults of the settings, how to sign in",
+    imports: ["graphql/core", "graphql/federation", "graphql/schema.ts", "config", "demo"],
+  },
+  "main.ts": {
+    holds: "starts and stops the process, alone or with workers",
+    imports: ["observability", "config", "serve.ts", "workers", "upstream.ts", "print.ts"],
+  },
+  "index.ts": {
+    holds: "the module `rungraph`: a gateway for a server of one's own",
+    imports: ["log.ts", "observability", "http", "config", "gateway.ts", "upstream.ts"],
+  },
+  "cli.ts": {
+    holds: "the command `rungraph`",
+    imports: ["installation.ts", "print.ts"],
+  },
+};
+
+/** Packages that only some rows may import. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  "@pothos/core": ["graphql/core", "graphql/operations", "graphql/types"],
+  dataloader: ["rest/session"],
+  graphql: ["engine", "graphql/core", "graphql/federation", "graphql/schema.ts", "http"],
+  "graphql-yoga": ["http"],
+  undici: ["rest/client"],
+};
+
+/** The rows in their order. Names of rows are without `src/`. */
+export const layout = () => Object.entries(ROWS).map(([name, row]) => ({ name, ...row }));
+
+/** The row that holds a file: the file itself, or its folder. */
+const rowOf = (file: string): string | undefined =>
+  Object.keys(ROWS).find((name) =>
+    name.endsWith(".ts")
+      ? file === `src/${name}`
+      : file.startsWith(`src/${name}/`) || file === `src/${name}.ts`,
+  );
+
+/** What each file of `src` imports: files of `src`, and packages by their names. */
 export function importGraph(): ReadonlyMap<string, readonly string[]> {
-  const files = readdirSync(new URL("src/", ROOT), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".ts"))
-    .map((name) => `src/${name}`);
+  const files = readdirSync(new URL("src/", ROOT), { recursive: true, encoding: "utf8" });
   return new Map(
-    files.toSorted().map((file) => {
-      const url = new URL(file, ROOT);
-      const text = readFileSync(url, "utf8");
-      const imports = [...text.matchAll(/(?:\bfrom|\bimport|\bimport\() ?"(\.[^"]+)"/g)].map(
-        ([, path = ""]) => new URL(path, url).href.slice(ROOT.href.length),
-      );
-      return [file, [...new Set(imports)].toSorted()];
-    }),
+    files
+      .filter((name) => name.endsWith(".ts"))
+      .toSorted()
+      .map((name) => {
+        const url = new URL(`src/${name}`, ROOT);
+        const imports = [
+          ...readFileSync(url, "utf8").matchAll(/(?:\bfrom|\bimport|\bimport\() ?"([^"]+)"/g),
+        ].map(([, path = ""]) =>
+          path.startsWith(".")
+            ? new URL(path, url).href.slice(ROOT.href.length)
+            : (/^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path),
+        );
+        return [`src/${name}`, imports];
+      }),
   );
 }
 
-/** The row of the table that holds a file: its folder, or the file itself. */
-export const folderOf = (file: string): string | undefined =>
-  Object.keys(FOLDERS).find((folder) =>
-    folder.endsWith(".ts") ? file === folder : file.startsWith(`${folder}/`) || file === `${folder}.ts`,
-  );
-
-/** Each row with the rows that its files import. */
-export function layout() {
-  const graph = importGraph();
-  return Object.entries(FOLDERS).map(([folder, holds]) => {
-    const imported = new Set(
-      [...graph].filter(([file]) => folderOf(file) === folder).flatMap(([, files]) => files.map(folderOf)),
-    );
-    const imports = Object.keys(FOLDERS).filter((each) => each !== folder && imported.has(each));
-    return { folder, holds, imports };
+/** How the imports of a graph differ from the tables, a line each. */
+export function faultsIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const unused = new Set(layout().flatMap(({ name, imports }) => imports.map((each) => `${name}: ${each}`)));
+  const faults = [...graph].flatMap(([file, imports]) => {
+    const row = rowOf(file);
+    if (row === undefined) return [`${file} is in no row`];
+    return imports.flatMap((path) => {
+      const imported = rowOf(path);
+      if (imported === row) return [];
+      if (imported !== undefined) unused.delete(`${row}: ${imported}`);
+      const mayImport = imported
+        ? ROWS[row]?.imports.includes(imported)
+        : (PACKAGES[path]?.includes(row) ?? true);
+      return mayImport ? [] : [`${file} must not import ${path}`];
+    });
   });
+  const order = Object.keys(ROWS);
+  const upward = layout().flatMap(({ name, imports }) =>
+    imports
+      .filter((each) => order.indexOf(each) >= order.indexOf(name))
+      .map((each) => `${name}: ${each} is not above it`),
+  );
+  return [...faults, ...upward, ...[...unused].map((each) => `${each} is not imported`)];
 }

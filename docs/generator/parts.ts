@@ -137,11 +137,7 @@ const takenOf = (places: Readonly<Record<string, string | null>>): string =>
 const folders = (): string =>
   table(
     ["Folder", "Holds", "Imports"],
-    layout().map(({ folder, holds, imports }) => [
-      code(folder),
-      holds,
-      imports.map((each) => code(each.replace("src/", ""))).join(", "),
-    ]),
+    layout().map(({ name, holds, imports }) => [code(`src/${name}`), holds, imports.map(code).join(", ")]),
   );
 
 /** Each generated part by its name, as `<!-- generated: name -->` calls for it. */

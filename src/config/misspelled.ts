@@ -7,7 +7,7 @@ export interface Misspelled {
 }
 
 /**
- * Finds misspelled settings such as `UPSTREM_URL`. Most variables are not ours, so the number of edits depends on the
+ * Finds misspelled settings such as `UPSTREM_URL`. Most variables are none of the gateway, so the number of edits depends on the
  * length: `HOME` is not taken for `HOST`.
  */
 export function findMisspelled(environment: Readonly<Record<string, string | undefined>>): Misspelled[] {

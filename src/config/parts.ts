@@ -85,3 +85,6 @@ export const mcpSettings = (config: Config) => ({
 });
 
 const OPERATION_TYPES = { off: [], read: ["query"], write: ["query", "mutation"] } as const;
+
+/** Whether GraphiQL is served. With trusted documents the page would be useless. */
+export const hasPage = ({ GRAPHIQL, TRUSTED_DOCUMENTS }: Config): boolean => GRAPHIQL && !TRUSTED_DOCUMENTS;

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { extname } from "node:path";
 import type * as Yaml from "yaml";
 import type * as z from "zod";
-import { isObject } from "../rest/api/values.ts";
+import { isObject } from "../rest/api/record.ts";
 import {
   contradictionIn,
   type Profile,

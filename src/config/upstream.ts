@@ -157,7 +157,7 @@ export function upstreamFaults(settings: Files): string[] {
   const { UPSTREAM_URL: url, UPSTREAM_PROXY: proxy } = settings;
   const { UPSTREAM_CA_FILE: ca, UPSTREAM_CERT_FILE: cert, UPSTREAM_KEY_FILE: key } = settings;
   if (proxy && !url)
-    return ["UPSTREAM_PROXY: expected UPSTREAM_URL beside it, for the demo is behind no proxy"];
+    return ["UPSTREAM_PROXY: expected UPSTREAM_URL as well, because the demo needs no proxy"];
   const useless = (["UPSTREAM_CA_FILE", "UPSTREAM_CERT_FILE", "UPSTREAM_KEY_FILE"] as const).find(
     (name) => settings[name] !== undefined && url?.protocol !== "https:",
   );

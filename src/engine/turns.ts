@@ -1,5 +1,5 @@
 import { AccountRooms, type Caller, type Callers } from "../caller.ts";
-import { type Place, TransientList } from "../transient.ts";
+import { type Link, TransientList } from "../transient.ts";
 
 /*
  * Time slices for work that could block the event loop. Such work checks whether the slice is over and, if so, waits for
@@ -62,7 +62,7 @@ class Round {
   readonly #above: Round | null;
   readonly #members = new TransientList<Round | SliceQueue>();
   /** The place in the round above; null while nothing waits. */
-  #place: Place<Round | SliceQueue> | null = null;
+  #place: Link<Round | SliceQueue> | null = null;
 
   constructor(above: Round | null) {
     this.#above = above;
@@ -73,12 +73,12 @@ class Round {
   }
 
   /** Adds a member behind the others. */
-  add(member: Round | SliceQueue): Place<Round | SliceQueue> {
+  add(member: Round | SliceQueue): Link<Round | SliceQueue> {
     this.#place ??= this.#above?.add(this) ?? null;
     return this.#members.add(member);
   }
 
-  remove(place: Place<Round | SliceQueue>): void {
+  remove(place: Link<Round | SliceQueue>): void {
     this.#members.remove(place);
     if (!this.isEmpty || !this.#place) return;
     this.#above?.remove(this.#place);

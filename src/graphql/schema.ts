@@ -20,7 +20,7 @@ import "./subscriptions/run-updated.ts";
 import "./subscriptions/runs-updated.ts";
 import "./types/user.ts";
 import { rename } from "./federation/rename.ts";
-import type { TypeNames } from "./core/type-names.ts";
+import type { TypeNames } from "./core/kinds.ts";
 
 builder.queryType({
   description:
@@ -32,17 +32,14 @@ builder.mutationType({
 });
 builder.subscriptionType({
   description:
-    "Subscriptions, by server-sent events or WebSocket. The gateway polls the service for all subscriptions of a token together. A failure of the service is survived for a minute and then told as an error; any other error ends the subscription.",
+    "Subscriptions, by server-sent events or WebSocket. The gateway polls the service for all subscriptions of a token together. Failures of the service are tolerated for a minute, then reported as an error; any other error ends the subscription.",
 });
 
-/** The schema of all imported slices, with our own names. */
 const build = (): GraphQLSchema => prefetchResources(toSubgraphSchema());
 
-const finish = (named: GraphQLSchema): GraphQLSchema => serveSdl(named);
+/** The whole schema. */
+export const schema = serveSdl(build());
 
-/** The whole schema, with our own names. */
-export const schema = finish(build());
-
-/** The schema with its served names. */
+/** The schema with its public names. */
 export const schemaFor = (names: TypeNames): GraphQLSchema =>
-  names.areOurs ? schema : finish(rename(build(), names));
+  names.areUnchanged ? schema : serveSdl(rename(build(), names));

@@ -3,7 +3,7 @@ import type { Caller, Callers } from "../caller.ts";
 import { atEndOfTurn } from "../engine/turns.ts";
 import { acceptsGzip, compress } from "./compression.ts";
 import { isOver, onceOver } from "./connection.ts";
-import type { WholeResponse } from "./graphql/response.ts";
+import type { TextResponse } from "./graphql/encoding.ts";
 import { WaitingBytes } from "./waiting-bytes.ts";
 
 export interface DeliverySettings {
@@ -17,7 +17,7 @@ export interface DeliverySettings {
 /** Writes responses to callers that may read slowly. */
 export interface Delivery {
   /** Sends a complete response. When too many bytes wait, the caller with most of them is disconnected first. */
-  readonly send: (response: ServerResponse, result: WholeResponse, caller: Caller) => Promise<void>;
+  readonly send: (response: ServerResponse, result: TextResponse, caller: Caller) => Promise<void>;
   /** Sends a fetch response, whose body may be a stream. */
   readonly pass: (response: ServerResponse, result: Response, caller: Caller) => Promise<void>;
   /** Sends a body in pieces, as they come. */
@@ -88,7 +88,7 @@ export function createDelivery({ callers, maxWaitingBytes, readTimeoutMs }: Deli
    */
   const sendWhole = async (
     response: ServerResponse,
-    { status, headers, body: text }: WholeResponse,
+    { status, headers, body: text }: TextResponse,
     caller: Caller,
   ): Promise<void> => {
     // Short responses are written together: after the first write the reader is awake, and the others cost half as much.

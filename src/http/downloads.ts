@@ -4,7 +4,7 @@ import { withExtensions } from "../engine/errors.ts";
 import { decodeId } from "../graphql/core/ids.ts";
 import type { DownloadReport } from "../observability/telemetry.ts";
 import type { Download } from "../graphql/types/logs.ts";
-import type { TypeNames } from "../graphql/core/type-names.ts";
+import type { TypeNames } from "../graphql/core/kinds.ts";
 import type { Client } from "../rest/client/client.ts";
 import { type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
 import { mapFailure } from "../rest/client/failure.ts";
@@ -13,8 +13,7 @@ import { RequestScope } from "../request-scope.ts";
 import { openRequestSpan } from "../observability/tracing.ts";
 import type { Identify } from "./identity.ts";
 import { onceOver } from "./connection.ts";
-import { PRIVATE } from "./graphql/response.ts";
-import { rangeOf } from "./range.ts";
+import { PRIVATE } from "./graphql/encoding.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Doors } from "./doors.ts";
 
@@ -49,7 +48,9 @@ export function createDownloads({
     const { kind, address } = decodeId("id", id, names);
     const documented = kind[what];
     if (!documented)
-      throw new InputError(`id: expected something with ${what}, got the id of a ${names.served(kind.name)}`);
+      throw new InputError(
+        `id: expected something with ${what}, got the id of a ${names.publicName(kind.name)}`,
+      );
     if (scope.token === null) {
       throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
     }
@@ -152,3 +153,18 @@ const HEADERS: Record<Download, (name: string) => Record<string, string>> = {
     "content-disposition": `attachment; filename="${name.replaceAll(/[^\w.-]/g, "_")}.tar.gz"`,
   }),
 };
+
+/** A single range. Several would make a multipart response, which no client of logs and archives uses. */
+const RANGE = /^bytes=(?:\d{1,15}-\d{0,15}|-\d{1,15})$/;
+/** An entity tag or an HTTP date. */
+const VALIDATOR =
+  /^(?:(?:W\/)?"[\x21\x23-\x7e]{0,200}"|[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT)$/;
+
+/** The `Range` and `If-Range` headers to forward; null when the whole file is requested. */
+function rangeOf({ headers }: IncomingMessage): Readonly<Record<string, string>> | null {
+  const { range, "if-range": validator } = headers;
+  if (range === undefined || !RANGE.test(range)) return null;
+  if (validator === undefined) return { range };
+  // A range without its condition could belong to another version of the file.
+  return typeof validator === "string" && VALIDATOR.test(validator) ? { range, "if-range": validator } : null;
+}

@@ -1,14 +1,38 @@
-import type { IncomingMessage } from "node:http";
-import type { Operation } from "../engine/engine.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Operation, OperationFacts } from "../engine/engine.ts";
 import { Explanation } from "../observability/explain/explanation.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { openOperationSpan } from "../observability/tracing.ts";
-import { wantsExplanation } from "./identity.ts";
-import type { OperationContext, OperationSource } from "./graphql/context.ts";
-import type { RequestState } from "./request.ts";
+import { wantsExplanation, wantsFresh } from "./identity.ts";
+import { type Identity, RequestScope } from "../request-scope.ts";
+import { onceOver } from "./connection.ts";
+import type { ResultPlace } from "../engine/field-source.ts";
+import { isSliceOver, type Turns } from "../engine/turns.ts";
+import { type Context, ExplainedContext, type GatewayFacts } from "../graphql/core/context.ts";
+import type { TypeNames } from "../graphql/core/kinds.ts";
+import { counted } from "../live/tick-session.ts";
+import type { Client } from "../rest/client/client.ts";
+import type { Pacing } from "../rest/session/batches.ts";
+import { openSession, type Session, type SessionSettings } from "../rest/session/session.ts";
+import type { Server } from "../rest/api/server.ts";
+import type { Doors } from "./doors.ts";
+
+/** The state of one GraphQL request. */
+export interface RequestState extends OperationFacts {
+  /** When the request began, by `performance.now()`. */
+  readonly began: number;
+  readonly scope: RequestScope;
+}
+
+/** Opens the state of a request. Its scope ends when the caller disconnects. */
+export function openRequest(identity: Identity, response: ServerResponse, timeoutMs: number): RequestState {
+  const scope = new RequestScope(identity, timeoutMs);
+  onceOver(response, () => scope.end("left"));
+  return { began: performance.now(), scope, type: "invalid", name: null, codes: [] };
+}
 
 interface Settings {
-  readonly openContext: (source: OperationSource) => OperationContext;
+  readonly contexts: ContextSettings;
   /** Whether callers may ask what an operation costs. */
   readonly isExplainable: boolean;
   readonly telemetry: Telemetry;
@@ -25,7 +49,7 @@ export interface HttpOperation {
 
 /** Opens the operations of HTTP requests: their spans, contexts, explanations and reports. */
 export const createOperations =
-  ({ openContext, isExplainable, telemetry }: Settings) =>
+  ({ contexts, isExplainable, telemetry }: Settings) =>
   (request: IncomingMessage, state: RequestState): HttpOperation => {
     const { scope, began } = state;
     const span = openOperationSpan(request, state);
@@ -34,7 +58,8 @@ export const createOperations =
       operation: {
         scope,
         facts: state,
-        openContext: (pacing) => openContext({ request, scope, pacing, onRequest: null, notes }),
+        openContext: (pacing) =>
+          new OperationContext(contexts, { request, scope, pacing, onRequest: null, notes }),
         explain: notes && (() => notes.report()),
       },
       run: span.run,
@@ -49,3 +74,106 @@ export const createOperations =
       },
     };
   };
+
+/** What the contexts of all operations share. */
+export interface ContextSettings {
+  readonly client: Pick<Client, "open">;
+  readonly doors: Doors;
+  /** Does work when it is the caller's turn. */
+  readonly takeTurn: Turns["take"];
+  readonly sessions: Pick<SessionSettings, "shared" | "bounds">;
+  readonly gateway: GatewayFacts;
+  readonly names: TypeNames;
+  /** The gateway's URL for callers; undefined: that of the request. */
+  readonly publicUrl: string | undefined;
+  /** Path below which callers reach the gateway, where `publicUrl` is not given. */
+  readonly prefix: string;
+  readonly lookAhead: boolean;
+}
+
+/** The request that an operation came with. */
+export interface OperationSource {
+  readonly request: IncomingMessage;
+  readonly scope: RequestScope;
+  readonly pacing: Pacing;
+  /** Called for each upstream request; null: not of interest. */
+  readonly onRequest: (() => void) | null;
+  /** Null unless the operation is explained. */
+  readonly notes: Explanation | null;
+}
+
+/**
+ * The context of one operation. A class, because the getters of an object literal would give each object a hidden class
+ * of its own, which lives until the next full garbage collection, and with it all that the operation has read.
+ */
+export class OperationContext implements Context {
+  readonly gateway: GatewayFacts;
+  readonly names: TypeNames;
+  readonly server: Server;
+  readonly lookAhead: boolean;
+  readonly onFree = null;
+  readonly place = null;
+  readonly at: ((place: ResultPlace) => Context) | null;
+  readonly #settings: ContextSettings;
+  readonly #source: OperationSource;
+  #session: Session | null = null;
+
+  constructor(settings: ContextSettings, source: OperationSource) {
+    this.gateway = settings.gateway;
+    this.names = settings.names;
+    this.server = settings.sessions.shared.server;
+    this.lookAhead = settings.lookAhead;
+    this.#settings = settings;
+    this.#source = source;
+    const { notes } = source;
+    this.at = notes && ((place) => new ExplainedContext(this, place, notes));
+  }
+
+  /** Opened on first use: many operations read nothing. */
+  get session(): Session {
+    return (this.#session ??= this.#openSession());
+  }
+
+  get publicUrl(): string {
+    const { socket, headers } = this.#source.request;
+    const scheme = "encrypted" in socket ? "https" : "http";
+    const { publicUrl, prefix } = this.#settings;
+    return publicUrl ?? new URL(`${scheme}://${headers.host ?? "localhost"}`).origin + prefix;
+  }
+
+  admitSignIn(): void {
+    const { scope } = this.#source;
+    // A proven caller has places of its own.
+    if (scope.caller.standing === "proven") return;
+    const rejection = this.#settings.doors.admit("signIn", scope);
+    if (rejection) throw rejection;
+  }
+
+  inTurns<Result>(steps: Iterator<undefined, Result>): Promise<Result> {
+    const { scope, pacing } = this.#source;
+    return new Promise((resolve, reject) => {
+      const advance = (): void => {
+        try {
+          do {
+            if (pacing.isStopped()) return;
+            const step = steps.next();
+            if (step.done) return resolve(step.value);
+          } while (!isSliceOver());
+          this.#settings.takeTurn(scope.caller, advance);
+        } catch (error) {
+          reject(error);
+        }
+      };
+      this.#settings.takeTurn(scope.caller, advance);
+    });
+  }
+
+  #openSession(): Session {
+    const { request, scope, pacing, onRequest, notes } = this.#source;
+    const { client, sessions } = this.#settings;
+    const { shared, bounds } = sessions;
+    const isFresh = wantsFresh(request);
+    const upstream = onRequest ? counted(client, onRequest) : client;
+    return openSession(upstream, scope, { shared, bounds, isFresh, pacing, notes });
+  }
+}

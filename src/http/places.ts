@@ -1,5 +1,5 @@
 import { type Caller, type Callers, type Quota, type Room, sharesOf } from "../caller.ts";
-import { TransientList, type Place as Link } from "../transient.ts";
+import { TransientList, type Link } from "../transient.ts";
 
 /** A number of places, some of which may be idle. */
 class Places {

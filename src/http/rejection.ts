@@ -1,6 +1,12 @@
 import type { ServerResponse } from "node:http";
 import { type ErrorCode, OVERLOADED, statusOf, UpstreamError } from "../errors.ts";
-import { JSON_RPC_CODES, jsonRpcError } from "./mcp/json-rpc.ts";
+
+/** Codes of JSON-RPC errors. */
+export const JSON_RPC_CODES = { invalidRequest: -32_600, server: -32_000 };
+
+/** The body of a response that rejects a message before its id is read. */
+export const jsonRpcError = (code: number, message: string, data: object): string =>
+  JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message, data } });
 
 interface RejectionRow {
   readonly code: ErrorCode;

@@ -12,13 +12,13 @@ import type { UpstreamError } from "../errors.ts";
 import { MAX_UNANSWERED, onceOver, unanswered } from "./connection.ts";
 import type { Page } from "./graphiql/page.ts";
 import type { Doors, PlaceKind } from "./doors.ts";
-import { acceptsEventStream } from "./graphql/response.ts";
+import { acceptsEventStream } from "./graphql/encoding.ts";
 import { type Protocol, reject, type Rejection } from "./rejection.ts";
-import { openRequest, type RequestState } from "./request.ts";
+import { openRequest, type RequestState } from "./operation.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Executes a request, ends its scope, then writes the result. `body` is null unless it is a POST. Never rejects. */
+/** Executes a request, ends its scope, then writes the result. `body` is null unless it is a POST. */
 export type Execute = (response: ServerResponse, body: Buffer | null, state: RequestState) => Promise<void>;
 
 export interface RouterSettings {
@@ -37,6 +37,8 @@ export interface RouterSettings {
   readonly bodies: BodySettings;
   readonly doors: Doors;
   readonly requestTimeoutMs: number;
+  /** Receives what made a request fail unexpectedly. */
+  readonly onError: (error: unknown) => void;
   /** Does work when it is the caller's turn. */
   readonly takeTurn: (caller: Caller, work: () => void) => void;
 }
@@ -122,7 +124,13 @@ export function createRouter(settings: RouterSettings): Router {
             if (!response.req.socket.readable) return;
             const state = openRequest(identity, response, requestTimeoutMs);
             const rejection = doors.admit(kindOf(response.req, identity), state.scope);
-            if (rejection === null) return void execute(response, body, state);
+            if (rejection === null) {
+              execute(response, body, state).catch((error: unknown) => {
+                settings.onError(error);
+                response.req.socket.destroy();
+              });
+              return;
+            }
             state.scope.end("done");
             rejectAs(rejection, protocol, identity, response);
           }),
@@ -157,6 +165,7 @@ export function createRouter(settings: RouterSettings): Router {
 
   const route: Listener = (request, response) => {
     const [path] = (request.url ?? "").split("?", 1);
+    if (path === "/graphql" && request.method === "POST") return serveGraphql(request, response);
     if (path === "/healthz") return sendText(response, 200, "alive\n");
     if (path === "/readyz")
       return draining ? sendText(response, 503, "draining\n") : sendText(response, 200, "ready\n");

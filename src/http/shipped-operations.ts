@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { FOLDER } from "../folder.ts";
-import type { TypeNames } from "../graphql/core/type-names.ts";
+import { FOLDER } from "../installation.ts";
+import type { TypeNames } from "../graphql/core/kinds.ts";
 import { renameDocument } from "../graphql/federation/rename.ts";
 
 const OPERATIONS = new URL("schema/operations/", FOLDER);
@@ -10,7 +10,7 @@ const SIGN_IN = "01-sign-in.graphql";
 export interface ShippedOperation {
   /** `02-start-page.graphql` */
   readonly file: string;
-  /** Its text, with the served names. */
+  /** Its text, with the public names. */
   readonly text: string;
 }
 

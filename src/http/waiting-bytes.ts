@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Caller, Callers, Room } from "../caller.ts";
-import { type Place, TransientList } from "../transient.ts";
+import { type Link, TransientList } from "../transient.ts";
 import { onceOver } from "./connection.ts";
 
 /** A response and how many of its bytes wait for the reader. */
@@ -47,7 +47,7 @@ export class WaitingBytes {
     this.total += bytes;
   }
 
-  #remove(account: Account, place: Place<Waiting>): void {
+  #remove(account: Account, place: Link<Waiting>): void {
     if (!account.responses.has(place)) return;
     this.#change(account, place.member, -place.member.bytes);
     account.responses.remove(place);

@@ -70,7 +70,7 @@ export function createTelemetry(log: Log, version: string, load: () => Load) {
   }).set({ version }, 1);
   const operations = new Counter({
     name: "rungraph_operations_total",
-    help: "GraphQL operations, each by its gravest code.",
+    help: "GraphQL operations, each by its most severe code.",
     labelNames: ["type", "code"],
     registers,
   });
@@ -197,7 +197,7 @@ export function createTelemetry(log: Log, version: string, load: () => Load) {
       { requestId, type, name, codes, upstreamRequests: sent, ms }: OperationReport,
       headers: IncomingHttpHeaders,
     ): void => {
-      operations.inc({ type, code: gravestOf(codes) });
+      operations.inc({ type, code: mostSevereOf(codes) });
       operationSeconds.observe({ type }, ms / 1000);
       if (type === "query" || type === "mutation") operationRequests.observe(sent);
       clients.count(headers, codes.length > 0);
@@ -218,5 +218,5 @@ export function createTelemetry(log: Log, version: string, load: () => Load) {
 export type Telemetry = ReturnType<typeof createTelemetry>;
 
 /** The first code that is not the caller's own doing, otherwise the first. */
-const gravestOf = (codes: readonly string[]): string =>
+const mostSevereOf = (codes: readonly string[]): string =>
   codes.find((code) => isErrorCode(code) && statusOf(code) >= 500) ?? codes[0] ?? "OK";

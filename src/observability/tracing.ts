@@ -11,8 +11,8 @@ const tracer = otel?.trace.getTracer("rungraph") ?? null;
 
 type OpenTelemetry = NonNullable<typeof otel>;
 
-/** The outcome of a request. Attributes contain only what is safe to log. */
-interface Outcome {
+/** What is known at the end of a span. Attributes contain only what is safe to log. */
+interface Ending {
   /** A more specific name that was unknown at the start. */
   readonly name?: string;
   readonly attributes?: Attributes;
@@ -22,7 +22,7 @@ interface Outcome {
 
 interface RequestSpan {
   readonly run: <Answer>(act: () => Answer) => Answer;
-  readonly end: (outcome: Outcome) => void;
+  readonly end: (ending: Ending) => void;
 }
 
 const NO_SPAN = { traceparent: null, run: <Answer>(act: () => Answer) => act(), end: () => {} };

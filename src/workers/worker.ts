@@ -4,7 +4,7 @@ import type { ToPrimary, ToWorker, Upstream } from "./messages.ts";
 
 type Serve = (upstream: Upstream, metricsOf: (own: Registry) => () => Promise<string>) => Promise<Serving>;
 
-/** Runs this process as a worker: serves when the primary process has told the upstream, and exits when it says so. */
+/** Runs this process as a worker: serves once the primary process has sent the upstream, and exits when told to. */
 export function runWorker(serve: Serve): void {
   const wanted = new Map<number, (text: string) => void>();
   let serving: Promise<Serving> | null = null;

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { readConfig, SETTINGS } from "../../src/config.ts";
-import { NODE_FLAGS } from "../../src/node-flags.ts";
+import { NODE_FLAGS } from "../../src/installation.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { readVersion } from "../../src/folder.ts";
+import { readVersion } from "../../src/installation.ts";
 import { startFake } from "../support/fake.ts";
 import { startHoldingRecords } from "../support/holding.ts";
 import { listen } from "../support/listen.ts";

@@ -89,7 +89,7 @@ const WAYS: Readonly<Record<string, Way>> = {
       return { results, after: end < numbers.length ? end : null };
     },
   },
-  "by cursors that are told at the end too, and no size": {
+  "by cursors that are given at the end too, and no size": {
     profile: {
       envelope: { count: "count", next: "cursor" },
       paging: { by: "cursor", parameter: "cursor" },

@@ -2,7 +2,7 @@ import { runInNewContext } from "node:vm";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Place, TransientList, TransientMap } from "../../src/transient.ts";
+import { type Link, TransientList, TransientMap } from "../../src/transient.ts";
 
 setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc") as (options?: { type: "minor" }) => void;
@@ -68,7 +68,7 @@ test("a list keeps the order in which its members were added", () => {
   fc.assert(
     fc.property(fc.array(fc.option(fc.nat(20), { nil: null })), (steps) => {
       const list = new TransientList<number>();
-      const places: Place<number>[] = [];
+      const places: Link<number>[] = [];
       let expected: number[] = [];
       steps.forEach((removed, index) => {
         if (removed === null) {

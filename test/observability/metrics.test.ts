@@ -56,7 +56,7 @@ describe("the metrics of the gateway", () => {
     expect(text).not.toMatch(/canary|471100174|mnist/i);
   });
 
-  test("count an operation once, by its gravest code", async () => {
+  test("count an operation once, by its most severe code", async () => {
     const service = await startFake(({ path }) =>
       path.endsWith("/2/") ? { json: { detail: "no" }, status: 500 } : undefined,
     );

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test, vi } from "vitest";
-import { NODE_FLAGS } from "../../src/node-flags.ts";
+import { NODE_FLAGS } from "../../src/installation.ts";
 import { installPackage } from "../support/build.ts";
 import { READY_LINE, startProgram } from "../support/main-process.ts";
 import { PATIENT } from "../support/patience.ts";

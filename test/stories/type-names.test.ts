@@ -1,6 +1,6 @@
 import { parse, validate } from "graphql";
 import { expect, test } from "vitest";
-import { createTypeNames, type Renames } from "../../src/graphql/core/type-names.ts";
+import { createTypeNames, type Renames } from "../../src/graphql/core/kinds.ts";
 import { schema, schemaFor } from "../../src/graphql/schema.ts";
 import { tabsOf } from "../../src/http/graphiql/tabs.ts";
 import { signInOperation } from "../../src/http/shipped-operations.ts";

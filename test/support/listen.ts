@@ -1,8 +1,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
-import { onWebSocket } from "../../src/http/server.ts";
-import type { UpgradeListener } from "../../src/http/upgrade.ts";
+import { onWebSocket, type UpgradeListener } from "../../src/http/server.ts";
 
 /** Listens on a free port until the test ends, and gives the address. */
 export async function listen(listener: RequestListener, upgrade?: UpgradeListener): Promise<string> {

@@ -282,7 +282,7 @@ describe("settings that do not fit together", () => {
       "UPSTREAM_KEY_FILE: expected the key of the first certificate in UPSTREAM_CERT_FILE, got another",
       "UPSTREAM_CA_FILE: expected an https UPSTREAM_URL beside it",
       "UPSTREAM_CERT_FILE: expected an https UPSTREAM_URL beside it",
-      "UPSTREAM_PROXY: expected UPSTREAM_URL beside it, for the demo is behind no proxy",
+      "UPSTREAM_PROXY: expected UPSTREAM_URL as well, because the demo needs no proxy",
       "UPSTREAM_KEY_FILE: expected a private key in PEM without a passphrase",
       "UPSTREAM_CA_FILE: expected certificates in PEM",
     ]);

@@ -1,6 +1,6 @@
 import type { ObjectRef } from "@pothos/core";
 import { InputError } from "../../errors.ts";
-import { notOffered } from "../../rest/api/not-offered.ts";
+import { notOffered } from "../../rest/api/endpoint.ts";
 import { hasOffsets } from "../../rest/api/profile-lists.ts";
 import type { Slice } from "../../rest/session/pages.ts";
 import { builder, type PothosTypes } from "./builder.ts";
@@ -137,7 +137,7 @@ export const offsetArgs = builder.args((t) => ({
   ...pageArgs,
   offset: t.int({
     description:
-      "Number of items to skip, for pages with numbers; not together with `after`. While the list changes, items can be skipped or repeated. Requires the capability `OFFSETS`.",
+      "Number of items to skip, for pages with numbers. Cannot be combined with `after`. While the list changes, items can be skipped or repeated. Requires the capability `OFFSETS`.",
   }),
 }));
 

@@ -1,8 +1,8 @@
 import type { PlacedContext, ResultPlace } from "../../engine/field-source.ts";
 import { type ForPlace, type Session, sessionFor } from "../../rest/session/session.ts";
 import type { CallerLive } from "../../live/live.ts";
-import type { Capability } from "../../rest/api/server.ts";
-import type { TypeNames } from "./type-names.ts";
+import type { Capability, Server } from "../../rest/api/server.ts";
+import type { TypeNames } from "./kinds.ts";
 
 /** The gateway's version, capabilities and limits, which the field `gateway` exposes. */
 export interface GatewayFacts {
@@ -18,8 +18,9 @@ export interface GatewayFacts {
 /** The context of resolvers, one per GraphQL request. */
 export interface Context extends PlacedContext {
   readonly session: Session;
+  readonly server: Server;
   readonly gateway: GatewayFacts;
-  /** The served names of types. */
+  /** The public names of types. */
   readonly names: TypeNames;
   /** Root of the download URLs, without a trailing slash. */
   readonly publicUrl: string;
@@ -48,6 +49,7 @@ export class ExplainedContext implements Context {
   readonly gateway: GatewayFacts;
   readonly names: TypeNames;
   readonly lookAhead: boolean;
+  readonly server: Server;
   readonly onFree: () => void;
   readonly place: ResultPlace;
   readonly at: Context["at"];
@@ -57,6 +59,7 @@ export class ExplainedContext implements Context {
   constructor(whole: Context, place: ResultPlace, notes: PlaceNotes) {
     this.gateway = whole.gateway;
     this.names = whole.names;
+    this.server = whole.server;
     this.lookAhead = whole.lookAhead;
     this.onFree = () => notes.free(place);
     this.place = place;
@@ -81,10 +84,6 @@ export class ExplainedContext implements Context {
     return this.#whole.inTurns(steps);
   }
 }
-
-/** The context of the object whose field has this context: its record is loaded for the object. */
-export const contextAbove = (context: Context): Context =>
-  context.at && context.place?.parent ? context.at(context.place.parent) : context;
 
 /** The context in which a subscription begins. Its events are executed in contexts of their own. */
 export interface StreamContext extends Context {

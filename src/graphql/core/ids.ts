@@ -1,11 +1,12 @@
-import { segment } from "../../rest/api/endpoint.ts";
-import { fromBase64url, toBase64url } from "../../base64url.ts";
+import { segment, type AnyEndpoint } from "../../rest/api/endpoint.ts";
+import { fromBase64url, toBase64url, isNumber, type RunAddress } from "../../rest/api/reference.ts";
 import { InputError } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
-import { isNumber } from "../../rest/api/reference.ts";
-import { type Address, type Kind, type Resource, toResource } from "./resource.ts";
-import { kinds, kindsByName } from "./kinds.ts";
-import type { TypeNames } from "./type-names.ts";
+import { type Address, type Kind, type Resource, toResource, unverified } from "./resource.ts";
+import { kinds, kindsByName, type ProjectAddress, type TypeNames } from "./kinds.ts";
+import { builder } from "./builder.ts";
+import type { Context } from "./context.ts";
+import type { ResourceRef } from "./fields.ts";
 
 /*
  * Global ids: base64url of `Kind:parameter/parameter`. They contain the address, which requests need and which a reference
@@ -17,7 +18,7 @@ export const encodeId = (name: string, segments: readonly string[]): string =>
 
 export const idOf = ({ kind, address }: Resource, names: TypeNames): string =>
   encodeId(
-    names.served(kind.name),
+    names.publicName(kind.name),
     kind.parameters.map((name) => address[name] ?? ""),
   );
 
@@ -28,7 +29,7 @@ const MAX_ID_LENGTH = 1_000;
 export function decodeId(argument: string, id: string, names: TypeNames): Resource {
   const text = id.length > MAX_ID_LENGTH ? "" : fromBase64url(id);
   const [, name = "", segments = ""] = /^(\w+):(.*)$/s.exec(text) ?? [];
-  const kind = kindsByName.get(names.ours(name) ?? "");
+  const kind = kindsByName.get(names.kindNamed(name) ?? "");
   const values = segments === "" ? [] : segments.split("/");
   if (!kind || values.length !== kind.parameters.length || toBase64url(text) !== id) {
     throw new InputError(`${argument}: expected a global id, got ${quote(id)}${hintFor(id, names)}`);
@@ -43,7 +44,7 @@ export function decodeId(argument: string, id: string, names: TypeNames): Resour
  */
 export function recordIdIn(typeName: string, id: string, parent: Address, names: TypeNames): number | null {
   const text = id.length > MAX_ID_LENGTH ? "" : Buffer.from(id, "base64url").toString("utf8");
-  const prefix = `${names.served(typeName)}:`;
+  const prefix = `${names.publicName(typeName)}:`;
   if (!text.startsWith(prefix)) return null;
   const segments = text.slice(prefix.length).split("/");
   const record = segments.pop() ?? "";
@@ -56,7 +57,7 @@ function hintFor(text: string, names: TypeNames): string {
   if (text.length > MAX_ID_LENGTH) return "";
   const fields = Object.values<Kind>(kinds)
     .filter(({ rootField, ...kind }) => rootField !== null && kind.parseName(text) !== null)
-    .map(({ rootField }) => `\`${names.servedField(rootField ?? "")}(id:)\``);
+    .map(({ rootField }) => `\`${names.publicField(rootField ?? "")}(id:)\``);
   return fields.length === 0 ? "" : `; a name is taken by ${fields.join(" or ")}`;
 }
 
@@ -71,7 +72,7 @@ export function identify<R extends object, At extends Address>(
   const resource = decodeId(argument, id, names);
   // Safe: kinds are equal when their names are.
   if (resource.kind.name === kind.name) return resource as Resource<R, At>;
-  throw ofAnotherKind(argument, names.served(kind.name), resource, names);
+  throw ofAnotherKind(argument, names.publicName(kind.name), resource, names);
 }
 
 /**
@@ -99,7 +100,9 @@ export function identifyRun(argument: string, id: string, names: TypeNames): Res
 }
 
 const ofAnotherKind = (argument: string, expected: string, { kind }: Resource, names: TypeNames) =>
-  new InputError(`${argument}: expected the id of a ${expected}, got the id of a ${names.served(kind.name)}`);
+  new InputError(
+    `${argument}: expected the id of a ${expected}, got the id of a ${names.publicName(kind.name)}`,
+  );
 
 /** Checks that each segment of an address is valid in a path and that its ids are integers. Throws `InputError`. */
 export function checked<At extends Address>(argument: string, address: At): At {
@@ -118,3 +121,42 @@ export function number(argument: string, value: string): string {
 
 /** Text from a caller in a message. */
 export const quote = (text: string) => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+
+/** The `id` argument of fields that find or change a resource of one kind. */
+export const withId = ({ kind }: { readonly kind: Pick<Kind, "exampleName"> }) =>
+  builder.args((t) => ({
+    id: t.id({
+      required: true,
+      description: `Global id, or unique name such as \`${kind.exampleName}\`.`,
+    }),
+  }));
+
+/** What the description of a field ends with whose endpoint belongs to a capability. */
+export const requires = ({ optional }: Pick<AnyEndpoint, "optional">): string =>
+  optional?.capability ? ` Requires the capability \`${optional.capability}\`.` : "";
+
+/** A root field that finds a resource by its id: `experiment: t.field(lookUp(Experiment, "An experiment."))`. */
+export const lookUp = <R extends object, At extends Address>(
+  target: ResourceRef<R, At>,
+  description: string,
+) => ({
+  type: target,
+  description: `${description} Null with an error if it does not exist.`,
+  args: withId(target),
+  resolve: (_: object, { id }: { id: string }, { names }: Context): Resource<R, At> =>
+    unverified(identify(target.kind, "id", id, names)),
+});
+
+/** A field of a project that finds a run in it by number. */
+export const memberOf = <R extends object>(target: ResourceRef<R, RunAddress>, description: string) => ({
+  type: target,
+  description: `${description} Null with an error if it does not exist.`,
+  args: builder.args((t) => ({
+    internalId: t.id({ required: true, description: "Integer id in the tracking service." }),
+  })),
+  resolve: (
+    { address }: Resource<object, ProjectAddress>,
+    { internalId }: { internalId: string },
+  ): Resource<R, RunAddress> =>
+    unverified(toResource(target.kind, { ...address, id: number("internalId", internalId) })),
+});

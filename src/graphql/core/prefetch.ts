@@ -64,7 +64,7 @@ function prefetch(
   context: Context,
   variables: Variables,
 ): Resource | Promise<Resource> {
-  if (isLoaded(resource, needs.keys, context.session)) {
+  if (isLoaded(resource, needs.keys, context.server)) {
     context.onFree?.();
     return resource;
   }
@@ -88,7 +88,7 @@ function verify(
 ): Resource | Promise<Resource> {
   context.session.requireToken();
   if (!resource.kind.isReadable) return prefetch(resource, needs, context, variables);
-  return isLoaded(resource, needs.keys, context.session)
+  return isLoaded(resource, needs.keys, context.server)
     ? verifyByChildren(resource, needs, context, variables)
     : read(resource, needs, context, variables);
 }

@@ -3,6 +3,7 @@ import type { RunKind } from "../../rest/api/kind.ts";
 import { UpstreamError } from "../../errors.ts";
 import type { Page } from "../../rest/api/page.ts";
 import type { StatusRecord } from "../../rest/api/records.ts";
+import type { Server } from "../../rest/api/server.ts";
 import type { Session } from "../../rest/session/session.ts";
 
 /** The path parameters that address a resource in the service. */
@@ -100,7 +101,7 @@ export function resolveReference<R extends object, At extends Address>(
 export function isLoaded(
   { kind: { record }, loaded }: Pick<Resource, "kind" | "loaded">,
   keys: readonly PropertyKey[],
-  { server }: Session,
+  server: Server,
 ): boolean {
   for (const key of keys)
     if (!(key in loaded) && !(record !== null && server.omits(record, key))) return false;
@@ -164,5 +165,5 @@ export async function load<R extends object, At extends Address>(
 ): Promise<Partial<R>> {
   const further = await fetchMore(resource, keys, session);
   const gained = Object.keys(further.loaded).length > Object.keys(resource.loaded).length;
-  return gained && !isLoaded(further, keys, session) ? load(further, keys, session) : further.loaded;
+  return gained && !isLoaded(further, keys, session.server) ? load(further, keys, session) : further.loaded;
 }

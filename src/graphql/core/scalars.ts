@@ -1,5 +1,5 @@
 import { GraphQLError, type ValueNode, valueFromASTUntyped } from "graphql";
-import { isDeeper, MAX_NESTING } from "../../nesting.ts";
+import { isDeeper, MAX_NESTING } from "../../rest/api/parse-json.ts";
 import { builder } from "./builder.ts";
 
 builder.scalarType("DateTime", {

@@ -6,7 +6,7 @@ import { within } from "../core/connection.ts";
 import { identify, identifyRun, named } from "../core/ids.ts";
 import { resourceRefs, Run } from "../core/refs.ts";
 import type { Kind, Resource } from "../core/resource.ts";
-import type { TypeNames } from "../core/type-names.ts";
+import type { TypeNames } from "../core/kinds.ts";
 import { printSubgraph } from "./sdl.ts";
 
 /*
@@ -21,10 +21,10 @@ type Representation = Readonly<Record<string, unknown>>;
 /** Finds a resource by the value of a key field. Throws `InputError`. */
 type Keys = Readonly<Record<string, (text: string, names: TypeNames) => Resource>>;
 
-/** Finds the resource of a representation, by our name of the entity type. */
+/** Finds the resource of a representation, by the name of the entity type in the code. */
 const finders = new Map<string, (representation: Representation, names: TypeNames) => Resource>();
 
-/** Key fields of the entity types, by our names. */
+/** Key fields of the entity types, by their names in the code. */
 const keyFields = new Map<string, readonly string[]>();
 
 /** Makes a type an entity with the keys `id` and its name field. */
@@ -98,7 +98,7 @@ builder.queryFields((t) => ({
 /** The finder of an entity type. Every kind is an entity, and so is the interface `Run`. */
 function finderOf(typeName: unknown, names: TypeNames) {
   if (typeof typeName !== "string") return undefined;
-  return finders.get(typeName === names.served(Run.name) ? Run.name : (names.ours(typeName) ?? ""));
+  return finders.get(typeName === names.publicName(Run.name) ? Run.name : (names.kindNamed(typeName) ?? ""));
 }
 
 /** The first version that supports keys on interfaces. */

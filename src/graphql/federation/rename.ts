@@ -15,18 +15,18 @@ import {
   print,
   visit,
 } from "graphql";
-import { createTypeNames, type Renames, type TypeNames } from "../core/type-names.ts";
+import { createTypeNames, type Renames, type TypeNames } from "../core/kinds.ts";
 
 interface Described {
   readonly description?: string | null | undefined;
 }
 
-/** Renames types and root fields of a schema to their served names, in descriptions as well. */
+/** Renames types and root fields of a schema to their public names, in descriptions as well. */
 export function rename(schema: GraphQLSchema, names: TypeNames): GraphQLSchema {
   const fields = rootFieldsOf(schema);
   const inText = (code: string) =>
     code.replaceAll(/\w+/g, (word) =>
-      schema.getType(word) ? names.served(word) : fields.has(word) ? names.servedField(word) : word,
+      schema.getType(word) ? names.publicName(word) : fields.has(word) ? names.publicField(word) : word,
     );
   const described = <Config extends Described>(config: Config): Config => ({
     ...config,
@@ -35,7 +35,7 @@ export function rename(schema: GraphQLSchema, names: TypeNames): GraphQLSchema {
   });
   const named = <Config extends Described & { readonly name: string }>(config: Config): Config => ({
     ...described(config),
-    name: isOurs(config.name) ? names.served(config.name) : config.name,
+    name: isRenamable(config.name) ? names.publicName(config.name) : config.name,
   });
   return mapSchema(schema, {
     [MapperKind.SCALAR_TYPE]: (type) => new GraphQLScalarType(named(type.toConfig())),
@@ -47,7 +47,7 @@ export function rename(schema: GraphQLSchema, names: TypeNames): GraphQLSchema {
     [MapperKind.UNION_TYPE]: (type) =>
       new GraphQLUnionType({ ...named(type.toConfig()), resolveType: typeResolver(type, names) }),
     [MapperKind.ROOT_FIELD]: (field, name) => [
-      isOurs(name) ? names.servedField(name) : name,
+      isRenamable(name) ? names.publicField(name) : name,
       described(field),
     ],
     [MapperKind.COMPOSITE_FIELD]: described,
@@ -55,8 +55,8 @@ export function rename(schema: GraphQLSchema, names: TypeNames): GraphQLSchema {
   });
 }
 
-/** Whether a name belongs to federation itself, such as `_Any`, `_entities` or `link__Import`. */
-const isOurs = (name: string) => !name.includes("_");
+/** Whether a name does not belong to federation itself, as `_Any`, `_entities` and `link__Import` do. */
+const isRenamable = (name: string) => !name.includes("_");
 
 const rootFieldsOf = (schema: GraphQLSchema): ReadonlySet<string> =>
   new Set(
@@ -65,32 +65,32 @@ const rootFieldsOf = (schema: GraphQLSchema): ReadonlySet<string> =>
     ),
   );
 
-/** Maps a type resolver's result, one of our names, to the served name. Federation's own types have no resolver. */
+/** Maps the result of a type resolver to the public name. Federation's own types have no resolver. */
 function typeResolver({ resolveType }: GraphQLAbstractType, names: TypeNames) {
   if (!resolveType) return null;
   const resolver: GraphQLTypeResolver<unknown, unknown> = (...given) => {
     const name = resolveType(...given);
-    return typeof name === "string" ? names.served(name) : name;
+    return typeof name === "string" ? names.publicName(name) : name;
   };
   return resolver;
 }
 
 const called = (name: NameNode, value: string): NameNode => ({ ...name, value });
 
-/** Renames a document that uses our own names to the served ones. Keeps the comment at its beginning. */
+/** Renames what a document of this package names to the public names. Keeps the comment at its beginning. */
 export function renameDocument(document: string, names: TypeNames): string {
-  if (names.areOurs) return document;
+  if (names.areUnchanged) return document;
   const [comment = ""] = /^(?:#.*\n)*/.exec(document) ?? [];
   const renamed = print(
     visit(parse(document), {
-      NamedType: (type) => ({ ...type, name: called(type.name, names.served(type.name.value)) }),
+      NamedType: (type) => ({ ...type, name: called(type.name, names.publicName(type.name.value)) }),
       OperationDefinition: (operation) => ({
         ...operation,
         selectionSet: {
           ...operation.selectionSet,
           selections: operation.selectionSet.selections.map((field) =>
             field.kind === Kind.FIELD
-              ? { ...field, name: called(field.name, names.servedField(field.name.value)) }
+              ? { ...field, name: called(field.name, names.publicField(field.name.value)) }
               : field,
           ),
         },
@@ -100,17 +100,17 @@ export function renameDocument(document: string, names: TypeNames): string {
   return comment + renamed;
 }
 
-/** Checks configured names. The messages contain only our own names, not the configured ones. */
+/** Checks configured names. The messages do not contain them. */
 export function faultsOf(renames: Renames, schema: GraphQLSchema): string[] {
   const names = createTypeNames(renames);
-  const ours = Object.keys(schema.getTypeMap()).filter(isOurs);
-  const unknown = Object.keys(renames).some((name) => !ours.includes(name) || FIXED.has(name));
+  const all = Object.keys(schema.getTypeMap()).filter(isRenamable);
+  const unknown = Object.keys(renames).some((name) => !all.includes(name) || FIXED.has(name));
   const taken = Object.values(renames).some((name) => FIXED.has(name));
   return [
     ...(unknown ? ["expected pairs that begin with types of the schema, such as Node"] : []),
     ...(taken ? ["expected names that GraphQL does not define itself, such as ClusterNode"] : []),
-    ...namesakes(ours, names.served),
-    ...namesakes([...rootFieldsOf(schema)], names.servedField),
+    ...namesakes(all, names.publicName),
+    ...namesakes([...rootFieldsOf(schema)], names.publicField),
   ];
 }
 
@@ -118,9 +118,9 @@ export function faultsOf(renames: Renames, schema: GraphQLSchema): string[] {
 const FIXED = new Set(["Query", "Mutation", "Subscription", "ID", "String", "Int", "Float", "Boolean"]);
 
 /** `Entity and Node would have one name` */
-function namesakes(ours: readonly string[], served: (name: string) => string): string[] {
+function namesakes(names: readonly string[], publicName: (name: string) => string): string[] {
   const bearers = new Map<string, string[]>();
-  for (const name of ours) bearers.set(served(name), [...(bearers.get(served(name)) ?? []), name]);
+  for (const name of names) bearers.set(publicName(name), [...(bearers.get(publicName(name)) ?? []), name]);
   return [...bearers.values()]
     .filter(({ length }) => length > 1)
     .map((bearer) => `${bearer.join(" and ")} would have one name`);

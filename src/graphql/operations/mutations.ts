@@ -5,9 +5,8 @@ import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { type Resource, toResource } from "../core/resource.ts";
-import { checked, identify, idOf } from "../core/ids.ts";
+import { checked, identify, idOf, withId } from "../core/ids.ts";
 import { type UserAddress, kinds } from "../core/kinds.ts";
-import { withId } from "../core/look-up.ts";
 import { Project, User } from "../core/refs.ts";
 
 /*
@@ -26,9 +25,9 @@ export function mutations(byName: Readonly<Record<string, AddMutation>>): void {
 /** `StopJobPayload` for `stopJob`. */
 export const payloadOf = <Shape>(mutation: string) => builder.objectRef<Shape>(`${capital(mutation)}Payload`);
 
-export const outcomeOf = (mutation: string) => `Payload of \`${mutation}\`.`;
+export const payloadTitle = (mutation: string) => `Payload of \`${mutation}\`.`;
 
-export interface Outcome<R extends object> {
+export interface CommandResult<R extends object> {
   /** The resource that the command was sent to. */
   readonly source: Resource<R, RunAddress>;
   /** The same run, or a clone of it. It is read again after the command when more than its address is selected. */
@@ -41,13 +40,13 @@ export function recordPayload<R extends object>(
   target: ResourceRef<R, RunAddress>,
   description: string,
 ) {
-  return payloadOf<Outcome<R>>(mutation).implement({
-    description: outcomeOf(mutation),
+  return payloadOf<CommandResult<R>>(mutation).implement({
+    description: payloadTitle(mutation),
     fields: (t) => ({
       [uncapital(target.kind.name)]: t.field({
         type: target,
         description,
-        resolve: ({ result }: Outcome<R>) => result,
+        resolve: ({ result }: CommandResult<R>) => result,
       }),
     }),
   });
@@ -59,7 +58,7 @@ const command =
     target: ResourceRef<R, RunAddress>,
     endpoint: Command<RunAddress, Answer>,
     description: string,
-    payload: (mutation: string) => ObjectRef<PothosTypes, Outcome<R>>,
+    payload: (mutation: string) => ObjectRef<PothosTypes, CommandResult<R>>,
     resultOf: (source: Resource<R, RunAddress>, answer: Answer) => Resource<R, RunAddress> = (source) =>
       source,
   ): AddMutation =>
@@ -102,8 +101,8 @@ export const remove = <R extends object>(
   description: string,
 ): AddMutation =>
   command(target, endpoint, description, (mutation) =>
-    payloadOf<Outcome<R>>(mutation).implement({
-      description: outcomeOf(mutation),
+    payloadOf<CommandResult<R>>(mutation).implement({
+      description: payloadTitle(mutation),
       fields: (t) => ({
         deletedId: t.id({
           nullable: false,
@@ -123,19 +122,19 @@ export const remove = <R extends object>(
 
 /** Creates a payload type for a new record and its source. */
 export const clonePayload = <R extends object>(mutation: string, target: ResourceRef<R, RunAddress>) =>
-  payloadOf<Outcome<R>>(mutation).implement({
-    description: outcomeOf(mutation),
+  payloadOf<CommandResult<R>>(mutation).implement({
+    description: payloadTitle(mutation),
     fields: (t) => ({
       [uncapital(target.kind.name)]: t.field({
         type: target,
         description:
           "The new record. Its `original` is the one that the service names: the source or, if that was resumed itself, possibly the first run of the chain.",
-        resolve: ({ result }: Outcome<R>) => result,
+        resolve: ({ result }: CommandResult<R>) => result,
       }),
       source: t.field({
         type: target,
         description: "The record that it was created from. Its id costs no upstream request.",
-        resolve: ({ source }: Outcome<R>) => source,
+        resolve: ({ source }: CommandResult<R>) => source,
       }),
     }),
   });
@@ -180,7 +179,7 @@ const commandOnUser =
 export const administer = (endpoint: Command<UserAddress, undefined>, description: string): AddMutation =>
   commandOnUser(endpoint, description, (mutation) =>
     payloadOf<UserAddress>(mutation).implement({
-      description: outcomeOf(mutation),
+      description: payloadTitle(mutation),
       fields: (t) => ({
         user: t.field({
           type: User,
@@ -196,7 +195,7 @@ export const administer = (endpoint: Command<UserAddress, undefined>, descriptio
 export const removeUser = (endpoint: Command<UserAddress, undefined>, description: string): AddMutation =>
   commandOnUser(endpoint, description, (mutation) =>
     payloadOf<UserAddress>(mutation).implement({
-      description: outcomeOf(mutation),
+      description: payloadTitle(mutation),
       fields: (t) => ({
         deletedId: t.id({
           nullable: false,

@@ -4,10 +4,9 @@ import { InputError } from "../../errors.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
-import { identify } from "../core/ids.ts";
-import { withId } from "../core/look-up.ts";
+import { identify, withId } from "../core/ids.ts";
 import { type ChildOf, Experiment, MetricRecord } from "../core/refs.ts";
-import { outcomeOf, payloadOf, type AddMutation } from "./mutations.ts";
+import { payloadTitle, payloadOf, type AddMutation } from "./mutations.ts";
 
 const MetricValueInput = builder.inputType("MetricValueInput", {
   description: "A metric and its value.",
@@ -55,7 +54,7 @@ export const recordMetric =
   (endpoint: Command<RunAddress, MetricRow, NewMetric>, description: string): AddMutation =>
   (name) => {
     const type = payloadOf<ChildOf<typeof Experiment.$inferType, MetricRow>>(name).implement({
-      description: outcomeOf(name),
+      description: payloadTitle(name),
       fields: (t) => ({
         metric: t.field({
           type: MetricRecord,

@@ -1,4 +1,4 @@
-import { isObject } from "../../rest/api/values.ts";
+import { isObject } from "../../rest/api/record.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import type { Revision } from "../../rest/api/kind.ts";
 import { bodyOf } from "../../rest/api/inputs.ts";
@@ -6,14 +6,13 @@ import { InputError } from "../../errors.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
-import { identify } from "../core/ids.ts";
-import { withId } from "../core/look-up.ts";
+import { identify, withId } from "../core/ids.ts";
 import { Experiment } from "../core/refs.ts";
 import { type AddMutation, cloned, clonePayload } from "./mutations.ts";
 
 const RestartExperimentInput = builder.inputType("RestartExperimentInput", {
   description:
-    "What the new run has in place of what its source has. Omitted fields and null keep that. One that the server does not take is an error with the code `CAPABILITY_UNAVAILABLE`, and nothing is started.",
+    "What differs from the source. Omitted fields and null keep its values. A field that the server does not accept is an error with the code `CAPABILITY_UNAVAILABLE`, and nothing is started.",
   fields: (t) => ({
     description: t.string({ description: "Description. Requires the capability `RESTART_DESCRIPTION`." }),
     declarations: t.field({
@@ -23,7 +22,7 @@ const RestartExperimentInput = builder.inputType("RestartExperimentInput", {
     }),
     updateCode: t.boolean({
       description:
-        "Whether the latest code is run, not the source's. Requires the capability `RESTART_UPDATE_CODE`.",
+        "Whether to run the latest code instead of the source's. Requires the capability `RESTART_UPDATE_CODE`.",
     }),
   }),
 });

@@ -1,6 +1,6 @@
 import { capital, type RunKind, uncapital } from "../../rest/api/kind.ts";
 import { builder } from "../core/builder.ts";
-import { lookUp, requires } from "../core/look-up.ts";
+import { lookUp, requires } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { act, clone, mutations, remove } from "./mutations.ts";
 import { update } from "./update.ts";

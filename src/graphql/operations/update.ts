@@ -5,8 +5,7 @@ import { InputError } from "../../errors.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
-import { identify, quote } from "../core/ids.ts";
-import { withId } from "../core/look-up.ts";
+import { identify, quote, withId } from "../core/ids.ts";
 import { toResource } from "../core/resource.ts";
 import { type AddMutation, recordPayload } from "./mutations.ts";
 
@@ -28,16 +27,16 @@ export const update =
   (mutation) => {
     const input = builder.inputType(`Update${target.kind.name}Input`, {
       description:
-        "Fields to change. Omitted fields keep their values; at least one is required. One that the server does not take is an error with the code `CAPABILITY_UNAVAILABLE`, and nothing is changed.",
+        "Fields to change. Omitted fields keep their values; at least one is required. A field that the server does not accept is an error with the code `CAPABILITY_UNAVAILABLE`, and nothing is changed.",
       fields: (t) => ({
         description: t.string({ description: "New description. Null removes it." }),
         name: t.string({
           description:
-            "New name: letters, digits, `-` and `_`. Known servers fail at one that another run of the project has. Null removes it. Requires the capability `UPDATE_NAME`.",
+            "New name: letters, digits, `-` and `_`. Known servers fail if another run of the project has it. Null removes it. Requires the capability `UPDATE_NAME`.",
         }),
         tags: t.stringList({
           description:
-            "New labels, in place of all. Null removes them. Requires the capability `UPDATE_TAGS`.",
+            "New labels, which replace the old ones. Null removes them. Requires the capability `UPDATE_TAGS`.",
         }),
         ...(target.kind.run?.keys.includes("readme") && {
           readme: t.string({

@@ -29,7 +29,7 @@ function tailLog({ id, after }: Args, { live, names, gateway }: StreamContext) {
   const { kind, address } = run;
   const { logs } = kind;
   if (!logs || !isLogged(run))
-    throw new InputError(`id: expected something with a log, got the id of a ${names.served(kind.name)}`);
+    throw new InputError(`id: expected something with a log, got the id of a ${names.publicName(kind.name)}`);
   const maxBytes = Math.min(MAX_CHUNK_BYTES, gateway.maxLogBytes);
 
   return live.tail<number, LogWindow>(

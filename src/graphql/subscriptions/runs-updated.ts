@@ -6,9 +6,8 @@ import { builder } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
 import { decodeId } from "../core/ids.ts";
-import { kinds } from "../core/kinds.ts";
+import { kinds, type TypeNames } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
-import type { TypeNames } from "../core/type-names.ts";
 import { conditionsOf, type RunFilter } from "../types/run-filter.ts";
 import { runListOf, runLists } from "../types/run-list.ts";
 import { eventsOf } from "./event.ts";
@@ -51,7 +50,7 @@ function parentOf({ of, kind }: Args, names: TypeNames) {
   if (of_.name === kinds.project.name) return { at: { owner, project }, group: undefined };
   if (of_.name !== kinds.group.name) {
     throw new InputError(
-      `of: expected the id of a ${names.served("Group")} or ${names.served("Project")}, got the id of a ${names.served(of_.name)}`,
+      `of: expected the id of a ${names.publicName("Group")} or ${names.publicName("Project")}, got the id of a ${names.publicName(of_.name)}`,
     );
   }
   if (kind !== "EXPERIMENT") throw new InputError(`kind: expected EXPERIMENT for a group, got ${kind}`);
@@ -119,11 +118,11 @@ builder.subscriptionField("runsUpdated", (t) =>
       filter: t.arg({
         type: runListOf(kinds.experiment).filter,
         description:
-          "Filter: of what is not an experiment, with the members that filters of its kind have. A run that stops to match is not sent.",
+          "Filter. For another kind than experiments, only with the members that the filter of that kind has. A run that no longer matches is not reported.",
       }),
       query: t.arg.string({
         description:
-          "Filter in the query language of the server, such as `status:running`. A run that stops to match is not sent. Together with `filter`, both are to be met.",
+          "Filter in the query language of the server, such as `status:running`. A run that no longer matches is not reported. With `filter` as well, a run must match both.",
       }),
       first: t.arg.int({
         description:

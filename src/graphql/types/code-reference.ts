@@ -2,7 +2,7 @@ import { runs } from "../../rest/api/kinds.ts";
 import type { CodeReferenceRecord } from "../../rest/api/optional-records.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { requires } from "../core/look-up.ts";
+import { requires } from "../core/ids.ts";
 import { Experiment } from "../core/refs.ts";
 import { nullIfMissing } from "../core/resource.ts";
 

@@ -1,7 +1,7 @@
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
-import { lookUp } from "../core/look-up.ts";
+import { lookUp } from "../core/ids.ts";
 import { Entity, Experiment, ExperimentJob, Loggable, Trackable } from "../core/refs.ts";
 import { nodeScheduled, podId, resources } from "./workload.ts";
 
@@ -29,7 +29,7 @@ ExperimentJob.implement({
     definition: t.field({
       type: "JSON",
       description:
-        "Definition of the pod, as the cluster received it. The service does not document the shape. Null if the server does not tell it.",
+        "Definition of the pod, as the cluster received it. The service does not document the shape. Null if the server does not report it.",
       ...property("definition"),
     }),
   }),

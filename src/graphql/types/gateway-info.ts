@@ -3,7 +3,7 @@ import { runKinds } from "../../rest/api/kinds.ts";
 import type { Capability as CapabilityName } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
 import type { GatewayFacts } from "../core/context.ts";
-import { plural } from "../core/type-names.ts";
+import { plural } from "../core/kinds.ts";
 
 /** The fields of a type with the lists of all kinds that have this endpoint: `` `Project.experiments`, `.jobs` ``. */
 function fieldsOf(

@@ -1,4 +1,4 @@
-import { fromBase64url, toBase64url } from "../../base64url.ts";
+import { fromBase64url, toBase64url } from "../../rest/api/reference.ts";
 import { InputError } from "../../errors.ts";
 import type { LogWindow, WindowRequest } from "../../rest/session/log-window.ts";
 import { builder } from "../core/builder.ts";

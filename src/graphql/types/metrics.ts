@@ -1,7 +1,7 @@
 import { runs } from "../../rest/api/kinds.ts";
 import { pagesOf, slice } from "../../rest/session/pages.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
-import type { ByName } from "../../rest/api/values.ts";
+import type { ByName } from "../../rest/api/record.ts";
 import { builder } from "../core/builder.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
@@ -84,7 +84,12 @@ MetricRecord.implement({
       nullable: false,
       description: "Global id, for client caches. Metric records cannot be looked up by it.",
       resolve: ({ record, parent: { address } }, _, { names }) =>
-        encodeId(names.served("MetricRecord"), [address.owner, address.project, address.id, `${record.id}`]),
+        encodeId(names.publicName("MetricRecord"), [
+          address.owner,
+          address.project,
+          address.id,
+          `${record.id}`,
+        ]),
     }),
     internalId: t.id({
       nullable: false,

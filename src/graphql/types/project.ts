@@ -2,11 +2,10 @@ import { capital, uncapital } from "../../rest/api/kind.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
-import { checked } from "../core/ids.ts";
+import { checked, memberOf } from "../core/ids.ts";
 import { runList, runLists } from "./run-list.ts";
-import { memberOf } from "../core/look-up.ts";
 import { Entity, Project, runRefs, User } from "../core/refs.ts";
-import { plural } from "../core/type-names.ts";
+import { plural } from "../core/kinds.ts";
 
 const { property, fromAddress } = fieldsOf(Project.kind);
 

@@ -4,10 +4,9 @@ import type { RunKind } from "../../rest/api/kind.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import { identify } from "../core/ids.ts";
-import { kinds, type ProjectAddress } from "../core/kinds.ts";
+import { kinds, type ProjectAddress, type TypeNames } from "../core/kinds.ts";
 import { runRefs } from "../core/refs.ts";
 import type { Kind } from "../core/resource.ts";
-import type { TypeNames } from "../core/type-names.ts";
 import { type RunStatus, RunStatusEnum } from "./status.ts";
 
 /*
@@ -25,7 +24,7 @@ const DayRange = builder.inputType("DayRange", {
 });
 
 const MetricFilter = builder.inputType("MetricFilter", {
-  description: "Bounds of the last value of a metric. Without one: the run has the metric.",
+  description: "Bounds of the last value of a metric. Without bounds, any run that has the metric matches.",
   fields: (t) => ({
     name: t.string({ required: true, description: "Name of the metric." }),
     greaterThan: t.float({ description: "Exclusive lower bound." }),
@@ -72,14 +71,14 @@ const ofRun = (t: FieldBuilder) => ({
 const ofBuilt = (t: FieldBuilder) => ({
   build: t.idList({
     description:
-      "Build jobs of the same project, of which the run uses one: global ids, or unique names such as `ada.mnist.builds.9`.",
+      "Build jobs of the same project, one of which the run uses: global ids, or unique names such as `ada.mnist.builds.9`.",
   }),
 });
 
 const ofExperiment = (t: FieldBuilder) => ({
   group: t.idList({
     description:
-      "Groups of the same project, of which the experiment is in one: global ids, or unique names such as `ada.mnist.5`.",
+      "Groups of the same project, one of which has the experiment: global ids, or unique names such as `ada.mnist.5`.",
   }),
   metrics: t.field({ type: [MetricFilter], description: "Bounds of metrics, all of which are to be met." }),
   declarations: t.field({
@@ -93,7 +92,7 @@ type Members = ReturnType<typeof ofRun> & ReturnType<typeof ofBuilt> & ReturnTyp
 /** The input type of the filter of a kind of run, with the members that such runs have. */
 export const filterOf = ({ name, many, keys }: RunKind) =>
   builder.inputType(`${name}Filter`, {
-    description: `Filter of ${many}. A run is to meet every member that is given, and meets a list of values by any one of them. Requires the capability \`FILTERS\`.`,
+    description: `Filter of ${many}. A run matches if it meets every given member; it meets a list of values by any one of them. Requires the capability \`FILTERS\`.`,
     fields: (t) =>
       // Safe: a member that is missing here is never given.
       Object.fromEntries(
@@ -159,7 +158,7 @@ const ids =
       const { address } = identify(kind, argument, value, names);
       if (address.owner === project.owner && address.project === project.project) return address.id;
       throw new InputError(
-        `${argument}: expected a ${names.served(kind.name)} of ${kinds.project.formatName(project)}, got one of ${kinds.project.formatName(address)}`,
+        `${argument}: expected a ${names.publicName(kind.name)} of ${kinds.project.formatName(project)}, got one of ${kinds.project.formatName(address)}`,
       );
     });
     return [{ argument, key, operator: "anyOf", operands }];
@@ -231,8 +230,8 @@ function hasMember(keys: readonly string[], member: string): boolean {
 function checkKind(member: Member, { kind, names }: Filtered): void {
   const others = runRefs.map(({ kind: { run } }) => run).filter(({ keys }) => hasMember(keys, member));
   if (others.some(({ name }) => name === kind.name)) return;
-  const expected = others.map(({ name }) => names.served(name)).join(" or ");
+  const expected = others.map(({ name }) => names.publicName(name)).join(" or ");
   throw new InputError(
-    `filter.${member}: expected for ${expected} only, got it for ${names.served(kind.name)}`,
+    `filter.${member}: expected for ${expected} only, got it for ${names.publicName(kind.name)}`,
   );
 }

@@ -11,7 +11,7 @@ import { fieldsOf } from "../core/fields.ts";
 import { type Address, type Kind, toResource } from "../core/resource.ts";
 import type { IsSelected } from "../../engine/field-source.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
-import { requires } from "../core/look-up.ts";
+import { requires } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { conditionsOf, filterOf, type RunFilter } from "./run-filter.ts";
 
@@ -93,13 +93,13 @@ const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
     filter: t.field({
       type: filter,
       description:
-        "Filter, written in the query language of the server. Together with `query`, both are to be met.",
+        "Filter, written in the query language of the server. With `query` as well, a run must match both.",
     }),
     ...(keys.includes("last_metric") && {
       orderByMetric: t.field({
         type: MetricOrder,
         description:
-          "Order by a metric; not together with `orderBy`. Requires the capability `METRIC_ORDERS`.",
+          "Order by a metric. Cannot be combined with `orderBy`. Requires the capability `METRIC_ORDERS`.",
       }),
     }),
   }));

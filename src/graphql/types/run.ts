@@ -154,7 +154,7 @@ Run.implement({
 const cloneable = fieldsOf<CloneableRecord>();
 
 Cloneable.implement({
-  description: "A run that can be restarted, resumed and copied, and can be the result of that itself.",
+  description: "A run that can be restarted, resumed and copied, and may itself be the result of that.",
   interfaces: [Entity],
   resolveType,
   fields: (t) => ({
@@ -165,7 +165,7 @@ Cloneable.implement({
     cloningStrategy: t.field({
       type: CloningStrategyEnum,
       description:
-        "How the record was created from its original. Null if it is no clone, or if the server does not tell. A way that this schema does not know is `OTHER`.",
+        "How the record was created from its original. Null if it is not a clone, or if the server does not report it. A way that this schema does not know is `OTHER`.",
       ...cloneable.computed(["cloning_strategy"], ({ cloning_strategy }) =>
         cloningStrategyOf(cloning_strategy),
       ),

@@ -1,5 +1,5 @@
 import { slice } from "../../rest/session/pages.ts";
-import { notOffered } from "../../rest/api/not-offered.ts";
+import { notOffered } from "../../rest/api/endpoint.ts";
 import type { TrackedRecord } from "../../rest/api/records.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
@@ -32,8 +32,8 @@ StatusRecord.implement({
       nullable: false,
       description: "Global id, for client caches. Status records cannot be looked up by it.",
       resolve: ({ record, parent: { kind, address } }, _, { names }) =>
-        encodeId(names.served("StatusRecord"), [
-          names.served(kind.name),
+        encodeId(names.publicName("StatusRecord"), [
+          names.publicName(kind.name),
           ...kind.parameters.map((name) => address[name] ?? ""),
           `${record.id}`,
         ]),
@@ -53,7 +53,7 @@ StatusRecord.implement({
       resolve: ({ record }) => record.created_at ?? null,
     }),
     traceback: t.string({
-      description: "Stack trace of the error. Null if there was none, or if the server does not tell it.",
+      description: "Stack trace of the error. Null if there was none, or if the server does not report it.",
       resolve: ({ record }) => record.traceback ?? null,
     }),
     message: t.string({ description: "Explanation.", resolve: ({ record }) => record.message ?? null }),

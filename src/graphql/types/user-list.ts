@@ -15,10 +15,10 @@ import {
   sliceRequest,
 } from "../core/connection.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { requires } from "../core/look-up.ts";
+import { requires } from "../core/ids.ts";
 import { Project, User } from "../core/refs.ts";
 import { resolveReference, toResource } from "../core/resource.ts";
-import { plural } from "../core/type-names.ts";
+import { plural } from "../core/kinds.ts";
 import { runLists } from "./run-list.ts";
 
 /*

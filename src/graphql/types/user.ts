@@ -11,7 +11,7 @@ import { Entity, User } from "../core/refs.ts";
 import {
   administer,
   mutations,
-  outcomeOf,
+  payloadTitle,
   payloadOf,
   removeUser,
   type AddMutation,
@@ -78,7 +78,7 @@ const signIn =
   (endpoint: typeof user.login, description: string): AddMutation =>
   (name) => {
     const type = payloadOf<{ readonly token: string }>(name).implement({
-      description: outcomeOf(name),
+      description: payloadTitle(name),
       fields: (t) => ({
         token: t.exposeString("token", {
           nullable: false,

@@ -29,19 +29,19 @@ export const nodeScheduled = {
 };
 
 export const podId = {
-  description: "Name of the pod in the cluster. Null if the server does not tell it.",
+  description: "Name of the pod in the cluster. Null if the server does not report it.",
   ...property("pod_id"),
 };
 
 export const backend = {
-  description: "What schedules the run, such as `native`. Null if the server does not tell it.",
+  description: "What schedules the run, such as `native`. Null if the server does not report it.",
   ...property("backend"),
 };
 
 export const dataReferences = {
   type: "JSON" as const,
   description:
-    "Versions of the data that the run reads, by name. The service does not document the shape. Null if the server does not tell them.",
+    "Versions of the data that the run reads, by name. The service does not document the shape. Null if the server does not report them.",
   ...property("data_refs"),
 };
 

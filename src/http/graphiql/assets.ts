@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { FOLDER } from "../../folder.ts";
+import { FOLDER } from "../../installation.ts";
 import { compress } from "../compression.ts";
 
 /** The gateway's own page files. */

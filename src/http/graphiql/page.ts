@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { TypeNames } from "../../graphql/core/type-names.ts";
+import type { TypeNames } from "../../graphql/core/kinds.ts";
 import { acceptsGzip } from "../compression.ts";
-import { PRIVATE } from "../graphql/response.ts";
+import { PRIVATE } from "../graphql/encoding.ts";
 import { loadAssets } from "./assets.ts";
 import { documentOf } from "./document.ts";
 import { signInOperation } from "../shipped-operations.ts";

@@ -1,5 +1,5 @@
 import { type DocumentNode, Kind, parse, type TypeNode } from "graphql";
-import type { TypeNames } from "../../graphql/core/type-names.ts";
+import type { TypeNames } from "../../graphql/core/kinds.ts";
 import { readDemoVariables, shippedOperations } from "../shipped-operations.ts";
 
 export interface Tab {

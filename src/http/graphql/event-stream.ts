@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Engine } from "../../engine/engine.ts";
 import type { WrittenResult } from "../../engine/execution.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
@@ -7,8 +7,7 @@ import type { Clock } from "../../live/clock.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { onceOver } from "../connection.ts";
 import type { Delivery } from "../delivery.ts";
-import { parseBody, parseQueryString } from "./params.ts";
-import { acceptsEventStream, encodeResult, PRIVATE } from "./response.ts";
+import { parseBody, parseQueryString, encodeResult, PRIVATE } from "./encoding.ts";
 import type { YogaContext } from "./yoga.ts";
 
 /*
@@ -36,8 +35,6 @@ const COMMENT_INTERVAL_MS = 10_000;
 
 const COMMENT = Buffer.from(":\n\n");
 const COMPLETE = "event: complete\ndata:\n\n";
-
-export type EventStreams = ReturnType<typeof createEventStreams>;
 
 export function createEventStreams({ engine, delivery, clock }: Settings) {
   /** Functions that end the open streams. */
@@ -68,15 +65,14 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
   };
 
   return {
-    /** The parameters of a request for a subscription; null when it is none, at once if it accepts no event stream. */
-    paramsOf: (
-      response: ServerResponse,
+    /** The parameters of a request for a subscription; null when it is none. */
+    paramsOf: async (
+      request: IncomingMessage,
       body: Buffer | null,
       scope: RequestScope,
-    ): Promise<OperationParams | null> | null => {
-      if (!acceptsEventStream(response.req.headers.accept)) return null;
-      const params = readParams(response, body);
-      return params && engine.typeOf(params, scope).then((type) => (type === "subscription" ? params : null));
+    ): Promise<OperationParams | null> => {
+      const params = readParams(request, body);
+      return params && (await engine.typeOf(params, scope)) === "subscription" ? params : null;
     },
     serve: async (
       response: ServerResponse,
@@ -108,8 +104,7 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
 }
 
 /** The parameters of a request; null when they cannot be read, which the handler of single results reports. */
-function readParams(response: ServerResponse, body: Buffer | null): OperationParams | null {
-  const { method, url = "" } = response.req;
+function readParams({ method, url = "" }: IncomingMessage, body: Buffer | null): OperationParams | null {
   try {
     if (body) return parseBody(body);
     return method === "GET" ? parseQueryString(url.split("?")[1] ?? "") : null;

@@ -1,29 +1,31 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Engine, Operation } from "../../engine/engine.ts";
 import type { WrittenResult } from "../../engine/execution.ts";
-import type { GraphQLError } from "graphql";
-import type { OpenStream } from "../../engine/subscription.ts";
 import type { Delivery } from "../delivery.ts";
 import type { Doors } from "../doors.ts";
-import type { EventStreams } from "./event-stream.ts";
-import { parseBody } from "./params.ts";
-import { encodeResult, type ResultType, resultTypeFor } from "./response.ts";
-import type { YogaHandler } from "./yoga.ts";
+import type { HttpOperation, RequestState } from "../operation.ts";
+import type { Execute } from "../router.ts";
+import { acceptsEventStream, encodeResult, parseBody, type ResultType, resultTypeFor } from "./encoding.ts";
+import type { Subscriptions } from "./subscriptions.ts";
+import type { YogaHandler, YogaSettings } from "./yoga.ts";
 
-interface Settings {
+interface Settings extends YogaSettings {
   readonly engine: Engine;
-  readonly publicError: (error: unknown) => GraphQLError;
   readonly delivery: Delivery;
-  readonly yoga: YogaHandler;
-  readonly streams: EventStreams;
-  readonly doors: Pick<Doors, "admit">;
+  readonly doors: Doors;
+  readonly subscriptions: Pick<Subscriptions, "streams" | "openStream">;
+  readonly openOperation: (request: IncomingMessage, state: RequestState) => HttpOperation;
 }
 
 /**
  * Handles GraphQL requests. A subscription becomes an event stream. A POST with a single JSON result runs directly on the
  * engine, which is faster; everything else goes through Yoga. Both paths produce the same bytes for the same request.
  */
-export function createGraphqlHandler({ engine, publicError, delivery, doors, yoga, streams }: Settings) {
+export function createGraphqlHandler(settings: Settings): Execute {
+  const { engine, publicError, delivery, doors, openOperation } = settings;
+  const { streams, openStream } = settings.subscriptions;
+  const yoga = loadYoga(settings);
+
   /** Runs the operation of a POST. */
   const runPost = (body: Buffer, operation: Operation): Promise<WrittenResult> => {
     try {
@@ -33,11 +35,10 @@ export function createGraphqlHandler({ engine, publicError, delivery, doors, yog
     }
   };
 
-  return async (
+  const answer = async (
     response: ServerResponse,
     body: Buffer | null,
     operation: Operation,
-    openStream: () => OpenStream,
     onResult: (status: number) => void,
   ): Promise<void> => {
     const { req: request } = response;
@@ -48,10 +49,15 @@ export function createGraphqlHandler({ engine, publicError, delivery, doors, yog
       onResult(encoded.status);
       return delivery.send(response, encoded, caller);
     };
-    const reading = streams.paramsOf(response, body, scope);
-    const subscription = reading && (await reading);
-    if (subscription)
-      return streams.serve(response, { params: subscription, operation, openStream, onResult });
+    const params =
+      acceptsEventStream(request.headers.accept) && (await streams.paramsOf(request, body, scope));
+    if (params)
+      return streams.serve(response, {
+        params,
+        operation,
+        openStream: () => openStream(request, scope),
+        onResult,
+      });
     const rejection = doors.admit("operation", scope);
     if (rejection) {
       facts.codes = [rejection.code];
@@ -63,6 +69,20 @@ export function createGraphqlHandler({ engine, publicError, delivery, doors, yog
     onResult(result.status);
     return delivery.pass(response, result, caller);
   };
+
+  return async (response, body, state) => {
+    const { operation, run, end } = openOperation(response.req, state);
+    return run(() => answer(response, body, operation, end));
+  };
 }
 
 const POST = { isReadOnly: false };
+
+/** Loads Yoga on the first request that needs it: it takes a sixth of the start-up time. */
+function loadYoga(settings: YogaSettings): YogaHandler {
+  let loading: Promise<YogaHandler> | null = null;
+  return async (...given) => {
+    loading ??= import("./yoga.ts").then(({ createYogaHandler }) => createYogaHandler(settings));
+    return (await loading)(...given);
+  };
+}

@@ -1,17 +1,17 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { GraphQLSchema } from "graphql";
 import type { Engine } from "../../engine/engine.ts";
-import type { Context } from "../../graphql/core/context.ts";
 import { createLive, type LiveSettings } from "../../live/live.ts";
 import type { OperationReport } from "../../observability/telemetry.ts";
-import type { RequestScope } from "../../request-scope.ts";
+import { RequestScope } from "../../request-scope.ts";
 import type { Identify } from "../identity.ts";
 import type { Doors } from "../doors.ts";
 import type { Delivery } from "../delivery.ts";
-import type { OperationSource } from "./context.ts";
+import { type ContextSettings, OperationContext } from "../operation.ts";
 import { createEventStreams } from "./event-stream.ts";
-import { createStreamOpener } from "./open-stream.ts";
 import { createWebSockets } from "./web-socket.ts";
+import type { OpenStream } from "../../engine/subscription.ts";
+import { UNPACED } from "../../rest/session/batches.ts";
 
 interface Settings extends LiveSettings {
   readonly schema: GraphQLSchema;
@@ -26,24 +26,41 @@ interface Settings extends LiveSettings {
   /** Longest message of a WebSocket, in bytes. */
   readonly maxBytes: number;
   readonly origins: readonly string[];
-  readonly openContext: (source: OperationSource) => Context;
+  readonly contexts: ContextSettings;
   readonly onOperation: (report: OperationReport, headers: IncomingHttpHeaders) => void;
 }
 
 /** Creates the polls and the transports of subscriptions: event streams and WebSockets. */
-export function createSubscriptions({ requestTimeoutMs, openContext, ...settings }: Settings) {
+export function createSubscriptions({ requestTimeoutMs, contexts, ...settings }: Settings) {
   const live = createLive(settings);
-  const open = createStreamOpener({ live, doors: settings.doors, eventTimeoutMs: requestTimeoutMs });
-  const openStream = (request: IncomingMessage, asked: RequestScope) =>
-    open(asked, (scope, pacing, onRequest) =>
-      openContext({ request, scope, pacing, onRequest, notes: null }),
-    );
+
+  /** Opens the stream of a subscription for which `asking` asks: the scope of the request that it came with. */
+  const openStream = (request: IncomingMessage, asking: RequestScope): OpenStream => {
+    const { caller, requestId, traceparent } = asking;
+    const identity = { caller, requestId, traceparent };
+    const rejection = settings.doors.admit("stream", asking);
+    if (rejection) throw rejection;
+    // Only the end of the stream ends its scope.
+    const scope = new RequestScope(identity, Number.POSITIVE_INFINITY);
+    asking.passOn(scope);
+    const source = { request, scope: asking, pacing: UNPACED, onRequest: null, notes: null };
+    const onRequest = () => live.spend(caller);
+    return {
+      scope,
+      context: Object.assign(new OperationContext(contexts, source), { live: live.of(caller) }),
+      openEvent: () => {
+        const event = new RequestScope(identity, requestTimeoutMs);
+        return {
+          scope: event,
+          openContext: (pacing) =>
+            new OperationContext(contexts, { request, scope: event, pacing, onRequest, notes: null }),
+        };
+      },
+    };
+  };
+
   const streams = createEventStreams(settings);
-  const webSockets = createWebSockets({
-    ...settings,
-    openStream,
-    requestTimeoutMs,
-  });
+  const webSockets = createWebSockets({ ...settings, openStream, requestTimeoutMs });
   return {
     streams,
     openStream,
@@ -56,3 +73,5 @@ export function createSubscriptions({ requestTimeoutMs, openContext, ...settings
     polls: () => live.polls(),
   };
 }
+
+export type Subscriptions = ReturnType<typeof createSubscriptions>;

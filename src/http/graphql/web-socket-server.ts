@@ -10,7 +10,7 @@ import { TransientList } from "../../transient.ts";
 import type { Doors } from "../doors.ts";
 import type { Identify } from "../identity.ts";
 import type { Place } from "../places.ts";
-import { toJson } from "./response.ts";
+import { toJson } from "./encoding.ts";
 import { Connection } from "./web-socket-connection.ts";
 
 export interface WebSocketSettings {

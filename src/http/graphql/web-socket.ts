@@ -8,7 +8,7 @@ import { RequestScope } from "../../request-scope.ts";
 import type { Doors } from "../doors.ts";
 import type { Identify } from "../identity.ts";
 import type { Place } from "../places.ts";
-import { refuseUpgrade } from "../upgrade.ts";
+import { refuseUpgrade } from "../server.ts";
 import type { createWebSocketServer, WebSocketSettings } from "./web-socket-server.ts";
 
 interface Settings extends Omit<WebSocketSettings, "begin"> {

@@ -3,8 +3,7 @@ import type { GraphQLError, GraphQLSchema } from "graphql";
 import { createYoga, type GraphQLParams, type Plugin } from "graphql-yoga";
 import type { Engine, Operation } from "../../engine/engine.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
-import { parseBody, parseQueryString } from "./params.ts";
-import { encodeResult, PRIVATE, resultTypeFor } from "./response.ts";
+import { parseBody, parseQueryString, encodeResult, PRIVATE, resultTypeFor } from "./encoding.ts";
 
 /** Yoga's server context. */
 export interface YogaContext {

@@ -11,7 +11,7 @@ import {
 } from "graphql";
 import type { OperationParams, TrustedDocuments } from "../../engine/documents/persisted.ts";
 import { isSliceOver, nextTurn } from "../../engine/turns.ts";
-import type { TypeNames } from "../../graphql/core/type-names.ts";
+import type { TypeNames } from "../../graphql/core/kinds.ts";
 import { shippedOperations } from "../shipped-operations.ts";
 import { type InputSchema, inputSchemaOf } from "./input-schema.ts";
 
@@ -29,12 +29,12 @@ export interface ToolOperation {
 }
 
 /** The text of a document, and how a request names it. */
-interface Source {
+interface NamedText {
   readonly text: string;
   readonly params: OperationParams;
 }
 
-const sourcesOf = (trusted: TrustedDocuments | null, names: TypeNames): Source[] =>
+const textsOf = (trusted: TrustedDocuments | null, names: TypeNames): NamedText[] =>
   trusted
     ? [...trusted].map(([documentId, text]) => ({ text, params: { documentId } }))
     : shippedOperations(names).map(({ text }) => ({ text, params: { query: text } }));
@@ -50,14 +50,14 @@ export async function readToolOperations(
   names: TypeNames,
 ): Promise<ToolOperation[]> {
   const operations = new Map<string, ToolOperation>();
-  for (const source of sourcesOf(trusted, names)) {
-    for (const operation of operationsOf(schema, source)) operations.set(operation.name, operation);
+  for (const each of textsOf(trusted, names)) {
+    for (const operation of operationsOf(schema, each)) operations.set(operation.name, operation);
     if (isSliceOver()) await nextTurn();
   }
   return [...operations.values()];
 }
 
-function operationsOf(schema: GraphQLSchema, { text, params }: Source): ToolOperation[] {
+function operationsOf(schema: GraphQLSchema, { text, params }: NamedText): ToolOperation[] {
   const document = parsed(text);
   if (!document) return [];
   return Object.values(separateOperations(document)).flatMap((own) => {

@@ -11,8 +11,8 @@ export interface Sdl {
 }
 
 /** Prints a schema without what federation adds. */
-export function printForAgents(served: GraphQLSchema): Sdl {
-  const schema = lexicographicSortSchema(withoutFederation(served));
+export function printForAgents(subgraph: GraphQLSchema): Sdl {
+  const schema = lexicographicSortSchema(withoutFederation(subgraph));
   return {
     text: printSchema(schema),
     ofTypes: (names) => {

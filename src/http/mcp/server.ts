@@ -1,7 +1,7 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { ARGUMENT_NAMES, type RunOperation, type Tool } from "./tools.ts";
 
-/** What agents are told about the server when they connect. */
+/** What agents read about the server when they connect. */
 const INSTRUCTIONS = [
   "Records of machine-learning runs: experiments, jobs, build jobs, groups (searches), users, and the nodes of the cluster.",
   "An `id` of one kind is a global id from another result, or the dotted name: ada.mnist.42 (experiment), ada.mnist.1 (group), ada.mnist.jobs.3, ada.mnist.builds.7. An `id` or `ids` of any kind takes global ids only.",

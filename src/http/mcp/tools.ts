@@ -9,7 +9,7 @@ import {
 import type { ExecutionResult } from "graphql";
 import * as z from "zod";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
-import { toJson } from "../graphql/response.ts";
+import { toJson } from "../graphql/encoding.ts";
 import type { ToolOperation, ToolType } from "./documents.ts";
 import type { Sdl } from "./sdl.ts";
 

@@ -1,7 +1,14 @@
 import type { ResultPlace } from "../../engine/field-source.ts";
 import type { ReadNotes, Served, SessionNotes } from "../../rest/session/notes.ts";
-import { type ExplainedAttempt, type ExplainedRequest, Note, tenths } from "./note.ts";
-import { firstOf, type NamedPlaces, pathOf } from "./places.ts";
+import {
+  type ExplainedAttempt,
+  type ExplainedRequest,
+  Note,
+  tenths,
+  firstOf,
+  type NamedPlaces,
+  pathOf,
+} from "./note.ts";
 
 /** What an operation cost: `extensions.explain`. */
 interface Report {

@@ -1,4 +1,4 @@
-import { InputError } from "../../errors.ts";
+import { InputError, UpstreamError } from "../../errors.ts";
 import type { Reader } from "./reader.ts";
 
 /** The names between braces in a path: `{owner}/{project}/jobs/{id}/` has `owner`, `project` and `id`. */
@@ -179,3 +179,9 @@ export function segment(name: string, value: string): string {
   if (fault) throw new InputError(`${name}: ${fault}`);
   return value;
 }
+
+export const notOffered = (what: string) =>
+  new UpstreamError(
+    "CAPABILITY_UNAVAILABLE",
+    `The server behind this gateway does not offer ${what}. \`gateway.capabilities\` tells what there is.`,
+  );

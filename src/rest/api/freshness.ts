@@ -1,4 +1,4 @@
-import { isObject } from "./values.ts";
+import { isObject } from "./record.ts";
 import type { AnyEndpoint } from "./endpoint.ts";
 import { cluster } from "./kinds.ts";
 

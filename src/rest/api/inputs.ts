@@ -1,25 +1,25 @@
-import { isObject } from "./values.ts";
-import { notOffered } from "./not-offered.ts";
+import { isObject } from "./record.ts";
+import { notOffered } from "./endpoint.ts";
 
 /** Where a server takes each value in the body of a command; null where it does not take it. */
-type Places = Readonly<Record<string, string | null>>;
+type Paths = Readonly<Record<string, string | null>>;
 
 type Body = Readonly<Record<string, unknown>>;
 
 /**
- * Creates the body of a command with each given value at its place. Undefined values are not given. Throws `UpstreamError`
+ * Creates the body of a command with each given value at its path. Undefined values are not given. Throws `UpstreamError`
  * when the server does not take one.
  */
-export function bodyOf(places: Places, given: Readonly<Record<string, unknown>>): Body {
+export function bodyOf(paths: Paths, given: Readonly<Record<string, unknown>>): Body {
   return Object.entries(given).reduce<Body>((body, [name, value]) => {
     if (value === undefined) return body;
-    const place = places[name];
-    if (!place) throw notOffered(`\`${name}\` as input`);
-    return withValue(body, place.split("."), value);
+    const path = paths[name];
+    if (!path) throw notOffered(`\`${name}\` as input`);
+    return withValue(body, path.split("."), value);
   }, {});
 }
 
-/** The body with a value at a place. Values of other places can be in the same objects. */
+/** The body with a value at a path. Values of other paths can be in the same objects. */
 function withValue(body: Body, [key = "", ...inner]: readonly string[], value: unknown): Body {
   if (inner.length === 0) return { ...body, [key]: value };
   const there = body[key];

@@ -1,7 +1,7 @@
 import { InputError } from "../../errors.ts";
 import type { Query } from "./batches.ts";
 import { checkOrderName, type Condition, hasMetric, writeFilter } from "./filter-language.ts";
-import { notOffered } from "./not-offered.ts";
+import { notOffered } from "./endpoint.ts";
 import type { MetricDirection, Order, Profile } from "./profile.ts";
 
 /** An order of experiments by the last value of a metric. */

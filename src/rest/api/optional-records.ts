@@ -1,7 +1,16 @@
 import { bookmarksOf, pageOf } from "./page.ts";
 import { json } from "./reader.ts";
-import { keysOf, recordOf, type RecordOf } from "./record.ts";
-import { flag, integer, requiredText, text, texts, timestamp } from "./values.ts";
+import {
+  keysOf,
+  recordOf,
+  type RecordOf,
+  flag,
+  integer,
+  requiredText,
+  text,
+  texts,
+  timestamp,
+} from "./record.ts";
 
 /*
  * One reader per record of the optional endpoints, which are not in the service's document, as in `records.ts`.

@@ -1,6 +1,16 @@
 import { type Envelope, inSteps, type JsonReader, jsonWithList } from "./reader.ts";
-import { keysOf, placeOf, type Read, type Reading, type Table } from "./record.ts";
-import { integer, isObject, requiredRecords, text, textOrInteger } from "./values.ts";
+import {
+  keysOf,
+  placeOf,
+  type Read,
+  type Reading,
+  type Table,
+  integer,
+  isObject,
+  requiredRecords,
+  text,
+  textOrInteger,
+} from "./record.ts";
 
 /** One page of a list. */
 export interface Page<Item> {

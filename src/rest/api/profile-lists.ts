@@ -10,10 +10,12 @@ export const Envelope = section({
   items: envelopeKey
     .nullable()
     .describe("Key of the items; dots lead into objects; null where the response is the list itself."),
-  count: envelopeKey.nullable().describe("Key of the length of the whole list; null where it is not told."),
+  count: envelopeKey
+    .nullable()
+    .describe("Key of the length of the whole list; null where responses do not have it."),
   next: envelopeKey
     .nullable()
-    .describe("Key of the link to the next page, or of its cursor; null where neither is told."),
+    .describe("Key of the link to the next page, or of its cursor; null where responses have neither."),
 });
 
 const size = parameter
@@ -52,7 +54,7 @@ export const Paging = z.discriminatedUnion(
     }).describe("Places are counted in pages."),
     section({
       by: z.literal("cursor"),
-      parameter: parameter.describe("Takes the cursor that the page before told."),
+      parameter: parameter.describe("Takes the cursor of the previous page."),
       size,
       maxSize,
     }).describe("Each page tells a cursor of the next one."),

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { isObject } from "./values.ts";
+import { isObject } from "./record.ts";
 import { type AnyEndpoint, overrideFault, spellingOf } from "./endpoint.ts";
 import { recordKinds, runKinds, sections } from "./kinds.ts";
 import { Envelope, Filters, MetricOrders, Orders, Paging } from "./profile-lists.ts";

@@ -1,8 +1,12 @@
 import { bookmarksOf, pageOf } from "./page.ts";
 import { type AnswerOf, json, jsonWithList } from "./reader.ts";
-import { converted, keysOf, Raw, recordOf, type RecordOf, type WithRaw } from "./record.ts";
-import { configOf, type Content, runConfig, type RunConfig } from "./run-config.ts";
 import {
+  converted,
+  keysOf,
+  Raw,
+  recordOf,
+  type RecordOf,
+  type WithRaw,
   byName,
   flag,
   id,
@@ -18,7 +22,8 @@ import {
   texts,
   timestamp,
   unstated,
-} from "./values.ts";
+} from "./record.ts";
+import { configOf, type Content, runConfig, type RunConfig } from "./run-config.ts";
 
 /*
  * One reader per record of the document's "Resources and their fields", with keys in its order and spelling; keys of newer

@@ -1,9 +1,19 @@
 import { createRequire } from "node:module";
 import type * as Yaml from "yaml";
 import { UpstreamError } from "../../errors.ts";
-import { isDeeper, MAX_NESTING } from "../../nesting.ts";
-import { Raw, recordOf, type RecordOf, type WithRaw } from "./record.ts";
-import { type Check, integer, isObject, object, text, texts } from "./values.ts";
+import { isDeeper, MAX_NESTING } from "./parse-json.ts";
+import {
+  Raw,
+  recordOf,
+  type RecordOf,
+  type WithRaw,
+  type Check,
+  integer,
+  isObject,
+  object,
+  text,
+  texts,
+} from "./record.ts";
 
 const require = createRequire(import.meta.url);
 

@@ -1,9 +1,8 @@
 import { type Batch, byGroup, byIds, type Query } from "./batches.ts";
-import { type AnyEndpoint, type EndpointCapability, override, spellingOf } from "./endpoint.ts";
+import { type AnyEndpoint, type EndpointCapability, override, spellingOf, notOffered } from "./endpoint.ts";
 import type { RunKind } from "./kind.ts";
 import { listOf, optionalEndpoints, runKinds, runs, sections } from "./kinds.ts";
 import { UpstreamError } from "../../errors.ts";
-import { notOffered } from "./not-offered.ts";
 import { type ListRequest, listQuery } from "./list-query.ts";
 import type { Profile } from "./profile.ts";
 import { hasOffsets } from "./profile-lists.ts";

@@ -1,4 +1,4 @@
-import { type Place, TransientList } from "../../transient.ts";
+import { type Link, TransientList } from "../../transient.ts";
 import type { EndpointName } from "../api/endpoint.ts";
 
 /** The positions of an operation's result that wait for a request now. */
@@ -33,7 +33,7 @@ export class Bulkhead {
   /** Child bulkheads that are ready, in the order of their turns. */
   readonly #ready = new TransientList<Bulkhead>();
   /** The place in the turns of the parent; null while the bulkhead is not ready. */
-  #turn: Place<Bulkhead> | null = null;
+  #turn: Link<Bulkhead> | null = null;
   /** The waiting requests of an operation. */
   #tickets: Ticket[] = [];
   running = 0;

@@ -76,6 +76,6 @@ const requestedPauseMs = (error: unknown): number =>
 
 /** Whether the service throttled the request and sent a `Retry-After`. */
 export const isThrottled = (error: unknown): boolean =>
-  retryOf(error) === "when told" &&
+  retryOf(error) === "after `Retry-After`" &&
   error instanceof UpstreamError &&
   error.facts.retryAfterSeconds !== undefined;

@@ -1,9 +1,9 @@
-import { fromBase64url, toBase64url } from "../../base64url.ts";
+import { fromBase64url, toBase64url } from "../api/reference.ts";
 import { InputError, UpstreamError } from "../../errors.ts";
 import type { Query } from "../api/batches.ts";
 import type { Page } from "../api/page.ts";
 import type { Paging } from "../api/profile.ts";
-import { MAX_RECORDS } from "../api/values.ts";
+import { MAX_RECORDS } from "../api/record.ts";
 
 /** A position in a list: after the first `skip` items of the page with these parameters. Cursors encode it. */
 export interface Position {

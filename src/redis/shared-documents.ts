@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import type { SharedDocuments } from "./engine/documents/persisted.ts";
-import type { SharedDocumentOutcome } from "./observability/telemetry.ts";
-import { openRedis } from "./redis.ts";
+import type { SharedDocuments } from "../engine/documents/persisted.ts";
+import type { SharedDocumentOutcome } from "../observability/telemetry.ts";
+import { openRedis } from "./client.ts";
 
 export interface SharedDocumentSettings {
   readonly url: URL;
