@@ -54,7 +54,7 @@ const SECTIONS = {
         "Origins whose pages may call the gateway, separated by commas, such as `https://app.example.com`. Credentials (cookies) are not allowed.",
       ),
     TRUSTED_PROXIES: trustedProxies.describe(
-      "Proxies in front of the gateway whose `Forwarded` or `X-Forwarded-For` names the client: how many there are, or their addresses and networks, separated by commas, such as `10.0.0.0/8`. Without it the address of the connection counts, so that all who come through one proxy share the limits of one address. See [operations.md](operations.md#proxies).",
+      "Proxies in front of the gateway whose `Forwarded` or `X-Forwarded-For` names the client: how many there are, or their addresses and networks, separated by commas, such as `10.0.0.0/8`. Without it the address of the connection counts, so that all who come through one proxy share the limits of one address. See [operations.md](operations.md#behind-a-proxy).",
     ),
     MAX_BODY_BYTES: count(256_000).describe("Longest request body, in bytes."),
     READ_TIMEOUT_MS: milliseconds(10_000).describe(

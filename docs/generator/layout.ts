@@ -56,7 +56,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "rest/session": {
     holds:
       "the reads of one GraphQL request: batches, pages, log windows, and what requests of a token share",
-    imports: ["errors.ts", "transient.ts", "request-scope.ts", "rest/api", "rest/client"],
+    imports: ["errors.ts", "transient.ts", "caller.ts", "request-scope.ts", "rest/api", "rest/client"],
   },
   live: {
     holds: "polling for subscriptions: what is read when, with which token, for whom",

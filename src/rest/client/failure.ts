@@ -92,3 +92,10 @@ export function causeOf(cause: unknown): string | null {
 /** The `code` of an error of the system, TLS or a library; empty without one. */
 const codeOf = (cause: unknown): string =>
   typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
+
+/** The error of a request for which the caller has sent no token. */
+export const noToken = () =>
+  new UpstreamError(
+    "UNAUTHENTICATED",
+    "Expected the header `Authorization: token <token>`, got none that can be used. The mutation `login` gives a token.",
+  );

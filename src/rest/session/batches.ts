@@ -6,6 +6,7 @@ import type { AnyEndpoint, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { ReadPart } from "../client/client.ts";
 import type { ReadNotes } from "./notes.ts";
+import { noToken } from "../client/failure.ts";
 import { Read, type Reader, type ReadTarget } from "./reads.ts";
 
 export interface ReadOptions {
@@ -293,9 +294,3 @@ export class RefusedBatches {
     this.#onRefused(batch.endpoint.path);
   }
 }
-
-export const noToken = () =>
-  new UpstreamError(
-    "UNAUTHENTICATED",
-    "Expected the header `Authorization: token <token>`, got none that can be used. The mutation `login` gives a token.",
-  );
