@@ -39,19 +39,18 @@ const COMPLETE = "event: complete\ndata:\n\n";
 export function createEventStreams({ engine, delivery, clock }: Settings) {
   /** Functions that end the open streams. */
   const open = new Set<() => void>();
+  let isDraining = false;
 
   const write = async (
     response: ServerResponse,
     results: Results,
     { scope: { requestId, caller } }: YogaContext["operation"],
   ): Promise<void> => {
-    let isDraining = false;
-    const drain = () => {
-      isDraining = true;
-      void results.return();
-    };
-    open.add(drain);
-    onceOver(response, () => void results.return());
+    const end = () => void results.return();
+    open.add(end);
+    onceOver(response, end);
+    // A stream may have been admitted before the gateway began to drain.
+    if (isDraining) end();
     const encode = (result: WrittenResult): string => {
       const type = "application/json";
       return `event: next\ndata: ${encodeResult(engine.finish(result, requestId), type, requestId).body}\n\n`;
@@ -60,7 +59,7 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
     const last = () => (isDraining ? null : Buffer.from(COMPLETE));
     const body = withComments(framesOf(results, encode, last), clock);
     await delivery.stream(response, { status: 200, headers: headersOf(requestId), body }, caller);
-    open.delete(drain);
+    open.delete(end);
     await results.return();
   };
 
@@ -98,6 +97,7 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
     },
     /** Ends all streams. */
     drain: (): void => {
+      isDraining = true;
       for (const end of open) end();
     },
   };
