@@ -25,7 +25,7 @@ const CloningStrategyEnum = builder.enumType("CloningStrategy", {
   values: STRATEGIES,
 });
 
-/** Converts a cloning strategy to the enum: unknown text is `OTHER`. Null for a run that is no clone. */
+/** Converts a cloning strategy to the enum: unknown text is `OTHER`. Null for a run that is not a clone. */
 function cloningStrategyOf(raw: string | null | undefined): keyof typeof STRATEGIES | null {
   if (!raw) return null;
   const name = raw.toUpperCase();
