@@ -26,7 +26,7 @@ export interface Gateway {
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
   /**
    * Accepts WebSockets: `server.on("upgrade", gateway.upgrade)`. Leaves those for other paths to further listeners of the
-   * server; if all of those are gateways, too, rejects them with 404.
+   * server; if all of those are gateways as well, rejects them with 404.
    */
   readonly upgrade: (this: unknown, request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /**

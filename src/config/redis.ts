@@ -49,5 +49,5 @@ interface Given {
 /** Checks settings that depend on each other. */
 export const redisFaults = ({ REDIS_URL: url, REDIS_CA_FILE: ca }: Given): string[] =>
   ca !== undefined && url?.protocol !== "rediss:"
-    ? ["REDIS_CA_FILE: expected a rediss REDIS_URL beside it"]
+    ? ["REDIS_CA_FILE: expected a rediss REDIS_URL as well"]
     : [];

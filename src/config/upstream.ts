@@ -161,7 +161,7 @@ export function upstreamFaults(settings: Files): string[] {
   const useless = (["UPSTREAM_CA_FILE", "UPSTREAM_CERT_FILE", "UPSTREAM_KEY_FILE"] as const).find(
     (name) => settings[name] !== undefined && url?.protocol !== "https:",
   );
-  if (useless) return [`${useless}: expected an https UPSTREAM_URL beside it`];
+  if (useless) return [`${useless}: expected an https UPSTREAM_URL as well`];
   if (cert && !key) return ["UPSTREAM_KEY_FILE: expected the key of UPSTREAM_CERT_FILE, got none"];
   if (key && !cert) return ["UPSTREAM_CERT_FILE: expected the certificate of UPSTREAM_KEY_FILE, got none"];
   if (cert && key && !parseCertificates(cert)[0].checkPrivateKey(createPrivateKey(key))) {

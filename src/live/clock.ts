@@ -12,7 +12,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export const systemClock: Clock = {
   now: () => performance.now(),
   after: (ms, callback) => {
-    // What listens keeps the process alive, not what is to be polled or forgotten.
+    // Servers keep the process alive, not timers.
     const timer = setTimeout(callback, Math.min(ms, MAX_TIMER_MS)).unref();
     return () => clearTimeout(timer);
   },

@@ -40,7 +40,7 @@ export function decodeId(argument: string, id: string, names: TypeNames): Resour
 
 /**
  * Reads the number of a record below a resource from its global id, such as that of a `MetricRecord`. Returns null when the
- * text is no such id; throws `InputError` when it belongs to another resource.
+ * text is not such an id; throws `InputError` when it belongs to another resource.
  */
 export function recordIdIn(typeName: string, id: string, parent: Address, names: TypeNames): number | null {
   const text = id.length > MAX_ID_LENGTH ? "" : Buffer.from(id, "base64url").toString("utf8");

@@ -118,7 +118,7 @@ export function toSubgraphSchema(): GraphQLSchema {
 /** Serves the SDL of the renamed schema in `_service`. */
 export function serveSdl(schema: GraphQLSchema): GraphQLSchema {
   const { _service: service } = schema.getQueryType()?.getFields() ?? {};
-  if (!service) throw new TypeError("the schema is no subgraph");
+  if (!service) throw new TypeError("expected the schema of a subgraph");
   let sdl: string | null = null;
   service.resolve = () => ({ sdl: (sdl ??= printSubgraph(schema)) });
   return schema;

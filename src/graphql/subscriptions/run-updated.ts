@@ -4,8 +4,7 @@ import type { StreamContext } from "../core/context.ts";
 import { identifyRun } from "../core/ids.ts";
 import { isFinished } from "../types/status.ts";
 import { eventsOf } from "./event.ts";
-import { keyOfRun, latestOf, readRun } from "./run-state.ts";
-import { RunUpdate, updateOf } from "./run-update.ts";
+import { keyOfRun, latestOf, readRun, RunUpdate, updateOf } from "./run-state.ts";
 
 function watchRun({ id }: { readonly id: string }, { live, names }: StreamContext) {
   const run = identifyRun("id", id, names);

@@ -11,8 +11,7 @@ import { toResource } from "../core/resource.ts";
 import { conditionsOf, type RunFilter } from "../types/run-filter.ts";
 import { runListOf, runLists } from "../types/run-list.ts";
 import { eventsOf } from "./event.ts";
-import { keyOfRun, latestOf } from "./run-state.ts";
-import { RunUpdate, updateOf } from "./run-update.ts";
+import { keyOfRun, latestOf, RunUpdate, updateOf } from "./run-state.ts";
 
 /** The lists of runs by the name of their kind in `RunKind`: `BUILD_JOB` for `BuildJob`. */
 const LISTED = new Map(

@@ -10,7 +10,7 @@ const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").im
   description: "The version of the code that an experiment ran.",
   fields: (t) => ({
     branch: t.string({
-      description: "Branch. Null if the service does not tell it, as for the other fields.",
+      description: "Branch. Null if the service does not report it, as with the other fields.",
       resolve: ({ branch }) => branch || null,
     }),
     commit: t.string({
@@ -18,7 +18,7 @@ const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").im
       resolve: ({ commit }) => commit || null,
     }),
     head: t.string({
-      description: "Head commit of the repository, as the service tells it.",
+      description: "Head commit of the repository, as the service reports it.",
       resolve: ({ head }) => head || null,
     }),
     isDirty: t.boolean({

@@ -49,19 +49,19 @@ const DeclarationFilter = builder.inputType("DeclarationFilter", {
 type FieldBuilder = PothosSchemaTypes.InputFieldBuilder<PothosTypes, "InputObject">;
 
 const ofRun = (t: FieldBuilder) => ({
-  name: t.stringList({ description: "Names: the whole name is compared." }),
+  name: t.stringList({ description: "Names, compared as a whole." }),
   status: t.field({
     type: [RunStatusEnum],
-    description: "Statuses. `OTHER` and `UNKNOWN` are refused: see `rawStatus`.",
+    description: "Statuses. `OTHER` and `UNKNOWN` are rejected: see `rawStatus`.",
   }),
   notStatus: t.field({ type: [RunStatusEnum], description: "Statuses that the run does not have." }),
   rawStatus: t.stringList({
     description: "Statuses as the service spells them, for those that `RunStatus` does not have.",
   }),
   user: t.stringList({ description: "Login names of those who created the run." }),
-  tags: t.stringList({ description: "Tags, of which the run has at least one." }),
-  allTags: t.stringList({ description: "Tags, of which the run has every one." }),
-  notTags: t.stringList({ description: "Tags, of which the run has none." }),
+  tags: t.stringList({ description: "Tags. The run has at least one of them." }),
+  allTags: t.stringList({ description: "Tags. The run has all of them." }),
+  notTags: t.stringList({ description: "Tags. The run has none of them." }),
   createdAt: t.field({ type: DayRange, description: "Days of its creation." }),
   updatedAt: t.field({ type: DayRange, description: "Days of its last change." }),
   startedAt: t.field({ type: DayRange, description: "Days of its start." }),
@@ -80,10 +80,10 @@ const ofExperiment = (t: FieldBuilder) => ({
     description:
       "Groups of the same project, one of which has the experiment: global ids, or unique names such as `ada.mnist.5`.",
   }),
-  metrics: t.field({ type: [MetricFilter], description: "Bounds of metrics, all of which are to be met." }),
+  metrics: t.field({ type: [MetricFilter], description: "Bounds of metrics. A run must meet all of them." }),
   declarations: t.field({
     type: [DeclarationFilter],
-    description: "Values of parameters, all of which are to be met.",
+    description: "Values of parameters. A run must meet all of them.",
   }),
 });
 

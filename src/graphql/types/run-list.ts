@@ -49,7 +49,7 @@ const OrderDirection = builder.enumType("OrderDirection", {
 
 const MetricOrder = builder.inputType("MetricOrder", {
   description:
-    "Order of experiments by the last value of a metric. Among equal values there is no order, so pages can repeat or miss some of them.",
+    "Order of experiments by the last value of a metric. Experiments with equal values have no defined order, so pages can repeat or miss some of them.",
   fields: (t) => ({
     name: t.string({
       required: true,

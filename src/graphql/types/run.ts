@@ -6,11 +6,31 @@ import { fieldsOf } from "../core/fields.ts";
 import { type Resource, toResource } from "../core/resource.ts";
 import { idOf } from "../core/ids.ts";
 import { kinds } from "../core/kinds.ts";
-import { CloningStrategyEnum, cloningStrategyOf } from "./cloning-strategy.ts";
 import { downloadUrl, logArgs, LogChunk, readLog } from "./logs.ts";
 import { Cloneable, Entity, Loggable, Project, Run, Trackable, User } from "../core/refs.ts";
 import { durationSeconds, isFinished, phaseOf, RunPhaseEnum, RunStatusEnum, statusOf } from "./status.ts";
 import { readStatuses, StatusRecordConnection } from "./status-record.ts";
+import { builder } from "../core/builder.ts";
+
+const STRATEGIES = {
+  RESTART: { description: "Run again from the beginning." },
+  RESUME: { description: "Continued where the original ended." },
+  COPY: { description: "Run again with a copy of the original's outputs." },
+  OTHER: { description: "A way that this schema does not know. See `rawCloningStrategy`." },
+} as const;
+
+const CloningStrategyEnum = builder.enumType("CloningStrategy", {
+  description:
+    "How a run was created from another one. Values can be added in a minor release: clients need a default branch.",
+  values: STRATEGIES,
+});
+
+/** Converts a cloning strategy to the enum: unknown text is `OTHER`. Null for a run that is not a clone. */
+function cloningStrategyOf(raw: string | null | undefined): keyof typeof STRATEGIES | null {
+  if (!raw) return null;
+  const name = raw.toUpperCase();
+  return Object.hasOwn(STRATEGIES, name) ? (name as keyof typeof STRATEGIES) : "OTHER";
+}
 
 /*
  * Interfaces and fields that all kinds of run share. Differences between kinds are in the rows of `kinds`.

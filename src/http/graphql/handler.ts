@@ -49,19 +49,18 @@ export function createGraphqlHandler(settings: Settings): Execute {
       onResult(encoded.status);
       return delivery.send(response, encoded, caller);
     };
-    const params =
-      acceptsEventStream(request.headers.accept) && (await streams.paramsOf(request, body, scope));
-    if (params)
-      return streams.serve(response, {
-        params,
-        operation,
-        openStream: () => openStream(request, scope),
-        onResult,
-      });
-    const rejection = doors.admit("operation", scope);
-    if (rejection) {
-      facts.codes = [rejection.code];
-      return send({ errors: [publicError(rejection)] }, "application/graphql-response+json");
+    if (acceptsEventStream(request.headers.accept)) {
+      const params = await streams.paramsOf(request, body, scope);
+      if (params) {
+        const open = () => openStream(request, scope);
+        return streams.serve(response, { params, operation, openStream: open, onResult });
+      }
+      // It may hold the place of a stream.
+      const rejection = doors.admit("operation", scope);
+      if (rejection) {
+        facts.codes = [rejection.code];
+        return send({ errors: [publicError(rejection)] }, "application/graphql-response+json");
+      }
     }
     const type = body && resultTypeFor(request.headers.accept);
     if (body && type) return send(await runPost(body, operation), type);

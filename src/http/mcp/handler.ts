@@ -11,9 +11,8 @@ import type { HttpOperation, RequestState } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import { readToolOperations, type ToolType } from "./documents.ts";
 import { JSON_RPC_CODES, jsonRpcError } from "../rejection.ts";
-import { answerMessage } from "./protocol.ts";
+import { answerMessage, openServer } from "./server.ts";
 import { printForAgents } from "./sdl.ts";
-import { openServer } from "./server.ts";
 import { type RunOperation, toolOfOperation, toolOfOwnDocuments, toolOfSchema } from "./tools.ts";
 
 export interface McpSettings {

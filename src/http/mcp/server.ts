@@ -1,5 +1,11 @@
-import { McpServer } from "@modelcontextprotocol/server";
+import {
+  McpServer,
+  createMcpHandler,
+  isLegacyRequest,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
 import { ARGUMENT_NAMES, type RunOperation, type Tool } from "./tools.ts";
+import type { IncomingHttpHeaders } from "node:http";
 
 /** What agents read about the server when they connect. */
 const INSTRUCTIONS = [
@@ -39,4 +45,36 @@ export function openServer({ version, tools, sdl }: ServerParts, execute: RunOpe
     }));
   }
   return server;
+}
+
+/** The headers that belong to the protocol. Others, such as the token, do not concern it. */
+const PROTOCOL_HEADERS = /^(?:accept|content-type|mcp-.*)$/;
+
+const requestOf = (headers: IncomingHttpHeaders): Request =>
+  new Request("http://localhost/mcp", {
+    method: "POST",
+    headers: Object.entries(headers).filter(
+      (entry): entry is [string, string] => PROTOCOL_HEADERS.test(entry[0]) && typeof entry[1] === "string",
+    ),
+  });
+
+/**
+ * Answers one message by a server of its own, without a session and without a stream: of the revision 2026-07-28, or of
+ * an earlier one.
+ */
+export async function answerMessage(
+  message: object,
+  headers: IncomingHttpHeaders,
+  open: () => McpServer,
+): Promise<Response> {
+  const request = requestOf(headers);
+  const options = { parsedBody: message };
+  if (!(await isLegacyRequest(request, message))) {
+    // Tools and resources never change, so there is nothing to subscribe to.
+    const handler = createMcpHandler(open, { legacy: "reject", maxSubscriptions: 0 });
+    return handler.fetch(request, options);
+  }
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+  await open().connect(transport);
+  return transport.handleRequest(request, options);
 }
