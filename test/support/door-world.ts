@@ -1,11 +1,10 @@
 import { type IncomingMessage, request, type ServerResponse } from "node:http";
-import { onTestFinished, vi } from "vitest";
+import { onTestFinished } from "vitest";
 import { type GatewayOptions, startGateway } from "./gateway.ts";
 import { type gate, gate as createGate } from "./gate.ts";
 import { handClock } from "./hand-clock.ts";
 import { listen } from "./listen.ts";
 import { experimentIn, RUNNING_RECORD } from "./one-read.ts";
-import { PATIENT } from "./patience.ts";
 
 /** A caller: its token, the address that it connects from, and what it says of the addresses before that. */
 export interface Who {
@@ -142,7 +141,3 @@ export async function outcomeOf(response: IncomingMessage): Promise<Outcome> {
   for await (const piece of response.setEncoding("utf8")) text += String(piece);
   return refusalIn(text);
 }
-
-/** Waits until there are so many subscriptions. */
-export const subscriptionsAre = (world: World, count: number) =>
-  vi.waitUntil(async () => (await world.metric("rungraph_subscriptions_running")) === count, PATIENT);

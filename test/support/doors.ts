@@ -133,22 +133,17 @@ export async function openSocket({ url }: Pick<World, "url">, who: Who, isInitia
 
 type Opened = Awaited<ReturnType<typeof openSocket>>;
 
-/** Subscribes over a connection. Resolves when the subscription is open or refused. */
-async function subscribeOver(world: World, { socket, tell }: Opened, id: number): Promise<Outcome> {
-  const running = () => world.metric("rungraph_subscriptions_running");
-  const before = await running();
-  const refused = new Promise<Outcome>((resolve) => {
-    socket.on("message", (message: Buffer) => {
-      const text = message.toString();
-      if (!text.includes(`"id":"${id}"`) || !text.includes('"type":"error"')) return;
-      resolve(refusalIn(text));
-    });
-  });
+/** Subscribes over a connection. Resolves when the subscription is open or refused, by the log. */
+async function subscribeOver(world: World, { tell }: Opened, id: number): Promise<Outcome> {
+  const operations = () =>
+    world
+      .logged()
+      .split("\n")
+      .filter((line) => line.includes('"msg":"operation"'));
+  const before = operations().length;
   tell({ type: "subscribe", id: `${id}`, payload: subscription(id) });
-  let isRefused = false;
-  void refused.then(() => (isRefused = true));
-  await vi.waitUntil(async () => isRefused || (await running()) > before, PATIENT);
-  return isRefused ? refused : "in";
+  await vi.waitUntil(() => operations().length > before, PATIENT);
+  return refusalIn((operations().at(-1) ?? "").replace('"codes":["', '"code":"'));
 }
 
 /** A connection, which has a subscription unless it is idle. */
