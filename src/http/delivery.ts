@@ -55,7 +55,7 @@ export function createDelivery({
   const write = async (response: ServerResponse, chunk: Uint8Array): Promise<void> => {
     if (isOver(response) || response.write(chunk)) return;
     await new Promise<void>((resolve) => {
-      let cancel = () => {};
+      let cancel: (() => void) | null = null;
       const watch = () => {
         cancel = clock.after(readTimeoutMs, () => response.req.socket.destroy());
       };
@@ -63,7 +63,7 @@ export function createDelivery({
       if (response.socket) watch();
       else response.once("socket", watch);
       const onDrained = () => {
-        cancel();
+        cancel?.();
         response.off("socket", watch);
         response.off("drain", onDrained);
         removeCallback();

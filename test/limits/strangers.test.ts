@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { startWorld } from "../support/door-world.ts";
+import { startWorld, type Who } from "../support/door-world.ts";
 import { ENTER, openSocket } from "../support/doors.ts";
 import { PATIENT } from "../support/patience.ts";
 import { DEFAULTS } from "../support/story-settings.ts";
@@ -62,10 +62,12 @@ test.each([
   const stranger = many(200, () => ({ token: null, forwarded: "10.0.0.1" }));
   const others = many(40, (index) => ({ token: null, forwarded: `10.0.1.${index}` }));
   const refused = { stranger: 0, others: 0 };
-  for (const who of [...stranger, ...others])
-    void ENTER["sign-in"](world, who, "active").then(({ outcome }) => {
-      if (outcome !== "in") refused[others.includes(who) ? "others" : "stranger"]++;
-    });
+  const signIn = async (who: Who, name: keyof typeof refused) => {
+    const { outcome } = await ENTER["sign-in"](world, who, "active");
+    if (outcome !== "in") refused[name]++;
+  };
+  for (const who of stranger) void signIn(who, "stranger");
+  for (const who of others) void signIn(who, "others");
   const under = async () =>
     (await world.metric("rungraph_upstream_requests_running")) +
     (await world.metric("rungraph_upstream_requests_waiting"));
