@@ -151,7 +151,7 @@ export const WRONG_SETTINGS: Readonly<Record<string, readonly string[]>> = {
     "100",
     "10.0.0.0/33",
     "10.0.0.0/8/8",
-    "10.0.0",
+    "10.9.9",
     "::1/129",
     "10.0.0.1:7777",
     "1, 10.0.0.1",
