@@ -61,6 +61,8 @@ export class Caller {
   readonly address: string;
   readonly #callers: Callers;
   #standing: Standing;
+  /** When this object last recorded that the service accepts the token. */
+  #provenAt = -Infinity;
   #entry: Entry | null = null;
   #address: Caller | null = null;
 
@@ -88,7 +90,9 @@ export class Caller {
 
   /** Records that the service has accepted the token. */
   prove(): void {
-    if (this.#standing !== "unproven") return;
+    const now = performance.now();
+    if (this.token === null || now - this.#provenAt < PROVEN_MS / 10) return;
+    this.#provenAt = now;
     this.#standing = "proven";
     this.#callers.accept(this);
   }
@@ -97,6 +101,7 @@ export class Caller {
   unprove(): void {
     if (this.token === null) return;
     this.#standing = "unproven";
+    this.#provenAt = -Infinity;
     this.#callers.proven.delete(this);
   }
 

@@ -85,6 +85,7 @@ export function createGateway({
   const identify = createIdentify(callers, config.TRUSTED_PROXIES);
   const delivery = createDelivery({
     callers,
+    clock,
     maxWaitingBytes: config.MAX_WAITING_BYTES,
     readTimeoutMs: config.READ_TIMEOUT_MS,
   });

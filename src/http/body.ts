@@ -22,11 +22,13 @@ export interface BodySettings {
  */
 export function createBodyReader({ callers, maxBytes, maxWaitingBytes }: BodySettings) {
   let waitingBytes = 0;
+  /** Those of callers that are not proven. */
+  let strangersBytes = 0;
   const accounts = callers.room(() => ({ bytes: 0 }));
 
   const collect = (
     request: IncomingMessage,
-    { account }: Caller,
+    { account, standing }: Caller,
     onBody: (body: Buffer | BodyFault) => void,
   ): void => {
     const chunks: Buffer[] = [];
@@ -40,6 +42,7 @@ export function createBodyReader({ callers, maxBytes, maxWaitingBytes }: BodySet
       own ??= account.enter(accounts);
       own.bytes += bytes - counted;
       waitingBytes += bytes - counted;
+      if (standing !== "proven") strangersBytes += bytes - counted;
       counted = bytes;
     };
     const settle = (fault: BodyFault | null) => {
@@ -58,8 +61,9 @@ export function createBodyReader({ callers, maxBytes, maxWaitingBytes }: BodySet
       if (size > maxBytes) return settle("too long");
       if (size >= length) return;
       count(size);
-      // One account may use half of the limit, so that it cannot lock out the others.
-      if (waitingBytes > maxWaitingBytes || (own?.bytes ?? 0) > maxWaitingBytes / 2) settle("too many");
+      // One account may use half of the limit, and so may all that are not proven, so that they cannot lock out the others.
+      const most = Math.max(own?.bytes ?? 0, strangersBytes);
+      if (waitingBytes > maxWaitingBytes || most > maxWaitingBytes / 2) settle("too many");
     };
     request.on("data", add);
     request.once("end", () => settle(null));

@@ -19,6 +19,7 @@ export function parseTrustedProxies(text: string): TrustedProxies | null {
     const hops = Number(text);
     return (_, hop) => hop < hops;
   }
+  if (items.every((item) => item === "")) return trustsNobody;
   const networks = new BlockList();
   for (const item of items.filter((each) => each !== "")) {
     const [address = "", prefix, ...more] = item.split("/");
@@ -29,6 +30,8 @@ export function parseTrustedProxies(text: string): TrustedProxies | null {
   }
   return (address) => isIP(address) !== 0 && networks.check(address, familyOf(address));
 }
+
+const trustsNobody = () => false;
 
 const familyOf = (address: string) => (isIPv6(address) ? "ipv6" : "ipv4");
 

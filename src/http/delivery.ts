@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Caller, Callers } from "../caller.ts";
 import { atEndOfTurn } from "../engine/turns.ts";
+import type { Clock } from "../live/clock.ts";
 import { acceptsGzip, compress } from "./compression.ts";
 import { isOver, onceOver } from "./connection.ts";
 import type { TextResponse } from "./graphql/encoding.ts";
@@ -8,6 +9,7 @@ import { WaitingBytes } from "./waiting-bytes.ts";
 
 export interface DeliverySettings {
   readonly callers: Callers;
+  readonly clock: Clock;
   /** Maximum bytes that wait for slow readers, over all responses. */
   readonly maxWaitingBytes: number;
   /** How long a reader may take for 64 kB, in milliseconds. Slower readers are disconnected. */
@@ -41,22 +43,27 @@ const SHORT_LENGTH = 16_384;
 /** Shorter responses fit into one packet: compressing them saves nothing. */
 const MIN_COMPRESSED_BYTES = 1_024;
 
-export function createDelivery({ callers, maxWaitingBytes, readTimeoutMs }: DeliverySettings): Delivery {
+export function createDelivery({
+  callers,
+  clock,
+  maxWaitingBytes,
+  readTimeoutMs,
+}: DeliverySettings): Delivery {
   const waiting = new WaitingBytes(maxWaitingBytes, callers);
 
   /** Writes a chunk and waits until it is drained. Closes the connection when that takes longer than `readTimeoutMs`. */
   const write = async (response: ServerResponse, chunk: Uint8Array): Promise<void> => {
     if (isOver(response) || response.write(chunk)) return;
     await new Promise<void>((resolve) => {
-      let timer: NodeJS.Timeout | undefined;
+      let cancel: (() => void) | null = null;
       const watch = () => {
-        timer = setTimeout(() => response.req.socket.destroy(), readTimeoutMs);
+        cancel = clock.after(readTimeoutMs, () => response.req.socket.destroy());
       };
       // Without a socket the response is queued behind another one of its connection: its reader is not to blame.
       if (response.socket) watch();
       else response.once("socket", watch);
       const onDrained = () => {
-        clearTimeout(timer);
+        cancel?.();
         response.off("socket", watch);
         response.off("drain", onDrained);
         removeCallback();

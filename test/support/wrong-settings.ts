@@ -146,6 +146,17 @@ export const WRONG_SETTINGS: Readonly<Record<string, readonly string[]>> = {
   MAX_WAITING_BYTES: ["canary", "0", "64MB"],
   READ_TIMEOUT_MS: ["canary", "0", "3600001"],
   MAX_BODY_BYTES: ["canary", "0", "256kB"],
+  TRUSTED_PROXIES: [
+    "canary",
+    "-1",
+    "100",
+    "10.0.0.0/33",
+    "10.0.0.0/8/8",
+    "10.9.9",
+    "::1/129",
+    "10.0.0.1:7777",
+    "1, 10.0.0.1",
+  ],
   CORS_ORIGINS: [
     "canary",
     "*",

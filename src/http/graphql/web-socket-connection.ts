@@ -75,12 +75,13 @@ export class Connection {
 
   /** Takes a place for the caller that `connection_init` names. Closes the connection when there is none. */
   moveTo(caller: Caller): boolean {
+    // First, so that it does not make room for itself by ending itself.
+    this.#place.release();
     const place = this.#settings.doors.take("socket", caller);
     if (place instanceof UpstreamError) {
       this.close(TRY_AGAIN_LATER, place.message);
       return false;
     }
-    this.#place.release();
     this.#place = place;
     this.#rest();
     return true;

@@ -1,0 +1,77 @@
+import { expect, test, vi } from "vitest";
+import { startWorld, type Who } from "../support/door-world.ts";
+import { ENTER, openSocket } from "../support/doors.ts";
+import { PATIENT } from "../support/patience.ts";
+import { DEFAULTS } from "../support/story-settings.ts";
+
+const many = <Value>(count: number, valueOf: (index: number) => Value): Value[] =>
+  Array.from({ length: count }, (_, index) => valueOf(index));
+
+const SOCKETS = { MAX_SUBSCRIPTIONS: "16", MAX_SUBSCRIPTIONS_PER_TOKEN: "4" };
+
+test.each([
+  ["without a token", () => null],
+  ["with invented tokens", (index: number) => `invented${index}`],
+])("idle WebSockets %s keep nobody at their address out", async (_, tokenOf) => {
+  const world = await startWorld({ env: SOCKETS });
+  await world.accept("ada");
+  for (const index of many(20, Number)) await openSocket(world, { token: tokenOf(index) });
+  const browser = await openSocket(world, { token: "invented-late" });
+  expect(browser.outcome).toBe("in");
+  expect((await openSocket(world, { token: "ada" })).outcome).toBe("in");
+  expect((await openSocket(world, { token: "ada", byHeader: true })).outcome).toBe("in");
+});
+
+test("a WebSocket signs in although it has the last place of all", async () => {
+  const world = await startWorld({ env: { MAX_SUBSCRIPTIONS: "1", MAX_SUBSCRIPTIONS_PER_TOKEN: "1" } });
+  expect((await openSocket(world, { token: "invented1" })).outcome).toBe("in");
+});
+
+test("invented tokens at a service that is slow to reject them leave a proven token its places and its turn", async () => {
+  const world = await startWorld({
+    env: { MAX_OPERATIONS: "16", MAX_OPERATIONS_PER_TOKEN: "4", UPSTREAM_CONNECTIONS: "4" },
+  });
+  await world.accept("ada");
+  const strangers = await Promise.all(
+    many(4, (index) => ENTER.POST(world, { token: `invented${index}` }, "active")),
+  );
+  expect(strangers.map(({ outcome }) => outcome)).toEqual(["in", "in", "in", "in"]);
+  const more = await Promise.all(
+    many(8, (index) => ENTER.POST(world, { token: `invented-late${index}` }, "active")),
+  );
+  expect(new Set(more.map(({ outcome }) => outcome))).toEqual(new Set([429]));
+  // All connections are taken: the first that is free is for the proven token.
+  const own = ENTER.POST(world, { token: "ada" }, "active");
+  strangers[0]?.finish();
+  expect((await own).outcome).toBe("in");
+});
+
+test("120 event streams that one token opens at once are all open, at the settings the gateway comes with", async () => {
+  const world = await startWorld({ env: DEFAULTS });
+  await world.accept("ada");
+  const all = await Promise.all(many(120, () => ENTER["event stream"](world, { token: "ada" }, "active")));
+  expect(all.filter(({ outcome }) => outcome === "in")).toHaveLength(120);
+});
+
+test.each([
+  ["whom the proxy names", "1"],
+  ["who share the proxy's address", ""],
+])("200 sign-ins of a stranger do not refuse 40 others %s, nor one who is signed in", async (_, trusted) => {
+  const world = await startWorld({ env: { ...DEFAULTS, TRUSTED_PROXIES: trusted } });
+  await world.accept("ada");
+  const stranger = many(200, () => ({ token: null, forwarded: "10.0.0.1" }));
+  const others = many(40, (index) => ({ token: null, forwarded: `10.0.1.${index}` }));
+  const refused = { stranger: 0, others: 0 };
+  const signIn = async (who: Who, name: keyof typeof refused) => {
+    const { outcome } = await ENTER["sign-in"](world, who, "active");
+    if (outcome !== "in") refused[name]++;
+  };
+  for (const who of stranger) void signIn(who, "stranger");
+  for (const who of others) void signIn(who, "others");
+  const under = async () =>
+    (await world.metric("rungraph_upstream_requests_running")) +
+    (await world.metric("rungraph_upstream_requests_waiting"));
+  await vi.waitUntil(async () => (await under()) + refused.stranger + refused.others === 240, PATIENT);
+  expect(refused).toEqual({ stranger: 0, others: 0 });
+  expect(await world.ask("{ __typename }", {}, { token: "ada" })).toEqual({ data: { __typename: "Query" } });
+});
