@@ -61,6 +61,7 @@ export class Caller {
   readonly address: string;
   readonly #callers: Callers;
   #standing: Standing;
+  #isAccepted = false;
   #entry: Entry | null = null;
   #address: Caller | null = null;
 
@@ -86,9 +87,10 @@ export class Caller {
     return (this.#address ??= this.#callers.of(null, this.address));
   }
 
-  /** Records that the service has accepted the token. */
+  /** Records that the service has accepted the token. It counts as accepted from the first time on. */
   prove(): void {
-    if (this.#standing !== "unproven") return;
+    if (this.#isAccepted || this.token === null) return;
+    this.#isAccepted = true;
     this.#standing = "proven";
     this.#callers.accept(this);
   }
@@ -96,6 +98,7 @@ export class Caller {
   /** Records that the service has rejected the token. */
   unprove(): void {
     if (this.token === null) return;
+    this.#isAccepted = false;
     this.#standing = "unproven";
     this.#callers.proven.delete(this);
   }
