@@ -88,7 +88,7 @@ export class Caller {
     return (this.#address ??= this.#callers.of(null, this.address));
   }
 
-  /** Records that the service has accepted the token. */
+  /** Records that the service has accepted the token. It counts as accepted from the first time on. */
   prove(): void {
     const now = performance.now();
     if (this.token === null || now - this.#provenAt < PROVEN_MS / 10) return;

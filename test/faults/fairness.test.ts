@@ -145,6 +145,21 @@ describe("one token beside another", () => {
     expect(new Set(others.map(firstCodeOf))).toEqual(new Set(["ok", "SERVICE_OVERLOADED"]));
   });
 
+  test("is served at once if the service knows it, however many invented tokens the service is slow to reject", async () => {
+    const service = await startHoldingRecords();
+    const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "8" } });
+    const first = askFor(gateway, statusOf(1), "known");
+    await service.arrived(1);
+    service.release();
+    expect(await first).toEqual(RUNNING_ANSWER);
+    const invented = Array.from({ length: 20 }, (_, turn) => askFor(gateway, statusOf(1), `invented${turn}`));
+    await waiting(gateway, 13);
+    const known = askFor(gateway, statusOf(2), "known");
+    await service.arrived(8);
+    expect(service.seen().at(-1)).toBe("known");
+    await service.releaseUntil([known, ...invented]);
+  });
+
   test("takes turns with two others", async () => {
     const service = await startHoldingRecords();
     const gateway = await startGateway({ upstream: service, env: { UPSTREAM_CONNECTIONS: "1" } });

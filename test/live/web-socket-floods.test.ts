@@ -29,3 +29,22 @@ test("a client that sends and does not read is not read from, until it has read 
   socket.resume();
   await vi.waitUntil(() => answered.mock.calls.length === MESSAGES, PATIENT);
 });
+
+test("many messages that come at once are read one in each turn of the event loop", async () => {
+  const { url } = await startLive([]);
+  const socket = new WebSocket(`${url.replace("http:", "ws:")}/graphql`, "graphql-transport-ws");
+  onTestFinished(() => socket.terminate());
+  socket.once("open", () => socket.send(JSON.stringify({ type: "connection_init" })));
+  await once(socket, "message");
+  const answered = vi.fn<() => void>();
+  socket.on("message", answered);
+  let turns = 0;
+  const countTurns = (): void => {
+    turns++;
+    if (answered.mock.calls.length < 3_000) setImmediate(countTurns);
+  };
+  for (let sent = 0; sent < 3_000; sent++) socket.send(JSON.stringify({ type: "ping" }));
+  countTurns();
+  await vi.waitUntil(() => answered.mock.calls.length === 3_000, PATIENT);
+  expect(turns).toBeGreaterThanOrEqual(3_000);
+});

@@ -41,6 +41,8 @@ export function createWebSocketServer({ schema, maxBytes, identify, begin, ...se
     noServer: true,
     maxPayload: maxBytes,
     perMessageDeflate: false,
+    // One message a turn of the event loop: a client that sends many at once does not hold up the others.
+    allowSynchronousEvents: false,
     handleProtocols: (protocols) => handleProtocols(protocols),
   });
   const connections = new TransientList<Connection>();

@@ -6,6 +6,9 @@ import { Bulkhead, type Ticket } from "./bulkhead.ts";
 import { endedError } from "./failure.ts";
 import { createRequestBudget } from "./request-budget.ts";
 
+/** The share of the connections that only proven callers may use. */
+const PROVEN_SHARE = 1 / 8;
+
 export interface AdmissionSettings {
   /** Maximum concurrent upstream requests, over all callers. */
   readonly connections: number;
@@ -44,8 +47,10 @@ export class Admission {
     this.#breaker = breaker;
     this.#root = new Bulkhead(null, settings.connections);
     const { connections, connectionsPerCaller } = settings;
+    // The service may be slow to reject a token: whoever invents tokens must leave connections to proven callers.
+    const strangers = new Bulkhead(this.#root, connections - Math.floor(connections * PROVEN_SHARE));
     this.#bulkheads = new AccountRooms(callers, {
-      address: () => new Bulkhead(this.#root, connections),
+      address: () => new Bulkhead(strangers, connections),
       caller: (address) => new Bulkhead(address ?? this.#root, connectionsPerCaller),
     });
   }
