@@ -2,55 +2,55 @@ import { hash, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { TransientList, TransientMap, type Link } from "./transient.ts";
 
-/** `proven` once the service has accepted the token, for a while; `anonymous` without a token. */
+/** `proven` for a while after the service has accepted the token; `anonymous` without a token; otherwise `unproven`. */
 export type Standing = "proven" | "unproven" | "anonymous";
 
 /** How long a token counts as accepted after the last response of the service that shows it, in milliseconds. */
 const PROVEN_MS = 600_000;
 
-/** How many callers a memory holds; the least recently used leave. Each takes some 200 bytes. */
+/** Maximum callers that a memory holds; the least recently used are dropped. Each takes some 200 bytes. */
 const MAX_REMEMBERED = 20_000;
 
 /** What a room keeps for one caller. */
 interface Slot {
   readonly part: unknown;
-  /** How often the caller has entered and not left. */
+  /** How many more times the caller has entered than left. */
   uses: number;
   readonly link: Link<unknown>;
 }
 
-/** A caller's slots, by the number of the room. Exists as long as the caller is in a room. */
+/** A caller's slots, by the number of the room. Exists while the caller is in any room. */
 interface Entry {
   readonly slots: (Slot | undefined)[];
   rooms: number;
 }
 
-/** What one part of the gateway keeps for each caller: made when a caller enters, dropped when it has left as often. */
+/** What one part of the gateway keeps for each caller, from the first time it enters until it has left as often. */
 export class Room<Part extends {}> {
   readonly number: number;
   readonly create: (caller: Caller) => Part;
   readonly occupied = new TransientList<Part>();
 
-  /** By `Callers.room`. */
+  /** Called by `Callers.room`. */
   constructor(number: number, create: (caller: Caller) => Part) {
     this.number = number;
     this.create = create;
   }
 
-  /** Number of callers in it. */
+  /** Number of callers in the room. */
   get size(): number {
     return this.occupied.size;
   }
 
-  /** A copy of what it keeps, for all callers. */
+  /** What the room keeps for all callers, as a copy. */
   parts(): Part[] {
     return this.occupied.members();
   }
 }
 
 /**
- * Who asks. Operations, streams and sockets of one token have callers with the same key; each is a small object that finds
- * what the rooms keep for that key.
+ * Who sends a request. Each operation, stream or socket has a caller of its own, a small object; those of one token
+ * have the same key, and find what the rooms keep for that key.
  */
 export class Caller {
   /** The token to forward; null without one. */
@@ -66,7 +66,7 @@ export class Caller {
   #entry: Entry | null = null;
   #address: Caller | null = null;
 
-  /** By `Callers.of`. */
+  /** Called by `Callers.of`. */
   constructor(callers: Callers, token: string | null, address: string) {
     this.#callers = callers;
     this.address = address;
@@ -80,8 +80,8 @@ export class Caller {
   }
 
   /**
-   * Who pays for what is limited: the caller itself once it is proven, until then its address. Anyone can invent tokens, so
-   * an unproven one must not add to what an address may have.
+   * Whose limits apply: the caller itself if it is proven or has no token, otherwise the caller without a token at its
+   * address. Anyone can invent tokens, so an unproven one must not add to what its address may have.
    */
   get account(): Caller {
     if (this.#standing !== "unproven") return this;
@@ -108,12 +108,12 @@ export class Caller {
   /** What a room keeps for this caller; undefined unless it is in the room. */
   of<Part extends {}>(room: Room<Part>): Part | undefined {
     // Safe: the slot of a room holds what the room has created.
-    return this.#entryIn(false)?.slots[room.number]?.part as Part | undefined;
+    return this.#findEntry(false)?.slots[room.number]?.part as Part | undefined;
   }
 
-  /** Enters a room. Must leave it as often. */
+  /** Enters a room. Each call requires one call of `leave`. */
   enter<Part extends {}>(room: Room<Part>): Part {
-    const entry = this.#entryIn(true);
+    const entry = this.#findEntry(true);
     let slot = entry.slots[room.number];
     if (!slot) {
       const part = room.create(this);
@@ -127,7 +127,7 @@ export class Caller {
   }
 
   leave<Part extends {}>(room: Room<Part>): void {
-    const entry = this.#entryIn(false);
+    const entry = this.#findEntry(false);
     const slot = entry?.slots[room.number];
     if (!entry || !slot || --slot.uses > 0) return;
     // Safe: it is the link of this room.
@@ -136,22 +136,22 @@ export class Caller {
     if (--entry.rooms === 0) this.#callers.forget(this.key);
   }
 
-  #entryIn(isCreated: true): Entry;
-  #entryIn(isCreated: boolean): Entry | null;
-  #entryIn(isCreated: boolean): Entry | null {
+  #findEntry(mayCreate: true): Entry;
+  #findEntry(mayCreate: boolean): Entry | null;
+  #findEntry(mayCreate: boolean): Entry | null {
     if (this.#entry === null || this.#entry.rooms === 0)
-      this.#entry = this.#callers.entryOf(this.key, isCreated);
+      this.#entry = this.#callers.entryOf(this.key, mayCreate);
     return this.#entry;
   }
 }
 
-/** How much there is of something, and how much of it one caller may have at a time. */
+/** How much of something there is in total, and how much of it one caller may have at a time. */
 export interface Quota {
   readonly total: number;
   readonly perCaller: number;
 }
 
-/** What callers that are not proven may have of it: those of one address, and all of them. */
+/** What callers that are not proven may have: those of one address together, and all of them together. */
 export const sharesOf = ({ total, perCaller }: Quota) => ({
   address: Math.max(perCaller, Math.ceil(total / 4)),
   strangers: Math.ceil(total / 2),
@@ -165,7 +165,7 @@ interface Entered<Part> {
 
 /**
  * Rooms whose parts form a tree: those of proven callers and of addresses at the top, and below an address those of its
- * callers that are not proven. Where the parts of one level take turns, inventing tokens gains no turn.
+ * callers that are not proven. If the parts of each level take turns, inventing tokens gains no turns.
  */
 export class AccountRooms<Part extends {}> {
   readonly #proven: Room<Part>;
@@ -183,7 +183,7 @@ export class AccountRooms<Part extends {}> {
     return this.#proven.size + this.#addresses.size;
   }
 
-  /** Number of parts that are those of callers. */
+  /** Number of parts below those of addresses. */
   get unproven(): number {
     return this.#unproven.size;
   }
@@ -202,7 +202,7 @@ export class AccountRooms<Part extends {}> {
     };
   }
 
-  /** The part of a caller's account, and its own where that is another one. */
+  /** The part of a caller's account, and the caller's own; `own` is null if the caller is the account. */
   of(caller: Caller): { readonly account: Part | undefined; readonly own: Part | null | undefined } {
     const { account } = caller;
     return {
@@ -217,7 +217,7 @@ export class AccountRooms<Part extends {}> {
   }
 }
 
-/** A bounded memory of facts about callers, which outlives what they do. */
+/** A bounded memory of facts about callers, which outlasts their requests. */
 export class Memory<Fact extends {}> {
   readonly #facts: LRUCache<string, Fact>;
 
@@ -243,8 +243,8 @@ export class Memory<Fact extends {}> {
 }
 
 /**
- * The callers of one gateway: the only place that counts by caller. A part of the gateway that keeps something for each
- * caller asks for a room.
+ * The callers of one gateway. A part of the gateway that keeps something for each caller creates a room for it; nothing
+ * is counted by caller elsewhere.
  */
 export class Callers {
   readonly proven = new Memory<true>(PROVEN_MS);
@@ -257,12 +257,12 @@ export class Callers {
     return new Caller(this, token, address);
   }
 
-  /** A room that creates what it keeps for a caller with `create`. */
+  /** Creates a room. `create` makes what it keeps for a caller. */
   room<Part extends {}>(create: (caller: Caller) => Part): Room<Part> {
     return new Room(this.#rooms++, create);
   }
 
-  /** Calls back when a caller is proven that was not. */
+  /** Calls back when a caller becomes proven. */
   onProven(callback: (caller: Caller) => void): void {
     this.#onProven.push(callback);
   }
@@ -273,9 +273,9 @@ export class Callers {
     if (isNew) for (const callback of this.#onProven) callback(caller);
   }
 
-  entryOf(key: string, isCreated: boolean): Entry | null {
+  entryOf(key: string, mayCreate: boolean): Entry | null {
     const existing = this.#entries.get(key);
-    if (existing || !isCreated) return existing ?? null;
+    if (existing || !mayCreate) return existing ?? null;
     const entry: Entry = { slots: [], rooms: 0 };
     this.#entries.set(key, entry);
     return entry;
@@ -286,7 +286,7 @@ export class Callers {
   }
 }
 
-/** Random, so that a key means nothing to another process. */
+/** Random, so that a key means nothing outside this process. */
 const SALT = randomBytes(16).toString("hex");
 
 const keyOf = (token: string): string => hash("sha256", `${SALT} ${token}`, "base64");

@@ -2,9 +2,9 @@ import { AccountRooms, type Caller, type Callers } from "../caller.ts";
 import { type Link, TransientList } from "../transient.ts";
 
 /*
- * Time slices for work that could block the event loop. Such work checks whether the slice is over and, if so, waits for
- * the next one, so that sockets, timers and probes are served in between. The whole process has one clock, because all
- * gateways of a process block the same loop. The callers of each gateway take turns of their own.
+ * Time slices for work that could block the event loop. Such work checks whether the slice is over and, if so, waits
+ * for the next one, so that sockets, timers and probes are served in between. All gateways of a process share one
+ * slice, because they block the same loop. The callers of each gateway take turns among themselves.
  *
  * Own code: packages that yield (p-event-loop and similar) yield on every call, or are not fair.
  */
@@ -34,9 +34,9 @@ type Work = () => void;
 let due: Work[] = [];
 
 /**
- * Does the work when the sockets that are ready in this turn of the event loop are read, together with all other such
- * work. Many pieces of the same work in a row cost much less than each of them between others: code and data stay in
- * the processor's caches, and the process at the other end of the connections wakes up once.
+ * Does the work after the sockets that are ready in this turn of the event loop have been read, together with all other
+ * such work. Many pieces of the same work in a row cost much less than the same pieces between other work: code and
+ * data stay in the processor's caches, and the process at the other end of the connections wakes up once.
  */
 export function atEndOfTurn(work: Work): void {
   if (due.push(work) > 1) return;
@@ -47,7 +47,7 @@ export function atEndOfTurn(work: Work): void {
   });
 }
 
-/** Does all the work from an index on. What throws does not keep the rest from being done. */
+/** Does all the work from an index on. If one piece throws, the rest is still done. */
 function doAll(all: readonly Work[], from: number): void {
   let index = from;
   try {
@@ -57,7 +57,7 @@ function doAll(all: readonly Work[], from: number): void {
   }
 }
 
-/** Those who take turns with each other: accounts, the callers of an address, the queues of a caller. */
+/** Members that take turns: accounts, the callers of an address, or the queues of a caller. */
 class Round {
   readonly #above: Round | null;
   readonly #members = new TransientList<Round | SliceQueue>();
@@ -85,7 +85,7 @@ class Round {
     this.#place = null;
   }
 
-  /** Does one piece of work of the first member, which is behind the others then. */
+  /** Does one piece of work of the first member, which then goes behind the others. */
   serveNext(): void {
     const next = this.#members.takeFirst();
     if (!(next instanceof Round)) return next?.serveNext();
@@ -180,7 +180,7 @@ export class SliceQueue {
     this.#leave();
   }
 
-  /** Starts the first waiting work, and lets the other queues of the caller go first after that. */
+  /** Does the first waiting work. The other queues of the caller then go first. */
   serveNext(): void {
     const work = this.#waiting[this.#first++];
     this.#leave();
@@ -212,7 +212,9 @@ function serveLater(turns: Turns): void {
   setImmediate(serve);
 }
 
-/** Does one piece of work for each gateway in turn until the slice is over, and goes on in the next turn of the event loop. */
+/**
+ * Does one piece of work for each gateway in turn until the slice is over, and continues in the next turn of the loop.
+ */
 function serve(): void {
   isServing = false;
   while (gateways.length > 0 && !isSliceOver()) {

@@ -1,26 +1,28 @@
 import type { GraphQLSchema } from "graphql";
 import { builder } from "./core/builder.ts";
-import "./types/build-job.ts";
-import "./types/cluster.ts";
+import type { TypeNames } from "./core/kinds.ts";
+import { prefetchResources } from "./core/prefetch.ts";
+import { serveSdl, toSubgraphSchema } from "./federation/entities.ts";
+import { rename } from "./federation/rename.ts";
+
+// Each file adds its types and fields to the builder. Without its line here they do not exist.
+import "./core/scalars.ts";
 import "./operations/entity.ts";
 import "./operations/runs.ts";
+import "./types/build-job.ts";
+import "./types/cluster.ts";
 import "./types/experiment-job.ts";
 import "./types/experiment.ts";
-import { serveSdl, toSubgraphSchema } from "./federation/entities.ts";
 import "./types/gateway-info.ts";
 import "./types/group.ts";
 import "./types/job.ts";
-import { prefetchResources } from "./core/prefetch.ts";
 import "./types/project.ts";
 import "./types/run.ts";
-import "./core/scalars.ts";
+import "./types/user.ts";
 import "./subscriptions/experiment-metric-recorded.ts";
 import "./subscriptions/run-log-appended.ts";
 import "./subscriptions/run-updated.ts";
 import "./subscriptions/runs-updated.ts";
-import "./types/user.ts";
-import { rename } from "./federation/rename.ts";
-import type { TypeNames } from "./core/kinds.ts";
 
 builder.queryType({
   description:

@@ -2,14 +2,14 @@ import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv6 } from "node:net";
 
 /*
- * The address of a client behind proxies. Own code: `proxy-addr` reads `X-Forwarded-For` only, and takes what is no address
- * for one.
+ * The address of a client behind proxies. Own code: `proxy-addr` reads only `X-Forwarded-For`, and accepts text that is
+ * not an address.
  */
 
-/** What tells where a request comes from. */
+/** The parts of a request that show where it comes from. */
 export type Identifiable = Pick<IncomingMessage, "headers" | "socket">;
 
-/** Whether a proxy may name the address before its own. `hop` is 0 for the connection's other end. */
+/** Whether a proxy is trusted to name the address before its own. `hop` is 0 for the peer of the connection. */
 export type TrustedProxies = (address: string, hop: number) => boolean;
 
 /** Parses a number of proxies, or addresses and networks such as `10.0.0.0/8, ::1`. Returns null when it is neither. */
@@ -36,9 +36,9 @@ const trustsNobody = () => false;
 const familyOf = (address: string) => (isIPv6(address) ? "ipv6" : "ipv4");
 
 /**
- * The address of who asks: that of the connection, or what `Forwarded` or `X-Forwarded-For` name before the trusted proxies,
- * read from the right. A proxy that names none is the client. Of an IPv6 address only the network counts (64 bits): a
- * client has all others of it.
+ * The address of the client: that of the connection or, behind trusted proxies, the first one from the right in
+ * `Forwarded` or `X-Forwarded-For` that is not a trusted proxy. A proxy that names none is itself the client. Of an
+ * IPv6 address only the network counts (64 bits): one client has all of its addresses.
  */
 export function clientAddress({ headers, socket }: Identifiable, isTrusted: TrustedProxies): string {
   let address = plain(socket.remoteAddress ?? "");
@@ -53,8 +53,8 @@ export function clientAddress({ headers, socket }: Identifiable, isTrusted: Trus
 }
 
 /**
- * The addresses that proxies have named, the nearest last. A client may send either header past a proxy that writes only
- * the other: where they disagree, neither is believed.
+ * The addresses that proxies have named, the nearest last. A client can send either header through a proxy that writes
+ * only the other: if they disagree, both are ignored.
  */
 function namedBy({ forwarded, "x-forwarded-for": list }: Identifiable["headers"]): string[] {
   const standard = forwarded === undefined ? null : forwarded.split(",").map((hop) => plain(forOf(hop)));
@@ -66,7 +66,7 @@ function namedBy({ forwarded, "x-forwarded-for": list }: Identifiable["headers"]
 /** The value of `for` in `for="[2001:db8::1]:4711";proto=http`. */
 const forOf = (hop: string): string => /(?:^|;)\s*for\s*=\s*("[^"]*"|[^;\s]*)/i.exec(hop)?.[1] ?? "";
 
-/** An address without quotes, brackets, port and zone; IPv4 also where it is written as IPv6. */
+/** An address without quotes, brackets, port and zone. IPv4 that is written as IPv6 becomes IPv4. */
 function plain(text: string): string {
   const bare = text.trim().replaceAll('"', "");
   const [, bracketed, dotted] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/.exec(bare) ?? [];

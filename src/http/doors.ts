@@ -3,7 +3,7 @@ import { OVERLOADED, UpstreamError } from "../errors.ts";
 import type { RequestScope } from "../request-scope.ts";
 import { type Full, type Place, PlacesOfKind } from "./places.ts";
 
-/** What callers have at a time, and what it is called in messages. */
+/** The kinds of place, and what messages call them. */
 const NAMES = {
   operation: "operations under way",
   stream: "subscriptions",
@@ -22,10 +22,12 @@ interface DoorSettings {
   readonly isQueueFull: (caller: Caller) => boolean;
 }
 
-/** What lasts: nothing of it begins while the gateway drains. */
+/** Kinds that can last long: none of them begins while the gateway drains. */
 const LASTING: ReadonlySet<PlaceKind> = new Set(["stream", "socket", "download"]);
 
-/** The one way in, whichever door a caller comes through: POST, GET, event stream, WebSocket, download or `/mcp`. */
+/**
+ * Admits callers to the limited places of each kind: by POST, GET, event stream, WebSocket, download and `/mcp` alike.
+ */
 export class Doors {
   readonly #kinds: Readonly<Record<PlaceKind, PlacesOfKind>>;
   readonly #isQueueFull: DoorSettings["isQueueFull"];
@@ -33,7 +35,7 @@ export class Doors {
 
   constructor({ callers, quotas, maxSignIns, isQueueFull }: DoorSettings) {
     const places = (kind: keyof typeof quotas) => new PlacesOfKind(kind, callers, quotas[kind]);
-    // Nobody who signs in is proven: one address may have half of the places, and all addresses together the whole.
+    // Nobody who signs in is proven: one address may have half of the places, and all addresses together may have all.
     const half = Math.ceil(maxSignIns / 2);
     const signIns = { total: maxSignIns, perCaller: half };
     this.#kinds = {
@@ -56,12 +58,12 @@ export class Doors {
     return full && REJECTIONS[full](NAMES[kind]);
   }
 
-  /** Takes a place, or says why there is none. */
+  /** Takes a place. Returns an error if there is none. */
   take(kind: PlaceKind, caller: Caller): Place | UpstreamError {
     return this.rejectionOf(kind, caller) ?? this.#kinds[kind].take(caller);
   }
 
-  /** Takes a place for a scope, in exchange for one of another kind, or says why there is none. */
+  /** Takes a place for a scope, which releases its place of another kind. Returns an error if there is none. */
   admit(kind: PlaceKind, scope: RequestScope): UpstreamError | null {
     if (scope.held === kind) return null;
     const place = this.take(kind, scope.caller);
@@ -70,7 +72,7 @@ export class Doors {
     return null;
   }
 
-  /** Lets no more begin that lasts. */
+  /** Stops admitting what can last long. */
   drain(): void {
     this.#isDraining = true;
   }

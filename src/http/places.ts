@@ -12,28 +12,31 @@ class Places {
     this.limit = limit;
   }
 
-  /** Whether a newcomer finds one: free, or idle. */
+  /** Whether a newcomer can have one: a free place, or an idle one. */
   hasRoom(): boolean {
     return this.taken < this.limit || this.idle.size > 0;
   }
 
-  /** Makes room by ending the longest idle place, if it must. */
+  /** Ends what holds the longest idle place, if no place is free. */
   makeRoom(): void {
     if (this.taken >= this.limit) this.idle.first?.member.giveWay();
   }
 }
 
-/** What has no room: that of one caller, of the callers of one address that are not proven, or the gateway. */
+/**
+ * Whose places are all taken: the caller's own, those that callers at its address share while they are not proven, or
+ * the gateway's.
+ */
 export type Full = "caller" | "address" | "gateway";
 
-/** What a caller has of one kind. */
+/** The places of one kind that a caller has. */
 interface Own {
   readonly places: Places;
-  /** Those that count for its address as well, because it was not proven when it took them. */
+  /** Those that also count against its address, because it was not proven when it took them. */
   readonly unproven: TransientList<Place>;
 }
 
-/** A place of one kind that a caller has. */
+/** One place of a caller. */
 export class Place {
   readonly kind: string;
   #bounds: readonly Places[];
@@ -49,7 +52,7 @@ export class Place {
     for (const places of bounds) places.taken++;
   }
 
-  /** Gives the place back. Later calls do nothing. */
+  /** Gives the place back. Further calls do nothing. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
@@ -58,27 +61,28 @@ export class Place {
     this.#onRelease();
   }
 
-  /** Lets newcomers take the place while nothing uses it. `end` ends what holds it. */
+  /** Marks the place as idle: newcomers may take it. `end` then ends what holds it. */
   idle(end: () => void): void {
     if (this.#isReleased || this.#end) return;
     this.#end = end;
     this.#links = this.#bounds.map(({ idle }) => idle.add(this));
   }
 
-  /** Ends being idle. */
+  /** Marks the place as used. */
   keep(): void {
     this.#links.forEach((link, index) => this.#bounds[index]?.idle.remove(link));
     this.#links = [];
     this.#end = null;
   }
 
+  /** Gives an idle place back and ends what holds it. */
   giveWay(): void {
     const end = this.#end;
     this.release();
     end?.();
   }
 
-  /** Counts among others from now on. */
+  /** Makes the place count against other bounds. */
   move(bounds: readonly Places[], onRelease: () => void): void {
     const end = this.#end;
     this.keep();
@@ -92,8 +96,8 @@ export class Place {
 }
 
 /**
- * The places of one kind: operations, streams, sockets, downloads or sign-ins at a time. Callers that are not proven share
- * those of their address, and all of them a part of the whole.
+ * The places of one kind: operations, streams, sockets, downloads or sign-ins at a time. Callers that are not proven
+ * share those of their address, and all such callers together may have a part of the whole.
  */
 export class PlacesOfKind {
   readonly #kind: string;
@@ -108,14 +112,14 @@ export class PlacesOfKind {
     this.#strangers = new Places(strangers);
     this.#own = callers.room(() => ({ places: new Places(quota.perCaller), unproven: new TransientList() }));
     this.#addresses = callers.room(() => new Places(address));
-    callers.onProven((caller) => this.#moveOut(caller));
+    callers.onProven((caller) => this.#leaveAddress(caller));
   }
 
   get taken(): number {
     return this.#all.taken;
   }
 
-  /** What has no room for one more of the caller; null when there is room. */
+  /** Whose places are all taken for the caller; null when it can take one. */
   fullFor(caller: Caller): Full | null {
     const { account, standing } = caller;
     if (standing !== "anonymous" && caller.of(this.#own)?.places.hasRoom() === false) return "caller";
@@ -126,7 +130,7 @@ export class PlacesOfKind {
     return this.#all.hasRoom() ? null : "gateway";
   }
 
-  /** Takes a place, which there must be. */
+  /** Takes a place. Only after `fullFor` has returned null. */
   take(caller: Caller): Place {
     if (caller.standing === "proven") {
       const { places } = caller.enter(this.#own);
@@ -150,8 +154,8 @@ export class PlacesOfKind {
     return new Place(this.#kind, bounds, onRelease);
   }
 
-  /** Takes the places of a caller that is proven now out of those of its address. */
-  #moveOut(caller: Caller): void {
+  /** Stops counting the places of a caller that has become proven against its address. */
+  #leaveAddress(caller: Caller): void {
     const own = caller.of(this.#own);
     for (const place of own?.unproven.members() ?? []) {
       const { places } = caller.enter(this.#own);

@@ -37,7 +37,7 @@ describe("settings", () => {
     }
   });
 
-  test("that limit something are set for stories, so that a default can change without them", () => {
+  test("that limit something have a value in story-settings.ts, so that a default can change without the stories", () => {
     const limits = Object.entries(readConfig({})).filter(
       ([name, value]) => typeof value === "number" && /^(?:MAX_|UPSTREAM_)/.test(name),
     );
@@ -90,7 +90,7 @@ describe("settings", () => {
     expect(faults.join("")).not.toContain("canary");
   });
 
-  test("are all in this table but one, which takes any text", () => {
+  test("all have wrong values in wrong-settings.ts but HOST, which takes any text", () => {
     expect([...Object.keys(WRONG_SETTINGS), "HOST"].toSorted()).toEqual(SETTINGS.toSorted());
   });
 

@@ -9,17 +9,17 @@ const rowOf = ({ method, path }: { readonly method: string; readonly path: strin
 
 const document = contract.map(({ rows }) => rows.map(({ row }) => unnamed(row)));
 
-test("the client's table has the document's rows, section by section, in its order and spelling", () => {
+test("src/rest/api/kinds.ts has the rows of endpoint-table.txt, section by section, in its order and spelling", () => {
   const { optional, ...documented } = sections;
   expect(optional).toBe(optionalEndpoints);
   expect(Object.values(documented).map((section) => Object.values(section).map(rowOf))).toEqual(document);
 });
 
-test("the demo service has the document's rows in its order and spelling", () => {
+test("src/demo/routes.ts has the rows of endpoint-table.txt in its order and spelling", () => {
   expect(routes.map(rowOf)).toEqual(document.flat());
 });
 
-test("no row stands twice in the document, and the rows that write are those with a mutation", () => {
+test("no row of endpoint-table.txt stands there twice, and the rows that write are those with a mutation", () => {
   expect(new Set(document.flat()).size).toBe(contractRows.length);
   const writing = contractRows.filter(({ method }) => method !== "GET");
   expect(contractRows.filter(({ mutation }) => mutation !== null)).toEqual(writing);
@@ -30,7 +30,7 @@ const OPTIONAL = ["archive", "restore"].flatMap((act) =>
   runKinds.flatMap(({ name, optional: { archive } = {} }) => (archive ? [`${act}${name}`] : [])),
 );
 
-test("the mutations of the schema are those of the document and of optional endpoints, each once", () => {
+test("the mutations of the schema are those that endpoint-table.txt names and those of optional endpoints, each once", () => {
   const mutations = Object.keys(schema.getMutationType()?.getFields() ?? {});
   const inContract = contractRows.flatMap(({ mutation }) => mutation ?? []);
   expect([...inContract, ...OPTIONAL].toSorted()).toEqual(mutations.toSorted());

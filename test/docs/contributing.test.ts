@@ -38,7 +38,10 @@ function apply(part: string, folder: string): void {
   if (isNew && existsSync(file)) throw new Error(`${path}: expected a new file`);
   const [before, after, ...others] = isNew ? ["", ""] : readFileSync(file, "utf8").split(textOf("+"));
   if (after === undefined || others.length > 0) {
-    throw new Error(`${path}: expected the lines of CONTRIBUTING's recipe once`);
+    const times = after === undefined ? "not at all" : `${others.length + 2} times`;
+    throw new Error(
+      `${path}: expected once, found ${times}; correct the recipe in CONTRIBUTING.md:\n${textOf("+")}`,
+    );
   }
   writeFileSync(file, before + textOf("-") + after);
 }

@@ -15,10 +15,12 @@ const IDLE_MS = 60_000;
 /** How long a client may take to close its connection, in milliseconds. */
 const CLOSING_MS = 2_000;
 
-/** Bytes that may wait for a client that goes on sending. Nothing more is read from it until it has read them. */
+/** Maximum bytes that wait for a client. Above it nothing more is read from the client until it has read them. */
 const MAX_WAITING_BYTES = 1_048_576;
 
-/** Subscribe messages that may wait for their document to be read. Nothing more is read from the client until then. */
+/**
+ * Maximum subscribe messages without an answer. Above it nothing more is read from the client until some are answered.
+ */
 const MAX_UNANSWERED = 32;
 
 /** Close codes after which clients connect again: elsewhere, or later. */
@@ -35,7 +37,7 @@ interface ConnectionSettings {
   readonly readTimeoutMs: number;
 }
 
-/** A WebSocket: whose it is, what it uses, and how long it may last. */
+/** A WebSocket: its place, its subscriptions, its pings, and when it closes. */
 export class Connection {
   readonly request: IncomingMessage;
   /** The authorization of `connectionParams`; undefined without one. */
@@ -56,12 +58,12 @@ export class Connection {
     this.#place = place;
     this.#settings = settings;
     this.#cancelPing = settings.clock.after(PING_INTERVAL_MS, () => this.#ping());
-    const onSign = (): void => {
+    const onActivity = (): void => {
       this.#isAlive = true;
       this.#paceReading();
     };
     // Each ping and message has an answer, which waits in memory for a client that does not read.
-    socket.on("pong", onSign).on("ping", onSign).on("message", onSign);
+    socket.on("pong", onActivity).on("ping", onActivity).on("message", onActivity);
     request.socket.on("drain", () => this.#paceReading());
     // A broken connection; `close` follows.
     socket.on("error", () => {});
@@ -70,7 +72,7 @@ export class Connection {
       this.#cancelIdle();
       this.#place.release();
     });
-    this.#rest();
+    this.#becomeIdle();
   }
 
   /** Takes a place for the caller that `connection_init` names. Closes the connection when there is none. */
@@ -83,7 +85,7 @@ export class Connection {
       return false;
     }
     this.#place = place;
-    this.#rest();
+    this.#becomeIdle();
     return true;
   }
 
@@ -97,11 +99,11 @@ export class Connection {
       if (isOver) return;
       isOver = true;
       this.#used--;
-      if (this.#used === 0) this.#rest();
+      if (this.#used === 0) this.#becomeIdle();
     };
   }
 
-  /** Answers a subscribe message, when earlier ones of the client leave room. */
+  /** Answers a subscribe message. While too many are unanswered, nothing more is read from the client. */
   async answering<Answer>(answer: () => Promise<Answer>): Promise<Answer> {
     this.#unanswered++;
     this.#paceReading();
@@ -113,7 +115,7 @@ export class Connection {
     }
   }
 
-  /** Resolves when the message is handed to the system. A client that does not read is disconnected. */
+  /** Resolves when the message has been handed to the operating system. A client that does not read is disconnected. */
   send(text: string): Promise<void> {
     return new Promise((resolve) => {
       const socket = this.#socket;
@@ -136,8 +138,8 @@ export class Connection {
     this.close(GOING_AWAY, "Going away");
   }
 
-  /** Lets newcomers take the place, and the connection close after a while, as long as nothing uses it. */
-  #rest(): void {
+  /** While nothing uses the connection, newcomers may take its place, and it closes after a while. */
+  #becomeIdle(): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.#place.idle(() => {
       this.#socket.close(TRY_AGAIN_LATER, "Others need the place");
@@ -154,7 +156,7 @@ export class Connection {
   }
 
   #ping(): void {
-    // The answer of a client whose messages wait is behind them.
+    // While reading is paused, the pong waits behind other messages.
     if (!this.#isAlive && this.#unanswered <= MAX_UNANSWERED) return this.#socket.terminate();
     this.#isAlive = false;
     this.#socket.ping();

@@ -4,7 +4,7 @@ import { Nothing, type Reader } from "./reader.ts";
 import type { RunnableRecord, StatusRecord } from "./records.ts";
 import type { RunAddress, Spelling } from "./reference.ts";
 
-/* What a row of `kinds.ts` has. */
+/* The shape of the rows of `kinds.ts`. */
 
 /** The body of an update or a restart. The profile tells which keys a server takes. */
 export type Revision = Readonly<Record<string, unknown>>;
@@ -30,12 +30,12 @@ export interface RunKind<out R extends RunnableRecord = RunnableRecord> extends 
   /** What descriptions call one of them, and several. */
   readonly one: string;
   readonly many: string;
-  /** The same where `many` alone would say too little. */
+  /** Replaces `many` where that alone would be unclear. */
   readonly manyInFull?: string;
-  /** How references spell its names, and the id in examples of them. */
+  /** How references to it are spelled, and the id in examples of them. */
   readonly reference: Spelling;
   readonly example: string;
-  /** The rows of the document. Those that several kinds have are named alike; a kind can have others. */
+  /** The endpoints of the document. Those that several kinds have are listed here; a kind can have others. */
   readonly endpoints: Named & {
     readonly read: Get<RunAddress, R>;
     readonly list?: RunList<R>;
@@ -81,8 +81,8 @@ export function capital(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
-/** The name of a type as that of a field. */
+/** The name of a type as fields spell it: `buildJob`. */
 export const uncapital = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
 
 /** `a job, a build job or a group` */
-export const either = (these: readonly string[]): string => these.join(", ").replace(/, ([^,]*)$/, " or $1");
+export const either = (names: readonly string[]): string => names.join(", ").replace(/, ([^,]*)$/, " or $1");

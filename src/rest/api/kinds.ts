@@ -209,10 +209,10 @@ export const project = {
   },
 } as const;
 
-/** The rows of all kinds of run, each checked to be whole. */
+/** The rows of all kinds of run, each checked by the compiler to be complete. */
 export const runKinds: readonly RunKind[] = Object.values(runs);
 
-/** The list of a kind of run; undefined for one that is not listed. */
+/** The endpoint that lists a kind of run; undefined without one. */
 export const listOf = <R extends RunnableRecord>({ endpoints, optional: further }: RunKind<R>) =>
   endpoints.list ?? further?.list;
 

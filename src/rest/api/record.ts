@@ -43,7 +43,7 @@ export const textOrInteger = (value: unknown): value is string | number | null |
 export const list = (value: unknown): value is readonly unknown[] | null | undefined =>
   value == null || Array.isArray(value);
 
-/** Longest list of records that is read. Real records of this number would exceed the size of a response. */
+/** Longest list of records that is read. This many real records would exceed the maximum size of a response. */
 export const MAX_RECORDS = 100_000;
 
 /** A list of records, which are read one by one. A list that is too long is a single fault. */
@@ -94,9 +94,9 @@ export type RecordOf<Keys> = {
 export const keysOf = <Keys extends Table>(table: Keys) => Object.keys(table) as (keyof Keys & string)[];
 
 /**
- * Reads a record: as received, without a copy, when it fits, otherwise key by key. A value of the wrong type reads as null
- * and its place is added to `faults`. Returns null for what is no object, and for a record whose wrong value may not be
- * null: the last fault is the cause.
+ * Reads a record: as received, without a copy, when it fits, otherwise key by key. A value of the wrong type reads as
+ * null and its place is added to `faults`. Returns null for a value that is not an object, and for a record in which a
+ * wrong value may not be null: the last fault is the cause.
  */
 export type Read<Record> = (
   value: unknown,
@@ -178,7 +178,7 @@ const placeIn = (at: string, { item }: Check<unknown>, value: unknown): string =
 export const placeOf = (parent: string, key: string | number) =>
   parent === "" ? `${key}` : `${parent}.${key}`;
 
-/** Maximum faults of one response. Above it the response is rejected. */
+/** Maximum faults of one response. A response with more is rejected. */
 const MAX_FAULTS = 1_000;
 
 function addFault(faults: string[], place: string): null {

@@ -31,7 +31,7 @@ import { configOf, type Content, runConfig, type RunConfig } from "./run-config.
  * ignored. So `key in record` tells whether the key was received.
  */
 
-/** Keys of all four kinds of run and of experiment jobs. */
+/** Keys of all kinds of run and of experiment jobs. */
 const Tracked = {
   id,
   uuid: text,

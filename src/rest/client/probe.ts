@@ -23,29 +23,32 @@ export interface ProbeSettings extends RequestSettings {
 const PROBE_MS = 4_000;
 
 /**
- * Creates the probe of the circuit breaker: a GET of its own with the token of a request that waits for it. So it outlives
- * the operation of that request, and is no command. Only its status is read. By turns it asks for the cheapest record and
- * for what the request asks for: neither one dead endpoint nor one bad record keeps the circuit open.
+ * Creates the probe of the circuit breaker: a GET of its own with the token of a request that waits for it. So it
+ * outlasts the operation of that request, and is never a command. Only its status is read. Probes alternate between the
+ * cheapest record and what the request reads, so that neither one dead endpoint nor one bad record keeps the circuit
+ * open.
  */
 export function createProbe({ attempts, sendWhole, cheapest, clock, ...settings }: ProbeSettings) {
   let isCheapNext = true;
 
-  const targetOf = (asked: UpstreamRequest<unknown>): Pick<UpstreamRequest<unknown>, "endpoint" | "path"> => {
-    const { method, answer } = asked.endpoint;
+  const targetOf = (
+    waiting: UpstreamRequest<unknown>,
+  ): Pick<UpstreamRequest<unknown>, "endpoint" | "path"> => {
+    const { method, answer } = waiting.endpoint;
     const isCheap = isCheapNext || method !== "GET" || answer.form !== "json";
     isCheapNext = !isCheap;
-    return isCheap ? { endpoint: cheapest, path: cheapest.toPath({}) } : asked;
+    return isCheap ? { endpoint: cheapest, path: cheapest.toPath({}) } : waiting;
   };
 
-  return ({ request: asked, scope: askerScope }: ScopedRequest, onEnd: (isUp: boolean) => void): void => {
-    const scope = new RequestScope(askerScope, Number.POSITIVE_INFINITY);
+  return ({ request: waiting, scope: waitingScope }: ScopedRequest, onEnd: (isUp: boolean) => void): void => {
+    const scope = new RequestScope(waitingScope, Number.POSITIVE_INFINITY);
     const cancel = clock.after(PROBE_MS, () => scope.end("deadline"));
     const leave: Breaker["leave"] = (_generation, _callerKey, shown) => {
       cancel();
       onEnd(shown === "up");
     };
-    const { endpoint, path } = targetOf(asked);
-    const { token = askerScope.token } = asked;
+    const { endpoint, path } = targetOf(waiting);
+    const { token = waitingScope.token } = waiting;
     const request = { endpoint: { ...endpoint, answer: Nothing }, path, token };
     const breaker = { enter: () => 0, leave };
     const attempt = new Attempt<undefined>({ ...attempts, breaker }, request, scope, IGNORED, null);
@@ -53,5 +56,5 @@ export function createProbe({ attempts, sendWhole, cheapest, clock, ...settings 
   };
 }
 
-/** The breaker is told the outcome. */
+/** Only the breaker learns the outcome. */
 const IGNORED = { succeeded: (): void => {}, failed: (): void => {} };

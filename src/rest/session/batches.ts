@@ -27,7 +27,7 @@ export interface Pacing {
   onPassed(callback: () => void): void;
 }
 
-/** The pacing of what is no operation. */
+/** The pacing of reads outside operations. */
 export const UNPACED: Pacing = {
   isStopped: () => false,
   isWaiting: () => false,
@@ -62,7 +62,7 @@ export class Batches {
   readonly #reader: Reader;
   readonly #settings: BatchSettings;
   readonly #reads = new Map<string, Read>();
-  /** The errors of loads that send nothing; null as long as there are none. */
+  /** The errors of loads that send nothing; null if there are none. */
   #errors: Map<string, UpstreamError> | null = null;
   readonly #loader: DataLoader<Read, unknown>;
 
@@ -194,7 +194,7 @@ export class Batches {
     return whole.response;
   }
 
-  /** Requests a whole record or list, unless that was done. */
+  /** Requests a whole record or list, unless it was already requested. */
   #readWhole(target: ReadTarget): Read {
     const existing = this.#reads.get(target.key);
     if (existing) return existing;

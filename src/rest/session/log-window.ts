@@ -2,7 +2,7 @@ import type { StreamedResponse } from "../client/transport.ts";
 
 /**
  * A part of a log: from a position on, or its last lines. Sizes are bytes of the log. With `isContinued` the response
- * stays open behind the window, which has the rest of the log.
+ * stays open after the window, as its `rest`.
  */
 export type WindowRequest =
   | { readonly fromByte: number; readonly maxBytes: number; readonly isContinued?: true }
@@ -17,7 +17,7 @@ export interface LogWindow {
   readonly endByte: number;
   readonly hasMore: boolean;
   readonly contentType: string | null;
-  /** The open response behind the window; null when it was not requested, or at the end of the log. */
+  /** The open response after the window; null when it was not requested, or at the end of the log. */
   readonly rest: OpenLog | null;
 }
 
@@ -41,18 +41,18 @@ const MAX_CHARACTER_BYTES = 4;
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
-/** A log that is read on and on from one response, no faster than its windows are asked for. */
+/** A log that is read window by window from one response, no faster than its windows are requested. */
 class OpenLog {
   readonly #response: LogResponse;
   readonly #chunks: AsyncIterator<Buffer>;
   readonly #maxBytes: number;
-  /** Whether the log is known to end before the position: it need not be sent to find that out. */
+  /** Whether the log is known to end before the position, by its length: nothing is read then. */
   readonly #isBehind: boolean;
   /** Position of the next window. */
   #position: number;
-  /** Bytes before the next window that were not received yet. */
+  /** Bytes before the next window that have not been received yet. */
   #toSkip: number;
-  /** Received bytes behind the last window. */
+  /** Received bytes after the last window. */
   #ahead = NOTHING;
 
   constructor(response: LogResponse, { fromByte, maxBytes }: { fromByte: number; maxBytes: number }) {

@@ -84,7 +84,7 @@ export async function slice<At, Item>(
       return formatCursor(page.step.positionAfter(index - page.from));
     },
     hasNext,
-    // A cursor points after an item, so with a cursor there is always a previous item. A list can end before an offset.
+    // A cursor points after an item, so with a cursor there is always a previous item. An offset can be behind the end.
     hasPrevious: after !== null || (offset > 0 && count !== 0),
     count,
   };
@@ -216,7 +216,7 @@ function stepWithin<Item>(page: Page<Item>, { query, skip }: Position, next: Pos
   const last = page.results.length - 1;
   return {
     page,
-    // The same list, where it is whole: what is computed of it once is found again.
+    // The same array if it is whole: what is computed from it is remembered by it.
     rest: skip === 0 ? page.results : page.results.slice(skip),
     // After the last item comes the next page, so that continuing does not request this page again.
     positionAfter: (index) => (skip + index === last && next ? next : { query, skip: skip + index + 1 }),

@@ -32,18 +32,18 @@ export interface Reader {
   readonly scope: RequestScope;
   readonly upstream: Upstream;
   readonly token: string | null;
-  /** What it shares with other operations of the caller; null when that is nothing. */
+  /** What it shares with other operations of the caller; null when it shares nothing. */
   readonly shared: CallerReads | null;
   /** Whether it uses nothing that was requested before. Others do not wait for its requests, which may not be retried. */
   readonly isFresh: boolean;
-  /** Its reads that were started: it leaves them when it ends. */
+  /** The reads that it has started. They are left when it ends. */
   readonly started: Read[];
 }
 
 /**
- * One GET: an operation gathers it; while it is in flight, equal reads of the caller's other operations wait for it; then it
- * may be kept. Its request has the queue, budget and deadline of its operation. When that ends or reaches a limit first, the
- * reads that wait ask anew, each within its own limits.
+ * One GET: an operation gathers it; while it is in flight, equal reads of the caller's other operations wait for it;
+ * then its response may be kept. The request uses the queue, budget and deadline of its operation. If that operation
+ * ends or reaches a limit first, the reads that wait send requests of their own, each within its own limits.
  */
 export class Read implements Demand, Outcome<unknown> {
   readonly target: ReadTarget;
@@ -61,13 +61,13 @@ export class Read implements Demand, Outcome<unknown> {
   /** What was received, and how many bytes of memory it takes. */
   value: unknown = undefined;
   bytes = 0;
-  /** The operation, while the read waits for a response. No longer, so that a kept response does not keep its operation. */
+  /** The operation, while the read waits for a response; then null, so that a kept response does not retain it. */
   #reader: Reader | null = null;
   /** The read whose response it waits for, or whose response its operation holds. */
   #source: Read | null = null;
-  /** Reads of the same operation that are answered by its response; null as long as there are none. */
+  /** Reads of the same operation that are answered by its response; null if there are none. */
   #members: Read[] | null = null;
-  /** Equal reads of other operations; null as long as there are none. */
+  /** Equal reads of other operations; null if there are none. */
   #waiting: Read[] | null = null;
   /** Number of operations that hold its response: its bytes count for the caller until the last one has ended. */
   #holders = 0;
@@ -88,7 +88,7 @@ export class Read implements Demand, Outcome<unknown> {
     return positions;
   }
 
-  /** Its response will answer another read of the operation. */
+  /** Records that its response will answer another read of the operation. */
   answers(read: Read): void {
     if (!this.isAnswered) (this.#members ??= []).push(read);
   }
@@ -104,7 +104,7 @@ export class Read implements Demand, Outcome<unknown> {
     this.note?.serve(equal.isAnswered ? "cache" : "joined");
   }
 
-  /** Its operation has ended: it waits no longer and holds no response. The client ends a request in flight. */
+  /** Called when its operation ends: it stops waiting and holds no response. The client ends a request in flight. */
   leave({ scope, upstream }: Reader): void {
     const source = this.#source;
     this.#source = null;
@@ -126,7 +126,7 @@ export class Read implements Demand, Outcome<unknown> {
     this.value = value;
     this.bytes = bytes;
     if (!scope.ended()) {
-      // The client has added them to what ends with the operation.
+      // The client has counted them until the operation ends; other operations may hold them longer.
       upstream.held.detach(bytes);
       this.#holders = 1;
       this.#source = this;
@@ -214,11 +214,11 @@ export interface SharingSettings {
 
 const ENTRY_BYTES = 1_000;
 
-/** What the reads of all callers share: a place for each caller, and one cache. */
+/** What the gateway keeps for reads: a room with those of each caller, and one cache. */
 export class SharedReads {
   readonly settings: SharingSettings;
   readonly room: Room<CallerReads>;
-  /** Kept reads, with those of the same caller. */
+  /** Kept reads, each with the reads of its caller. */
   readonly kept: LRUCache<Read, CallerReads> | null = null;
 
   constructor(settings: SharingSettings, callers: Callers) {
@@ -231,7 +231,7 @@ export class SharedReads {
       // Responses of callers who left must not stay in memory.
       ttlAutopurge: true,
       ttlResolution: 0,
-      // A start of 0 means none to lru-cache.
+      // lru-cache takes a start of 0 for none.
       perf: { now: () => settings.now() + 1 },
       dispose: (reads, read) => reads.forget(read),
     });
@@ -271,7 +271,7 @@ class CallerReads {
     if (!this.all.kept?.delete(read) && this.#has(read)) this.#byKey.delete(read.target.key);
   }
 
-  /** Keeps a read that is answered, unless it is too old or too long, or a command or a later read has taken its place. */
+  /** Keeps an answered read, unless it is too old or too large, or a command or a later read has replaced it. */
   keep(read: Read): void {
     const { kept, room, settings } = this.all;
     if (kept && this.#has(read)) {
@@ -283,13 +283,13 @@ class CallerReads {
     this.remove(read);
   }
 
-  /** A read is not kept any more. */
+  /** Called when a read is no longer kept. */
   forget(read: Read): void {
     if (this.#has(read)) this.#byKey.delete(read.target.key);
     this.#caller.leave(this.all.room);
   }
 
-  /** Ends the sharing of what the caller has requested so far: what starts from now on reads anew. */
+  /** Ends the sharing of what the caller has requested so far: reads that start later send new requests. */
   cut(): void {
     for (const read of this.#byKey.values()) this.remove(read);
   }

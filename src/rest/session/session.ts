@@ -44,14 +44,15 @@ export interface Session {
   /** Reads part of a log. Equal reads share it. */
   readonly window: <At>(endpoint: Get<At, undefined>, at: At, window: WindowRequest) => Promise<LogWindow>;
   /**
-   * Sends a command, without retries. What starts after it reads anew, even when it fails, because it may have been done.
+   * Sends a command, without retries. Reads that start later send new requests, even if the command fails: the service
+   * may have done it.
    */
   readonly send: <At, Answer, Body>(
     endpoint: Command<At, Answer, Body>,
     at: At,
     body: Body,
   ) => Promise<Answer>;
-  /** Ends the sharing with other operations of the caller: what starts from now on reads anew. */
+  /** Ends the sharing with other operations of the caller: reads that start later send new requests. */
   readonly cut: () => void;
   /** Opens a session with another token. Both share only the limits. */
   readonly as: (token: string) => Session;
@@ -82,7 +83,7 @@ class TokenSession implements Session, Reader {
     this.upstream = upstream;
     this.scope = scope;
     this.token = token;
-    // The caller is that of the token of its request, and of no other.
+    // The caller belongs to the token of the request. With another token nothing is shared.
     this.shared = token === scope.token ? scope.caller.enter(reads.room) : null;
     this.isFresh = settings.isFresh;
     this.#settings = settings;
@@ -97,7 +98,7 @@ class TokenSession implements Session, Reader {
     if (this.token === null) throw noToken();
   }
 
-  // Safe, as below: an endpoint has one type of response, and its windows have another.
+  // Safe: equal reads have one type of response, and windows have keys of their own.
   read<At, Answer>(endpoint: Get<At, Answer>, at: At, wants: Wants = {}): Promise<Answer> {
     return this.#batches.load(endpoint, at, wants) as Promise<Answer>;
   }
@@ -157,7 +158,7 @@ const partOf =
     return part;
   };
 
-/** Does something for a place of the result. `isAhead` tells that no field has asked for it yet. */
+/** Acts for a place of the result. `isAhead`: no field has asked for it yet. */
 export type ForPlace = <Value>(act: () => Value, isAhead?: boolean) => Value;
 
 /** The session of an explained operation at one place of its result, for which it reads and sends. */
