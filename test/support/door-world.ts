@@ -25,7 +25,7 @@ const INVENTED = /^token invented/;
 const LONG = "x".repeat(9_000_000);
 
 /** The experiment that is answered at once. */
-export const AT_ONCE = 1;
+const AT_ONCE = 1;
 
 /** The first experiment whose answer is long and comes at once, so that a caller can fail to read it. */
 export const LONG_FROM = 5_000;
