@@ -39,7 +39,11 @@ export function shareBrowser(): (options: BrowserContextOptions) => Promise<Page
   return async (options) => {
     launched ??= chromium.launch({ executablePath: executablePath ?? "", args: ARGUMENTS });
     const context = await (await launched).newContext(options);
-    onTestFinished(() => context.close());
+    onTestFinished(async () => {
+      // What a route still answers is for a page that closes.
+      for (const page of context.pages()) await page.unrouteAll({ behavior: "ignoreErrors" });
+      await context.close();
+    });
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENT.timeout);
     return page;
