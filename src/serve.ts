@@ -18,6 +18,9 @@ export class CannotListen extends Error {}
 /** How long connections that look idle stay open on shutdown, in milliseconds: a request may be in transit. */
 const GRACE_MS = 1_000;
 
+/** How long a request may take to arrive on shutdown, in milliseconds: who sends one slowly must not hold it up. */
+const ARRIVAL_MS = 2_000;
+
 /** Starts a gateway that listens on `HOST` and `PORT`. Rejects with `CannotListen`. */
 export async function serve(options: GatewayOptions): Promise<Serving> {
   const { config, log } = options;
@@ -31,6 +34,8 @@ export async function serve(options: GatewayOptions): Promise<Serving> {
 
   const drain = async (): Promise<void> => {
     void gateway.drain();
+    server.headersTimeout = ARRIVAL_MS;
+    server.requestTimeout = ARRIVAL_MS;
     setTimeout(() => server.closeAllConnections(), config.DRAIN_TIMEOUT_MS).unref();
     setTimeout(() => setInterval(() => server.closeIdleConnections(), 100).unref(), GRACE_MS).unref();
     // Stops listening only. `http.Server.close` would also close connections that look idle although a request is in

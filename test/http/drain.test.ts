@@ -158,6 +158,22 @@ async function openLogs(
   return { outcomes, ends };
 }
 
+test.each([
+  ["head", "POST /graphql HTTP/1.1\r\nHost: gateway\r\n"],
+  [
+    "body",
+    "POST /graphql HTTP/1.1\r\nHost: gateway\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{",
+  ],
+])("a request whose %s does not arrive holds it up for a moment only", async (_, half) => {
+  const service = await startSlow();
+  const gateway = await startProcess(service.url);
+  const { write } = await openSocket(gateway.port);
+  await write(half);
+  await gateway.stop();
+  const tooLate = new Promise((resolve) => setTimeout(resolve, 8_000, "too late"));
+  expect(await Promise.race([gateway.ended, tooLate])).toBe(0);
+});
+
 test("logs that are being streamed come to their own end", async () => {
   const service = await startSlow();
   const gateway = await startProcess(service.url);
