@@ -140,7 +140,8 @@ export function createTicker({ clock, budget, openSession }: TickerSettings): Ti
     entry.failingSince ??= now;
     const reportAt = entry.failingSince + SURVIVED_MS;
     if (now >= reportAt) report(entry, error);
-    const { retryAfterSeconds = 0 } = error.facts;
+    // A service that is away says when it may be back, not that it must not be asked.
+    const { retryAfterSeconds = 0 } = error.code === "RATE_LIMITED" ? error.facts : {};
     pausedUntil = Math.max(pausedUntil, now + Math.min(retryAfterSeconds * 1_000, MAX_PAUSE_MS));
     if (now >= reportAt || pausedUntil <= reportAt) return;
     // No poll is read when the time has come to report.

@@ -102,6 +102,25 @@ test("who comes after the error of a run that others have not read yet is told b
   expect(await second.next()).toMatchObject({ errors: [error("NOT_FOUND")] });
 });
 
+test("a service that is away with a Retry-After of 30 days is polled again after 2 seconds", async () => {
+  const run = { id: 1, last_status: "running" };
+  let isAway = false;
+  const { watch, advance, reach, requests, timers } = await startLive([run], {
+    answer: () => (isAway ? { ...AWAY, headers: { "retry-after": `${30 * 86_400}` } } : undefined),
+  });
+  const watcher = await watch(1);
+  advance(FIRST_POLL);
+  expect(await watcher.next()).toEqual(update(1, "RUNNING"));
+  isAway = true;
+  await reach(1_000);
+  await requests(2);
+  await vi.waitUntil(() => timers().includes(2_000), PATIENT);
+  isAway = false;
+  run.last_status = "stopping";
+  await reach(2_000);
+  expect(await watcher.next()).toEqual(update(1, "STOPPING", "RUNNING"));
+});
+
 test("without a token, or with an id that is none, a subscription ends at once and nothing is sent", async () => {
   const { subscribe, inOrder } = await startFaulty();
   const signedOut = await subscribe({ query: RUN_UPDATED, variables: { id: experimentId(1) }, token: null });
