@@ -25,7 +25,7 @@ const INVENTED = /^token invented/;
 const LONG = "x".repeat(9_000_000);
 
 /** The experiment that is answered at once. */
-const AT_ONCE = 1;
+export const AT_ONCE = 1;
 
 /** The first experiment whose answer is long and comes at once, so that a caller can fail to read it. */
 export const LONG_FROM = 5_000;
@@ -38,9 +38,10 @@ async function startService() {
     gates.set(number, known);
     return known;
   };
+  const revoked = new Set<string>();
   const answer = async (path: string, authorization: string, response: ServerResponse, body: string) => {
     const number = path.endsWith("users/token/") ? Number(/\d+/.exec(body)) : experimentIn(path);
-    const isInvented = INVENTED.test(authorization);
+    const isInvented = INVENTED.test(authorization) || revoked.has(authorization);
     const isFile = path.includes("/outputs") && !isInvented;
     if (isFile) response.writeHead(200).write(number < LONG_FROM ? "begun" : LONG.repeat(2));
     if (number !== AT_ONCE && number < LONG_FROM) {
@@ -65,6 +66,8 @@ async function startService() {
     /** Resolves when the service is asked about it. */
     arrived: (number: number) => of(number).arrived.opened,
     release: (number: number) => of(number).released.open(),
+    /** Accepts a token no longer. */
+    revoke: (token: string) => void revoked.add(`token ${token}`),
   };
 }
 

@@ -1,0 +1,140 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { setImmediate as turn } from "node:timers/promises";
+import { expect, test, vi } from "vitest";
+import { LONG_FROM, send, startWorld, type World } from "../support/door-world.ts";
+import { openSocket } from "../support/doors.ts";
+import { globalId } from "../support/ids.ts";
+import { FIRST_POLL, RUN_UPDATED } from "../support/live-service.ts";
+import { PATIENT } from "../support/patience.ts";
+import { stopwatchRuns } from "../support/stopwatch.ts";
+
+/** Not the time of another timer. */
+const READ_TIMEOUT_MS = 7_000;
+const ONE_DOWNLOAD = { READ_TIMEOUT_MS: `${READ_TIMEOUT_MS}`, MAX_DOWNLOADS_PER_TOKEN: "1" };
+const FILE_BYTES = 18_000_000;
+const ADA = { token: "ada" };
+
+const download = (world: World) => {
+  const id = globalId(`Experiment:ada/mnist/${LONG_FROM + world.next()}`);
+  const asked = send(world, ADA, { path: `/downloads/${id}/outputs` });
+  asked.sent.end();
+  return asked;
+};
+
+const isWaiting = (world: World) => world.timers().includes(world.now() + READ_TIMEOUT_MS);
+
+/** A download that nobody has read yet, until the gateway waits for its reader. */
+async function unread(world: World) {
+  const { response, closed } = download(world);
+  const received = await response;
+  await once(received, "readable");
+  await vi.waitUntil(() => isWaiting(world), PATIENT);
+  return { received, closed };
+}
+
+test("a download that drips ends after the read timeout and gives its place back", async () => {
+  const world = await startWorld({ env: ONE_DOWNLOAD });
+  await world.accept("ada");
+  const { received } = await unread(world);
+  for (let drop = 0; drop < 4; drop++) {
+    expect((await download(world).response).statusCode).toBe(429);
+    expect(received.read(4_096)).toHaveLength(4_096);
+    world.advance(READ_TIMEOUT_MS / 4);
+  }
+  await vi.waitFor(async () => expect((await download(world).response).statusCode).toBe(200), PATIENT);
+});
+
+/** Reads until the gateway waits with a further chunk. Returns how many bytes it has read. */
+async function readOn(world: World, received: IncomingMessage): Promise<number> {
+  let bytes = 0;
+  while (!isWaiting(world) && !received.readableEnded && !received.destroyed) {
+    // Safe: no encoding is set.
+    bytes += (received.read() as Buffer | null)?.length ?? 0;
+    await turn();
+  }
+  return bytes;
+}
+
+test("a download that is read slowly but steadily arrives whole", async () => {
+  const world = await startWorld({ env: ONE_DOWNLOAD });
+  await world.accept("ada");
+  const { received } = await unread(world);
+  received.on("error", () => {});
+  const began = world.now();
+  let bytes = 0;
+  while (!received.readableEnded && !received.destroyed) {
+    world.advance(READ_TIMEOUT_MS / 2);
+    bytes += await readOn(world, received);
+  }
+  expect(bytes).toBe(FILE_BYTES);
+  expect(world.now() - began).toBeGreaterThan(2 * READ_TIMEOUT_MS);
+});
+
+test("a WebSocket is not read from while many of its documents are unanswered", async () => {
+  const world = await startWorld();
+  const { socket, tell } = await openSocket(world, ADA);
+  stopwatchRuns();
+  const documents = 400;
+  let answered = 0;
+  const isRead = new Promise<void>((resolve) => {
+    socket.on("message", (message: Buffer) => {
+      if (message.toString().includes('"pong"')) resolve();
+      else answered++;
+    });
+  });
+  for (let number = 0; number < documents; number++) {
+    const query = `subscription { invalid${number} } #${"x".repeat(8_000)}`;
+    tell({ type: "subscribe", id: `${number}`, payload: { query } });
+  }
+  // Its answer shows when the gateway has read what came before it.
+  tell({ type: "ping" });
+  await isRead;
+  // Some more have come in one piece with the last that was read.
+  expect(documents - answered).toBeLessThan(64);
+});
+
+test("a WebSocket that is not initialized in time is closed", async () => {
+  const world = await startWorld();
+  const timers = vi.spyOn(globalThis, "setTimeout");
+  const { closed } = await openSocket(world, ADA, false);
+  const isSet = () => timers.mock.calls.find(([, ms]) => ms === 3_000);
+  await vi.waitUntil(isSet, PATIENT);
+  isSet()?.[0]();
+  expect(await closed).toBe(4408);
+});
+
+/** Lets time pass for a client that answers pings. */
+async function pass(world: World, { socket, tell }: Awaited<ReturnType<typeof openSocket>>, ms: number) {
+  for (const end = world.now() + ms; world.now() < end;) {
+    world.advance(Math.min(10_000, end - world.now()));
+    if (world.now() === end) return;
+    const answer = once(socket, "message");
+    tell({ type: "ping" });
+    await answer;
+  }
+}
+
+test("a WebSocket without a subscription for a minute is closed", async () => {
+  const world = await startWorld();
+  const opened = await openSocket(world, ADA);
+  await pass(world, opened, 59_999);
+  expect(opened.socket.readyState).toBe(opened.socket.OPEN);
+  world.advance(1);
+  expect(await opened.closed).toBe(1000);
+});
+
+test("a WebSocket with a subscription stays open for longer than a minute", async () => {
+  const world = await startWorld();
+  await world.accept("ada");
+  const opened = await openSocket(world, ADA);
+  const number = world.next();
+  const variables = { id: globalId(`Experiment:ada/mnist/${number}`) };
+  opened.tell({ type: "subscribe", id: "1", payload: { query: RUN_UPDATED, variables } });
+  await vi.waitUntil(() => world.timers().includes(world.now() + FIRST_POLL), PATIENT);
+  await pass(world, opened, 125_000);
+  const answer = once(opened.socket, "message");
+  opened.tell({ type: "ping" });
+  expect(String(await answer)).toContain("pong");
+  world.release(number);
+});
