@@ -11,6 +11,7 @@ import {
   parseTypeNames,
   parseWorkers,
   profileOf,
+  rateLimit,
   readManifest,
   trustedProxies,
   whole,
@@ -128,12 +129,20 @@ const SECTIONS = {
     UPSTREAM_RETRIES: whole({ from: 0, to: 10, fallback: 2 }).describe(
       "How many times a GET is retried when the service cannot be reached.",
     ),
+    UPSTREAM_RATE_LIMIT: rateLimit.optional().meta({
+      description:
+        "How many requests of one token the service answers in how many seconds, such as `120/60`, or `off`. Reads are paced below it. See [operations.md](operations.md#a-service-that-throttles).",
+      unset: "what the profile says; with the demo `off`",
+    }),
     UPSTREAM_CONNECTIONS: count(128).describe("Most connections to the service."),
     UPSTREAM_CONNECTIONS_PER_TOKEN: count(16).describe(
       "Most connections that one token uses at a time; waiting tokens take turns.",
     ),
     CACHE_TTL_MS: whole({ from: 0, to: 3_600_000, fallback: 0 }).describe(
       "How long a response of the service is kept for other operations of the same token, in milliseconds; 0: not at all. See [operations.md](operations.md#shared-reads).",
+    ),
+    STALE_MAX_AGE_MS: whole({ from: 0, to: 3_600_000, fallback: 0 }).describe(
+      "How old an earlier response to the same token may be that answers while the service refuses (429) or is away, in milliseconds; 0: none does. `extensions.stale` tells where. See [operations.md](operations.md#a-service-that-throttles).",
     ),
     CACHE_BYTES: count(64_000_000).describe("Most bytes of kept responses, of all tokens."),
     UPSTREAM_QUEUE: count(500).describe(

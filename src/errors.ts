@@ -16,6 +16,8 @@ interface ErrorCodeRow {
   readonly batch?: "refused" | "failed";
   /** Whether the same read may succeed later: subscriptions survive it for a while. */
   readonly passes?: true;
+  /** Whether the service gives no response for now, so that the last known one may answer. */
+  readonly isForNow?: true;
   /** Meaning and remedy, as printed in the documentation. */
   readonly meaning: string;
 }
@@ -59,6 +61,7 @@ const TABLE = {
     service: "up",
     retry: "after `Retry-After`",
     passes: true,
+    isForNow: true,
     meaning:
       "The service throttles requests, or this token has reached its number of concurrent operations. Try again after `retryAfterSeconds`. A read was retried once if the pause fitted into the deadline.",
   },
@@ -73,6 +76,7 @@ const TABLE = {
     status: 504,
     service: "down",
     passes: true,
+    isForNow: true,
     meaning:
       "The service did not respond in time. With `outcome: unknown` a write may have taken effect: read before you repeat it.",
   },
@@ -81,6 +85,7 @@ const TABLE = {
     service: "down",
     retry: "with backoff",
     passes: true,
+    isForNow: true,
     meaning: "The service cannot be reached or is not ready. Reads were retried. Try again later.",
   },
   UPSTREAM_BAD_RESPONSE: {
@@ -259,6 +264,10 @@ export const retryOf = (error: unknown): NonNullable<ErrorCodeRow["retry"]> | nu
 /** Whether the same read may succeed later. */
 export const isPassing = (error: unknown): error is UpstreamError =>
   error instanceof UpstreamError && ERROR_CODES[error.code].passes === true;
+
+/** Whether the service gives no response for now. */
+export const isForNow = (error: unknown): boolean =>
+  error instanceof UpstreamError && ERROR_CODES[error.code].isForNow === true;
 
 /** How a batch continues after the error of its list; null when the single reads would fail in the same way. */
 export const batchFaultOf = (error: unknown): NonNullable<ErrorCodeRow["batch"]> | null =>

@@ -29,18 +29,19 @@ import { createRouter } from "./http/router.ts";
 import { Turns } from "./engine/turns.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
 import { createSubscriptions } from "./http/graphql/subscriptions.ts";
-import { type Clock, systemClock } from "./live/clock.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import { tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
 import { createConnector } from "./rest/client/connector.ts";
 import { user } from "./rest/api/kinds.ts";
-import type { ProfileName } from "./rest/api/profile.ts";
+import type { Profile, ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import { RefusedBatches } from "./rest/session/batches.ts";
-import { SharedReads } from "./rest/session/reads.ts";
+import { SharedReads } from "./rest/session/shared-reads.ts";
 import { openSharedDocuments } from "./redis/shared-documents.ts";
 import { createEventLog } from "./observability/event-log.ts";
+import type { RateLimit } from "./rate.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openUpstreamSpan } from "./observability/tracing.ts";
 
@@ -136,7 +137,7 @@ export function createGateway({
     client,
     doors,
     takeTurn: turns.take,
-    sessions: { shared, bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS } },
+    sessions: { shared, bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS, yields: false } },
     gateway: factsOf(config, server),
     names,
     publicUrl: config.PUBLIC_URL?.href.replace(/\/+$/, ""),
@@ -236,7 +237,11 @@ const upstreamSettings = (config: Config, { profile, override }: Server) => ({
   maxJsonBytes: config.MAX_JSON_BYTES,
   maxHeldBytes: config.MAX_UPSTREAM_BYTES,
   retries: config.UPSTREAM_RETRIES,
+  rateLimit: config.UPSTREAM_RATE_LIMIT === undefined ? limitOf(profile) : config.UPSTREAM_RATE_LIMIT,
 });
+
+const limitOf = ({ rateLimit }: Profile): RateLimit | null =>
+  rateLimit && { requests: rateLimit.requests, periodMs: rateLimit.seconds * 1_000 };
 
 /** Shorter words in a header, in characters, are not treated as secrets: they occur in messages by chance. */
 const MIN_SECRET_LENGTH = 8;

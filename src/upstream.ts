@@ -17,7 +17,13 @@ export const upstreamOf = ({ UPSTREAM_URL }: Config, demo: Demo | null): Upstrea
 
 /** The options of a gateway in front of the service. */
 export const optionsOf = (config: Config, { url, exampleToken }: Upstream) => ({
-  config,
   upstreamUrl: new URL(url),
-  ...(exampleToken === null ? {} : { exampleToken, profile: "polyaxon-0.4" as const }),
+  ...(exampleToken === null
+    ? { config }
+    : {
+        // The demo is such a server without a throttle.
+        config: { ...config, UPSTREAM_RATE_LIMIT: config.UPSTREAM_RATE_LIMIT ?? null },
+        exampleToken,
+        profile: "polyaxon-0.4" as const,
+      }),
 });

@@ -21,6 +21,14 @@ const ROWS: Readonly<Record<string, Row>> = {
     holds: "collections whose members come and go with requests",
     imports: [],
   },
+  "clock.ts": {
+    holds: "the time and its timers, which tests move by hand",
+    imports: [],
+  },
+  "rate.ts": {
+    holds: "at most so many requests in a period",
+    imports: [],
+  },
   "caller.ts": {
     holds: "who asks, and what each part of the gateway keeps for a caller",
     imports: ["transient.ts"],
@@ -51,7 +59,15 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   "rest/client": {
     holds: "one upstream request: admission, retry, breaker, transport, error mapping",
-    imports: ["errors.ts", "transient.ts", "caller.ts", "request-scope.ts", "rest/api"],
+    imports: [
+      "errors.ts",
+      "transient.ts",
+      "clock.ts",
+      "rate.ts",
+      "caller.ts",
+      "request-scope.ts",
+      "rest/api",
+    ],
   },
   "rest/session": {
     holds:
@@ -60,7 +76,15 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   live: {
     holds: "polling for subscriptions: what is read when, with which token, for whom",
-    imports: ["errors.ts", "caller.ts", "request-scope.ts", "rest/client", "rest/session"],
+    imports: [
+      "errors.ts",
+      "clock.ts",
+      "rate.ts",
+      "caller.ts",
+      "request-scope.ts",
+      "rest/client",
+      "rest/session",
+    ],
   },
   "graphql/core": {
     holds: "builder, kinds, ids, resources, the sources of fields, prefetching",
@@ -120,6 +144,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     imports: [
       "errors.ts",
       "transient.ts",
+      "clock.ts",
       "caller.ts",
       "request-scope.ts",
       "installation.ts",
@@ -137,11 +162,21 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   config: {
     holds: "the settings: `config.ts` lists them, `config/` reads their values",
-    imports: ["engine", "rest/api", "graphql/core", "graphql/federation", "graphql/schema.ts", "http"],
+    imports: [
+      "rate.ts",
+      "engine",
+      "rest/api",
+      "graphql/core",
+      "graphql/federation",
+      "graphql/schema.ts",
+      "http",
+    ],
   },
   "gateway.ts": {
     holds: "puts the parts together",
     imports: [
+      "clock.ts",
+      "rate.ts",
       "caller.ts",
       "installation.ts",
       "log.ts",

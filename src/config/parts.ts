@@ -72,6 +72,7 @@ function documentsOf(
 /** The settings of reads that operations share. */
 export const sharingSettings = (config: Config) => ({
   ttlMs: config.CACHE_TTL_MS,
+  staleMs: config.STALE_MAX_AGE_MS,
   maxBytes: config.CACHE_BYTES,
 });
 

@@ -37,8 +37,8 @@ export interface Operation {
   readonly facts: OperationFacts;
   /** Creates the context for its resolvers. */
   readonly openContext: (meter: Meter) => PlacedContext;
-  /** Reports what the operation cost, for `extensions.explain`; null unless the caller asks for it. */
-  readonly explain: (() => object) | null;
+  /** What the result's `extensions` tell about how it came about; null for nothing. */
+  readonly extensions: (() => object | null) | null;
 }
 
 /** What an operation may do and return. */
@@ -81,12 +81,12 @@ export interface Engine {
   readonly subscribe: (request: StreamRequest) => Promise<StreamResult>;
   /**
    * Finalizes a result: adds the request id to its errors, and removes suggestions from them where the schema is hidden.
-   * `explain` reports what it cost.
+   * `extensions` are added as well.
    */
   readonly finish: <Result extends ExecutionResult>(
     result: Result,
     requestId: string,
-    explain?: Operation["explain"],
+    extensions?: Operation["extensions"],
   ) => Result;
 }
 
@@ -228,15 +228,14 @@ export function createEngine(settings: EngineSettings): Engine {
         return failed(error, facts);
       }
     },
-    finish: (result, requestId, explain = null) => {
-      const explained = explain
-        ? { ...result, extensions: { ...result.extensions, explain: explain() } }
-        : result;
-      if (!result.errors) return explained;
+    finish: (result, requestId, extensions = null) => {
+      const told = extensions?.() ?? null;
+      const whole = told ? { ...result, extensions: { ...result.extensions, ...told } } : result;
+      if (!result.errors) return whole;
       const errors = result.errors.map((error) =>
         withExtensions(settings.isIntrospectable ? error : withoutSuggestions(error), { requestId }),
       );
-      return { ...explained, errors };
+      return { ...whole, errors };
     },
   };
 }

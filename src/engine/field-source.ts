@@ -14,11 +14,11 @@ export interface ResultPlace {
   readonly at: string | number;
 }
 
-/** The context of resolvers. Only that of an explained operation knows its place in the result. */
+/** The context of resolvers. Only that of an operation with notes knows its place in the result. */
 export interface PlacedContext {
-  /** The place for which a resolver has this context; null outside of the result and when nothing is explained. */
+  /** The place for which a resolver has this context; null outside of the result and when nobody wants to know. */
   readonly place: ResultPlace | null;
-  /** The context for another place; null when nothing is explained. */
+  /** The context for another place; null when nobody wants to know. */
   readonly at: ((place: ResultPlace) => PlacedContext) | null;
 }
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Caller, Callers } from "../caller.ts";
 import { atEndOfTurn } from "../engine/turns.ts";
-import type { Clock } from "../live/clock.ts";
+import type { Clock } from "../clock.ts";
 import { acceptsGzip, compress } from "./compression.ts";
 import { isOver, onceOver } from "./connection.ts";
 import type { TextResponse } from "./graphql/encoding.ts";

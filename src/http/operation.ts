@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Operation, OperationFacts } from "../engine/engine.ts";
 import { Explanation } from "../observability/explain/explanation.ts";
+import { StalePlaces } from "../observability/explain/stale.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { openOperationSpan } from "../observability/tracing.ts";
 import { wantsExplanation, wantsFresh } from "./identity.ts";
@@ -8,7 +9,7 @@ import { type Identity, RequestScope } from "../request-scope.ts";
 import { onceOver } from "./connection.ts";
 import type { ResultPlace } from "../engine/field-source.ts";
 import { isSliceOver, type Turns } from "../engine/turns.ts";
-import { type Context, ExplainedContext, type GatewayFacts } from "../graphql/core/context.ts";
+import { type Context, NotedContext, type GatewayFacts } from "../graphql/core/context.ts";
 import type { TypeNames } from "../graphql/core/kinds.ts";
 import { counted } from "../live/tick-session.ts";
 import type { Client } from "../rest/client/client.ts";
@@ -48,19 +49,20 @@ export interface HttpOperation {
 }
 
 /** Opens the operations of HTTP requests: their spans, contexts, explanations and reports. */
-export const createOperations =
-  ({ contexts, isExplainable, telemetry }: Settings) =>
-  (request: IncomingMessage, state: RequestState): HttpOperation => {
+export function createOperations({ contexts, isExplainable, telemetry }: Settings) {
+  const { staleMs } = contexts.sessions.shared.reads.settings;
+  const staleNotes = () => (staleMs > 0 ? new StalePlaces() : null);
+  return (request: IncomingMessage, state: RequestState): HttpOperation => {
     const { scope, began } = state;
     const span = openOperationSpan(request, state);
-    const notes = isExplainable && wantsExplanation(request) ? new Explanation(began) : null;
+    const notes = isExplainable && wantsExplanation(request) ? new Explanation(began) : staleNotes();
     return {
       operation: {
         scope,
         facts: state,
         openContext: (pacing) =>
           new OperationContext(contexts, { request, scope, pacing, onRequest: null, notes }),
-        explain: notes && (() => notes.report()),
+        extensions: notes && (() => notes.extensions()),
       },
       run: span.run,
       end: (status) => {
@@ -74,6 +76,7 @@ export const createOperations =
       },
     };
   };
+}
 
 /** What the contexts of all operations share. */
 export interface ContextSettings {
@@ -98,8 +101,8 @@ export interface OperationSource {
   readonly pacing: Pacing;
   /** Called for each upstream request; null: not of interest. */
   readonly onRequest: (() => void) | null;
-  /** Null unless the operation is explained. */
-  readonly notes: Explanation | null;
+  /** Null unless the result tells how it came about. */
+  readonly notes: Explanation | StalePlaces | null;
 }
 
 /**
@@ -126,7 +129,7 @@ export class OperationContext implements Context {
     this.#settings = settings;
     this.#source = source;
     const { notes } = source;
-    this.at = notes && ((place) => new ExplainedContext(this, place, notes));
+    this.at = notes && ((place) => new NotedContext(this, place, notes));
   }
 
   /** Opened on first use: many operations read nothing. */

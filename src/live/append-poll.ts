@@ -1,5 +1,5 @@
 import type { Session } from "../rest/session/session.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 import { type Rest, SharedRest } from "./shared-rest.ts";
 import type { SharedPoll } from "./state-poll.ts";
 import { type LiveStream, openStream, type Reader } from "./stream.ts";

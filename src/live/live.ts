@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Caller, Callers } from "../caller.ts";
+import { Rate } from "../rate.ts";
 import type { Identity } from "../request-scope.ts";
 import { type AppendSource, createAppendPoll, readAppended } from "./append-poll.ts";
-import { type Budget, createBudget } from "./budget.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 import { createStatePoll, readStates, type SharedPoll, type StateSource } from "./state-poll.ts";
 import type { LiveStream } from "./stream.ts";
 import { createTicker, type Ticker, type TickSession } from "./ticker.ts";
@@ -51,36 +51,38 @@ interface Shared {
   readonly timing: ReturnType<Ticker["add"]>;
 }
 
-/** What is kept for one token, from its first subscription on until its budget is full again. */
+/** What is kept for one token, from its first subscription on until a minute after its last poll: reconnecting renews nothing. */
 interface Polls {
   readonly ticker: Ticker;
-  readonly budget: Budget;
+  readonly rate: Rate;
   readonly shared: Map<string, Shared>;
   /** Whether a timer will forget it: one is enough, however often its subscribers come and go. */
   isLeaving: boolean;
 }
 
-/** How long a token's budget is kept after its last poll, in milliseconds: reconnecting does not renew it. */
-const KEPT_MS = 60_000;
+const MINUTE_MS = 60_000;
+
+/** The share of a minute's requests that may be sent at once. */
+const AT_ONCE = 0.5;
 
 export function createLive({ callers, clock, requestsPerMinute, openSession }: LiveSettings): Live {
   const room = callers.room((caller): Polls => {
-    const budget = createBudget(requestsPerMinute);
+    const rate = new Rate({ requests: requestsPerMinute, periodMs: MINUTE_MS }, AT_ONCE);
     // Subscribers with the same token share the requests, so none of their own ids is right.
     const identity: Identity = { caller, requestId: randomUUID(), traceparent: null };
     const ticker = createTicker({
       clock,
-      budget,
-      openSession: (requests) => openSession(identity, requests, () => budget.spend(clock.now())),
+      rate,
+      openSession: (requests) => openSession(identity, requests, () => rate.spend(clock.now())),
     });
-    return { ticker, budget, shared: new Map(), isLeaving: false };
+    return { ticker, rate, shared: new Map(), isLeaving: false };
   });
 
   const forget = (caller: Caller, polls: Polls): void => {
     if (caller.of(room) !== polls || polls.isLeaving || polls.ticker.size() > 0) return;
-    if (polls.budget.isFull(clock.now())) return caller.leave(room);
+    if (polls.rate.sent(clock.now()) === 0) return caller.leave(room);
     polls.isLeaving = true;
-    clock.after(KEPT_MS, () => {
+    clock.after(MINUTE_MS, () => {
       polls.isLeaving = false;
       forget(caller, polls);
     });
@@ -121,7 +123,7 @@ export function createLive({ callers, clock, requestsPerMinute, openSession }: L
         });
       },
     }),
-    spend: (caller) => caller.of(room)?.budget.spend(clock.now()),
+    spend: (caller) => caller.of(room)?.rate.spend(clock.now()),
     polls: () => room.parts().reduce((sum, { ticker }) => sum + ticker.size(), 0),
   };
 }

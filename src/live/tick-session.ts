@@ -49,7 +49,7 @@ export const tickSessions =
     return {
       session: openSession(counted(client, count), scope, {
         shared,
-        bounds: { width, requests },
+        bounds: { width, requests, yields: true },
         isFresh: true,
         pacing: UNPACED,
         notes: null,

@@ -1,7 +1,7 @@
 import { isPassing, UpstreamError } from "../errors.ts";
 import type { Session } from "../rest/session/session.ts";
-import type { Budget } from "./budget.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
+import type { Rate } from "../rate.ts";
 
 /** One thing that is read again and again for its subscribers. */
 export interface Poll {
@@ -21,7 +21,7 @@ export interface TickSession {
 
 interface TickerSettings {
   readonly clock: Clock;
-  readonly budget: Budget;
+  readonly rate: Rate;
   readonly openSession: (requests: number) => TickSession;
 }
 
@@ -71,7 +71,7 @@ interface Entry {
  * request and reads that one list covers become that list. Polls are due on multiples of their interval since the start:
  * polls with the same interval are due in the same tick.
  */
-export function createTicker({ clock, budget, openSession }: TickerSettings): Ticker {
+export function createTicker({ clock, rate, openSession }: TickerSettings): Ticker {
   const entries = new Set<Entry>();
   const start = clock.now();
   /** No poll is read before: the service asked for a pause. */
@@ -87,7 +87,7 @@ export function createTicker({ clock, budget, openSession }: TickerSettings): Ti
       if (!entry.isReading && entry.poll.isWanted()) dueAt = Math.min(dueAt, entry.dueAt);
     if (dueAt === Number.POSITIVE_INFINITY) return;
     const now = clock.now();
-    const at = Math.max(now, dueAt, pausedUntil, budget.nextAt(now));
+    const at = Math.max(now, dueAt, pausedUntil, rate.nextAt(now));
     cancelTimer = clock.after(Math.ceil(at - now), () => void tick());
   };
 
@@ -96,7 +96,7 @@ export function createTicker({ clock, budget, openSession }: TickerSettings): Ti
 
   const tick = async (): Promise<void> => {
     const now = clock.now();
-    const requests = budget.allowance(now);
+    const requests = rate.room(now);
     const due = [...entries]
       .filter(({ dueAt, isReading, poll }) => dueAt <= now && !isReading && poll.isWanted())
       .toSorted((one, other) => one.dueAt - other.dueAt);

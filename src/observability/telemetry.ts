@@ -190,7 +190,7 @@ export function createTelemetry(log: Log, version: string, load: () => Load) {
       upstreamSeconds.observe({ method, route }, ms / 1000);
       log.debug({ requestId, method, route, outcome, ms: Math.round(ms) }, "upstream request");
     },
-    sharedRead: (from: "in flight" | "kept"): void => sharedReads.inc({ from }),
+    sharedRead: (from: "in flight" | "kept" | "stale"): void => sharedReads.inc({ from }),
     sharedDocument: (outcome: SharedDocumentOutcome): void => sharedDocuments.inc({ outcome }),
     /** `headers` are those of the request, which may name its client. */
     operation: (

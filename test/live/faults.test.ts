@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { systemClock } from "../../src/live/clock.ts";
+import { systemClock } from "../../src/clock.ts";
 import type { Told } from "../support/fake.ts";
 import { experimentId, FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";

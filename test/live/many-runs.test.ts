@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { createBudget } from "../../src/live/budget.ts";
+import { Rate } from "../../src/rate.ts";
 import { globalId } from "../support/ids.ts";
 import { FIRST_POLL, startLive, update } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
@@ -102,23 +102,23 @@ test("500 watched runs begin with half of the requests that a token has in a min
   expect(new Set(calls).size).toBe(17);
 });
 
-test("whatever is polled and when, no minute has more requests than the budget", () => {
+test("whatever is polled and when, no minute has more requests than allowed", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 60 }),
       fc.array(fc.record({ pause: fc.nat(20_000), wanted: fc.nat(100) }), { maxLength: 100 }),
       (perMinute, ticks) => {
-        const budget = createBudget(perMinute);
+        const rate = new Rate({ requests: perMinute, periodMs: 60_000 }, 0.5);
         const spent: number[] = [];
         let now = 0;
         for (const { pause, wanted } of ticks) {
-          now = Math.max(now + pause, Math.ceil(budget.nextAt(now + pause)));
-          for (let left = Math.min(wanted, budget.allowance(now)); left > 0; left--) {
-            budget.spend(now);
+          now = Math.max(now + pause, Math.ceil(rate.nextAt(now + pause)));
+          for (let left = Math.min(wanted, rate.room(now)); left > 0; left--) {
+            rate.spend(now);
             spent.push(now);
           }
           expect(spent.filter((at) => at > now - 60_000).length).toBeLessThanOrEqual(perMinute);
-          expect(budget.nextAt(now)).toBeLessThanOrEqual(now + 60_000);
+          expect(rate.nextAt(now)).toBeLessThanOrEqual(now + 60_000);
         }
       },
     ),

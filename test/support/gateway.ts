@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import type { Planner } from "../../src/engine/plan/plan.ts";
 import { createGateway } from "../../src/gateway.ts";
-import type { Clock } from "../../src/live/clock.ts";
+import type { Clock } from "../../src/clock.ts";
 import { listen } from "./listen.ts";
 import { STORY_SETTINGS } from "./story-settings.ts";
 

@@ -1,5 +1,5 @@
 import { vi } from "vitest";
-import type { Clock } from "../../src/live/clock.ts";
+import type { Clock } from "../../src/clock.ts";
 import { PATIENT } from "./patience.ts";
 
 interface Timer {

@@ -114,6 +114,8 @@ export const WRONG_SETTINGS: Readonly<Record<string, readonly string[]>> = {
   UPSTREAM_HEADERS_TIMEOUT_MS: ["canary", "0", "3600001"],
   UPSTREAM_TIMEOUT_MS: ["canary", "0", "3600001"],
   UPSTREAM_IDLE_TIMEOUT_MS: ["canary", "0", "3600001"],
+  STALE_MAX_AGE_MS: ["canary", "-7777", "3600001", "1.25"],
+  UPSTREAM_RATE_LIMIT: ["canary", "120", "0/9", "9/0", "120/3601", "-7777/60"],
   UPSTREAM_RETRIES: ["canary", "-7777", "11", "1.25"],
   UPSTREAM_CONNECTIONS: ["canary", "0"],
   UPSTREAM_CONNECTIONS_PER_TOKEN: ["canary", "0"],

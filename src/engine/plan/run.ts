@@ -34,7 +34,7 @@ export function runFields(
   }
 }
 
-/** The context for a value. That of an explained operation knows its place. */
+/** The context for a value. That of an operation with notes knows its place. */
 export const contextAt = (context: PlacedContext, above: Container, at: string | number): PlacedContext =>
   context.at ? context.at({ parent: above, at }) : context;
 

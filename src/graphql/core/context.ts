@@ -31,21 +31,21 @@ export interface Context extends PlacedContext {
   readonly admitSignIn: () => void;
   /** Whether selections are prefetched. Tests switch it off to compare. */
   readonly lookAhead: boolean;
-  /** Called when a link costs no upstream request; null unless the operation is explained. */
+  /** Called when a link costs no upstream request; null unless notes are wanted. */
   readonly onFree: (() => void) | null;
   readonly at: ((place: ResultPlace) => Context) | null;
   /** Does long work in time slices, in turns with other callers. Never resolves when the operation is stopped. */
   readonly inTurns: <Result>(steps: Iterator<undefined, Result>) => Promise<Result>;
 }
 
-/** Notes for which places of the result an explained operation reads. */
+/** Notes for which places of the result an operation reads. */
 export interface PlaceNotes {
   readonly forPlace: (place: ResultPlace) => ForPlace;
   readonly free: (place: ResultPlace) => void;
 }
 
-/** The context of an explained operation at one place of its result. A class, as that of the operation itself. */
-export class ExplainedContext implements Context {
+/** The context of an operation with notes at one place of its result. A class, as that of the operation itself. */
+export class NotedContext implements Context {
   readonly gateway: GatewayFacts;
   readonly names: TypeNames;
   readonly lookAhead: boolean;

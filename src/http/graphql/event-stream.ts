@@ -3,7 +3,7 @@ import type { Engine } from "../../engine/engine.ts";
 import type { WrittenResult } from "../../engine/execution.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { OpenStream, Results } from "../../engine/subscription.ts";
-import type { Clock } from "../../live/clock.ts";
+import type { Clock } from "../../clock.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { onceOver } from "../connection.ts";
 import type { Delivery } from "../delivery.ts";

@@ -42,10 +42,10 @@ export function createGraphqlHandler(settings: Settings): Execute {
     onResult: (status: number) => void,
   ): Promise<void> => {
     const { req: request } = response;
-    const { scope, facts, explain } = operation;
+    const { scope, facts, extensions } = operation;
     const { requestId, caller } = scope;
     const send = (result: WrittenResult, type: ResultType): Promise<void> => {
-      const encoded = encodeResult(engine.finish(result, requestId, explain), type, requestId);
+      const encoded = encodeResult(engine.finish(result, requestId, extensions), type, requestId);
       onResult(encoded.status);
       return delivery.send(response, encoded, caller);
     };

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Caller } from "../../caller.ts";
 import { UpstreamError } from "../../errors.ts";
 import type { WebSocket } from "ws";
-import type { Clock } from "../../live/clock.ts";
+import type { Clock } from "../../clock.ts";
 import type { Doors } from "../doors.ts";
 import type { Place } from "../places.ts";
 

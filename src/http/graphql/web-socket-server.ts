@@ -5,7 +5,7 @@ import { CloseCode, handleProtocols, makeServer } from "graphql-ws";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { WrittenResult } from "../../engine/execution.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
-import type { Clock } from "../../live/clock.ts";
+import type { Clock } from "../../clock.ts";
 import { TransientList } from "../../transient.ts";
 import type { Doors } from "../doors.ts";
 import type { Identify } from "../identity.ts";

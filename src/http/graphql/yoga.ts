@@ -81,9 +81,9 @@ const useEngine = (engine: Engine): Plugin<object, YogaContext> => ({
   onResultProcess({ request, result, serverContext, setResult, setResultProcessor }) {
     // `@defer` and `@stream` are not supported, so other results need no handling.
     if (Array.isArray(result) || Symbol.asyncIterator in result) return;
-    const { explain, scope } = serverContext.operation;
+    const { extensions, scope } = serverContext.operation;
     const { requestId } = scope;
-    setResult(engine.finish(result, requestId, explain));
+    setResult(engine.finish(result, requestId, extensions));
     const type = resultTypeFor(request.headers.get("accept") ?? undefined);
     if (!type) return;
     setResultProcessor((finished, { Response }) => {

@@ -74,7 +74,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
       const { operation, run: runInSpan, end } = openOperation(request, state);
       const result = await runInSpan(() => run(operation, ...given));
       end(200);
-      return engine.finish(result, state.scope.requestId, operation.explain);
+      return engine.finish(result, state.scope.requestId, operation.extensions);
     };
 
   /** Answers a body, which may be no message. */

@@ -1,5 +1,6 @@
 import type { ResultPlace } from "../../engine/field-source.ts";
 import type { ReadNotes, Served, SessionNotes } from "../../rest/session/notes.ts";
+import { pathOfName, staleReport } from "./stale.ts";
 import {
   type ExplainedAttempt,
   type ExplainedRequest,
@@ -82,8 +83,15 @@ export class Explanation implements SessionNotes {
     return note;
   }
 
-  report(): Report {
-    const reads = { request: 0, batch: 0, joined: 0, cache: 0, shared: 0 };
+  extensions() {
+    const stale = this.#notes.flatMap(({ staleMs, places }) =>
+      staleMs === null ? [] : Array.from(places, (name) => ({ path: pathOfName(name), ageMs: staleMs })),
+    );
+    return { explain: this.#report(), ...staleReport(stale) };
+  }
+
+  #report(): Report {
+    const reads = { request: 0, batch: 0, joined: 0, cache: 0, stale: 0, shared: 0 };
     let withoutRungraph = 0;
     for (const { places, served } of this.#notes) {
       withoutRungraph += places.size;

@@ -17,6 +17,8 @@ export interface ExplainedRequest extends NamedPlaces {
   /** One more than the number of requests, one after the other, that led to it. */
   readonly round: number;
   readonly startMs: number;
+  /** How long it waited before: for the allowance of the token, a connection, or the pause before a retry. */
+  readonly waitedMs: number;
   /** Null when the operation was complete before the response. */
   readonly durationMs: number | null;
   /** Bytes of the response's body after decompression, or of the window of a log. */
@@ -38,6 +40,9 @@ export class Note implements ReadNote {
   #list: Note | null = null;
   #round = 0;
   #attempts = 0;
+  #waitsSince = 0;
+  /** The age of the earlier response that answers instead of the service, in milliseconds; null when none does. */
+  #staleMs: number | null = null;
   served: Served = "request";
   /** Whether what it caused may be requested. */
   isSettled = false;
@@ -83,10 +88,24 @@ export class Note implements ReadNote {
     if (list.#attempts === 0) list.#round = Math.max(list.#round, this.#round);
   }
 
+  /** The age of what it loads; null for what the service said now. */
+  get staleMs(): number | null {
+    return this.#staleMs ?? this.#list?.staleMs ?? null;
+  }
+
+  stale(ageMs: number): void {
+    this.served = "stale";
+    this.#staleMs = ageMs;
+  }
+
+  wait(): void {
+    this.#waitsSince = performance.now();
+  }
+
   attempt(endpoint: EndpointName): AttemptNote {
     // The operation whose request it had joined may have left.
     this.served = "request";
-    const attempt = new ExplainedAttempt(this, endpoint, ++this.#attempts);
+    const attempt = new ExplainedAttempt(this, endpoint, ++this.#attempts, this.#waitsSince);
     this.#onAttempt(attempt);
     return attempt;
   }
@@ -108,12 +127,14 @@ export class ExplainedAttempt implements AttemptNote {
   readonly #endpoint: EndpointName;
   readonly #number: number;
   readonly #began = performance.now();
+  readonly #waitedMs: number;
   readonly round: number;
   #outcome: { readonly status: number | null; readonly error: string | null; readonly ms: number } | null =
     null;
   #bytes = 0;
 
-  constructor(note: Note, endpoint: EndpointName, number: number) {
+  constructor(note: Note, endpoint: EndpointName, number: number, waitsSince: number) {
+    this.#waitedMs = this.#began - waitsSince;
     this.#note = note;
     this.#endpoint = endpoint;
     this.#number = number;
@@ -140,6 +161,7 @@ export class ExplainedAttempt implements AttemptNote {
       error: this.#outcome?.error ?? null,
       round: this.round,
       startMs: tenths(this.#began - operationBegan),
+      waitedMs: tenths(this.#waitedMs),
       durationMs: this.#outcome && tenths(this.#outcome.ms),
       bytes: this.#bytes,
       ...this.#note.causes(),

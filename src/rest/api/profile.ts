@@ -45,6 +45,11 @@ const place = textOf(/^[\w-]+(?:\.[\w-]+)*$/, "a key of the body, such as name o
   .nullable()
   .describe("Key of the body; dots lead into objects; null where the server does not take it.");
 
+const RateLimit = section({
+  requests: z.number().int().min(1).max(1_000_000).describe("Most requests."),
+  seconds: z.number().int().min(1).max(3_600).describe("In how many seconds."),
+}).nullable();
+
 const Inputs = section({
   update: section({ description: place, name: place, tags: place, readme: place }),
   restart: section({ description: place, declarations: place, updateCode: place }),
@@ -74,6 +79,8 @@ export interface Profile {
   readonly omittedInLists: z.output<typeof OmittedInLists>;
   /** Keys that no record of a kind has. */
   readonly omitted: z.output<typeof Omitted>;
+  /** How many requests of one user the server answers; null where that is not known. */
+  readonly rateLimit: z.output<typeof RateLimit>;
   /** Where the bodies of commands have what they change. */
   readonly inputs: z.output<typeof Inputs>;
 }
@@ -110,6 +117,9 @@ export const WrittenProfile = section({
   omitted: Omitted.partial()
     .optional()
     .describe("Keys that no record of a kind has. They are null, without a request."),
+  rateLimit: RateLimit.optional().describe(
+    "How many requests of one user the server answers in a period; null where that is not known. `UPSTREAM_RATE_LIMIT` replaces it.",
+  ),
   inputs: section({
     update: Inputs.shape.update.partial().optional(),
     restart: Inputs.shape.restart.partial().optional(),
@@ -132,6 +142,7 @@ const DEPTHS: Readonly<Record<keyof Profile, number>> = {
   filters: 1,
   omittedInLists: 1,
   omitted: 1,
+  rateLimit: 0,
   inputs: 2,
 };
 

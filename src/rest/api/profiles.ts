@@ -56,6 +56,7 @@ const document: Profile = {
     builds: ["pod_id", "backend"],
     groups: ["group_type", "readme"],
   },
+  rateLimit: null,
   inputs: {
     update: { description: "description", name: null, tags: null, readme: null },
     restart: { description: null, declarations: null, updateCode: null },
@@ -64,6 +65,8 @@ const document: Profile = {
 
 const polyaxon02: WrittenProfile = {
   extends: "document",
+  // Its default for each user, over the whole API.
+  rateLimit: { requests: 120, seconds: 60 },
   endpoints: offersOnly(
     {
       user: "login me",

@@ -1,10 +1,8 @@
 import { AccountRooms, type Caller, type Callers } from "../../caller.ts";
-import { OVERLOADED, UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Breaker } from "./breaker.ts";
-import { Bulkhead, type Ticket } from "./bulkhead.ts";
-import { endedError } from "./failure.ts";
-import { createRequestBudget } from "./request-budget.ts";
+import { Bulkhead } from "./bulkhead.ts";
+import { type OperationBounds, OperationQueue } from "./operation-queue.ts";
 
 /** The share of the connections that only proven callers may use. */
 const PROVEN_SHARE = 1 / 8;
@@ -18,14 +16,6 @@ export interface AdmissionSettings {
   readonly queue: number;
 }
 
-/** Limits of one operation. */
-export interface OperationBounds {
-  /** Maximum concurrent upstream requests. */
-  readonly width: number;
-  /** Maximum upstream requests in total. Retries do not count. */
-  readonly requests: number;
-}
-
 /**
  * Admits all upstream requests in turn. Own code: p-limit, p-queue and cockatiel are FIFO, so that one caller with many
  * requests starves the others, and they keep the requests of disconnected callers.
@@ -36,7 +26,6 @@ export class Admission {
   readonly #root: Bulkhead;
   readonly #bulkheads: AccountRooms<Bulkhead>;
   #shed = 0;
-  /** Number of retries that were admitted since the start. */
   retries = 0;
   #isServing = false;
   #isScheduled = false;
@@ -56,9 +45,9 @@ export class Admission {
   }
 
   /** Opens the queue of an operation. It closes with the scope. */
-  open(scope: RequestScope, { width, requests }: OperationBounds): OperationQueue {
+  open(scope: RequestScope, bounds: OperationBounds): OperationQueue {
     const { part, leave } = this.#bulkheads.enter(scope.caller);
-    const queue = new OperationQueue(this, scope, new Bulkhead(part, width), requests);
+    const queue = new OperationQueue(this, scope, new Bulkhead(part, bounds.width), bounds);
     scope.onEnd(() => {
       queue.close();
       leave();
@@ -117,71 +106,3 @@ export class Admission {
 }
 
 const waitingIn = (bulkhead: Bulkhead | undefined): number => bulkhead?.waiting ?? 0;
-
-/** The waiting requests of one operation. */
-export class OperationQueue {
-  readonly #admission: Admission;
-  readonly #scope: RequestScope;
-  readonly #bulkhead: Bulkhead;
-  readonly #budget;
-  #hasBegun = false;
-
-  constructor(admission: Admission, scope: RequestScope, bulkhead: Bulkhead, requests: number) {
-    this.#admission = admission;
-    this.#scope = scope;
-    this.#bulkhead = bulkhead;
-    this.#budget = createRequestBudget(requests);
-  }
-
-  /**
-   * Calls the ticket's `admitted` when the request may be sent, later in this tick or in its turn. Calls `rejected` when
-   * the scope ends first, with `REQUEST_LIMIT_EXCEEDED` when the operation has used up its requests, and with
-   * `SERVICE_OVERLOADED` when the queue is full.
-   */
-  enter(ticket: Ticket): void {
-    const rejection = this.#rejectionOf(ticket);
-    if (rejection) return ticket.rejected(rejection);
-    this.#hasBegun = true;
-    this.#bulkhead.add(ticket);
-    this.#admission.serveSoon();
-  }
-
-  /** Must be called once for each admitted request when it completes. */
-  leave(): void {
-    this.#bulkhead.leave();
-    this.#admission.serve();
-  }
-
-  admit(ticket: Ticket): void {
-    if (ticket.isRetry) this.#admission.retries++;
-    else this.#budget.spend();
-    ticket.admitted();
-    if (this.#budget.isSpent()) {
-      this.#drop(
-        ({ isRetry }) => !isRetry,
-        () => this.#budget.exceed(),
-      );
-    }
-  }
-
-  close(): void {
-    this.#drop(
-      () => true,
-      ({ endpoint }) => endedError(endpoint, this.#scope, false),
-    );
-  }
-
-  #drop(isDropped: (ticket: Ticket) => boolean, errorOf: (ticket: Ticket) => Error): void {
-    for (const ticket of this.#bulkhead.remove(isDropped)) ticket.rejected(errorOf(ticket));
-  }
-
-  /** Why a request cannot be queued; null when it can. */
-  #rejectionOf({ endpoint, isRetry }: Ticket): Error | null {
-    if (this.#scope.ended()) return endedError(endpoint, this.#scope, false);
-    if (!isRetry && this.#budget.isSpent()) return this.#budget.exceed();
-    // Operations that have started are not rejected halfway.
-    if (!this.#hasBegun && this.#admission.isQueueFull(this.#scope.caller))
-      return new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
-    return null;
-  }
-}

@@ -1,5 +1,6 @@
 import { type Link, TransientList } from "../../transient.ts";
 import type { EndpointName } from "../api/endpoint.ts";
+import type { Allowance } from "./allowance.ts";
 
 /** The positions of an operation's result that wait for a request now. */
 export interface Demand {
@@ -15,6 +16,10 @@ export interface Ticket {
   readonly isRetry: boolean;
   /** The queue of its operation. */
   readonly queue: { readonly admit: (ticket: Ticket) => void };
+  /** Whether it may wait for its allowance. */
+  readonly isPatient: boolean;
+  /** What it counts against; null for a request without a token. */
+  readonly allowance: Allowance | null;
   /** Called when the request may be sent. */
   admitted(): void;
   /** Begins a probe of the service unless one is under way. Calls back when its outcome is known. */

@@ -1,11 +1,12 @@
 import { pause, type RequestScope } from "../../request-scope.ts";
-import type { OperationQueue } from "./admission.ts";
+import type { Allowance, Allowances } from "./allowance.ts";
+import type { OperationQueue } from "./operation-queue.ts";
 import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attempt.ts";
 import type { Breaker } from "./breaker.ts";
 import type { Demand, Ticket } from "./bulkhead.ts";
 import type { Held } from "./held.ts";
 import type { RequestHeaders, UpstreamRequest } from "./request.ts";
-import { isThrottled } from "./retry.ts";
+import { isThrottled, throttledMs } from "./retry.ts";
 
 /** What the upstream requests of one scope share. */
 export interface Operation {
@@ -13,9 +14,12 @@ export interface Operation {
   readonly headers: RequestHeaders;
   readonly queue: OperationQueue;
   readonly held: Held;
+  /** The allowance of its token. */
+  readonly allowance: Allowance;
 }
 
 interface CallSettings extends AttemptSettings {
+  readonly allowances: Allowances;
   readonly breaker: Breaker;
 }
 
@@ -27,6 +31,7 @@ const ONE_POSITION: Demand = { positions: 1 };
  */
 export class Call<Part> implements Ticket, Outcome<Part> {
   readonly request: UpstreamRequest<unknown>;
+  readonly allowance: Allowance | null;
   readonly #operation: Operation;
   readonly #settings: CallSettings;
   readonly #send: Send<Part>;
@@ -46,7 +51,8 @@ export class Call<Part> implements Ticket, Outcome<Part> {
     this.#settings = settings;
     this.#send = send;
     this.#outcome = outcome;
-    operation.queue.enter(this);
+    this.allowance = allowanceOf(request, operation, settings);
+    this.#enter();
   }
 
   get endpoint() {
@@ -55,6 +61,10 @@ export class Call<Part> implements Ticket, Outcome<Part> {
 
   get demand(): Demand {
     return this.request.demand ?? ONE_POSITION;
+  }
+
+  get isPatient(): boolean {
+    return this.request.isPatient ?? true;
   }
 
   get isRetry(): boolean {
@@ -88,11 +98,13 @@ export class Call<Part> implements Ticket, Outcome<Part> {
   }
 
   succeeded(part: Part, bytes: number): void {
+    this.allowance?.end(null);
     this.queue.leave();
     this.#outcome.succeeded(part, bytes);
   }
 
   failed(error: unknown): void {
+    this.allowance?.end(throttledMs(error));
     this.queue.leave();
     if (isThrottled(error)) this.#throttled++;
     const { scope } = this.#operation;
@@ -100,6 +112,21 @@ export class Call<Part> implements Ticket, Outcome<Part> {
     const isRead = this.endpoint.method === "GET";
     const pauseMs = isRead ? this.#settings.retries.pauseAfter(error, tried, scope) : null;
     if (pauseMs === null) this.#outcome.failed(error);
-    else pause(pauseMs, scope, () => this.queue.enter(this));
+    else if (pauseMs === 0) this.#enter();
+    else pause(pauseMs, scope, () => this.#enter());
   }
+
+  #enter(): void {
+    this.request.note?.wait();
+    this.queue.enter(this);
+  }
+}
+
+function allowanceOf(
+  { token }: UpstreamRequest<unknown>,
+  { scope, allowance }: Operation,
+  { allowances }: CallSettings,
+): Allowance | null {
+  if (token === undefined || token === scope.token) return allowance;
+  return token === null ? null : allowances.ofToken(token, scope.caller);
 }

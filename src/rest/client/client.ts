@@ -1,14 +1,19 @@
 import type { Caller, Callers } from "../../caller.ts";
+import type { Clock } from "../../clock.ts";
+import type { RateLimit } from "../../rate.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import { Admission, type AdmissionSettings, type OperationBounds } from "./admission.ts";
+import { Admission, type AdmissionSettings } from "./admission.ts";
+import { Allowances } from "./allowance.ts";
 import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attempt.ts";
 import { createBreaker } from "./breaker.ts";
 import { Call, type Operation } from "./call.ts";
+import { throttledError } from "./failure.ts";
 import { type Held, HeldBytes } from "./held.ts";
+import type { OperationBounds } from "./operation-queue.ts";
 import { createProbe, type ProbeSettings } from "./probe.ts";
 import { RequestHeaders, type RequestSettings, type UpstreamRequest } from "./request.ts";
 import { checkStream, type JsonSettings, readResponse } from "./response.ts";
-import { createRetries } from "./retry.ts";
+import { createRetries, throttledMs } from "./retry.ts";
 import { openStream } from "./stream.ts";
 import { createTransport, type StreamedResponse, type TransportSettings } from "./transport.ts";
 
@@ -17,8 +22,9 @@ export interface ClientSettings
     TransportSettings,
     AdmissionSettings,
     RequestSettings,
-    Pick<ProbeSettings, "clock" | "cheapest">,
+    Pick<ProbeSettings, "cheapest">,
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
+  readonly clock: Clock;
   /** Prefix of every endpoint's path. */
   readonly basePath: string;
   /** Texts that no error message may contain, for any caller. */
@@ -26,6 +32,8 @@ export interface ClientSettings
   /** Maximum bytes of responses that the scopes of one caller may hold, after decompression. */
   readonly maxHeldBytes: number;
   readonly callers: Callers;
+  /** What the service allows one token; null when that is not known. */
+  readonly rateLimit: RateLimit | null;
   /** Maximum retries of a failed GET. */
   readonly retries: number;
   /** Receives the place of each value that reads as null because its type is wrong. */
@@ -90,7 +98,8 @@ export function createClient(settings: ClientSettings) {
   });
   const breaker = createBreaker({ now: settings.clock.now, probe });
   const admission = new Admission(settings, settings.callers, breaker);
-  const attempts = { ...common, breaker };
+  const allowances = new Allowances(settings.clock, settings.rateLimit, settings.callers);
+  const attempts = { ...common, breaker, allowances };
 
   const secretsFor = ({ token }: RequestScope) => [token, ...settings.secrets];
 
@@ -119,6 +128,7 @@ export function createClient(settings: ClientSettings) {
         headers: new RequestHeaders(settings, scope),
         queue: admission.open(scope, bounds),
         held,
+        allowance: allowances.of(scope.caller),
       };
       const takeTurn = (work: () => void) => settings.takeTurn(scope.caller, work);
       const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope) };
@@ -146,9 +156,20 @@ export function createClient(settings: ClientSettings) {
 
     /** Opens a download. It is not queued, because its duration depends on the caller. */
     stream: async (request: UpstreamRequest<unknown>, scope: RequestScope) => {
+      const allowance = allowances.of(scope.caller);
+      if (!allowance.take(false)) throw throttledError(request.endpoint, allowance.waitMs(false));
       if (breaker.isHalfOpen()) await new Promise<void>((resume) => breaker.wait({ request, scope }, resume));
       return new Promise<StreamedResponse>((resolve, reject) => {
-        const outcome = { succeeded: resolve, failed: reject };
+        const outcome = {
+          succeeded: (response: StreamedResponse) => {
+            allowance.end(null);
+            resolve(response);
+          },
+          failed: (error: unknown) => {
+            allowance.end(throttledMs(error));
+            reject(error);
+          },
+        };
         const attempt = new Attempt(attempts, request, scope, outcome, null);
         attempt.send(
           new RequestHeaders(settings, scope),

@@ -63,6 +63,8 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
   return { code: "UPSTREAM_ERROR", message: `The service answered ${status}.` };
 }
 
+export const THROTTLED = "The service allows no more requests for now.";
+
 /** Servers respond with 403 for both "not signed in" and "not allowed"; only the message tells them apart. */
 const SIGNED_OUT = /authenticat|credential|token|inactive/i;
 
@@ -73,7 +75,7 @@ const BY_STATUS: Readonly<Record<number, Mapped & { readonly exposes: boolean }>
   404: { code: "NOT_FOUND", message: "Not found.", exposes: true },
   409: { code: "CONFLICT", message: "The record is in a state that does not allow this.", exposes: true },
   422: { code: "BAD_USER_INPUT", message: "The service refused the input.", exposes: true },
-  429: { code: "RATE_LIMITED", message: "The service allows no more requests for now.", exposes: false },
+  429: { code: "RATE_LIMITED", message: THROTTLED, exposes: false },
   502: { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach.", exposes: false },
   503: { code: "UPSTREAM_UNAVAILABLE", message: "The service is not ready.", exposes: false },
   504: { code: "UPSTREAM_UNAVAILABLE", message: "The service is out of reach.", exposes: false },

@@ -3,6 +3,7 @@ import { TooLarge, NotUnderstood } from "./body.ts";
 import { Cancelled, DeadlineError, type ErrorCode, OVERLOADED, UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { EndpointName } from "../api/endpoint.ts";
+import { MAX_RETRY_AFTER_SECONDS, THROTTLED } from "./error-mapping.ts";
 import { TimedOut, TransportError } from "./transport.ts";
 
 const TIMEOUT = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
@@ -76,6 +77,15 @@ export function endedError({ method, path }: EndpointName, scope: RequestScope, 
       : "The request's time was over before the service could be asked.",
     { upstream: { method, route: path }, ...(wasSent && method !== "GET" ? { outcome: "unknown" } : {}) },
   );
+}
+
+/** The error of a read that the service will not allow in time. It was not sent. */
+export function throttledError({ method, path }: EndpointName, waitMs: number): Error {
+  const retryAfterSeconds = Math.min(Math.max(1, Math.ceil(waitMs / 1000)), MAX_RETRY_AFTER_SECONDS);
+  return new UpstreamError("RATE_LIMITED", THROTTLED, {
+    upstream: { method, route: path },
+    retryAfterSeconds,
+  });
 }
 
 /** Whether the service may have received a failed request. */

@@ -1,3 +1,4 @@
+import type { Clock } from "../../clock.ts";
 import { RequestScope } from "../../request-scope.ts";
 import type { Get } from "../api/endpoint.ts";
 import { Nothing } from "../api/reader.ts";
@@ -11,12 +12,7 @@ export interface ProbeSettings extends RequestSettings {
   readonly sendWhole: (request: UpstreamRequest<undefined>) => Send<undefined>;
   /** The cheapest read that every server has. */
   readonly cheapest: Get<object, unknown>;
-  readonly clock: {
-    /** Milliseconds since any fixed point; never goes back. */
-    readonly now: () => number;
-    /** Calls back once after a pause. Returns a function that cancels it. */
-    readonly after: (ms: number, callback: () => void) => () => void;
-  };
+  readonly clock: Clock;
 }
 
 /** How long the service has to begin its response to a probe, in milliseconds. */

@@ -6,6 +6,8 @@ type Endpoint<At, Answer> = Get<At, Answer> | Command<At, Answer, never>;
 
 /** Notes each attempt of one request. */
 export interface RequestNote {
+  /** Notes that it waits for its turn from now on. */
+  readonly wait: () => void;
   readonly attempt: (endpoint: EndpointName) => AttemptNote;
 }
 
@@ -27,7 +29,9 @@ export interface UpstreamRequest<Answer> {
   readonly token?: string | null;
   /** The positions of the operation's result that wait for this request now. Default: one. */
   readonly demand?: Demand;
-  /** Notes the attempts of a request of an explained operation. */
+  /** Whether a read may wait for the allowance of its token. Default: yes. */
+  readonly isPatient?: boolean;
+  /** Notes the attempts of a request of an operation with notes. */
   readonly note?: RequestNote | null;
   /** `Range` and `If-Range` of a download. */
   readonly range?: Readonly<Record<string, string>> | null;

@@ -53,11 +53,13 @@ export function createRetries(maxRetries: number): Retries {
     pauseAfter: (error, tried, scope) => {
       const inTime = (ms: number) => (Date.now() + ms < scope.deadline ? ms : null);
       const requestedMs = requestedPauseMs(error);
-      // Known servers throttle in normal operation: one retry after the pause that they ask for.
+      // Known servers throttle in normal operation: one retry after the pause that they ask for, for which it waits in line.
       if (isThrottled(error))
-        return tried.throttled > 1 || requestedMs >= MAX_RETRY_AFTER_SECONDS * 1000
+        return tried.throttled > 1 ||
+          requestedMs >= MAX_RETRY_AFTER_SECONDS * 1000 ||
+          inTime(requestedMs) === null
           ? null
-          : inTime(requestedMs);
+          : 0;
       const mayRetry = retryOf(error) === "with backoff" && tried.attempts <= maxRetries;
       if (!mayRetry || requestedMs > MAX_PAUSE_MS || inTime(requestedMs) === null || !takeRetry())
         return null;
@@ -73,6 +75,10 @@ const backoffMs = (attempts: number): number =>
 /** The service's `Retry-After`, in milliseconds; zero without one. */
 const requestedPauseMs = (error: unknown): number =>
   error instanceof UpstreamError ? (error.facts.retryAfterSeconds ?? 0) * 1000 : 0;
+
+/** The pause that the service asks for by throttling a request, in milliseconds; null when it did not. */
+export const throttledMs = (error: unknown): number | null =>
+  isThrottled(error) ? requestedPauseMs(error) : null;
 
 /** Whether the service throttled the request and sent a `Retry-After`. */
 export const isThrottled = (error: unknown): boolean =>

@@ -38,7 +38,7 @@ interface BatchSettings {
   readonly server: Server;
   readonly refused: RefusedBatches;
   readonly pacing: Pacing;
-  /** Null unless the operation is explained. */
+  /** Null unless notes are wanted. */
   readonly notes: ReadNotes | null;
 }
 

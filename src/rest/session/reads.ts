@@ -1,11 +1,7 @@
-import { LRUCache } from "lru-cache";
-import type { Caller, Callers, Room } from "../../caller.ts";
-import { Cancelled, serviceShownBy, UpstreamError } from "../../errors.ts";
+import { Cancelled, isForNow, serviceShownBy, UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
-import { TransientMap } from "../../transient.ts";
 import type { Batch, RunRead } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
-import { freshnessOf } from "../api/freshness.ts";
 import type { Outcome } from "../client/attempt.ts";
 import type { Demand } from "../client/bulkhead.ts";
 import type { ReadPart, Upstream } from "../client/client.ts";
@@ -27,13 +23,32 @@ export interface ReadTarget {
   readonly key: string;
 }
 
+/** What the operations of a caller share, since its last command. */
+export interface Sharing {
+  /** The read that an equal one may share; undefined without one. No later read gets an older response. */
+  find(key: string): Read | undefined;
+  /** The last response to an equal read, for while the service gives no other; undefined without one. */
+  findStale(key: string): Read | undefined;
+  /** Adds a read whose request begins. */
+  add(read: Read): void;
+  /** Removes a read whose request has failed. `isForNow`: what is kept may still be true. */
+  remove(read: Read, isForNow: boolean): void;
+  /** Keeps an answered read, unless it is too old or too large, or a command or a later read has replaced it. */
+  keep(read: Read): void;
+  /** Ends the sharing of what the caller has requested so far: reads that start later send new requests. */
+  cut(): void;
+  /** Reports a read that needs no request of its own. */
+  report(from: "in flight" | "kept" | "stale"): void;
+  now(): number;
+}
+
 /** An operation that reads. */
 export interface Reader {
   readonly scope: RequestScope;
   readonly upstream: Upstream;
   readonly token: string | null;
   /** What it shares with other operations of the caller; null when it shares nothing. */
-  readonly shared: CallerReads | null;
+  readonly shared: Sharing | null;
   /** Whether it uses nothing that was requested before. Others do not wait for its requests, which may not be retried. */
   readonly isFresh: boolean;
   /** The reads that it has started. They are left when it ends. */
@@ -52,11 +67,13 @@ export class Read implements Demand, Outcome<unknown> {
   reject: (error: unknown) => void = () => {};
   /** Number of positions in the operation's result that load it. */
   loads = 0;
-  /** Null unless the operation is explained. */
+  /** Null unless notes are wanted. */
   note: ReadNote | null = null;
   /** Whether others may wait for its request, and when that began. */
   isOpen = true;
   began = 0;
+  /** Until when other operations may use its response. */
+  freshUntil = Number.NEGATIVE_INFINITY;
   isAnswered = false;
   /** What was received, and how many bytes of memory it takes. */
   value: unknown = undefined;
@@ -100,7 +117,7 @@ export class Read implements Demand, Outcome<unknown> {
     started.push(this);
     const equal = this.#ask(reader);
     if (!equal) return;
-    shared?.all.settings.onShared(equal.isAnswered ? "kept" : "in flight");
+    shared?.report(equal.isAnswered ? "kept" : "in flight");
     this.note?.serve(equal.isAnswered ? "cache" : "joined");
   }
 
@@ -131,7 +148,7 @@ export class Read implements Demand, Outcome<unknown> {
       this.#holders = 1;
       this.#source = this;
       shared?.keep(this);
-    } else shared?.remove(this);
+    } else shared?.remove(this, true);
     this.resolve(value);
     this.#waiting?.forEach((read) => this.#deliver(read));
     this.#waiting = null;
@@ -140,15 +157,26 @@ export class Read implements Demand, Outcome<unknown> {
   failed(error: unknown): void {
     const reader = this.#takeReader();
     if (!reader) return;
-    reader.shared?.remove(this);
-    if (error instanceof UpstreamError && error.code === "UNAUTHENTICATED") reader.shared?.cut();
-    this.reject(error);
+    const { shared } = reader;
+    shared?.remove(this, isOwnFault(error) || isForNow(error));
+    if (error instanceof UpstreamError && error.code === "UNAUTHENTICATED") shared?.cut();
+    this.#fail(reader, error);
     this.#waiting?.forEach((read) => {
       const waiting = read.#takeReader();
       if (waiting && isOwnFault(error)) read.#ask(waiting);
-      else read.reject(error);
+      else if (waiting) read.#fail(waiting, error);
     });
     this.#waiting = null;
+  }
+
+  /** Takes the last known response if the service gives none for now; otherwise fails. */
+  #fail(reader: Reader, error: unknown): void {
+    const stale = isForNow(error) ? staleFor(reader, this.target.key) : undefined;
+    if (!stale || !reader.shared) return this.reject(error);
+    reader.shared.report("stale");
+    this.note?.stale(reader.shared.now() - stale.began);
+    this.#reader = reader;
+    stale.#deliver(this);
   }
 
   /** Returns the equal read that it shares; null when it sends a request. */
@@ -164,7 +192,8 @@ export class Read implements Demand, Outcome<unknown> {
     } else {
       this.isOpen = !isFresh;
       shared?.add(this);
-      const request = { endpoint: offered, path, token, demand: this, note: this.note };
+      const isPatient = !staleFor(reader, key);
+      const request = { endpoint: offered, path, token, demand: this, note: this.note, isPatient };
       if (window) upstream.readPart(request, window, this);
       else upstream.json(request, this);
     }
@@ -197,104 +226,10 @@ export class Read implements Demand, Outcome<unknown> {
   }
 }
 
+/** The last known response that may answer a read while the service gives none. */
+const staleFor = ({ isFresh, scope, shared }: Reader, key: string): Read | undefined =>
+  isFresh || scope.ended() ? undefined : shared?.findStale(key);
+
 /** Whether a failure is the operation's own: its end, or one of its limits. The request may succeed for others. */
 const isOwnFault = (error: unknown): boolean =>
   error instanceof Cancelled || (error instanceof UpstreamError && serviceShownBy(error) === "unknown");
-
-export interface SharingSettings {
-  /** How long a response is kept after its request began, in milliseconds; 0: not at all. */
-  readonly ttlMs: number;
-  /** Maximum bytes of kept responses, over all callers, with `ENTRY_BYTES` for each. */
-  readonly maxBytes: number;
-  /** Milliseconds since any fixed point. */
-  readonly now: () => number;
-  /** Called for each read that needs no request of its own. */
-  readonly onShared: (from: "in flight" | "kept") => void;
-}
-
-const ENTRY_BYTES = 1_000;
-
-/** What the gateway keeps for reads: a room with those of each caller, and one cache. */
-export class SharedReads {
-  readonly settings: SharingSettings;
-  readonly room: Room<CallerReads>;
-  /** Kept reads, each with the reads of its caller. */
-  readonly kept: LRUCache<Read, CallerReads> | null = null;
-
-  constructor(settings: SharingSettings, callers: Callers) {
-    this.settings = settings;
-    this.room = callers.room((caller) => new CallerReads(this, caller));
-    if (settings.ttlMs === 0) return;
-    this.kept = new LRUCache({
-      maxSize: settings.maxBytes,
-      ttl: settings.ttlMs,
-      // Responses of callers who left must not stay in memory.
-      ttlAutopurge: true,
-      ttlResolution: 0,
-      // lru-cache takes a start of 0 for none.
-      perf: { now: () => settings.now() + 1 },
-      dispose: (reads, read) => reads.forget(read),
-    });
-  }
-}
-
-/**
- * The reads of one caller since its last command: in flight, or kept. Own code: packages that merge equal requests share a
- * promise, which fails with the operation that made it, and know neither limits nor commands.
- */
-class CallerReads {
-  readonly all: SharedReads;
-  readonly #caller: Caller;
-  readonly #byKey = new TransientMap<Read>();
-
-  constructor(all: SharedReads, caller: Caller) {
-    this.all = all;
-    this.#caller = caller;
-  }
-
-  /** The read that an equal one may share; undefined without one. */
-  find(key: string): Read | undefined {
-    const read = this.#byKey.get(key);
-    return (read?.isAnswered ? this.all.kept?.get(read) : read?.isOpen) ? read : undefined;
-  }
-
-  /** Adds a read whose request begins. No later read gets an older response. */
-  add(read: Read): void {
-    read.began = this.all.settings.now();
-    const older = this.#byKey.get(read.target.key);
-    if (older) this.remove(older);
-    this.#byKey.set(read.target.key, read);
-  }
-
-  remove(read: Read): void {
-    // The cache disposes of a kept one.
-    if (!this.all.kept?.delete(read) && this.#has(read)) this.#byKey.delete(read.target.key);
-  }
-
-  /** Keeps an answered read, unless it is too old or too large, or a command or a later read has replaced it. */
-  keep(read: Read): void {
-    const { kept, room, settings } = this.all;
-    if (kept && this.#has(read)) {
-      const keptMs = settings.ttlMs * freshnessOf(read.target.endpoint, read.value);
-      const ttl = Math.floor(read.began + keptMs - settings.now());
-      if (ttl > 0) kept.set(read, this, { ttl, size: read.bytes + ENTRY_BYTES });
-      if (kept.has(read)) return void this.#caller.enter(room);
-    }
-    this.remove(read);
-  }
-
-  /** Called when a read is no longer kept. */
-  forget(read: Read): void {
-    if (this.#has(read)) this.#byKey.delete(read.target.key);
-    this.#caller.leave(this.all.room);
-  }
-
-  /** Ends the sharing of what the caller has requested so far: reads that start later send new requests. */
-  cut(): void {
-    for (const read of this.#byKey.values()) this.remove(read);
-  }
-
-  #has(read: Read): boolean {
-    return this.#byKey.get(read.target.key) === read;
-  }
-}

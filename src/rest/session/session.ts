@@ -1,14 +1,15 @@
 import type { RunRead } from "../api/batches.ts";
 import type { Command, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
-import type { OperationBounds } from "../client/admission.ts";
+import type { OperationBounds } from "../client/operation-queue.ts";
 import type { Client, ReadPart, Upstream } from "../client/client.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { noToken } from "../client/failure.ts";
 import { Batches, type Pacing, type ReadOptions, type RefusedBatches } from "./batches.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
 import type { SessionNotes } from "./notes.ts";
-import type { Read, Reader, SharedReads } from "./reads.ts";
+import type { Read, Reader } from "./reads.ts";
+import type { SharedReads } from "./shared-reads.ts";
 
 /** What the sessions of a gateway share. */
 export interface SharedSettings {
@@ -23,7 +24,7 @@ export interface SessionSettings {
   /** Whether every read sends its own request. Such reads need not have the time for retries that others expect. */
   readonly isFresh: boolean;
   readonly pacing: Pacing;
-  /** Notes what the operation costs; null unless it is explained. */
+  /** Notes what the operation costs; null unless the result tells how it came about. */
   readonly notes: SessionNotes | null;
 }
 
@@ -161,7 +162,7 @@ const partOf =
 /** Acts for a place of the result. `isAhead`: no field has asked for it yet. */
 export type ForPlace = <Value>(act: () => Value, isAhead?: boolean) => Value;
 
-/** The session of an explained operation at one place of its result, for which it reads and sends. */
+/** The session of an operation with notes at one place of its result, for which it reads and sends. */
 export const sessionFor = (session: Session, forPlace: ForPlace): Session => ({
   server: session.server,
   requireToken: () => session.requireToken(),

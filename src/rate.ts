@@ -1,0 +1,61 @@
+/** At most so many requests in any period. */
+export interface RateLimit {
+  readonly requests: number;
+  readonly periodMs: number;
+}
+
+/**
+ * The requests of one token in the last period. Some of them may be sent at once, as when a page opens; what is left is
+ * spread over the time until the oldest request leaves the period, so that there is always something left soon.
+ */
+export class Rate {
+  readonly #limit: RateLimit;
+  readonly #atOnce: number;
+  /** The times of the requests of the last period, oldest first, behind those that have left it. */
+  #times: number[] = [];
+  #left = 0;
+
+  /** `atOnce` is the share of the requests that may be sent at once. */
+  constructor(limit: RateLimit, atOnce: number) {
+    this.#limit = limit;
+    this.#atOnce = Math.ceil(limit.requests * atOnce);
+  }
+
+  /** The earliest time for a request, behind others that wait for theirs. Infinite if that is behind a whole period. */
+  nextAt(now: number, ahead = 0): number {
+    const sent = this.sent(now);
+    if (sent + ahead < this.#atOnce) return now;
+    const { requests, periodMs } = this.#limit;
+    const free = requests - sent;
+    const oldest = this.#times[this.#left] ?? now;
+    const latest = this.#times.at(-1) ?? now;
+    if (free > ahead)
+      return Math.max(now, latest + ((oldest + periodMs - latest) * (ahead + 1)) / (free + 1));
+    return (this.#times[this.#left + ahead - free] ?? Number.POSITIVE_INFINITY) + periodMs;
+  }
+
+  /** How many requests may be sent now. */
+  room(now: number): number {
+    return this.nextAt(now) > now ? 0 : Math.max(1, this.#atOnce - this.sent(now));
+  }
+
+  spend(now: number): void {
+    this.#times.push(now);
+  }
+
+  /** Takes back a request that was not sent. */
+  giveBack(): void {
+    if (this.#times.length > this.#left) this.#times.pop();
+  }
+
+  /** Number of requests in the last period. */
+  sent(now: number): number {
+    const { periodMs } = this.#limit;
+    while ((this.#times[this.#left] ?? now) <= now - periodMs) this.#left++;
+    if (this.#left > this.#times.length / 2) {
+      this.#times = this.#times.slice(this.#left);
+      this.#left = 0;
+    }
+    return this.#times.length - this.#left;
+  }
+}

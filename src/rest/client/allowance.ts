@@ -1,0 +1,165 @@
+import { type Caller, type Callers, Memory } from "../../caller.ts";
+import type { Clock } from "../../clock.ts";
+import { Rate, type RateLimit } from "../../rate.ts";
+
+/** The share of the requests that may be sent at once: a page loads in one go. */
+const AT_ONCE = 0.75;
+
+/** The share of the requests that subscriptions leave to operations. */
+const RESERVED = 0.25;
+
+/** What is kept below the limit of the service, which counts when requests arrive, and those of other clients as well. */
+const MARGIN_SHARE = 0.05;
+const MARGIN_MS = 500;
+
+/** How long the allowance of a token is kept after its last operation, in milliseconds: longer than any pause. */
+const KEPT_MS = 600_000;
+
+/** Above this many requests at a time the token has recovered from a refusal. */
+const RECOVERED = 64;
+
+/** An operation whose reads wait for an allowance. */
+interface Waiting {
+  /** How many of its reads wait. */
+  held(allowance: Allowance): number;
+  /** Takes one of them, and lets it pass. */
+  passNext(allowance: Allowance): void;
+  /** Rejects them if their turn comes too late. */
+  rejectLate(allowance: Allowance): void;
+}
+
+/**
+ * What the service still allows one token: how many requests, and none for a while after it has refused one. Reads that
+ * are not allowed yet wait here. Commands are sent all the same, and count.
+ */
+export class Allowance {
+  /** The operations with reads that wait, in the order of their turns. */
+  readonly #waiting = new Set<Waiting>();
+  readonly #clock: Clock;
+  readonly #rate: Rate | null;
+  readonly #reserved: number;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
+  /** How many may be sent at a time. One after a refusal, then more with each that is answered. */
+  #width = Number.POSITIVE_INFINITY;
+  #flying = 0;
+  #cancelTimer = (): void => {};
+
+  constructor(clock: Clock, limit: RateLimit | null) {
+    this.#clock = clock;
+    this.#rate = limit && new Rate(limit, AT_ONCE);
+    this.#reserved = limit ? Math.floor(limit.requests * RESERVED) : 0;
+  }
+
+  /** How long a read would wait behind others, in milliseconds. `yields`: also behind what operations may need. */
+  waitMs(yields: boolean): number {
+    let ahead = yields ? this.#reserved : 0;
+    for (const operation of this.#waiting) ahead += operation.held(this);
+    return this.#waitMs(ahead);
+  }
+
+  /** How long a read would wait behind others; infinite when that is not known. */
+  #waitMs(ahead: number): number {
+    const now = this.#clock.now();
+    return Math.max(this.#pausedUntil, this.#rate?.nextAt(now, ahead) ?? now, now) - now;
+  }
+
+  /** Takes a request if it is allowed now. */
+  take(yields: boolean): boolean {
+    if (this.#waiting.size > 0 || this.#flying >= this.#width || this.waitMs(yields) > 0) return false;
+    this.spend();
+    return true;
+  }
+
+  /** Counts a request, allowed or not. It is given back, or ends. */
+  spend(): void {
+    this.#flying++;
+    this.#rate?.spend(this.#clock.now());
+  }
+
+  /** Whether a request that was taken must not be sent now, after a refusal. */
+  isRefused(): boolean {
+    if (this.#width === Number.POSITIVE_INFINITY) return false;
+    return this.#flying > this.#width || this.#clock.now() < this.#pausedUntil;
+  }
+
+  /** Takes back a request that was not sent. */
+  giveBack(): void {
+    this.#flying--;
+    this.#rate?.giveBack();
+    this.#advance();
+  }
+
+  /** Adds an operation with reads that wait. */
+  wait(operation: Waiting): void {
+    this.#waiting.add(operation);
+    this.#advance();
+  }
+
+  leave(operation: Waiting): void {
+    this.#waiting.delete(operation);
+  }
+
+  /** Must be called once for each request when it ends, with the pause that the service asks for; null: it was allowed. */
+  end(pauseMs: number | null): void {
+    this.#flying--;
+    if (pauseMs !== null) this.#refuse(pauseMs);
+    else if (this.#width < RECOVERED && this.#clock.now() >= this.#pausedUntil) this.#width *= 2;
+    else if (this.#width === RECOVERED) this.#width = Number.POSITIVE_INFINITY;
+    this.#advance();
+  }
+
+  /** Lets the waiting reads pass that are allowed now, and comes back for the others. */
+  #advance(): void {
+    if (this.#waiting.size === 0) return;
+    this.#cancelTimer();
+    for (const operation of this.#waiting) {
+      if (this.#flying >= this.#width) return;
+      const ms = this.#waitMs(0);
+      if (ms > 0) {
+        this.#cancelTimer = this.#clock.after(Math.ceil(ms), () => this.#advance());
+        return;
+      }
+      // Behind the others, whom this loop reaches first.
+      this.#waiting.delete(operation);
+      if (operation.held(this) > 1) this.#waiting.add(operation);
+      this.spend();
+      operation.passNext(this);
+    }
+  }
+
+  #refuse(pauseMs: number): void {
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.now() + pauseMs);
+    this.#width = 1;
+    for (const operation of this.#waiting) operation.rejectLate(this);
+  }
+}
+
+/** The allowances of all tokens. */
+export class Allowances {
+  readonly #clock: Clock;
+  readonly #limit: RateLimit | null;
+  readonly #callers: Callers;
+  readonly #kept: Memory<Allowance>;
+
+  constructor(clock: Clock, limit: RateLimit | null, callers: Callers) {
+    this.#clock = clock;
+    this.#limit = limit && {
+      requests: Math.max(1, Math.floor(limit.requests * (1 - MARGIN_SHARE))),
+      periodMs: limit.periodMs + MARGIN_MS,
+    };
+    this.#callers = callers;
+    this.#kept = new Memory(Math.max(KEPT_MS, 2 * (limit?.periodMs ?? 0)));
+  }
+
+  of(caller: Caller): Allowance {
+    const allowance = this.#kept.get(caller) ?? new Allowance(this.#clock, this.#limit);
+    // Counts its time from now on.
+    this.#kept.set(caller, allowance);
+    return allowance;
+  }
+
+  /** The allowance of another token than that of a request: one that it has signed in with. */
+  ofToken(token: string, { address }: Caller): Allowance {
+    return this.of(this.#callers.of(token, address));
+  }
+}

@@ -1,0 +1,156 @@
+import { OVERLOADED, UpstreamError } from "../../errors.ts";
+import type { Caller } from "../../caller.ts";
+import type { RequestScope } from "../../request-scope.ts";
+import type { Allowance } from "./allowance.ts";
+import { Bulkhead, type Ticket } from "./bulkhead.ts";
+import { endedError, throttledError } from "./failure.ts";
+import { createRequestBudget } from "./request-budget.ts";
+
+/** Limits of one operation. */
+export interface OperationBounds {
+  /** Maximum concurrent upstream requests. */
+  readonly width: number;
+  /** Maximum upstream requests in total. Retries do not count. */
+  readonly requests: number;
+  /** Whether it leaves the token's allowance to others that may need it. */
+  readonly yields: boolean;
+}
+
+/** The queues of all operations. */
+interface Queues {
+  /** Number of retries that were admitted since the start. */
+  retries: number;
+  isQueueFull(caller: Caller): boolean;
+  serve(): void;
+  serveSoon(): void;
+}
+
+/** The waiting requests of one operation: first for the allowance of the token, then for a connection. */
+export class OperationQueue {
+  readonly #admission: Queues;
+  readonly #scope: RequestScope;
+  readonly #bulkhead: Bulkhead;
+  readonly #bounds: OperationBounds;
+  readonly #budget;
+  /** Reads that are not allowed yet, by their allowance; null until there is one. */
+  #held: Map<Allowance, Bulkhead> | null = null;
+  #hasBegun = false;
+
+  constructor(admission: Queues, scope: RequestScope, bulkhead: Bulkhead, bounds: OperationBounds) {
+    this.#admission = admission;
+    this.#scope = scope;
+    this.#bulkhead = bulkhead;
+    this.#bounds = bounds;
+    this.#budget = createRequestBudget(bounds.requests);
+  }
+
+  /**
+   * Calls the ticket's `admitted` when the request may be sent, later in this tick or in its turn. Calls `rejected` when
+   * the scope ends first, with `RATE_LIMITED` when the service will not allow it in time, with `REQUEST_LIMIT_EXCEEDED`
+   * when the operation has used up its requests, and with `SERVICE_OVERLOADED` when the queue is full.
+   */
+  enter(ticket: Ticket): void {
+    const rejection = this.#rejectionOf(ticket);
+    if (rejection) return ticket.rejected(rejection);
+    this.#hasBegun = true;
+    const { allowance, endpoint } = ticket;
+    // Commands do not wait: people click once.
+    if (endpoint.method !== "GET") allowance?.spend();
+    else if (allowance && !allowance.take(this.#bounds.yields)) return this.#hold(ticket, allowance);
+    this.#pass(ticket);
+  }
+
+  /** The allowance has let a request pass: it waits for a connection. */
+  #pass(ticket: Ticket): void {
+    this.#bulkhead.add(ticket);
+    this.#admission.serveSoon();
+  }
+
+  /** Must be called once for each admitted request when it completes. */
+  leave(): void {
+    this.#bulkhead.leave();
+    this.#admission.serve();
+  }
+
+  admit(ticket: Ticket): void {
+    const { allowance, endpoint } = ticket;
+    if (endpoint.method === "GET" && allowance?.isRefused()) {
+      // The service has refused another one meanwhile.
+      this.#bulkhead.leave();
+      allowance.giveBack();
+      return this.#hold(ticket, allowance);
+    }
+    if (ticket.isRetry) this.#admission.retries++;
+    else this.#budget.spend();
+    ticket.admitted();
+    if (this.#budget.isSpent()) {
+      this.#drop(
+        ({ isRetry }) => !isRetry,
+        () => this.#budget.exceed(),
+      );
+    }
+  }
+
+  held(allowance: Allowance): number {
+    return this.#held?.get(allowance)?.waiting ?? 0;
+  }
+
+  passNext(allowance: Allowance): void {
+    const ticket = this.#held?.get(allowance)?.takeNext();
+    if (ticket) this.#pass(ticket);
+  }
+
+  /** Rejects the reads that will not be allowed in time, now that an allowance pauses for longer. */
+  rejectLate(allowance: Allowance): void {
+    const waitMs = allowance.waitMs(this.#bounds.yields);
+    if (this.#isInTime(waitMs)) return;
+    allowance.leave(this);
+    const late = this.#held?.get(allowance)?.remove(() => true) ?? [];
+    for (const ticket of late) ticket.rejected(throttledError(ticket.endpoint, waitMs));
+  }
+
+  close(): void {
+    this.#drop(
+      () => true,
+      ({ endpoint }) => endedError(endpoint, this.#scope, false),
+    );
+  }
+
+  /** Makes a read wait until it is allowed, or rejects it at once when that will be too late. */
+  #hold(ticket: Ticket, allowance: Allowance): void {
+    const waitMs = allowance.waitMs(this.#bounds.yields);
+    if (!ticket.isPatient || !this.#isInTime(waitMs))
+      return ticket.rejected(throttledError(ticket.endpoint, waitMs));
+    this.#held ??= new Map();
+    const held = this.#held.get(allowance) ?? new Bulkhead(null, Number.POSITIVE_INFINITY);
+    this.#held.set(allowance, held);
+    held.add(ticket);
+    allowance.wait(this);
+  }
+
+  /** A read for which others only have to end is always in time. */
+  #isInTime(waitMs: number): boolean {
+    return waitMs === 0 || Date.now() + waitMs < this.#scope.deadline;
+  }
+
+  #drop(isDropped: (ticket: Ticket) => boolean, errorOf: (ticket: Ticket) => Error): void {
+    for (const [allowance, held] of this.#held ?? []) {
+      for (const ticket of held.remove(isDropped)) ticket.rejected(errorOf(ticket));
+      if (held.waiting === 0) allowance.leave(this);
+    }
+    for (const ticket of this.#bulkhead.remove(isDropped)) {
+      ticket.allowance?.giveBack();
+      ticket.rejected(errorOf(ticket));
+    }
+  }
+
+  /** Why a request cannot be queued; null when it can. */
+  #rejectionOf({ endpoint, isRetry }: Ticket): Error | null {
+    if (this.#scope.ended()) return endedError(endpoint, this.#scope, false);
+    if (!isRetry && this.#budget.isSpent()) return this.#budget.exceed();
+    // Operations that have started are not rejected halfway.
+    if (!this.#hasBegun && this.#admission.isQueueFull(this.#scope.caller))
+      return new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
+    return null;
+  }
+}

@@ -1,0 +1,38 @@
+import { startFake, type Told } from "./fake.ts";
+import { experimentIn, RUNNING_RECORD } from "./one-read.ts";
+
+const PERIOD_MS = 60_000;
+
+/** A service that answers so many requests of a token in any minute of a clock, as the known servers do. */
+export async function startThrottling(perMinute: number, now: () => number) {
+  const times = new Map<string, number[]>();
+  let refused = 0;
+  const answer = (token: string): Told | null => {
+    const recent = (times.get(token) ?? []).filter((time) => time > now() - PERIOD_MS);
+    times.set(token, recent);
+    if (recent.length < perMinute) {
+      recent.push(now());
+      return null;
+    }
+    refused++;
+    const waitMs = PERIOD_MS - (now() - (recent[0] ?? 0));
+    return {
+      json: { detail: `Request was throttled. Expected available in ${Math.ceil(waitMs / 1000)} seconds.` },
+      status: 429,
+      headers: { "retry-after": `${Math.ceil(waitMs / 1000)}` },
+    };
+  };
+  const service = await startFake(
+    ({ path, headers }) =>
+      answer(headers["authorization"]?.toString() ?? "") ?? {
+        json: { ...RUNNING_RECORD, id: experimentIn(path) },
+      },
+  );
+  return { ...service, refused: () => refused };
+}
+
+export const refusal = (seconds: number): Told => ({
+  json: { detail: "Request was throttled." },
+  status: 429,
+  headers: { "retry-after": `${seconds}` },
+});

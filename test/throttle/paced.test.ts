@@ -1,0 +1,137 @@
+import { describe, expect, test, vi } from "vitest";
+import { startFake } from "../support/fake.ts";
+import { gate } from "../support/gate.ts";
+import { type Gateway, startGateway } from "../support/gateway.ts";
+import { handClock } from "../support/hand-clock.ts";
+import { askFor, experimentIn, firstCodeOf, RUNNING_RECORD, statusOf } from "../support/one-read.ts";
+import { globalId } from "../support/ids.ts";
+import { PATIENT } from "../support/patience.ts";
+import { subscribe } from "../support/subscriber.ts";
+import { startThrottling } from "../support/throttling.ts";
+
+const fieldsOf = (ids: readonly number[]) =>
+  `{ ${ids.map((id) => `of${id}: experiment(id: "ada.mnist.${id}") { status }`).join(" ")} }`;
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+/** Moves the clock on to each time that something waits for, until a promise settles. */
+async function settle<Value>(
+  promise: Promise<Value>,
+  { timers, advance }: Pick<ReturnType<typeof handClock>, "timers" | "advance">,
+  now: () => number,
+): Promise<Value> {
+  let isSettled = false;
+  promise.finally(() => (isSettled = true)).catch(() => {});
+  for (;;) {
+    await vi.waitUntil(() => isSettled || timers().length > 0, PATIENT);
+    if (isSettled) return promise;
+    advance((timers()[0] ?? now()) - now());
+  }
+}
+
+async function startPaced(env: Record<string, string> = {}) {
+  const hand = handClock();
+  const service = await startThrottling(20, hand.clock.now);
+  const gateway = await startGateway({
+    upstream: service,
+    clock: hand.clock,
+    env: { UPSTREAM_RATE_LIMIT: "20/60", REQUEST_TIMEOUT_MS: "300000", ...env },
+  });
+  return { hand, service, gateway };
+}
+
+describe("a service that answers 20 requests a minute", () => {
+  test("is asked for 15 records at once and for the others over the minute, and refuses none", async () => {
+    const { hand, service, gateway } = await startPaced();
+    const answer = gateway.ask(fieldsOf(upTo(30)));
+    await vi.waitUntil(() => service.seen().length === 15, PATIENT);
+    const { data, errors } = await settle(answer, hand, hand.clock.now);
+    expect(errors).toBeUndefined();
+    expect(Object.keys(data as object)).toHaveLength(30);
+    expect([service.seen().length, service.refused()]).toEqual([30, 0]);
+    expect(hand.clock.now()).toBeLessThanOrEqual(63_000);
+  });
+
+  test("is not asked by those who cannot wait: they learn at once when to come again", async () => {
+    const { service, gateway } = await startPaced({ REQUEST_TIMEOUT_MS: "12000" });
+    const { errors = [] } = await gateway.ask(fieldsOf(upTo(30)));
+    expect(errors).toHaveLength(15);
+    for (const { message, extensions } of errors) {
+      expect(message).toBe("The service allows no more requests for now.");
+      expect(extensions).toMatchObject({ code: "RATE_LIMITED", retryAfterSeconds: 13 });
+    }
+    expect([service.seen().length, service.refused()]).toEqual([15, 0]);
+  });
+
+  test("is asked for by each token for itself", async () => {
+    const { service, gateway } = await startPaced();
+    await Promise.all(["ada", "bob", "eve"].map((token) => gateway.ask(fieldsOf(upTo(15)), {}, { token })));
+    expect([service.seen().length, service.refused()]).toEqual([45, 0]);
+  });
+
+  test("counts what is sent, not what callers have given up", async () => {
+    const answers = gate();
+    const service = await startFake(async ({ path }) => {
+      await answers.opened;
+      return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
+    });
+    const gateway = await startGateway({
+      upstream: service,
+      clock: handClock().clock,
+      env: {
+        // 21 at once.
+        UPSTREAM_RATE_LIMIT: "30/60",
+        UPSTREAM_CONNECTIONS_PER_TOKEN: "1",
+      },
+    });
+    for (let sent = 1; sent <= 5; sent++) {
+      const left = new AbortController();
+      const request = fetch(`${gateway.url}/graphql`, {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: "token t0ken" },
+        body: JSON.stringify({ query: fieldsOf(upTo(10)) }),
+        signal: left.signal,
+      });
+      await vi.waitUntil(() => service.seen().length === sent, PATIENT);
+      left.abort();
+      await expect(request).rejects.toThrow("abort");
+    }
+    answers.open();
+    expect((await gateway.ask(fieldsOf(upTo(10)))).errors).toBeUndefined();
+  });
+
+  test("is polled less than it is asked: queries find a quarter of it left", async () => {
+    const { hand, service, gateway } = await startPaced();
+    const subscriptions = upTo(10).map((id) =>
+      subscribe(gateway.url, {
+        query: `subscription { runUpdated(id: "${globalId(`Experiment:ada/mnist/${id}`)}") { run { status } } }`,
+      }),
+    );
+    await Promise.all(subscriptions);
+    for (let step = 0; step < 300; step++) hand.advance(100);
+    await vi.waitUntil(() => service.seen().length >= 10, PATIENT);
+    expect(service.seen().length).toBeLessThanOrEqual(15);
+    const codes = await Promise.all(
+      upTo(4).map(async (id) => firstCodeOf(await askFor(gateway, statusOf(id)))),
+    );
+    expect(codes).toEqual(["ok", "ok", "ok", "ok"]);
+    expect(service.refused()).toBe(0);
+  });
+});
+
+test("explain tells how long a request waited", async () => {
+  const service = await startFake(({ path }) => ({ json: { ...RUNNING_RECORD, id: experimentIn(path) } }));
+  const gateway: Gateway = await startGateway({
+    upstream: service,
+    env: { UPSTREAM_RATE_LIMIT: "4/1", EXPLAIN: "on" },
+  });
+  const { extensions } = (await gateway.ask(
+    fieldsOf(upTo(5)),
+    {},
+    { headers: { "x-rungraph-explain": "1" } },
+  )) as unknown as { extensions: { explain: { requests: { waitedMs: number; startMs: number }[] } } };
+  const waited = extensions.explain.requests.map(({ waitedMs }) => waitedMs);
+  expect(waited).toHaveLength(5);
+  // Three at once, the others in the second after the first.
+  expect(waited.filter((ms) => ms > 100)).toHaveLength(2);
+});

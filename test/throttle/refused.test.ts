@@ -1,0 +1,124 @@
+import { expect, test, vi } from "vitest";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { handClock } from "../support/hand-clock.ts";
+import {
+  ASK_STATUS,
+  askFor,
+  experimentIn,
+  failedStatus,
+  firstCodeOf,
+  OUTPUTS_OF_42,
+  RUNNING_ANSWER,
+  RUNNING_RECORD,
+  STATUS_CALL,
+  STATUS_UPSTREAM,
+  statusOf,
+} from "../support/one-read.ts";
+import { PATIENT } from "../support/patience.ts";
+import { refusal } from "../support/throttling.ts";
+
+const THROTTLED = "The service allows no more requests for now.";
+
+/** A service that refuses one token until it is told otherwise, for ten minutes. */
+async function startRefusing(refused = "token t0ken") {
+  let isRefusing = true;
+  const service = await startFake(({ path, method, headers }) => {
+    if (isRefusing && headers["authorization"] === refused) return refusal(100);
+    return method === "GET" ? { json: { ...RUNNING_RECORD, id: experimentIn(path) } } : { json: {} };
+  });
+  const { clock, advance } = handClock();
+  const gateway = await startGateway({ upstream: service, clock, env: { REQUEST_TIMEOUT_MS: "90000" } });
+  return { service, gateway, advance, allow: () => (isRefusing = false) };
+}
+
+test("a refusal is remembered for the token: no read is sent before the time, and none of others is held", async () => {
+  const { service, gateway, advance, allow } = await startRefusing();
+  expect(firstCodeOf(await askFor(gateway))).toBe("RATE_LIMITED");
+  expect(service.calls()).toEqual([STATUS_CALL]);
+  advance(5_000);
+  expect(await gateway.ask(ASK_STATUS, {}, { headers: { "x-request-id": "story-1" } })).toEqual(
+    failedStatus("RATE_LIMITED", THROTTLED, { upstream: STATUS_UPSTREAM, retryAfterSeconds: 95 }),
+  );
+  expect(service.calls()).toEqual([STATUS_CALL]);
+  expect(await askFor(gateway, ASK_STATUS, "another")).toEqual(RUNNING_ANSWER);
+  expect(service.calls()).toHaveLength(2);
+  allow();
+  advance(95_000);
+  expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
+  expect(service.calls()).toHaveLength(3);
+});
+
+test("reads of the same operation that have not been sent are not sent", async () => {
+  const service = await startFake(() => refusal(100));
+  const gateway = await startGateway({
+    upstream: service,
+    env: { REQUEST_TIMEOUT_MS: "90000", UPSTREAM_CONNECTIONS_PER_TOKEN: "4" },
+  });
+  const fields = Array.from(
+    { length: 50 },
+    (_, id) => `of${id}: experiment(id: "ada.mnist.${id}") { status }`,
+  );
+  const { errors } = await gateway.ask(`{ ${fields.join(" ")} }`);
+  expect(errors).toHaveLength(50);
+  expect(new Set(errors?.map(({ extensions }) => extensions["code"]))).toEqual(new Set(["RATE_LIMITED"]));
+  expect(service.seen().length).toBeLessThanOrEqual(8);
+});
+
+test("a read that can wait for the pause within its deadline waits, and one goes first", async () => {
+  let refused = 0;
+  const service = await startFake(({ path }) =>
+    refused++ < 3 ? refusal(40) : { json: { ...RUNNING_RECORD, id: experimentIn(path) } },
+  );
+  const { clock, advance, timers } = handClock();
+  const gateway = await startGateway({ upstream: service, clock, env: { REQUEST_TIMEOUT_MS: "90000" } });
+  const answer = gateway.ask(`{
+    a: experiment(id: "ada.mnist.1") { status }
+    b: experiment(id: "ada.mnist.2") { status }
+    c: experiment(id: "ada.mnist.3") { status }
+  }`);
+  await vi.waitUntil(() => refused === 3 && timers().includes(40_000), PATIENT);
+  expect(service.seen()).toHaveLength(3);
+  advance(40_000);
+  const running = { status: "RUNNING" };
+  expect(await answer).toEqual({ data: { a: running, b: running, c: running } });
+  expect(service.seen()).toHaveLength(6);
+});
+
+test("commands are sent all the same", async () => {
+  const { service, gateway } = await startRefusing();
+  await askFor(gateway);
+  const stop = `mutation { stopExperiment(id: "ada.mnist.42") { experiment { status } } }`;
+  expect(firstCodeOf(await askFor(gateway, stop))).toBe("RATE_LIMITED");
+  expect(service.calls()).toEqual([STATUS_CALL, "POST ada/mnist/experiments/42/stop"]);
+});
+
+test("a refused command is remembered as well", async () => {
+  const { service, gateway } = await startRefusing();
+  const stop = `mutation { stopExperiment(id: "ada.mnist.42") { experiment { status } } }`;
+  expect(firstCodeOf(await askFor(gateway, stop))).toBe("RATE_LIMITED");
+  expect(firstCodeOf(await askFor(gateway))).toBe("RATE_LIMITED");
+  expect(service.calls()).toEqual(["POST ada/mnist/experiments/42/stop"]);
+});
+
+test("a download is refused at once, with the time that is left", async () => {
+  const { service, gateway, advance } = await startRefusing();
+  await askFor(gateway);
+  advance(40_000);
+  const response = await fetch(gateway.url + OUTPUTS_OF_42, { headers: { authorization: "token t0ken" } });
+  expect([response.status, response.headers.get("retry-after")]).toEqual([429, "60"]);
+  expect(service.calls()).toEqual([STATUS_CALL]);
+});
+
+test("a pause is capped at five minutes, whatever the service asks for", async () => {
+  const service = await startFake(({ headers }) =>
+    headers["x-request-id"] === "late" ? { json: RUNNING_RECORD } : refusal(2_592_000),
+  );
+  const { clock, advance } = handClock();
+  const gateway = await startGateway({ upstream: service, clock });
+  expect(firstCodeOf(await askFor(gateway))).toBe("RATE_LIMITED");
+  advance(300_000);
+  expect(await gateway.ask(statusOf(42), {}, { headers: { "x-request-id": "late" } })).toEqual(
+    RUNNING_ANSWER,
+  );
+});

@@ -1,0 +1,161 @@
+import { describe, expect, test } from "vitest";
+import { startFake, type Told } from "../support/fake.ts";
+import { type Gateway, startGateway } from "../support/gateway.ts";
+import { handClock } from "../support/hand-clock.ts";
+import {
+  ASK_STATUS,
+  askFor,
+  experimentIn,
+  firstCodeOf,
+  RUNNING_ANSWER,
+  RUNNING_RECORD,
+  STATUS_CALL,
+} from "../support/one-read.ts";
+import { refusal } from "../support/throttling.ts";
+
+const STALE_ANSWER = (ageSeconds: number) => ({
+  ...RUNNING_ANSWER,
+  extensions: { stale: [{ path: ["experiment"], ageSeconds }] },
+});
+
+/** A service that answers until it is told what else to answer. */
+async function startFailing(env: Record<string, string> = {}) {
+  let trouble: ((path: string) => Told) | null = null;
+  const service = await startFake(({ path, method }) => {
+    if (trouble && method === "GET") return trouble(path);
+    return { json: method === "GET" ? { ...RUNNING_RECORD, id: experimentIn(path) } : {} };
+  });
+  const { clock, advance } = handClock();
+  const gateway = await startGateway({
+    upstream: service,
+    clock,
+    env: { STALE_MAX_AGE_MS: "60000", REQUEST_TIMEOUT_MS: "50000", ...env },
+  });
+  return { service, gateway, advance, fail: (how: typeof trouble) => (trouble = how) };
+}
+
+const status = (code: number): Told => ({ json: { detail: "No." }, status: code });
+
+describe("the last known response answers", () => {
+  test.each([
+    ["refuses", refusal(100)],
+    ["refuses without a time", status(429)],
+    ["is not ready", status(503)],
+    ["is out of reach of its proxy", status(502)],
+  ])("when the service %s", async (_, told) => {
+    const { service, gateway, advance, fail } = await startFailing();
+    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
+    fail(() => told);
+    advance(12_001);
+    expect(await askFor(gateway)).toEqual(STALE_ANSWER(13));
+    expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
+  });
+
+  test("at once while the token may not ask, without a request", async () => {
+    const { service, gateway, advance, fail } = await startFailing({ UPSTREAM_RATE_LIMIT: "2/60" });
+    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
+    advance(1_000);
+    expect(await askFor(gateway)).toEqual(STALE_ANSWER(1));
+    fail(() => status(404));
+    expect(service.calls()).toEqual([STATUS_CALL]);
+  });
+
+  test("for as long as STALE_MAX_AGE_MS", async () => {
+    const { gateway, advance, fail } = await startFailing();
+    await askFor(gateway);
+    fail(() => status(503));
+    advance(60_000);
+    expect(await askFor(gateway)).toEqual(STALE_ANSWER(60));
+    advance(1);
+    expect(firstCodeOf(await askFor(gateway))).toBe("UPSTREAM_UNAVAILABLE");
+  });
+
+  test("beside new ones, and says where", async () => {
+    const { gateway, fail } = await startFailing();
+    const query = `{
+      a: experiment(id: "ada.mnist.1") { status }
+      b: experiment(id: "ada.mnist.2") { status jobs(first: 1) { totalCount } }
+    }`;
+    const first = `{ experiment(id: "ada.mnist.2") { status } }`;
+    expect(firstCodeOf(await askFor(gateway, first))).toBe("ok");
+    fail((path) =>
+      experimentIn(path) === 2 && !path.includes("jobs")
+        ? status(503)
+        : { json: { ...RUNNING_RECORD, id: 1, count: 0, results: [] } },
+    );
+    expect(await askFor(gateway, query)).toEqual({
+      data: { a: { status: "RUNNING" }, b: { status: "RUNNING", jobs: { totalCount: 0 } } },
+      extensions: { stale: [{ path: ["b"], ageSeconds: 0 }] },
+    });
+  });
+
+  test("where an explained operation asks, too", async () => {
+    const { gateway, fail } = await startFailing({ EXPLAIN: "on" });
+    await askFor(gateway);
+    fail(() => status(503));
+    const { extensions } = (await gateway.ask(
+      ASK_STATUS,
+      {},
+      { headers: { "x-rungraph-explain": "1" } },
+    )) as unknown as { extensions: Record<string, unknown> };
+    expect(extensions).toMatchObject({
+      stale: [{ path: ["experiment"], ageSeconds: 0 }],
+      explain: { reads: { stale: 1, request: 0 } },
+    });
+  });
+});
+
+describe("no earlier response answers", () => {
+  test.each([401, 403, 404, 500])("instead of %i, nor after it", async (code) => {
+    const { gateway, fail } = await startFailing();
+    await askFor(gateway);
+    fail(() => status(code));
+    const { errors } = await askFor(gateway);
+    expect(errors).toHaveLength(1);
+    fail(() => status(503));
+    expect(firstCodeOf(await askFor(gateway))).toBe("UPSTREAM_UNAVAILABLE");
+  });
+
+  test("by default", async () => {
+    const { gateway, fail } = await startFailing({ STALE_MAX_AGE_MS: "" });
+    await askFor(gateway);
+    fail(() => status(503));
+    expect(firstCodeOf(await askFor(gateway))).toBe("UPSTREAM_UNAVAILABLE");
+  });
+
+  test("to another token", async () => {
+    const { gateway, fail } = await startFailing();
+    await askFor(gateway);
+    fail(() => status(503));
+    expect(firstCodeOf(await askFor(gateway, ASK_STATUS, "another"))).toBe("UPSTREAM_UNAVAILABLE");
+  });
+
+  test("after a command of the token", async () => {
+    const { gateway, fail } = await startFailing();
+    await askFor(gateway);
+    const stop = `mutation { stopExperiment(id: "ada.mnist.42") { experiment { id } } }`;
+    await askFor(gateway, stop);
+    fail(() => status(503));
+    expect(firstCodeOf(await askFor(gateway))).toBe("UPSTREAM_UNAVAILABLE");
+  });
+
+  test("to a caller who wants a fresh one", async () => {
+    const { gateway, fail } = await startFailing();
+    await askFor(gateway);
+    fail(() => status(503));
+    const answer = await gateway.ask(ASK_STATUS, {}, { headers: { "cache-control": "no-cache" } });
+    expect(firstCodeOf(answer)).toBe("UPSTREAM_UNAVAILABLE");
+  });
+});
+
+test("a response that is kept for CACHE_TTL_MS is not stale before", async () => {
+  const { service, gateway, advance } = await startFailing({ CACHE_TTL_MS: "5000" });
+  const ask = (): ReturnType<Gateway["ask"]> => askFor(gateway);
+  await ask();
+  advance(5_000);
+  expect(await ask()).toEqual(RUNNING_ANSWER);
+  expect(service.calls()).toEqual([STATUS_CALL]);
+  advance(1);
+  expect(await ask()).toEqual(RUNNING_ANSWER);
+  expect(service.calls()).toEqual([STATUS_CALL, STATUS_CALL]);
+});
