@@ -4,7 +4,7 @@
 /**
  * @typedef {{
  *   method: string, template: string, attempt: number, status: number | null, error: string | null,
- *   round: number, startMs: number, durationMs: number | null, bytes: number, reads: number,
+ *   round: number, startMs: number, waitedMs: number, durationMs: number | null, bytes: number, reads: number,
  *   fields: string[], moreFields: number,
  * }} ExplainedRequest
  * @typedef {{
@@ -61,10 +61,23 @@ function axisOf(longest) {
 
 /** @param {ExplainedRequest} request */
 function detailsOf(request) {
-  const { method, template, round, attempt, startMs, durationMs, bytes, reads, fields, moreFields } = request;
+  const {
+    method,
+    template,
+    round,
+    attempt,
+    startMs,
+    waitedMs,
+    durationMs,
+    bytes,
+    reads,
+    fields,
+    moreFields,
+  } = request;
   const facts = [
     outcomeOf(request),
     durationMs === null ? `from ${inMs(startMs)}` : `${inMs(durationMs)} from ${inMs(startMs)}`,
+    ...(waitedMs >= 1 ? [`waited ${inMs(waitedMs)}`] : []),
     inBytes(bytes),
     `round ${round}`,
     ...(attempt > 1 ? [`attempt ${attempt}`] : []),

@@ -29,8 +29,9 @@ async function explain({ ask }: Pick<Gateway, "ask">, document: string, variable
 
 /** The requests without what differs from one run to the next. */
 const untimed = ({ requests }: Explained) =>
-  requests.map(({ startMs, durationMs, bytes, ...rest }) => {
-    expect([startMs, durationMs, bytes]).toEqual([
+  requests.map(({ startMs, waitedMs, durationMs, bytes, ...rest }) => {
+    expect([startMs, waitedMs, durationMs, bytes]).toEqual([
+      expect.any(Number),
       expect.any(Number),
       expect.any(Number),
       expect.any(Number),
@@ -78,7 +79,7 @@ describe("an explained operation", () => {
         })),
       ]),
     );
-    expect(explained.reads).toEqual({ request: 5, batch: 0, joined: 0, cache: 0, shared: 1 });
+    expect(explained.reads).toEqual({ request: 5, batch: 0, joined: 0, cache: 0, stale: 0, shared: 1 });
     expect(explained.free).toEqual({
       links: 2,
       fields: [0, 1].map((index) => `group.experiments.nodes.${index}.jobs.nodes.0.nodeScheduled`),
@@ -173,7 +174,7 @@ describe("an explained operation", () => {
     answered.open();
     const all = [await first, await second, await explain(gateway, document)];
     expect(all.map(({ requests }) => requests.length).toSorted()).toEqual([0, 0, 1]);
-    const none = { request: 0, batch: 0, joined: 0, cache: 0, shared: 0 };
+    const none = { request: 0, batch: 0, joined: 0, cache: 0, stale: 0, shared: 0 };
     expect(all.map(({ reads }) => reads)).toEqual(
       expect.arrayContaining([
         { ...none, request: 1 },
@@ -308,7 +309,7 @@ describe("an explained operation", () => {
     const { answer: _, ...report } = explained;
     const text = JSON.stringify(report);
     for (const secret of ["127.0.0.1", "mnist", "42", demo.users[0]?.token ?? "", new URL(demo.url).port])
-      expect(text.replaceAll(/"(?:startMs|durationMs|bytes)":[\d.]+/g, "")).not.toContain(secret);
+      expect(text.replaceAll(/"(?:startMs|waitedMs|durationMs|bytes)":[\d.]+/g, "")).not.toContain(secret);
   });
 });
 
