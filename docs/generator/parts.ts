@@ -119,6 +119,10 @@ function profiles(): string {
       code(name),
       ...built.map(({ [name]: orders }) => (Object.values(orders).some(Boolean) ? "yes" : "–")),
     ]),
+    [
+      code("rateLimit"),
+      ...built.map(({ rateLimit }) => (rateLimit ? `${rateLimit.requests} in ${rateLimit.seconds} s` : "–")),
+    ],
     ...(["update", "restart"] as const).map((name) => [
       code(`inputs.${name}`),
       ...built.map(({ inputs }) => takenOf(inputs[name]) || "–"),
