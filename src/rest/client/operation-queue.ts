@@ -103,13 +103,14 @@ export class OperationQueue {
   /** Rejects the reads that will not be allowed in time, now that an allowance pauses for longer. */
   rejectLate(allowance: Allowance): void {
     const waitMs = allowance.waitMs(this.#bounds.yields);
-    if (this.#isInTime(waitMs)) return;
-    allowance.leave(this);
-    const late = this.#held?.get(allowance)?.remove(() => true) ?? [];
-    for (const ticket of late) ticket.rejected(throttledError(ticket.endpoint, waitMs));
+    const held = this.#held?.get(allowance);
+    if (held && !this.#isInTime(waitMs)) this.#refuse(allowance, held);
   }
 
   close(): void {
+    // They were not refused: others had their turns until then.
+    if (this.#scope.ended() === "deadline")
+      for (const [allowance, held] of this.#held ?? []) this.#refuse(allowance, held);
     this.#drop(
       () => true,
       ({ endpoint }) => endedError(endpoint, this.#scope, false),
@@ -126,6 +127,13 @@ export class OperationQueue {
     this.#held.set(allowance, held);
     held.add(ticket);
     allowance.wait(this);
+  }
+
+  /** Rejects the reads that wait for an allowance. */
+  #refuse(allowance: Allowance, held: Bulkhead): void {
+    const waitMs = allowance.waitMs(this.#bounds.yields);
+    allowance.leave(this);
+    for (const ticket of held.remove(() => true)) ticket.rejected(throttledError(ticket.endpoint, waitMs));
   }
 
   /** A read for which others only have to end is always in time. */
