@@ -5,19 +5,13 @@ import { nodePool } from "./test/support/node-pool.ts";
 import { SMOKE } from "./test/support/smoke.ts";
 
 const folderOf = (room: string) => new URL(`${room}/node_modules/`, import.meta.url);
-const isInstalled = (room: string) => {
-  const is = existsSync(folderOf(room));
-  if (!is) process.stdout.write(`The tests of ${room}/ do not run: npm ci --prefix ${room}\n`);
-  return is;
-};
+const installed = (room: string): readonly string[] =>
+  existsSync(folderOf(room)) ? readdirSync(folderOf(room)).filter((name) => !name.startsWith(".")) : [];
 
 /** Rooms with an install of their own: their tests run once `npm ci` was run there. */
-const rooms = ["ecosystem", "examples/runs"].filter(isInstalled);
-
-/** Other versions of Node.js, by their packages. Where the system has none of them, nothing is installed. */
-const nodes = isInstalled("nodes")
-  ? readdirSync(folderOf("nodes")).filter((name) => name.startsWith("node-"))
-  : [];
+const ROOMS = ["ecosystem", "examples/runs", "nodes"];
+for (const room of ROOMS.filter((each) => installed(each).length === 0))
+  process.stdout.write(`The tests of ${room}/ do not run: npm ci --prefix ${room}\n`);
 
 const project = (test: TestProjectInlineConfiguration["test"]): TestProjectInlineConfiguration => ({
   resolve: {
@@ -44,9 +38,13 @@ export default defineConfig({
     projects: [
       project({
         name: process.version,
-        include: ["test/**/*.test.ts", ...rooms.map((room) => `${room}/test/**/*.test.ts`)],
+        include: [
+          "test/**/*.test.ts",
+          ...ROOMS.filter((room) => installed(room).length > 0).map((room) => `${room}/test/**/*.test.ts`),
+        ],
       }),
-      ...nodes.map((name) =>
+      // Where the system has none of these versions of Node.js, nothing is installed.
+      ...installed("nodes").map((name) =>
         project({
           name,
           include: [...SMOKE],
