@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
 
-# One exact version for all stages. A registry's digest may be appended: node:22.23.3-slim@sha256:…
-ARG NODE_IMAGE=node:22.23.3-slim
+# One exact version for all stages. A registry's digest may be appended: node:24.21.0-slim@sha256:…
+ARG NODE_IMAGE=node:24.21.0-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app

@@ -1,31 +1,56 @@
-import { existsSync } from "node:fs";
-import { defineConfig } from "vitest/config";
+import { existsSync, readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { nodePool } from "./test/support/node-pool.ts";
+import { SMOKE } from "./test/support/smoke.ts";
+
+const folderOf = (room: string) => new URL(`${room}/node_modules/`, import.meta.url);
+const installed = (room: string): readonly string[] =>
+  existsSync(folderOf(room)) ? readdirSync(folderOf(room)).filter((name) => !name.startsWith(".")) : [];
 
 /** Rooms with an install of their own: their tests run once `npm ci` was run there. */
-const ROOMS = ["ecosystem", "examples/runs"];
-
-const installed = ROOMS.filter((room) => existsSync(new URL(`${room}/node_modules`, import.meta.url)));
-for (const room of ROOMS) {
-  if (installed.includes(room)) continue;
+const ROOMS = ["ecosystem", "examples/runs", "nodes"];
+for (const room of ROOMS.filter((each) => installed(each).length === 0))
   process.stdout.write(`The tests of ${room}/ do not run: npm ci --prefix ${room}\n`);
-}
 
-export default defineConfig({
+const project = (test: TestProjectInlineConfiguration["test"]): TestProjectInlineConfiguration => ({
   resolve: {
     // Vitest would load two copies of graphql (`.mjs` for our files, `.js` for Yoga and Pothos),
     // and `instanceof GraphQLError` would fail between them.
     alias: [{ find: /^graphql$/, replacement: "graphql/index.js" }],
   },
   test: {
-    include: ["test/**/*.test.ts", ...installed.map((room) => `${room}/test/**/*.test.ts`)],
-    globalSetup: ["./test/support/built-folder.ts"],
-    reporters: ["default", "./test/support/closing-line.ts"],
     // A slow machine fails no test; what hangs is ended by these, or by the limit of CI.
     testTimeout: 600_000,
     hookTimeout: 600_000,
     // The schema is built once in each worker and not once in each file: tests clean up behind themselves.
     isolate: false,
+    ...test,
+  },
+});
+
+export default defineConfig({
+  test: {
+    globalSetup: ["./test/support/built-folder.ts"],
+    reporters: ["default", "./test/support/closing-line.ts"],
     // Unless told, Vitest leaves one core idle: of two that is half of them.
     maxWorkers: "100%",
+    projects: [
+      project({
+        name: process.version,
+        include: [
+          "test/**/*.test.ts",
+          ...ROOMS.filter((room) => installed(room).length > 0).map((room) => `${room}/test/**/*.test.ts`),
+        ],
+      }),
+      // Where the system has none of these versions of Node.js, nothing is installed.
+      ...installed("nodes").map((name) =>
+        project({
+          name,
+          include: [...SMOKE],
+          pool: nodePool(fileURLToPath(new URL(`${name}/bin/node`, folderOf("nodes")))),
+        }),
+      ),
+    ],
   },
 });

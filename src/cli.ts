@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -91,10 +91,14 @@ interface Replaceable {
   readonly execve?: (file: string, args: readonly string[]) => never;
 }
 
+/** The flags that this Node knows: it would not start with others. */
+const knownFlags = () =>
+  NODE_FLAGS.filter((flag) => spawnSync(process.execPath, [flag, "--version"]).status === 0);
+
 /** Runs the gateway. Resolves with its exit code; where this process becomes the gateway, never. */
 function start(): Promise<number> {
   const main = fileURLToPath(new URL("main.js", import.meta.url));
-  const args = [...NODE_FLAGS, ...process.execArgv, main];
+  const args = [...knownFlags(), ...process.execArgv, main];
   if (process.platform !== "win32")
     (process as Replaceable).execve?.(process.execPath, [process.execPath, ...args]);
   return runChild(args);

@@ -60,7 +60,7 @@ const stored = (gateway: Gateway, count = 1) =>
 
 /** Waits for a line with this cause. */
 const logged = (gateway: Gateway, cause: string) =>
-  vi.waitUntil(() => gateway.logged().includes(`"cause":"${cause}"`), PATIENT);
+  vi.waitUntil(() => new RegExp(`"cause":"${cause}"`).test(gateway.logged()), PATIENT);
 
 describe.skipIf(!hasRedis)("replicas with a Redis", () => {
   test("know a document that one of them learned, and ask Redis for it once", async () => {
@@ -244,7 +244,8 @@ describe.skipIf(!hasRedis)("replicas with a Redis", () => {
     await stored(first);
     expect(await second.sendHash()).toEqual(ANSWER);
     const distrustful = await startReplica(service, { REDIS_URL: url });
-    await logged(distrustful, "SELF_SIGNED_CERT_IN_CHAIN");
+    // Which code it is depends on the OpenSSL of Node.
+    await logged(distrustful, "[A-Z_]*(?:CERT|SIGNATURE)[A-Z_]*");
     expect(await distrustful.sendHash()).toEqual(NOT_FOUND);
   });
 });

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TLSSocket } from "node:tls";
-import { generate } from "selfsigned";
+import { type CertificateExtension, generate } from "selfsigned";
 import { onTestFinished } from "vitest";
 
 /** PEM texts. */
@@ -14,30 +14,31 @@ interface Identity {
   readonly key: string;
 }
 
+type Extensions = readonly CertificateExtension[];
+
 interface Authority {
   readonly cert: string;
   /** A certificate for a host or a client of this name, with its key. */
-  readonly issue: (name: string) => Promise<Identity>;
+  readonly issue: (name: string, extensions?: Extensions) => Promise<Identity>;
 }
 
+const MAY_ISSUE: Extensions = [{ name: "keyUsage", keyCertSign: true, critical: true }];
+
 /** An authority that nobody trusts unless told. */
-export async function makeAuthority(algorithm = "sha256"): Promise<Authority> {
+export async function makeAuthority(allowed = MAY_ISSUE): Promise<Authority> {
   const { cert, private: key } = await generate([{ name: "commonName", value: "Test authority" }], {
     keyType: "ec",
-    algorithm,
-    extensions: [
-      { name: "basicConstraints", cA: true, critical: true },
-      { name: "keyUsage", keyCertSign: true, critical: true },
-    ],
+    algorithm: "sha256",
+    extensions: [{ name: "basicConstraints", cA: true, critical: true }, ...allowed],
   });
   return {
     cert,
-    issue: async (name) => {
+    issue: async (name, extensions = []) => {
       const issued = await generate([{ name: "commonName", value: name }], {
         keyType: "ec",
-        algorithm,
+        algorithm: "sha256",
         ca: { cert, key },
-        extensions: [{ name: "subjectAltName", altNames: [{ type: 2, value: name }] }],
+        extensions: [{ name: "subjectAltName", altNames: [{ type: 2, value: name }] }, ...extensions],
       });
       return { cert: issued.cert, key: issued.private };
     },

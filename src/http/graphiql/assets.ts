@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { FOLDER } from "../../installation.ts";
 import { compress } from "../compression.ts";
 
@@ -20,6 +20,9 @@ export type AssetKey = keyof Awaited<ReturnType<typeof readAssets>>;
 /** Loads the page's files, among them 9 MB of GraphiQL and its workers, on first use. They stay in memory. */
 export const loadAssets = once(readAssets);
 
+// Not by promises: since Node 26 their errors do not tell where a file was missed.
+const readOwn = (name: string): string => readFileSync(new URL(name, OWN_FILES), "utf8");
+
 async function readAssets() {
   const { js, css, editorWorkerService, graphqlWorker, jsonWorker } =
     await import("@graphql-yoga/render-graphiql/graphiql");
@@ -29,11 +32,11 @@ async function readAssets() {
     editorWorker: script("editor-worker", editorWorkerService),
     graphqlWorker: script("graphql-worker", graphqlWorker),
     jsonWorker: script("json-worker", jsonWorker),
-    waterfall: script("waterfall", await readFile(new URL("waterfall.js", OWN_FILES), "utf8")),
-    explain: script("explain", await readFile(new URL("explain.js", OWN_FILES), "utf8")),
-    page: script("page", await readFile(new URL("page.js", OWN_FILES), "utf8")),
-    pageStyle: style("page", await readFile(new URL("page.css", OWN_FILES), "utf8")),
-    icon: asset("icon", await readFile(new URL("icon.svg", OWN_FILES), "utf8"), {
+    waterfall: script("waterfall", readOwn("waterfall.js")),
+    explain: script("explain", readOwn("explain.js")),
+    page: script("page", readOwn("page.js")),
+    pageStyle: style("page", readOwn("page.css")),
+    icon: asset("icon", readOwn("icon.svg"), {
       extension: "svg",
       contentType: "image/svg+xml",
     }),

@@ -10,8 +10,10 @@ const TIMEOUT = /^(?:UND_ERR_(?:HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/;
 /** Codes of zlib, brotli and the HTTP parser, and of a failed assertion in undici, for example on status 000. */
 const DECODING = /^(?:Z_|HPE_|ERR_(?:_|BROTLI|ZLIB|ASSERTION))/;
 /** Codes of the operating system, undici, TLS, a proxy and prematurely closed streams. */
-const CONNECTION =
-  /^(?:E[A-Z_]+$|UND_ERR_|ERR_(?:STREAM|SSL|TLS)_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|PROXY_)/;
+const CONNECTION = /^(?:E[A-Z_]+$|UND_ERR_|ERR_(?:STREAM|SSL|TLS)_|PROXY_)/;
+/** Codes of certificates that are not trusted. Which one it is depends on OpenSSL; what Node cannot name is UNSPECIFIED. */
+const CERTIFICATE =
+  /^(?:CERT_|CRL_|DEPTH_ZERO_|HOSTNAME_|INVALID_(?:CA|PURPOSE)$|PATH_LENGTH_|SELF_SIGNED_|UNABLE_TO_|UNSPECIFIED$)/;
 /** The gateway itself lacks file descriptors, ports or memory. */
 const LOCAL = /^(?:PROXY_)?(?:EMFILE|ENFILE|ENOMEM|ENOBUFS|EADDRNOTAVAIL)$/;
 
@@ -28,7 +30,7 @@ function classify(cause: unknown, wasSent: boolean): Failure | null {
   if (LOCAL.test(code)) return { code: "SERVICE_OVERLOADED", message: OVERLOADED };
   // Thrown by the byte limits while the response is received.
   if (cause instanceof UpstreamError) return cause;
-  const isOutOfReach = CONNECTION.test(code) || cause instanceof TimedOut;
+  const isOutOfReach = CONNECTION.test(code) || CERTIFICATE.test(code) || cause instanceof TimedOut;
   if (!wasSent && isOutOfReach) return OUT_OF_REACH;
   if (cause instanceof TimedOut || TIMEOUT.test(code))
     return { code: "UPSTREAM_TIMEOUT", message: "The service did not answer in time." };

@@ -1,0 +1,242 @@
+import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { createClient } from "graphql-ws";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { WebSocket } from "ws";
+import { NODE_FLAGS } from "../../src/installation.ts";
+import { connectAgent } from "../support/agent.ts";
+import { createFolder } from "../support/build.ts";
+import { BUILT } from "../support/built.ts";
+import { globalId } from "../support/ids.ts";
+import { type GatewayProcess, startGatewayProcess } from "../support/gateway-process.ts";
+import { READY_LINE, startMain, startProgram } from "../support/main-process.ts";
+import { NO_DEADLINES, PATIENT } from "../support/patience.ts";
+import { JSON_BODY, operationText, sendTo } from "../support/raw-requests.ts";
+import { subscribe } from "../support/subscriber.ts";
+
+/*
+ * The built gateway with its demo, by each of its doors. Elsewhere each test has a gateway of its own; here to start one on
+ * each Node would take longer than all stories.
+ */
+let gateway: GatewayProcess;
+let token: string;
+
+/** One that V8 has today. */
+const FLAG = "--heap-growing-percent=50";
+
+const TOKEN_LINE = /^ {2}Authorization: token (\S+)$/m;
+
+beforeAll(async () => {
+  gateway = await startGatewayProcess(null, { ...NO_DEADLINES, MCP: "read" });
+  token = await vi.waitUntil(() => TOKEN_LINE.exec(gateway.said())?.[1], PATIENT);
+});
+afterAll(() => gateway.kill());
+
+const send = (body: string, headers: Record<string, string> = {}) =>
+  sendTo(`${gateway.url}/graphql`, {
+    body,
+    headers: { ...JSON_BODY, authorization: `token ${token}`, ...headers },
+  });
+
+async function ask(query: string, variables: object = {}, headers: Record<string, string> = {}) {
+  const sent = await send(operationText(query, variables), headers);
+  return JSON.parse(sent.text) as { data: Record<string, unknown>; errors?: unknown; extensions?: unknown };
+}
+
+const OPERATIONS = new URL("../../schema/operations/", import.meta.url);
+const readText = (name: string) => readFileSync(new URL(name, OPERATIONS), "utf8");
+const variablesOf = JSON.parse(readText("demo-variables.json")) as Record<string, object>;
+
+test.each(readdirSync(OPERATIONS).filter((name) => name.endsWith(".graphql")))(
+  "answers the operation that comes with it: %s",
+  async (file) => {
+    const params = { query: readText(file), variables: variablesOf[file] ?? {} };
+    // An event stream takes operations of all kinds.
+    const result = await (await subscribe(gateway.url, { ...params, token })).next();
+    expect(result?.errors).toBeUndefined();
+    expect(Object.values(result?.data ?? {})).not.toContain(null);
+    expect(result?.data).toEqual(expect.any(Object));
+  },
+);
+
+test("prints where GraphiQL is, and the page is there", async () => {
+  const [, url = ""] = /ready: (\S+) {2}\(GraphiQL in a browser\)/.exec(gateway.said()) ?? [];
+  const page = await sendTo(url, { method: "GET", headers: { accept: "text/html" } });
+  expect(page.text).toContain("<title>Rungraph</title>");
+});
+
+test("a mutation changes what is asked next", async () => {
+  const input = { description: `on ${process.version}` };
+  const id = "ada.mnist.jobs.2";
+  await ask(
+    "mutation ($id: ID!, $input: UpdateJobInput!) { updateJob(id: $id, input: $input) { job { id } } }",
+    {
+      id,
+      input,
+    },
+  );
+  const { data } = await ask("query ($id: ID!) { job(id: $id) { description } }", { id });
+  expect(data).toEqual({ job: input });
+});
+
+test("a WebSocket is told of a run, whose end is the subscription's", async () => {
+  const client = createClient({
+    url: `${gateway.url.replace("http:", "ws:")}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams: { authorization: `token ${token}` },
+    retryAttempts: 0,
+  });
+  onTestFinished(() => void client.dispose());
+  const query = `subscription { runUpdated(id: "${globalId("Experiment:ada/mnist/28")}") { isFinal run { status } } }`;
+  const results = client.iterate({ query });
+  const value = { data: { runUpdated: { isFinal: true, run: { status: "SUCCEEDED" } } } };
+  expect(await results.next()).toEqual({ done: false, value });
+  expect(await results.next()).toEqual({ done: true, value: undefined });
+});
+
+test("a part of a download is the part that was asked for", async () => {
+  const { data } = await ask(`{ experiment(id: "ada.mnist.1.28") { outputsUrl } }`);
+  const { outputsUrl } = data["experiment"] as { outputsUrl: string };
+  const load = (headers: Record<string, string>) =>
+    fetch(outputsUrl, { headers: { authorization: `token ${token}`, ...headers } });
+  const part = await load({ range: "bytes=2-9" });
+  expect([part.status, part.headers.get("content-range")]).toEqual([
+    206,
+    expect.stringMatching(/^bytes 2-9\/\d+$/),
+  ]);
+  const whole = await (await load({})).arrayBuffer();
+  expect(Buffer.from(await part.arrayBuffer())).toEqual(Buffer.from(whole).subarray(2, 10));
+});
+
+test("an agent lists the tools and uses one", async () => {
+  const agent = await connectAgent(gateway, { token });
+  expect(await agent.names()).toContain("graphql_query");
+  const { result } = await agent.use("graphql_query", { query: "{ viewer { username } }" });
+  expect(result).toEqual({ data: { viewer: { username: "ada" } } });
+});
+
+test("/metrics counts the operations", async () => {
+  await ask("query Counted { __typename }");
+  const { text: metrics } = await sendTo(`${gateway.url}/metrics`, { method: "GET" });
+  expect(metrics).toMatch(/^rungraph_operations_total\{type="query",code="OK"\} [1-9]/m);
+});
+
+test("an operation is explained", async () => {
+  const { extensions } = await ask(
+    `{ experiment(id: "ada.mnist.42") { buildJob { commit } } }`,
+    {},
+    {
+      "x-rungraph-explain": "1",
+    },
+  );
+  expect(extensions).toMatchObject({ explain: { totals: { requests: 2, rounds: 2 } } });
+});
+
+test("a long answer is compressed for who takes that", async () => {
+  const body = operationText("{ __schema { types { name description } } }");
+  const [plain, compressed] = [
+    await send(body, { "accept-encoding": "identity" }),
+    await send(body, { "accept-encoding": "gzip" }),
+  ];
+  expect(plain.headers.get("content-encoding")).toBeNull();
+  expect(compressed.headers.get("content-encoding")).toBe("gzip");
+  expect(compressed.text).toBe(plain.text);
+});
+
+// On Node 26 the request waits for ever.
+test.skipIf(process.version.startsWith("v26."))("an offer of HTTP/2 is declined by an answer", async () => {
+  const socket = connect({ host: "127.0.0.1", port: Number(new URL(gateway.url).port) });
+  onTestFinished(() => void socket.destroy());
+  const offer = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"];
+  const body = operationText("{ __typename }");
+  const head = ["POST /graphql HTTP/1.1", "Host: a", ...offer, "Content-Type: application/json"];
+  socket.write([...head, `Content-Length: ${body.length}`, "", body].join("\r\n"));
+  let received = "";
+  socket.setEncoding("utf8").on("data", (piece: string) => (received += piece));
+  await vi.waitUntil(() => received.endsWith("}"), PATIENT);
+  expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\n\{"data":\{"__typename":"Query"\}\}/);
+});
+
+describe("what cannot be answered is refused with its code", () => {
+  test.each([
+    ["no JSON", "{", 400, "BAD_REQUEST"],
+    ["a document that cannot be read", operationText("{"), 200, "GRAPHQL_PARSE_FAILED"],
+    ["a field that is not there", operationText("{ nothing }"), 200, "GRAPHQL_VALIDATION_FAILED"],
+    ["no id", operationText(`{ job(id: "nonsense") { id } }`), 200, "BAD_USER_INPUT"],
+    ["a run that is not there", operationText(`{ job(id: "ada.mnist.jobs.999") { id } }`), 200, "NOT_FOUND"],
+  ])("%s", async (_, body, status, code) => {
+    const answer = await send(body);
+    expect([answer.status, answer.codes()]).toEqual([status, [code]]);
+  });
+
+  test("a caller without a token", async () => {
+    const { codes } = await send(operationText("{ viewer { username } }"), { authorization: "" });
+    expect(codes()).toEqual(["UNAUTHENTICATED"]);
+  });
+
+  test("another path and another method", async () => {
+    expect((await sendTo(`${gateway.url}/nothing`, { method: "GET" })).status).toBe(404);
+    expect((await sendTo(`${gateway.url}/graphql`, { method: "PUT" })).status).toBe(405);
+  });
+});
+
+test("two workers, with the flags of Node, end their streams and themselves on SIGTERM", async () => {
+  const { printed, kill, ended } = startMain({ PORT: "0", WORKERS: "2" }, NODE_FLAGS);
+  const [, url = ""] = await printed(READY_LINE);
+  const [, authorized = ""] = await printed(TOKEN_LINE);
+  const query = `subscription { runUpdated(id: "${globalId("Experiment:ada/mnist/51")}") { run { uniqueName } } }`;
+  const stream = await subscribe(new URL(url).origin, { query, token: authorized });
+  const run = { uniqueName: "ada.mnist.2.51" };
+  expect(await stream.next()).toEqual({ data: { runUpdated: { run } } });
+  kill("SIGTERM");
+  expect(await ended).toBe(0);
+  expect(await stream.next()).toBeNull();
+});
+
+describe("the command", () => {
+  /** Starts and ends it. Resolves with its exit code and what it wrote to stderr. */
+  const run = async (folder: string) => {
+    const command = [process.execPath, join(folder, "dist/cli.js")];
+    const { printed, err, kill, ended } = startProgram(command, { PORT: "0" }, folder);
+    await printed(READY_LINE);
+    kill("SIGTERM");
+    return [await ended, err()];
+  };
+
+  test("starts it, and ends with it", async () => {
+    expect(await run(BUILT)).toEqual([0, ""]);
+  });
+
+  test("starts it without a flag that Node does not know", async () => {
+    const folder = createFolder("flags-");
+    for (const part of ["dist", "package.json", "schema", "page"])
+      cpSync(join(BUILT, part), join(folder, part), { recursive: true });
+    const files = readdirSync(join(folder, "dist")).map((name) => join(folder, "dist", name));
+    const withFlag = files.filter((file) => readFileSync(file, "utf8").includes(FLAG));
+    expect(withFlag).not.toEqual([]);
+    for (const file of withFlag)
+      writeFileSync(file, readFileSync(file, "utf8").replaceAll(FLAG, "--heap-growing-never=50"));
+    expect(await run(folder)).toEqual([0, ""]);
+  });
+});
+
+test("the module makes a gateway for a server of one's own", async () => {
+  const program = `
+    import { createServer } from "node:http";
+    import { createGateway } from ${JSON.stringify(join(BUILT, "dist/index.js"))};
+    const gateway = await createGateway({ LOG_LEVEL: "error" });
+    const server = createServer(gateway.handler).on("upgrade", gateway.upgrade).listen(0, "127.0.0.1", async () => {
+      const answer = await fetch(\`http://127.0.0.1:\${server.address().port}/graphql?query={__typename}\`);
+      process.stdout.write(await answer.text());
+      server.close();
+      await gateway.close();
+    });`;
+  const { ended, out, err } = startProgram(
+    [process.execPath, "--input-type=module", "--eval", program],
+    {},
+    BUILT,
+  );
+  expect(await ended).toBe(0);
+  expect([out(), err()]).toEqual([`{"data":{"__typename":"Query"}}`, ""]);
+});

@@ -1,0 +1,27 @@
+import { ForksPoolWorker, type PoolRunnerInitializer } from "vitest/node";
+
+/** Runs tests in processes of another Node: what they start by `process.execPath` is one of that Node as well. */
+export const nodePool = (executable: string): PoolRunnerInitializer => ({
+  name: executable,
+  createPoolWorker: (options) => new NodeWorker(options, executable),
+});
+
+class NodeWorker extends ForksPoolWorker {
+  readonly #executable: string;
+
+  constructor(options: ConstructorParameters<typeof ForksPoolWorker>[0], executable: string) {
+    super(options);
+    this.#executable = executable;
+  }
+
+  override start(): Promise<void> {
+    const own = process.execPath;
+    // Vitest's worker takes no other executable, and forks before it waits for anything.
+    process.execPath = this.#executable;
+    try {
+      return super.start();
+    } finally {
+      process.execPath = own;
+    }
+  }
+}

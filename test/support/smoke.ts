@@ -1,0 +1,9 @@
+/**
+ * Tests that run on all supported versions of Node.js, which `nodes` has as packages. They start what was built, and import
+ * nothing of `src`: that would take each worker seconds.
+ */
+export const SMOKE: readonly string[] = [
+  "test/config/build.test.ts",
+  "test/config/built-demo.test.ts",
+  "test/http/drain.test.ts",
+];
