@@ -47,9 +47,16 @@ export type Prefetch = (
   variables: Variables,
 ) => unknown;
 
+/** An object of which a record, or a part of it, is loaded. */
+export interface Recorded {
+  readonly loaded: Readonly<Record<string, unknown>>;
+}
+
 export interface FieldExtensions {
-  /** Keys of the parent's record that the field needs. */
+  /** Keys of the parent's record that the field needs. Its parents are `Recorded`. */
   readonly keys?: readonly string[];
+  /** The key of the parent's record that the field shows as it is. */
+  readonly property?: string;
   readonly child?: { readonly start: StartChild; readonly proves: (read: never) => boolean };
   readonly prefetch?: Prefetch;
   /** The list argument whose length is the number of items in the field. */
@@ -58,4 +65,10 @@ export interface FieldExtensions {
   readonly maxPerOperation?: number;
   /** Whether a failure that several items of the root field share is an error for each of them. */
   readonly errorsStaySeparate?: boolean;
+}
+
+/** Metadata in a scalar's `extensions`. */
+export interface ScalarExtensions {
+  /** Whether a value needs no serialization. */
+  readonly isAsIs?: (value: unknown) => boolean;
 }

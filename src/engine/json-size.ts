@@ -34,6 +34,10 @@ function sizeOfText(text: string): number {
 const sizeOfOther = (value: unknown): number =>
   typeof value !== "number" || Number.isSafeInteger(value) ? 8 : 24;
 
+/** Size of a text, number or boolean as JSON. */
+export const sizeOfLeaf = (value: unknown): number =>
+  typeof value === "string" ? sizeOfText(value) : sizeOfOther(value);
+
 /** Sizes of objects that are or were measured: one value may occur many times in a result. */
 const sizes = new WeakMap<object, number | Promise<number>>();
 
@@ -112,7 +116,7 @@ function openMeasuring(value: object, max: number): Measuring {
         size += 3;
         open.push(frameOf(part));
       } else {
-        size += 1 + (typeof part === "string" ? sizeOfText(part) : sizeOfOther(part));
+        size += 1 + sizeOfLeaf(part);
       }
     }
     return false;

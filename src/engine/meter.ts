@@ -52,6 +52,16 @@ export class Meter {
     return ++this.#errors <= this.limits.errors;
   }
 
+  /** Fields and list items counted so far. */
+  fields(): number {
+    return this.#fields;
+  }
+
+  /** Number of failed fields so far. */
+  errors(): number {
+    return this.#errors;
+  }
+
   /** Bytes counted so far. */
   bytes(): number {
     return this.#bytes;

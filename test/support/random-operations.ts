@@ -75,6 +75,25 @@ export const operation = (material: Material): fc.Arbitrary<string> =>
         `query ($yes: Boolean!, $no: Boolean!) { y: __typename @include(if: $yes) n: __typename @include(if: $no) ${roots.map((root, index) => `r${index}: ${root}`).join(" ")} }`,
     );
 
+/** Random operations whose lists have the same records at many places: selected alike, otherwise, and by an interface. */
+export const listOperation = ({ leftOut, depth }: Omit<Material, "roots">): fc.Arbitrary<string> =>
+  fc
+    .tuple(selection(objectType("Experiment"), depth, leftOut), selection(objectType("BuildJob"), 2, leftOut))
+    .map(
+      ([run, build]) => `
+      query ($yes: Boolean!, $no: Boolean!) {
+        y: __typename @include(if: $yes) n: __typename @include(if: $no)
+        project(owner: "ada", name: "mnist") {
+          a: experiments(first: 9) { nodes { ...Whole buildJob { ...Built } } }
+          b: experiments(first: 9, orderBy: CREATED_DESC) { nodes { ...Whole } }
+        }
+        run(id: "ada.mnist.42") { ... on Experiment { ...Whole buildJob ${build} experimentGroup { id description } } }
+        group(id: "ada.mnist.1") { experiments(first: 5) { nodes { buildJob ${build} experimentGroup { id description } } } }
+      }
+      fragment Whole on Experiment ${run}
+      fragment Built on Run { __typename id name: uniqueName user { username } ... on BuildJob ${build} }`,
+    );
+
 export const VARIABLES = { yes: true, no: false };
 
 /** URLs name the port of the gateway that answered. */

@@ -9,11 +9,20 @@ import {
   isNonNullType,
   isObjectType,
 } from "graphql";
-import type { Prefetch } from "../field-source.ts";
+import type { Prefetch, Recorded, ScalarExtensions } from "../field-source.ts";
 import { sizeOfJson } from "../json-size.ts";
 import { isSliceOver } from "../turns.ts";
 import { contextAt, defer, end, runFields, settle } from "./run.ts";
-import type { Compilation, Complete, FieldSite, Container, Run, Selection, Slots } from "./types.ts";
+import type {
+  Compilation,
+  Complete,
+  CompletedObject,
+  FieldSite,
+  Container,
+  Run,
+  Selection,
+  Slots,
+} from "./types.ts";
 
 export interface CompletedField extends FieldSite {
   /** Prefetches the selection of the field's objects where they are nullable. */
@@ -61,8 +70,16 @@ const AS_IS: Readonly<Record<string, (value: unknown) => boolean>> = {
   Float: (value) => Number.isFinite(value),
 };
 
+const never = (): boolean => false;
+
+/** Tells which values of a type need no serialization. */
+export function asIsOf(type: GraphQLLeafType): (value: unknown) => boolean {
+  const { isAsIs }: ScalarExtensions = type.extensions;
+  return AS_IS[type.name] ?? isAsIs ?? never;
+}
+
 function completeLeaf(type: GraphQLLeafType): Complete {
-  const isAsIs = AS_IS[type.name] ?? (() => false);
+  const isAsIs = asIsOf(type);
   return (value, slots, at, _, run) => {
     const written: unknown = isAsIs(value) ? value : type.serialize(value);
     if (written === null || written === undefined) {
@@ -184,8 +201,30 @@ function completeSelected(
 }
 
 function completeFields(selection: Selection, object: unknown, container: Container, run: Run): void {
+  const { meter, completed } = run;
+  const record = recordOf(selection, object, run);
+  const known = record && completed.get(selection)?.get(record);
+  if (known) {
+    if (meter.count(known.fields, known.bytes)) container.slots[container.at] = known.values;
+    return;
+  }
   const values = selection.createObject();
   container.slots[container.at] = values;
-  if (isSliceOver()) defer(run, () => runFields(selection, object, container, values, run));
-  else runFields(selection, object, container, values, run);
+  if (isSliceOver()) return defer(run, () => runFields(selection, object, container, values, run));
+  const { pending } = run;
+  const fields = meter.fields();
+  const bytes = meter.bytes();
+  const errors = meter.errors() + run.errors.length;
+  runFields(selection, object, container, values, run);
+  const isWhole = run.pending === pending && meter.errors() + run.errors.length === errors;
+  if (!record || !isWhole || meter.isStopped()) return;
+  const bySelection = completed.get(selection) ?? new Map<object, CompletedObject>();
+  completed.set(selection, bySelection);
+  bySelection.set(record, { values, fields: meter.fields() - fields, bytes: meter.bytes() - bytes });
+}
+
+/** The record of an object that is complete wherever it is selected like this; null for others, and where places are noted. */
+function recordOf({ isOfRecord }: Selection, object: unknown, { context }: Run): object | null {
+  // Safe: such selections have such objects.
+  return isOfRecord && !context.at ? (object as Recorded).loaded : null;
 }

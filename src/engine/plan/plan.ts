@@ -96,7 +96,8 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
         isNulled: false,
       };
       const onEnd = () => onResult(failures.length === 0 ? result : { errors: failures, ...result });
-      const run: Run = { context, variables: coerced, meter, errors: failures, pending: 1, onEnd };
+      const completed: Run["completed"] = new Map();
+      const run: Run = { context, variables: coerced, meter, errors: failures, completed, pending: 1, onEnd };
       if (operation.operation === "mutation") return runSerially(root, data, container, run);
       runFields(root, event, container, data, run);
       end(run);
@@ -132,6 +133,8 @@ function runSerially({ fields, ...root }: Selection, data: Slots, container: Con
   if (!field || container.isNulled) return end(whole);
   const run: Run = {
     ...whole,
+    // A command may change what was completed before it.
+    completed: new Map(),
     pending: 1,
     onEnd: () => runSerially({ ...root, fields: rest }, data, container, whole),
   };

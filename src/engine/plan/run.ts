@@ -1,6 +1,7 @@
 import { type GraphQLError, locatedError } from "graphql";
 import { hasOutcome } from "../../errors.ts";
-import type { PlacedContext } from "../field-source.ts";
+import type { PlacedContext, Recorded } from "../field-source.ts";
+import { sizeOfLeaf } from "../json-size.ts";
 import { isSliceOver } from "../turns.ts";
 import type { Complete, FieldSite, Container, Run, Selection, Slots } from "./types.ts";
 
@@ -12,13 +13,13 @@ import type { Complete, FieldSite, Container, Run, Selection, Slots } from "./ty
 
 /** Resolves and completes the fields of an object into its slots. */
 export function runFields(
-  { fields }: Selection,
+  selection: Selection,
   parent: unknown,
   container: Container,
   slots: Slots,
   run: Run,
 ): void {
-  for (const field of fields) {
+  for (const field of writePlain(selection, parent, slots, run) ? selection.others : selection.fields) {
     if (!run.meter.count(1, field.keyBytes)) return;
     const { variables, context } = run;
     let value: unknown;
@@ -32,6 +33,21 @@ export function runFields(
     settle(value, field.complete, field, slots, field.key, container, field.isNullable, run);
     if (container.isNulled) return;
   }
+}
+
+/** Writes the plain fields of an object. Returns false when one of them is not loaded or needs more than that. */
+function writePlain({ plain }: Selection, parent: unknown, slots: Slots, { meter }: Run): boolean {
+  if (plain.length === 0) return false;
+  // Safe: fields with a property have such parents.
+  const { loaded } = parent as Recorded;
+  let bytes = 0;
+  for (const { key, keyBytes, property, isAsIs, isNullable } of plain) {
+    const value = loaded[property];
+    if (value === null ? !isNullable : !isAsIs(value)) return false;
+    slots[key] = value;
+    bytes += keyBytes + (value === null ? 0 : sizeOfLeaf(value));
+  }
+  return meter.count(plain.length, bytes);
 }
 
 /** The context for a value. That of an operation with notes knows its place. */

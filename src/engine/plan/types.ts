@@ -6,9 +6,31 @@ import type { Meter } from "../meter.ts";
 export interface Selection {
   readonly type: GraphQLObjectType;
   readonly fields: readonly PlannedField[];
+  /** Those of the fields that show a key of the record as it is. */
+  readonly plain: readonly PlainField[];
+  /** The other fields. */
+  readonly others: readonly PlannedField[];
+  /** Whether its objects are `Recorded`. */
+  readonly isOfRecord: boolean;
   readonly needs: SelectionNeeds;
-  /** Creates the object for the values: without a prototype when a response name is `__proto__`. */
+  /** Creates the object for the values, all null: without a prototype when a response name is `__proto__`. */
   readonly createObject: () => Slots;
+}
+
+/** A field that shows a key of the record, of a type whose values are mostly written as they are. */
+export interface PlainField {
+  readonly key: string;
+  readonly keyBytes: number;
+  readonly property: string;
+  readonly isAsIs: (value: unknown) => boolean;
+  readonly isNullable: boolean;
+}
+
+/** An object of the result that is complete, and what it counts. */
+export interface CompletedObject {
+  readonly values: Slots;
+  readonly fields: number;
+  readonly bytes: number;
 }
 
 /** A field at one place of a document, as its errors locate it. */
@@ -62,6 +84,8 @@ export interface Run {
   readonly variables: Variables;
   readonly meter: Meter;
   readonly errors: GraphQLError[];
+  /** Complete objects by selection and record: many objects of a page refer to the same record. */
+  readonly completed: Map<Selection, Map<object, CompletedObject>>;
   /** Number of pending values, plus one until the start is complete. */
   pending: number;
   /** Called when `pending` is zero. */

@@ -41,6 +41,7 @@ type FieldSource =
 function extensionsOf(source: FieldSource): FieldExtensions {
   if (source.kind === "child") return { child: source };
   if (source.kind === "computed") return { keys: source.keys };
+  if (source.kind === "property") return { keys: [source.key], property: source.key };
   return "key" in source ? { keys: [source.key] } : {};
 }
 

@@ -6,6 +6,7 @@ builder.scalarType("DateTime", {
   description:
     "ISO 8601 timestamp, exactly as the tracking service sent it: fraction and UTC offset are kept.",
   serialize: (value) => value,
+  extensions: { isAsIs: (value: unknown) => typeof value === "string" },
 });
 
 /** Passes a value of the caller on. */
