@@ -4,6 +4,7 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
+import type * as Module from "../../src/index.ts";
 
 /** What a process holds. */
 export interface Holdings {
@@ -15,7 +16,7 @@ export interface Holdings {
 
 /*
  * A process that makes gateways, asks each for its metrics and for an operation, and closes them, one after the other. It
- * prints what it holds after the first and after the last. Started with --expose-gc.
+ * prints what it holds after the first and after the last. Started with --expose-gc, the built module, and their number.
  */
 const FLEETING = new Set(["PROMISE", "TickObject", "Microtask", "Immediate"]);
 const resources = new Map<number, string>();
@@ -24,7 +25,8 @@ createHook({
   destroy: (id) => void resources.delete(id),
 }).enable();
 
-const { createGateway } = await import("../../src/index.ts");
+// Safe: the first argument is the built module.
+const { createGateway } = (await import(process.argv[2] ?? "")) as typeof Module;
 
 async function makeAndClose(): Promise<void> {
   const gateway = await createGateway({ LOG_LEVEL: "error" });
@@ -50,14 +52,14 @@ function holdings(): Holdings {
 
 /** Lets go of what nothing holds. */
 async function settle(): Promise<void> {
-  for (let round = 0; round < 100; round += 1) {
+  for (let round = 0; round < 10; round += 1) {
     globalThis.gc?.();
     await setImmediate();
   }
 }
 
 const told: Holdings[] = [];
-for (const count of [1, Number(process.argv[2])]) {
+for (const count of [1, Number(process.argv[3])]) {
   for (let made = 0; made < count; made += 1) await makeAndClose();
   await settle();
   told.push(holdings());
