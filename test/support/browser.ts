@@ -43,7 +43,7 @@ export function shareBrowser(): (options: BrowserContextOptions) => Promise<Page
   afterAll(async () => (await launched)?.close());
   return async (options) => {
     launched ??= chromium.launch({ executablePath: executablePath ?? "", args: ARGUMENTS });
-    const context = await (await launched).newContext(options);
+    const context = await (await launched).newContext({ reducedMotion: "reduce", ...options });
     onTestFinished(async () => {
       // What a route still answers is for a page that closes.
       for (const page of context.pages()) await page.unrouteAll({ behavior: "ignoreErrors" });
