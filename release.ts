@@ -62,11 +62,12 @@ function tryPackage(version: string): void {
     const file = run("npm", ["pack", "--silent", "--pack-destination", folder]).split("\n").at(-1) ?? "";
     const app = join(folder, "app");
     mkdirSync(app);
-    run("npm", ["init", "--yes"], app);
+    writeFileSync(join(app, "package.json"), "{}");
     run("npm", ["install", "--offline", "--no-audit", "--no-fund", resolve(folder, file)], app);
-    const answer = run("npx", ["rungraph", "--version"], app);
+    const command = join(app, "node_modules/.bin/rungraph");
+    const answer = run(command, ["--version"], app);
     if (answer !== version) throw new Refusal(`expected rungraph ${version} in the package, got ${answer}`);
-    run("npx", ["rungraph", "--check-config"], app);
+    run(command, ["--check-config"], app);
   } finally {
     rmSync(folder, { recursive: true });
   }

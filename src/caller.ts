@@ -222,7 +222,13 @@ export class Memory<Fact extends {}> {
   readonly #facts: LRUCache<string, Fact>;
 
   constructor(keptMs: number) {
-    this.#facts = new LRUCache({ max: MAX_REMEMBERED, ttl: keptMs, ttlResolution: 1_000 });
+    // A `max` would take the memory for all of them at once.
+    this.#facts = new LRUCache({
+      maxSize: MAX_REMEMBERED,
+      sizeCalculation: () => 1,
+      ttl: keptMs,
+      ttlResolution: 1_000,
+    });
   }
 
   has({ key }: Caller): boolean {

@@ -4,9 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { bundle } from "../support/bundle.ts";
 import { startFake } from "../support/fake.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { globalId } from "../support/ids.ts";
+import { mainIn } from "../support/main-process.ts";
 import { subscribe } from "../support/subscriber.ts";
 import { profileFile } from "../support/tracker.ts";
 import { readPage } from "./page.ts";
@@ -48,7 +50,7 @@ function apply(part: string, folder: string): void {
 
 /** A copy of the code to which all recipes were applied, and which the compiler accepts. */
 let folder = "";
-beforeAll(() => {
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "recipes-"));
   for (const path of COPIED) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
@@ -57,15 +59,14 @@ beforeAll(() => {
   writeFileSync(join(folder, "tsconfig.src.json"), JSON.stringify(settings));
   const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
   execFileSync(process.execPath, [compiler, "-p", "tsconfig.src.json"], { cwd: folder });
+  await bundle(join(folder, "src/main.ts"), mainIn(folder));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** A gateway with the code of the copy, in front of a service or of its own demo. */
 async function startChanged(upstreamUrl: string | null, profile: string) {
   const { url, kill } = await startGatewayProcess(upstreamUrl, { UPSTREAM_PROFILE: profile }, [
-    "--import",
-    "tsx",
-    join(folder, "src/main.ts"),
+    mainIn(folder),
   ]);
   onTestFinished(kill);
   const ask = async (query: string, token = "t0ken") => {

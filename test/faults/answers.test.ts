@@ -1,9 +1,11 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Experiments } from "../../src/rest/api/records.ts";
+import { BUILT } from "../support/built.ts";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
+import { startGatewayProcess } from "../support/gateway-process.ts";
+import { mainIn } from "../support/main-process.ts";
+import { NO_DEADLINES } from "../support/patience.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
 
@@ -154,36 +156,12 @@ test("an object of values has at most 10,000 names; with more it reads as null",
 
 /** Asks a gateway that is a process of its own, with so many megabytes for its objects. */
 async function startSmall(upstreamUrl: string, megabytes: number) {
-  const options = [`--max-old-space-size=${megabytes}`, "--import", "tsx"];
-  const child = spawn(process.execPath, [...options, "src/main.ts"], {
-    cwd: new URL("../..", import.meta.url),
-    env: {
-      PATH: process.env["PATH"],
-      PORT: "0",
-      UPSTREAM_URL: upstreamUrl,
-      LOG_LEVEL: "silent",
-      REQUEST_TIMEOUT_MS: "600000",
-      UPSTREAM_TIMEOUT_MS: "600000",
-      MAX_JSON_BYTES: "10000000",
-    },
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  const ended = once(child, "close");
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await ended;
-  });
-  const url = await new Promise<string>((ready, fail) => {
-    let said = "";
-    child.stdout.on("data", (chunk: Buffer) => {
-      said += chunk.toString();
-      const found = /ready: (http:\/\/\S+\/graphql)/.exec(said)?.[1];
-      if (found) ready(found);
-    });
-    child.on("close", () => fail(new Error("the gateway did not start")));
-  });
+  const settings = { ...NO_DEADLINES, MAX_JSON_BYTES: "10000000" };
+  const program = [`--max-old-space-size=${megabytes}`, mainIn(BUILT)];
+  const { url, kill } = await startGatewayProcess(upstreamUrl, settings, program);
+  onTestFinished(kill);
   return async (query: string) => {
-    const response = await fetch(url, {
+    const response = await fetch(`${url}/graphql`, {
       method: "POST",
       headers: { "content-type": "application/json", authorization: "token t0ken" },
       body: JSON.stringify({ query }),

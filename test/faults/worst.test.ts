@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../../src/config.ts";
+import { cases } from "../support/cases.ts";
 import { costlyOperation } from "../support/costly-operations.ts";
 import { startDemoService, tokenOf } from "../support/demo-gateway.ts";
 import { startWatched } from "../support/watched-process.ts";
@@ -49,7 +50,7 @@ test("no operation is answered with more than a result may have, or leaves much 
       expect(sizeOf(data)).toBeLessThanOrEqual(MAX_RESULT_FIELDS);
       expect(errors.length).toBeLessThanOrEqual(501);
     }),
-    { numRuns: Number(process.env["WORST_RUNS"] ?? 30) },
+    { numRuns: Number(process.env["WORST_RUNS"] ?? cases(10, 30)) },
   );
   expect((await condition()).heapBytes - before).toBeLessThan(100 * MEGABYTE);
   // The operations are valid ones, or the search finds nothing.

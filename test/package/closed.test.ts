@@ -1,17 +1,21 @@
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { createFolder } from "../support/build.ts";
+import { BUILT } from "../support/built.ts";
+import { bundle } from "../support/bundle.ts";
 import type { Holdings } from "../support/closed-gateways.ts";
 
-const SCRIPT = fileURLToPath(new URL("../support/closed-gateways.ts", import.meta.url));
+/** More than the ten listeners of one event that Node takes for no leak. */
+const GATEWAYS = 12;
 
 test("gateways that were closed leave no listener, timer or handle in their process, and no warning", async () => {
+  const script = await bundle("test/support/closed-gateways.ts", join(createFolder("closed-"), "closed.mjs"));
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
-    ["--expose-gc", "--import", "tsx", SCRIPT, "50"],
-    // The cache of tsx writes files whenever it finds the time.
-    { env: { PATH: process.env["PATH"], TSX_DISABLE_CACHE: "1" } },
+    ["--expose-gc", script, join(BUILT, "dist/index.js"), `${GATEWAYS}`],
+    { env: { PATH: process.env["PATH"] } },
   );
   const [first, last] = JSON.parse(stdout) as [Holdings, Holdings];
   expect(first.listeners).not.toEqual({});

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test, vi } from "vitest";
 import { NODE_FLAGS } from "../../src/installation.ts";
 import { installPackage } from "../support/build.ts";
+import { BUILT } from "../support/built.ts";
 import { READY_LINE, startProgram } from "../support/main-process.ts";
 import { PATIENT } from "../support/patience.ts";
 
@@ -13,7 +14,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 const { version } = JSON.parse(read("package.json")) as { version: string };
 
-const { app, packed } = installPackage();
+const { app, packed } = installPackage(BUILT);
 
 /** Runs the command of the package to its end. */
 function rungraph(args: readonly string[], environment: Record<string, string> = {}) {

@@ -1,9 +1,10 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeEach, expect, test } from "vitest";
 import { copySources, createFolder } from "../support/build.ts";
+import { BUILT } from "../support/built.ts";
 import { bundle } from "../support/bundle.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -24,6 +25,9 @@ const AUTHOR = { name: "x", email: "x@example.com" };
 git("init", "--quiet");
 for (const [key, value] of Object.entries(AUTHOR)) git("config", `user.${key}`, value);
 writeFileSync(path(".git/info/exclude"), "node_modules\ndist\n");
+// That packing builds, the build of the tests shows: see test/support/build.ts.
+cpSync(join(BUILT, "dist"), path("dist"), { recursive: true });
+writeFileSync(path("package.json"), read("package.json").replace(/^ *"prepack": .*\n/m, ""));
 writeFileSync(
   path("CHANGELOG.md"),
   `# Changelog\n\n## [Unreleased]\n\n### Added\n\n- Something.\n\n## [${current}] - 2026-01-01\n`,

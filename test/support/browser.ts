@@ -27,7 +27,12 @@ const ARGUMENTS = [
   "--disable-quic",
   "--disable-background-networking",
   "--disable-component-update",
+  // No internet: only the addresses of this machine are found.
+  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
+
+/** For `expect.poll` at a page: each look costs the browser as much as a frame. */
+export const SHOWN = { ...PATIENT, interval: 50 };
 
 /**
  * One browser for all tests of a file. Each test has pages in a context of its own, with no cookie or storage of
@@ -38,7 +43,7 @@ export function shareBrowser(): (options: BrowserContextOptions) => Promise<Page
   afterAll(async () => (await launched)?.close());
   return async (options) => {
     launched ??= chromium.launch({ executablePath: executablePath ?? "", args: ARGUMENTS });
-    const context = await (await launched).newContext(options);
+    const context = await (await launched).newContext({ reducedMotion: "reduce", ...options });
     onTestFinished(async () => {
       // What a route still answers is for a page that closes.
       for (const page of context.pages()) await page.unrouteAll({ behavior: "ignoreErrors" });

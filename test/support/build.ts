@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,12 +34,6 @@ export function copySources(folder: string, more: readonly string[] = []): void 
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
 }
 
-/** Builds the gateway in a folder, as `npm run build` does. */
-export function buildGateway(folder: string): void {
-  copySources(folder);
-  execFileSync(process.execPath, ["--import", "tsx", "build.ts"], { cwd: folder });
-}
-
 /** Runs npm without the settings of the npm that runs the tests. */
 const npm = (cwd: string, ...args: readonly string[]): string =>
   execFileSync("npm", args, {
@@ -49,11 +43,15 @@ const npm = (cwd: string, ...args: readonly string[]): string =>
     stdio: ["ignore", "pipe", "pipe"],
   });
 
-/** Packs the gateway by `npm pack` and installs it into an empty folder, without a network. */
-export function installPackage() {
-  const sources = createFolder("sources-");
-  copySources(sources);
-  const [packed] = JSON.parse(npm(sources, "pack", "--json", "--silent")) as [
+/** Builds and packs the gateway in a folder by `npm pack`. */
+export function buildGateway(folder: string): void {
+  copySources(folder);
+  writeFileSync(join(folder, "packed.json"), npm(folder, "pack", "--json", "--silent"));
+}
+
+/** Installs the package that was packed in a folder into an empty one, without a network. */
+export function installPackage(built: string) {
+  const [packed] = JSON.parse(readFileSync(join(built, "packed.json"), "utf8")) as [
     {
       readonly filename: string;
       /** In bytes. */
@@ -61,10 +59,8 @@ export function installPackage() {
       readonly files: readonly { readonly path: string }[];
     },
   ];
-  const folder = createFolder("installed-");
-  mkdirSync(join(folder, "app"));
-  const app = join(folder, "app");
-  npm(app, "init", "--yes");
-  npm(app, "install", "--offline", "--no-audit", "--no-fund", join(sources, packed.filename));
+  const app = createFolder("installed-");
+  writeFileSync(join(app, "package.json"), "{}");
+  npm(app, "install", "--offline", "--no-audit", "--no-fund", join(built, packed.filename));
   return { app, packed };
 }

@@ -4,6 +4,8 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type * as Module from "../../src/index.ts";
 
 /** What a process holds. */
 export interface Holdings {
@@ -15,7 +17,7 @@ export interface Holdings {
 
 /*
  * A process that makes gateways, asks each for its metrics and for an operation, and closes them, one after the other. It
- * prints what it holds after the first and after the last. Started with --expose-gc.
+ * prints what it holds after the first and after the last. Started with --expose-gc, the built module, and their number.
  */
 const FLEETING = new Set(["PROMISE", "TickObject", "Microtask", "Immediate"]);
 const resources = new Map<number, string>();
@@ -24,7 +26,8 @@ createHook({
   destroy: (id) => void resources.delete(id),
 }).enable();
 
-const { createGateway } = await import("../../src/index.ts");
+// Safe: the first argument is the built module.
+const { createGateway } = (await import(process.argv[2] ?? "")) as typeof Module;
 
 async function makeAndClose(): Promise<void> {
   const gateway = await createGateway({ LOG_LEVEL: "error" });
@@ -48,18 +51,18 @@ function holdings(): Holdings {
   return { listeners: Object.fromEntries(listeners), resources: counts };
 }
 
-/** Lets go of what nothing holds. */
-async function settle(): Promise<void> {
-  for (let round = 0; round < 100; round += 1) {
-    globalThis.gc?.();
+/** Lets go of what nothing holds, until there is as much as before. */
+async function settle(before: Holdings | undefined): Promise<void> {
+  for (let round = 0; round < 1_000 && !isDeepStrictEqual(holdings(), before); round += 1) {
+    if (round % 100 === 0) globalThis.gc?.();
     await setImmediate();
   }
 }
 
 const told: Holdings[] = [];
-for (const count of [1, Number(process.argv[2])]) {
+for (const count of [1, Number(process.argv[3])]) {
   for (let made = 0; made < count; made += 1) await makeAndClose();
-  await settle();
+  await settle(told[0]);
   told.push(holdings());
 }
 process.stdout.write(`${JSON.stringify(told)}\n`);
