@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { redisFaults, redisSettings } from "./config/redis.ts";
+import { withSecretFiles } from "./config/secret-files.ts";
 import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
 import type { Renames } from "./graphql/core/kinds.ts";
 import {
@@ -220,12 +221,17 @@ export class ConfigError extends Error {}
 /** Reads the environment. A blank variable counts as not set. Throws `ConfigError` with all faults at once. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ""));
-  const result = Environment.safeParse(given);
-  const faults = [
+  const secrets = withSecretFiles(given, SETTINGS);
+  const result = Environment.safeParse(secrets.values);
+  const faultsOfValues = [
     ...faultsIn(result),
-    ...demoFaults(given),
     ...(result.success ? [...upstreamFaults(result.data), ...redisFaults(result.data)] : []),
   ];
+  // Names the variable that was set.
+  const named = faultsOfValues.map((fault) =>
+    fault.replace(/^\w+/, (name) => (secrets.fromFiles.has(name) ? `${name}_FILE` : name)),
+  );
+  const faults = [...secrets.faults, ...named, ...demoFaults(given)];
   if (result.success && faults.length === 0) return result.data;
   throw new ConfigError(faults.join("\n"));
 }
