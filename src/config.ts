@@ -71,6 +71,9 @@ const SECTIONS = {
       .describe(
         "Processes that share the port: a number up to 128, or `auto` for one per core. Limits of tokens and of the process apply to each of them, and so do connections to the service, queue and document cache. See [operations.md](operations.md#workers).",
       ),
+    RELOAD_INTERVAL_MS: whole({ from: 0, to: 3_600_000, fallback: 5_000 }).describe(
+      "How often the gateway looks whether files that settings name have changed, in milliseconds; 0: only on SIGHUP. See [operations.md](operations.md#reload).",
+    ),
     METRICS: onOff(true).describe("Serves metrics for Prometheus at `/metrics`."),
     LOG_LEVEL: z
       .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])

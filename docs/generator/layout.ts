@@ -139,11 +139,18 @@ const ROWS: Readonly<Record<string, Row>> = {
     holds: "the settings: `config.ts` lists them, `config/` reads their values",
     imports: ["engine", "rest/api", "graphql/core", "graphql/federation", "graphql/schema.ts", "http"],
   },
+  "service.ts": {
+    holds: "the service as the settings describe it: connections, server, how requests are written",
+    imports: ["installation.ts", "rest/api", "rest/client", "graphql/core", "config"],
+  },
+  "reload.ts": {
+    holds: "what changed files change in a gateway",
+    imports: ["log.ts", "config"],
+  },
   "gateway.ts": {
     holds: "puts the parts together",
     imports: [
       "caller.ts",
-      "installation.ts",
       "log.ts",
       "engine",
       "rest/api",
@@ -156,6 +163,8 @@ const ROWS: Readonly<Record<string, Row>> = {
       "redis",
       "http",
       "config",
+      "service.ts",
+      "reload.ts",
     ],
   },
   "serve.ts": {
