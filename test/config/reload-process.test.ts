@@ -1,8 +1,10 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createGateway } from "../../src/index.ts";
 import { createFolder } from "../support/build.ts";
 import { startFake } from "../support/fake.ts";
+import { listen } from "../support/listen.ts";
 import { READY_LINE, startMain } from "../support/main-process.ts";
 import { PATIENT } from "../support/patience.ts";
 
@@ -101,4 +103,26 @@ describe("a gateway as a process", () => {
     kill("SIGTERM");
     expect(await ended).toBe(0);
   });
+});
+
+test("a gateway in another server reads its files again when they have changed", async () => {
+  const service = await startFake(({ headers }) => ({ json: { username: headers["x-api-key"] } }));
+  const secret = mountSecret({ headers: `{"x-api-key": "key-1"}` });
+  const lines: string[] = [];
+  const write = (_: object, message: string) => void lines.push(message);
+  const settings = {
+    UPSTREAM_URL: service.url,
+    UPSTREAM_HEADERS_FILE: secret.pathOf("headers"),
+    RELOAD_INTERVAL_MS: 20,
+  };
+  const log = { debug: write, info: write, warn: write, error: write };
+  const gateway = await createGateway(settings, { log });
+  onTestFinished(gateway.close);
+  const url = await listen(gateway.handler);
+  const headers = { authorization: "token t0ken" };
+  const ask = async () => (await fetch(`${url}/graphql?query={viewer{username}}`, { headers })).json();
+  expect(await ask()).toEqual({ data: { viewer: { username: "key-1" } } });
+  secret.write({ headers: `{"x-api-key": "key-2"}` });
+  await vi.waitUntil(() => lines.includes("settings reloaded"), PATIENT);
+  expect(await ask()).toEqual({ data: { viewer: { username: "key-2" } } });
 });

@@ -1,5 +1,7 @@
 import { rmSync, writeFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { createClient } from "graphql-ws";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { WebSocket } from "ws";
 import { connectAgent } from "../support/agent.ts";
 import { startFake } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
@@ -254,6 +256,39 @@ describe("a reload takes over", () => {
     expect(frames).not.toContain("complete");
     const again = await subscribe(live.url, { query: RUN_UPDATED, variables: { id: experimentId(1) } });
     expect(again.status).toBe(200);
+  });
+
+  test("a profile: the client of a WebSocket connects again and goes on", async () => {
+    const { "server.yaml": profile } = writeFiles({ "server.yaml": "extends: document\n" });
+    const run = { id: 1, last_status: "running" };
+    const live = await startLive([run], { env: { UPSTREAM_PROFILE: profile } });
+    const codes: unknown[] = [];
+    const client = createClient({
+      url: `${live.url.replace("http:", "ws:")}/graphql`,
+      webSocketImpl: WebSocket,
+      connectionParams: { authorization: "token t0ken" },
+      retryWait: async () => {},
+      // Safe: the event of `ws` has a code.
+      on: { closed: (event) => codes.push((event as { code: number }).code) },
+    });
+    onTestFinished(() => void client.dispose());
+    const results = client.iterate({ query: RUN_UPDATED, variables: { id: experimentId(1) } });
+    const first = results.next();
+    await live.subscriptions(1);
+    live.advance(FIRST_POLL);
+    expect(await first).toEqual({ done: false, value: update(1, "RUNNING") });
+    writeFileSync(profile, "extends: document\nauthorization: { scheme: Bearer }\n");
+    live.reload();
+    run.last_status = "succeeded";
+    const next = results.next();
+    // The first poll of the new subscription.
+    await live.reach(2 * FIRST_POLL);
+    expect(await next).toEqual({ done: false, value: update(1, "SUCCEEDED", null, true) });
+    expect(codes).toEqual([1001]);
+    expect(live.seen().map(({ headers }) => headers["authorization"])).toEqual([
+      "token t0ken",
+      "Bearer t0ken",
+    ]);
   });
 });
 
