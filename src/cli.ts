@@ -27,7 +27,7 @@ const print = (text: string): void => void process.stdout.write(text);
 
 const OPTIONS: Readonly<Record<string, Option>> = {
   "check-config": {
-    does: "checks the settings and the profile: exits with 0, or says what is wrong and exits with 1",
+    does: "checks the names and values of the settings: exits with 0, or says what is wrong and exits with 1",
     run: async () => (await import("./print.ts")).checkConfig(),
   },
   "print-schema": {

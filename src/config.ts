@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { redisFaults, redisSettings } from "./config/redis.ts";
+import { withSecretFiles } from "./config/secret-files.ts";
 import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
 import type { Renames } from "./graphql/core/kinds.ts";
 import {
@@ -71,6 +72,9 @@ const SECTIONS = {
       .describe(
         "Processes that share the port: a number up to 128, or `auto` for one per core. Limits of tokens and of the process apply to each of them, and so do connections to the service, queue and document cache. See [operations.md](operations.md#workers).",
       ),
+    RELOAD_INTERVAL_MS: whole({ from: 0, to: 3_600_000, fallback: 5_000 }).describe(
+      "How often the gateway looks whether files that settings name have changed, in milliseconds; 0: only on SIGHUP. See [operations.md](operations.md#reload).",
+    ),
     METRICS: onOff(true).describe("Serves metrics for Prometheus at `/metrics`."),
     LOG_LEVEL: z
       .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
@@ -229,12 +233,17 @@ export class ConfigError extends Error {}
 /** Reads the environment. A blank variable counts as not set. Throws `ConfigError` with all faults at once. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ""));
-  const result = Environment.safeParse(given);
-  const faults = [
+  const secrets = withSecretFiles(given, SETTINGS);
+  const result = Environment.safeParse(secrets.values);
+  const faultsOfValues = [
     ...faultsIn(result),
-    ...demoFaults(given),
     ...(result.success ? [...upstreamFaults(result.data), ...redisFaults(result.data)] : []),
   ];
+  // Names the variable that was set.
+  const named = faultsOfValues.map((fault) =>
+    fault.replace(/^\w+/, (name) => (secrets.fromFiles.has(name) ? `${name}_FILE` : name)),
+  );
+  const faults = [...secrets.faults, ...named, ...demoFaults(given)];
   if (result.success && faults.length === 0) return result.data;
   throw new ConfigError(faults.join("\n"));
 }

@@ -1,6 +1,7 @@
 import type { Registry } from "prom-client";
 import { Callers } from "./caller.ts";
 import type { Config } from "./config.ts";
+import { watchSettings } from "./config/reload.ts";
 import {
   engineSettings,
   hasPage,
@@ -10,10 +11,8 @@ import {
   sharingSettings,
   subscriptionSettings,
 } from "./config/parts.ts";
-import { readVersion } from "./installation.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
-import type { GatewayFacts } from "./graphql/core/context.ts";
 import { publicError } from "./engine/errors.ts";
 import type { Log } from "./log.ts";
 import { schemaFor } from "./graphql/schema.ts";
@@ -32,16 +31,14 @@ import { createSubscriptions } from "./http/graphql/subscriptions.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
-import { createConnector } from "./rest/client/connector.ts";
-import { user } from "./rest/api/kinds.ts";
-import type { Profile, ProfileName } from "./rest/api/profile.ts";
+import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
-import { describeServer, type Server } from "./rest/api/server.ts";
 import { RefusedBatches } from "./rest/session/batches.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
 import { openSharedDocuments } from "./redis/shared-documents.ts";
 import { createEventLog } from "./observability/event-log.ts";
-import type { RateLimit } from "./rate.ts";
+import { createReload, type ReloadSettings } from "./reload.ts";
+import { connectorOf, describeService, version } from "./service.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openUpstreamSpan } from "./observability/tracing.ts";
 
@@ -49,6 +46,8 @@ export interface GatewayOptions {
   readonly config: Config;
   readonly upstreamUrl: URL;
   readonly log: Log;
+  /** The texts of the settings. Where they are given, the files that they name can be read again. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Path below which callers reach the gateway, without `PUBLIC_URL`: `/rungraph`. Empty by default. */
   readonly prefix?: string;
   /** The token that GraphiQL starts with. Only the demo has one. */
@@ -65,13 +64,12 @@ export interface GatewayOptions {
   readonly clock?: Clock;
 }
 
-const version = readVersion();
-
 /** Creates the gateway. `handle` is a request listener for `node:http`. */
 export function createGateway({
   config,
   upstreamUrl,
   log,
+  environment,
   prefix = "",
   exampleToken,
   profile = "document",
@@ -80,7 +78,7 @@ export function createGateway({
   planner = createPlan,
   clock = systemClock,
 }: GatewayOptions) {
-  const server = describeServer(config.UPSTREAM_PROFILE ?? builtInProfile(profile));
+  const fallback = builtInProfile(profile);
   const events = createEventLog(log);
   const callers = new Callers();
   const identify = createIdentify(callers, config.TRUSTED_PROXIES);
@@ -99,8 +97,11 @@ export function createGateway({
     waitingBytes: delivery.waitingBytes(),
   }));
   const turns = new Turns(callers);
+  let connect = connectorOf(config);
   const client = createClient({
-    ...upstreamSettings(config, server),
+    ...upstreamSettings(config),
+    connect: (...given) => connect(...given),
+    dialect: () => service.current.shared.dialect,
     clock,
     upstreamUrl,
     callers,
@@ -118,27 +119,30 @@ export function createGateway({
   const redis = sharedDocumentSettings(config);
   const sharedDocuments =
     redis && openSharedDocuments({ ...redis, ...events.redis, onOutcome: telemetry.sharedDocument });
+  const trusted = config.TRUSTED_DOCUMENTS ? { current: config.TRUSTED_DOCUMENTS } : null;
   const engine = createEngine({
     schema,
-    ...engineSettings(config, sharedDocuments),
+    ...engineSettings(config, trusted, sharedDocuments),
     turns,
     publicError: toPublic,
     planner,
   });
   const isExplainable = config.EXPLAIN ?? exampleToken !== undefined;
   const sharing = { ...sharingSettings(config), now: clock.now, onShared: telemetry.sharedRead };
-  const shared = {
-    server,
-    refused: new RefusedBatches(events.refusedBatch),
-    reads: new SharedReads(sharing, callers),
+  const reads = new SharedReads(sharing, callers);
+  const openService = (now: Config) => {
+    const { facts, ...described } = describeService(now, fallback, upstreamUrl);
+    const refused = new RefusedBatches(events.refusedBatch);
+    return { shared: { ...described, isReplaced: false, refused, reads }, facts };
   };
+  const service = { current: openService(config) };
   const width = config.MAX_UPSTREAM_WIDTH;
   const contexts: ContextSettings = {
     client,
     doors,
     takeTurn: turns.take,
-    sessions: { shared, bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS, yields: false } },
-    gateway: factsOf(config, server),
+    service,
+    bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS, yields: false },
     names,
     publicUrl: config.PUBLIC_URL?.href.replace(/\/+$/, ""),
     prefix,
@@ -154,7 +158,7 @@ export function createGateway({
     doors,
     delivery,
     clock,
-    openSession: tickSessions(client, { shared, width, timeoutMs: config.REQUEST_TIMEOUT_MS }),
+    openSession: tickSessions(client, { service, width, timeoutMs: config.REQUEST_TIMEOUT_MS }),
     contexts,
     onOperation: telemetry.operation,
   });
@@ -165,10 +169,10 @@ export function createGateway({
     identify,
     doors,
     graphql: createGraphqlHandler({ ...protocol, publicError: toPublic, doors, subscriptions }),
-    mcp: loadMcp({ ...protocol, ...mcpSettings(config), names, version }),
+    mcp: loadMcp({ ...protocol, ...mcpSettings(config, trusted), names, version }),
     download: createDownloads({
       client,
-      server,
+      service,
       names,
       identify,
       publicError: toPublic,
@@ -192,6 +196,32 @@ export function createGateway({
     onError: events.unexpected,
     takeTurn: turns.take,
   });
+  const take: ReloadSettings["take"] = (now, has) => {
+    if (has("connection")) {
+      connect = connectorOf(now);
+      client.renew();
+    }
+    if (has("documents") && trusted && now.TRUSTED_DOCUMENTS) trusted.current = now.TRUSTED_DOCUMENTS;
+    if (has("headers") || has("profile")) {
+      service.current.shared.isReplaced = true;
+      service.current = openService(now);
+      for (const ofCaller of reads.room.parts()) ofCaller.cut();
+    }
+    // A subscription compares what it reads with what it has read.
+    if (has("profile")) subscriptions.restart();
+  };
+  const reloads = environment
+    ? watchSettings({
+        environment,
+        intervalMs: config.RELOAD_INTERVAL_MS,
+        clock,
+        ...createReload(config, {
+          log,
+          onOutcome: telemetry.reloaded,
+          take,
+        }),
+      })
+    : null;
   return {
     handle: router.listen,
     /** A listener for `upgrade` of `node:http`. */
@@ -204,7 +234,10 @@ export function createGateway({
     },
     /** Connects to the service without sending anything. Rejects when that fails. */
     reachUpstream: () => client.reach(),
+    /** Reads the files that settings name again. */
+    reload: () => reloads?.read(),
     close: async () => {
+      reloads?.stop();
       sharedDocuments?.close();
       await client.close();
     },
@@ -212,21 +245,7 @@ export function createGateway({
 }
 
 /** The settings of the upstream client. */
-const upstreamSettings = (config: Config, { profile, override }: Server) => ({
-  cheapest: override(user.me) ?? user.me,
-  connect: createConnector({
-    connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
-    proxy: config.UPSTREAM_PROXY ?? null,
-    tls: {
-      ...(config.UPSTREAM_CA_FILE && { ca: config.UPSTREAM_CA_FILE }),
-      ...(config.UPSTREAM_CERT_FILE && { cert: config.UPSTREAM_CERT_FILE }),
-      ...(config.UPSTREAM_KEY_FILE && { key: config.UPSTREAM_KEY_FILE }),
-    },
-  }),
-  headers: { "user-agent": `rungraph/${version}`, ...config.UPSTREAM_HEADERS },
-  secrets: Object.values(config.UPSTREAM_HEADERS).flatMap(secretWordsOf),
-  basePath: profile.basePath,
-  authorizationScheme: profile.authorization.scheme,
+const upstreamSettings = (config: Config) => ({
   connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
   headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
   responseTimeoutMs: config.UPSTREAM_TIMEOUT_MS,
@@ -237,24 +256,4 @@ const upstreamSettings = (config: Config, { profile, override }: Server) => ({
   maxJsonBytes: config.MAX_JSON_BYTES,
   maxHeldBytes: config.MAX_UPSTREAM_BYTES,
   retries: config.UPSTREAM_RETRIES,
-  rateLimit: config.UPSTREAM_RATE_LIMIT === undefined ? limitOf(profile) : config.UPSTREAM_RATE_LIMIT,
-});
-
-const limitOf = ({ rateLimit }: Profile): RateLimit | null =>
-  rateLimit && { requests: rateLimit.requests, periodMs: rateLimit.seconds * 1_000 };
-
-/** Shorter words in a header, in characters, are not treated as secrets: they occur in messages by chance. */
-const MIN_SECRET_LENGTH = 8;
-
-const secretWordsOf = (value: string): string[] =>
-  value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
-
-const factsOf = (config: Config, server: Server): GatewayFacts => ({
-  version,
-  upstreamApiVersion: server.profile.apiVersion,
-  capabilities: server.capabilities,
-  maxDepth: config.MAX_DEPTH,
-  maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
-  maxPageSize: config.MAX_PAGE_SIZE,
-  maxLogBytes: config.MAX_LOG_BYTES,
 });

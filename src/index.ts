@@ -49,7 +49,8 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
     : createLog(config.LOG_LEVEL);
   for (const misspelled of findMisspelled(given)) log.warn(misspelled, "no setting, has no effect");
   const demo = await startDemo(config);
-  const gateway = assemble({ ...optionsOf(config, upstreamOf(config, demo)), log, prefix });
+  const texts = { environment: { NODE_ENV: process.env["NODE_ENV"], ...given } };
+  const gateway = assemble({ ...optionsOf(config, upstreamOf(config, demo)), ...texts, log, prefix });
   const isBelow = (request: IncomingMessage) => placeOf(request, prefix) === "below";
   const listen = forWebSockets((request, socket, head) => {
     if (!isBelow(request)) return refuseUpgrade(socket, 404);

@@ -1,3 +1,4 @@
+import { isatty } from "node:tty";
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import { createLog } from "./observability/log.ts";
 import { printError, printFaults, warnOfMisspelled, welcome } from "./print.ts";
@@ -32,6 +33,11 @@ function onSignal(stop: () => void, exitNow: () => void): void {
   process.once("disconnect", first);
 }
 
+/** Calls back on each SIGHUP. In a terminal it ends the process, as it ends all that run there. */
+function onHangup(reload: () => void): void {
+  if (!isatty(0)) process.on("SIGHUP", reload);
+}
+
 /** Ends the process when the address cannot be listened on. */
 function exitUnlistening({ HOST, PORT }: Config, error: unknown): never {
   if (!(error instanceof CannotListen)) throw error;
@@ -43,7 +49,7 @@ function exitUnlistening({ HOST, PORT }: Config, error: unknown): never {
 async function runAlone(config: Config): Promise<void> {
   const { log } = createLog(config.LOG_LEVEL);
   const demo = await startDemo(config);
-  const options = { ...optionsOf(config, upstreamOf(config, demo)), log };
+  const options = { ...optionsOf(config, upstreamOf(config, demo)), log, environment: process.env };
   const serving = await serve(options).catch((error: unknown) => exitUnlistening(config, error));
   const stop = async () => {
     log.info("draining");
@@ -55,6 +61,7 @@ async function runAlone(config: Config): Promise<void> {
     () => void stop(),
     () => process.exit(1),
   );
+  onHangup(serving.reload);
   welcome(config, serving.port, demo);
   if (!demo) void warnUnlessReached(serving.reachUpstream());
 }
@@ -79,6 +86,7 @@ async function runPrimary(config: Config): Promise<void> {
     process.exit(1);
   };
   onSignal(() => void stop(), exitNow);
+  onHangup(workers.reload);
   welcome(config, workers.port, demo);
 }
 
@@ -87,7 +95,10 @@ async function runWorker(config: Config, isFirst: boolean): Promise<void> {
   const worker = await import("./workers/worker.ts");
   worker.runWorker(async (upstream, metricsOf) => {
     const { log } = createLog(config.LOG_LEVEL);
-    const serving = await serve({ ...optionsOf(config, upstream), log, metricsOf });
+    const options = { ...optionsOf(config, upstream), log, environment: process.env };
+    const serving = await serve({ ...options, metricsOf });
+    // To the process group, or to this worker alone.
+    onHangup(serving.reload);
     if (isFirst && upstream.exampleToken === null) void warnUnlessReached(serving.reachUpstream());
     return serving;
   });

@@ -1,5 +1,5 @@
 import { type Config, ConfigError, readConfig, readTypeNames } from "./config.ts";
-import { findMisspelled } from "./config/misspelled.ts";
+import { faultsOfNames, findMisspelled } from "./config/misspelled.ts";
 import { hasPage } from "./config/parts.ts";
 import type { Demo } from "./demo/service.ts";
 import { createTypeNames } from "./graphql/core/kinds.ts";
@@ -15,10 +15,12 @@ export function warnOfMisspelled(): void {
     printError(`Warning: ${given} is no setting and has no effect. Was ${meant} meant?`);
 }
 
+const printFaultLines = (lines: string) => printError(`The settings cannot be used:\n${lines}`);
+
 /** Prints what is wrong with the settings of the environment. */
 export function printFaults({ message }: ConfigError): void {
   warnOfMisspelled();
-  printError(`The settings cannot be used:\n${message}`);
+  printFaultLines(message);
 }
 
 const PRINTERS = { plain: printPlain, subgraph: printSubgraph };
@@ -35,13 +37,27 @@ function printed(read: (environment: NodeJS.ProcessEnv) => string): number {
   }
 }
 
-/** Says whether the gateway would start with the settings of the environment. */
-export const checkConfig = (): number =>
-  printed((environment) => {
-    readConfig(environment);
-    warnOfMisspelled();
-    return "ok\n";
-  });
+/** The lines that say why the settings of the environment cannot be used. */
+function faultsOfValues(): string[] {
+  try {
+    readConfig(process.env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message.split("\n");
+    throw error;
+  }
+}
+
+/**
+ * Says whether the gateway would start with the settings of the environment, and whether each variable that looks like a
+ * setting is one. Returns the exit code.
+ */
+export function checkConfig(): number {
+  const faults = [...faultsOfNames(process.env), ...faultsOfValues()];
+  if (faults.length > 0) printFaultLines(faults.join("\n"));
+  else print("ok");
+  return faults.length > 0 ? 1 : 0;
+}
 
 export const printSchema = (form: keyof typeof PRINTERS): number =>
   printed((environment) => PRINTERS[form](schemaFor(createTypeNames(readTypeNames(environment)))));

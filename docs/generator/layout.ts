@@ -1,7 +1,3 @@
-import { readdirSync, readFileSync } from "node:fs";
-
-const ROOT = new URL("../../", import.meta.url);
-
 interface Row {
   readonly holds: string;
   /** The rows that its files import, without `src/`. */
@@ -12,7 +8,7 @@ interface Row {
  * The folders of `src` from the ground up: a row imports only rows above it. The layout in CONTRIBUTING is generated from it,
  * and a test holds the imports of all files to it. A file that has a row of its own is in no other.
  */
-const ROWS: Readonly<Record<string, Row>> = {
+export const ROWS: Readonly<Record<string, Row>> = {
   "errors.ts": {
     holds: "the error table: what each code means to every part of the gateway",
     imports: [],
@@ -172,13 +168,19 @@ const ROWS: Readonly<Record<string, Row>> = {
       "http",
     ],
   },
+  "service.ts": {
+    holds: "the service as the settings describe it: connections, server, how requests are written",
+    imports: ["rate.ts", "installation.ts", "rest/api", "rest/client", "graphql/core", "config"],
+  },
+  "reload.ts": {
+    holds: "what changed files change in a gateway",
+    imports: ["log.ts", "config"],
+  },
   "gateway.ts": {
     holds: "puts the parts together",
     imports: [
       "clock.ts",
-      "rate.ts",
       "caller.ts",
-      "installation.ts",
       "log.ts",
       "engine",
       "rest/api",
@@ -191,6 +193,8 @@ const ROWS: Readonly<Record<string, Row>> = {
       "redis",
       "http",
       "config",
+      "service.ts",
+      "reload.ts",
     ],
   },
   "serve.ts": {
@@ -228,7 +232,7 @@ const ROWS: Readonly<Record<string, Row>> = {
 };
 
 /** Packages that only some rows may import. */
-const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@pothos/core": ["graphql/core", "graphql/operations", "graphql/types"],
   dataloader: ["rest/session"],
   graphql: ["engine", "graphql/core", "graphql/federation", "graphql/schema.ts", "http"],
@@ -238,57 +242,3 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 
 /** The rows in their order. Names of rows are without `src/`. */
 export const layout = () => Object.entries(ROWS).map(([name, row]) => ({ name, ...row }));
-
-/** The row that holds a file: the file itself, or its folder. */
-const rowOf = (file: string): string | undefined =>
-  Object.keys(ROWS).find((name) =>
-    name.endsWith(".ts")
-      ? file === `src/${name}`
-      : file.startsWith(`src/${name}/`) || file === `src/${name}.ts`,
-  );
-
-/** What each file of `src` imports: files of `src`, and packages by their names. */
-export function importGraph(): ReadonlyMap<string, readonly string[]> {
-  const files = readdirSync(new URL("src/", ROOT), { recursive: true, encoding: "utf8" });
-  return new Map(
-    files
-      .filter((name) => name.endsWith(".ts"))
-      .toSorted()
-      .map((name) => {
-        const url = new URL(`src/${name}`, ROOT);
-        const imports = [
-          ...readFileSync(url, "utf8").matchAll(/(?:\bfrom|\bimport|\bimport\() ?"([^"]+)"/g),
-        ].map(([, path = ""]) =>
-          path.startsWith(".")
-            ? new URL(path, url).href.slice(ROOT.href.length)
-            : (/^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path),
-        );
-        return [`src/${name}`, imports];
-      }),
-  );
-}
-
-/** How the imports of a graph differ from the tables, a line each. */
-export function faultsIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
-  const unused = new Set(layout().flatMap(({ name, imports }) => imports.map((each) => `${name}: ${each}`)));
-  const faults = [...graph].flatMap(([file, imports]) => {
-    const row = rowOf(file);
-    if (row === undefined) return [`${file} is in no row`];
-    return imports.flatMap((path) => {
-      const imported = rowOf(path);
-      if (imported === row) return [];
-      if (imported !== undefined) unused.delete(`${row}: ${imported}`);
-      const mayImport = imported
-        ? ROWS[row]?.imports.includes(imported)
-        : (PACKAGES[path]?.includes(row) ?? true);
-      return mayImport ? [] : [`${file} must not import ${path}`];
-    });
-  });
-  const order = Object.keys(ROWS);
-  const upward = layout().flatMap(({ name, imports }) =>
-    imports
-      .filter((each) => order.indexOf(each) >= order.indexOf(name))
-      .map((each) => `${name}: ${each} is not above it`),
-  );
-  return [...faults, ...upward, ...[...unused].map((each) => `${each} is not imported`)];
-}

@@ -4,6 +4,7 @@ import {
   openDocuments,
   persistedDocuments,
   type SharedDocuments,
+  type TrustedDocuments,
   trustedDocuments,
 } from "../engine/documents/persisted.ts";
 
@@ -42,9 +43,12 @@ export const sharedDocumentSettings = (config: Config) =>
       }
     : null;
 
+/** The trusted documents, which a reload replaces; null when every document runs. */
+type Trusted = { readonly current: TrustedDocuments } | null;
+
 /** The settings of the engine. */
-export const engineSettings = (config: Config, shared: SharedDocuments | null) => ({
-  documents: documentsOf(config, shared),
+export const engineSettings = (config: Config, trusted: Trusted, shared: SharedDocuments | null) => ({
+  documents: documentsOf(config, trusted, shared),
   cacheBytes: config.DOCUMENT_CACHE_BYTES,
   isIntrospectable: config.INTROSPECTION,
   limits: {
@@ -62,7 +66,8 @@ export const engineSettings = (config: Config, shared: SharedDocuments | null) =
 });
 
 function documentsOf(
-  { TRUSTED_DOCUMENTS: trusted, APQ, DOCUMENT_CACHE_BYTES }: Config,
+  { APQ, DOCUMENT_CACHE_BYTES }: Config,
+  trusted: Trusted,
   shared: SharedDocuments | null,
 ): DocumentStore {
   if (trusted) return trustedDocuments(trusted);
@@ -77,10 +82,10 @@ export const sharingSettings = (config: Config) => ({
 });
 
 /** The settings of `/mcp`. */
-export const mcpSettings = (config: Config) => ({
+export const mcpSettings = (config: Config, trusted: Trusted) => ({
   /** The types of operations that agents may run. */
   types: OPERATION_TYPES[config.MCP],
-  trusted: config.TRUSTED_DOCUMENTS ?? null,
+  trusted,
   isIntrospectable: config.INTROSPECTION,
   maxResultBytes: config.MAX_TOOL_RESULT_BYTES,
 });

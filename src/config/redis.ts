@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { fileWith } from "./secret-files.ts";
 import { certificateFile, isDecodable } from "./upstream.ts";
 import { milliseconds } from "./values.ts";
 
@@ -27,6 +28,7 @@ export const redisSettings = {
       "Redis or Valkey by which replicas and workers share automatic persisted queries: `redis://user:password@host:6379/0`, or `rediss://` for TLS. See [operations.md](operations.md#persisted-documents).",
     unset: "each process keeps its own",
   }),
+  REDIS_URL_FILE: fileWith("REDIS_URL"),
   REDIS_CA_FILE: certificateFile.optional().meta({
     description: "PEM file of the authorities that may sign the certificate of Redis.",
     unset: "the authorities of Node",

@@ -8,7 +8,6 @@ import type { TypeNames } from "../graphql/core/kinds.ts";
 import type { Client } from "../rest/client/client.ts";
 import { type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
 import { mapFailure } from "../rest/client/failure.ts";
-import type { Server } from "../rest/api/server.ts";
 import { RequestScope } from "../request-scope.ts";
 import { openRequestSpan } from "../observability/tracing.ts";
 import type { Identify } from "./identity.ts";
@@ -16,12 +15,13 @@ import { onceOver } from "./connection.ts";
 import { PRIVATE } from "./graphql/encoding.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Doors } from "./doors.ts";
+import type { Replaceable, Service } from "./operation.ts";
 
 const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs)(?:\?|$)/;
 
 interface DownloadSettings {
   readonly client: Client;
-  readonly server: Server;
+  readonly service: Replaceable<Service>;
   readonly names: TypeNames;
   readonly publicError: (error: unknown) => GraphQLError;
   readonly identify: Identify;
@@ -36,7 +36,7 @@ interface DownloadSettings {
  */
 export function createDownloads({
   client,
-  server,
+  service,
   names,
   publicError,
   identify,
@@ -56,8 +56,9 @@ export function createDownloads({
     }
     const rejection = doors.admit("download", scope);
     if (rejection) throw rejection;
+    const { server, dialect } = service.current.shared;
     const endpoint = server.offered(documented);
-    return { endpoint, path: endpoint.toPath(address), name: kind.formatName(address) };
+    return { request: { endpoint, path: endpoint.toPath(address) }, dialect, name: kind.formatName(address) };
   };
 
   const serve = async (request: IncomingMessage, response: ServerResponse, id: string, what: Download) => {
@@ -78,9 +79,9 @@ export function createDownloads({
     onceOver(response, () => scope.end("left"));
     response.setHeaders(new Map(Object.entries({ ...NO_RENDERING, "x-request-id": requestId })));
     try {
-      const { name, ...target } = open(id, what, scope);
+      const { name, request: target, dialect } = open(id, what, scope);
       const { stream, status, bodyHeaders } = await span.run(() =>
-        client.stream({ ...target, range: rangeOf(request) }, scope),
+        client.stream({ ...target, range: rangeOf(request) }, scope, dialect),
       );
       if (status === 416) {
         stream.destroy();

@@ -14,7 +14,12 @@ import type { TypeNames } from "../graphql/core/kinds.ts";
 import { counted } from "../live/tick-session.ts";
 import type { Client } from "../rest/client/client.ts";
 import type { Pacing } from "../rest/session/batches.ts";
-import { openSession, type Session, type SessionSettings } from "../rest/session/session.ts";
+import {
+  openSession,
+  type Session,
+  type SessionSettings,
+  type SharedSettings,
+} from "../rest/session/session.ts";
 import type { Server } from "../rest/api/server.ts";
 import type { Doors } from "./doors.ts";
 
@@ -50,7 +55,7 @@ export interface HttpOperation {
 
 /** Opens the operations of HTTP requests: their spans, contexts, explanations and reports. */
 export function createOperations({ contexts, isExplainable, telemetry }: Settings) {
-  const { staleMs } = contexts.sessions.shared.reads.settings;
+  const { staleMs } = contexts.service.current.shared.reads.settings;
   const staleNotes = () => (staleMs > 0 ? new StalePlaces() : null);
   return (request: IncomingMessage, state: RequestState): HttpOperation => {
     const { scope, began } = state;
@@ -78,14 +83,25 @@ export function createOperations({ contexts, isExplainable, telemetry }: Setting
   };
 }
 
+/** What a reload may replace. Who needs it for longer than a moment keeps what was current at the beginning. */
+export interface Replaceable<Part> {
+  readonly current: Part;
+}
+
+/** The service as the settings describe it. */
+export interface Service {
+  readonly shared: SharedSettings;
+  readonly facts: GatewayFacts;
+}
+
 /** What the contexts of all operations share. */
 export interface ContextSettings {
   readonly client: Pick<Client, "open">;
   readonly doors: Doors;
   /** Does work when it is the caller's turn. */
   readonly takeTurn: Turns["take"];
-  readonly sessions: Pick<SessionSettings, "shared" | "bounds">;
-  readonly gateway: GatewayFacts;
+  readonly service: Replaceable<Service>;
+  readonly bounds: SessionSettings["bounds"];
   readonly names: TypeNames;
   /** The gateway's URL for callers; undefined: that of the request. */
   readonly publicUrl: string | undefined;
@@ -118,15 +134,18 @@ export class OperationContext implements Context {
   readonly place = null;
   readonly at: ((place: ResultPlace) => Context) | null;
   readonly #settings: ContextSettings;
+  readonly #shared: SharedSettings;
   readonly #source: OperationSource;
   #session: Session | null = null;
 
   constructor(settings: ContextSettings, source: OperationSource) {
-    this.gateway = settings.gateway;
+    const { shared, facts } = settings.service.current;
+    this.gateway = facts;
     this.names = settings.names;
-    this.server = settings.sessions.shared.server;
+    this.server = shared.server;
     this.lookAhead = settings.lookAhead;
     this.#settings = settings;
+    this.#shared = shared;
     this.#source = source;
     const { notes } = source;
     this.at = notes && ((place) => new NotedContext(this, place, notes));
@@ -173,10 +192,9 @@ export class OperationContext implements Context {
 
   #openSession(): Session {
     const { request, scope, pacing, onRequest, notes } = this.#source;
-    const { client, sessions } = this.#settings;
-    const { shared, bounds } = sessions;
+    const { client, bounds } = this.#settings;
     const isFresh = wantsFresh(request);
     const upstream = onRequest ? counted(client, onRequest) : client;
-    return openSession(upstream, scope, { shared, bounds, isFresh, pacing, notes });
+    return openSession(upstream, scope, { shared: this.#shared, bounds, isFresh, pacing, notes });
   }
 }

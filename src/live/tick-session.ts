@@ -8,8 +8,8 @@ type Opener = Pick<Client, "open">;
 
 /** The client with a callback for each request of its sessions. */
 export const counted = (client: Opener, onRequest: () => void): Opener => ({
-  open: (scope, bounds): Upstream => {
-    const upstream = client.open(scope, bounds);
+  open: (...opening): Upstream => {
+    const upstream = client.open(...opening);
     const { json, readPart } = upstream;
     return {
       ...upstream,
@@ -26,7 +26,7 @@ export const counted = (client: Opener, onRequest: () => void): Opener => ({
 });
 
 interface Settings {
-  readonly shared: SharedSettings;
+  readonly service: { readonly current: { readonly shared: SharedSettings } };
   /** Maximum concurrent upstream requests. */
   readonly width: number;
   /** Longest time of a tick, in milliseconds. */
@@ -40,7 +40,7 @@ class TickScope extends RequestScope {
 
 /** Returns a function that opens the session of a tick. */
 export const tickSessions =
-  (client: Opener, { timeoutMs, shared, width }: Settings) =>
+  (client: Opener, { timeoutMs, service, width }: Settings) =>
   (identity: Identity, requests: number, onRequest: () => void): TickSession => {
     const scope = new TickScope(identity, timeoutMs);
     let sent = 0;
@@ -48,7 +48,7 @@ export const tickSessions =
     const count = () => void (sent++ < requests && onRequest());
     return {
       session: openSession(counted(client, count), scope, {
-        shared,
+        shared: service.current.shared,
         bounds: { width, requests, yields: true },
         isFresh: true,
         pacing: UNPACED,

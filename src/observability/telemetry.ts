@@ -5,6 +5,7 @@ import type { Log } from "../log.ts";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
 import type { Pressure } from "../rest/client/client.ts";
 import { createClientCounts } from "./client-counts.ts";
+import { createReloadMetrics } from "./reload-metrics.ts";
 
 export interface OperationReport {
   readonly requestId: string;
@@ -183,6 +184,7 @@ export function createTelemetry(log: Log, version: string, load: () => Load) {
     });
   }
 
+  const reloaded = createReloadMetrics(registers);
   const registry = Registry.merge([processMetrics(), own]);
   return {
     upstreamRequest: ({ requestId, method, route, outcome, ms }: UpstreamReport): void => {
@@ -210,6 +212,7 @@ export function createTelemetry(log: Log, version: string, load: () => Load) {
     },
     /** Counts a request that was rejected before its document was read. */
     rejected: (code: string): void => operations.inc({ type: "unread", code }),
+    reloaded,
     registry,
     contentType: registry.contentType,
   };

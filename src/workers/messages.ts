@@ -13,6 +13,7 @@ export type Metrics = MetricObjectWithValues<MetricValue<string>>[];
 export type ToWorker =
   | { readonly type: "start"; readonly upstream: Upstream }
   | { readonly type: "drain" }
+  | { readonly type: "reload" }
   | { readonly type: "report"; readonly id: number }
   /** Expects `pong`. */
   | { readonly type: "ping" }

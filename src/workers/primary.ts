@@ -18,6 +18,8 @@ export interface Workers {
   readonly port: number;
   /** Makes all workers complete their requests and exit. Resolves with whether all exited with code 0. */
   readonly drain: () => Promise<boolean>;
+  /** Makes all workers read the files that settings name again. */
+  readonly reload: () => void;
   readonly kill: () => void;
 }
 
@@ -110,9 +112,13 @@ export async function startWorkers(settings: Settings): Promise<Workers> {
     return (await Promise.all(exits)).every(Boolean);
   };
 
+  const reload = (): void => {
+    for (const worker of running) send(worker, { type: "reload" });
+  };
+
   try {
     const [first] = await Promise.all(Array.from({ length: count }, start));
-    return { port: first?.port ?? 0, drain, kill };
+    return { port: first?.port ?? 0, drain, reload, kill };
   } catch (error) {
     kill();
     throw error;

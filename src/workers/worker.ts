@@ -44,6 +44,11 @@ export function runWorker(serve: Serve): void {
   process.on("message", (message: ToWorker) => {
     if (message.type === "start") start(message.upstream);
     if (message.type === "drain") void drain();
+    if (message.type === "reload")
+      void serving?.then(
+        ({ reload }) => reload(),
+        () => {},
+      );
     if (message.type === "ping") send({ type: "pong" });
     if (message.type === "report") void report(message.id);
     if (message.type === "metrics") {

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { parseDocument } from "yaml";
 import { z } from "zod";
@@ -24,6 +25,7 @@ const Compose = z.strictObject({
       image: z.string(),
       build: z.strictObject({ context: z.string() }),
       environment: z.record(z.string(), z.string()),
+      secrets: z.array(z.string()),
       ports: z.tuple([z.string()]),
       stop_grace_period: z.templateLiteral([z.number(), "s"]),
       ...Contained,
@@ -36,18 +38,27 @@ const Compose = z.strictObject({
       ...Contained,
     }),
   }),
+  secrets: z.record(z.string(), z.strictObject({ file: z.string() })),
 });
 
 const file = new URL("deploy/compose.yaml", ROOT);
 const document = parseDocument(readFileSync(file, "utf8"), { strict: true });
-const { gateway, redis } = Compose.parse(document.toJS()).services;
+const { services, secrets } = Compose.parse(document.toJS());
+const { gateway, redis } = services;
+
+/** The file of a secret in this folder, for its path in the container. */
+const localPath = (path: string) =>
+  path.replace(/^\/run\/secrets\/(.+)$/, (_, name: string) => {
+    expect(gateway.secrets).toContain(name);
+    return fileURLToPath(new URL(secrets[name]?.file ?? "", file));
+  });
 
 /** The variables of the gateway when these are set where Compose is run. */
 const environmentWith = (given: Readonly<Record<string, string>>) =>
   Object.fromEntries(
     Object.entries(gateway.environment).map(([name, value]) => [
       name,
-      value.replace(/^\$\{(\w+):-\}$/, (_, variable: string) => given[variable] ?? ""),
+      localPath(value.replace(/^\$\{(\w+):-\}$/, (_, variable: string) => given[variable] ?? "")),
     ]),
   );
 /** What the image adds. */

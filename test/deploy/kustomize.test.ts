@@ -67,6 +67,8 @@ const resource = <Read>(path: string, reader: z.ZodType<Read>): Read =>
 const Labels = z.record(z.string(), z.string());
 const Selector = z.object({ matchLabels: Labels });
 const Probe = z.object({ httpGet: z.object({ path: z.string(), port: z.string() }) });
+const EnvFrom = z.tuple([z.object({ configMapRef: z.object({ name: z.string() }) })]);
+const Mounts = z.tuple([z.object({ name: z.string(), mountPath: z.string(), readOnly: z.literal(true) })]);
 const Deployment = z.object({
   metadata: z.object({ name: z.string() }),
   spec: z.object({
@@ -78,15 +80,28 @@ const Deployment = z.object({
         terminationGracePeriodSeconds: z.number(),
         securityContext: z.object({ runAsNonRoot: z.literal(true), runAsUser: z.number().positive() }),
         topologySpreadConstraints: z.array(z.object({ labelSelector: Selector })).min(1),
+        volumes: z.tuple([
+          z.object({
+            name: z.string(),
+            secret: z.object({ secretName: z.string(), optional: z.literal(true) }),
+          }),
+        ]),
+        initContainers: z.tuple([
+          z.object({
+            name: z.string(),
+            image: z.string(),
+            command: z.array(z.string()),
+            envFrom: EnvFrom,
+            volumeMounts: Mounts,
+          }),
+        ]),
         containers: z.tuple([
           z.object({
             name: z.string(),
             image: z.string(),
             ports: z.tuple([z.object({ name: z.string(), containerPort: z.number() })]),
-            envFrom: z.tuple([
-              z.object({ configMapRef: z.object({ name: z.string() }) }),
-              z.object({ secretRef: z.object({ name: z.string(), optional: z.literal(true) }) }),
-            ]),
+            envFrom: EnvFrom,
+            volumeMounts: Mounts,
             env: z.tuple([z.object({ name: z.literal("NODE_OPTIONS"), value: z.string() })]),
             startupProbe: Probe,
             readinessProbe: Probe,
@@ -112,24 +127,34 @@ const Deployment = z.object({
 const deployment = resource("kustomize/base/deployment.yaml", Deployment);
 const { template, replicas, selector } = deployment.spec;
 const [container] = template.spec.containers;
+const [initContainer] = template.spec.initContainers;
+const [volume] = template.spec.volumes;
 const { labels } = template.metadata;
 const [port] = container.ports;
 
 /** Settings of the example, as its pods get them. */
 const literals = ["kustomize/base", "kustomize/private-ca", "kustomize/example"] as const;
-const settings = Object.fromEntries([
-  ...literals
+const settings = Object.fromEntries(
+  literals
     .flatMap((folder) => kustomizationOf(folder).configMapGenerator)
     .flatMap((each) => each.literals)
     .map((literal) => literal.split(/=(.*)/s).slice(0, 2)),
-  ...readFileSync(new URL("secrets.env", folderOf("kustomize/example")), "utf8")
+) as Record<string, string>;
+
+/** The secrets of the example: each is a file in its pods. */
+const secrets = Object.fromEntries(
+  readFileSync(new URL("secrets.env", folderOf("kustomize/example")), "utf8")
     .trim()
     .split("\n")
     .map((line) => line.split(/=(.*)/s).slice(0, 2)),
-]) as Record<string, string>;
-/** The same, with the certificate where it is in this folder. */
+) as Record<string, string>;
+
+/** The same settings, with the certificate where it is in this folder and the secrets in variables. */
 const environment: Record<string, string> = {
-  ...settings,
+  ...Object.fromEntries(
+    Object.entries(settings).filter(([name]) => !(name.replace(/_FILE$/, "") in secrets)),
+  ),
+  ...secrets,
   UPSTREAM_CA_FILE: fileURLToPath(new URL("ca.pem", folderOf("kustomize/example"))),
 };
 
@@ -219,9 +244,22 @@ test("its variables are settings, with values that can be used", () => {
   expect(config.UPSTREAM_URL).toBeInstanceOf(URL);
   const generators = (key: "configMapGenerator" | "secretGenerator") =>
     new Set(kustomizations.flatMap((each) => each[key]).map(({ name }) => name));
-  const [{ configMapRef }, { secretRef }] = container.envFrom;
+  const [{ configMapRef }] = container.envFrom;
   expect(generators("configMapGenerator")).toContain(configMapRef.name);
-  expect(generators("secretGenerator")).toContain(secretRef.name);
+  expect(generators("secretGenerator")).toContain(volume.secret.secretName);
+});
+
+test("each secret is a file where its setting says", () => {
+  const [{ name, mountPath }] = container.volumeMounts;
+  expect(name).toBe(volume.name);
+  for (const secret of Object.keys(secrets))
+    expect(settings[`${secret}_FILE`]).toBe(`${mountPath}/${secret}`);
+});
+
+test("a pod checks its settings before it starts, as the gateway will find them", () => {
+  const { image, envFrom, volumeMounts } = container;
+  expect(initContainer).toMatchObject({ image, envFrom, volumeMounts });
+  expect(initContainer.command).toEqual(["node", "dist/cli.js", "--check-config"]);
 });
 
 test("the authority of the service is where its setting says", () => {
@@ -232,21 +270,16 @@ test("the authority of the service is where its setting says", () => {
       spec: z.object({
         template: z.object({
           spec: z.object({
-            containers: z.tuple([
-              z.object({
-                name: z.string(),
-                volumeMounts: z.tuple([
-                  z.object({ name: z.string(), mountPath: z.string(), readOnly: z.literal(true) }),
-                ]),
-              }),
-            ]),
+            initContainers: z.tuple([z.object({ name: z.string(), volumeMounts: Mounts })]),
+            containers: z.tuple([z.object({ name: z.string(), volumeMounts: Mounts })]),
             volumes: z.tuple([z.object({ name: z.string(), secret: z.object({ secretName: z.string() }) })]),
           }),
         }),
       }),
     }),
   );
-  const { containers, volumes } = patch.spec.template.spec;
+  const { containers, initContainers, volumes } = patch.spec.template.spec;
+  expect(initContainers).toEqual([{ ...containers[0], name: initContainer.name }]);
   const [{ name, volumeMounts }] = containers;
   expect([patch.metadata.name, name]).toEqual([deployment.metadata.name, container.name]);
   expect(volumeMounts[0].name).toBe(volumes[0].name);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { faultsIn, importGraph } from "../../docs/generator/layout.ts";
+import { faultsIn, importGraph } from "../../docs/generator/imports.ts";
 
 // The linter holds that no imports form a circle, and how long a file may be.
 

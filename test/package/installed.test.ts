@@ -164,8 +164,8 @@ describe("the command", () => {
       code: 1,
       out: "",
       err: [
-        "Warning: UPSTREM_URL is no setting and has no effect. Was UPSTREAM_URL meant?",
         "The settings cannot be used:",
+        "UPSTREM_URL: expected the name of a setting. Did you mean UPSTREAM_URL?",
         "PORT: expected a whole number from 0 to 65535",
         "GRAPHIQL: expected on or off",
         "",

@@ -1,7 +1,10 @@
 import { createHook } from "node:async_hooks";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -28,9 +31,11 @@ createHook({
 
 // Safe: the first argument is the built module.
 const { createGateway } = (await import(process.argv[2] ?? "")) as typeof Module;
+const file = join(mkdtempSync(join(tmpdir(), "closed-")), "headers");
+writeFileSync(file, "{}");
 
 async function makeAndClose(): Promise<void> {
-  const gateway = await createGateway({ LOG_LEVEL: "error" });
+  const gateway = await createGateway({ LOG_LEVEL: "error", UPSTREAM_HEADERS_FILE: file });
   const server = createServer(gateway.handler).listen(0, "127.0.0.1");
   await once(server, "listening");
   // A server that listens on TCP has an address of this form.

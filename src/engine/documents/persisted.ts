@@ -63,16 +63,16 @@ export const openDocuments = ({ query }: OperationParams): string => {
   throw rejection("Must provide query string.", "BAD_REQUEST", { headers: { Allow: "GET, POST" } });
 };
 
-/** Accepts only the hashes of trusted documents. */
+/** Accepts only the hashes of trusted documents. A reload replaces them. */
 export const trustedDocuments =
-  (documents: TrustedDocuments): DocumentStore =>
+  (documents: { readonly current: TrustedDocuments }): DocumentStore =>
   (params) => {
     const id = hashOf(params);
     if (id === null || params.query) {
       const got = params.query ? "a document" : "none";
       throw rejection(`Expected the hash of a trusted document, got ${got}.`, "PERSISTED_QUERY_ID_REQUIRED");
     }
-    const text = documents.get(id);
+    const text = documents.current.get(id);
     if (text !== undefined) return text;
     throw rejection("Expected the hash of a trusted document, got another.", "PERSISTED_QUERY_NOT_IN_LIST");
   };

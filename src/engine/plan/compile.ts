@@ -1,7 +1,6 @@
 import {
   type FieldNode,
   type FragmentDefinitionNode,
-  getArgumentValues,
   getNullableType,
   type GraphQLField,
   type GraphQLObjectType,
@@ -12,7 +11,6 @@ import {
   Kind,
   type SelectionNode,
   type SelectionSetNode,
-  type ValueNode,
 } from "graphql";
 import type {
   FieldExtensions,
@@ -22,6 +20,7 @@ import type {
   Variables,
 } from "../field-source.ts";
 import { appliesTo, INTROSPECTION } from "../limits/selection.ts";
+import { argumentsOf, noArgs } from "./arguments.ts";
 import { asIsOf, type CompletedField, completerOf } from "./complete.ts";
 import type {
   Compilation,
@@ -286,28 +285,6 @@ function childOf(
   const start = child.start as (...given: readonly unknown[]) => Promise<unknown>;
   const isSelected = selectedBelow(settings, nodes);
   return (parent, args, context) => start(parent, args, context, isSelected);
-}
-
-const NO_ARGS = {};
-const noArgs = (): object => NO_ARGS;
-
-/** Returns a function that coerces a field's arguments: once when they contain no variable. */
-function argumentsOf(definition: GraphQLField<unknown, unknown>, node: FieldNode): PlannedField["argsFor"] {
-  if (definition.args.length === 0) return noArgs;
-  const argsFor = (variables: Variables): object => getArgumentValues(definition, node, variables);
-  if (hasVariable(node)) return argsFor;
-  let args: object | null = null;
-  return (variables) => (args ??= argsFor(variables));
-}
-
-const hasVariable = ({ arguments: given = [] }: FieldNode): boolean =>
-  given.some(({ value }) => isVariable(value));
-
-/** Whether a value is or contains a variable. */
-function isVariable(value: ValueNode): boolean {
-  if (value.kind === Kind.LIST) return value.values.some(isVariable);
-  if (value.kind === Kind.OBJECT) return value.fields.some((field) => isVariable(field.value));
-  return value.kind === Kind.VARIABLE;
 }
 
 /** What is selected below a field. Ignores type conditions: no two types here use one name for different things. */

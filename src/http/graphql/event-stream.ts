@@ -46,7 +46,11 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
     results: Results,
     { scope: { requestId, caller } }: YogaContext["operation"],
   ): Promise<void> => {
-    const end = () => void results.return();
+    let isCut = false;
+    const end = () => {
+      isCut = true;
+      void results.return();
+    };
     open.add(end);
     onceOver(response, end);
     // A stream may have been admitted before the gateway began to drain.
@@ -56,11 +60,15 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
       return `event: next\ndata: ${encodeResult(engine.finish(result, requestId), type, requestId).body}\n\n`;
     };
     // Without `complete`, clients subscribe again: elsewhere, when this process is about to end.
-    const last = () => (isDraining ? null : Buffer.from(COMPLETE));
+    const last = () => (isCut ? null : Buffer.from(COMPLETE));
     const body = withComments(framesOf(results, encode, last), clock);
     await delivery.stream(response, { status: 200, headers: headersOf(requestId), body }, caller);
     open.delete(end);
     await results.return();
+  };
+
+  const restart = (): void => {
+    for (const end of open) end();
   };
 
   return {
@@ -95,10 +103,12 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
       const text = `event: next\ndata: ${result.body}\n\n${COMPLETE}`;
       await delivery.send(response, { status, headers: headersOf(requestId), body: text }, caller);
     },
-    /** Ends all streams. */
+    /** Ends all streams, so that clients subscribe again. */
+    restart,
+    /** The same for good. */
     drain: (): void => {
       isDraining = true;
-      for (const end of open) end();
+      restart();
     },
   };
 }

@@ -65,7 +65,12 @@ export function createSubscriptions({ requestTimeoutMs, contexts, ...settings }:
     streams,
     openStream,
     upgrade: webSockets.upgrade,
-    /** Ends all streams. */
+    /** Ends all streams, so that clients subscribe again. */
+    restart: (): void => {
+      streams.restart();
+      webSockets.restart();
+    },
+    /** The same for good. */
     drain: (): void => {
       streams.drain();
       webSockets.drain();

@@ -26,7 +26,9 @@ interface Settings extends Omit<WebSocketSettings, "begin"> {
 export interface WebSockets {
   /** Accepts or rejects a connection. A listener for `upgrade` of `node:http`. */
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
-  /** Closes all connections. */
+  /** Closes all connections, so that clients connect again. */
+  readonly restart: () => void;
+  /** The same for good. */
   readonly drain: () => void;
 }
 
@@ -86,6 +88,7 @@ export function createWebSockets(settings: Settings): WebSockets {
       socket.once("close", () => place.release());
       void accept(place, request, socket, head);
     },
+    restart: () => server?.drain(),
     drain: () => {
       isDraining = true;
       server?.drain();

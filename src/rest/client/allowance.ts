@@ -12,8 +12,13 @@ const RESERVED = 0.25;
 const MARGIN_SHARE = 0.05;
 const MARGIN_MS = 500;
 
-/** How long the allowance of a token is kept after its last operation, in milliseconds: longer than any pause. */
-const KEPT_MS = 600_000;
+const withMargin = ({ requests, periodMs }: RateLimit): RateLimit => ({
+  requests: Math.max(1, Math.floor(requests * (1 - MARGIN_SHARE))),
+  periodMs: periodMs + MARGIN_MS,
+});
+
+/** How long the allowance of a token is kept after its last operation, in milliseconds: longer than any pause or period. */
+const KEPT_MS = 4_000_000;
 
 /** Above this many requests at a time the token has recovered from a refusal. */
 const RECOVERED = 64;
@@ -33,6 +38,8 @@ interface Waiting {
  * are not allowed yet wait here. Commands are sent all the same, and count.
  */
 export class Allowance {
+  /** What the service allows; null when that is not known. */
+  readonly limit: RateLimit | null;
   /** The operations with reads that wait, in the order of their turns. */
   readonly #waiting = new Set<Waiting>();
   readonly #clock: Clock;
@@ -46,8 +53,10 @@ export class Allowance {
 
   constructor(clock: Clock, limit: RateLimit | null) {
     this.#clock = clock;
-    this.#rate = limit && new Rate(limit, AT_ONCE);
-    this.#reserved = limit ? Math.floor(limit.requests * RESERVED) : 0;
+    this.limit = limit;
+    const paced = limit && withMargin(limit);
+    this.#rate = paced && new Rate(paced, AT_ONCE);
+    this.#reserved = paced ? Math.floor(paced.requests * RESERVED) : 0;
   }
 
   /** How long a read would wait behind others, in milliseconds. `yields`: also behind what operations may need. */
@@ -137,29 +146,25 @@ export class Allowance {
 /** The allowances of all tokens. */
 export class Allowances {
   readonly #clock: Clock;
-  readonly #limit: RateLimit | null;
   readonly #callers: Callers;
-  readonly #kept: Memory<Allowance>;
+  readonly #kept = new Memory<Allowance>(KEPT_MS);
 
-  constructor(clock: Clock, limit: RateLimit | null, callers: Callers) {
+  constructor(clock: Clock, callers: Callers) {
     this.#clock = clock;
-    this.#limit = limit && {
-      requests: Math.max(1, Math.floor(limit.requests * (1 - MARGIN_SHARE))),
-      periodMs: limit.periodMs + MARGIN_MS,
-    };
     this.#callers = callers;
-    this.#kept = new Memory(Math.max(KEPT_MS, 2 * (limit?.periodMs ?? 0)));
   }
 
-  of(caller: Caller): Allowance {
-    const allowance = this.#kept.get(caller) ?? new Allowance(this.#clock, this.#limit);
+  /** The allowance of a caller's token. It begins anew with another limit. */
+  of(caller: Caller, limit: RateLimit | null): Allowance {
+    const kept = this.#kept.get(caller);
+    const allowance = kept?.limit === limit ? kept : new Allowance(this.#clock, limit);
     // Counts its time from now on.
     this.#kept.set(caller, allowance);
     return allowance;
   }
 
   /** The allowance of another token than that of a request: one that it has signed in with. */
-  ofToken(token: string, { address }: Caller): Allowance {
-    return this.of(this.#callers.of(token, address));
+  ofToken(token: string, { address }: Caller, limit: RateLimit | null): Allowance {
+    return this.of(this.#callers.of(token, address), limit);
   }
 }

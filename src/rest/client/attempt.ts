@@ -26,8 +26,6 @@ export interface UpstreamSpan {
 }
 
 export interface AttemptSettings {
-  /** Prefix of every endpoint's path, with a slash at both ends. */
-  readonly pathPrefix: string;
   readonly breaker: Pick<Breaker, "enter" | "leave">;
   readonly retries: Retries;
   /** Receives the cause of a failed request: a rejected certificate, a reset connection, a bug of the gateway. */
@@ -86,7 +84,7 @@ export class Attempt<Part> {
     try {
       const wire = {
         method: endpoint.method,
-        path: this.#settings.pathPrefix + path,
+        path: headers.dialect.pathPrefix + path,
         headers: headers.of(this.request, this.#span.traceparent ?? this.scope.traceparent),
         body,
         wantsBody: endpoint.answer.form === "json",

@@ -124,9 +124,9 @@ export class Call<Part> implements Ticket, Outcome<Part> {
 
 function allowanceOf(
   { token }: UpstreamRequest<unknown>,
-  { scope, allowance }: Operation,
+  { scope, allowance, headers }: Operation,
   { allowances }: CallSettings,
 ): Allowance | null {
   if (token === undefined || token === scope.token) return allowance;
-  return token === null ? null : allowances.ofToken(token, scope.caller);
+  return token === null ? null : allowances.ofToken(token, scope.caller, headers.dialect.rateLimit);
 }

@@ -1,6 +1,5 @@
 import type { Caller, Callers } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
-import type { RateLimit } from "../../rate.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { Admission, type AdmissionSettings } from "./admission.ts";
 import { Allowances } from "./allowance.ts";
@@ -11,7 +10,7 @@ import { throttledError } from "./failure.ts";
 import { type Held, HeldBytes } from "./held.ts";
 import type { OperationBounds } from "./operation-queue.ts";
 import { createProbe, type ProbeSettings } from "./probe.ts";
-import { RequestHeaders, type RequestSettings, type UpstreamRequest } from "./request.ts";
+import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts";
 import { checkStream, type JsonSettings, readResponse } from "./response.ts";
 import { createRetries, throttledMs } from "./retry.ts";
 import { openStream } from "./stream.ts";
@@ -21,19 +20,12 @@ export interface ClientSettings
   extends
     TransportSettings,
     AdmissionSettings,
-    RequestSettings,
-    Pick<ProbeSettings, "cheapest">,
+    Pick<ProbeSettings, "dialect">,
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
   readonly clock: Clock;
-  /** Prefix of every endpoint's path. */
-  readonly basePath: string;
-  /** Texts that no error message may contain, for any caller. */
-  readonly secrets: readonly string[];
   /** Maximum bytes of responses that the scopes of one caller may hold, after decompression. */
   readonly maxHeldBytes: number;
   readonly callers: Callers;
-  /** What the service allows one token; null when that is not known. */
-  readonly rateLimit: RateLimit | null;
   /** Maximum retries of a failed GET. */
   readonly retries: number;
   /** Receives the place of each value that reads as null because its type is wrong. */
@@ -67,9 +59,7 @@ export type Client = ReturnType<typeof createClient>;
 export function createClient(settings: ClientSettings) {
   const transport = createTransport(settings);
   const heldBytes = new HeldBytes(settings.maxHeldBytes, settings.callers);
-  const segments = [settings.upstreamUrl.pathname, settings.basePath].flatMap((path) => path.split("/"));
   const common = {
-    pathPrefix: ["", ...segments.filter((segment) => segment !== ""), ""].join("/"),
     retries: createRetries(settings.retries),
     onFailure: settings.onFailure,
     onRequest: settings.onRequest,
@@ -98,20 +88,23 @@ export function createClient(settings: ClientSettings) {
   });
   const breaker = createBreaker({ now: settings.clock.now, probe });
   const admission = new Admission(settings, settings.callers, breaker);
-  const allowances = new Allowances(settings.clock, settings.rateLimit, settings.callers);
+  const allowances = new Allowances(settings.clock, settings.callers);
   const attempts = { ...common, breaker, allowances };
-
-  const secretsFor = ({ token }: RequestScope) => [token, ...settings.secrets];
 
   /** Streams a response and reads it as long as `read` takes. */
   const stream =
-    <Part>(read: (response: StreamedResponse, attempt: Attempt<Part>) => Promise<Part>): Send<Part> =>
+    <Part>(
+      dialect: Dialect,
+      read: (response: StreamedResponse, attempt: Attempt<Part>) => Promise<Part>,
+    ): Send<Part> =>
     (attempt, wire) => {
       const { scope, request } = attempt;
       openStream(settings, wire, scope)
         .then((response) => {
           attempt.respond(response.status);
-          return checkStream(request, response, secretsFor(scope)).then((checked) => read(checked, attempt));
+          return checkStream(request, response, secretsFor(scope, dialect)).then((checked) =>
+            read(checked, attempt),
+          );
         })
         .then(
           (part) => attempt.succeed(part),
@@ -121,23 +114,23 @@ export function createClient(settings: ClientSettings) {
 
   return {
     /** Opens the upstream requests of a scope within its limits. */
-    open: (scope: RequestScope, bounds: OperationBounds): Upstream => {
+    open: (scope: RequestScope, bounds: OperationBounds, dialect: Dialect): Upstream => {
       const held = heldBytes.open(scope);
       const operation: Operation = {
         scope,
-        headers: new RequestHeaders(settings, scope),
+        headers: new RequestHeaders(dialect, scope),
         queue: admission.open(scope, bounds),
         held,
-        allowance: allowances.of(scope.caller),
+        allowance: allowances.of(scope.caller, dialect.rateLimit),
       };
       const takeTurn = (work: () => void) => settings.takeTurn(scope.caller, work);
-      const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope) };
+      const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope, dialect) };
       return {
         json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) => {
           void new Call(attempts, operation, request, whole(request, reading), outcome);
         },
         readPart: <Part>(request: UpstreamRequest<unknown>, read: ReadPart<Part>, outcome: Outcome<Part>) => {
-          const send = stream<Part>(async (response, attempt) => {
+          const send = stream<Part>(dialect, async (response, attempt) => {
             try {
               return await read(response, (bytes) => {
                 attempt.receive(bytes);
@@ -155,8 +148,8 @@ export function createClient(settings: ClientSettings) {
     },
 
     /** Opens a download. It is not queued, because its duration depends on the caller. */
-    stream: async (request: UpstreamRequest<unknown>, scope: RequestScope) => {
-      const allowance = allowances.of(scope.caller);
+    stream: async (request: UpstreamRequest<unknown>, scope: RequestScope, dialect: Dialect) => {
+      const allowance = allowances.of(scope.caller, dialect.rateLimit);
       if (!allowance.take(false)) throw throttledError(request.endpoint, allowance.waitMs(false));
       if (breaker.isHalfOpen()) await new Promise<void>((resume) => breaker.wait({ request, scope }, resume));
       return new Promise<StreamedResponse>((resolve, reject) => {
@@ -172,8 +165,8 @@ export function createClient(settings: ClientSettings) {
         };
         const attempt = new Attempt(attempts, request, scope, outcome, null);
         attempt.send(
-          new RequestHeaders(settings, scope),
-          stream((response) => Promise.resolve(response)),
+          new RequestHeaders(dialect, scope),
+          stream(dialect, (response) => Promise.resolve(response)),
         );
       });
     },
@@ -183,6 +176,9 @@ export function createClient(settings: ClientSettings) {
 
     pressure: () => ({ ...admission.pressure(), circuit: breaker.circuit() }),
     reach: () => transport.reach(),
+    renew: () => transport.renew(),
     close: () => transport.close(),
   };
 }
+
+const secretsFor = ({ token }: RequestScope, { secrets }: Dialect) => [token, ...secrets];

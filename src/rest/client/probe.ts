@@ -1,17 +1,16 @@
 import type { Clock } from "../../clock.ts";
 import { RequestScope } from "../../request-scope.ts";
-import type { Get } from "../api/endpoint.ts";
 import { Nothing } from "../api/reader.ts";
 import { Attempt, type AttemptSettings, type Send } from "./attempt.ts";
 import type { Breaker } from "./breaker.ts";
-import { RequestHeaders, type RequestSettings, type ScopedRequest, type UpstreamRequest } from "./request.ts";
+import { type Dialect, RequestHeaders, type ScopedRequest, type UpstreamRequest } from "./request.ts";
 
-export interface ProbeSettings extends RequestSettings {
+export interface ProbeSettings {
   readonly attempts: Omit<AttemptSettings, "breaker">;
   /** Sends the request of an attempt and reads its whole response. */
   readonly sendWhole: (request: UpstreamRequest<undefined>) => Send<undefined>;
-  /** The cheapest read that every server has. */
-  readonly cheapest: Get<object, unknown>;
+  /** How requests are written now. */
+  readonly dialect: () => Dialect;
   readonly clock: Clock;
 }
 
@@ -24,13 +23,14 @@ const PROBE_MS = 4_000;
  * cheapest record and what the request reads, so that neither one dead endpoint nor one bad record keeps the circuit
  * open.
  */
-export function createProbe({ attempts, sendWhole, cheapest, clock, ...settings }: ProbeSettings) {
+export function createProbe({ attempts, sendWhole, dialect, clock }: ProbeSettings) {
   let isCheapNext = true;
 
   const targetOf = (
     waiting: UpstreamRequest<unknown>,
   ): Pick<UpstreamRequest<unknown>, "endpoint" | "path"> => {
     const { method, answer } = waiting.endpoint;
+    const { cheapest } = dialect();
     const isCheap = isCheapNext || method !== "GET" || answer.form !== "json";
     isCheapNext = !isCheap;
     return isCheap ? { endpoint: cheapest, path: cheapest.toPath({}) } : waiting;
@@ -48,7 +48,7 @@ export function createProbe({ attempts, sendWhole, cheapest, clock, ...settings 
     const request = { endpoint: { ...endpoint, answer: Nothing }, path, token };
     const breaker = { enter: () => 0, leave };
     const attempt = new Attempt<undefined>({ ...attempts, breaker }, request, scope, IGNORED, null);
-    attempt.send(new RequestHeaders(settings, scope), sendWhole(request));
+    attempt.send(new RequestHeaders(dialect(), scope), sendWhole(request));
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Command, EndpointName, Get } from "../api/endpoint.ts";
+import type { RateLimit } from "../../rate.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Demand } from "./bulkhead.ts";
 
@@ -43,23 +44,32 @@ export interface ScopedRequest {
   readonly scope: RequestScope;
 }
 
-export interface RequestSettings {
+/** How requests to the service are written. A reload replaces it; an operation keeps the one with which it began. */
+export interface Dialect {
+  /** Prefix of every endpoint's path, with a slash at both ends. */
+  readonly pathPrefix: string;
   /** The scheme before the token. */
   readonly authorizationScheme: string;
   /** Headers of every request, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Texts that no error message may contain, for any caller. */
+  readonly secrets: readonly string[];
+  /** The cheapest read that the server has. */
+  readonly cheapest: Get<object, unknown>;
+  /** What the service allows one token; null when that is not known. */
+  readonly rateLimit: RateLimit | null;
 }
 
 type Headers = Readonly<Record<string, string>>;
 
 /** Builds the headers of the requests of one scope. Reads of one token have the same headers, which are built once. */
 export class RequestHeaders {
-  readonly #settings: RequestSettings;
+  readonly dialect: Dialect;
   readonly #scope: RequestScope;
   #last: { readonly token: string | null; readonly accept: string; readonly headers: Headers } | null = null;
 
-  constructor(settings: RequestSettings, scope: RequestScope) {
-    this.#settings = settings;
+  constructor(dialect: Dialect, scope: RequestScope) {
+    this.dialect = dialect;
     this.#scope = scope;
   }
 
@@ -80,7 +90,7 @@ export class RequestHeaders {
 
   #commonOf(token: string | null, accept: string): Headers {
     if (this.#last?.token === token && this.#last.accept === accept) return this.#last.headers;
-    const { authorizationScheme, headers: fixed } = this.#settings;
+    const { authorizationScheme, headers: fixed } = this.dialect;
     const headers = {
       ...fixed,
       accept,

@@ -84,6 +84,8 @@ export interface Transport {
   readonly send: (request: WireRequest, scope: RequestScope, receiver: Receiver<WholeResponse>) => void;
   /** Opens and closes a connection without sending anything. Rejects when that fails. */
   readonly reach: () => Promise<void>;
+  /** Opens new connections from now on. Requests in flight complete on the old ones. */
+  readonly renew: () => void;
   readonly close: () => Promise<void>;
 }
 
@@ -93,12 +95,15 @@ export interface Transport {
  */
 export function createTransport(settings: TransportSettings): Transport {
   const { upstreamUrl, connect, maxJsonBytes, responseTimeoutMs } = settings;
-  const pool = new Pool(upstreamUrl.origin, {
-    connections: settings.connections,
-    connect,
-    headersTimeout: settings.headersTimeoutMs,
-    bodyTimeout: settings.idleTimeoutMs,
-  });
+  const openPool = () =>
+    new Pool(upstreamUrl.origin, {
+      connections: settings.connections,
+      connect,
+      headersTimeout: settings.headersTimeoutMs,
+      bodyTimeout: settings.idleTimeoutMs,
+    });
+  let pool = openPool();
+  let closing: Promise<unknown> = Promise.resolve();
 
   const reach = () =>
     new Promise<void>((resolve, reject) => {
@@ -116,7 +121,13 @@ export function createTransport(settings: TransportSettings): Transport {
       pool.dispatch(request, handler);
     },
     reach,
-    close: () => pool.close(),
+    renew: () => {
+      closing = Promise.all([closing, pool.close()]);
+      pool = openPool();
+    },
+    close: async () => {
+      await Promise.all([closing, pool.close()]);
+    },
   };
 }
 

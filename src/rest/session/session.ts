@@ -3,6 +3,7 @@ import type { Command, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { OperationBounds } from "../client/operation-queue.ts";
 import type { Client, ReadPart, Upstream } from "../client/client.ts";
+import type { Dialect } from "../client/request.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { noToken } from "../client/failure.ts";
 import { Batches, type Pacing, type ReadOptions, type RefusedBatches } from "./batches.ts";
@@ -11,9 +12,12 @@ import type { SessionNotes } from "./notes.ts";
 import type { Read, Reader } from "./reads.ts";
 import type { SharedReads } from "./shared-reads.ts";
 
-/** What the sessions of a gateway share. */
+/** What the sessions of a gateway share. A reload replaces it; a session keeps the one with which it was opened. */
 export interface SharedSettings {
   readonly server: Server;
+  readonly dialect: Dialect;
+  /** Whether a reload has replaced it: what is read is then of no use to others. */
+  readonly isReplaced: boolean;
   readonly refused: RefusedBatches;
   readonly reads: SharedReads;
 }
@@ -64,7 +68,12 @@ export function openSession(
   scope: RequestScope,
   settings: SessionSettings,
 ): Session {
-  return new TokenSession(client.open(scope, settings.bounds), scope, settings, scope.token);
+  return new TokenSession(
+    client.open(scope, settings.bounds, settings.shared.dialect),
+    scope,
+    settings,
+    scope.token,
+  );
 }
 
 class TokenSession implements Session, Reader {
@@ -72,10 +81,10 @@ class TokenSession implements Session, Reader {
   readonly upstream: Upstream;
   readonly scope: RequestScope;
   readonly token: string | null;
-  readonly shared: Reader["shared"];
   readonly isFresh: boolean;
   readonly started: Read[] = [];
   readonly #settings: SessionSettings;
+  readonly #shared: Reader["shared"];
   #batches: Batches;
 
   constructor(upstream: Upstream, scope: RequestScope, settings: SessionSettings, token: string | null) {
@@ -85,14 +94,18 @@ class TokenSession implements Session, Reader {
     this.scope = scope;
     this.token = token;
     // The caller belongs to the token of the request. With another token nothing is shared.
-    this.shared = token === scope.token ? scope.caller.enter(reads.room) : null;
+    this.#shared = token === scope.token ? scope.caller.enter(reads.room) : null;
     this.isFresh = settings.isFresh;
     this.#settings = settings;
     this.#batches = this.#openBatches();
     scope.onEnd(() => {
       for (const read of this.started) read.leave(this);
-      if (this.shared) scope.caller.leave(reads.room);
+      if (this.#shared) scope.caller.leave(reads.room);
     });
+  }
+
+  get shared(): Reader["shared"] {
+    return this.#settings.shared.isReplaced ? null : this.#shared;
   }
 
   requireToken(): void {

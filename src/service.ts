@@ -1,0 +1,62 @@
+import type { Config } from "./config.ts";
+import type { GatewayFacts } from "./graphql/core/context.ts";
+import { readVersion } from "./installation.ts";
+import type { RateLimit } from "./rate.ts";
+import { user } from "./rest/api/kinds.ts";
+import type { Profile } from "./rest/api/profile.ts";
+import { describeServer, type Server } from "./rest/api/server.ts";
+import { createConnector, type Connector } from "./rest/client/connector.ts";
+import type { Dialect } from "./rest/client/request.ts";
+
+// What the settings say about the service. A reload makes it anew.
+
+export const version = readVersion();
+
+/** Opens connections to the service. */
+export const connectorOf = (config: Config): Connector =>
+  createConnector({
+    connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
+    proxy: config.UPSTREAM_PROXY ?? null,
+    tls: {
+      ...(config.UPSTREAM_CA_FILE && { ca: config.UPSTREAM_CA_FILE }),
+      ...(config.UPSTREAM_CERT_FILE && { cert: config.UPSTREAM_CERT_FILE }),
+      ...(config.UPSTREAM_KEY_FILE && { key: config.UPSTREAM_KEY_FILE }),
+    },
+  });
+
+/** What the server can do, how it is spoken to, and what callers are told of it. */
+export function describeService(config: Config, fallback: Profile, upstreamUrl: URL) {
+  const server = describeServer(config.UPSTREAM_PROFILE ?? fallback);
+  return { server, dialect: dialectOf(config, server, upstreamUrl), facts: factsOf(config, server) };
+}
+
+function dialectOf(config: Config, { profile, override }: Server, upstreamUrl: URL): Dialect {
+  const segments = [upstreamUrl.pathname, profile.basePath].flatMap((path) => path.split("/"));
+  return {
+    pathPrefix: ["", ...segments.filter((segment) => segment !== ""), ""].join("/"),
+    authorizationScheme: profile.authorization.scheme,
+    headers: { "user-agent": `rungraph/${version}`, ...config.UPSTREAM_HEADERS },
+    secrets: Object.values(config.UPSTREAM_HEADERS).flatMap(secretWordsOf),
+    cheapest: override(user.me) ?? user.me,
+    rateLimit: config.UPSTREAM_RATE_LIMIT === undefined ? limitOf(profile) : config.UPSTREAM_RATE_LIMIT,
+  };
+}
+
+const limitOf = ({ rateLimit }: Profile): RateLimit | null =>
+  rateLimit && { requests: rateLimit.requests, periodMs: rateLimit.seconds * 1_000 };
+
+/** Shorter words in a header, in characters, are not treated as secrets: they occur in messages by chance. */
+const MIN_SECRET_LENGTH = 8;
+
+const secretWordsOf = (value: string): string[] =>
+  value.split(/\s+/).filter(({ length }) => length >= MIN_SECRET_LENGTH);
+
+const factsOf = (config: Config, server: Server): GatewayFacts => ({
+  version,
+  upstreamApiVersion: server.profile.apiVersion,
+  capabilities: server.capabilities,
+  maxDepth: config.MAX_DEPTH,
+  maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
+  maxPageSize: config.MAX_PAGE_SIZE,
+  maxLogBytes: config.MAX_LOG_BYTES,
+});
