@@ -12,13 +12,7 @@ import {
   type SelectionNode,
   type SelectionSetNode,
 } from "graphql";
-import type {
-  FieldExtensions,
-  IsSelected,
-  PlacedContext,
-  SelectionNeeds,
-  Variables,
-} from "../field-source.ts";
+import type { FieldExtensions, IsSelected, PlacedContext, SelectionNeeds } from "../field-source.ts";
 import { appliesTo, INTROSPECTION } from "../limits/selection.ts";
 import { argumentsOf, noArgs } from "./arguments.ts";
 import { asIsOf, type CompletedField, completerOf } from "./complete.ts";
