@@ -77,6 +77,11 @@ const SECTIONS = {
       .describe(
         "Lowest level that is logged: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.",
       ),
+    CALLER_SALT: z.string().min(16, "expected at least 16 characters").optional().meta({
+      description:
+        "Secret from which, with the token, `caller` in log lines is made. With the same one in all replicas a caller has the same name in all logs.",
+      unset: "a random one for each process",
+    }),
   },
   GraphQL: {
     GRAPHIQL: onOff(true).describe("Serves GraphiQL to browsers."),

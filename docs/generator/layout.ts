@@ -103,6 +103,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     holds: "metrics, log lines, spans, reports of unexpected errors, what an operation costs",
     imports: [
       "errors.ts",
+      "caller.ts",
       "installation.ts",
       "log.ts",
       "engine/field-source.ts",

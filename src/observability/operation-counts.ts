@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { Counter, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
+import { createNamedCounts, isName } from "./named-counts.ts";
+import type { OperationReport } from "./reports.ts";
 
 /** Headers by which clients name themselves and their version, of Apollo's and of other clients. */
 export const CLIENT_HEADERS = [
@@ -7,66 +9,88 @@ export const CLIENT_HEADERS = [
   ["graphql-client-name", "graphql-client-version"],
 ] as const;
 
-/** Maximum clients that are counted by name, each version for itself. Callers choose the names, so they are bounded. */
+/** Maximum clients that are counted by name, each version for itself. */
 const MAX_CLIENTS = 100;
 
-/** Names and versions that are counted as they are. */
-const NAME = /^[\w@](?:[\w .@/:+-]{0,62}[\w+])?$/;
+/** Maximum operations that are counted by name. */
+const MAX_OPERATIONS = 250;
 
-interface Client {
-  readonly labels: { readonly client: string; readonly version: string };
-  operations: number;
-  failed: number;
+/** A client as it names itself. */
+export interface ClientName {
+  readonly client: string;
+  readonly version: string;
 }
 
-/** Creates the counters of operations by client. They are filled when they are read: counting is one look-up. */
-export function createClientCounts(registers: Registry[]) {
-  const unknown = openClient("unknown", "unknown");
-  const other = openClient("other", "other");
-  const versions = new Map<string, Map<string, Client>>();
-  const clients = [unknown, other];
+/** The client of a request: `other` if its name could be anything; null without one. */
+export function clientOf(headers: IncomingHttpHeaders): ClientName | null {
+  const [nameHeader, versionHeader] = CLIENT_HEADERS.find(([name]) => name in headers) ?? [];
+  if (nameHeader === undefined) return null;
+  const client = `${headers[nameHeader]}`;
+  const version = `${headers[versionHeader ?? ""] ?? "unknown"}`;
+  return isName(client) && isName(version) ? { client, version } : OTHER;
+}
 
-  counter("rungraph_client_operations_total", "GraphQL operations by client.", "operations");
-  counter("rungraph_client_failed_operations_total", "GraphQL operations with errors, by client.", "failed");
+const OTHER: ClientName = { client: "other", version: "other" };
 
-  function counter(name: string, help: string, key: "operations" | "failed"): void {
-    void new Counter({
-      name,
-      help,
-      labelNames: ["client", "version"],
-      registers,
-      collect() {
-        this.reset();
-        for (const client of clients) this.inc(client.labels, client[key]);
+/**
+ * Creates the counters of operations by their names and by client. Callers choose these names: only callers whose token the
+ * service has accepted bring new ones.
+ */
+export function createOperationCounts(registers: Registry[], now: () => number) {
+  const clients = createNamedCounts({
+    labelNames: ["client", "version"],
+    max: MAX_CLIENTS,
+    metrics: [
+      { name: "rungraph_client_operations_total", help: "GraphQL operations by client.", key: "operations" },
+      {
+        name: "rungraph_client_failed_operations_total",
+        help: "GraphQL operations with errors, by client.",
+        key: "failed",
       },
-    });
-  }
+    ],
+    registers,
+    now,
+  });
+  const unknownClient = clients.fixed("unknown", "unknown");
+  const otherClient = clients.fixed(OTHER.client, OTHER.version);
+  const names = createNamedCounts({
+    labelNames: ["type", "operation"],
+    max: MAX_OPERATIONS,
+    metrics: [
+      {
+        name: "rungraph_named_operations_total",
+        help: "GraphQL operations by their names.",
+        key: "operations",
+      },
+      {
+        name: "rungraph_named_failed_operations_total",
+        help: "GraphQL operations with errors, by their names.",
+        key: "failed",
+      },
+      {
+        name: "rungraph_named_operation_seconds_total",
+        help: "Sum of the durations of GraphQL operations, by their names.",
+        key: "seconds",
+      },
+    ],
+    registers,
+    now,
+  });
 
-  const open = (name: string, version: string): Client => {
-    if (clients.length >= MAX_CLIENTS || !NAME.test(name) || !NAME.test(version)) return other;
-    const client = openClient(name, version);
-    clients.push(client);
-    versions.set(name, (versions.get(name) ?? new Map<string, Client>()).set(version, client));
-    return client;
-  };
-
-  return {
-    count: (headers: IncomingHttpHeaders, isFailed: boolean): void => {
-      const [nameHeader, versionHeader] = CLIENT_HEADERS.find(([name]) => name in headers) ?? [];
-      const name = nameHeader && headers[nameHeader];
-      const version = (versionHeader && headers[versionHeader]) ?? "unknown";
-      const client =
-        name === undefined
-          ? unknown
-          : (versions.get(`${name}`)?.get(`${version}`) ?? open(`${name}`, `${version}`));
-      client.operations++;
-      if (isFailed) client.failed++;
-    },
+  return ({ type, name, codes, ms, caller }: OperationReport, client: ClientName | null): void => {
+    const isTrusted = caller.standing === "proven";
+    const ofClient =
+      client === null
+        ? unknownClient
+        : (clients.chosen(client.client, client.version, isTrusted) ?? otherClient);
+    const ofName =
+      name === null
+        ? names.fixed(type, "anonymous")
+        : (names.chosen(type, name, isTrusted) ?? names.fixed(type, "other"));
+    for (const counts of [ofClient, ofName]) {
+      counts.operations++;
+      counts.seconds += ms / 1000;
+      if (codes.length > 0) counts.failed++;
+    }
   };
 }
-
-const openClient = (client: string, version: string): Client => ({
-  labels: { client, version },
-  operations: 0,
-  failed: 0,
-});

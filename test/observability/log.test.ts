@@ -1,11 +1,21 @@
+import { createHash } from "node:crypto";
 import pino from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { createGateway } from "../../src/gateway.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
 import { JSON_BODY, operationText, sendTo } from "../support/raw-requests.ts";
+
+/** The lines of operations. */
+const operationsIn = (logged: string): Record<string, unknown>[] =>
+  logged
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ msg }) => msg === "operation");
 
 describe("the log of the gateway", () => {
   test("has one line for each operation and one for each exchange, and nothing that a caller sent", async () => {
@@ -47,7 +57,11 @@ describe("the log of the gateway", () => {
       { level: 30, type: "query", name: "Long".repeat(25), codes: [] },
     ]);
     const KEYS = [
+      "caller",
+      "client",
+      "clientVersion",
       "codes",
+      "hash",
       "level",
       "method",
       "ms",
@@ -56,12 +70,83 @@ describe("the log of the gateway", () => {
       "outcome",
       "requestId",
       "route",
+      "status",
       "time",
+      "traceId",
       "type",
+      "upstreamRequests",
     ];
     for (const line of lines) expect(KEYS).toEqual(expect.arrayContaining(Object.keys(line)));
     for (const { ms } of lines) expect(Number.isInteger(ms)).toBe(true);
     expect(logged()).not.toMatch(/canary|471100174|authorization/i);
+  });
+
+  test("tells of an operation who sent it, what it was, and what became of it", async () => {
+    const { ask, logged } = await startDemoGateway({ env: { CALLER_SALT: "a salt of the example" } });
+    const document = `query Page { viewer { username } job(id: "ada.mnist.jobs.4242") { status } }`;
+    await ask(
+      document,
+      {},
+      {
+        headers: {
+          "graphql-client-name": "web",
+          "graphql-client-version": "1.2",
+          traceparent: "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01",
+          "x-request-id": "page-7",
+        },
+      },
+    );
+    await ask("{ canary }", {}, { token: null, headers: { "graphql-client-name": "canäry" } });
+    expect(operationsIn(logged())).toEqual([
+      {
+        level: 30,
+        time: expect.any(Number),
+        msg: "operation",
+        requestId: "page-7",
+        traceId: "0af7651916cd43dd8448eb211c80319c",
+        caller: expect.stringMatching(/^[\w-]{8}$/),
+        client: "web",
+        clientVersion: "1.2",
+        type: "query",
+        name: "Page",
+        hash: createHash("sha256").update(document).digest("hex"),
+        status: 200,
+        codes: ["NOT_FOUND"],
+        upstreamRequests: 2,
+        ms: expect.any(Number),
+      },
+      expect.objectContaining({
+        traceId: null,
+        caller: "anonymous",
+        client: "other",
+        clientVersion: "other",
+        type: "invalid",
+        name: null,
+        hash: null,
+        status: 200,
+        codes: ["GRAPHQL_VALIDATION_FAILED"],
+        upstreamRequests: 0,
+      }),
+    ]);
+  });
+
+  test("names a caller alike in all processes with the same CALLER_SALT, otherwise in none", async () => {
+    const upstream = await startFake(() => ({ json: { username: "ada" } }));
+    const nameWith = async (env: Record<string, string>, token = "t0ken") => {
+      const { ask, logged } = await startGateway({ upstream, env });
+      await ask("{ viewer { username } }", {}, { token });
+      return operationsIn(logged())[0]?.["caller"];
+    };
+    const salted = { CALLER_SALT: "a salt of the example" };
+    const name = await nameWith(salted);
+    expect(await nameWith(salted)).toBe(name);
+    const others = [
+      await nameWith(salted, "t0ken2"),
+      await nameWith({ CALLER_SALT: "another salt of it" }),
+      await nameWith({}),
+      await nameWith({}),
+    ];
+    expect(new Set([name, ...others]).size).toBe(5);
   });
 
   test("has no line for an exchange at the level it comes with", async () => {

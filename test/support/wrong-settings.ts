@@ -168,6 +168,7 @@ export const WRONG_SETTINGS: Readonly<Record<string, readonly string[]>> = {
   ],
   METRICS: ["canary", "true"],
   DRAIN_TIMEOUT_MS: ["canary", "0", "3600001"],
+  CALLER_SALT: ["canary", "c".repeat(15)],
   LOG_LEVEL: ["canary", "INFO", "verbose"],
 };
 
