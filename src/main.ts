@@ -1,7 +1,9 @@
 import { type Config, ConfigError, readConfig } from "./config.ts";
+import type { GatewayOptions } from "./gateway.ts";
 import { createLog } from "./observability/log.ts";
+import { startTracing } from "./observability/start-tracing.ts";
 import { printError, printFaults, warnOfMisspelled, welcome } from "./print.ts";
-import { CannotListen, codeOf, serve } from "./serve.ts";
+import { CannotListen, codeOf, serve, type Serving } from "./serve.ts";
 import { optionsOf, startDemo, upstreamOf } from "./upstream.ts";
 
 /** Prints a warning when the service cannot be reached. The gateway starts without it. */
@@ -39,12 +41,23 @@ function exitUnlistening({ HOST, PORT }: Config, error: unknown): never {
   process.exit(1);
 }
 
+/** Serves, and sends spans if a collector is named. What waits for the collector is sent at the end of the drain. */
+async function serveTraced(options: GatewayOptions): Promise<Serving> {
+  const flush = await startTracing(process.env, options.log);
+  const serving = await serve(options);
+  const drain = async () => {
+    await serving.drain();
+    await flush();
+  };
+  return { ...serving, drain };
+}
+
 /** Serves in this process. */
 async function runAlone(config: Config): Promise<void> {
   const { log } = createLog(config.LOG_LEVEL);
   const demo = await startDemo(config);
   const options = { ...optionsOf(config, upstreamOf(config, demo)), log };
-  const serving = await serve(options).catch((error: unknown) => exitUnlistening(config, error));
+  const serving = await serveTraced(options).catch((error: unknown) => exitUnlistening(config, error));
   const stop = async () => {
     log.info("draining");
     await serving.drain();
@@ -87,7 +100,7 @@ async function runWorker(config: Config, isFirst: boolean): Promise<void> {
   const worker = await import("./workers/worker.ts");
   worker.runWorker(async (upstream, metricsOf) => {
     const { log } = createLog(config.LOG_LEVEL);
-    const serving = await serve({ ...optionsOf(config, upstream), log, metricsOf });
+    const serving = await serveTraced({ ...optionsOf(config, upstream), log, metricsOf });
     if (isFirst && upstream.exampleToken === null) void warnUnlessReached(serving.reachUpstream());
     return serving;
   });
