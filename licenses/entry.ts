@@ -27,7 +27,9 @@ export function entryOf(folder: string): Entry {
   const { name, version, license = "none" } = manifest;
   const texts = readdirSync(folder, { withFileTypes: true })
     .filter((file) => file.isFile() && TEXTS.test(file.name))
-    .map(({ name: file }) => readFileSync(join(folder, file), "utf8").replace("\uFEFF", "").trim());
+    .map(({ name: file }) =>
+      readFileSync(join(folder, file), "utf8").replace("\uFEFF", "").replaceAll("\r\n", "\n").trim(),
+    );
   return { name, version, license, text: texts.join("\n\n") || standardText(manifest) };
 }
 

@@ -2,18 +2,18 @@ import { type Config, ConfigError, readConfig } from "./config.ts";
 import type { GatewayOptions } from "./gateway.ts";
 import { createLog } from "./observability/log.ts";
 import { startTracing } from "./observability/start-tracing.ts";
-import { printError, printFaults, warnOfMisspelled, welcome } from "./print.ts";
+import { tell, tellFaults, warnOfMisspelled, welcome } from "./print.ts";
 import { CannotListen, codeOf, serve, type Serving } from "./serve.ts";
 import { optionsOf, startDemo, upstreamOf } from "./upstream.ts";
 
-/** Prints a warning when the service cannot be reached. The gateway starts without it. */
+/** Warns when the service cannot be reached. The gateway starts without it. */
 async function warnUnlessReached(reached: Promise<void>): Promise<void> {
   try {
     await reached;
   } catch (error) {
-    printError(
-      `Warning: UPSTREAM_URL cannot be reached (${codeOf(error)}). Until it can, answers are UPSTREAM_UNAVAILABLE.`,
-    );
+    const cause = codeOf(error);
+    const message = `UPSTREAM_URL cannot be reached (${cause}). Until it can, answers are UPSTREAM_UNAVAILABLE.`;
+    tell("warn", message, { cause }, `Warning: ${message}`);
   }
 }
 
@@ -37,7 +37,7 @@ function onSignal(stop: () => void, exitNow: () => void): void {
 /** Ends the process when the address cannot be listened on. */
 function exitUnlistening({ HOST, PORT }: Config, error: unknown): never {
   if (!(error instanceof CannotListen)) throw error;
-  printError(`Cannot listen on HOST ${HOST}, PORT ${PORT}: ${error.message}`);
+  tell("fatal", `Cannot listen on HOST ${HOST}, PORT ${PORT}: ${error.message}`, { code: error.message });
   process.exit(1);
 }
 
@@ -124,6 +124,6 @@ try {
   await main(readConfig(process.env));
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error;
-  printFaults(error);
+  tellFaults(error);
   process.exit(2);
 }
