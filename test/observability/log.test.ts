@@ -1,21 +1,24 @@
 import { createHash } from "node:crypto";
+import { createClient } from "graphql-ws";
 import pino from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { WebSocket } from "ws";
 import { readConfig } from "../../src/config.ts";
 import { createGateway } from "../../src/gateway.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
 import { JSON_BODY, operationText, sendTo } from "../support/raw-requests.ts";
 
-/** The lines of operations. */
-const operationsIn = (logged: string): Record<string, unknown>[] =>
+const linesIn = (logged: string): Record<string, unknown>[] =>
   logged
     .trim()
     .split("\n")
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-    .filter(({ msg }) => msg === "operation");
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+const operationsIn = (logged: string) => linesIn(logged).filter(({ msg }) => msg === "operation");
 
 describe("the log of the gateway", () => {
   test("has one line for each operation and one for each exchange, and nothing that a caller sent", async () => {
@@ -127,6 +130,40 @@ describe("the log of the gateway", () => {
         codes: ["GRAPHQL_VALIDATION_FAILED"],
         upstreamRequests: 0,
       }),
+    ]);
+  });
+
+  test("tells of a download and of a subscription by WebSocket who asked for it", async () => {
+    const { ask, url, demo, logged } = await startDemoGateway();
+    const { data } = await ask(`{ experiment(id: "ada.mnist.42") { logsUrl } }`);
+    const { experiment } = data as { experiment: { logsUrl: string } };
+    const token = demo.users[0]?.token ?? "";
+    const headers = { authorization: `token ${token}`, "graphql-client-name": "web" };
+    await (await fetch(experiment.logsUrl, { headers })).text();
+    const client = createClient({
+      url: `${url.replace("http:", "ws:")}/graphql`,
+      webSocketImpl: WebSocket,
+      connectionParams: { authorization: `token ${token}` },
+      retryAttempts: 0,
+    });
+    onTestFinished(() => void client.dispose());
+    const id = globalId("Experiment:ada/mnist/42");
+    await client.iterate({ query: `subscription { runUpdated(id: "${id}") { run { status } } }` }).next();
+    const lines = linesIn(logged());
+    const caller = lines.find(({ msg }) => msg === "operation")?.["caller"];
+    expect(caller).toMatch(/^[\w-]{8}$/);
+    expect(lines.filter(({ msg }) => msg === "download")).toEqual([
+      expect.objectContaining({
+        caller,
+        client: "web",
+        clientVersion: "unknown",
+        traceId: null,
+        what: "logs",
+        code: "OK",
+      }),
+    ]);
+    expect(lines.filter(({ type }) => type === "subscription")).toEqual([
+      expect.objectContaining({ caller, client: null, hash: expect.any(String), status: null, codes: [] }),
     ]);
   });
 
