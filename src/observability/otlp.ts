@@ -18,11 +18,12 @@ type Flush = () => Promise<void>;
  * cause of each batch that is lost. Null if the process has an SDK already.
  */
 export function openOtlp(onFailure: (cause: string) => void): Flush | null {
+  const exporter = reporting(new OTLPTraceExporter(), onFailure);
   const provider = new NodeTracerProvider({
     resource: defaultResource()
       .merge(resourceFromAttributes({ "service.name": "rungraph", "service.version": readVersion() }))
       .merge(detectResources({ detectors: [envDetector] })),
-    spanProcessors: [new BatchSpanProcessor(reporting(new OTLPTraceExporter(), onFailure))],
+    spanProcessors: [new BatchSpanProcessor(exporter)],
   });
   if (!api.trace.setGlobalTracerProvider(provider)) {
     void provider.shutdown();
@@ -30,20 +31,24 @@ export function openOtlp(onFailure: (cause: string) => void): Flush | null {
   }
   provider.register();
   traceBy(api);
-  return () => provider.forceFlush();
+  return async () => {
+    await provider.forceFlush();
+    // What was on its way before.
+    await exporter.forceFlush();
+  };
 }
 
 /** An exporter that reports why it could not send. */
-function reporting(exporter: OTLPTraceExporter, onFailure: (cause: string) => void): SpanExporter {
+function reporting(exporter: OTLPTraceExporter, onFailure: (cause: string) => void) {
   return {
-    export: (spans, done) =>
+    export: (...[spans, done]: Parameters<SpanExporter["export"]>) =>
       exporter.export(spans, (result) => {
         if (result.code !== SENT) onFailure(causeOf(result.error));
         done(result);
       }),
     forceFlush: () => exporter.forceFlush(),
     shutdown: () => exporter.shutdown(),
-  };
+  } satisfies SpanExporter;
 }
 
 /** `ExportResultCode.SUCCESS` of `@opentelemetry/core`. */

@@ -1,7 +1,7 @@
 import type { Caller } from "../caller.ts";
 
 /** What is told of every request. */
-export interface RequestReport {
+interface RequestReport {
   readonly requestId: string;
   readonly caller: Pick<Caller, "token" | "key" | "standing">;
   /** The trace that the request belongs to; null without one. */

@@ -4,8 +4,8 @@ import { isErrorCode, statusOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
 import type { Pressure } from "../rest/client/client.ts";
-import { type ClientName, clientOf, createOperationCounts } from "./operation-counts.ts";
-import type { DownloadReport, OperationReport, RequestReport } from "./reports.ts";
+import { clientOf, createOperationCounts } from "./operation-counts.ts";
+import type { DownloadReport, OperationReport } from "./reports.ts";
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600, 1800];
 
@@ -192,21 +192,61 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
     sharedDocument: (outcome: SharedDocumentOutcome): void => sharedDocuments.inc({ outcome }),
     /** `headers` are those of the request, which may name its client. */
     operation: (report: OperationReport, headers: IncomingHttpHeaders): void => {
-      const { type, name, hash, status, codes, upstreamRequests: sent, ms } = report;
+      const {
+        requestId,
+        traceId,
+        caller,
+        type,
+        name,
+        hash,
+        status,
+        codes,
+        upstreamRequests: sent,
+        ms,
+      } = report;
       const client = clientOf(headers);
       operations.inc({ type, code: mostSevereOf(codes) });
       operationSeconds.observe({ type }, ms / 1000);
       if (type === "query" || type === "mutation") operationRequests.observe(sent);
       countByNames(report, client);
-      const what = { type, name, hash, status, codes, upstreamRequests: sent };
-      log.info({ ...whoseOf(report, client), ...what, ms: Math.round(ms) }, "operation");
+      // No spread: with two of them this takes 20 µs instead of 3.
+      log.info(
+        {
+          requestId,
+          traceId,
+          caller: nameOf(caller),
+          client: client && client.client,
+          clientVersion: client && client.version,
+          type,
+          name,
+          hash,
+          status,
+          codes,
+          upstreamRequests: sent,
+          ms: Math.round(ms),
+        },
+        "operation",
+      );
     },
     download: (report: DownloadReport, headers: IncomingHttpHeaders): void => {
-      const { what, code, bytes, ms } = report;
+      const { requestId, traceId, caller, what, code, bytes, ms } = report;
+      const client = clientOf(headers);
       downloads.inc({ what, code });
       downloadBytes.inc({ what }, bytes);
-      const whose = whoseOf(report, clientOf(headers));
-      log.info({ ...whose, what, code, bytes, ms: Math.round(ms) }, "download");
+      log.info(
+        {
+          requestId,
+          traceId,
+          caller: nameOf(caller),
+          client: client && client.client,
+          clientVersion: client && client.version,
+          what,
+          code,
+          bytes,
+          ms: Math.round(ms),
+        },
+        "download",
+      );
     },
     /** Counts a request that was rejected before its document was read. */
     rejected: (code: string): void => operations.inc({ type: "unread", code }),
@@ -224,11 +264,6 @@ const mostSevereOf = (codes: readonly string[]): string =>
 /** Characters of a caller's key that logs have: too few to try tokens by them. */
 const SHORT_KEY_LENGTH = 8;
 
-/** Whose request it was, for logs. Callers without a token are not told apart. */
-const whoseOf = ({ requestId, traceId, caller }: RequestReport, client: ClientName | null) => ({
-  requestId,
-  traceId,
-  caller: caller.token === null ? "anonymous" : caller.key.slice(0, SHORT_KEY_LENGTH),
-  client: client?.client ?? null,
-  clientVersion: client?.version ?? null,
-});
+/** The name of a caller in logs. Callers without a token are not told apart. */
+const nameOf = ({ token, key }: OperationReport["caller"]): string =>
+  token === null ? "anonymous" : key.slice(0, SHORT_KEY_LENGTH);

@@ -122,24 +122,39 @@ test.each([
   },
 );
 
-test("a collector that takes its time holds up the end of the process for a moment only", async () => {
-  const opened = gate();
-  const slow = await startFake(async () => {
-    await opened.opened;
+/** A collector that answers when it is told to. */
+async function startSlow() {
+  const told = gate();
+  const fake = await startFake(async () => {
+    await told.opened;
     return { json: {} };
   });
-  const { ask, kill, ended } = await startProcess({
-    OTEL_EXPORTER_OTLP_ENDPOINT: slow.url,
-    OTEL_EXPORTER_OTLP_TIMEOUT: HOUR,
-    OTEL_BSP_EXPORT_TIMEOUT: HOUR,
-  });
-  expect(await ask()).toEqual(VIEWER);
-  await vi.waitUntil(() => slow.seen().length > 0, PATIENT);
-  kill("SIGTERM");
-  // The collector answers only afterwards.
-  expect(await ended).toBe(0);
-  opened.open();
-});
+  return { ...fake, answer: told.open };
+}
+
+const UNHURRIED = { OTEL_EXPORTER_OTLP_TIMEOUT: HOUR, OTEL_BSP_EXPORT_TIMEOUT: HOUR };
+
+test.each([
+  { what: "have just been sent", delay: "1", sent: 1 },
+  { what: "are still to be sent", delay: HOUR, sent: 0 },
+])(
+  "a collector that takes its time with spans that $what holds up the end for a moment only",
+  async (each) => {
+    const collector = await startSlow();
+    const { ask, kill, ended } = await startProcess({
+      ...UNHURRIED,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_BSP_SCHEDULE_DELAY: each.delay,
+    });
+    expect(await ask()).toEqual(VIEWER);
+    await vi.waitUntil(() => collector.seen().length >= each.sent, PATIENT);
+    kill("SIGTERM");
+    expect(await ended).toBe(0);
+    // It has been waited for: only now does it answer.
+    expect(collector.seen()).not.toEqual([]);
+    collector.answer();
+  },
+);
 
 test.each([
   { variables: { OTEL_SDK_DISABLED: "true" }, warnings: 0 },
