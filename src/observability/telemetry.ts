@@ -209,7 +209,7 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
       operationSeconds.observe({ type }, ms / 1000);
       if (type === "query" || type === "mutation") operationRequests.observe(sent);
       countByNames(report, client);
-      // No spread: with two of them this takes 20 µs instead of 3.
+      // No spreads: with two of them the line takes five times as long.
       log.info(
         {
           requestId,
