@@ -8,6 +8,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci
 COPY tsconfig.json build.ts ./
+COPY licenses ./licenses
 COPY src ./src
 RUN npm run build
 

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { build, type Plugin } from "esbuild";
+import { entryOf, formatEntries, parseEntries, uniqueOf } from "./licenses/entry.ts";
+import { createSbom } from "./licenses/sbom.ts";
 
 /**
  * OpenTelemetry's API is optional: spans need the one that the SDK uses, and who traces installs it. prom-client requires
@@ -43,21 +44,18 @@ const packages = new Set(
   ),
 );
 
-/** The license and the notices of a package as its authors distribute them. */
-function licenseOf(folder: string): string {
-  const { name, version, license } = JSON.parse(readFileSync(`${folder}package.json`, "utf8")) as Record<
-    "name" | "version" | "license",
-    string
-  >;
-  const texts = readdirSync(folder)
-    .filter((file) => /^(?:licen[cs]e|copying|notice)/i.test(file))
-    .map((file) => readFileSync(`${folder}${file}`, "utf8").trim());
-  return `${name} ${version}, ${license}\n\n${texts.join("\n\n")}\n`;
-}
+/** The page's file that holds other packages. Each release of it needs a list of its own: licenses/renew.ts. */
+const GRAPHIQL = "@graphql-yoga/render-graphiql";
+const GRAPHIQL_VERSION = "5.24.1";
+
+const contained = uniqueOf([...packages].toSorted().map(entryOf));
+if (!contained.some(({ name, version }) => name === GRAPHIQL && version === GRAPHIQL_VERSION))
+  throw new Error(`expected ${GRAPHIQL} ${GRAPHIQL_VERSION}: licenses/graphiql.txt is about that`);
+const within = parseEntries(await readFile("licenses/graphiql.txt", "utf8"));
 
 // Licenses ask to be passed on with copies of the code.
+await writeFile("dist/licenses.txt", formatEntries(uniqueOf([...contained, ...within])));
 await writeFile(
-  "dist/licenses.txt",
-  // A package can be installed in several folders.
-  [...new Set([...packages].toSorted().map(licenseOf))].join(`\n${"-".repeat(80)}\n\n`),
+  "dist/sbom.json",
+  `${JSON.stringify(createSbom({ product: entryOf("."), packages: contained, within: { name: GRAPHIQL, packages: within } }), null, 1)}\n`,
 );

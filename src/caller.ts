@@ -55,7 +55,7 @@ export class Room<Part extends {}> {
 export class Caller {
   /** The token to forward; null without one. */
   readonly token: string | null;
-  /** Identifies the caller: a salted hash of the token, or the address of a caller without one. Never logged. */
+  /** Identifies the caller: a salted hash of the token, or the address of a caller without one. Logs have its beginning. */
   readonly key: string;
   /** Address of the client. */
   readonly address: string;
@@ -71,7 +71,7 @@ export class Caller {
     this.#callers = callers;
     this.address = address;
     this.token = token;
-    this.key = token === null ? `at ${address}` : keyOf(token);
+    this.key = token === null ? `at ${address}` : callers.keyOf(token);
     this.#standing = token === null ? "anonymous" : callers.proven.has(this) ? "proven" : "unproven";
   }
 
@@ -256,7 +256,18 @@ export class Callers {
   readonly proven = new Memory<true>(PROVEN_MS);
   readonly #entries = new TransientMap<Entry>();
   readonly #onProven: ((caller: Caller) => void)[] = [];
+  readonly #salt: string;
   #rooms = 0;
+
+  /** With the same salt callers have the same keys in all processes; by default keys mean nothing outside of this one. */
+  constructor(salt = randomBytes(16).toString("hex")) {
+    this.#salt = salt;
+  }
+
+  /** The key of a caller with this token. */
+  keyOf(token: string): string {
+    return hash("sha256", `${this.#salt} ${token}`, "base64url");
+  }
 
   /** The caller with this token, or, without one, at this address. */
   of(token: string | null, address: string): Caller {
@@ -291,8 +302,3 @@ export class Callers {
     this.#entries.delete(key);
   }
 }
-
-/** Random, so that a key means nothing outside this process. */
-const SALT = randomBytes(16).toString("hex");
-
-const keyOf = (token: string): string => hash("sha256", `${SALT} ${token}`, "base64");

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { redisFaults, redisSettings } from "./config/redis.ts";
-import { withSecretFiles } from "./config/secret-files.ts";
+import { fileWith, withSecretFiles } from "./config/secret-files.ts";
 import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
 import type { Renames } from "./graphql/core/kinds.ts";
 import {
@@ -82,6 +82,12 @@ const SECTIONS = {
       .describe(
         "Lowest level that is logged: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.",
       ),
+    CALLER_SALT: z.string().min(16, "expected at least 16 characters").optional().meta({
+      description:
+        "Secret from which, with the token, `caller` in log lines is made. With the same one in all replicas a caller has the same name in all logs.",
+      unset: "a random one for each process",
+    }),
+    CALLER_SALT_FILE: fileWith("CALLER_SALT"),
   },
   GraphQL: {
     GRAPHIQL: onOff(true).describe("Serves GraphiQL to browsers."),

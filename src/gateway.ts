@@ -80,7 +80,7 @@ export function createGateway({
 }: GatewayOptions) {
   const fallback = builtInProfile(profile);
   const events = createEventLog(log);
-  const callers = new Callers();
+  const callers = new Callers(config.CALLER_SALT);
   const identify = createIdentify(callers, config.TRUSTED_PROXIES);
   const delivery = createDelivery({
     callers,
@@ -88,14 +88,20 @@ export function createGateway({
     maxWaitingBytes: config.MAX_WAITING_BYTES,
     readTimeoutMs: config.READ_TIMEOUT_MS,
   });
-  const telemetry = createTelemetry(log, version, () => ({
-    ...client.pressure(),
-    operations: doors.taken("operation"),
-    downloads: doors.taken("download"),
-    subscriptions: doors.taken("stream"),
-    polls: subscriptions.polls(),
-    waitingBytes: delivery.waitingBytes(),
-  }));
+  const telemetry = createTelemetry({
+    log,
+    version,
+    load: () => ({
+      ...client.pressure(),
+      operations: doors.taken("operation"),
+      downloads: doors.taken("download"),
+      subscriptions: doors.taken("stream"),
+      polls: subscriptions.polls(),
+      waitingBytes: delivery.waitingBytes(),
+    }),
+    now: clock.now,
+    deadlines: { operation: config.REQUEST_TIMEOUT_MS, upstream: config.UPSTREAM_TIMEOUT_MS },
+  });
   const turns = new Turns(callers);
   let connect = connectorOf(config);
   const client = createClient({

@@ -16,7 +16,7 @@ export type { Log } from "./log.ts";
 export interface GatewayOptions {
   /** Path below which the server reaches the gateway, such as `/rungraph`. Empty by default: `/graphql`. */
   readonly prefix?: string;
-  /** Takes the log lines of all levels. By default they are JSON on standard output, from `LOG_LEVEL` on. */
+  /** Takes the log lines of all levels. By default they go to standard output, as JSON unless that is a terminal, from `LOG_LEVEL` on. */
   readonly log?: Log;
 }
 

@@ -1,18 +1,20 @@
 import { isatty } from "node:tty";
 import { type Config, ConfigError, readConfig } from "./config.ts";
+import type { GatewayOptions } from "./gateway.ts";
 import { createLog } from "./observability/log.ts";
-import { printError, printFaults, warnOfMisspelled, welcome } from "./print.ts";
-import { CannotListen, codeOf, serve } from "./serve.ts";
+import { startTracing } from "./observability/start-tracing.ts";
+import { tell, tellFaults, warnOfMisspelled, welcome } from "./print.ts";
+import { CannotListen, codeOf, serve, type Serving } from "./serve.ts";
 import { optionsOf, startDemo, upstreamOf } from "./upstream.ts";
 
-/** Prints a warning when the service cannot be reached. The gateway starts without it. */
+/** Warns when the service cannot be reached. The gateway starts without it. */
 async function warnUnlessReached(reached: Promise<void>): Promise<void> {
   try {
     await reached;
   } catch (error) {
-    printError(
-      `Warning: UPSTREAM_URL cannot be reached (${codeOf(error)}). Until it can, answers are UPSTREAM_UNAVAILABLE.`,
-    );
+    const cause = codeOf(error);
+    const message = `UPSTREAM_URL cannot be reached (${cause}). Until it can, answers are UPSTREAM_UNAVAILABLE.`;
+    tell("warn", message, { cause }, `Warning: ${message}`);
   }
 }
 
@@ -41,8 +43,19 @@ function onHangup(reload: () => void): void {
 /** Ends the process when the address cannot be listened on. */
 function exitUnlistening({ HOST, PORT }: Config, error: unknown): never {
   if (!(error instanceof CannotListen)) throw error;
-  printError(`Cannot listen on HOST ${HOST}, PORT ${PORT}: ${error.message}`);
+  tell("fatal", `Cannot listen on HOST ${HOST}, PORT ${PORT}: ${error.message}`, { code: error.message });
   process.exit(1);
+}
+
+/** Serves, and sends spans if a collector is named. What waits for the collector is sent at the end of the drain. */
+async function serveTraced(options: GatewayOptions): Promise<Serving> {
+  const flush = await startTracing(process.env, options.log);
+  const serving = await serve(options);
+  const drain = async () => {
+    await serving.drain();
+    await flush();
+  };
+  return { ...serving, drain };
 }
 
 /** Serves in this process. */
@@ -50,7 +63,7 @@ async function runAlone(config: Config): Promise<void> {
   const { log } = createLog(config.LOG_LEVEL);
   const demo = await startDemo(config);
   const options = { ...optionsOf(config, upstreamOf(config, demo)), log, environment: process.env };
-  const serving = await serve(options).catch((error: unknown) => exitUnlistening(config, error));
+  const serving = await serveTraced(options).catch((error: unknown) => exitUnlistening(config, error));
   const stop = async () => {
     log.info("draining");
     await serving.drain();
@@ -96,7 +109,7 @@ async function runWorker(config: Config, isFirst: boolean): Promise<void> {
   worker.runWorker(async (upstream, metricsOf) => {
     const { log } = createLog(config.LOG_LEVEL);
     const options = { ...optionsOf(config, upstream), log, environment: process.env };
-    const serving = await serve({ ...options, metricsOf });
+    const serving = await serveTraced({ ...options, metricsOf });
     // To the process group, or to this worker alone.
     onHangup(serving.reload);
     if (isFirst && upstream.exampleToken === null) void warnUnlessReached(serving.reachUpstream());
@@ -122,6 +135,6 @@ try {
   await main(readConfig(process.env));
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error;
-  printFaults(error);
+  tellFaults(error);
   process.exit(2);
 }

@@ -6,21 +6,36 @@ import { createTypeNames } from "./graphql/core/kinds.ts";
 import { printPlain, printSubgraph } from "./graphql/federation/sdl.ts";
 import { schemaFor } from "./graphql/schema.ts";
 
-const print = (text: string) => process.stdout.write(`${text}\n`);
+/** Levels as the log writes them. */
+const LEVELS = { info: 30, warn: 40, fatal: 60 };
 
-export const printError = (text: string) => process.stderr.write(`${text}\n`);
+/** Tells those who run the gateway something: `text`, or `fields` and the message. */
+type Tell = (level: keyof typeof LEVELS, message: string, fields?: object, text?: string) => void;
 
-export function warnOfMisspelled(): void {
-  for (const { given, meant } of findMisspelled(process.env))
-    printError(`Warning: ${given} is no setting and has no effect. Was ${meant} meant?`);
+const outputOf = (level: keyof typeof LEVELS) => (level === "info" ? process.stdout : process.stderr);
+
+const tellAsText: Tell = (level, message, _, text = message) => void outputOf(level).write(`${text}\n`);
+
+const tellAsJson: Tell = (level, message, fields) => {
+  const line = { level: LEVELS[level], time: Date.now(), ...fields, msg: message };
+  outputOf(level).write(`${JSON.stringify(line)}\n`);
+};
+
+/** For people on a terminal, otherwise like the lines of the log. */
+export const tell: Tell = (...given) => (process.stdout.isTTY ? tellAsText : tellAsJson)(...given);
+
+export function warnOfMisspelled(by = tell): void {
+  for (const { given, meant } of findMisspelled(process.env)) {
+    const message = `${given} is no setting and has no effect. Was ${meant} meant?`;
+    by("warn", message, { given, meant }, `Warning: ${message}`);
+  }
 }
 
-const printFaultLines = (lines: string) => printError(`The settings cannot be used:\n${lines}`);
-
-/** Prints what is wrong with the settings of the environment. */
-export function printFaults({ message }: ConfigError): void {
-  warnOfMisspelled();
-  printFaultLines(message);
+/** Tells what is wrong with the settings of the environment. */
+export function tellFaults({ message }: ConfigError, by = tell): void {
+  warnOfMisspelled(by);
+  const summary = "The settings cannot be used";
+  by("fatal", summary, { faults: message.split("\n") }, `${summary}:\n${message}`);
 }
 
 const PRINTERS = { plain: printPlain, subgraph: printSubgraph };
@@ -32,7 +47,7 @@ function printed(read: (environment: NodeJS.ProcessEnv) => string): number {
     return 0;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    printFaults(error);
+    tellFaults(error, tellAsText);
     return 1;
   }
 }
@@ -54,8 +69,8 @@ function faultsOfValues(): string[] {
  */
 export function checkConfig(): number {
   const faults = [...faultsOfNames(process.env), ...faultsOfValues()];
-  if (faults.length > 0) printFaultLines(faults.join("\n"));
-  else print("ok");
+  if (faults.length > 0) tellAsText("fatal", `The settings cannot be used:\n${faults.join("\n")}`);
+  else process.stdout.write("ok\n");
   return faults.length > 0 ? 1 : 0;
 }
 
@@ -65,33 +80,46 @@ export const printSchema = (form: keyof typeof PRINTERS): number =>
 /** Wildcard addresses, and the loopback address that a local browser can open instead. */
 const ALL_ADDRESSES: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
-/** Prints where the gateway listens, and with the demo how to sign in. */
+/** Tells where the gateway listens, and with the demo how to sign in. */
 export function welcome(config: Config, port: number, demo: Pick<Demo, "users"> | null): void {
   const host = ALL_ADDRESSES[config.HOST] ?? config.HOST;
-  const graphql = `http://${host.includes(":") ? `[${host}]` : host}:${port}/graphql`;
-  const isPageOn = hasPage(config);
-  print(`\nRungraph is ready: ${graphql}${isPageOn ? "  (GraphiQL in a browser)" : ""}`);
-  if (!demo) {
-    print(`Every request needs the header  Authorization: token <your token>\n`);
-    return;
-  }
-  const width = Math.max(...demo.users.map(({ username }) => username.length));
-  print("\nThe embedded demo service is behind it. Sign in as");
-  for (const { username, password, isSuperuser, isActive } of demo.users) {
-    const note = isSuperuser ? "  (superuser)" : isActive ? "" : "  (waits to be activated by ada)";
-    print(`  ${username.padEnd(width)}  password ${password}${note}`);
-  }
-  print(`\nor send this header${isPageOn ? " (GraphiQL has it already)" : ""}:`);
-  print(`  Authorization: token ${demo.users[0]?.token}\n`);
-  if (config.TRUSTED_DOCUMENTS) {
-    print("Only the documents of TRUSTED_DOCUMENTS are run, by their hashes.\n");
-    return;
-  }
-  print("One request to try:");
-  print(
-    `  curl ${graphql} -H 'content-type: application/json' -H 'authorization: token ${demo.users[0]?.token}' \\`,
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}/graphql`;
+  const page = hasPage(config);
+  const users = demo?.users.map(({ username, password }) => ({ username, password }));
+  const fields = { url, page, ...(demo && { demo: { token: demo.users[0]?.token, users } }) };
+  const ready = `Rungraph is ready: ${url}`;
+  const start = `\n${ready}${page ? "  (GraphiQL in a browser)" : ""}`;
+  tell(
+    "info",
+    ready,
+    fields,
+    [start, ...(demo ? signInLines(config, url, demo) : [TOKEN_LINE]), ""].join("\n"),
   );
-  print(
-    `    -d '{"query":"{ experiment(id: \\"ada.mnist.42\\") { uniqueName status buildJob { uniqueName commit } } }"}'\n`,
-  );
+}
+
+const TOKEN_LINE = "Every request needs the header  Authorization: token <your token>";
+
+function signInLines(config: Config, url: string, { users }: Pick<Demo, "users">): string[] {
+  const token = users[0]?.token;
+  const width = Math.max(...users.map(({ username }) => username.length));
+  const query = `{"query":"{ experiment(id: \\"ada.mnist.42\\") { uniqueName status buildJob { uniqueName commit } } }"}`;
+  return [
+    "",
+    "The embedded demo service is behind it. Sign in as",
+    ...users.map(({ username, password, isSuperuser, isActive }) => {
+      const note = isSuperuser ? "  (superuser)" : isActive ? "" : "  (waits to be activated by ada)";
+      return `  ${username.padEnd(width)}  password ${password}${note}`;
+    }),
+    "",
+    `or send this header${hasPage(config) ? " (GraphiQL has it already)" : ""}:`,
+    `  Authorization: token ${token}`,
+    "",
+    ...(config.TRUSTED_DOCUMENTS
+      ? ["Only the documents of TRUSTED_DOCUMENTS are run, by their hashes."]
+      : [
+          "One request to try:",
+          `  curl ${url} -H 'content-type: application/json' -H 'authorization: token ${token}' \\`,
+          `    -d '${query}'`,
+        ]),
+  ];
 }

@@ -123,6 +123,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "metrics, log lines, spans, reports of unexpected errors, what an operation costs",
     imports: [
       "errors.ts",
+      "caller.ts",
       "installation.ts",
       "log.ts",
       "engine/field-source.ts",
@@ -219,7 +220,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "main.ts": {
     holds: "starts and stops the process, alone or with workers",
-    imports: ["observability", "config", "serve.ts", "workers", "upstream.ts", "print.ts"],
+    imports: ["observability", "config", "gateway.ts", "serve.ts", "workers", "upstream.ts", "print.ts"],
   },
   "index.ts": {
     holds: "the module `rungraph`: a gateway for a server of one's own",

@@ -54,27 +54,39 @@ const errors = (): string =>
 
 /** Reads the metrics' names, kinds, labels and meanings from the text that Prometheus is given. */
 async function metrics(): Promise<string> {
-  const telemetry = createTelemetry(pino({ enabled: false }), "", () => ({
-    circuit: "closed",
-    running: 0,
-    waiting: 0,
-    shed: 0,
-    retries: 0,
-    operations: 0,
-    downloads: 0,
-    subscriptions: 0,
-    polls: 0,
-    waitingBytes: 0,
-  }));
+  const telemetry = createTelemetry({
+    log: pino({ enabled: false }),
+    version: "",
+    load: () => ({
+      circuit: "closed",
+      running: 0,
+      waiting: 0,
+      shed: 0,
+      retries: 0,
+      operations: 0,
+      downloads: 0,
+      subscriptions: 0,
+      polls: 0,
+      waitingBytes: 0,
+    }),
+    now: () => 0,
+    deadlines: { operation: 1, upstream: 1 },
+  });
   // A label is in the text once it has a value.
   telemetry.upstreamRequest({ requestId: "", method: "GET", route: "", outcome: "2xx", ms: 0 });
+  const request = {
+    requestId: "",
+    traceId: null,
+    caller: { token: null, key: "", standing: "anonymous" },
+    ms: 0,
+  } as const;
   telemetry.operation(
-    { requestId: "", type: "query", name: null, codes: [], upstreamRequests: 0, ms: 0 },
+    { ...request, type: "query", name: null, hash: null, status: 200, codes: [], upstreamRequests: 0 },
     {},
   );
   telemetry.sharedRead("kept");
   telemetry.sharedDocument("found");
-  telemetry.download({ requestId: "", what: "logs", code: "OK", bytes: 0, ms: 0 });
+  telemetry.download({ ...request, what: "logs", code: "OK", bytes: 0 }, {});
   const text = await telemetry.registry.metrics();
   const rows = [...text.matchAll(/^# HELP (rungraph_\w+) (.*)\n# TYPE \w+ (\w+)\n(.*)$/gm)].map(
     ([, name = "", help = "", kind = "", sample = ""]) => {

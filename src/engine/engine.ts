@@ -27,6 +27,8 @@ import type { Turns } from "./turns.ts";
 export interface OperationFacts {
   type: "query" | "mutation" | "subscription" | "invalid";
   name: string | null;
+  /** SHA-256 of its document, in hexadecimal; null until that is found valid. */
+  hash: string | null;
   /** The distinct codes of its errors. */
   codes: readonly string[];
 }
@@ -142,6 +144,7 @@ export function createEngine(settings: EngineSettings): Engine {
     const { operation: type, name } = plan.operation;
     facts.type = type;
     facts.name = name?.value.slice(0, MAX_NAME_LENGTH) ?? null;
+    facts.hash = document.hash;
     const tooMuch = rejectionOf(schema, plan, params.variables ?? {}, executionLimits.selected);
     if (tooMuch) throw tooMuch;
     return plan;

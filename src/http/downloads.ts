@@ -1,15 +1,15 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
 import { withExtensions } from "../engine/errors.ts";
 import { decodeId } from "../graphql/core/ids.ts";
-import type { DownloadReport } from "../observability/telemetry.ts";
+import type { DownloadReport } from "../observability/reports.ts";
 import type { Download } from "../graphql/types/logs.ts";
 import type { TypeNames } from "../graphql/core/kinds.ts";
 import type { Client } from "../rest/client/client.ts";
 import { type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
 import { mapFailure } from "../rest/client/failure.ts";
 import { RequestScope } from "../request-scope.ts";
-import { openRequestSpan } from "../observability/tracing.ts";
+import { openRequestSpan, traceIdOf } from "../observability/tracing.ts";
 import type { Identify } from "./identity.ts";
 import { onceOver } from "./connection.ts";
 import { PRIVATE } from "./graphql/encoding.ts";
@@ -27,7 +27,7 @@ interface DownloadSettings {
   readonly identify: Identify;
   readonly doors: Doors;
   readonly delivery: Delivery;
-  readonly onDownload: (report: DownloadReport) => void;
+  readonly onDownload: (report: DownloadReport, headers: IncomingHttpHeaders) => void;
 }
 
 /**
@@ -64,15 +64,17 @@ export function createDownloads({
   const serve = async (request: IncomingMessage, response: ServerResponse, id: string, what: Download) => {
     // Downloads have no deadline: only a disconnect of the caller ends the scope.
     const scope = new RequestScope(identify(request), Number.POSITIVE_INFINITY);
-    const { requestId } = scope;
+    const { requestId, caller } = scope;
     const began = performance.now();
     let bytes = 0;
     /** Whether the requested range is outside of the file. */
     let isOutside = false;
     const span = openRequestSpan(`GET /downloads/{id}/${what}`, request.headers);
+    const traceId = span.traceId ?? traceIdOf(scope.traceparent);
     const report = (code: string) => {
       span.end({ error: code === "OK" || code === "REQUEST_CANCELLED" ? null : code });
-      onDownload({ requestId, what, code, bytes, ms: performance.now() - began });
+      const ms = performance.now() - began;
+      onDownload({ requestId, traceId, caller, what, code, bytes, ms }, request.headers);
     };
     // A download has eleven `close` listeners when node:http is instrumented; Node warns above ten.
     response.setMaxListeners(20);
@@ -94,7 +96,7 @@ export function createDownloads({
       let failure: unknown = null;
       const body = counted(stream, (length) => (bytes += length));
       const headers = { ...HEADERS[what](name), ...bodyHeaders };
-      await delivery.stream(response, { status, headers, body }, scope.caller).catch((error: unknown) => {
+      await delivery.stream(response, { status, headers, body }, caller).catch((error: unknown) => {
         if (!scope.ended()) failure = mapFailure(target.endpoint, error);
         // A truncated file must not look complete.
         response.destroy();

@@ -3,7 +3,7 @@ import type { Operation, OperationFacts } from "../engine/engine.ts";
 import { Explanation } from "../observability/explain/explanation.ts";
 import { StalePlaces } from "../observability/explain/stale.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
-import { openOperationSpan } from "../observability/tracing.ts";
+import { openOperationSpan, traceIdOf } from "../observability/tracing.ts";
 import { wantsExplanation, wantsFresh } from "./identity.ts";
 import { type Identity, RequestScope } from "../request-scope.ts";
 import { onceOver } from "./connection.ts";
@@ -34,7 +34,7 @@ export interface RequestState extends OperationFacts {
 export function openRequest(identity: Identity, response: ServerResponse, timeoutMs: number): RequestState {
   const scope = new RequestScope(identity, timeoutMs);
   onceOver(response, () => scope.end("left"));
-  return { began: performance.now(), scope, type: "invalid", name: null, codes: [] };
+  return { began: performance.now(), scope, type: "invalid", name: null, hash: null, codes: [] };
 }
 
 interface Settings {
@@ -71,11 +71,13 @@ export function createOperations({ contexts, isExplainable, telemetry }: Setting
       },
       run: span.run,
       end: (status) => {
-        const { type, name, codes } = state;
+        const { type, name, hash, codes } = state;
         const ms = performance.now() - began;
         span.end(status);
-        const { requestId, upstreamRequests } = scope;
-        telemetry.operation({ requestId, type, name, codes, upstreamRequests, ms }, request.headers);
+        const { requestId, caller, upstreamRequests } = scope;
+        const traceId = span.traceId ?? traceIdOf(scope.traceparent);
+        const report = { requestId, traceId, caller, type, name, hash, status, codes, upstreamRequests, ms };
+        telemetry.operation(report, request.headers);
         // A request that is rejected before it is run has not ended its scope.
         scope.end("done");
       },

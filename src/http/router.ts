@@ -3,7 +3,7 @@ import cors from "cors";
 import { atEndOfTurn } from "../engine/turns.ts";
 import type { Identity } from "../request-scope.ts";
 import { TransientList } from "../transient.ts";
-import { CLIENT_HEADERS } from "../observability/client-counts.ts";
+import { CLIENT_HEADERS } from "../observability/operation-counts.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { type BodySettings, createBodyReader } from "./body.ts";
 import { EXPLAIN_HEADER, type Identify } from "./identity.ts";

@@ -54,6 +54,9 @@ export function createEventLog(log: Log) {
       onFailure: (cause: string): void => failed(cause, "persisted documents cannot be shared by Redis"),
     },
 
+    /** Logs why spans do not reach the collector. */
+    tracesFailure: (cause: string): void => failed(cause, "spans cannot be sent to the collector"),
+
     /** Logs a batch whose list the server rejects although it serves the single reads. */
     refusedBatch: (route: string): void =>
       log.warn(

@@ -1,4 +1,5 @@
 import pino from "pino";
+import { readableOf } from "./readable.ts";
 
 /**
  * Buffered log lines are written when they have this size in bytes, and at least this often in milliseconds. Workers share
@@ -12,10 +13,30 @@ const LOG_FLUSH_MS = 200;
 const MAX_LOG_BACKLOG_BYTES = 1_048_576;
 
 /**
- * Creates the log on standard output. It is buffered, because unbuffered writes take a tenth of a short operation. `close`
- * writes what is buffered; later lines are dropped.
+ * Creates the log on standard output: JSON, or on a terminal lines for people. `close` writes what is buffered; later lines
+ * are dropped.
  */
 export function createLog(level: string) {
+  const { lines, flush, end } = process.stdout.isTTY ? onTerminal() : buffered();
+  process.on("exit", flush);
+  // No pid and host name: log collectors add their own.
+  const log = pino({ level, base: null }, lines);
+  const close = (): void => {
+    log.level = "silent";
+    process.off("exit", flush);
+    end();
+  };
+  return { log, close };
+}
+
+const onTerminal = () => ({
+  lines: { write: (line: string) => void process.stdout.write(readableOf(line)) },
+  flush: () => {},
+  end: () => {},
+});
+
+/** Buffered, because unbuffered writes take a tenth of a short operation. */
+function buffered() {
   const lines = pino.destination({
     minLength: LOG_BUFFER_BYTES,
     maxWrite: MAX_WRITE_BYTES,
@@ -26,14 +47,5 @@ export function createLog(level: string) {
   // Ignores a full disk or a closed pipe.
   lines.on("error", () => {});
   // `flushSync` would retry forever when lines cannot be written.
-  const flush = () => lines.flush();
-  process.on("exit", flush);
-  // No pid and host name: log collectors add their own.
-  const log = pino({ level, base: null }, lines);
-  const close = (): void => {
-    log.level = "silent";
-    process.off("exit", flush);
-    lines.end();
-  };
-  return { log, close };
+  return { lines, flush: () => lines.flush(), end: () => lines.end() };
 }

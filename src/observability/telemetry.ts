@@ -4,35 +4,22 @@ import { isErrorCode, statusOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
 import type { Pressure } from "../rest/client/client.ts";
-import { createClientCounts } from "./client-counts.ts";
 import { createReloadMetrics } from "./reload-metrics.ts";
+import { clientOf, createOperationCounts } from "./operation-counts.ts";
+import type { DownloadReport, OperationReport } from "./reports.ts";
 
-export interface OperationReport {
-  readonly requestId: string;
-  readonly type: "query" | "mutation" | "subscription" | "invalid";
-  readonly name: string | null;
-  /** The distinct codes of its errors. */
-  readonly codes: readonly string[];
-  /** Number of upstream requests that were sent for it, retries included. */
-  readonly upstreamRequests: number;
-  readonly ms: number;
-}
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600, 1800];
 
-export interface DownloadReport {
-  readonly requestId: string;
-  readonly what: "logs" | "outputs";
-  /** `OK`, or the code of its error, even of one after the response started. */
-  readonly code: string;
-  /** Bytes of the file that were sent to the caller. */
-  readonly bytes: number;
-  readonly ms: number;
-}
+/** The bounds of a histogram of durations that may be as long as a deadline, which is the last of them. */
+const bucketsUpTo = (deadlineMs: number): number[] => {
+  const deadline = deadlineMs / 1000;
+  return [...SECONDS.filter((seconds) => seconds < deadline), deadline];
+};
 
-const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const REQUESTS = [0, 1, 2, 3, 5, 10, 20, 50, 100, 200];
 
 /** The current load of the gateway. */
-export interface Load extends Pressure {
+interface Load extends Pressure {
   readonly operations: number;
   readonly downloads: number;
   readonly subscriptions: number;
@@ -55,11 +42,22 @@ function processMetrics(): Registry {
 /** What became of a look-up in Redis, or `stored`: the document was written there. */
 export type SharedDocumentOutcome = "found" | "missing" | "invalid" | "failed" | "stored";
 
+interface Settings {
+  readonly log: Log;
+  /** The version of the gateway. */
+  readonly version: string;
+  readonly load: () => Load;
+  /** Milliseconds since any fixed point. */
+  readonly now: () => number;
+  /** The longest durations of operations and of upstream requests, in milliseconds. */
+  readonly deadlines: { readonly operation: number; readonly upstream: number };
+}
+
 /**
- * Creates the metrics and request logs. Labels have few values: templates, statuses and codes, and the names of a bounded
- * number of clients.
+ * Creates the metrics and request logs. Labels have few values: templates, statuses and codes, and a bounded number of
+ * names of clients and operations.
  */
-export function createTelemetry(log: Log, version: string, load: () => Load) {
+export function createTelemetry({ log, version, load, now, deadlines }: Settings) {
   const own = new Registry();
   const registers = [own];
   new Gauge({
@@ -82,7 +80,7 @@ export function createTelemetry(log: Log, version: string, load: () => Load) {
     name: "rungraph_operation_seconds",
     help: "Duration of GraphQL operations.",
     labelNames: ["type"],
-    buckets: SECONDS,
+    buckets: bucketsUpTo(deadlines.operation),
     registers,
   });
   const operationRequests = new Histogram({
@@ -91,7 +89,7 @@ export function createTelemetry(log: Log, version: string, load: () => Load) {
     buckets: REQUESTS,
     registers,
   });
-  const clients = createClientCounts(registers);
+  const countByNames = createOperationCounts(registers, now);
   const downloads = new Counter({
     name: "rungraph_downloads_total",
     help: "Downloads.",
@@ -114,7 +112,7 @@ export function createTelemetry(log: Log, version: string, load: () => Load) {
     name: "rungraph_upstream_request_seconds",
     help: "Duration of upstream requests.",
     labelNames: ["method", "route"],
-    buckets: SECONDS,
+    buckets: bucketsUpTo(deadlines.upstream),
     registers,
   });
   const sharedReads = new Counter({
@@ -195,20 +193,62 @@ export function createTelemetry(log: Log, version: string, load: () => Load) {
     sharedRead: (from: "in flight" | "kept" | "stale"): void => sharedReads.inc({ from }),
     sharedDocument: (outcome: SharedDocumentOutcome): void => sharedDocuments.inc({ outcome }),
     /** `headers` are those of the request, which may name its client. */
-    operation: (
-      { requestId, type, name, codes, upstreamRequests: sent, ms }: OperationReport,
-      headers: IncomingHttpHeaders,
-    ): void => {
+    operation: (report: OperationReport, headers: IncomingHttpHeaders): void => {
+      const {
+        requestId,
+        traceId,
+        caller,
+        type,
+        name,
+        hash,
+        status,
+        codes,
+        upstreamRequests: sent,
+        ms,
+      } = report;
+      const client = clientOf(headers);
       operations.inc({ type, code: mostSevereOf(codes) });
       operationSeconds.observe({ type }, ms / 1000);
       if (type === "query" || type === "mutation") operationRequests.observe(sent);
-      clients.count(headers, codes.length > 0);
-      log.info({ requestId, type, name, codes, ms: Math.round(ms) }, "operation");
+      countByNames(report, client);
+      // No spreads: with two of them the line takes five times as long.
+      log.info(
+        {
+          requestId,
+          traceId,
+          caller: nameOf(caller),
+          client: client && client.client,
+          clientVersion: client && client.version,
+          type,
+          name,
+          hash,
+          status,
+          codes,
+          upstreamRequests: sent,
+          ms: Math.round(ms),
+        },
+        "operation",
+      );
     },
-    download: ({ requestId, what, code, bytes, ms }: DownloadReport): void => {
+    download: (report: DownloadReport, headers: IncomingHttpHeaders): void => {
+      const { requestId, traceId, caller, what, code, bytes, ms } = report;
+      const client = clientOf(headers);
       downloads.inc({ what, code });
       downloadBytes.inc({ what }, bytes);
-      log.info({ requestId, what, code, bytes, ms: Math.round(ms) }, "download");
+      log.info(
+        {
+          requestId,
+          traceId,
+          caller: nameOf(caller),
+          client: client && client.client,
+          clientVersion: client && client.version,
+          what,
+          code,
+          bytes,
+          ms: Math.round(ms),
+        },
+        "download",
+      );
     },
     /** Counts a request that was rejected before its document was read. */
     rejected: (code: string): void => operations.inc({ type: "unread", code }),
@@ -223,3 +263,10 @@ export type Telemetry = ReturnType<typeof createTelemetry>;
 /** The first code that is not the caller's own doing, otherwise the first. */
 const mostSevereOf = (codes: readonly string[]): string =>
   codes.find((code) => isErrorCode(code) && statusOf(code) >= 500) ?? codes[0] ?? "OK";
+
+/** Characters of a caller's key that logs have: too few to try tokens by them. */
+const SHORT_KEY_LENGTH = 8;
+
+/** The name of a caller in logs. Callers without a token are not told apart. */
+const nameOf = ({ token, key }: OperationReport["caller"]): string =>
+  token === null ? "anonymous" : key.slice(0, SHORT_KEY_LENGTH);

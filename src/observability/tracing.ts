@@ -1,15 +1,24 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type * as Api from "@opentelemetry/api";
 import type { Attributes, Context, Span } from "@opentelemetry/api";
 import type { UpstreamSpan } from "../rest/client/attempt.ts";
-import type { OperationReport } from "./telemetry.ts";
+import type { OperationReport } from "./reports.ts";
 
-/** The OpenTelemetry API, an optional dependency; null when it is not installed. Operators load the SDK themselves. */
-const otel = await import("@opentelemetry/api").catch(() => null);
+type OpenTelemetry = typeof Api;
+
+const TRACER = "rungraph";
+
+/** The OpenTelemetry API, an optional dependency of those who load an SDK of their own; null when it is not installed. */
+let otel: OpenTelemetry | null = await import("@opentelemetry/api").catch(() => null);
 
 /** Creates spans by the SDK that is registered, even later. */
-const tracer = otel?.trace.getTracer("rungraph") ?? null;
+let tracer = otel?.trace.getTracer(TRACER) ?? null;
 
-type OpenTelemetry = NonNullable<typeof otel>;
+/** Makes spans by the SDK that is registered with this API. */
+export function traceBy(api: OpenTelemetry): void {
+  otel = api;
+  tracer = api.trace.getTracer(TRACER);
+}
 
 /** What is known at the end of a span. Attributes contain only what is safe to log. */
 interface Ending {
@@ -21,11 +30,18 @@ interface Ending {
 }
 
 interface RequestSpan {
+  /** Null unless the request is traced here. */
+  readonly traceId: string | null;
   readonly run: <Answer>(act: () => Answer) => Answer;
   readonly end: (ending: Ending) => void;
 }
 
-const NO_SPAN = { traceparent: null, run: <Answer>(act: () => Answer) => act(), end: () => {} };
+const NO_SPAN = {
+  traceId: null,
+  traceparent: null,
+  run: <Answer>(act: () => Answer) => act(),
+  end: () => {},
+};
 
 /**
  * Opens the span of a caller's request. Below the span of an instrumentation of `node:http` it is INTERNAL. Without
@@ -42,8 +58,7 @@ export function openRequestSpan(name: string, headers: IncomingHttpHeaders): Req
   return opened(otel, span, otel.trace.setSpan(parent, span));
 }
 
-interface OperationSpan {
-  readonly run: RequestSpan["run"];
+interface OperationSpan extends Pick<RequestSpan, "traceId" | "run"> {
   /** Ends the span with the HTTP status of the response. */
   readonly end: (status: number) => void;
 }
@@ -59,6 +74,7 @@ export function openOperationSpan(
   const span = openRequestSpan("GraphQL Operation", headers);
   if (span === NO_SPAN) return NO_SPAN;
   return {
+    traceId: span.traceId,
     run: span.run,
     end: (status) => {
       const { type, name, codes } = operation;
@@ -109,6 +125,7 @@ const isTraced = ({ isSpanContextValid }: OpenTelemetry, span: Span): boolean =>
 
 function opened(api: OpenTelemetry, span: Span, context: Context): RequestSpan {
   return {
+    traceId: span.spanContext().traceId,
     run: (act) => api.context.with(context, act),
     end: ({ name, attributes = {}, error }) => {
       if (name) span.updateName(name);
@@ -127,3 +144,7 @@ const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}
 /** Returns a valid `traceparent` header, otherwise null. */
 export const validTraceparent = (header: unknown): string | null =>
   typeof header === "string" && TRACEPARENT.test(header) ? header : null;
+
+/** The id of the trace that a valid `traceparent` belongs to. */
+export const traceIdOf = (traceparent: string | null): string | null =>
+  traceparent && traceparent.slice(3, 35);

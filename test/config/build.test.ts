@@ -5,7 +5,7 @@ import { gunzipSync } from "node:zlib";
 import { expect, test, vi } from "vitest";
 import { createFolder } from "../support/build.ts";
 import { BUILT } from "../support/built.ts";
-import { READY_LINE, startMain } from "../support/main-process.ts";
+import { DEMO_TOKEN, READY_LINE, startMain } from "../support/main-process.ts";
 import { PATIENT } from "../support/patience.ts";
 import { connectTo, hasRedis, startRedis } from "../support/redis.ts";
 import { profileFile } from "../support/tracker.ts";
@@ -14,7 +14,7 @@ import { profileFile } from "../support/tracker.ts";
 async function startGateway(environment: Record<string, string> = {}, folder = BUILT) {
   const { printed, ...built } = startMain({ PORT: "0", ...environment }, [], folder);
   const [, url = ""] = await printed(READY_LINE);
-  const [, token = ""] = await printed(/^ {2}Authorization: token (\S+)$/m);
+  const [, token = ""] = await printed(DEMO_TOKEN);
   const ask = async (query: string): Promise<{ data: unknown }> => {
     const response = await fetch(url, {
       method: "POST",

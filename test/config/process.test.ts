@@ -1,11 +1,14 @@
+import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { BUILT } from "../support/built.ts";
 import { startFake } from "../support/fake.ts";
 import type { Answer } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
-import { READY_LINE, startMain } from "../support/main-process.ts";
+import { DEMO_TOKEN, mainIn, READY_LINE, startMain, startProgram } from "../support/main-process.ts";
 import { PATIENT } from "../support/patience.ts";
 import { ALL_WRONG_SETTINGS, WRONG_SETTINGS } from "../support/wrong-settings.ts";
 
@@ -26,12 +29,24 @@ async function askAt(url: string, token: string, query: string): Promise<Answer<
   return (await response.json()) as Answer<unknown>;
 }
 
+/** What gives a program a terminal, of util-linux. */
+const SCRIPT = "/usr/bin/script";
+
+const linesOf = (text: string): unknown[] =>
+  text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as unknown);
+
 describe("the gateway as a process", () => {
   test("with wrong settings names all of them, no value, and ends with code 2", async () => {
     const { ended, out, err } = startMain(ALL_WRONG_SETTINGS);
     expect(await ended).toBe(2);
     expect(out()).toBe("");
-    for (const name of Object.keys(WRONG_SETTINGS)) expect(err()).toMatch(new RegExp(`^${name}: `, "m"));
+    const { faults, ...line } = JSON.parse(err()) as { faults: string[] };
+    expect(line).toEqual({ level: 60, time: expect.any(Number), msg: "The settings cannot be used" });
+    for (const name of Object.keys(WRONG_SETTINGS))
+      expect(faults.filter((fault) => fault.startsWith(`${name}: `))).not.toEqual([]);
     expect(err()).not.toContain("canary");
     expect(err()).not.toMatch(/^ {4}at /m);
   });
@@ -39,8 +54,7 @@ describe("the gateway as a process", () => {
   test("without a service starts a demo, says how to get in, answers, and ends with code 0 on SIGTERM", async () => {
     const { printed, kill, ended } = startMain({ PORT: "0" });
     const [, url = ""] = await printed(READY_LINE);
-    await printed(/^ {2}ada +password \S+/m);
-    const [, token = ""] = await printed(/^ {2}Authorization: token (\S+)$/m);
+    const [, token = ""] = await printed(DEMO_TOKEN);
     expect(await askAt(url, token, "{ viewer { username } }")).toEqual({
       data: { viewer: { username: "ada" } },
     });
@@ -86,35 +100,96 @@ describe("the gateway as a process", () => {
   test("says which setting was probably meant, and no value", async () => {
     const { ended, err } = startMain({ UPSTREM_URL: "http://canary.example", NODE_ENV: "production" });
     expect(await ended).toBe(2);
-    expect(err().split("\n")).toEqual([
-      "Warning: UPSTREM_URL is no setting and has no effect. Was UPSTREAM_URL meant?",
-      "The settings cannot be used:",
-      "UPSTREAM_URL: expected the address of the service (with NODE_ENV=production the demo starts only with DEMO=on)",
-      "",
+    const time = expect.any(Number) as number;
+    expect(linesOf(err())).toEqual([
+      {
+        level: 40,
+        time,
+        given: "UPSTREM_URL",
+        meant: "UPSTREAM_URL",
+        msg: "UPSTREM_URL is no setting and has no effect. Was UPSTREAM_URL meant?",
+      },
+      {
+        level: 60,
+        time,
+        faults: [
+          "UPSTREAM_URL: expected the address of the service (with NODE_ENV=production the demo starts only with DEMO=on)",
+        ],
+        msg: "The settings cannot be used",
+      },
     ]);
   });
 
   test("starts a demo in production when it is asked for", async () => {
     const { printed, err } = startMain({ PORT: "0", NODE_ENV: "production", DEMO: "on" });
-    await printed(/^ {2}ada +password \S+/m);
+    await printed(DEMO_TOKEN);
     expect(err()).toBe("");
   });
 
-  test("offers the page and a query where they work", async () => {
-    const { printed, out } = startMain({ PORT: "0" });
-    await printed(/^ {4}-d '\{"query":/m);
-    expect(out()).toContain("GraphiQL");
+  test("is silent on standard error, and writes nothing but JSON from the first line, where nobody looks on", async () => {
+    const { printed, kill, ended, out, err } = startMain({ PORT: "0" });
+    const [, url = ""] = await printed(READY_LINE);
+    await askAt(url, "t0ken", "{ __typename }");
+    kill("SIGTERM");
+    expect(await ended).toBe(0);
+    expect(err()).toBe("");
+    const users = ["ada", "grace", "linus", "margaret"].map((username) => ({
+      username,
+      password: `${username}-demo`,
+    }));
+    expect(linesOf(out())).toEqual([
+      {
+        level: 30,
+        time: expect.any(Number),
+        url,
+        page: true,
+        demo: { token: expect.any(String), users },
+        msg: `Rungraph is ready: ${url}`,
+      },
+      expect.objectContaining({ level: 30, msg: "operation", type: "query" }),
+      { level: 30, time: expect.any(Number), msg: "draining" },
+    ]);
   });
 
-  test.each([{ TRUSTED_DOCUMENTS: "schema/persisted-documents.json" }, { GRAPHIQL: "off" }])(
-    "with %j offers no page",
-    async (environment: Record<string, string>) => {
-      const { printed, out } = startMain({ PORT: "0", ...environment });
-      await printed(/^Only the documents of TRUSTED_DOCUMENTS|^ {4}-d /m);
-      expect(out()).not.toContain("GraphiQL");
-      expect(out().includes(`"query"`)).toBe(!("TRUSTED_DOCUMENTS" in environment));
-    },
-  );
+  describe.skipIf(!existsSync(SCRIPT))("on a terminal", () => {
+    /** The gateway with a terminal of its own, which writes its lines with a carriage return. */
+    const startOnTerminal = (environment: Record<string, string> = {}) =>
+      startProgram(
+        [SCRIPT, "-qec", `${process.execPath} ${mainIn(BUILT)}`, "/dev/null"],
+        { PORT: "0", ...environment },
+        BUILT,
+      );
+
+    test("says how to get in, and what works, in words", async () => {
+      const { printed, out } = startOnTerminal();
+      await printed(/^ {4}-d '\{"query":/m);
+      expect(out()).toMatch(/\/graphql {2}\(GraphiQL in a browser\)\r$/m);
+      expect(out()).toMatch(/^ {2}ada +password \S+/m);
+      expect(out()).toMatch(/^ {2}Authorization: token \S+\r$/m);
+    });
+
+    test.each([{ TRUSTED_DOCUMENTS: join(BUILT, "schema/persisted-documents.json") }, { GRAPHIQL: "off" }])(
+      "with %j offers no page",
+      async (environment: Record<string, string>) => {
+        const { printed, out } = startOnTerminal(environment);
+        await printed(/^Only the documents of TRUSTED_DOCUMENTS|^ {4}-d /m);
+        expect(out()).not.toContain("GraphiQL");
+        expect(out().includes(`"query"`)).toBe(!("TRUSTED_DOCUMENTS" in environment));
+      },
+    );
+
+    test("writes its log and what is wrong with its settings for people", async () => {
+      const { printed } = startOnTerminal();
+      const [, url = ""] = await printed(READY_LINE);
+      await askAt(url, "t0ken", "query Page { __typename canary }");
+      await printed(
+        /^\d\d:\d\d:\d\d info operation requestId=\S+ caller=\S{8} type=invalid status=\d+ codes=GRAPHQL_VALIDATION_FAILED upstreamRequests=0 ms=\d+\r$/m,
+      );
+      const wrong = startOnTerminal({ PORT: "canary" });
+      await wrong.printed(/^The settings cannot be used:\r\nPORT: expected a whole number/m);
+      expect(await wrong.ended).toBe(2);
+    });
+  });
 
   test("on all addresses names one that can be opened", async () => {
     const { printed } = startMain({ PORT: "0", HOST: "0.0.0.0" });
@@ -130,9 +205,14 @@ describe("the gateway as a process", () => {
     });
     const [, url = ""] = await gateway.printed(READY_LINE);
     await vi.waitUntil(() => gateway.err() !== "", PATIENT);
-    expect(gateway.err()).toBe(
-      "Warning: UPSTREAM_URL cannot be reached (ECONNREFUSED). Until it can, answers are UPSTREAM_UNAVAILABLE.\n",
-    );
+    expect(linesOf(gateway.err())).toEqual([
+      {
+        level: 40,
+        time: expect.any(Number),
+        cause: "ECONNREFUSED",
+        msg: "UPSTREAM_URL cannot be reached (ECONNREFUSED). Until it can, answers are UPSTREAM_UNAVAILABLE.",
+      },
+    ]);
     expect(await askAt(url, "t0ken", "{ viewer { username } }")).toMatchObject({
       errors: [{ extensions: { code: "UPSTREAM_UNAVAILABLE" } }],
     });

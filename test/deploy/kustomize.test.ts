@@ -13,6 +13,7 @@ const FOLDERS = [
   "kustomize/base",
   "kustomize/ingress",
   "kustomize/private-ca",
+  "kustomize/scrape-annotations",
   "kustomize/example",
   "monitoring",
 ] as const;
@@ -72,10 +73,11 @@ const Mounts = z.tuple([z.object({ name: z.string(), mountPath: z.string(), read
 const Deployment = z.object({
   metadata: z.object({ name: z.string() }),
   spec: z.object({
-    replicas: z.number(),
+    // The autoscaler alone sets it.
+    replicas: z.undefined().optional(),
     selector: Selector,
     template: z.object({
-      metadata: z.object({ labels: Labels, annotations: Labels }),
+      metadata: z.object({ labels: Labels, annotations: Labels.default({}) }),
       spec: z.object({
         terminationGracePeriodSeconds: z.number(),
         securityContext: z.object({ runAsNonRoot: z.literal(true), runAsUser: z.number().positive() }),
@@ -125,12 +127,20 @@ const Deployment = z.object({
 });
 
 const deployment = resource("kustomize/base/deployment.yaml", Deployment);
-const { template, replicas, selector } = deployment.spec;
+const { template, selector } = deployment.spec;
 const [container] = template.spec.containers;
 const [initContainer] = template.spec.initContainers;
 const [volume] = template.spec.volumes;
 const { labels } = template.metadata;
 const [port] = container.ports;
+
+const scrapeAnnotations = resource(
+  "kustomize/scrape-annotations/annotations.yaml",
+  z.object({
+    metadata: z.object({ name: z.string() }),
+    spec: z.object({ template: z.object({ metadata: z.object({ annotations: Labels }) }) }),
+  }),
+);
 
 /** Settings of the example, as its pods get them. */
 const literals = ["kustomize/base", "kustomize/private-ca", "kustomize/example"] as const;
@@ -212,10 +222,17 @@ test("the resources point at the pods", () => {
   expect(policy.spec.ingress.map(({ ports }) => ports)).toEqual([[{ port: port.name }]]);
 });
 
-test("a replica may go at any time: there is always another one", () => {
+test("a replica may go at any time: there is always another one, and nothing but the autoscaler says how many", () => {
   const budget = resource(
     "kustomize/base/disruption-budget.yaml",
-    z.object({ spec: z.object({ minAvailable: z.number(), selector: Selector }) }),
+    z.object({
+      // Strict: `minAvailable` of one replica would forbid every drain.
+      spec: z.strictObject({
+        maxUnavailable: z.number(),
+        selector: Selector,
+        unhealthyPodEvictionPolicy: z.literal("AlwaysAllow"),
+      }),
+    }),
   );
   const autoscaler = resource(
     "kustomize/base/autoscaler.yaml",
@@ -229,12 +246,22 @@ test("a replica may go at any time: there is always another one", () => {
   );
   const { minReplicas, maxReplicas, scaleTargetRef } = autoscaler.spec;
   expect(scaleTargetRef).toEqual({ kind: "Deployment", name: deployment.metadata.name });
-  expect(replicas).toBeGreaterThanOrEqual(2);
-  expect(minReplicas).toBe(replicas);
+  expect(minReplicas).toBeGreaterThanOrEqual(2);
   expect(maxReplicas).toBeGreaterThan(minReplicas);
   expect(budget.spec.selector.matchLabels).toEqual(labels);
-  expect(budget.spec.minAvailable).toBeGreaterThanOrEqual(1);
-  expect(budget.spec.minAvailable).toBeLessThan(minReplicas);
+  // Of one replica all may go: a node can always be drained.
+  expect(budget.spec.maxUnavailable).toBe(1);
+});
+
+test("Prometheus reads each replica once: by its operator, or by annotations where a component adds them", () => {
+  expect(Object.keys(template.metadata.annotations)).not.toContain("prometheus.io/scrape");
+  const { annotations } = scrapeAnnotations.spec.template.metadata;
+  expect(annotations["prometheus.io/scrape"]).toBe("true");
+  expect(scrapeAnnotations.metadata.name).toBe(deployment.metadata.name);
+  for (const { components } of kustomizations) {
+    const both = components.filter((name) => /\/(?:monitoring|scrape-annotations)$/.test(name));
+    expect(both.length).toBeLessThan(2);
+  }
 });
 
 test("its variables are settings, with values that can be used", () => {
@@ -360,7 +387,7 @@ test("the gateway answers at the paths of the probes and of the metrics, at its 
   const upstream = await startFake(() => undefined);
   const { UPSTREAM_CA_FILE: _ca, UPSTREAM_URL: _url, REDIS_URL: _redis, ...env } = environment;
   const { url } = await startGateway({ upstream, env });
-  const { annotations } = template.metadata;
+  const { annotations } = scrapeAnnotations.spec.template.metadata;
   const probes = [container.startupProbe, container.readinessProbe, container.livenessProbe];
   const paths = [...probes.map(({ httpGet }) => httpGet.path), annotations["prometheus.io/path"] ?? ""];
   expect(paths).toEqual(["/readyz", "/readyz", "/healthz", "/metrics"]);

@@ -61,6 +61,13 @@ const UNSEEN: Readonly<Record<string, readonly string[]>> = {
 /** Labels that Prometheus adds to what it scrapes. */
 const TARGET_LABELS = ["job", "instance"];
 
+/** Metrics of others, with their labels: of Prometheus itself, and of kube-state-metrics. */
+const FOREIGN: Readonly<Record<string, readonly string[]>> = {
+  up: [],
+  kube_deployment_spec_replicas: ["namespace", "deployment"],
+  kube_deployment_status_replicas_ready: ["namespace", "deployment"],
+};
+
 /** Replaces what Grafana replaces before it asks. */
 const withVariables = (expression: string) =>
   expression.replaceAll("$__rate_interval", "5m").replaceAll(/\$(?:job|instance)\b/g, "any");
@@ -150,14 +157,14 @@ test.each(all)("$title names metrics, labels and values that the gateway exposes
   const { labelsOf } = await exposed();
   const { metrics, grouping } = each.named;
   expect(metrics).not.toEqual([]);
-  expect(metrics.filter(({ name }) => !labelsOf(name))).toEqual([]);
+  expect(metrics.filter(({ name }) => !labelsOf(name) && !FOREIGN[name])).toEqual([]);
 
-  const labels = metrics.flatMap(({ name }) => [...(labelsOf(name)?.keys() ?? [])]);
+  const labels = metrics.flatMap(({ name }) => [...(labelsOf(name)?.keys() ?? []), ...(FOREIGN[name] ?? [])]);
   expect([...TARGET_LABELS, ...labels]).toEqual(expect.arrayContaining([...grouping, ...each.labels]));
 
   const unknown = metrics.flatMap(({ name, matchers }) =>
     matchers
-      .filter(({ label }) => !TARGET_LABELS.includes(label))
+      .filter(({ label }) => !TARGET_LABELS.includes(label) && !FOREIGN[name]?.includes(label))
       .filter((matcher) => {
         const seen = [...(labelsOf(name)?.get(matcher.label) ?? []), ...(UNSEEN[matcher.label] ?? [])];
         const isSeen = (pattern: string) => seen.some((value) => new RegExp(`^(?:${pattern})$`).test(value));
@@ -200,6 +207,27 @@ test("the codes of whose increase an alert warns are 0 before the first one: Pro
   for (const code of codes)
     for (const type of ["query", "mutation", "subscription", "invalid", "unread"])
       expect(text).toContain(`rungraph_operations_total{type="${type}",code="${code}"} 0\n`);
+});
+
+test("an alert tells of a replica that is lost, while others answer, and of operations that are RATE_LIMITED", () => {
+  const expressionOf = (name: string) => readPromql(rules.find(({ alert }) => alert === name)?.expr ?? "");
+  expect(expressionOf("RungraphReplicaLost").metrics).toEqual([
+    {
+      name: "kube_deployment_status_replicas_ready",
+      matchers: [{ label: "deployment", operator: "=", value: "rungraph" }],
+    },
+    {
+      name: "kube_deployment_spec_replicas",
+      matchers: [{ label: "deployment", operator: "=", value: "rungraph" }],
+    },
+  ]);
+  expect(expressionOf("RungraphReplicaSilent").metrics.map(({ name }) => name)).toEqual([
+    "up",
+    "rungraph_build_info",
+  ]);
+  const limited = expressionOf("RungraphRateLimited").metrics;
+  expect(limited.map(({ name }) => name)).toEqual(["rungraph_operations_total", "rungraph_operations_total"]);
+  expect(limited[0]?.matchers).toEqual([{ label: "code", operator: "=", value: "RATE_LIMITED" }]);
 });
 
 test("the panels have room, and ids of their own", () => {

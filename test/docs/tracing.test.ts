@@ -91,9 +91,12 @@ test("with the sample, a caller's trace leads through the gateway to the service
   expect(sentFor(file.traceId)).toEqual([`00-${file.traceId}-${opened.spanId}-01`]);
 });
 
-test("with the sample, no span tells the service's address, an id, a document or the token", async () => {
+test.each([
+  { sdk: "the sample", file: SAMPLE },
+  { sdk: "nothing but the address of a collector", file: null },
+])("with $sdk, no span tells the service's address, an id, a document or the token", async ({ file }) => {
   const service = await startService();
-  const { ask, get, exported } = await startTraced(service, SAMPLE);
+  const { ask, get, exported } = await startTraced(service, file);
   await ask(`{ job(id: "canary.mnist.jobs.3") { status logs { text } } }`);
   await get(`/downloads/${LOG_ID}/logs?x=canary`);
   await get(`/graphql?query=${encodeURIComponent(`{ job(id: "canary.mnist.jobs.3") { id } }`)}`);
@@ -102,8 +105,11 @@ test("with the sample, no span tells the service's address, an id, a document or
   }
 });
 
-test("without an instrumentation of HTTP, operations and downloads are server spans below the caller's", async () => {
-  const { ask, get } = await startTraced(await startService(), WITHOUT_HTTP);
+test.each([
+  { sdk: "an SDK without an instrumentation of HTTP", file: WITHOUT_HTTP },
+  { sdk: "nothing but the address of a collector", file: null },
+])("with $sdk, operations and downloads are server spans below the caller's", async ({ file }) => {
+  const { ask, get } = await startTraced(await startService(), file);
   const operation = await ask(`mutation Stop { login(input: {username: "ada", password: "x"}) { token } }`);
   expect(only(operation, "SERVER", "mutation")).toMatchObject({ parentSpanId: operation.caller });
   const download = await get(`/downloads/${LOG_ID}/logs`);

@@ -1,11 +1,24 @@
+import { createHash } from "node:crypto";
+import { createClient } from "graphql-ws";
 import pino from "pino";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { WebSocket } from "ws";
 import { readConfig } from "../../src/config.ts";
 import { createGateway } from "../../src/gateway.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
 import { JSON_BODY, operationText, sendTo } from "../support/raw-requests.ts";
+
+const linesIn = (logged: string): Record<string, unknown>[] =>
+  logged
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+const operationsIn = (logged: string) => linesIn(logged).filter(({ msg }) => msg === "operation");
 
 describe("the log of the gateway", () => {
   test("has one line for each operation and one for each exchange, and nothing that a caller sent", async () => {
@@ -47,7 +60,11 @@ describe("the log of the gateway", () => {
       { level: 30, type: "query", name: "Long".repeat(25), codes: [] },
     ]);
     const KEYS = [
+      "caller",
+      "client",
+      "clientVersion",
       "codes",
+      "hash",
       "level",
       "method",
       "ms",
@@ -56,12 +73,117 @@ describe("the log of the gateway", () => {
       "outcome",
       "requestId",
       "route",
+      "status",
       "time",
+      "traceId",
       "type",
+      "upstreamRequests",
     ];
     for (const line of lines) expect(KEYS).toEqual(expect.arrayContaining(Object.keys(line)));
     for (const { ms } of lines) expect(Number.isInteger(ms)).toBe(true);
     expect(logged()).not.toMatch(/canary|471100174|authorization/i);
+  });
+
+  test("tells of an operation who sent it, what it was, and what became of it", async () => {
+    const { ask, logged } = await startDemoGateway({ env: { CALLER_SALT: "a salt of the example" } });
+    const document = `query Page { viewer { username } job(id: "ada.mnist.jobs.4242") { status } }`;
+    await ask(
+      document,
+      {},
+      {
+        headers: {
+          "graphql-client-name": "web",
+          "graphql-client-version": "1.2",
+          traceparent: "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01",
+          "x-request-id": "page-7",
+        },
+      },
+    );
+    await ask("{ canary }", {}, { token: null, headers: { "graphql-client-name": "canäry" } });
+    expect(operationsIn(logged())).toEqual([
+      {
+        level: 30,
+        time: expect.any(Number),
+        msg: "operation",
+        requestId: "page-7",
+        traceId: "0af7651916cd43dd8448eb211c80319c",
+        caller: expect.stringMatching(/^[\w-]{8}$/),
+        client: "web",
+        clientVersion: "1.2",
+        type: "query",
+        name: "Page",
+        hash: createHash("sha256").update(document).digest("hex"),
+        status: 200,
+        codes: ["NOT_FOUND"],
+        upstreamRequests: 2,
+        ms: expect.any(Number),
+      },
+      expect.objectContaining({
+        traceId: null,
+        caller: "anonymous",
+        client: "other",
+        clientVersion: "other",
+        type: "invalid",
+        name: null,
+        hash: null,
+        status: 200,
+        codes: ["GRAPHQL_VALIDATION_FAILED"],
+        upstreamRequests: 0,
+      }),
+    ]);
+  });
+
+  test("tells of a download and of a subscription by WebSocket who asked for it", async () => {
+    const { ask, url, demo, logged } = await startDemoGateway();
+    const { data } = await ask(`{ experiment(id: "ada.mnist.42") { logsUrl } }`);
+    const { experiment } = data as { experiment: { logsUrl: string } };
+    const token = demo.users[0]?.token ?? "";
+    const headers = { authorization: `token ${token}`, "graphql-client-name": "web" };
+    await (await fetch(experiment.logsUrl, { headers })).text();
+    const client = createClient({
+      url: `${url.replace("http:", "ws:")}/graphql`,
+      webSocketImpl: WebSocket,
+      connectionParams: { authorization: `token ${token}` },
+      retryAttempts: 0,
+    });
+    onTestFinished(() => void client.dispose());
+    const id = globalId("Experiment:ada/mnist/42");
+    await client.iterate({ query: `subscription { runUpdated(id: "${id}") { run { status } } }` }).next();
+    const lines = linesIn(logged());
+    const caller = lines.find(({ msg }) => msg === "operation")?.["caller"];
+    expect(caller).toMatch(/^[\w-]{8}$/);
+    expect(lines.filter(({ msg }) => msg === "download")).toEqual([
+      expect.objectContaining({
+        caller,
+        client: "web",
+        clientVersion: "unknown",
+        traceId: null,
+        what: "logs",
+        code: "OK",
+      }),
+    ]);
+    expect(lines.filter(({ type }) => type === "subscription")).toEqual([
+      expect.objectContaining({ caller, client: null, hash: expect.any(String), status: null, codes: [] }),
+    ]);
+  });
+
+  test("names a caller alike in all processes with the same CALLER_SALT, otherwise in none", async () => {
+    const upstream = await startFake(() => ({ json: { username: "ada" } }));
+    const nameWith = async (env: Record<string, string>, token = "t0ken") => {
+      const { ask, logged } = await startGateway({ upstream, env });
+      await ask("{ viewer { username } }", {}, { token });
+      return operationsIn(logged())[0]?.["caller"];
+    };
+    const salted = { CALLER_SALT: "a salt of the example" };
+    const name = await nameWith(salted);
+    expect(await nameWith(salted)).toBe(name);
+    const others = [
+      await nameWith(salted, "t0ken2"),
+      await nameWith({ CALLER_SALT: "another salt of it" }),
+      await nameWith({}),
+      await nameWith({}),
+    ];
+    expect(new Set([name, ...others]).size).toBe(5);
   });
 
   test("has no line for an exchange at the level it comes with", async () => {

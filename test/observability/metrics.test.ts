@@ -1,9 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { type Gateway, startGateway } from "../support/gateway.ts";
+import { handClock } from "../support/hand-clock.ts";
 import { sendTo } from "../support/raw-requests.ts";
 import { html } from "../support/replies.ts";
+
+const VIEWER = "{ viewer { username } }";
 
 /** The samples whose lines begin with this text. */
 async function linesOf(url: string, start: string): Promise<string[]> {
@@ -12,11 +15,11 @@ async function linesOf(url: string, start: string): Promise<string[]> {
 }
 
 describe("the metrics of the gateway", () => {
-  test("count operations and upstream requests by templates, never by names", async () => {
+  test("count operations and upstream requests by templates, never by what a caller sends as a value", async () => {
     const { ask, url } = await startDemoGateway();
-    await ask(`query Canary { experiment(id: "ada.mnist.42") { status } }`);
-    await ask(`query Canary { experiment(id: "canary.canary.471100174") { status } }`);
-    await ask(`query Canary { job(id: "ada.mnist.jobs.2") { status } }`);
+    await ask(`query Page { experiment(id: "ada.mnist.42") { status } }`);
+    await ask(`query Page { experiment(id: "canary.canary.471100174") { status } }`);
+    await ask(`query Page { job(id: "ada.mnist.jobs.2") { status } }`);
     await ask("{ canary }");
     await ask("{ canary ");
     await sendTo(`${url}/graphql`, { body: "canary=1", headers: { "content-type": "text/plain" } });
@@ -25,6 +28,7 @@ describe("the metrics of the gateway", () => {
     const lines = text
       .split("\n")
       .filter((line) => /^rungraph_\w+(?:total|circuit|running|waiting|shed|open)\b/.test(line))
+      .filter((line) => !line.startsWith("rungraph_named_operation_seconds_total"))
       .filter((line) => !/^rungraph_operations_total\S+ 0$/.test(line));
     expect(lines.toSorted()).toEqual([
       "rungraph_circuit_open 0",
@@ -33,6 +37,10 @@ describe("the metrics of the gateway", () => {
       `rungraph_client_operations_total{client="other",version="other"} 0`,
       `rungraph_client_operations_total{client="unknown",version="unknown"} 5`,
       "rungraph_downloads_running 0",
+      `rungraph_named_failed_operations_total{type="invalid",operation="anonymous"} 2`,
+      `rungraph_named_failed_operations_total{type="query",operation="Page"} 1`,
+      `rungraph_named_operations_total{type="invalid",operation="anonymous"} 2`,
+      `rungraph_named_operations_total{type="query",operation="Page"} 3`,
       "rungraph_operations_running 0",
       `rungraph_operations_total{type="invalid",code="GRAPHQL_PARSE_FAILED"} 1`,
       `rungraph_operations_total{type="invalid",code="GRAPHQL_VALIDATION_FAILED"} 1`,
@@ -107,7 +115,7 @@ describe("the metrics of the gateway", () => {
 
   test("count operations by the client that sends them and its version", async () => {
     const { ask, url } = await startDemoGateway();
-    const send = (headers: Record<string, string>, query = "{ __typename }") => ask(query, {}, { headers });
+    const send = (headers: Record<string, string>, query = VIEWER) => ask(query, {}, { headers });
     await send({ "apollographql-client-name": "web", "apollographql-client-version": "1.2.0+4" });
     await send({ "graphql-client-name": "web", "graphql-client-version": "1.2.0+4" }, "{ canary }");
     await send({ "graphql-client-name": "@acme/nightly report" });
@@ -125,16 +133,107 @@ describe("the metrics of the gateway", () => {
     ]);
   });
 
-  test("name a hundred clients: further ones are counted together", async () => {
+  test("count operations by their names, with those that failed and how long they took together", async () => {
     const { ask, url } = await startDemoGateway();
-    for (let version = 0; version < 110; version++) {
-      const headers = { "graphql-client-name": "web", "graphql-client-version": `${version}` };
-      await ask("{ __typename }", {}, { headers });
-    }
-    const lines = await linesOf(url, "rungraph_client_operations_total");
-    expect(lines).toHaveLength(100);
-    expect(lines).toContain(`rungraph_client_operations_total{client="other",version="other"} 12`);
-    expect(lines.at(-1)).toBe(`rungraph_client_operations_total{client="web",version="97"} 1`);
+    await ask(`query Page { viewer { username } }`);
+    await ask(`query Page { job(id: "ada.mnist.jobs.4242") { status } }`);
+    await ask(`mutation Page { stopJob(id: "ada.mnist.jobs.2") { job { id } } }`);
+    await ask(VIEWER);
+    await ask(`query ${"Long".repeat(50)} { __typename }`);
+    expect(await linesOf(url, "rungraph_named_operations_total")).toEqual([
+      `rungraph_named_operations_total{type="query",operation="anonymous"} 1`,
+      `rungraph_named_operations_total{type="query",operation="other"} 1`,
+      `rungraph_named_operations_total{type="query",operation="Page"} 2`,
+      `rungraph_named_operations_total{type="mutation",operation="Page"} 1`,
+    ]);
+    expect(
+      await linesOf(url, `rungraph_named_failed_operations_total{type="query",operation="Page"`),
+    ).toEqual([`rungraph_named_failed_operations_total{type="query",operation="Page"} 1`]);
+    const seconds = await linesOf(
+      url,
+      `rungraph_named_operation_seconds_total{type="query",operation="Page"`,
+    );
+    expect(Number(seconds[0]?.split(" ")[1])).toBeGreaterThan(0);
+  });
+
+  const TO_FILL = [
+    {
+      what: "a hundred clients",
+      places: 100,
+      send: ({ ask }: Gateway, name: string) =>
+        ask(VIEWER, {}, { headers: { "graphql-client-name": "web", "graphql-client-version": name } }),
+      sampleOf: (name: string) => `rungraph_client_operations_total{client="web",version="${name}"}`,
+      other: `rungraph_client_operations_total{client="other",version="other"}`,
+    },
+    {
+      what: "250 operations",
+      places: 250,
+      send: ({ ask }: Gateway, name: string) => ask(`query ${name} { viewer { username } }`),
+      sampleOf: (name: string) => `rungraph_named_operations_total{type="query",operation="${name}"}`,
+      other: `rungraph_named_operations_total{type="query",operation="other"}`,
+    },
+  ];
+
+  test.each(TO_FILL)(
+    "name $what: a new name takes the place of the one unused for longest, once that was unused for ten minutes",
+    async ({ places, send, sampleOf, other }) => {
+      const { clock, advance } = handClock();
+      const upstream = await startFake(() => ({ json: { username: "ada" } }));
+      const gateway = await startGateway({ upstream, clock });
+      const valueOf = async (sample: string) =>
+        (await linesOf(gateway.url, `${sample} `)).map((line) => Number(line.slice(sample.length)));
+      for (let name = 0; name < places; name++) await send(gateway, `V${name}`);
+      advance(599_999);
+      await send(gateway, "New");
+      expect(await valueOf(sampleOf("New"))).toEqual([]);
+      expect(await valueOf(other)).toEqual([1]);
+      // Used again: it is not the one unused for longest any more.
+      await send(gateway, "V0");
+      advance(1);
+      await send(gateway, "New");
+      await send(gateway, "New");
+      expect(await valueOf(sampleOf("New"))).toEqual([2]);
+      expect(await valueOf(sampleOf("V0"))).toEqual([2]);
+      expect(await valueOf(sampleOf("V1"))).toEqual([]);
+      expect(await valueOf(sampleOf("V2"))).toEqual([1]);
+      expect(await valueOf(other)).toEqual([1]);
+      // A name that comes back begins anew.
+      await send(gateway, "V1");
+      expect(await valueOf(sampleOf("V1"))).toEqual([1]);
+    },
+  );
+
+  test("take no new names from callers whose token the service has not accepted", async () => {
+    const upstream = await startFake(({ headers }) =>
+      headers["authorization"] === "token t0ken"
+        ? { json: { username: "ada" } }
+        : { json: { detail: "no" }, status: 401 },
+    );
+    const { ask, url } = await startGateway({ upstream });
+    const send = (token: string | null, name: string) =>
+      ask(`query ${name} { viewer { username } }`, {}, { token, headers: { "graphql-client-name": name } });
+    await send("t0ken", "Known");
+    for (const token of ["invented", null]) for (const name of ["Known", "Canary"]) await send(token, name);
+    expect(await linesOf(url, "rungraph_named_operations_total")).toEqual([
+      `rungraph_named_operations_total{type="query",operation="other"} 2`,
+      `rungraph_named_operations_total{type="query",operation="Known"} 3`,
+    ]);
+    expect(await linesOf(url, "rungraph_client_operations_total")).toEqual([
+      `rungraph_client_operations_total{client="unknown",version="unknown"} 0`,
+      `rungraph_client_operations_total{client="other",version="other"} 2`,
+      `rungraph_client_operations_total{client="Known",version="unknown"} 3`,
+    ]);
+  });
+
+  test("have buckets for durations up to the deadlines", async () => {
+    const { ask, url } = await startDemoGateway({
+      env: { REQUEST_TIMEOUT_MS: "90000", UPSTREAM_TIMEOUT_MS: "20000" },
+    });
+    await ask(VIEWER);
+    const bounds = async (name: string) =>
+      (await linesOf(url, `${name}_bucket`)).map((line) => /le="([^"]+)"/.exec(line)?.[1]).slice(-5);
+    expect(await bounds("rungraph_operation_seconds")).toEqual(["15", "30", "60", "90", "+Inf"]);
+    expect(await bounds("rungraph_upstream_request_seconds")).toEqual(["5", "10", "15", "20", "+Inf"]);
   });
 
   test("can be switched off", async () => {

@@ -7,7 +7,7 @@ import { describe, expect, test, vi } from "vitest";
 import { NODE_FLAGS } from "../../src/installation.ts";
 import { installPackage } from "../support/build.ts";
 import { BUILT } from "../support/built.ts";
-import { READY_LINE, startProgram } from "../support/main-process.ts";
+import { DEMO_TOKEN, READY_LINE, startProgram } from "../support/main-process.ts";
 import { PATIENT } from "../support/patience.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -63,7 +63,7 @@ describe("the package in an empty folder", () => {
   test("starts, answers, serves GraphiQL, and ends with code 0 on SIGTERM", async () => {
     const { printed, kill, ended, err } = startRungraph();
     const [, url = ""] = await printed(READY_LINE);
-    const [, token = ""] = await printed(/^ {2}Authorization: token (\S+)$/m);
+    const [, token = ""] = await printed(DEMO_TOKEN);
     expect(await ask(url, token, `{ experiment(id: "ada.mnist.42") { uniqueName } }`)).toEqual({
       data: { experiment: { uniqueName: "ada.mnist.42" } },
     });

@@ -14,6 +14,7 @@ const SOURCES = [
   "CHANGELOG.md",
   "docs",
   "LICENSE",
+  "licenses",
   "package.json",
   "page",
   "README.md",

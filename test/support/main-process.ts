@@ -70,3 +70,6 @@ export function startProgram(
 }
 
 export const READY_LINE = /Rungraph is ready: (http:\/\/\S+\/graphql)/;
+
+/** The token of the demo's first user, where it says how to sign in. */
+export const DEMO_TOKEN = /"demo":\{"token":"([^"]+)"/;

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import {
   type DocumentNode,
   getOperationAST,
@@ -28,6 +29,8 @@ export class InvalidDocument extends Error {
 /** A parsed document. */
 export interface PreparedDocument {
   readonly document: DocumentNode;
+  /** SHA-256 of its text, in hexadecimal. */
+  readonly hash: string;
   /** Estimated heap size with its plans, which grow while they run. */
   readonly bytes: () => number;
   /** The plan of an operation; null when no operation has that name, or the name is missing and there are several. */
@@ -89,6 +92,7 @@ export function createDocuments({
     };
     const prepared: PreparedDocument = {
       document,
+      hash: hash("sha256", text),
       bytes: () => bytes,
       planOf: (operationName) => {
         const operation = getOperationAST(document, operationName);

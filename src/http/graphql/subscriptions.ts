@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { GraphQLSchema } from "graphql";
 import type { Engine } from "../../engine/engine.ts";
 import { createLive, type LiveSettings } from "../../live/live.ts";
-import type { OperationReport } from "../../observability/telemetry.ts";
+import type { OperationReport } from "../../observability/reports.ts";
 import { RequestScope } from "../../request-scope.ts";
 import type { Identify } from "../identity.ts";
 import type { Doors } from "../doors.ts";

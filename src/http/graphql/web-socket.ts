@@ -3,7 +3,8 @@ import type { Duplex } from "node:stream";
 import { statusOf, UpstreamError } from "../../errors.ts";
 import type { Engine, OperationFacts } from "../../engine/engine.ts";
 import type { OpenStream } from "../../engine/subscription.ts";
-import type { OperationReport } from "../../observability/telemetry.ts";
+import type { OperationReport } from "../../observability/reports.ts";
+import { traceIdOf } from "../../observability/tracing.ts";
 import { RequestScope } from "../../request-scope.ts";
 import type { Doors } from "../doors.ts";
 import type { Identify } from "../identity.ts";
@@ -40,16 +41,17 @@ export function createWebSockets(settings: Settings): WebSockets {
 
   const begin: WebSocketSettings["begin"] = async (request, params) => {
     const identity = identify(request);
-    const { requestId } = identity;
+    const { requestId, caller } = identity;
+    const traceId = traceIdOf(identity.traceparent);
     const began = performance.now();
-    const facts: OperationFacts = { type: "invalid", name: null, codes: [] };
+    const facts: OperationFacts = { type: "invalid", name: null, hash: null, codes: [] };
     const scope = new RequestScope(identity, requestTimeoutMs);
     const openStream = () => settings.openStream(request, scope);
     const opened = await engine.subscribe({ scope, params, facts, openStream });
     scope.end("done");
     const { upstreamRequests } = scope;
     settings.onOperation(
-      { requestId, ...facts, upstreamRequests, ms: performance.now() - began },
+      { requestId, traceId, caller, ...facts, status: null, upstreamRequests, ms: performance.now() - began },
       request.headers,
     );
     if (!("results" in opened)) return engine.finish(opened, requestId).errors ?? [];
