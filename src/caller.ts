@@ -1,5 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
-import { LRUCache } from "lru-cache";
+import { Memory } from "./memory.ts";
 import { TransientList, TransientMap, type Link } from "./transient.ts";
 
 /** `proven` for a while after the service has accepted the token; `anonymous` without a token; otherwise `unproven`. */
@@ -7,9 +7,6 @@ export type Standing = "proven" | "unproven" | "anonymous";
 
 /** How long a token counts as accepted after the last response of the service that shows it, in milliseconds. */
 const PROVEN_MS = 600_000;
-
-/** Maximum callers that a memory holds; the least recently used are dropped. Each takes some 200 bytes. */
-const MAX_REMEMBERED = 20_000;
 
 /** What a room keeps for one caller. */
 interface Slot {
@@ -214,37 +211,6 @@ export class AccountRooms<Part extends {}> {
   /** An account with a token is a proven caller, one without is an address. */
   #topOf({ token }: Caller): Room<Part> {
     return token === null ? this.#addresses : this.#proven;
-  }
-}
-
-/** A bounded memory of facts about callers, which outlasts their requests. */
-export class Memory<Fact extends {}> {
-  readonly #facts: LRUCache<string, Fact>;
-
-  constructor(keptMs: number) {
-    // A `max` would take the memory for all of them at once.
-    this.#facts = new LRUCache({
-      maxSize: MAX_REMEMBERED,
-      sizeCalculation: () => 1,
-      ttl: keptMs,
-      ttlResolution: 1_000,
-    });
-  }
-
-  has({ key }: Caller): boolean {
-    return this.#facts.has(key);
-  }
-
-  get({ key }: Caller): Fact | undefined {
-    return this.#facts.get(key);
-  }
-
-  set({ key }: Caller, fact: Fact): void {
-    this.#facts.set(key, fact);
-  }
-
-  delete({ key }: Caller): void {
-    this.#facts.delete(key);
   }
 }
 

@@ -25,9 +25,13 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "at most so many requests in a period",
     imports: [],
   },
+  "memory.ts": {
+    holds: "facts about callers that outlast their requests",
+    imports: [],
+  },
   "caller.ts": {
     holds: "who asks, and what each part of the gateway keeps for a caller",
-    imports: ["transient.ts"],
+    imports: ["memory.ts", "transient.ts"],
   },
   "request-scope.ts": {
     holds: "one request of a caller: its token, its deadline, what ends with it",
@@ -60,6 +64,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "transient.ts",
       "clock.ts",
       "rate.ts",
+      "memory.ts",
       "caller.ts",
       "request-scope.ts",
       "rest/api",
@@ -68,7 +73,15 @@ export const ROWS: Readonly<Record<string, Row>> = {
   "rest/session": {
     holds:
       "the reads of one GraphQL request: batches, pages, log windows, and what requests of a token share",
-    imports: ["errors.ts", "transient.ts", "caller.ts", "request-scope.ts", "rest/api", "rest/client"],
+    imports: [
+      "errors.ts",
+      "transient.ts",
+      "memory.ts",
+      "caller.ts",
+      "request-scope.ts",
+      "rest/api",
+      "rest/client",
+    ],
   },
   live: {
     holds: "polling for subscriptions: what is read when, with which token, for whom",

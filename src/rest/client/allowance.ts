@@ -1,4 +1,5 @@
-import { type Caller, type Callers, Memory } from "../../caller.ts";
+import type { Caller, Callers } from "../../caller.ts";
+import { Memory } from "../../memory.ts";
 import type { Clock } from "../../clock.ts";
 import { Rate, type RateLimit } from "../../rate.ts";
 

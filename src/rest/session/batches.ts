@@ -1,5 +1,6 @@
 import DataLoader from "dataloader";
-import { type Caller, Memory } from "../../caller.ts";
+import type { Caller } from "../../caller.ts";
+import { Memory } from "../../memory.ts";
 import { batchFaultOf, UpstreamError } from "../../errors.ts";
 import type { Batch, Find, ListRead, Query, RunRead } from "../api/batches.ts";
 import type { AnyEndpoint, Get } from "../api/endpoint.ts";
