@@ -167,6 +167,7 @@ export const WRONG_SETTINGS: Readonly<Record<string, readonly string[]>> = {
     "https://app.example, canary",
   ],
   METRICS: ["canary", "true"],
+  KEEP_ALIVE_TIMEOUT_MS: ["canary", "0", "3600001"],
   DRAIN_TIMEOUT_MS: ["canary", "0", "3600001"],
   LOG_LEVEL: ["canary", "INFO", "verbose"],
 };

@@ -116,7 +116,7 @@ export function createTransport(settings: TransportSettings): Transport {
       pool.dispatch(request, handler);
     },
     reach,
-    close: () => pool.close(),
+    close: () => pool.destroy(),
   };
 }
 
