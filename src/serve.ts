@@ -50,7 +50,12 @@ export async function serve(options: GatewayOptions): Promise<Serving> {
     });
     afterPoll(ARRIVAL_MS, () => {
       gateway.refuseUnfinished();
-      for (const socket of connections.members()) if (unanswered(socket) === 0) refuse(socket, 408);
+      for (const socket of connections.members()) {
+        if (unanswered(socket) > 0) continue;
+        // A WebSocket whose client does not read.
+        if (socket.writableLength > 0) socket.destroy();
+        else refuse(socket, 408);
+      }
     });
     setTimeout(() => server.closeAllConnections(), DRAIN_TIMEOUT_MS).unref();
     // Connections that are not accepted yet would be reset.
