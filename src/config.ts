@@ -62,6 +62,9 @@ const SECTIONS = {
     READ_TIMEOUT_MS: milliseconds(10_000).describe(
       "Longest time a caller takes to read 64 kB of a response, in milliseconds. A slower caller is disconnected.",
     ),
+    KEEP_ALIVE_TIMEOUT_MS: milliseconds(75_000).describe(
+      "How long a connection is kept for its next request, in milliseconds. Longer than proxies and load balancers keep theirs: nginx and ALB 60 s. See [operations.md](operations.md#behind-a-load-balancer).",
+    ),
     DRAIN_TIMEOUT_MS: milliseconds(25_000).describe(
       "Longest time that requests in flight may take after SIGTERM, in milliseconds.",
     ),
@@ -278,7 +281,7 @@ function demoFaults({
 }
 
 /** Settings of a process that listens by itself. */
-type OfProcess = "HOST" | "PORT" | "WORKERS";
+type OfProcess = "HOST" | "PORT" | "WORKERS" | "KEEP_ALIVE_TIMEOUT_MS";
 
 /** The settings of a gateway in another server. `build-types.ts` writes them with their descriptions. */
 export type Settings = {

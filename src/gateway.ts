@@ -232,12 +232,19 @@ export function createGateway({
     handle: router.listen,
     /** A listener for `upgrade` of `node:http`. */
     upgrade: subscriptions.upgrade,
-    /** Resolves when no request is unanswered. */
+    /** Begins to drain: from now on nothing begins that can last, and every response closes its connection. */
+    announceEnd: () => {
+      doors.drain();
+      router.announceEnd();
+    },
+    /** Ends subscriptions. Resolves when no request is unanswered. */
     drain: () => {
       doors.drain();
+      router.announceEnd();
       subscriptions.drain();
-      return router.drain();
+      return router.drained();
     },
+    refuseUnfinished: router.refuseUnfinished,
     /** Connects to the service without sending anything. Rejects when that fails. */
     reachUpstream: () => client.reach(),
     /** Reads the files that settings name again. */

@@ -5,7 +5,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { readConfig, type Settings } from "./config.ts";
 import { findMisspelled } from "./config/misspelled.ts";
 import { createGateway as assemble } from "./gateway.ts";
-import { forWebSockets, refuseUpgrade, type UpgradeListener } from "./http/server.ts";
+import { forWebSockets, refuse, type UpgradeListener } from "./http/server.ts";
+import { readTarget } from "./http/target.ts";
 import type { Log } from "./log.ts";
 import { createLog } from "./observability/log.ts";
 import { optionsOf, startDemo, upstreamOf } from "./upstream.ts";
@@ -53,7 +54,7 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
   const gateway = assemble({ ...optionsOf(config, upstreamOf(config, demo)), ...texts, log, prefix });
   const isBelow = (request: IncomingMessage) => placeOf(request, prefix) === "below";
   const listen = forWebSockets((request, socket, head) => {
-    if (!isBelow(request)) return refuseUpgrade(socket, 404);
+    if (!isBelow(request)) return refuse(socket, 404);
     cutPrefix(request, prefix);
     gateway.upgrade(request, socket, head);
   });
@@ -71,6 +72,7 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
   let closed: Promise<void> | null = null;
   return {
     handler: (request, response) => {
+      readTarget(request);
       const place = placeOf(request, prefix);
       if (place === "below") {
         cutPrefix(request, prefix);

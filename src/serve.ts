@@ -1,7 +1,8 @@
 import { type AddressInfo, Server as NetServer } from "node:net";
 import type { Config } from "./config.ts";
 import { createGateway, type GatewayOptions } from "./gateway.ts";
-import { createHttpServer, onWebSocket } from "./http/server.ts";
+import { listConnections, unanswered } from "./http/connection.ts";
+import { afterPoll, createHttpServer, onWebSocket, QUIET_MS, refuse, SOCKET_LIMITS } from "./http/server.ts";
 
 /** A gateway that listens. */
 export interface Serving {
@@ -17,17 +18,25 @@ export interface Serving {
 /** The address cannot be listened on. The message is the code of the error: `EADDRINUSE`. */
 export class CannotListen extends Error {}
 
-/** How long connections that look idle stay open on shutdown, in milliseconds: a request may be in transit. */
-const GRACE_MS = 1_000;
+/*
+ * The shutdown begins with refusing connections, which a balancer answers by sending the request elsewhere, whatever its
+ * method. What it sends on connections that it has kept is answered with `connection: close`: it would not repeat a POST.
+ * Only when it has been refused are idle connections closed, and subscriptions ended, whose clients connect again at once.
+ */
 
-/** How long a request may take to arrive on shutdown, in milliseconds: who sends one slowly must not hold it up. */
-const ARRIVAL_MS = 2_000;
+/** When idle connections are closed and subscriptions end, in milliseconds after the signal. */
+const NOTICE_MS = QUIET_MS;
+
+/** Until when requests may arrive, in milliseconds after the signal: who sends one slowly must not hold it up. */
+const ARRIVAL_MS = 2_500;
 
 /** Starts a gateway that listens on `HOST` and `PORT`. Rejects with `CannotListen`. */
 export async function serve(options: GatewayOptions): Promise<Serving> {
   const { config, log } = options;
   const gateway = createGateway(options);
-  const server = onWebSocket(createHttpServer(gateway.handle), gateway.upgrade);
+  const limits = { ...SOCKET_LIMITS, keepAliveTimeout: config.KEEP_ALIVE_TIMEOUT_MS };
+  const server = onWebSocket(createHttpServer(gateway.handle, limits), gateway.upgrade);
+  const connections = listConnections(server);
   await listen(server, config);
   // Later errors are about single connections that could not be accepted.
   server.on("error", (error) => log.error({ code: codeOf(error) }, "a connection was not accepted"));
@@ -35,13 +44,25 @@ export async function serve(options: GatewayOptions): Promise<Serving> {
   const { port } = server.address() as AddressInfo;
 
   const drain = async (): Promise<void> => {
-    void gateway.drain();
-    server.headersTimeout = ARRIVAL_MS;
-    server.requestTimeout = ARRIVAL_MS;
-    setTimeout(() => server.closeAllConnections(), config.DRAIN_TIMEOUT_MS).unref();
-    setTimeout(() => setInterval(() => server.closeIdleConnections(), 100).unref(), GRACE_MS).unref();
-    // Stops listening only. `http.Server.close` would also close connections that look idle although a request is in
-    // transit; those are closed after `GRACE_MS`.
+    gateway.announceEnd();
+    const { DRAIN_TIMEOUT_MS } = config;
+    afterPoll(Math.min(NOTICE_MS, DRAIN_TIMEOUT_MS), () => {
+      server.closeIdleConnections();
+      void gateway.drain();
+    });
+    afterPoll(ARRIVAL_MS, () => {
+      gateway.refuseUnfinished();
+      for (const socket of connections.members()) {
+        if (unanswered(socket) > 0) continue;
+        // A WebSocket whose client does not read.
+        if (socket.writableLength > 0) socket.destroy();
+        else refuse(socket, 408);
+      }
+    });
+    setTimeout(() => server.closeAllConnections(), DRAIN_TIMEOUT_MS).unref();
+    // Connections that are not accepted yet would be reset.
+    await new Promise<void>((polled) => afterPoll(0, polled));
+    // Stops listening only: `http.Server.close` would also close connections that look idle.
     await new Promise<void>((closed) => NetServer.prototype.close.call(server, () => closed()));
     await gateway.close();
   };

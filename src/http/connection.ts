@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { TransientList } from "../transient.ts";
 
@@ -7,6 +7,7 @@ type Callbacks = TransientList<() => void>;
 
 const CALLBACKS = Symbol("callbacks of a response");
 const RESPONSES = Symbol("the responses of a connection that are not over");
+const IS_LISTED = Symbol("whether a connection is in the list of its server");
 
 // Properties, because entries of a `WeakMap` survive collections of the young generation together with their keys.
 declare module "node:http" {
@@ -17,6 +18,7 @@ declare module "node:http" {
 declare module "node:net" {
   interface Socket {
     [RESPONSES]?: TransientList<Callbacks>;
+    [IS_LISTED]?: true;
   }
 }
 
@@ -70,3 +72,16 @@ export const unanswered = (socket: Socket): number => socket[RESPONSES]?.size ??
  * connection whose responses pile up, and would not notice that it closed.
  */
 export const MAX_UNANSWERED = 32;
+
+/** Lists the open connections of a server, those that became WebSockets included. */
+export function listConnections(server: Server): TransientList<Socket> {
+  const connections = new TransientList<Socket>();
+  server.on("connection", (socket: Socket) => {
+    // A connection that offered another protocol begins again.
+    if (socket[IS_LISTED]) return;
+    socket[IS_LISTED] = true;
+    const place = connections.add(socket);
+    socket.once("close", () => connections.remove(place));
+  });
+  return connections;
+}

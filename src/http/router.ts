@@ -15,6 +15,8 @@ import type { Doors, PlaceKind } from "./doors.ts";
 import { acceptsEventStream } from "./graphql/encoding.ts";
 import { type Protocol, reject, type Rejection } from "./rejection.ts";
 import { openRequest, type RequestState } from "./operation.ts";
+import { afterPoll, QUIET_MS, refuse } from "./server.ts";
+import { hasValidUrl, readTarget } from "./target.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -45,11 +47,12 @@ export interface RouterSettings {
 
 export interface Router {
   readonly listen: Listener;
-  /**
-   * Makes `/readyz` fail and every response close its connection, so that load balancers send requests elsewhere. Resolves
-   * when no request is unanswered.
-   */
-  readonly drain: () => Promise<void>;
+  /** Makes `/readyz` fail and every response close its connection, so that load balancers send requests elsewhere. */
+  readonly announceEnd: () => void;
+  /** Resolves when no request is unanswered. */
+  readonly drained: () => Promise<void>;
+  /** Rejects the requests whose bodies have not arrived. */
+  readonly refuseUnfinished: () => void;
 }
 
 /** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
@@ -187,7 +190,8 @@ export function createRouter(settings: RouterSettings): Router {
       if (open.size === 0) onEmpty?.();
     });
     if (unanswered(request.socket) > MAX_UNANSWERED) return void request.socket.destroy();
-    if (draining) closeAfter(response);
+    if (draining) response.setHeader("connection", "close");
+    readTarget(request);
     if (!hasValidUrl(request)) sendText(response, 400, "bad request\n");
     else if (settings.origins.length === 0) route(request, response);
     else allow(request, response, () => route(request, response));
@@ -195,43 +199,34 @@ export function createRouter(settings: RouterSettings): Router {
 
   return {
     listen,
-    drain: () => {
+    announceEnd: () => {
+      if (draining) return;
       draining = true;
       for (const response of open.members()) closeAfter(response);
-      return new Promise((resolve) => {
+    },
+    drained: () =>
+      new Promise((resolve) => {
         onEmpty = resolve;
         if (open.size === 0) resolve();
-      });
+      }),
+    refuseUnfinished: () => {
+      for (const { req, headersSent } of open.members()) {
+        if (req.complete) continue;
+        if (headersSent) req.socket.destroy();
+        else refuse(req.socket, 408);
+      }
     },
   };
 }
 
-const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
-
-/** Whether the request target and Host form a URL. Yoga's adapter would respond with a stack trace if not. */
-function hasValidUrl({ url = "", headers: { host = "localhost" } }: IncomingMessage): boolean {
-  const target = `${host} ${url}`;
-  if (target === lastValid) return true;
-  const isValid =
-    HOST.test(host) &&
-    url.startsWith("/") &&
-    URL.canParse(`http://${host}${url}`) &&
-    URL.canParse(url, `http://${host}`);
-  if (isValid) lastValid = target;
-  return isValid;
-}
-
-/** The last valid Host and target: nearly all requests have the same, and parsing takes as long as routing. */
-let lastValid = "";
-
 /**
- * Closes the connection after a response. Streams get no `connection: close` header: some clients would take the close
+ * Makes a response the last one of its connection. A download under way does not say so: some clients would take the close
  * for the end of the body, and a truncated log would look complete.
  */
 function closeAfter(response: ServerResponse): void {
   const { url = "", socket } = response.req;
   if (response.headersSent || url.startsWith("/downloads/"))
-    response.once("close", () => socket.destroySoon());
+    response.once("close", () => afterPoll(QUIET_MS, () => unanswered(socket) || socket.destroySoon()));
   else response.setHeader("connection", "close");
 }
 

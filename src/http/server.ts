@@ -1,7 +1,15 @@
-import { createServer, type RequestListener, Server, type IncomingMessage, STATUS_CODES } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  Server,
+  ServerResponse,
+  STATUS_CODES,
+} from "node:http";
 import type { Socket } from "node:net";
-import { unanswered } from "./connection.ts";
 import type { Duplex } from "node:stream";
+import { unanswered } from "./connection.ts";
+import { readTarget } from "./target.ts";
 
 /** Limits of one connection. Times are in milliseconds. */
 export const SOCKET_LIMITS = {
@@ -9,10 +17,12 @@ export const SOCKET_LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   maxHeaderSize: 16_384,
-  // Node's default checks these timeouts only every 30 s.
+  // Node's default checks these timeouts only every 30 s. None of them runs while a connection waits for its next request.
   connectionsCheckingInterval: 1_000,
   /** Maximum time without any activity on the socket while a response is written. */
   timeout: 30_000,
+  /** Time that a connection waits for its next request. Node tells it in `Keep-Alive`, and waits a second longer itself. */
+  keepAliveTimeout: 75_000,
 };
 
 /** Creates an HTTP server that disconnects slow callers. */
@@ -23,6 +33,7 @@ export function createHttpServer(listener: RequestListener, limits = SOCKET_LIMI
     // With nothing left to write it is the caller who waits for the response.
     if (socket.writableLength > 0 || unanswered(socket) === 0) socket.destroy();
   });
+  server.on("connect", (_, socket) => refuse(socket, 400));
   return server.on("request", listener);
 }
 
@@ -34,19 +45,24 @@ export const forWebSockets = (listener: UpgradeListener) =>
   function (this: unknown, ...[request, socket, head]: Parameters<UpgradeListener>): void {
     // The answers to earlier requests would be lost. No client takes another protocol in between.
     if (unanswered(request.socket) > 0) socket.destroy();
-    else if (wantsWebSocket(request)) listener(request, socket, head);
-    else if (this instanceof Server) serveWithoutUpgrade(this, request, socket, head);
-    else socket.destroy();
+    else if (wantsWebSocket(request)) {
+      readTarget(request);
+      listener(request, socket, head);
+    } else if (!(this instanceof Server)) socket.destroy();
+    else if (hasReadBody(request, socket)) serveLast(this, request);
+    else serveWithoutUpgrade(this, request, socket, head);
   };
 
 /** Calls `listener` for the WebSockets of a server. */
 export const onWebSocket = (server: Server, listener: UpgradeListener): Server =>
-  server.on("upgrade", forWebSockets(listener));
+  // Node calls it from 22.21 and 24.9 on.
+  Object.assign(server, { shouldUpgradeCallback: wantsWebSocket }).on("upgrade", forWebSockets(listener));
 
 export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
-/** Rejects a WebSocket with a status. */
-export function refuseUpgrade(socket: Duplex, status: number): void {
+/** Rejects with a status what has no response: a WebSocket, or a request that does not arrive. */
+export function refuse(socket: Duplex, status: number): void {
+  socket.on("error", () => socket.destroy());
   // Clients that leave their side open would keep the socket, which nothing else times out or closes on shutdown.
   socket.once("finish", () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
@@ -60,7 +76,7 @@ const OFFER = new Set(["connection", "upgrade", "http2-settings"]);
 
 /**
  * Serves a request as if it had offered no other protocol. Java's `HttpClient` and `curl --http2` offer `h2c` with their
- * first request. A server with a listener for `upgrade` gets them all as upgrades, and can decline in Node 24 only
+ * first request. A server with a listener for `upgrade` gets them all as upgrades where it cannot decline
  * (`shouldUpgradeCallback`): so the connection begins again, with a head that lacks the offer.
  */
 function serveWithoutUpgrade(
@@ -78,3 +94,28 @@ function serveWithoutUpgrade(
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
   server.emit("connection", socket);
 }
+
+/** Whether Node reads the body of an upgrade, as 26 does. Until all of it has come, another stream stands for the socket. */
+const hasReadBody = (request: IncomingMessage, socket: Duplex): boolean =>
+  socket !== request.socket || request.readableLength > 0;
+
+/** Serves a request whose body Node reads. Nothing else is read from its connection, which closes after the response. */
+function serveLast(server: Server, request: IncomingMessage): void {
+  const { socket } = request;
+  socket.on("error", () => socket.destroy());
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  response.on("finish", () => socket.destroySoon());
+  server.emit("request", request, response);
+}
+
+/** Time for which a connection must have been idle to be closed on shutdown, in milliseconds: a request may be in transit. */
+export const QUIET_MS = 1_000;
+
+/**
+ * Calls back after some milliseconds, when the sockets have just been read: one that looks idle then has no request that
+ * waits in the buffers of the system. Does not keep the process running.
+ */
+export const afterPoll = (ms: number, callback: () => void): void =>
+  void setTimeout(() => setImmediate(callback), ms).unref();

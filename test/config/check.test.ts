@@ -95,6 +95,9 @@ describe("the check of the settings", () => {
     });
     await printed(READY_LINE);
     await vi.waitUntil(() => err() !== "", PATIENT);
-    expect(err()).toBe("Warning: CORS_ORIGIN is no setting and has no effect. Was CORS_ORIGINS meant?\n");
+    expect(JSON.parse(err())).toMatchObject({
+      level: 40,
+      msg: "CORS_ORIGIN is no setting and has no effect. Was CORS_ORIGINS meant?",
+    });
   });
 });

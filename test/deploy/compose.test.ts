@@ -82,6 +82,45 @@ test("the gateway starts in front of a service or of the demo, with the Redis be
   expect(gateway.ports).toEqual([`127.0.0.1:${real.PORT}:${real.PORT}`]);
 });
 
+test("compose.replicas.yaml puts HAProxy with its file in front of as many replicas as that names", () => {
+  const url = new URL("deploy/compose.replicas.yaml", ROOT);
+  const text = readFileSync(url, "utf8");
+  // Compose's own tag: the ports of compose.yaml are the balancer's here.
+  expect(text).toContain("ports: !reset []");
+  const overlay = parseDocument(text.replace("!reset ", ""), { strict: true });
+  expect([...overlay.errors, ...overlay.warnings]).toEqual([]);
+  const { services } = z
+    .strictObject({
+      services: z.strictObject({
+        gateway: z.strictObject({
+          ports: z.tuple([]),
+          environment: z.record(z.string(), z.string()),
+          deploy: z.strictObject({ replicas: z.number() }),
+        }),
+        balancer: z.strictObject({
+          image: z.string().regex(/^haproxy:\d+\.\d+\.\d+-alpine$/),
+          ports: z.tuple([z.string()]),
+          volumes: z.tuple([z.string()]),
+          depends_on: z.tuple([z.literal("gateway")]),
+          ...Contained,
+        }),
+      }),
+    })
+    .parse(overlay.toJS());
+  const { balancer, gateway: replica } = services;
+  expect(readConfig(replica.environment).TRUSTED_PROXIES).not.toEqual(readConfig({}).TRUSTED_PROXIES);
+  const [source = "", target] = balancer.volumes[0].split(":");
+  expect(target).toBe("/usr/local/etc/haproxy/haproxy.cfg");
+  const configuration = readFileSync(new URL(source, url), "utf8");
+  const [, bound] = /^ {2}bind :(\d+)$/m.exec(configuration) ?? [];
+  expect(balancer.ports).toEqual([gateway.ports[0].replace(/\d+$/, bound ?? "")]);
+  // Compose names the containers by the project, the service and a number.
+  const servers = [...configuration.matchAll(/^ {2}server \w+ (\S+)$/gm)].map(([, address]) => address);
+  expect(servers).toEqual(
+    Array.from({ length: replica.deploy.replicas }, (_, at) => `rungraph-gateway-${at + 1}:4000`),
+  );
+});
+
 test("memory and time suffice: for the heap, for the drain, for the documents", () => {
   const { DRAIN_TIMEOUT_MS } = readConfig(environmentWith({}));
   expect(Number.parseInt(gateway.stop_grace_period, 10)).toBeGreaterThan(DRAIN_TIMEOUT_MS / 1_000);

@@ -343,7 +343,10 @@ test("the ingress leads to what callers need, under the address that they are to
     { path: "/graphql", backend },
     { path: "/downloads", backend },
   ]);
-  const seconds = ingress.metadata.annotations["nginx.ingress.kubernetes.io/proxy-read-timeout"];
+  const { annotations } = ingress.metadata;
+  // One token, one replica: that one reads for all its tabs.
+  expect(annotations["nginx.ingress.kubernetes.io/upstream-hash-by"]).toBe("$http_authorization");
+  const seconds = annotations["nginx.ingress.kubernetes.io/proxy-read-timeout"];
   expect(Number(seconds)).toBeGreaterThan(UPSTREAM_IDLE_TIMEOUT_MS / 1_000);
 });
 

@@ -29,6 +29,16 @@ export const NOT_RUN: readonly NotRun[] = [
     why: "needs a collector; test/docs/tracing.test.ts runs its file",
   },
   {
+    page: "docs/operations.md",
+    holds: "map $http_authorization",
+    why: "part of deploy/nginx.conf, with which test/deploy/balancers.test.ts runs nginx",
+  },
+  {
+    page: "docs/operations.md",
+    holds: "balance hdr(Authorization)",
+    why: "part of deploy/haproxy.cfg, with which test/deploy/balancers.test.ts runs HAProxy",
+  },
+  {
     page: "docs/guide.md",
     holds: "withoutRungraph",
     why: "its times differ from run to run; test/observability/explain.test.ts asks the same query",

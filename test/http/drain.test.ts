@@ -2,8 +2,10 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { experimentId, RUN_UPDATED } from "../support/live-service.ts";
 import { startMain } from "../support/main-process.ts";
 import { PATIENT } from "../support/patience.ts";
+import { subscribe } from "../support/subscriber.ts";
 
 /** A service that answers nobody before the test says so. */
 async function startSlow() {
@@ -157,6 +159,86 @@ async function openLogs(
   const outcomes = Promise.allSettled(responses.map((response) => response.text()));
   return { outcomes, ends };
 }
+
+const GET_READY = "GET /readyz HTTP/1.1\r\nHost: gateway\r\n\r\n";
+
+/** What is sent on connections that were open before, and how it is answered. */
+const LATE = [
+  [
+    "a query",
+    `POST /graphql HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: 24\r\n\r\n{"query":"{__typename}"}`,
+    200,
+  ],
+  ["a query by GET", "GET /graphql?query=%7B__typename%7D HTTP/1.1\r\nHost: g\r\n\r\n", 200],
+  ["the page", "GET /graphql HTTP/1.1\r\nHost: g\r\nAccept: text/html\r\n\r\n", 200],
+  ["the metrics", "GET /metrics HTTP/1.1\r\nHost: g\r\n\r\n", 200],
+  ["readiness", GET_READY, 503],
+  [
+    "a download",
+    `GET /downloads/Sm9iOmFkYS9tbmlzdC8y/logs HTTP/1.1\r\nHost: g\r\nAuthorization: token t\r\n\r\n`,
+    503,
+  ],
+  [
+    "an event stream",
+    "GET /graphql?query=subscription%7BrunUpdated(id:%22ada.mnist.1%22)%7BisFinal%7D%7D HTTP/1.1\r\nHost: g\r\nAccept: text/event-stream\r\nAuthorization: token t\r\n\r\n",
+    503,
+  ],
+  [
+    "a WebSocket",
+    "GET /graphql HTTP/1.1\r\nHost: g\r\nConnection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
+    503,
+  ],
+] as const;
+
+test("on connections that were kept, what is short is answered and what lasts is refused, each time for the last time", async () => {
+  const service = await startSlow();
+  const gateway = await startProcess(service.url);
+  const kept = await Promise.all(
+    LATE.map(async ([name, message, status]) => {
+      const socket = await openSocket(gateway.port);
+      await socket.write(GET_READY);
+      await vi.waitFor(() => expect(socket.read()).toContain("ready\n"), PATIENT);
+      return { ...socket, name, message, status, before: socket.read().length };
+    }),
+  );
+  const held = askExperiment(gateway.url);
+  const [waiting] = await service.asked(1);
+  await gateway.stop();
+  for (const { write, message } of kept) await write(message);
+  await Promise.all(kept.map(({ closed }) => closed));
+  const answers = kept.map(({ name, read, before }) => {
+    const [head = ""] = read().slice(before).split("\r\n\r\n", 1);
+    return [name, Number(head.slice(9, 12)), /^connection: close\r?$/im.test(head)];
+  });
+  expect(answers).toEqual(LATE.map(([name, , status]) => [name, status, true]));
+  answer(waiting);
+  expect((await held).status).toBe(200);
+  expect(await gateway.ended).toBe(0);
+});
+
+test("a poll that the service holds, a silent WebSocket and connections without a request do not hold it up", async () => {
+  const service = await startSlow();
+  const gateway = await startProcess(service.url);
+  const stream = await subscribe(gateway.url, { query: RUN_UPDATED, variables: { id: experimentId(1) } });
+  const [poll] = await service.asked(1);
+  // The client of this socket never answers the close frame.
+  const [, , , , , , , [, upgrade]] = LATE;
+  const socket = await openSocket(gateway.port);
+  await socket.write(upgrade.replace("Sec-", "Sec-WebSocket-Protocol: graphql-transport-ws\r\nSec-"));
+  await vi.waitFor(() => expect(socket.read()).toContain(" 101 "), PATIENT);
+  await openSocket(gateway.port);
+  const idle = await openSocket(gateway.port);
+  await idle.write(GET_READY);
+  await vi.waitFor(() => expect(idle.read()).toContain("ready\n"), PATIENT);
+
+  gateway.terminate();
+  // The stream ends without `complete` and without a fault.
+  expect(await stream.next()).toBe(null);
+  expect(await gateway.ended).toBe(0);
+  await socket.closed;
+  expect(socket.read()).toContain("\u0003\ufffdGoing away");
+  expect(poll?.destroyed || poll?.socket?.destroyed).toBe(true);
+});
 
 test.each([
   ["head", "POST /graphql HTTP/1.1\r\nHost: gateway\r\n"],

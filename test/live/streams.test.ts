@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { experimentId, FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
+import { PATIENT } from "../support/patience.ts";
 
 const RUNNING = [{ id: 1, last_status: "running" }];
 
@@ -107,6 +108,23 @@ test("a gateway that stops ends event streams without completing them, so that c
   drain();
   for (const watcher of watchers) expect(await watcher.frame()).toBe(null);
   await subscriptions(0);
+});
+
+test("a gateway that stops waits a second for the readers of event streams", async () => {
+  // More than the system buffers of a connection take.
+  const run = { id: 1, last_status: "running", updated_at: "", description: "x".repeat(9_000_000) };
+  const { subscribe, advance, timers, drain } = await startLive([run], {
+    env: { READ_TIMEOUT_MS: "600000" },
+  });
+  const watcher = await subscribe({
+    query: `subscription ($id: ID!) { runUpdated(id: $id) { run { description } } }`,
+    variables: { id: experimentId(1) },
+  });
+  advance(FIRST_POLL);
+  await vi.waitUntil(() => timers().includes(FIRST_POLL + 600_000), PATIENT);
+  drain();
+  advance(1_000);
+  await expect(watcher.next()).rejects.toThrow("aborted");
 });
 
 test("a slow reader is told the latest state when it reads again, not those in between", async () => {

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { createClient } from "graphql-ws";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
+import { openSocket } from "../support/doors.ts";
 import { experimentId, FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
 
@@ -117,6 +118,15 @@ test("a gateway that stops closes connections so that clients connect again, els
   expect(closed.mock.calls[0]?.[0]).toMatchObject({ code: 1001 });
   await subscriptions(0);
   expect(await statusOf(url, "/graphql")).toBe(503);
+});
+
+test("a gateway that stops begins nothing for a message that was on its way", async () => {
+  const { url, drain, seen } = await startLive([{ id: 1, last_status: "running" }]);
+  const { tell, closed } = await openSocket({ url }, { token: "ada" });
+  drain();
+  tell({ id: "1", type: "subscribe", payload: { query: RUN_UPDATED, variables } });
+  expect(await closed).toBe(1001);
+  expect(seen()).toEqual([]);
 });
 
 test("a client that answers no ping is disconnected", async () => {

@@ -180,6 +180,7 @@ export const WRONG_SETTINGS: Readonly<Record<string, readonly string[]>> = {
   ],
   RELOAD_INTERVAL_MS: ["canary", "-1", "5s", "0.5", "3600001"],
   METRICS: ["canary", "true"],
+  KEEP_ALIVE_TIMEOUT_MS: ["canary", "0", "3600001"],
   DRAIN_TIMEOUT_MS: ["canary", "0", "3600001"],
   CALLER_SALT_FILE: ["/canary", "src", "/dev/null"],
   CALLER_SALT: ["canary", "c".repeat(15)],

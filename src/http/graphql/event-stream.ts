@@ -33,13 +33,23 @@ interface StreamRequest {
 /** How often an idle stream gets a comment, in milliseconds, so that proxies and clients keep it open. */
 const COMMENT_INTERVAL_MS = 10_000;
 
+/** How long a client may take to read the end of its stream, in milliseconds. */
+const CLOSING_MS = 1_000;
+
 const COMMENT = Buffer.from(":\n\n");
 const COMPLETE = "event: complete\ndata:\n\n";
 
 export function createEventStreams({ engine, delivery, clock }: Settings) {
-  /** Functions that end the open streams. */
-  const open = new Set<() => void>();
+  /** The responses that are open streams, with functions that end them. */
+  const open = new Map<ServerResponse, () => void>();
   let isDraining = false;
+
+  /** Ends a stream. Whoever does not read is disconnected. */
+  const close = (response: ServerResponse, end: () => void): void => {
+    end();
+    const cancel = clock.after(CLOSING_MS, () => response.req.socket.destroy());
+    onceOver(response, cancel);
+  };
 
   const write = async (
     response: ServerResponse,
@@ -51,10 +61,10 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
       isCut = true;
       void results.return();
     };
-    open.add(end);
+    open.set(response, end);
     onceOver(response, end);
     // A stream may have been admitted before the gateway began to drain.
-    if (isDraining) end();
+    if (isDraining) close(response, end);
     const encode = (result: WrittenResult): string => {
       const type = "application/json";
       return `event: next\ndata: ${encodeResult(engine.finish(result, requestId), type, requestId).body}\n\n`;
@@ -63,12 +73,12 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
     const last = () => (isCut ? null : Buffer.from(COMPLETE));
     const body = withComments(framesOf(results, encode, last), clock);
     await delivery.stream(response, { status: 200, headers: headersOf(requestId), body }, caller);
-    open.delete(end);
+    open.delete(response);
     await results.return();
   };
 
   const restart = (): void => {
-    for (const end of open) end();
+    for (const [response, end] of open) close(response, end);
   };
 
   return {
@@ -128,6 +138,8 @@ const headersOf = (requestId: string) => ({
   // Proxies that compress would hold events back.
   "cache-control": `${PRIVATE}, no-transform`,
   "x-accel-buffering": "no",
+  // A proxy that kept the connection might send a request on it while this process ends it together with the stream.
+  connection: "close",
   "x-request-id": requestId,
 });
 

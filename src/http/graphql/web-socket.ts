@@ -9,7 +9,7 @@ import { RequestScope } from "../../request-scope.ts";
 import type { Doors } from "../doors.ts";
 import type { Identify } from "../identity.ts";
 import type { Place } from "../places.ts";
-import { refuseUpgrade } from "../server.ts";
+import { refuse } from "../server.ts";
 import type { createWebSocketServer, WebSocketSettings } from "./web-socket-server.ts";
 
 interface Settings extends Omit<WebSocketSettings, "begin"> {
@@ -84,9 +84,9 @@ export function createWebSockets(settings: Settings): WebSockets {
     upgrade: (request, socket, head) => {
       socket.on("error", () => socket.destroy());
       const status = rejectionOf(request);
-      if (status !== null) return refuseUpgrade(socket, status);
+      if (status !== null) return refuse(socket, status);
       const place = doors.take("socket", identify(request).caller);
-      if (place instanceof UpstreamError) return refuseUpgrade(socket, statusOf(place.code));
+      if (place instanceof UpstreamError) return refuse(socket, statusOf(place.code));
       socket.once("close", () => place.release());
       void accept(place, request, socket, head);
     },

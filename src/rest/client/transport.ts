@@ -103,7 +103,8 @@ export function createTransport(settings: TransportSettings): Transport {
       bodyTimeout: settings.idleTimeoutMs,
     });
   let pool = openPool();
-  let closing: Promise<unknown> = Promise.resolve();
+  /** Pools that were renewed, until their last request has ended. */
+  const ending = new Set<Pool>();
 
   const reach = () =>
     new Promise<void>((resolve, reject) => {
@@ -122,11 +123,13 @@ export function createTransport(settings: TransportSettings): Transport {
     },
     reach,
     renew: () => {
-      closing = Promise.all([closing, pool.close()]);
+      const last = pool;
       pool = openPool();
+      ending.add(last);
+      void last.close().finally(() => ending.delete(last));
     },
     close: async () => {
-      await Promise.all([closing, pool.close()]);
+      await Promise.all([...ending, pool].map((each) => each.destroy()));
     },
   };
 }
