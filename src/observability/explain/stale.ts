@@ -8,14 +8,18 @@ interface StalePlace {
   readonly ageMs: number;
 }
 
-/** Maximum places that are told. */
+/** Maximum places that are told, and characters of all their paths: aliases can be as long as the document. */
 const MAX_TOLD = 500;
+const MAX_CHARACTERS = 50_000;
 
 /** `extensions.stale`: the places of a result that show an earlier response, and its age. Null when there are none. */
 export function staleReport(places: Iterable<StalePlace>): { readonly stale: readonly object[] } | null {
   const stale: object[] = [];
+  let characters = 0;
   for (const { path, ageMs } of places) {
-    if (stale.length < MAX_TOLD) stale.push({ path, ageSeconds: Math.ceil(ageMs / 1000) });
+    characters += path.join().length;
+    if (stale.length === MAX_TOLD || (stale.length > 0 && characters > MAX_CHARACTERS)) break;
+    stale.push({ path, ageSeconds: Math.ceil(ageMs / 1000) });
   }
   return stale.length > 0 ? { stale } : null;
 }
