@@ -14,7 +14,7 @@ const fieldsOf = (ids: readonly number[]) =>
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
-/** Moves the clock on to each time that something waits for, until a promise settles. */
+/** Moves the clock on to each time that something waits for, until a promise settles. Not for more than an hour. */
 async function settle<Value>(
   promise: Promise<Value>,
   { timers, advance }: Pick<ReturnType<typeof handClock>, "timers" | "advance">,
@@ -25,13 +25,14 @@ async function settle<Value>(
   for (;;) {
     await vi.waitUntil(() => isSettled || timers().length > 0, PATIENT);
     if (isSettled) return promise;
+    if (now() > 3_600_000) throw new Error("an hour has passed");
     advance((timers()[0] ?? now()) - now());
   }
 }
 
-async function startPaced(env: Record<string, string> = {}) {
+async function startPaced(env: Record<string, string> = {}, answering?: () => Promise<void>) {
   const hand = handClock();
-  const service = await startThrottling(20, hand.clock.now);
+  const service = await startThrottling(20, hand.clock.now, answering);
   const gateway = await startGateway({
     upstream: service,
     clock: hand.clock,
@@ -98,6 +99,45 @@ describe("a service that answers 20 requests a minute", () => {
     }
     answers.open();
     expect((await gateway.ask(fieldsOf(upTo(10)))).errors).toBeUndefined();
+  });
+
+  test("is asked for what waits for a connection when there is one: until then it does not count", async () => {
+    const first = gate();
+    const { hand, service, gateway } = await startPaced(
+      { UPSTREAM_CONNECTIONS_PER_TOKEN: "1" },
+      () => first.opened,
+    );
+    const slow = gateway.ask(fieldsOf(upTo(15)));
+    await vi.waitUntil(() => service.seen().length === 1, PATIENT);
+    hand.advance(55_000);
+    first.open();
+    expect((await slow).errors).toBeUndefined();
+    hand.advance(6_000);
+    const { errors } = await settle(gateway.ask(fieldsOf(upTo(15))), hand, hand.clock.now);
+    expect(errors).toBeUndefined();
+    expect([service.seen().length, service.refused()]).toEqual([30, 0]);
+  });
+
+  test("is polled for all subscriptions of a token in turn", async () => {
+    const { hand, service, gateway } = await startPaced();
+    const watchers = await Promise.all(
+      upTo(40).map((id) =>
+        subscribe(gateway.url, {
+          query: `subscription { runUpdated(id: "${globalId(`Experiment:ada/mnist/${id}`)}") { run { status } } }`,
+        }),
+      ),
+    );
+    // After a minute those that wait are told why.
+    const told = Promise.all(
+      watchers.map(async ({ next }) => {
+        for (let event = await next(); event; event = await next()) if (event.data) return event.data;
+        return null;
+      }),
+    );
+    expect(await settle(told, hand, hand.clock.now)).toEqual(
+      watchers.map(() => ({ runUpdated: { run: { status: "RUNNING" } } })),
+    );
+    expect(service.seen().length).toBeLessThan(80);
   });
 
   test("is polled less than it is asked: queries find a quarter of it left", async () => {
