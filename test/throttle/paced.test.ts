@@ -6,13 +6,19 @@ import { handClock } from "../support/hand-clock.ts";
 import { askFor, experimentIn, firstCodeOf, RUNNING_RECORD, statusOf } from "../support/one-read.ts";
 import { globalId } from "../support/ids.ts";
 import { PATIENT } from "../support/patience.ts";
-import { subscribe } from "../support/subscriber.ts";
+import { subscribe, type Subscriber } from "../support/subscriber.ts";
 import { startThrottling } from "../support/throttling.ts";
 
 const fieldsOf = (ids: readonly number[]) =>
   `{ ${ids.map((id) => `of${id}: experiment(id: "ada.mnist.${id}") { status }`).join(" ")} }`;
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+/** The data of the first event that has any: after a minute those that wait are told why. */
+async function firstData({ next }: Subscriber) {
+  for (let event = await next(); event; event = await next()) if (event.data) return event.data;
+  return null;
+}
 
 /** Moves the clock on to each time that something waits for, until a promise settles. Not for more than an hour. */
 async function settle<Value>(
@@ -127,17 +133,26 @@ describe("a service that answers 20 requests a minute", () => {
         }),
       ),
     );
-    // After a minute those that wait are told why.
-    const told = Promise.all(
-      watchers.map(async ({ next }) => {
-        for (let event = await next(); event; event = await next()) if (event.data) return event.data;
-        return null;
-      }),
-    );
+    const told = Promise.all(watchers.map(firstData));
     expect(await settle(told, hand, hand.clock.now)).toEqual(
       watchers.map(() => ({ runUpdated: { run: { status: "RUNNING" } } })),
     );
     expect(service.seen().length).toBeLessThan(80);
+  });
+
+  test("is polled again when queries that wait have been sent, not minutes later", async () => {
+    const { hand, service, gateway } = await startPaced();
+    const answer = gateway.ask(fieldsOf(upTo(30)));
+    await vi.waitUntil(() => service.seen().length === 15, PATIENT);
+    const watcher = await subscribe(gateway.url, {
+      query: `subscription { runUpdated(id: "${globalId("Experiment:ada/mnist/42")}") { run { status } } }`,
+    });
+    // The first poll, after 20 ms, learns that a period of 60.5 s will have passed before its turn.
+    await hand.reach(20, 61_020);
+    await settle(answer, hand, hand.clock.now);
+    expect(await settle(firstData(watcher), hand, hand.clock.now)).toEqual({
+      runUpdated: { run: { status: "RUNNING" } },
+    });
   });
 
   test("is polled less than it is asked: queries find a quarter of it left", async () => {
