@@ -76,7 +76,7 @@ describe("the last known response answers", () => {
     const { gateway, fail } = await startFailing();
     const query = `{
       a: experiment(id: "ada.mnist.1") { status }
-      b: experiment(id: "ada.mnist.2") { status rawStatus jobs(first: 1) { totalCount } }
+      b: experiment(id: "ada.mnist.2") { status jobs(first: 1) { totalCount } }
     }`;
     const first = `{ experiment(id: "ada.mnist.2") { status } }`;
     expect(firstCodeOf(await askFor(gateway, first))).toBe("ok");
@@ -88,9 +88,21 @@ describe("the last known response answers", () => {
     expect(await askFor(gateway, query)).toEqual({
       data: {
         a: { status: "RUNNING" },
-        b: { status: "RUNNING", rawStatus: "running", jobs: { totalCount: 0 } },
+        b: { status: "RUNNING", jobs: { totalCount: 0 } },
       },
       extensions: { stale: [{ path: ["b"], ageSeconds: 0 }] },
+    });
+  });
+
+  test("and each place is told once, whatever is asked of it", async () => {
+    const { gateway, fail } = await startFailing();
+    fail(() => ({ json: { count: 1, next: null, results: [{ id: 1, last_status: "running" }] } }));
+    const query = `{ experiment(id: "ada.mnist.42") { jobs(first: 1) { totalCount nodes { status } } } }`;
+    expect(firstCodeOf(await askFor(gateway, query))).toBe("ok");
+    fail(() => status(503));
+    expect(await askFor(gateway, query)).toEqual({
+      data: { experiment: { jobs: { totalCount: 1, nodes: [{ status: "RUNNING" }] } } },
+      extensions: { stale: [{ path: ["experiment", "jobs"], ageSeconds: 0 }] },
     });
   });
 
