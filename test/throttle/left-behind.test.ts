@@ -55,13 +55,14 @@ async function startRefusingOnce() {
   return { service, gateway, hand, readsInFlight, beLate: (ms: number) => (lateMs = ms) };
 }
 
-test("downloads that the open circuit rejects leave nothing behind that later reads wait for", async () => {
+test("downloads, and those that the open circuit rejects, leave nothing behind that later reads wait for", async () => {
   const { gateway, hand, be } = await startAway({ REQUEST_TIMEOUT_MS: "9000" });
   const download = () => fetch(gateway.url + OUTPUTS_OF_42, { headers: { authorization: "token t0ken" } });
   expect((await download()).status).toBe(503);
   be("up");
   hand.advance(5_000);
   expect(firstCodeOf(await askFor(gateway))).toBe("ok");
+  expect((await download()).status).toBe(200);
   be("refusing");
   expect(firstCodeOf(await askFor(gateway))).toBe("RATE_LIMITED");
   be("up");
