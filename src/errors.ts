@@ -239,7 +239,7 @@ export class UpstreamError extends Failure {
   }
 }
 
-/** The deadline of the caller's request passed. It shows nothing about the service. */
+/** The deadline of the caller's request passed, or will pass before it can be sent. It shows nothing about the service. */
 export class DeadlineError extends UpstreamError {}
 
 /** The caller closed the connection before the response. */

@@ -21,17 +21,22 @@ export class Rate {
     this.#atOnce = Math.ceil(limit.requests * atOnce);
   }
 
-  /** The earliest time for a request, behind others that wait for theirs. Infinite if that is behind a whole period. */
-  nextAt(now: number, ahead = 0): number {
-    const sent = this.sent(now);
-    if (sent + ahead < this.#atOnce) return now;
+  /**
+   * The earliest time for a request, behind others that wait for theirs (`ahead`), and others that are sent from now on
+   * (`unsent`).
+   */
+  nextAt(now: number, ahead = 0, unsent = 0): number {
+    const used = this.sent(now) + unsent;
+    if (used + ahead < this.#atOnce) return now;
     const { requests, periodMs } = this.#limit;
-    const free = requests - sent;
+    const free = requests - used;
     const oldest = this.#times[this.#left] ?? now;
-    const latest = this.#times.at(-1) ?? now;
+    const latest = (unsent > 0 ? null : this.#times.at(-1)) ?? now;
     if (free > ahead)
       return Math.max(now, latest + ((oldest + periodMs - latest) * (ahead + 1)) / (free + 1));
-    return (this.#times[this.#left + ahead - free] ?? Number.POSITIVE_INFINITY) + periodMs;
+    const turn = ahead - free;
+    const periods = 1 + Math.floor(turn / requests);
+    return (this.#times[this.#left + (turn % requests)] ?? now) + periods * periodMs;
   }
 
   /** How many requests may be sent now. */
@@ -41,11 +46,6 @@ export class Rate {
 
   spend(now: number): void {
     this.#times.push(now);
-  }
-
-  /** Takes back a request that was not sent. */
-  giveBack(): void {
-    if (this.#times.length > this.#left) this.#times.pop();
   }
 
   /** Number of requests in the last period. */

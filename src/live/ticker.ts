@@ -135,14 +135,17 @@ export function createTicker({ clock, rate, openSession }: TickerSettings): Tick
       return;
     }
     const now = clock.now();
-    entry.intervalMs = Math.min(2 * entry.intervalMs, MAX_INTERVAL_MS);
-    entry.dueAt = nextDue(entry.intervalMs);
-    entry.failingSince ??= now;
-    const reportAt = entry.failingSince + SURVIVED_MS;
-    if (now >= reportAt) report(entry, error);
     // A service that is away says when it may be back, not that it must not be asked.
     const { retryAfterSeconds = 0 } = error.code === "RATE_LIMITED" ? error.facts : {};
     pausedUntil = Math.max(pausedUntil, now + Math.min(retryAfterSeconds * 1_000, MAX_PAUSE_MS));
+    // After a pause it is the first, as well.
+    if (pausedUntil <= now) {
+      entry.intervalMs = Math.min(2 * entry.intervalMs, MAX_INTERVAL_MS);
+      entry.dueAt = nextDue(entry.intervalMs);
+    }
+    entry.failingSince ??= now;
+    const reportAt = entry.failingSince + SURVIVED_MS;
+    if (now >= reportAt) report(entry, error);
     if (now >= reportAt || pausedUntil <= reportAt) return;
     // No poll is read when the time has come to report.
     cancelReport();

@@ -89,7 +89,7 @@ test("compose.replicas.yaml puts HAProxy with its file in front of as many repli
   expect(text).toContain("ports: !reset []");
   const overlay = parseDocument(text.replace("!reset ", ""), { strict: true });
   expect([...overlay.errors, ...overlay.warnings]).toEqual([]);
-  const { services } = z
+  const replicas = z
     .strictObject({
       services: z.strictObject({
         gateway: z.strictObject({
@@ -107,7 +107,7 @@ test("compose.replicas.yaml puts HAProxy with its file in front of as many repli
       }),
     })
     .parse(overlay.toJS());
-  const { balancer, gateway: replica } = services;
+  const { balancer, gateway: replica } = replicas.services;
   expect(readConfig(replica.environment).TRUSTED_PROXIES).not.toEqual(readConfig({}).TRUSTED_PROXIES);
   const [source = "", target] = balancer.volumes[0].split(":");
   expect(target).toBe("/usr/local/etc/haproxy/haproxy.cfg");

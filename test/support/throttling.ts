@@ -3,8 +3,15 @@ import { experimentIn, RUNNING_RECORD } from "./one-read.ts";
 
 const PERIOD_MS = 60_000;
 
-/** A service that answers so many requests of a token in any minute of a clock, as the known servers do. */
-export async function startThrottling(perMinute: number, now: () => number) {
+/**
+ * A service that answers so many requests of a token in any minute of a clock, as the known servers do. It counts them
+ * when they arrive; `answering` may take its time.
+ */
+export async function startThrottling(
+  perMinute: number,
+  now: () => number,
+  answering: () => Promise<void> = async () => {},
+) {
   const times = new Map<string, number[]>();
   let refused = 0;
   const answer = (token: string): Told | null => {
@@ -22,12 +29,11 @@ export async function startThrottling(perMinute: number, now: () => number) {
       headers: { "retry-after": `${Math.ceil(waitMs / 1000)}` },
     };
   };
-  const service = await startFake(
-    ({ path, headers }) =>
-      answer(headers["authorization"]?.toString() ?? "") ?? {
-        json: { ...RUNNING_RECORD, id: experimentIn(path) },
-      },
-  );
+  const service = await startFake(async ({ path, headers }) => {
+    const refusing = answer(headers["authorization"]?.toString() ?? "");
+    await answering();
+    return refusing ?? { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
+  });
   return { ...service, refused: () => refused };
 }
 

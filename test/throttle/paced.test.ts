@@ -3,10 +3,17 @@ import { startFake } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
-import { askFor, experimentIn, firstCodeOf, RUNNING_RECORD, statusOf } from "../support/one-read.ts";
+import {
+  askFor,
+  experimentIn,
+  firstCodeOf,
+  RUNNING_ANSWER,
+  RUNNING_RECORD,
+  statusOf,
+} from "../support/one-read.ts";
 import { globalId } from "../support/ids.ts";
 import { PATIENT } from "../support/patience.ts";
-import { subscribe } from "../support/subscriber.ts";
+import { subscribe, type Subscriber } from "../support/subscriber.ts";
 import { startThrottling } from "../support/throttling.ts";
 
 const fieldsOf = (ids: readonly number[]) =>
@@ -14,7 +21,13 @@ const fieldsOf = (ids: readonly number[]) =>
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
-/** Moves the clock on to each time that something waits for, until a promise settles. */
+/** The data of the first event that has any: after a minute those that wait are told why. */
+async function firstData({ next }: Subscriber) {
+  for (let event = await next(); event; event = await next()) if (event.data) return event.data;
+  return null;
+}
+
+/** Moves the clock on to each time that something waits for, until a promise settles. Not for more than an hour. */
 async function settle<Value>(
   promise: Promise<Value>,
   { timers, advance }: Pick<ReturnType<typeof handClock>, "timers" | "advance">,
@@ -25,13 +38,14 @@ async function settle<Value>(
   for (;;) {
     await vi.waitUntil(() => isSettled || timers().length > 0, PATIENT);
     if (isSettled) return promise;
+    if (now() > 3_600_000) throw new Error("an hour has passed");
     advance((timers()[0] ?? now()) - now());
   }
 }
 
-async function startPaced(env: Record<string, string> = {}) {
+async function startPaced(env: Record<string, string> = {}, answering?: () => Promise<void>) {
   const hand = handClock();
-  const service = await startThrottling(20, hand.clock.now);
+  const service = await startThrottling(20, hand.clock.now, answering);
   const gateway = await startGateway({
     upstream: service,
     clock: hand.clock,
@@ -61,6 +75,21 @@ describe("a service that answers 20 requests a minute", () => {
       expect(extensions).toMatchObject({ code: "RATE_LIMITED", retryAfterSeconds: 13 });
     }
     expect([service.seen().length, service.refused()]).toEqual([15, 0]);
+  });
+
+  test("is asked for the operations of a token in turn: a small one does not wait for a large one", async () => {
+    const { hand, service, gateway } = await startPaced();
+    const large = gateway.ask(fieldsOf(upTo(30)));
+    await vi.waitUntil(() => service.seen().length === 15, PATIENT);
+    const small = askFor(gateway, statusOf(99));
+    const metrics = async () => (await fetch(`${gateway.url}/metrics`)).text();
+    await vi.waitUntil(async () => (await metrics()).includes("\nrungraph_operations_running 2\n"), PATIENT);
+    for (const sent of [16, 17]) {
+      hand.advance((hand.timers()[0] ?? 0) - hand.clock.now());
+      await vi.waitUntil(() => service.seen().length === sent, PATIENT);
+    }
+    expect(await small).toEqual(RUNNING_ANSWER);
+    expect((await settle(large, hand, hand.clock.now)).errors).toBeUndefined();
   });
 
   test("is asked for by each token for itself", async () => {
@@ -98,6 +127,53 @@ describe("a service that answers 20 requests a minute", () => {
     }
     answers.open();
     expect((await gateway.ask(fieldsOf(upTo(10)))).errors).toBeUndefined();
+  });
+
+  test("is asked for what waits for a connection when there is one: until then it does not count", async () => {
+    const first = gate();
+    const { hand, service, gateway } = await startPaced(
+      { UPSTREAM_CONNECTIONS_PER_TOKEN: "1" },
+      () => first.opened,
+    );
+    const slow = gateway.ask(fieldsOf(upTo(15)));
+    await vi.waitUntil(() => service.seen().length === 1, PATIENT);
+    hand.advance(55_000);
+    first.open();
+    expect((await slow).errors).toBeUndefined();
+    hand.advance(6_000);
+    const { errors } = await settle(gateway.ask(fieldsOf(upTo(15))), hand, hand.clock.now);
+    expect(errors).toBeUndefined();
+    expect([service.seen().length, service.refused()]).toEqual([30, 0]);
+  });
+
+  test("is polled for all subscriptions of a token in turn", async () => {
+    const { hand, gateway } = await startPaced();
+    const watchers = await Promise.all(
+      upTo(24).map((id) =>
+        subscribe(gateway.url, {
+          query: `subscription { runUpdated(id: "${globalId(`Experiment:ada/mnist/${id}`)}") { run { status } } }`,
+        }),
+      ),
+    );
+    const told = Promise.all(watchers.map(firstData));
+    expect(await settle(told, hand, hand.clock.now)).toEqual(
+      watchers.map(() => ({ runUpdated: { run: { status: "RUNNING" } } })),
+    );
+  });
+
+  test("is polled again when queries that wait have been sent, not minutes later", async () => {
+    const { hand, service, gateway } = await startPaced();
+    const answer = gateway.ask(fieldsOf(upTo(30)));
+    await vi.waitUntil(() => service.seen().length === 15, PATIENT);
+    const watcher = await subscribe(gateway.url, {
+      query: `subscription { runUpdated(id: "${globalId("Experiment:ada/mnist/42")}") { run { status } } }`,
+    });
+    // The first poll, after 20 ms, learns that a period of 60.5 s will have passed before its turn.
+    await hand.reach(20, 61_020);
+    await settle(answer, hand, hand.clock.now);
+    expect(await settle(firstData(watcher), hand, hand.clock.now)).toEqual({
+      runUpdated: { run: { status: "RUNNING" } },
+    });
   });
 
   test("is polled less than it is asked: queries find a quarter of it left", async () => {

@@ -85,6 +85,33 @@ test("a read that can wait for the pause within its deadline waits, and one goes
   expect(service.seen()).toHaveLength(6);
 });
 
+test("after a pause one read goes first, then two, then four", async () => {
+  let refused = 0;
+  let held: (() => void)[] = [];
+  const service = await startFake(async ({ path }) => {
+    if (refused++ < 7) return refusal(40);
+    await new Promise<void>((resolve) => held.push(resolve));
+    return { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
+  });
+  const { clock, advance, timers } = handClock();
+  const gateway = await startGateway({ upstream: service, clock, env: { REQUEST_TIMEOUT_MS: "90000" } });
+  const fields = Array.from(
+    { length: 7 },
+    (_, id) => `of${id}: experiment(id: "ada.mnist.${id}") { status }`,
+  );
+  const answer = gateway.ask(`{ ${fields.join(" ")} }`);
+  await vi.waitUntil(() => refused === 7 && timers().includes(40_000), PATIENT);
+  advance(40_000);
+  for (const atATime of [1, 2, 4]) {
+    await vi.waitUntil(() => held.length >= atATime, PATIENT);
+    expect(held).toHaveLength(atATime);
+    const sent = held;
+    held = [];
+    for (const respond of sent) respond();
+  }
+  expect((await answer).errors).toBeUndefined();
+});
+
 test("commands are sent all the same", async () => {
   const { service, gateway } = await startRefusing();
   await askFor(gateway);

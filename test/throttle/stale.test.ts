@@ -11,6 +11,8 @@ import {
   RUNNING_RECORD,
   STATUS_CALL,
 } from "../support/one-read.ts";
+import { experimentId, FIRST_POLL } from "../support/live-service.ts";
+import { subscribe } from "../support/subscriber.ts";
 import { refusal } from "../support/throttling.ts";
 
 const STALE_ANSWER = (ageSeconds: number) => ({
@@ -84,9 +86,53 @@ describe("the last known response answers", () => {
         : { json: { ...RUNNING_RECORD, id: 1, count: 0, results: [] } },
     );
     expect(await askFor(gateway, query)).toEqual({
-      data: { a: { status: "RUNNING" }, b: { status: "RUNNING", jobs: { totalCount: 0 } } },
+      data: {
+        a: { status: "RUNNING" },
+        b: { status: "RUNNING", jobs: { totalCount: 0 } },
+      },
       extensions: { stale: [{ path: ["b"], ageSeconds: 0 }] },
     });
+  });
+
+  test("and each place is told once, whatever is asked of it", async () => {
+    const { gateway, fail } = await startFailing();
+    fail(() => ({ json: { count: 1, next: null, results: [{ id: 1, last_status: "running" }] } }));
+    const query = `{ experiment(id: "ada.mnist.42") { jobs(first: 1) { totalCount nodes { status } } } }`;
+    expect(firstCodeOf(await askFor(gateway, query))).toBe("ok");
+    fail(() => status(503));
+    expect(await askFor(gateway, query)).toEqual({
+      data: { experiment: { jobs: { totalCount: 1, nodes: [{ status: "RUNNING" }] } } },
+      extensions: { stale: [{ path: ["experiment", "jobs"], ageSeconds: 0 }] },
+    });
+  });
+
+  test("and where is told of 500 places at most, and with long aliases of fewer", async () => {
+    const { service, gateway, fail } = await startFailing({ UPSTREAM_PROFILE: "polyaxon-0.4" });
+    const results = Array.from({ length: 500 }, (_, index) => ({
+      id: index + 1,
+      unique_name: `ada.mnist.${index + 1}`,
+      build_job: "ada.mnist.builds.7",
+    }));
+    const answer = (path: string): Told => ({
+      json: path.includes("builds") ? { id: 7, last_status: "running" } : { count: 500, next: null, results },
+    });
+    fail(answer);
+    const query = (alias: string) => `{
+      ${alias}: project(owner: "ada", name: "mnist") { experiments(first: 500) { nodes { buildJob { status } } } }
+    }`;
+    const told = async (alias: string) => {
+      const { extensions } = (await askFor(gateway, query(alias))) as unknown as {
+        extensions?: { stale: readonly { path: readonly unknown[] }[] };
+      };
+      return extensions?.stale;
+    };
+    expect(await told("all")).toBeUndefined();
+    fail((path) => (path.includes("builds") ? status(503) : answer(path)));
+    const places = await told("all");
+    expect(places).toHaveLength(500);
+    expect(places?.[499]?.path).toEqual(["all", "experiments", "nodes", 499, "buildJob"]);
+    expect(service.seen().length).toBe(4);
+    expect((await told("a".repeat(10_000)))?.length).toBe(9);
   });
 
   test("where an explained operation asks, too", async () => {
@@ -106,6 +152,30 @@ describe("the last known response answers", () => {
 });
 
 describe("no earlier response answers", () => {
+  test("in events of subscriptions, which do not tell it", async () => {
+    const { gateway, advance, fail } = await startFailing();
+    const answer = (path: string): Told => ({
+      json: { ...RUNNING_RECORD, build_job: "ada.mnist.builds.7", id: path.includes("builds") ? 7 : 42 },
+    });
+    fail(answer);
+    const watch = () =>
+      subscribe(gateway.url, {
+        query: `subscription ($id: ID!) {
+          runUpdated(id: $id) { run { status ... on Experiment { buildJob { status } } } }
+        }`,
+        variables: { id: experimentId(42) },
+      });
+    const first = await watch();
+    advance(FIRST_POLL);
+    const run = { status: "RUNNING", buildJob: { status: "RUNNING" } };
+    expect(await first.next()).toEqual({ data: { runUpdated: { run } } });
+    fail((path) => (path.includes("builds") ? status(503) : answer(path)));
+    // Who comes later is told the present state at once.
+    const second = await (await watch()).next();
+    expect(second?.data).toEqual({ runUpdated: { run: { ...run, buildJob: null } } });
+    expect(second?.errors?.map(({ extensions }) => extensions["code"])).toEqual(["UPSTREAM_UNAVAILABLE"]);
+  });
+
   test.each([401, 403, 404, 500])("instead of %i, nor after it", async (code) => {
     const { gateway, fail } = await startFailing();
     await askFor(gateway);

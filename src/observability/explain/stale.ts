@@ -8,16 +8,23 @@ interface StalePlace {
   readonly ageMs: number;
 }
 
-/** Maximum places that are told. */
+/** Maximum places that are told, and characters of the paths that are looked at: aliases can be as long as the document. */
 const MAX_TOLD = 500;
+const MAX_CHARACTERS = 100_000;
 
 /** `extensions.stale`: the places of a result that show an earlier response, and its age. Null when there are none. */
 export function staleReport(places: Iterable<StalePlace>): { readonly stale: readonly object[] } | null {
-  const stale: object[] = [];
+  // Several fields of a place load its record.
+  const told = new Map<string, { readonly path: StalePlace["path"]; readonly ageSeconds: number }>();
+  let characters = 0;
   for (const { path, ageMs } of places) {
-    if (stale.length < MAX_TOLD) stale.push({ path, ageSeconds: Math.ceil(ageMs / 1000) });
+    const name = JSON.stringify(path);
+    characters += name.length;
+    if (told.size === MAX_TOLD || (told.size > 0 && characters > MAX_CHARACTERS)) break;
+    const ageSeconds = Math.max(told.get(name)?.ageSeconds ?? 0, Math.ceil(ageMs / 1000));
+    told.set(name, { path, ageSeconds });
   }
-  return stale.length > 0 ? { stale } : null;
+  return told.size > 0 ? { stale: [...told.values()] } : null;
 }
 
 /** The place of a name such as `group.experiments.nodes.0`: names of fields do not begin with a digit. */

@@ -49,7 +49,10 @@ export class Allowance {
   #pausedUntil = Number.NEGATIVE_INFINITY;
   /** How many may be sent at a time. One after a refusal, then more with each that is answered. */
   #width = Number.POSITIVE_INFINITY;
+  /** Requests that have been let pass and have not ended. */
   #flying = 0;
+  /** Those of them that wait for a connection: the service counts them when they are sent. */
+  #unsent = 0;
   #cancelTimer = (): void => {};
 
   constructor(clock: Clock, limit: RateLimit | null) {
@@ -67,10 +70,9 @@ export class Allowance {
     return this.#waitMs(ahead);
   }
 
-  /** How long a read would wait behind others; infinite when that is not known. */
   #waitMs(ahead: number): number {
     const now = this.#clock.now();
-    return Math.max(this.#pausedUntil, this.#rate?.nextAt(now, ahead) ?? now, now) - now;
+    return Math.max(this.#pausedUntil, this.#rate?.nextAt(now, ahead, this.#unsent) ?? now, now) - now;
   }
 
   /** Takes a request if it is allowed now. */
@@ -80,9 +82,15 @@ export class Allowance {
     return true;
   }
 
-  /** Counts a request, allowed or not. It is given back, or ends. */
+  /** Lets a request pass, allowed or not. It is sent and ends, or is given back. */
   spend(): void {
     this.#flying++;
+    this.#unsent++;
+  }
+
+  /** Must be called once for each request when it is sent. */
+  send(): void {
+    this.#unsent--;
     this.#rate?.spend(this.#clock.now());
   }
 
@@ -95,7 +103,7 @@ export class Allowance {
   /** Takes back a request that was not sent. */
   giveBack(): void {
     this.#flying--;
-    this.#rate?.giveBack();
+    this.#unsent--;
     this.#advance();
   }
 
@@ -109,7 +117,7 @@ export class Allowance {
     this.#waiting.delete(operation);
   }
 
-  /** Must be called once for each request when it ends, with the pause that the service asks for; null: it was allowed. */
+  /** Must be called once for each request that was sent when it ends, with the pause that the service asks for; null: it was allowed. */
   end(pauseMs: number | null): void {
     this.#flying--;
     if (pauseMs !== null) this.#refuse(pauseMs);

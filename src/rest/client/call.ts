@@ -83,9 +83,13 @@ export class Call<Part> implements Ticket, Outcome<Part> {
       held.check();
       attempt = new Attempt(this.#settings, this.request, scope, this, held);
     } catch (error) {
-      this.failed(error);
+      // It was not sent, and another attempt would not be.
+      this.allowance?.giveBack();
+      this.queue.leave();
+      this.#outcome.failed(error);
       return;
     }
+    this.allowance?.send();
     attempt.send(headers, this.#send);
   }
 

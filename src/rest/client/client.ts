@@ -163,7 +163,14 @@ export function createClient(settings: ClientSettings) {
             reject(error);
           },
         };
-        const attempt = new Attempt(attempts, request, scope, outcome, null);
+        let attempt: Attempt<StreamedResponse>;
+        try {
+          attempt = new Attempt(attempts, request, scope, outcome, null);
+        } catch (error) {
+          allowance.giveBack();
+          throw error;
+        }
+        allowance.send();
         attempt.send(
           new RequestHeaders(dialect, scope),
           stream(dialect, (response) => Promise.resolve(response)),

@@ -143,8 +143,10 @@ export class OperationQueue {
 
   #drop(isDropped: (ticket: Ticket) => boolean, errorOf: (ticket: Ticket) => Error): void {
     for (const [allowance, held] of this.#held ?? []) {
-      for (const ticket of held.remove(isDropped)) ticket.rejected(errorOf(ticket));
+      const dropped = held.remove(isDropped);
+      // Before others take their places.
       if (held.waiting === 0) allowance.leave(this);
+      for (const ticket of dropped) ticket.rejected(errorOf(ticket));
     }
     for (const ticket of this.#bulkhead.remove(isDropped)) {
       ticket.allowance?.giveBack();

@@ -171,7 +171,7 @@ export class Read implements Demand, Outcome<unknown> {
 
   /** Takes the last known response if the service gives none for now; otherwise fails. */
   #fail(reader: Reader, error: unknown): void {
-    const stale = isForNow(error) ? staleFor(reader, this.target.key) : undefined;
+    const stale = isForNow(error) ? this.#staleFor(reader) : undefined;
     if (!stale || !reader.shared) return this.reject(error);
     reader.shared.report("stale");
     this.note?.stale(reader.shared.now() - stale.began);
@@ -192,12 +192,17 @@ export class Read implements Demand, Outcome<unknown> {
     } else {
       this.isOpen = !isFresh;
       shared?.add(this);
-      const isPatient = !staleFor(reader, key);
+      const isPatient = !this.#staleFor(reader);
       const request = { endpoint: offered, path, token, demand: this, note: this.note, isPatient };
       if (window) upstream.readPart(request, window, this);
       else upstream.json(request, this);
     }
     return equal;
+  }
+
+  /** The last known response that may answer while the service gives none, where the result can tell that. */
+  #staleFor({ isFresh, scope, shared }: Reader): Read | undefined {
+    return isFresh || scope.ended() || !this.note ? undefined : shared?.findStale(this.target.key);
   }
 
   /** Passes its response to a read that waits for it. */
@@ -225,10 +230,6 @@ export class Read implements Demand, Outcome<unknown> {
     return reader;
   }
 }
-
-/** The last known response that may answer a read while the service gives none. */
-const staleFor = ({ isFresh, scope, shared }: Reader, key: string): Read | undefined =>
-  isFresh || scope.ended() ? undefined : shared?.findStale(key);
 
 /** Whether a failure is the operation's own: its end, or one of its limits. The request may succeed for others. */
 const isOwnFault = (error: unknown): boolean =>

@@ -1,0 +1,118 @@
+import { expect, onTestFinished, test, vi } from "vitest";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { handClock } from "../support/hand-clock.ts";
+import {
+  ASK_STATUS,
+  askFor,
+  experimentIn,
+  firstCodeOf,
+  OUTPUTS_OF_42,
+  RUNNING_ANSWER,
+  RUNNING_RECORD,
+  statusOf,
+} from "../support/one-read.ts";
+import { PATIENT } from "../support/patience.ts";
+import { refusal } from "../support/throttling.ts";
+
+const fieldsOf = (count: number) =>
+  `{ ${Array.from({ length: count }, (_, id) => `of${id}: experiment(id: "ada.mnist.${id}") { status }`).join(" ")} }`;
+
+/** A service that is away until it is told otherwise: 20 reads have opened the circuit. */
+async function startAway(env: Record<string, string> = {}) {
+  let state: "away" | "up" | "refusing" = "away";
+  const service = await startFake(({ path }) => {
+    if (state === "away") return { json: {}, status: 503 };
+    return state === "refusing" ? refusal(10) : { json: { ...RUNNING_RECORD, id: experimentIn(path) } };
+  });
+  const hand = handClock();
+  const gateway = await startGateway({ upstream: service, clock: hand.clock, env });
+  await gateway.ask(fieldsOf(20));
+  return { service, gateway, hand, be: (next: typeof state) => (state = next) };
+}
+
+/** A service that refuses its first read for 40 s and commands for 45, behind a gateway whose clock and whose deadlines the story moves. */
+async function startRefusingOnce() {
+  const hand = handClock();
+  const began = Date.now();
+  const spy = vi.spyOn(Date, "now").mockImplementation(() => began + hand.clock.now());
+  onTestFinished(() => spy.mockRestore());
+  let lateMs = 0;
+  let asked = 0;
+  const service = await startFake(({ method }) => {
+    if (method !== "GET") return refusal(45);
+    return ++asked === 1 ? refusal(40) : { json: RUNNING_RECORD };
+  });
+  const gateway = await startGateway({
+    upstream: service,
+    clock: { ...hand.clock, now: () => hand.clock.now() + lateMs },
+    env: { REQUEST_TIMEOUT_MS: "60000" },
+  });
+  const readsInFlight = async (shared: number): Promise<void> => {
+    const line = new RegExp(`rungraph_shared_reads_total\\{[^}]*in flight[^}]*\\} ${shared}\n`);
+    await vi.waitUntil(async () => line.test(await (await fetch(`${gateway.url}/metrics`)).text()), PATIENT);
+  };
+  return { service, gateway, hand, readsInFlight, beLate: (ms: number) => (lateMs = ms) };
+}
+
+test("downloads, and those that the open circuit rejects, leave nothing behind that later reads wait for", async () => {
+  const { gateway, hand, be } = await startAway({ REQUEST_TIMEOUT_MS: "9000" });
+  const download = () => fetch(gateway.url + OUTPUTS_OF_42, { headers: { authorization: "token t0ken" } });
+  expect((await download()).status).toBe(503);
+  be("up");
+  hand.advance(5_000);
+  expect(firstCodeOf(await askFor(gateway))).toBe("ok");
+  expect((await download()).status).toBe(200);
+  be("refusing");
+  expect(firstCodeOf(await askFor(gateway))).toBe("RATE_LIMITED");
+  be("up");
+  hand.advance(10_000);
+  expect(firstCodeOf(await askFor(gateway))).toBe("ok");
+});
+
+test("reads that the open circuit rejects are not sent, and do not count", async () => {
+  const { service, gateway, hand, be } = await startAway({ UPSTREAM_RATE_LIMIT: "40/60" });
+  expect(service.seen()).toHaveLength(20);
+  const { errors } = await gateway.ask(fieldsOf(60));
+  expect(new Set(errors?.map(({ extensions }) => extensions["code"]))).toEqual(
+    new Set(["UPSTREAM_UNAVAILABLE"]),
+  );
+  be("up");
+  hand.advance(5_000);
+  expect(firstCodeOf(await askFor(gateway))).toBe("ok");
+});
+
+test("a read that has joined another one waits for longer than that", async () => {
+  const { service, gateway, hand, readsInFlight } = await startRefusingOnce();
+  const one = askFor(gateway);
+  await vi.waitUntil(() => hand.timers().includes(40_000), PATIENT);
+  hand.advance(30_000);
+  const other = askFor(gateway);
+  await readsInFlight(1);
+  // Its refusal prolongs the pause, to 75 s.
+  await askFor(gateway, `mutation { stopExperiment(id: "ada.mnist.1") { experiment { status } } }`);
+  expect(firstCodeOf(await one)).toBe("RATE_LIMITED");
+  hand.advance(45_000);
+  expect(await other).toEqual(RUNNING_ANSWER);
+  expect(service.calls()).toHaveLength(3);
+});
+
+test("a read whose caller leaves when its pause is over lets those pass that had joined it", async () => {
+  const { gateway, hand, readsInFlight, beLate } = await startRefusingOnce();
+  const left = new AbortController();
+  const one = fetch(`${gateway.url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: "token t0ken" },
+    body: JSON.stringify({ query: ASK_STATUS }),
+    signal: left.signal,
+  });
+  await vi.waitUntil(() => hand.timers().includes(40_000), PATIENT);
+  const other = askFor(gateway);
+  await readsInFlight(1);
+  // The event loop is busy: timers are late.
+  beLate(40_000);
+  left.abort();
+  await expect(one).rejects.toThrow("abort");
+  expect(await other).toEqual(RUNNING_ANSWER);
+  expect(firstCodeOf(await askFor(gateway, statusOf(1)))).toBe("ok");
+});
