@@ -6,7 +6,7 @@ import {
   hasPage,
   mcpSettings,
   placeSettings,
-  sharedDocumentSettings,
+  redisShareSettings,
   sharingSettings,
   subscriptionSettings,
 } from "./config/parts.ts";
@@ -39,7 +39,7 @@ import { builtInProfile } from "./rest/api/profiles.ts";
 import { describeServer, type Server } from "./rest/api/server.ts";
 import { RefusedBatches } from "./rest/session/batches.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
-import { openSharedDocuments } from "./redis/shared-documents.ts";
+import { openRedisShares } from "./redis/shares.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import type { RateLimit } from "./rate.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
@@ -99,8 +99,16 @@ export function createGateway({
     waitingBytes: delivery.waitingBytes(),
   }));
   const turns = new Turns(callers);
+  const redis = openRedisShares({
+    ...redisShareSettings(config, upstreamUrl),
+    ...events.redis,
+    clock,
+    onDocument: telemetry.sharedDocument,
+    onResponse: telemetry.sharedResponse,
+  });
   const client = createClient({
     ...upstreamSettings(config, server),
+    replicas: redis.replicas,
     clock,
     upstreamUrl,
     callers,
@@ -115,12 +123,9 @@ export function createGateway({
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
 
   const schema = schemaFor(names);
-  const redis = sharedDocumentSettings(config);
-  const sharedDocuments =
-    redis && openSharedDocuments({ ...redis, ...events.redis, onOutcome: telemetry.sharedDocument });
   const engine = createEngine({
     schema,
-    ...engineSettings(config, sharedDocuments),
+    ...engineSettings(config, redis.documents),
     turns,
     publicError: toPublic,
     planner,
@@ -137,7 +142,10 @@ export function createGateway({
     client,
     doors,
     takeTurn: turns.take,
-    sessions: { shared, bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS, yields: false } },
+    sessions: {
+      shared,
+      bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS, yields: false, pollMaxAgeMs: null },
+    },
     gateway: factsOf(config, server),
     names,
     publicUrl: config.PUBLIC_URL?.href.replace(/\/+$/, ""),
@@ -205,7 +213,7 @@ export function createGateway({
     /** Connects to the service without sending anything. Rejects when that fails. */
     reachUpstream: () => client.reach(),
     close: async () => {
-      sharedDocuments?.close();
+      redis.close();
       await client.close();
     },
   };

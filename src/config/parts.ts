@@ -30,17 +30,17 @@ export const subscriptionSettings = (config: Config) => ({
   origins: config.CORS_ORIGINS,
 });
 
-/** The settings of documents in Redis; null when documents are not shared. */
-export const sharedDocumentSettings = (config: Config) =>
-  config.REDIS_URL && config.APQ && !config.TRUSTED_DOCUMENTS
-    ? {
-        url: config.REDIS_URL,
-        ca: config.REDIS_CA_FILE,
-        prefix: config.REDIS_PREFIX,
-        timeoutMs: config.REDIS_TIMEOUT_MS,
-        maxBytes: config.MAX_BODY_BYTES,
-      }
-    : null;
+/** What processes share by Redis. */
+export const redisShareSettings = (config: Config, upstreamUrl: URL) => ({
+  url: config.REDIS_URL ?? null,
+  ca: config.REDIS_CA_FILE,
+  prefix: config.REDIS_PREFIX,
+  timeoutMs: config.REDIS_TIMEOUT_MS,
+  /** Longest document; null when documents are not shared. */
+  maxDocumentBytes: config.APQ && !config.TRUSTED_DOCUMENTS ? config.MAX_BODY_BYTES : null,
+  operationMaxAgeMs: config.REDIS_SHARED_READS && config.CACHE_TTL_MS > 0 ? config.CACHE_TTL_MS : null,
+  installation: [upstreamUrl.href, config.UPSTREAM_HEADERS],
+});
 
 /** The settings of the engine. */
 export const engineSettings = (config: Config, shared: SharedDocuments | null) => ({

@@ -13,7 +13,14 @@ export interface Poll {
   readonly fail: (error: unknown, isLast: boolean) => void;
 }
 
-/** The session of one tick, which may send `requests` upstream requests. */
+export interface TickBounds {
+  /** How many upstream requests it may send. */
+  readonly requests: number;
+  /** How old a response that another process has got may be, in milliseconds. */
+  readonly maxAgeMs: number;
+}
+
+/** The session of one tick. */
 export interface TickSession {
   readonly session: Session;
   readonly end: () => void;
@@ -22,7 +29,7 @@ export interface TickSession {
 interface TickerSettings {
   readonly clock: Clock;
   readonly rate: Rate;
-  readonly openSession: (requests: number) => TickSession;
+  readonly openSession: (bounds: TickBounds) => TickSession;
 }
 
 /** Decides when the polls of one token are read. */
@@ -47,6 +54,12 @@ const MAX_INTERVAL_MS = 15_000;
 /** How long a new poll waits for others to join its request, in milliseconds: a page subscribes to many runs at once. */
 const GATHER_MS = 20;
 
+/**
+ * How old a response of another process may be, as a share of the time since the poll was read: it is newer than the last
+ * one, and a change is seen less than one interval later.
+ */
+const SHARED_AGE = 0.75;
+
 /** How long the service may fail until subscribers get the error, in milliseconds. */
 const SURVIVED_MS = 60_000;
 
@@ -59,6 +72,8 @@ interface Entry {
   readonly poll: Poll;
   dueAt: number;
   intervalMs: number;
+  /** When it was last read. */
+  readAt: number;
   isReading: boolean;
   /** Since when every read fails; null while none does. */
   failingSince: number | null;
@@ -101,7 +116,8 @@ export function createTicker({ clock, rate, openSession }: TickerSettings): Tick
       .filter(({ dueAt, isReading, poll }) => dueAt <= now && !isReading && poll.isWanted())
       .toSorted((one, other) => one.dueAt - other.dueAt);
     if (due.length > 0 && requests > 0 && now >= pausedUntil) {
-      const { session, end } = openSession(requests);
+      const readAt = Math.max(...due.map((entry) => entry.readAt));
+      const { session, end } = openSession({ requests, maxAgeMs: (now - readAt) * SHARED_AGE });
       const reads = due.map((entry) => read(entry, session));
       schedule();
       await Promise.all(reads);
@@ -111,6 +127,7 @@ export function createTicker({ clock, rate, openSession }: TickerSettings): Tick
 
   const read = async (entry: Entry, session: Session): Promise<void> => {
     entry.isReading = true;
+    entry.readAt = clock.now();
     try {
       const isChanged = await entry.poll.read(session);
       entry.failingSince = null;
@@ -169,6 +186,7 @@ export function createTicker({ clock, rate, openSession }: TickerSettings): Tick
         poll,
         dueAt: clock.now() + GATHER_MS,
         intervalMs: FIRST_INTERVAL_MS,
+        readAt: clock.now() - FIRST_INTERVAL_MS,
         isReading: false,
         failingSince: null,
         isReported: false,

@@ -54,6 +54,9 @@ function processMetrics(): Registry {
 /** What became of a look-up in Redis, or `stored`: the document was written there. */
 export type SharedDocumentOutcome = "found" | "missing" | "invalid" | "failed" | "stored";
 
+/** What became of a look-up of a response in Redis. */
+export type SharedResponseOutcome = "found" | "missing" | "waits" | "invalid" | "failed";
+
 /**
  * Creates the metrics and request logs. Labels have few values: templates, statuses and codes, and the names of a bounded
  * number of clients.
@@ -128,6 +131,12 @@ export function createTelemetry(log: Log, version: string, load: () => Load) {
     labelNames: ["outcome"],
     registers,
   });
+  const sharedResponses = new Counter({
+    name: "rungraph_shared_responses_total",
+    help: "Look-ups of responses that other processes have got, in Redis.",
+    labelNames: ["for", "outcome"],
+    registers,
+  });
   gauge(
     "rungraph_circuit_open",
     "1 while the circuit breaker is open: at most one upstream request in 5 seconds is sent.",
@@ -192,6 +201,8 @@ export function createTelemetry(log: Log, version: string, load: () => Load) {
     },
     sharedRead: (from: "in flight" | "kept" | "stale"): void => sharedReads.inc({ from }),
     sharedDocument: (outcome: SharedDocumentOutcome): void => sharedDocuments.inc({ outcome }),
+    sharedResponse: (kind: "poll" | "operation", outcome: SharedResponseOutcome): void =>
+      sharedResponses.inc({ for: kind, outcome }),
     /** `headers` are those of the request, which may name its client. */
     operation: (
       { requestId, type, name, codes, upstreamRequests: sent, ms }: OperationReport,

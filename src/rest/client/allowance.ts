@@ -1,6 +1,7 @@
 import { type Caller, type Callers, Memory } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import { Rate, type RateLimit } from "../../rate.ts";
+import type { Replicas, SharedRate } from "./replicas.ts";
 
 /** The share of the requests that may be sent at once: a page loads in one go. */
 const AT_ONCE = 0.75;
@@ -20,6 +21,8 @@ const RECOVERED = 64;
 
 /** An operation whose reads wait for an allowance. */
 interface Waiting {
+  /** Whether it leaves the allowance to others that may need it. */
+  readonly yields: boolean;
   /** How many of its reads wait. */
   held(allowance: Allowance): number;
   /** Takes one of them, and lets it pass. */
@@ -38,23 +41,45 @@ export class Allowance {
   readonly #clock: Clock;
   readonly #rate: Rate | null;
   readonly #reserved: number;
+  /** The time between two requests that are spread evenly. */
+  readonly #spacingMs: number;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   /** How many may be sent at a time. One after a refusal, then more with each that is answered. */
   #width = Number.POSITIVE_INFINITY;
   #flying = 0;
   #cancelTimer = (): void => {};
+  /** What all processes may send together; null when this one counts alone. */
+  readonly #shared: SharedRate | null;
+  #isAsking = false;
+  /** When the others leave room for a request, and for one that yields. */
+  #sharedAt = { first: Number.NEGATIVE_INFINITY, yielding: Number.NEGATIVE_INFINITY };
 
-  constructor(clock: Clock, limit: RateLimit | null) {
+  constructor(clock: Clock, limit: RateLimit | null, shared: SharedRate | null) {
     this.#clock = clock;
     this.#rate = limit && new Rate(limit, AT_ONCE);
     this.#reserved = limit ? Math.floor(limit.requests * RESERVED) : 0;
+    this.#spacingMs = limit ? limit.periodMs / limit.requests : 0;
+    this.#shared = shared;
+  }
+
+  /** Whether other processes are asked before a read is sent: all of them wait for the answer. */
+  get asksOthers(): boolean {
+    return this.#shared?.isReachable() ?? false;
   }
 
   /** How long a read would wait behind others, in milliseconds. `yields`: also behind what operations may need. */
   waitMs(yields: boolean): number {
     let ahead = yields ? this.#reserved : 0;
     for (const operation of this.#waiting) ahead += operation.held(this);
-    return this.#waitMs(ahead);
+    return Math.max(this.#waitMs(ahead), this.#sharedWaitMs(yields, ahead));
+  }
+
+  /** How long a read would wait for what other processes send, as far as they have told; behind others of this one. */
+  #sharedWaitMs(yields: boolean, ahead: number): number {
+    if (!this.asksOthers) return 0;
+    const { first, yielding } = this.#sharedAt;
+    const ms = (yields ? Math.max(first, yielding) : first) - this.#clock.now();
+    return ms > 0 ? ms + ahead * this.#spacingMs : 0;
   }
 
   /** How long a read would wait behind others; infinite when that is not known. */
@@ -63,8 +88,13 @@ export class Allowance {
     return Math.max(this.#pausedUntil, this.#rate?.nextAt(now, ahead) ?? now, now) - now;
   }
 
-  /** Takes a request if it is allowed now. */
+  /** Takes a request if it is allowed now. Otherwise it may wait. */
   take(yields: boolean): boolean {
+    return !this.asksOthers && this.takeAtOnce(yields);
+  }
+
+  /** Takes a request if it is allowed now, as far as that is known here. */
+  takeAtOnce(yields: boolean): boolean {
     if (this.#waiting.size > 0 || this.#flying >= this.#width || this.waitMs(yields) > 0) return false;
     this.spend();
     return true;
@@ -72,6 +102,11 @@ export class Allowance {
 
   /** Counts a request, allowed or not. It is given back, or ends. */
   spend(): void {
+    this.#shared?.count(1);
+    this.#spendOwn();
+  }
+
+  #spendOwn(): void {
     this.#flying++;
     this.#rate?.spend(this.#clock.now());
   }
@@ -86,6 +121,7 @@ export class Allowance {
   giveBack(): void {
     this.#flying--;
     this.#rate?.giveBack();
+    this.#shared?.count(-1);
     this.#advance();
   }
 
@@ -102,8 +138,10 @@ export class Allowance {
   /** Must be called once for each request when it ends, with the pause that the service asks for; null: it was allowed. */
   end(pauseMs: number | null): void {
     this.#flying--;
-    if (pauseMs !== null) this.#refuse(pauseMs);
-    else if (this.#width < RECOVERED && this.#clock.now() >= this.#pausedUntil) this.#width *= 2;
+    if (pauseMs !== null) {
+      this.#shared?.pause(pauseMs);
+      this.#refuse(pauseMs);
+    } else if (this.#width < RECOVERED && this.#clock.now() >= this.#pausedUntil) this.#width *= 2;
     else if (this.#width === RECOVERED) this.#width = Number.POSITIVE_INFINITY;
     this.#advance();
   }
@@ -112,6 +150,48 @@ export class Allowance {
   #advance(): void {
     if (this.#waiting.size === 0) return;
     this.#cancelTimer();
+    if (this.#shared?.isReachable()) void this.#askOthers(this.#shared);
+    else this.#advanceAlone();
+  }
+
+  /** Lets reads of one operation pass that all processes together may send now, and comes back for the others. */
+  async #askOthers(shared: SharedRate): Promise<void> {
+    if (this.#isAsking || this.#flying >= this.#width) return;
+    const waits = [...this.#waiting].map((operation) => {
+      const ms = Math.max(this.#pausedUntil - this.#clock.now(), this.#sharedWaitMs(operation.yields, 0));
+      return { operation, ms };
+    });
+    const next = waits.find(({ ms }) => ms <= 0)?.operation;
+    if (!next) {
+      const ms = Math.min(...waits.map((wait) => wait.ms));
+      this.#cancelTimer = this.#clock.after(Math.ceil(ms), () => this.#advance());
+      return;
+    }
+    this.#isAsking = true;
+    // Its other reads begin in this tick.
+    await Promise.resolve();
+    const wanted = Math.max(1, Math.min(next.held(this), this.#width - this.#flying));
+    const taken = await shared.take(wanted, next.yields ? this.#reserved : 0);
+    this.#isAsking = false;
+    if (!taken) return this.#advanceAlone();
+    // Behind the others.
+    this.#waiting.delete(next);
+    const passing = Math.min(taken.granted, next.held(this));
+    if (next.held(this) > passing) this.#waiting.add(next);
+    for (let left = taken.granted - passing; left > 0; left--) shared.count(-1);
+    const now = this.#clock.now();
+    if (taken.waitMs > 0) this.#sharedAt[next.yields ? "yielding" : "first"] = now + taken.waitMs;
+    for (let passed = 0; passed < passing; passed++) {
+      this.#spendOwn();
+      next.passNext(this);
+    }
+    if (taken.pauseMs > 0) this.#refuse(taken.pauseMs);
+    else if (taken.waitMs > 0) for (const operation of this.#waiting) operation.rejectLate(this);
+    this.#advance();
+  }
+
+  /** Lets the waiting reads pass that this process may send by itself. */
+  #advanceAlone(): void {
     for (const operation of this.#waiting) {
       if (this.#flying >= this.#width) return;
       const ms = this.#waitMs(0);
@@ -140,9 +220,11 @@ export class Allowances {
   readonly #limit: RateLimit | null;
   readonly #callers: Callers;
   readonly #kept: Memory<Allowance>;
+  readonly #replicas: Replicas | null;
 
-  constructor(clock: Clock, limit: RateLimit | null, callers: Callers) {
+  constructor(clock: Clock, limit: RateLimit | null, callers: Callers, replicas: Replicas | null) {
     this.#clock = clock;
+    this.#replicas = replicas;
     this.#limit = limit && {
       requests: Math.max(1, Math.floor(limit.requests * (1 - MARGIN_SHARE))),
       periodMs: limit.periodMs + MARGIN_MS,
@@ -152,10 +234,19 @@ export class Allowances {
   }
 
   of(caller: Caller): Allowance {
-    const allowance = this.#kept.get(caller) ?? new Allowance(this.#clock, this.#limit);
+    const allowance = this.#kept.get(caller) ?? this.#open(caller);
     // Counts its time from now on.
     this.#kept.set(caller, allowance);
     return allowance;
+  }
+
+  #open({ token }: Caller): Allowance {
+    const limit = this.#limit;
+    const shared =
+      limit && token !== null
+        ? this.#replicas?.rateOf(token, { ...limit, atOnce: Math.ceil(limit.requests * AT_ONCE) })
+        : null;
+    return new Allowance(this.#clock, limit, shared ?? null);
   }
 
   /** The allowance of another token than that of a request: one that it has signed in with. */

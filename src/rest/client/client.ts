@@ -11,11 +11,18 @@ import { throttledError } from "./failure.ts";
 import { type Held, HeldBytes } from "./held.ts";
 import type { OperationBounds } from "./operation-queue.ts";
 import { createProbe, type ProbeSettings } from "./probe.ts";
+import type { Replicas } from "./replicas.ts";
 import { RequestHeaders, type RequestSettings, type UpstreamRequest } from "./request.ts";
 import { checkStream, type JsonSettings, readResponse } from "./response.ts";
 import { createRetries, throttledMs } from "./retry.ts";
+import { callShared, sharedReadOf } from "./shared-call.ts";
 import { openStream } from "./stream.ts";
-import { createTransport, type StreamedResponse, type TransportSettings } from "./transport.ts";
+import {
+  createTransport,
+  type StreamedResponse,
+  type TransportSettings,
+  type WholeResponse,
+} from "./transport.ts";
 
 export interface ClientSettings
   extends
@@ -34,6 +41,8 @@ export interface ClientSettings
   readonly callers: Callers;
   /** What the service allows one token; null when that is not known. */
   readonly rateLimit: RateLimit | null;
+  /** The other processes of the installation; null when they share nothing. */
+  readonly replicas: Replicas | null;
   /** Maximum retries of a failed GET. */
   readonly retries: number;
   /** Receives the place of each value that reads as null because its type is wrong. */
@@ -57,6 +66,8 @@ export interface Upstream {
   ) => void;
   /** The bytes of responses that the scope holds. */
   readonly held: Held;
+  /** The other processes, with which reads may be shared; null without any. */
+  readonly replicas: Replicas | null;
 }
 
 /** The load of the upstream queue and the state of the circuit. */
@@ -78,7 +89,11 @@ export function createClient(settings: ClientSettings) {
 
   /** Sends a request and reads its whole response. */
   const whole =
-    <Answer>(request: UpstreamRequest<Answer>, reading: JsonSettings): Send<Answer> =>
+    <Answer>(
+      request: UpstreamRequest<Answer>,
+      reading: JsonSettings,
+      onBody: (response: WholeResponse) => void = () => {},
+    ): Send<Answer> =>
     (attempt, wire) =>
       transport.send(wire, attempt.scope, {
         onBytes: (bytes) => attempt.hold(bytes),
@@ -86,6 +101,7 @@ export function createClient(settings: ClientSettings) {
         onResponse: (response) => {
           attempt.respond(response.status);
           attempt.receive(response.body.length);
+          onBody(response);
           reading.takeTurn(() => readResponse(request, response, reading, attempt));
         },
       });
@@ -98,7 +114,7 @@ export function createClient(settings: ClientSettings) {
   });
   const breaker = createBreaker({ now: settings.clock.now, probe });
   const admission = new Admission(settings, settings.callers, breaker);
-  const allowances = new Allowances(settings.clock, settings.rateLimit, settings.callers);
+  const allowances = new Allowances(settings.clock, settings.rateLimit, settings.callers, settings.replicas);
   const attempts = { ...common, breaker, allowances };
 
   const secretsFor = ({ token }: RequestScope) => [token, ...settings.secrets];
@@ -134,7 +150,12 @@ export function createClient(settings: ClientSettings) {
       const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope) };
       return {
         json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) => {
-          void new Call(attempts, operation, request, whole(request, reading), outcome);
+          const sendOwn = (own: Outcome<Answer>, onBody?: (response: WholeResponse) => void) =>
+            void new Call(attempts, operation, request, whole(request, reading, onBody), own);
+          const { replicas } = settings;
+          const shared = replicas && sharedReadOf(request, scope, bounds, replicas);
+          if (shared) void callShared(replicas, shared, { request, operation, reading }, outcome, sendOwn);
+          else sendOwn(outcome);
         },
         readPart: <Part>(request: UpstreamRequest<unknown>, read: ReadPart<Part>, outcome: Outcome<Part>) => {
           const send = stream<Part>(async (response, attempt) => {
@@ -151,13 +172,14 @@ export function createClient(settings: ClientSettings) {
           void new Call(attempts, operation, request, send, outcome);
         },
         held,
+        replicas: settings.replicas,
       };
     },
 
     /** Opens a download. It is not queued, because its duration depends on the caller. */
     stream: async (request: UpstreamRequest<unknown>, scope: RequestScope) => {
       const allowance = allowances.of(scope.caller);
-      if (!allowance.take(false)) throw throttledError(request.endpoint, allowance.waitMs(false));
+      if (!allowance.takeAtOnce(false)) throw throttledError(request.endpoint, allowance.waitMs(false));
       if (breaker.isHalfOpen()) await new Promise<void>((resume) => breaker.wait({ request, scope }, resume));
       return new Promise<StreamedResponse>((resolve, reject) => {
         const outcome = {

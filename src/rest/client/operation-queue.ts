@@ -14,6 +14,8 @@ export interface OperationBounds {
   readonly requests: number;
   /** Whether it leaves the token's allowance to others that may need it. */
   readonly yields: boolean;
+  /** How old a response of another process may be that answers a poll, in milliseconds; null for operations. */
+  readonly pollMaxAgeMs: number | null;
 }
 
 /** The queues of all operations. */
@@ -60,6 +62,10 @@ export class OperationQueue {
     this.#pass(ticket);
   }
 
+  get yields(): boolean {
+    return this.#bounds.yields;
+  }
+
   /** The allowance has let a request pass: it waits for a connection. */
   #pass(ticket: Ticket): void {
     this.#bulkhead.add(ticket);
@@ -103,9 +109,11 @@ export class OperationQueue {
   /** Rejects the reads that will not be allowed in time, now that an allowance pauses for longer. */
   rejectLate(allowance: Allowance): void {
     const waitMs = allowance.waitMs(this.#bounds.yields);
-    if (this.#isInTime(waitMs)) return;
-    allowance.leave(this);
-    const late = this.#held?.get(allowance)?.remove(() => true) ?? [];
+    if (waitMs === 0) return;
+    const isInTime = this.#isInTime(waitMs);
+    const held = this.#held?.get(allowance);
+    const late = held?.remove(({ isPatient }) => !isInTime || !isPatient) ?? [];
+    if (held?.waiting === 0) allowance.leave(this);
     for (const ticket of late) ticket.rejected(throttledError(ticket.endpoint, waitMs));
   }
 
@@ -119,7 +127,8 @@ export class OperationQueue {
   /** Makes a read wait until it is allowed, or rejects it at once when that will be too late. */
   #hold(ticket: Ticket, allowance: Allowance): void {
     const waitMs = allowance.waitMs(this.#bounds.yields);
-    if (!ticket.isPatient || !this.#isInTime(waitMs))
+    const isPatient = ticket.isPatient || (waitMs === 0 && allowance.asksOthers);
+    if (!isPatient || !this.#isInTime(waitMs))
       return ticket.rejected(throttledError(ticket.endpoint, waitMs));
     this.#held ??= new Map();
     const held = this.#held.get(allowance) ?? new Bulkhead(null, Number.POSITIVE_INFINITY);

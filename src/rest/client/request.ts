@@ -31,6 +31,8 @@ export interface UpstreamRequest<Answer> {
   readonly demand?: Demand;
   /** Whether a read may wait for the allowance of its token. Default: yes. */
   readonly isPatient?: boolean;
+  /** Whether no earlier response may answer it. */
+  readonly isFresh?: boolean;
   /** Notes the attempts of a request of an operation with notes. */
   readonly note?: RequestNote | null;
   /** `Range` and `If-Range` of a download. */

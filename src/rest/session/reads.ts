@@ -37,6 +37,8 @@ export interface Sharing {
   keep(read: Read): void;
   /** Ends the sharing of what the caller has requested so far: reads that start later send new requests. */
   cut(): void;
+  /** Ends the sharing if another process has sent a command of the caller since. */
+  enterEpoch(epoch: string): void;
   /** Reports a read that needs no request of its own. */
   report(from: "in flight" | "kept" | "stale"): void;
   now(): number;
@@ -159,7 +161,10 @@ export class Read implements Demand, Outcome<unknown> {
     if (!reader) return;
     const { shared } = reader;
     shared?.remove(this, isOwnFault(error) || isForNow(error));
-    if (error instanceof UpstreamError && error.code === "UNAUTHENTICATED") shared?.cut();
+    if (error instanceof UpstreamError && error.code === "UNAUTHENTICATED") {
+      shared?.cut();
+      if (shared && reader.token !== null) void reader.upstream.replicas?.cut(reader.token, "all");
+    }
     this.#fail(reader, error);
     this.#waiting?.forEach((read) => {
       const waiting = read.#takeReader();
@@ -193,7 +198,7 @@ export class Read implements Demand, Outcome<unknown> {
       this.isOpen = !isFresh;
       shared?.add(this);
       const isPatient = !staleFor(reader, key);
-      const request = { endpoint: offered, path, token, demand: this, note: this.note, isPatient };
+      const request = { endpoint: offered, path, token, demand: this, note: this.note, isPatient, isFresh };
       if (window) upstream.readPart(request, window, this);
       else upstream.json(request, this);
     }

@@ -1,0 +1,157 @@
+import { randomBytes } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import type { SharedResponseOutcome } from "../observability/telemetry.ts";
+import type { Replicas, SharedKind, SharedRead, SharedTurn } from "../rest/client/replicas.ts";
+import { pause, type RequestScope } from "../request-scope.ts";
+import type { Connection } from "./connection.ts";
+import { ASK, EPOCH, OFFER } from "./scripts.ts";
+import { shareRate } from "./shared-rate.ts";
+import { type TokenKeys, tokenKeys } from "./token-keys.ts";
+
+interface ReplicaSettings {
+  readonly redis: Connection;
+  /** What has to be equal for processes to share: the service, and what is sent to it besides the token. */
+  readonly installation: unknown;
+  /** How old a response may be that answers an operation, in milliseconds; null: operations share none. */
+  readonly operationMaxAgeMs: number | null;
+  /** The time of a clock that all processes share; null: that of Redis. */
+  readonly now: (() => number) | null;
+  readonly onOutcome: (kind: SharedKind, outcome: SharedResponseOutcome) => void;
+}
+
+/** How long the others wait for a process that asks, in milliseconds. It may have been killed. */
+const TURN_MS = 1_000;
+
+/** The pause before a process that waits looks again, in milliseconds: doubled each time. */
+const FIRST_LOOK_MS = 10;
+const MAX_LOOK_MS = 160;
+
+/** How long the responses of polls are kept, in milliseconds: longer than the longest interval between two polls. */
+const POLL_KEPT_MS = 20_000;
+
+/** How long an epoch is kept, in milliseconds: longer than any response. */
+const EPOCH_KEPT_MS = 7_200_000;
+
+/** Longest body that is shared, in bytes. */
+const MAX_SHARED_BYTES = 1_000_000;
+
+/** A reply has a head and what encryption adds as well. */
+export const MAX_REPLY_BYTES = MAX_SHARED_BYTES + 1_000;
+
+/** Tokens with a command that others could not be told of: they are told when Redis is back. */
+const MAX_UNTOLD = 10_000;
+
+const HEAD = /^F(\S{1,64} \d{1,16}) /;
+const TURN = /^A(\S{1,64} \d{1,16})$/;
+
+const newEpoch = () => randomBytes(16).toString("base64url");
+
+/** Shares responses and rates by Redis. Processes agree on nothing but the token, from which all names and keys are derived. */
+export function shareByRedis(settings: ReplicaSettings): Replicas {
+  const { redis, operationMaxAgeMs, onOutcome } = settings;
+  const keysOf = tokenKeys(settings.installation);
+  const now = () => (settings.now ? settings.now().toFixed() : "");
+  const untold = new LRUCache<string, true>({ max: MAX_UNTOLD });
+
+  const epochKey = (keys: TokenKeys, kind: SharedKind) =>
+    redis.keyOf(`epoch:${keys.nameOf(`epoch ${kind}`)}`);
+
+  /** Looks once. Null: another process asks. */
+  const look = async ({
+    kind,
+    token,
+    path,
+    maxAgeMs,
+  }: SharedRead): Promise<Buffer | SharedTurn | null | "waits"> => {
+    const keys = keysOf(token);
+    const name = keys.nameOf(`${kind} ${path}`);
+    const value = redis.keyOf(`response:${name}`);
+    const places = [epochKey(keys, kind), value, redis.keyOf(`turn:${name}`)];
+    const reply = await redis.ask(
+      [
+        "EVAL",
+        ASK,
+        "3",
+        ...places,
+        newEpoch(),
+        `${EPOCH_KEPT_MS}`,
+        `${Math.max(0, Math.floor(maxAgeMs))}`,
+        `${TURN_MS}`,
+        now(),
+      ],
+      () => onOutcome(kind, "failed"),
+    );
+    if (!Buffer.isBuffer(reply)) return null;
+    const text = reply.toString("latin1", 0, 100);
+    if (text === "W") {
+      onOutcome(kind, "waits");
+      return "waits";
+    }
+    const [found, head = ""] = HEAD.exec(text) ?? [];
+    if (found !== undefined) {
+      const body = keys.open(reply.subarray(found.length), `${value} ${head}`);
+      onOutcome(kind, body ? "found" : "invalid");
+      if (!body) redis.tell(["DEL", value]);
+      return body;
+    }
+    const turn = TURN.exec(text)?.[1];
+    if (turn === undefined) return null;
+    onOutcome(kind, "missing");
+    const [epoch = "", began = ""] = turn.split(" ");
+    return {
+      offer: (body) => {
+        if (body.length > MAX_SHARED_BYTES) return redis.tell(["DEL", places[2] ?? ""]);
+        const sealed = Buffer.concat([Buffer.from(`${turn} `), keys.seal(body, `${value} ${turn}`)]);
+        const keptMs = kind === "poll" ? POLL_KEPT_MS : (operationMaxAgeMs ?? 0);
+        redis.tell(["EVAL", OFFER, "3", ...places, epoch, sealed, `${keptMs}`, began]);
+      },
+      release: () => redis.tell(["DEL", places[2] ?? ""]),
+    };
+  };
+
+  const tellCut = async (key: string): Promise<void> => {
+    if (redis.isPaused()) {
+      untold.set(key, true);
+      redis.tell(["DEL", key], true);
+    } else await redis.ask(["DEL", key], () => void untold.set(key, true));
+  };
+
+  redis.onReady(() => {
+    for (const key of untold.keys()) redis.tell(["DEL", key]);
+    untold.clear();
+  });
+
+  return {
+    operationMaxAgeMs,
+    ask: async (scope: RequestScope, read) => {
+      const until = performance.now() + TURN_MS;
+      for (let lookMs = FIRST_LOOK_MS; ; lookMs = Math.min(2 * lookMs, MAX_LOOK_MS)) {
+        const seen = await untilEnd(scope, look(read));
+        if (seen !== "waits") return seen;
+        if (scope.ended() || performance.now() >= until) return null;
+        await new Promise<void>((resume) => pause(lookMs, scope, resume));
+      }
+    },
+    epoch: async (token) => {
+      const key = epochKey(keysOf(token), "operation");
+      const reply = await redis.ask(["EVAL", EPOCH, "1", key, newEpoch(), `${EPOCH_KEPT_MS}`], () => {});
+      return Buffer.isBuffer(reply) ? reply.toString("latin1") : null;
+    },
+    cut: async (token, kinds) => {
+      const keys = keysOf(token);
+      await Promise.all([
+        operationMaxAgeMs !== null && tellCut(epochKey(keys, "operation")),
+        kinds === "all" && tellCut(epochKey(keys, "poll")),
+      ]);
+    },
+    rateOf: (token, limit) => shareRate(redis, limit, keysOf(token).nameOf("rate"), now),
+  };
+}
+
+/** What a promise gives, or null as soon as the scope ends. */
+const untilEnd = <Value>(scope: RequestScope, promise: Promise<Value>): Promise<Value | null> =>
+  new Promise((resolve, reject) => {
+    const end = () => resolve(null);
+    scope.onEnd(end);
+    promise.then(resolve, reject).finally(() => scope.offEnd(end));
+  });
