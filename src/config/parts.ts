@@ -38,7 +38,11 @@ export const redisShareSettings = (config: Config, upstreamUrl: URL) => ({
   timeoutMs: config.REDIS_TIMEOUT_MS,
   /** Longest document; null when documents are not shared. */
   maxDocumentBytes: config.APQ && !config.TRUSTED_DOCUMENTS ? config.MAX_BODY_BYTES : null,
-  operationMaxAgeMs: config.REDIS_SHARED_READS && config.CACHE_TTL_MS > 0 ? config.CACHE_TTL_MS : null,
+  operationMaxAgeMs:
+    config.REDIS_SHARED_READS && config.CACHE_TTL_MS + config.STALE_MAX_AGE_MS > 0
+      ? config.CACHE_TTL_MS
+      : null,
+  staleMs: config.STALE_MAX_AGE_MS,
   installation: [upstreamUrl.href, config.UPSTREAM_HEADERS],
 });
 

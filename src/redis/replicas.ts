@@ -4,7 +4,7 @@ import type { SharedResponseOutcome } from "../observability/telemetry.ts";
 import type { Replicas, SharedKind, SharedRead, SharedTurn } from "../rest/client/replicas.ts";
 import { pause, type RequestScope } from "../request-scope.ts";
 import type { Connection } from "./connection.ts";
-import { ASK, EPOCH, OFFER } from "./scripts.ts";
+import { ASK, EPOCH, LAST, OFFER } from "./scripts.ts";
 import { shareRate } from "./shared-rate.ts";
 import { type TokenKeys, tokenKeys } from "./token-keys.ts";
 
@@ -14,6 +14,8 @@ interface ReplicaSettings {
   readonly installation: unknown;
   /** How old a response may be that answers an operation, in milliseconds; null: operations share none. */
   readonly operationMaxAgeMs: number | null;
+  /** How old it may be while the service gives none. */
+  readonly staleMs: number;
   /** The time of a clock that all processes share; null: that of Redis. */
   readonly now: (() => number) | null;
   readonly onOutcome: (kind: SharedKind, outcome: SharedResponseOutcome) => void;
@@ -42,13 +44,14 @@ export const MAX_REPLY_BYTES = MAX_SHARED_BYTES + 1_000;
 const MAX_UNTOLD = 10_000;
 
 const HEAD = /^F(\S{1,64} \d{1,16}) /;
+const LAST_HEAD = /^F(\d{1,12}) (\S{1,64} \d{1,16}) /;
 const TURN = /^A(\S{1,64} \d{1,16})$/;
 
 const newEpoch = () => randomBytes(16).toString("base64url");
 
 /** Shares responses and rates by Redis. Processes agree on nothing but the token, from which all names and keys are derived. */
 export function shareByRedis(settings: ReplicaSettings): Replicas {
-  const { redis, operationMaxAgeMs, onOutcome } = settings;
+  const { redis, operationMaxAgeMs, staleMs, onOutcome } = settings;
   const keysOf = tokenKeys(settings.installation);
   const now = () => (settings.now ? settings.now().toFixed() : "");
   const untold = new LRUCache<string, true>({ max: MAX_UNTOLD });
@@ -102,7 +105,7 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
       offer: (body) => {
         if (body.length > MAX_SHARED_BYTES) return redis.tell(["DEL", places[2] ?? ""]);
         const sealed = Buffer.concat([Buffer.from(`${turn} `), keys.seal(body, `${value} ${turn}`)]);
-        const keptMs = kind === "poll" ? POLL_KEPT_MS : (operationMaxAgeMs ?? 0);
+        const keptMs = kind === "poll" ? POLL_KEPT_MS : Math.max(operationMaxAgeMs ?? 0, staleMs);
         redis.tell(["EVAL", OFFER, "3", ...places, epoch, sealed, `${keptMs}`, began]);
       },
       release: () => redis.tell(["DEL", places[2] ?? ""]),
@@ -123,6 +126,7 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
 
   return {
     operationMaxAgeMs,
+    staleMs,
     ask: async (scope: RequestScope, read) => {
       const until = performance.now() + TURN_MS;
       for (let lookMs = FIRST_LOOK_MS; ; lookMs = Math.min(2 * lookMs, MAX_LOOK_MS)) {
@@ -131,6 +135,19 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
         if (scope.ended() || performance.now() >= until) return null;
         await new Promise<void>((resume) => pause(lookMs, scope, resume));
       }
+    },
+    last: async ({ token, kind, path, maxAgeMs }) => {
+      const keys = keysOf(token);
+      const value = redis.keyOf(`response:${keys.nameOf(`${kind} ${path}`)}`);
+      const reply = await redis.ask(["EVAL", LAST, "2", epochKey(keys, kind), value, now()], () =>
+        onOutcome(kind, "failed"),
+      );
+      if (!Buffer.isBuffer(reply)) return null;
+      const [head, age = "", place = ""] = LAST_HEAD.exec(reply.toString("latin1", 0, 120)) ?? [];
+      if (head === undefined || Number(age) > maxAgeMs) return null;
+      const body = keys.open(reply.subarray(head.length), `${value} ${place}`);
+      onOutcome(kind, body ? "found" : "invalid");
+      return body && { body, ageMs: Number(age) };
     },
     epoch: async (token) => {
       const key = epochKey(keysOf(token), "operation");

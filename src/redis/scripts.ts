@@ -43,6 +43,14 @@ redis.call('SET', KEYS[3], string.format('%s %.0f', epoch, now + ARGV[4]), 'PX',
 return string.format('A%s %.0f', epoch, now)
 `;
 
+/** The response KEYS[2] if it is of the present epoch, behind its age. */
+export const LAST = `${NOW}
+local kept = redis.call('GET', KEYS[2]) or ''
+local of, began = string.match(kept, '^(%S+) (%d+) ')
+if not of or of ~= redis.call('GET', KEYS[1]) then return '' end
+return string.format('F%.0f ', math.max(0, now - tonumber(began))) .. kept
+`;
+
 /**
  * Keeps the response ARGV[2] of the epoch ARGV[1], which was asked for at ARGV[4], for ARGV[3], unless that epoch is over or a
  * later one is there. Ends the turn.

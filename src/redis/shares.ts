@@ -12,6 +12,7 @@ interface ShareSettings extends Omit<ConnectionSettings, "url" | "maxReplyBytes"
   /** Longest document that is shared, in bytes; null: none is. */
   readonly maxDocumentBytes: number | null;
   readonly operationMaxAgeMs: number | null;
+  readonly staleMs: number;
   readonly installation: unknown;
   readonly clock: Clock;
   readonly onDocument: (outcome: SharedDocumentOutcome) => void;
@@ -44,6 +45,7 @@ export function openRedisShares({
       redis,
       installation: settings.installation,
       operationMaxAgeMs: settings.operationMaxAgeMs,
+      staleMs: settings.staleMs,
       now: clock.isCommon ? clock.now : null,
       onOutcome: settings.onResponse,
     }),

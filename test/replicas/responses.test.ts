@@ -3,7 +3,7 @@ import { startFake } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
 import type { Gateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
-import { askFor, STATUS_CALL } from "../support/one-read.ts";
+import { askFor, firstCodeOf, STATUS_CALL } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
 import { connectTo, hasRedis, startRedis } from "../support/redis.ts";
 import { connected, responsesOf, startExperiments, startReplicas } from "../support/replicas.ts";
@@ -14,10 +14,13 @@ const WRITE = `mutation { updateExperiment(id: "ada.mnist.42", input: { descript
 const written = (times: number) => ({ data: { experiment: { description: `written ${times} times` } } });
 
 /** Two processes that share kept responses, in front of a service. */
-async function startPairFor<Service extends { readonly url: string }>(service: Service) {
+async function startPairFor<Service extends { readonly url: string }>(
+  service: Service,
+  given: Record<string, string> = {},
+) {
   const hand = handClock();
   const { url } = await startRedis();
-  const env = { REDIS_SHARED_READS: "on", CACHE_TTL_MS: "60000" };
+  const env = { REDIS_SHARED_READS: "on", CACHE_TTL_MS: "60000", ...given };
   const [first, second] = await startReplicas(2, url, { upstream: service, clock: hand.clock, env });
   if (!first || !second) throw new TypeError("two were started");
   await connected([first, second]);
@@ -25,6 +28,16 @@ async function startPairFor<Service extends { readonly url: string }>(service: S
 }
 
 const startPair = async () => startPairFor(await startExperiments());
+
+/** Two processes that answer by what was kept for a minute while the service refuses to answer. */
+async function startStale(env: Record<string, string>) {
+  let isAway = false;
+  const service = await startExperiments((_, method) =>
+    isAway && method === "GET" ? { json: { detail: "No." }, status: 503 } : undefined,
+  );
+  const pair = await startPairFor(service, { STALE_MAX_AGE_MS: "60000", ...env });
+  return { ...pair, goAway: () => (isAway = true) };
+}
 
 /** Waits until a response is kept in Redis. */
 const kept = (redis: Awaited<ReturnType<typeof connectTo>>) =>
@@ -168,6 +181,43 @@ describe.skipIf(!hasRedis)("with REDIS_SHARED_READS", () => {
     await redis.set(names.find((each) => each !== name) ?? "", value);
     expect(await askFor(second, other)).toEqual({ data: { experiment: { uniqueName: "ada.mnist.43" } } });
     expect(await responsesOf(second)).toEqual({ "operation invalid": 1 });
+  });
+
+  test.each(["0", "1000"])(
+    "a process answers by what another one has kept while the service gives no answer, with CACHE_TTL_MS=%s",
+    async (ttl) => {
+      const { redis, first, second, advance, goAway } = await startStale({ CACHE_TTL_MS: ttl });
+      await askFor(first, ASK);
+      await kept(redis);
+      goAway();
+      advance(5_001);
+      const stale = { extensions: { stale: [{ path: ["experiment"], ageSeconds: 6 }] } };
+      expect(await askFor(second, ASK)).toEqual({ ...written(0), ...stale });
+      expect(await askFor(first, ASK)).toEqual({ ...written(0), ...stale });
+      advance(55_000);
+      for (const replica of [first, second])
+        expect(firstCodeOf(await askFor(replica, ASK))).toBe("UPSTREAM_UNAVAILABLE");
+    },
+  );
+
+  test("not even while the service gives no answer is anything told that was read before a command", async () => {
+    const { redis, first, second, advance, goAway } = await startStale({ CACHE_TTL_MS: "1000" });
+    for (const replica of [first, second]) await askFor(replica, ASK);
+    await kept(redis);
+    goAway();
+    await askFor(first, WRITE);
+    advance(1_000);
+    for (const replica of [first, second])
+      expect(firstCodeOf(await askFor(replica, ASK))).toBe("UPSTREAM_UNAVAILABLE");
+  });
+
+  test("explain tells that no request was sent", async () => {
+    const { redis, first, second } = await startPairFor(await startExperiments(), { EXPLAIN: "on" });
+    await askFor(first, ASK);
+    await kept(redis);
+    expect(await second.ask(ASK, {}, { headers: { "x-rungraph-explain": "1" } })).toMatchObject({
+      extensions: { explain: { reads: { request: 0, cache: 1 }, requests: [] } },
+    });
   });
 
   test("20,000 responses of 200 tokens reach only those tokens, and Redis cannot read them", async () => {

@@ -34,11 +34,12 @@ export async function responsesOf({ url }: Pick<Gateway, "url">): Promise<Record
 
 /** A service whose experiments have the status that the story gives them; `answer` goes first. */
 export async function startExperiments(
-  answer: (token: string) => Told | undefined | Promise<Told | undefined> = () => undefined,
+  answer: (authorization: string, method: string) => Told | undefined | Promise<Told | undefined> = () =>
+    undefined,
 ) {
   const state = { status: "running", writes: 0 };
   const service = await startFake(async ({ method, path, headers }) => {
-    const told = await answer(`${headers["authorization"]}`);
+    const told = await answer(`${headers["authorization"]}`, method);
     if (told) return told;
     if (method !== "GET") state.writes++;
     const id = experimentIn(path);

@@ -57,7 +57,7 @@ export class StalePlaces implements SessionNotes {
   }
 
   openCommand() {
-    return { wait: (): void => {}, attempt: () => NO_NOTE };
+    return { wait: (): void => {}, take: (): void => {}, attempt: () => NO_NOTE };
   }
 
   extensions() {
@@ -99,6 +99,8 @@ class StaleNote implements ReadNote {
   }
 
   wait(): void {}
+
+  take(): void {}
 
   attempt(): AttemptNote {
     return NO_NOTE;

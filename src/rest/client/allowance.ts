@@ -158,7 +158,8 @@ export class Allowance {
   async #askOthers(shared: SharedRate): Promise<void> {
     if (this.#isAsking || this.#flying >= this.#width) return;
     const waits = [...this.#waiting].map((operation) => {
-      const ms = Math.max(this.#pausedUntil - this.#clock.now(), this.#sharedWaitMs(operation.yields, 0));
+      // Its own count holds as well: Redis may have forgotten.
+      const ms = Math.max(this.#waitMs(0), this.#sharedWaitMs(operation.yields, 0));
       return { operation, ms };
     });
     const next = waits.find(({ ms }) => ms <= 0)?.operation;

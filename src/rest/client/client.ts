@@ -15,7 +15,7 @@ import type { Replicas } from "./replicas.ts";
 import { RequestHeaders, type RequestSettings, type UpstreamRequest } from "./request.ts";
 import { checkStream, type JsonSettings, readResponse } from "./response.ts";
 import { createRetries, throttledMs } from "./retry.ts";
-import { callShared, sharedReadOf } from "./shared-call.ts";
+import { callShared, type LastOutcome, sharedReadOf, takeLast } from "./shared-call.ts";
 import { openStream } from "./stream.ts";
 import {
   createTransport,
@@ -58,6 +58,8 @@ export type ReadPart<Part> = (response: StreamedResponse, hold: (bytes: number) 
 export interface Upstream {
   /** Reads a whole response. A failed GET may be retried; a command never is. */
   readonly json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) => void;
+  /** Reads the last response that any process has got, for while the service gives none. */
+  readonly last: <Answer>(request: UpstreamRequest<Answer>, outcome: LastOutcome<Answer>) => void;
   /** Reads part of a log. */
   readonly readPart: <Part>(
     request: UpstreamRequest<unknown>,
@@ -148,14 +150,23 @@ export function createClient(settings: ClientSettings) {
       };
       const takeTurn = (work: () => void) => settings.takeTurn(scope.caller, work);
       const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope) };
+      const sharedOf = <Answer>(request: UpstreamRequest<Answer>) => {
+        const { replicas } = settings;
+        const read = replicas && sharedReadOf(request, scope, bounds, replicas);
+        return read && { replicas, read, request, scope, held, reading };
+      };
       return {
         json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) => {
           const sendOwn = (own: Outcome<Answer>, onBody?: (response: WholeResponse) => void) =>
             void new Call(attempts, operation, request, whole(request, reading, onBody), own);
-          const { replicas } = settings;
-          const shared = replicas && sharedReadOf(request, scope, bounds, replicas);
-          if (shared) void callShared(replicas, shared, { request, operation, reading }, outcome, sendOwn);
+          const shared = sharedOf(request);
+          if (shared) void callShared(shared, outcome, sendOwn);
           else sendOwn(outcome);
+        },
+        last: (request, outcome) => {
+          const shared = settings.replicas?.staleMs ? sharedOf(request) : null;
+          if (shared) void takeLast(shared, outcome);
+          else outcome.failed();
         },
         readPart: <Part>(request: UpstreamRequest<unknown>, read: ReadPart<Part>, outcome: Outcome<Part>) => {
           const send = stream<Part>(async (response, attempt) => {

@@ -22,6 +22,12 @@ export interface SharedTurn {
   readonly release: () => void;
 }
 
+/** A response, and how old it is in milliseconds. */
+export interface LastResponse {
+  readonly body: Buffer;
+  readonly ageMs: number;
+}
+
 /** What a process may send of a token's requests. */
 export interface Taken {
   readonly granted: number;
@@ -47,11 +53,15 @@ export interface SharedRate {
 export interface Replicas {
   /** How old a response of another process may be that answers an operation, in milliseconds; null: none does. */
   readonly operationMaxAgeMs: number | null;
+  /** How old it may be while the service gives none. */
+  readonly staleMs: number;
   /**
    * The body of a response that another process has got, or the turn of this one to ask. Waits for a process that is
    * asking. Resolves with null when the others cannot be reached, and at the end of the scope.
    */
   readonly ask: (scope: RequestScope, read: SharedRead) => Promise<Buffer | SharedTurn | null>;
+  /** The last response that any process has got, for while the service gives none; null without one. */
+  readonly last: (read: SharedRead) => Promise<LastResponse | null>;
   /** Identifies the time since the last command of a token; null when the others cannot be reached. */
   readonly epoch: (token: string) => Promise<string | null>;
   /** Ends the sharing of what was requested so far, for operations or for all. */

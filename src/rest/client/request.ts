@@ -9,6 +9,8 @@ export interface RequestNote {
   /** Notes that it waits for its turn from now on. */
   readonly wait: () => void;
   readonly attempt: (endpoint: EndpointName) => AttemptNote;
+  /** Notes that another process has got the response. */
+  readonly take: () => void;
 }
 
 export interface AttemptNote {

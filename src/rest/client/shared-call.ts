@@ -1,13 +1,13 @@
 import type { RequestScope } from "../../request-scope.ts";
 import type { Outcome } from "./attempt.ts";
-import type { Operation } from "./call.ts";
+import type { Held } from "./held.ts";
 import type { OperationBounds } from "./operation-queue.ts";
 import type { Replicas, SharedRead, SharedTurn } from "./replicas.ts";
 import type { UpstreamRequest } from "./request.ts";
 import { type JsonSettings, readResponse } from "./response.ts";
 import type { WholeResponse } from "./transport.ts";
 
-/** The read that replicas may answer; null when this one has to ask the service itself. */
+/** The read that replicas may answer; null when this process has to ask the service itself. */
 export function sharedReadOf(
   { endpoint, path, token, isFresh = false }: UpstreamRequest<unknown>,
   scope: RequestScope,
@@ -21,47 +21,78 @@ export function sharedReadOf(
   return { kind: pollMaxAgeMs === null ? "operation" : "poll", token: scope.token, path, maxAgeMs };
 }
 
-/** Sends a request; the body of its response is passed to `onBody`. */
-type SendOwn<Answer> = (outcome: Outcome<Answer>, onBody: (response: WholeResponse) => void) => void;
+/** A request that replicas share. */
+interface Shared<Answer> {
+  readonly replicas: Replicas;
+  readonly read: SharedRead;
+  readonly request: UpstreamRequest<Answer>;
+  readonly scope: RequestScope;
+  readonly held: Held;
+  readonly reading: JsonSettings;
+}
+
+/** Sends a request; its response is passed to `onResponse` before it is read. */
+type SendOwn<Answer> = (outcome: Outcome<Answer>, onResponse?: (response: WholeResponse) => void) => void;
 
 /** Takes the response that another process has got, or sends the request and tells the others what came of it. */
 export async function callShared<Answer>(
-  replicas: Replicas,
-  read: SharedRead,
-  {
-    request,
-    operation,
-    reading,
-  }: {
-    readonly request: UpstreamRequest<Answer>;
-    readonly operation: Operation;
-    readonly reading: JsonSettings;
-  },
+  shared: Shared<Answer>,
   outcome: Outcome<Answer>,
   sendOwn: SendOwn<Answer>,
 ): Promise<void> {
-  const { scope, held } = operation;
-  const found = await replicas.ask(scope, read);
-  if (!found) sendOwn(outcome, () => {});
-  else if (!Buffer.isBuffer(found)) askFor(found, outcome, sendOwn);
-  else {
-    let bytes = 0;
-    const response = { status: 200, contentType: "application/json", retryAfter: null, body: found };
-    const take = {
-      hold: (count: number) => {
-        bytes += count;
-        held.add(count);
-      },
-      succeed: (answer: Answer) => {
-        // Whoever has received it for others has the token, and the service accepts it.
-        scope.caller.prove();
-        outcome.succeeded(answer, bytes);
-      },
-      // Its own response tells what is wrong.
-      fail: () => sendOwn(outcome, () => {}),
-    };
-    reading.takeTurn(() => readResponse(request, response, reading, take));
+  try {
+    const found = await shared.replicas.ask(shared.scope, shared.read);
+    if (!found) sendOwn(outcome);
+    else if (Buffer.isBuffer(found)) {
+      // When it cannot be read, an own response tells what is wrong.
+      readShared(shared, found, {
+        succeeded: outcome.succeeded.bind(outcome),
+        failed: () => sendOwn(outcome),
+      });
+    } else askFor(found, outcome, sendOwn);
+  } catch (error) {
+    outcome.failed(error);
   }
+}
+
+/** Receives the last known response, with its age in milliseconds, or nothing. */
+export interface LastOutcome<Answer> {
+  readonly succeeded: (answer: Answer, bytes: number, ageMs: number) => void;
+  readonly failed: () => void;
+}
+
+/** Takes the last response that any process has got. */
+export async function takeLast<Answer>(shared: Shared<Answer>, outcome: LastOutcome<Answer>): Promise<void> {
+  const { replicas, read } = shared;
+  const last = await replicas.last({ ...read, maxAgeMs: replicas.staleMs });
+  if (!last) return outcome.failed();
+  readShared(shared, last.body, {
+    succeeded: (answer, bytes) => outcome.succeeded(answer, bytes, last.ageMs),
+    failed: outcome.failed,
+  });
+}
+
+function readShared<Answer>(
+  { request, scope, held, reading }: Shared<Answer>,
+  body: Buffer,
+  outcome: Outcome<Answer>,
+): void {
+  let bytes = 0;
+  const response = { status: 200, contentType: "application/json", retryAfter: null, body };
+  const reader = {
+    hold: (count: number) => {
+      bytes += count;
+      held.add(count);
+    },
+    succeed: (answer: Answer) => {
+      // Whoever has received it for others has the token, and the service has accepted it.
+      scope.caller.prove();
+      request.note?.take();
+      outcome.succeeded(answer, bytes);
+    },
+    fail: outcome.failed,
+  };
+  reading.takeTurn(() => readResponse(request, response, reading, reader));
 }
 
 /** Sends a request for which others wait. */

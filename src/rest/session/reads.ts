@@ -140,17 +140,9 @@ export class Read implements Demand, Outcome<unknown> {
   succeeded(value: unknown, bytes: number): void {
     const reader = this.#takeReader();
     if (!reader) return;
-    const { scope, shared, upstream } = reader;
-    this.isAnswered = true;
-    this.value = value;
-    this.bytes = bytes;
-    if (!scope.ended()) {
-      // The client has counted them until the operation ends; other operations may hold them longer.
-      upstream.held.detach(bytes);
-      this.#holders = 1;
-      this.#source = this;
-      shared?.keep(this);
-    } else shared?.remove(this, true);
+    const { shared } = reader;
+    if (this.#hold(reader, value, bytes)) shared?.keep(this);
+    else shared?.remove(this, true);
     this.resolve(value);
     this.#waiting?.forEach((read) => this.#deliver(read));
     this.#waiting = null;
@@ -176,12 +168,46 @@ export class Read implements Demand, Outcome<unknown> {
 
   /** Takes the last known response if the service gives none for now; otherwise fails. */
   #fail(reader: Reader, error: unknown): void {
-    const stale = isForNow(error) ? staleFor(reader, this.target.key) : undefined;
-    if (!stale || !reader.shared) return this.reject(error);
-    reader.shared.report("stale");
-    this.note?.stale(reader.shared.now() - stale.began);
+    const { shared, scope, isFresh, upstream, token } = reader;
+    if (!isForNow(error) || !shared || isFresh || scope.ended()) return this.reject(error);
+    const stale = shared.findStale(this.target.key);
     this.#reader = reader;
-    stale.#deliver(this);
+    if (stale) {
+      shared.report("stale");
+      this.note?.stale(shared.now() - stale.began);
+      return stale.#deliver(this);
+    }
+    const { offered: endpoint, path, window } = this.target;
+    const failed = () => {
+      if (this.#takeReader()) this.reject(error);
+    };
+    if (window) return failed();
+    upstream.last(
+      { endpoint, path, token },
+      {
+        succeeded: (value, bytes, ageMs) => {
+          if (!this.#takeReader()) return;
+          shared.report("stale");
+          this.note?.stale(ageMs);
+          this.#hold(reader, value, bytes);
+          this.resolve(value);
+        },
+        failed,
+      },
+    );
+  }
+
+  /** Holds the response until the operation ends. Returns false when it has ended. */
+  #hold({ upstream, scope }: Reader, value: unknown, bytes: number): boolean {
+    this.isAnswered = true;
+    this.value = value;
+    this.bytes = bytes;
+    if (scope.ended()) return false;
+    // The client has counted them until the operation ends; other operations may hold them longer.
+    upstream.held.detach(bytes);
+    this.#holders = 1;
+    this.#source = this;
+    return true;
   }
 
   /** Returns the equal read that it shares; null when it sends a request. */
