@@ -1,9 +1,17 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test, vi } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import type { Gateway } from "../support/gateway.ts";
 import { askFor, firstCodeOf } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
-import { connectTo, hasRedis, startFlooding, startMute, startRedis } from "../support/redis.ts";
+import {
+  connectTo,
+  hasRedis,
+  startAnswering,
+  startFlooding,
+  startMute,
+  startRedis,
+} from "../support/redis.ts";
 import { connected, startExperiments, startReplicas, watch } from "../support/replicas.ts";
 
 /** Everything that is shared, in two processes that do not wait for Redis for long. */
@@ -40,6 +48,8 @@ async function serve(replicas: readonly Gateway[]): Promise<string[]> {
   }
   return codes;
 }
+
+const bulk = (text: string) => `$${text.length}\r\n${text}`;
 
 const ALL = ["ok", "ok", "event", "ok", "ok", "event"];
 
@@ -94,6 +104,48 @@ describe.skipIf(!hasRedis)("processes that share by a Redis", () => {
     const mute = await startMute();
     const { replicas } = await startPair(mute.url);
     expect(await serve(replicas)).toEqual(ALL);
+  });
+
+  test.each([
+    ["OK", "+OK"],
+    ["an error", "-ERR unknown command 'EVAL'"],
+    ["a number", ":1"],
+    ["nothing", "$-1"],
+    ["an empty text", bulk("")],
+    ["a response without a head", bulk("F")],
+    ["a short response", bulk("Fepoch 1 text")],
+    ["a long response", bulk(`Fepoch 1 ${"\u00ff".repeat(900_000)}`)],
+    ["a turn without a time", bulk("Aepoch")],
+    ["a turn", bulk("Aepoch 1")],
+    ["too many requests", bulk("1000000000 0 0")],
+    ["a negative wait", bulk("7 -1 0")],
+    ["nonsense", bulk("nonsense")],
+    ["a list", "*1\r\n$1\r\n1"],
+    ["another protocol", "!"],
+  ])("serve all when it answers %s", async (_, reply) => {
+    const redis = await startAnswering(`${reply}\r\n`);
+    const { replicas } = await startPair(redis.url);
+    await connected(replicas);
+    expect(await serve(replicas)).toEqual(ALL);
+  });
+
+  test("wait for no turn of others for long", async () => {
+    const redis = await startAnswering("$1\r\nW\r\n");
+    const { replicas } = await startPair(redis.url);
+    await connected(replicas);
+    expect(await serve(replicas)).toEqual(ALL);
+  });
+
+  test("need no more rights than the documentation tells", async () => {
+    const redis = await startRedis();
+    const admin = await connectTo(redis.url);
+    const [, rules = ""] = /`(~rungraph:\* \+[^`]+)`/.exec(readFileSync("docs/operations.md", "utf8")) ?? [];
+    await admin.sendCommand(["ACL", "SETUSER", "app", "reset", "on", ">secret", ...rules.split(" ")]);
+    const { replicas } = await startPair(redis.url.replace("//", "//app:secret@"));
+    await connected(replicas);
+    expect(await serve(replicas)).toEqual(ALL);
+    expect(replicas.map((each) => each.logged().match(/"cause":"[^"]+"/g))).toEqual([null, null]);
+    expect((await admin.keys("*")).length).toBeGreaterThan(20);
   });
 
   test("end the connection to one that answers without an end", async () => {
