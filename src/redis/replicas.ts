@@ -40,6 +40,9 @@ const MAX_SHARED_BYTES = 1_000_000;
 /** A reply has a head and what encryption adds as well. */
 export const MAX_REPLY_BYTES = MAX_SHARED_BYTES + 1_000;
 
+/** A response, the turn of this process, or that another one asks; null when Redis tells nothing. */
+type Seen = Buffer | SharedTurn | "waits" | null;
+
 /** Tokens with a command that others could not be told of: they are told when Redis is back. */
 const MAX_UNTOLD = 10_000;
 
@@ -59,13 +62,8 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
   const epochKey = (keys: TokenKeys, kind: SharedKind) =>
     redis.keyOf(`epoch:${keys.nameOf(`epoch ${kind}`)}`);
 
-  /** Looks once. Null: another process asks. */
-  const look = async ({
-    kind,
-    token,
-    path,
-    maxAgeMs,
-  }: SharedRead): Promise<Buffer | SharedTurn | null | "waits"> => {
+  /** Looks once. While it has waited, a response becomes no older for it. */
+  const look = async ({ kind, token, path, maxAgeMs }: SharedRead, waitedMs: number): Promise<Seen> => {
     const keys = keysOf(token);
     const name = keys.nameOf(`${kind} ${path}`);
     const value = redis.keyOf(`response:${name}`);
@@ -78,8 +76,8 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
         ...places,
         newEpoch(),
         `${EPOCH_KEPT_MS}`,
-        `${Math.max(0, Math.floor(maxAgeMs))}`,
-        `${TURN_MS}`,
+        `${Math.max(0, Math.ceil(maxAgeMs + waitedMs))}`,
+        `${maxAgeMs > 0 ? TURN_MS : 0}`,
         now(),
       ],
       () => onOutcome(kind, "failed"),
@@ -108,7 +106,7 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
         const keptMs = kind === "poll" ? POLL_KEPT_MS : Math.max(operationMaxAgeMs ?? 0, staleMs);
         redis.tell(["EVAL", OFFER, "3", ...places, epoch, sealed, `${keptMs}`, began]);
       },
-      release: () => redis.tell(["DEL", places[2] ?? ""]),
+      release: (isOver) => redis.tell(["DEL", ...places.slice(isOver ? 1 : 2)]),
     };
   };
 
@@ -128,13 +126,16 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
     operationMaxAgeMs,
     staleMs,
     ask: async (scope: RequestScope, read) => {
-      const until = performance.now() + TURN_MS;
-      for (let lookMs = FIRST_LOOK_MS; ; lookMs = Math.min(2 * lookMs, MAX_LOOK_MS)) {
-        const seen = await untilEnd(scope, look(read));
+      const began = performance.now();
+      let waitedMs = 0;
+      for (let lookMs = FIRST_LOOK_MS; waitedMs < TURN_MS; lookMs = Math.min(2 * lookMs, MAX_LOOK_MS)) {
+        const seen = await untilEnd(scope, look(read, waitedMs));
         if (seen !== "waits") return seen;
-        if (scope.ended() || performance.now() >= until) return null;
         await new Promise<void>((resume) => pause(lookMs, scope, resume));
+        if (scope.ended()) break;
+        waitedMs = performance.now() - began;
       }
+      return null;
     },
     last: async ({ token, kind, path, maxAgeMs }) => {
       const keys = keysOf(token);
@@ -165,10 +166,16 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
   };
 }
 
-/** What a promise gives, or null as soon as the scope ends. */
-const untilEnd = <Value>(scope: RequestScope, promise: Promise<Value>): Promise<Value | null> =>
+/** What was seen, or null as soon as the scope ends: a turn that comes later is left to others. */
+const untilEnd = (scope: RequestScope, looking: Promise<Seen>): Promise<Seen> =>
   new Promise((resolve, reject) => {
     const end = () => resolve(null);
+    const see = (seen: Seen) => {
+      scope.offEnd(end);
+      if (scope.ended() && seen !== null && typeof seen === "object" && "release" in seen)
+        seen.release(false);
+      resolve(seen);
+    };
     scope.onEnd(end);
-    promise.then(resolve, reject).finally(() => scope.offEnd(end));
+    looking.then(see, reject);
   });

@@ -25,21 +25,23 @@ return epoch
 `;
 
 /**
- * Looks for a response (KEYS[2]) of the present epoch that is at most ARGV[3] old, and otherwise takes the turn to ask
- * (KEYS[3]) for ARGV[4]. Replies with F and the response, with A, the epoch and the time, or with W: another one asks.
+ * Looks for a response (KEYS[2]) of the present epoch that is younger than ARGV[3], and otherwise takes the turn to ask
+ * (KEYS[3]) for ARGV[4], unless that is 0. Replies with F and the response, with A, the epoch and the time, or with W: another one asks.
  */
 export const ASK = `${NOW}${EPOCH_OF}
 local kept = redis.call('GET', KEYS[2])
 if kept then
   local of, began = string.match(kept, '^(%S+) (%d+) ')
-  if of == epoch and math.abs(now - tonumber(began)) <= tonumber(ARGV[3]) then return 'F' .. kept end
+  if of == epoch and math.abs(now - tonumber(began)) < tonumber(ARGV[3]) then return 'F' .. kept end
 end
-local turn = redis.call('GET', KEYS[3])
-if turn then
-  local of, till = string.match(turn, '^(%S+) (%d+)$')
-  if of == epoch and tonumber(till) > now then return 'W' end
+if tonumber(ARGV[4]) > 0 then
+  local turn = redis.call('GET', KEYS[3])
+  if turn then
+    local of, till = string.match(turn, '^(%S+) (%d+)$')
+    if of == epoch and tonumber(till) > now then return 'W' end
+  end
+  redis.call('SET', KEYS[3], string.format('%s %.0f', epoch, now + ARGV[4]), 'PX', ARGV[4] * 10)
 end
-redis.call('SET', KEYS[3], string.format('%s %.0f', epoch, now + ARGV[4]), 'PX', ARGV[4] * 10)
 return string.format('A%s %.0f', epoch, now)
 `;
 

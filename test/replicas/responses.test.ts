@@ -211,6 +211,20 @@ describe.skipIf(!hasRedis)("with REDIS_SHARED_READS", () => {
       expect(firstCodeOf(await askFor(replica, ASK))).toBe("UPSTREAM_UNAVAILABLE");
   });
 
+  test("a response that says something else ends what was kept", async () => {
+    const statuses = [200, 404, 503];
+    const service = await startFake(() => ({
+      json: { id: 42, description: "" },
+      status: statuses.shift() ?? 503,
+    }));
+    const env = { CACHE_TTL_MS: "0", STALE_MAX_AGE_MS: "60000" };
+    const { redis, first, second } = await startPairFor(service, env);
+    expect(firstCodeOf(await askFor(first, ASK))).toBe("ok");
+    await kept(redis);
+    expect(firstCodeOf(await askFor(first, ASK))).toBe("NOT_FOUND");
+    expect(firstCodeOf(await askFor(second, ASK))).toBe("UPSTREAM_UNAVAILABLE");
+  });
+
   test("explain tells that no request was sent", async () => {
     const { redis, first, second } = await startPairFor(await startExperiments(), { EXPLAIN: "on" });
     await askFor(first, ASK);

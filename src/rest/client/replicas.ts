@@ -18,8 +18,8 @@ export interface SharedRead {
 export interface SharedTurn {
   /** Tells the others what the service has answered. */
   readonly offer: (body: Buffer) => void;
-  /** Lets another process ask. */
-  readonly release: () => void;
+  /** Lets another process ask, without what was kept before if that `isOver`. */
+  readonly release: (isOver: boolean) => void;
 }
 
 /** A response, and how old it is in milliseconds. */

@@ -1,3 +1,4 @@
+import { isForNow } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Outcome } from "./attempt.ts";
 import type { Held } from "./held.ts";
@@ -101,11 +102,11 @@ function askFor<Answer>(turn: SharedTurn, outcome: Outcome<Answer>, sendOwn: Sen
   const told = {
     succeeded: (answer: Answer, bytes: number) => {
       if (body) turn.offer(body);
-      else turn.release();
+      else turn.release(true);
       outcome.succeeded(answer, bytes);
     },
     failed: (error: unknown) => {
-      turn.release();
+      turn.release(!isForNow(error));
       outcome.failed(error);
     },
   };
