@@ -47,10 +47,13 @@ export const redisSettings = {
 interface Given {
   readonly REDIS_URL?: URL | undefined;
   readonly REDIS_CA_FILE?: string | undefined;
+  readonly REDIS_SHARED_READS: boolean;
 }
 
 /** Checks settings that depend on each other. */
-export const redisFaults = ({ REDIS_URL: url, REDIS_CA_FILE: ca }: Given): string[] =>
-  ca !== undefined && url?.protocol !== "rediss:"
+export const redisFaults = ({ REDIS_URL: url, REDIS_CA_FILE: ca, REDIS_SHARED_READS }: Given): string[] => [
+  ...(ca !== undefined && url?.protocol !== "rediss:"
     ? ["REDIS_CA_FILE: expected a rediss REDIS_URL as well"]
-    : [];
+    : []),
+  ...(REDIS_SHARED_READS && !url ? ["REDIS_SHARED_READS: expected REDIS_URL as well"] : []),
+];

@@ -54,9 +54,12 @@ export class TokenKeys {
 /** Returns a function that derives the keys of tokens. `installation`: what has to be equal for processes to share. */
 export function tokenKeys(installation: unknown): (token: string) => TokenKeys {
   const info = hash("sha256", JSON.stringify(installation), "base64url");
-  const derived = new LRUCache<string, TokenKeys>({
-    max: MAX_REMEMBERED,
-    memoMethod: (token) => new TokenKeys(token, info),
-  });
-  return (token) => derived.memo(token);
+  // By a hash: no token outlasts its requests in memory.
+  const derived = new LRUCache<string, TokenKeys>({ max: MAX_REMEMBERED });
+  return (token) => {
+    const id = hash("sha256", token, "base64url");
+    const keys = derived.get(id) ?? new TokenKeys(token, info);
+    derived.set(id, keys);
+    return keys;
+  };
 }

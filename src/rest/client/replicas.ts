@@ -23,7 +23,7 @@ export interface SharedTurn {
 }
 
 /** A response, and how old it is in milliseconds. */
-export interface LastResponse {
+interface LastResponse {
   readonly body: Buffer;
   readonly ageMs: number;
 }
