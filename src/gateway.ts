@@ -144,7 +144,7 @@ export function createGateway({
     takeTurn: turns.take,
     sessions: {
       shared,
-      bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS, yields: false, pollMaxAgeMs: null },
+      bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS, yields: false, poll: null },
     },
     gateway: factsOf(config, server),
     names,

@@ -41,7 +41,7 @@ class TickScope extends RequestScope {
 /** Returns a function that opens the session of a tick. */
 export const tickSessions =
   (client: Opener, { timeoutMs, shared, width }: Settings) =>
-  (identity: Identity, { requests, maxAgeMs }: TickBounds, onRequest: () => void): TickSession => {
+  (identity: Identity, { requests, ...poll }: TickBounds, onRequest: () => void): TickSession => {
     const scope = new TickScope(identity, timeoutMs);
     let sent = 0;
     // Requests above the number are rejected, not sent.
@@ -49,7 +49,7 @@ export const tickSessions =
     return {
       session: openSession(counted(client, count), scope, {
         shared,
-        bounds: { width, requests, yields: true, pollMaxAgeMs: maxAgeMs },
+        bounds: { width, requests, yields: true, poll },
         isFresh: true,
         pacing: UNPACED,
         notes: null,

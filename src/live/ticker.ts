@@ -1,4 +1,5 @@
 import { isPassing, UpstreamError } from "../errors.ts";
+import type { PollBounds } from "../rest/client/operation-queue.ts";
 import type { Session } from "../rest/session/session.ts";
 import type { Clock } from "../clock.ts";
 import type { Rate } from "../rate.ts";
@@ -13,11 +14,9 @@ export interface Poll {
   readonly fail: (error: unknown, isLast: boolean) => void;
 }
 
-export interface TickBounds {
+export interface TickBounds extends PollBounds {
   /** How many upstream requests it may send. */
   readonly requests: number;
-  /** How old a response that another process has got may be, in milliseconds. */
-  readonly maxAgeMs: number;
 }
 
 /** The session of one tick. */
@@ -30,6 +29,13 @@ interface TickerSettings {
   readonly clock: Clock;
   readonly rate: Rate;
   readonly openSession: (bounds: TickBounds) => TickSession;
+}
+
+/** The interval of a poll that another process has seen unchanged for so long. */
+function intervalAfter(unchangedMs: number): number {
+  let intervalMs = FIRST_INTERVAL_MS;
+  while (2 * intervalMs <= unchangedMs) intervalMs *= 2;
+  return Math.min(intervalMs, MAX_INTERVAL_MS);
 }
 
 /** Decides when the polls of one token are read. */
@@ -72,8 +78,8 @@ interface Entry {
   readonly poll: Poll;
   dueAt: number;
   intervalMs: number;
-  /** When it was last read. */
-  readAt: number;
+  /** When it was last read; null before that. */
+  readAt: number | null;
   isReading: boolean;
   /** Since when every read fails; null while none does. */
   failingSince: number | null;
@@ -116,23 +122,32 @@ export function createTicker({ clock, rate, openSession }: TickerSettings): Tick
       .filter(({ dueAt, isReading, poll }) => dueAt <= now && !isReading && poll.isWanted())
       .toSorted((one, other) => one.dueAt - other.dueAt);
     if (due.length > 0 && requests > 0 && now >= pausedUntil) {
-      const readAt = Math.max(...due.map((entry) => entry.readAt));
-      const { session, end } = openSession({ requests, maxAgeMs: (now - readAt) * SHARED_AGE });
-      const reads = due.map((entry) => read(entry, session));
+      const sinceRead = Math.min(...due.map(({ readAt }) => now - (readAt ?? now - FIRST_INTERVAL_MS)));
+      let unchangedMs = 0;
+      // Of several polls it would not be known which is unchanged.
+      const isAlone = due.length === 1 && due[0]?.readAt === null;
+      const { session, end } = openSession({
+        requests,
+        maxAgeMs: sinceRead * SHARED_AGE,
+        onUnchanged: isAlone ? (ms) => (unchangedMs = ms) : null,
+      });
+      const reads = due.map((entry) => read(entry, session, () => unchangedMs));
       schedule();
       await Promise.all(reads);
       end();
     } else schedule();
   };
 
-  const read = async (entry: Entry, session: Session): Promise<void> => {
+  const read = async (entry: Entry, session: Session, unchangedMs: () => number): Promise<void> => {
     entry.isReading = true;
     entry.readAt = clock.now();
     try {
       const isChanged = await entry.poll.read(session);
       entry.failingSince = null;
       entry.isReported = false;
-      entry.intervalMs = isChanged ? FIRST_INTERVAL_MS : Math.min(2 * entry.intervalMs, MAX_INTERVAL_MS);
+      entry.intervalMs = isChanged
+        ? intervalAfter(unchangedMs())
+        : Math.min(2 * entry.intervalMs, MAX_INTERVAL_MS);
       entry.dueAt = nextDue(entry.intervalMs);
     } catch (error) {
       fail(entry, error);
@@ -186,7 +201,7 @@ export function createTicker({ clock, rate, openSession }: TickerSettings): Tick
         poll,
         dueAt: clock.now() + GATHER_MS,
         intervalMs: FIRST_INTERVAL_MS,
-        readAt: clock.now() - FIRST_INTERVAL_MS,
+        readAt: null,
         isReading: false,
         failingSince: null,
         isReported: false,

@@ -1,7 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { SharedResponseOutcome } from "../observability/telemetry.ts";
-import type { Replicas, SharedKind, SharedRead, SharedTurn } from "../rest/client/replicas.ts";
+import type {
+  Replicas,
+  SharedKind,
+  SharedRead,
+  SharedResponse,
+  SharedTurn,
+} from "../rest/client/replicas.ts";
 import { pause, type RequestScope } from "../request-scope.ts";
 import type { Connection } from "./connection.ts";
 import { ASK, EPOCH, LAST, OFFER } from "./scripts.ts";
@@ -41,14 +47,17 @@ const MAX_SHARED_BYTES = 1_000_000;
 export const MAX_REPLY_BYTES = MAX_SHARED_BYTES + 1_000;
 
 /** A response, the turn of this process, or that another one asks; null when Redis tells nothing. */
-type Seen = Buffer | SharedTurn | "waits" | null;
+type Seen = SharedResponse | SharedTurn | "waits" | null;
 
 /** Tokens with a command that others could not be told of: they are told when Redis is back. */
 const MAX_UNTOLD = 10_000;
 
-const HEAD = /^F(\S{1,64} \d{1,16}) /;
-const LAST_HEAD = /^F(\d{1,12}) (\S{1,64} \d{1,16}) /;
-const TURN = /^A(\S{1,64} \d{1,16})$/;
+// What is kept: the epoch, when it was asked for, since when it is the same, and the text that is sealed for this place.
+const PLACE = "(\\S{1,64} (\\d{1,16}) (\\d{1,16})) ";
+const HEAD = new RegExp(`^F${PLACE}`);
+const LAST_HEAD = new RegExp(`^F(\\d{1,12}) ${PLACE}`);
+const BEFORE = new RegExp(`^${PLACE}`);
+const TURN = /^A(\S{1,64}) (\d{1,16})(?: |$)/;
 
 const newEpoch = () => randomBytes(16).toString("base64url");
 
@@ -78,6 +87,7 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
         `${EPOCH_KEPT_MS}`,
         `${Math.max(0, Math.ceil(maxAgeMs + waitedMs))}`,
         `${maxAgeMs > 0 ? TURN_MS : 0}`,
+        kind === "poll" ? "1" : "0",
         now(),
       ],
       () => onOutcome(kind, "failed"),
@@ -88,23 +98,29 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
       onOutcome(kind, "waits");
       return "waits";
     }
-    const [found, head = ""] = HEAD.exec(text) ?? [];
+    const [found, head = "", began = "", since = ""] = HEAD.exec(text) ?? [];
     if (found !== undefined) {
       const body = keys.open(reply.subarray(found.length), `${value} ${head}`);
       onOutcome(kind, body ? "found" : "invalid");
       if (!body) redis.tell(["DEL", value]);
-      return body;
+      return body && { body, unchangedMs: Number(began) - Number(since) };
     }
-    const turn = TURN.exec(text)?.[1];
+    const [turn, epoch = "", at = ""] = TURN.exec(text) ?? [];
     if (turn === undefined) return null;
     onOutcome(kind, "missing");
-    const [epoch = "", began = ""] = turn.split(" ");
+    const before = reply.subarray(turn.length);
+    const [beforeHead = "", beforePlace = "", , beforeSince = ""] =
+      BEFORE.exec(before.toString("latin1", 0, 100)) ?? [];
+    const beforeBody = beforeHead && keys.open(before.subarray(beforeHead.length), `${value} ${beforePlace}`);
     return {
       offer: (body) => {
-        if (body.length > MAX_SHARED_BYTES) return redis.tell(["DEL", places[2] ?? ""]);
-        const sealed = Buffer.concat([Buffer.from(`${turn} `), keys.seal(body, `${value} ${turn}`)]);
+        const sameSince = beforeBody && beforeBody.equals(body) ? beforeSince : at;
+        const place = `${epoch} ${at} ${sameSince}`;
+        const sealed = Buffer.concat([Buffer.from(`${place} `), keys.seal(body, `${value} ${place}`)]);
         const keptMs = kind === "poll" ? POLL_KEPT_MS : Math.max(operationMaxAgeMs ?? 0, staleMs);
-        redis.tell(["EVAL", OFFER, "3", ...places, epoch, sealed, `${keptMs}`, began]);
+        if (body.length > MAX_SHARED_BYTES) redis.tell(["DEL", places[2] ?? ""]);
+        else redis.tell(["EVAL", OFFER, "3", ...places, epoch, sealed, `${keptMs}`, at]);
+        return Number(at) - Number(sameSince);
       },
       release: (isOver) => redis.tell(["DEL", ...places.slice(isOver ? 1 : 2)]),
     };

@@ -26,7 +26,7 @@ return epoch
 
 /**
  * Looks for a response (KEYS[2]) of the present epoch that is younger than ARGV[3], and otherwise takes the turn to ask
- * (KEYS[3]) for ARGV[4], unless that is 0. Replies with F and the response, with A, the epoch and the time, or with W: another one asks.
+ * (KEYS[3]) for ARGV[4], unless that is 0. If ARGV[5] is 1, what is kept follows although it is older. Replies with F and the response, with A, the epoch and the time, or with W: another one asks.
  */
 export const ASK = `${NOW}${EPOCH_OF}
 local kept = redis.call('GET', KEYS[2])
@@ -42,7 +42,9 @@ if tonumber(ARGV[4]) > 0 then
   end
   redis.call('SET', KEYS[3], string.format('%s %.0f', epoch, now + ARGV[4]), 'PX', ARGV[4] * 10)
 end
-return string.format('A%s %.0f', epoch, now)
+local answer = string.format('A%s %.0f', epoch, now)
+if ARGV[5] == '1' and kept and string.sub(kept, 1, #epoch + 1) == epoch .. ' ' then answer = answer .. ' ' .. kept end
+return answer
 `;
 
 /** The response KEYS[2] if it is of the present epoch, behind its age. */

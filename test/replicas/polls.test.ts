@@ -22,7 +22,7 @@ async function openTabs(replicas: readonly Gateway[], hand: ReturnType<typeof ha
 }
 
 describe.skipIf(!hasRedis)("16 tabs of one user in four processes", () => {
-  test.each([40, 317, 1_250])(
+  test.each([40, 317, 1_250, 5_000, 15_000])(
     "cost the service at most 15 requests a minute when they open %d ms apart",
     async (apartMs) => {
       const hand = handClock();
@@ -36,7 +36,7 @@ describe.skipIf(!hasRedis)("16 tabs of one user in four processes", () => {
       for (const tab of tabs)
         expect(await tab.next()).toMatchObject({ data: { runUpdated: { run: { status: "RUNNING" } } } });
       const found = await Promise.all(replicas.map(responsesOf));
-      expect(found.reduce((sum, each) => sum + (each["poll found"] ?? 0), 0)).toBeGreaterThan(15);
+      expect(found.reduce((sum, each) => sum + (each["poll found"] ?? 0), 0)).toBeGreaterThan(5);
       // What changes is told to all, at most one interval late.
       service.state.status = "succeeded";
       await live(hand, hand.clock.now() + 30_000, () => hand.timers().length % 4 === 0);

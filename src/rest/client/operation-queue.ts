@@ -6,6 +6,14 @@ import { Bulkhead, type Ticket } from "./bulkhead.ts";
 import { endedError, throttledError } from "./failure.ts";
 import { createRequestBudget } from "./request-budget.ts";
 
+/** How the polls of one session are shared with other processes. */
+export interface PollBounds {
+  /** How old a response of another process may be, in milliseconds. */
+  readonly maxAgeMs: number;
+  /** Called with how long a response has been the same for all processes, in milliseconds. */
+  readonly onUnchanged: ((ms: number) => void) | null;
+}
+
 /** Limits of one operation. */
 export interface OperationBounds {
   /** Maximum concurrent upstream requests. */
@@ -14,8 +22,8 @@ export interface OperationBounds {
   readonly requests: number;
   /** Whether it leaves the token's allowance to others that may need it. */
   readonly yields: boolean;
-  /** How old a response of another process may be that answers a poll, in milliseconds; null for operations. */
-  readonly pollMaxAgeMs: number | null;
+  /** How polls are shared with other processes; null for operations. */
+  readonly poll: PollBounds | null;
 }
 
 /** The queues of all operations. */

@@ -12,20 +12,28 @@ export interface SharedRead {
   readonly path: string;
   /** How old the response may be, in milliseconds. */
   readonly maxAgeMs: number;
-}
-
-/** The turn of this process to ask the service, for which others wait. One of the two must be called. */
-export interface SharedTurn {
-  /** Tells the others what the service has answered. */
-  readonly offer: (body: Buffer) => void;
-  /** Lets another process ask, without what was kept before if that `isOver`. */
-  readonly release: (isOver: boolean) => void;
+  /** Called with how long the response has been the same for all processes, in milliseconds. */
+  readonly onUnchanged: ((ms: number) => void) | null;
 }
 
 /** A response, and how old it is in milliseconds. */
 interface LastResponse {
   readonly body: Buffer;
   readonly ageMs: number;
+}
+
+/** A response that another process has got, and how long it has been the same, in milliseconds. */
+export interface SharedResponse {
+  readonly body: Buffer;
+  readonly unchangedMs: number;
+}
+
+/** The turn of this process to ask the service, for which others wait. `offer` or `release` must be called. */
+export interface SharedTurn {
+  /** Tells the others what the service has answered. Returns how long that has been the same, in milliseconds. */
+  readonly offer: (body: Buffer) => number;
+  /** Lets another process ask, without what was kept before if that `isOver`. */
+  readonly release: (isOver: boolean) => void;
 }
 
 /** What a process may send of a token's requests. */
@@ -56,10 +64,10 @@ export interface Replicas {
   /** How old it may be while the service gives none. */
   readonly staleMs: number;
   /**
-   * The body of a response that another process has got, or the turn of this one to ask. Waits for a process that is
+   * A response that another process has got, or the turn of this one to ask. Waits for a process that is
    * asking. Resolves with null when the others cannot be reached, and at the end of the scope.
    */
-  readonly ask: (scope: RequestScope, read: SharedRead) => Promise<Buffer | SharedTurn | null>;
+  readonly ask: (scope: RequestScope, read: SharedRead) => Promise<SharedResponse | SharedTurn | null>;
   /** The last response that any process has got, for while the service gives none; null without one. */
   readonly last: (read: SharedRead) => Promise<LastResponse | null>;
   /** Identifies the time since the last command of a token; null when the others cannot be reached. */

@@ -12,14 +12,15 @@ import type { WholeResponse } from "./transport.ts";
 export function sharedReadOf(
   { endpoint, path, token, isFresh = false }: UpstreamRequest<unknown>,
   scope: RequestScope,
-  { pollMaxAgeMs }: OperationBounds,
+  { poll }: OperationBounds,
   { operationMaxAgeMs }: Replicas,
 ): SharedRead | null {
-  const maxAgeMs = pollMaxAgeMs ?? (isFresh ? null : operationMaxAgeMs);
+  const maxAgeMs = poll ? poll.maxAgeMs : isFresh ? null : operationMaxAgeMs;
   const isOwn = token === undefined || token === scope.token;
   if (maxAgeMs === null || scope.token === null || !isOwn) return null;
   if (endpoint.method !== "GET" || endpoint.answer.form !== "json") return null;
-  return { kind: pollMaxAgeMs === null ? "operation" : "poll", token: scope.token, path, maxAgeMs };
+  const onUnchanged = poll?.onUnchanged ?? null;
+  return { kind: poll ? "poll" : "operation", token: scope.token, path, maxAgeMs, onUnchanged };
 }
 
 /** A request that replicas share. */
@@ -44,13 +45,14 @@ export async function callShared<Answer>(
   try {
     const found = await shared.replicas.ask(shared.scope, shared.read);
     if (!found) sendOwn(outcome);
-    else if (Buffer.isBuffer(found)) {
+    else if ("body" in found) {
+      shared.read.onUnchanged?.(found.unchangedMs);
       // When it cannot be read, an own response tells what is wrong.
-      readShared(shared, found, {
+      readShared(shared, found.body, {
         succeeded: outcome.succeeded.bind(outcome),
         failed: () => sendOwn(outcome),
       });
-    } else askFor(found, outcome, sendOwn);
+    } else askFor(shared.read, found, outcome, sendOwn);
   } catch (error) {
     outcome.failed(error);
   }
@@ -97,12 +99,19 @@ function readShared<Answer>(
 }
 
 /** Sends a request for which others wait. */
-function askFor<Answer>(turn: SharedTurn, outcome: Outcome<Answer>, sendOwn: SendOwn<Answer>): void {
+function askFor<Answer>(
+  { onUnchanged }: SharedRead,
+  turn: SharedTurn,
+  outcome: Outcome<Answer>,
+  sendOwn: SendOwn<Answer>,
+): void {
   let body: Buffer | null = null;
   const told = {
     succeeded: (answer: Answer, bytes: number) => {
-      if (body) turn.offer(body);
-      else turn.release(true);
+      if (body) {
+        const unchangedMs = turn.offer(body);
+        onUnchanged?.(unchangedMs);
+      } else turn.release(true);
       outcome.succeeded(answer, bytes);
     },
     failed: (error: unknown) => {
