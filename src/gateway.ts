@@ -7,7 +7,7 @@ import {
   hasPage,
   mcpSettings,
   placeSettings,
-  sharedDocumentSettings,
+  redisShareSettings,
   sharingSettings,
   subscriptionSettings,
 } from "./config/parts.ts";
@@ -35,7 +35,7 @@ import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
 import { RefusedBatches } from "./rest/session/batches.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
-import { openSharedDocuments } from "./redis/shared-documents.ts";
+import { openRedisShares } from "./redis/shares.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { createReload, type ReloadSettings } from "./reload.ts";
 import { connectorOf, describeService, version } from "./service.ts";
@@ -103,11 +103,19 @@ export function createGateway({
     deadlines: { operation: config.REQUEST_TIMEOUT_MS, upstream: config.UPSTREAM_TIMEOUT_MS },
   });
   const turns = new Turns(callers);
+  const redis = openRedisShares({
+    ...redisShareSettings(config, upstreamUrl),
+    ...events.redis,
+    clock,
+    onDocument: telemetry.sharedDocument,
+    onResponse: telemetry.sharedResponse,
+  });
   let connect = connectorOf(config);
   const client = createClient({
     ...upstreamSettings(config),
     connect: (...given) => connect(...given),
     dialect: () => service.current.shared.dialect,
+    replicas: redis.replicas,
     clock,
     upstreamUrl,
     callers,
@@ -122,13 +130,10 @@ export function createGateway({
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
 
   const schema = schemaFor(names);
-  const redis = sharedDocumentSettings(config);
-  const sharedDocuments =
-    redis && openSharedDocuments({ ...redis, ...events.redis, onOutcome: telemetry.sharedDocument });
   const trusted = config.TRUSTED_DOCUMENTS ? { current: config.TRUSTED_DOCUMENTS } : null;
   const engine = createEngine({
     schema,
-    ...engineSettings(config, trusted, sharedDocuments),
+    ...engineSettings(config, trusted, redis.documents),
     turns,
     publicError: toPublic,
     planner,
@@ -148,7 +153,7 @@ export function createGateway({
     doors,
     takeTurn: turns.take,
     service,
-    bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS, yields: false },
+    bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS, yields: false, poll: null },
     names,
     publicUrl: config.PUBLIC_URL?.href.replace(/\/+$/, ""),
     prefix,
@@ -251,7 +256,7 @@ export function createGateway({
     reload: () => reloads?.read(),
     close: async () => {
       reloads?.stop();
-      sharedDocuments?.close();
+      redis.close();
       await client.close();
     },
   };

@@ -146,8 +146,8 @@ export const ROWS: Readonly<Record<string, Row>> = {
     ],
   },
   redis: {
-    holds: "persisted documents that processes share by Redis",
-    imports: ["engine", "observability"],
+    holds: "what processes share by Redis: documents, responses, what the service allows a token",
+    imports: ["clock.ts", "request-scope.ts", "engine", "observability", "rest/client"],
   },
   http: {
     holds: "HTTP server, router, GraphQL over HTTP, downloads, GraphiQL, tools for agents",

@@ -31,17 +31,21 @@ export const subscriptionSettings = (config: Config) => ({
   origins: config.CORS_ORIGINS,
 });
 
-/** The settings of documents in Redis; null when documents are not shared. */
-export const sharedDocumentSettings = (config: Config) =>
-  config.REDIS_URL && config.APQ && !config.TRUSTED_DOCUMENTS
-    ? {
-        url: config.REDIS_URL,
-        ca: config.REDIS_CA_FILE,
-        prefix: config.REDIS_PREFIX,
-        timeoutMs: config.REDIS_TIMEOUT_MS,
-        maxBytes: config.MAX_BODY_BYTES,
-      }
-    : null;
+/** What processes share by Redis. */
+export const redisShareSettings = (config: Config, upstreamUrl: URL) => ({
+  url: config.REDIS_URL ?? null,
+  ca: config.REDIS_CA_FILE,
+  prefix: config.REDIS_PREFIX,
+  timeoutMs: config.REDIS_TIMEOUT_MS,
+  /** Longest document; null when documents are not shared. */
+  maxDocumentBytes: config.APQ && !config.TRUSTED_DOCUMENTS ? config.MAX_BODY_BYTES : null,
+  operationMaxAgeMs:
+    config.REDIS_SHARED_READS && config.CACHE_TTL_MS + config.STALE_MAX_AGE_MS > 0
+      ? config.CACHE_TTL_MS
+      : null,
+  staleMs: config.STALE_MAX_AGE_MS,
+  installation: [upstreamUrl.href, config.UPSTREAM_HEADERS],
+});
 
 /** The trusted documents, which a reload replaces; null when every document runs. */
 type Trusted = { readonly current: TrustedDocuments } | null;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { fileWith } from "./secret-files.ts";
 import { certificateFile, isDecodable } from "./upstream.ts";
-import { milliseconds } from "./values.ts";
+import { milliseconds, onOff } from "./values.ts";
 
 // No message contains a value: the URL may have a password.
 
@@ -21,12 +21,12 @@ function parseRedisUrl(text: string, context: z.RefinementCtx): URL {
   return z.NEVER;
 }
 
-/** How processes share persisted documents. */
+/** What processes share by Redis. */
 export const redisSettings = {
   REDIS_URL: z.string().transform(parseRedisUrl).optional().meta({
     description:
-      "Redis or Valkey by which replicas and workers share automatic persisted queries: `redis://user:password@host:6379/0`, or `rediss://` for TLS. See [operations.md](operations.md#persisted-documents).",
-    unset: "each process keeps its own",
+      "Redis or Valkey by which replicas and workers share automatic persisted queries, the polls of subscriptions and what the service allows a token: `redis://user:password@host:6379/0`, or `rediss://` for TLS. See [operations.md](operations.md#replicas).",
+    unset: "each process is on its own",
   }),
   REDIS_URL_FILE: fileWith("REDIS_URL"),
   REDIS_CA_FILE: certificateFile.optional().meta({
@@ -39,17 +39,23 @@ export const redisSettings = {
     .default("rungraph:")
     .describe("Prefix of the keys in Redis."),
   REDIS_TIMEOUT_MS: milliseconds(250).describe(
-    "Longest time of a look-up in Redis, in milliseconds. After that the client is asked for its document.",
+    "Longest time of a command in Redis, in milliseconds. After that each process is on its own for 5 seconds.",
+  ),
+  REDIS_SHARED_READS: onOff(false).describe(
+    "Whether kept responses (`CACHE_TTL_MS`) are shared by Redis as well, encrypted. Operations then see what other processes have kept, and never anything older than the last command of their token.",
   ),
 };
 
 interface Given {
   readonly REDIS_URL?: URL | undefined;
   readonly REDIS_CA_FILE?: string | undefined;
+  readonly REDIS_SHARED_READS: boolean;
 }
 
 /** Checks settings that depend on each other. */
-export const redisFaults = ({ REDIS_URL: url, REDIS_CA_FILE: ca }: Given): string[] =>
-  ca !== undefined && url?.protocol !== "rediss:"
+export const redisFaults = ({ REDIS_URL: url, REDIS_CA_FILE: ca, REDIS_SHARED_READS }: Given): string[] => [
+  ...(ca !== undefined && url?.protocol !== "rediss:"
     ? ["REDIS_CA_FILE: expected a rediss REDIS_URL as well"]
-    : [];
+    : []),
+  ...(REDIS_SHARED_READS && !url ? ["REDIS_SHARED_READS: expected REDIS_URL as well"] : []),
+];

@@ -50,8 +50,8 @@ export function createEventLog(log: Log) {
 
     redis: {
       onConnected: (): void => log.info({}, "connected to Redis"),
-      /** Logs why Redis cannot be used: each process keeps its own documents meanwhile. */
-      onFailure: (cause: string): void => failed(cause, "persisted documents cannot be shared by Redis"),
+      /** Logs why Redis cannot be used: each process is on its own meanwhile. */
+      onFailure: (cause: string): void => failed(cause, "processes cannot share by Redis"),
     },
 
     /** Logs why spans do not reach the collector. */

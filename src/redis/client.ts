@@ -2,8 +2,9 @@ import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
 /*
- * A client of Redis or Valkey for a few short commands. Own code instead of `@redis/client`, which collects whatever is
- * sent to it: here no reply takes more memory than a bound.
+ * A client of Redis or Valkey for a few short commands. Own code instead of `@redis/client` or `ioredis`, which collect
+ * whatever is sent to them and queue without a bound: here neither a reply nor what waits takes more memory than a bound.
+ * Scripts reply with one text, so that no arrays are needed.
  */
 
 interface RedisSettings {
@@ -18,7 +19,10 @@ interface RedisSettings {
   readonly onError: (error: Error) => void;
 }
 
-type Reply = string | number | null;
+export type Reply = Buffer | string | number | null;
+
+/** A word of a command. */
+export type Word = string | Buffer;
 
 interface Waiting {
   readonly resolve: (reply: Reply) => void;
@@ -28,11 +32,16 @@ interface Waiting {
 /** Commands that may wait for replies. Further ones fail at once. */
 const MAX_WAITING = 1_000;
 
+/** Bytes of commands that Redis has not taken yet. Above it further ones fail at once. */
+const MAX_UNSENT_BYTES = 16_000_000;
+
 /** Delay before the next connection: doubled with each that fails, in milliseconds. */
 const FIRST_DELAY_MS = 50;
 const MAX_DELAY_MS = 2_000;
 
 const KEEP_ALIVE_MS = 5_000;
+
+const LINE_END = "\r\n";
 
 /** The codes are for the log. */
 class RedisError extends Error {
@@ -53,13 +62,12 @@ export function openRedis(settings: RedisSettings) {
   let onFirst: (() => void) | null = null;
   const first = new Promise<void>((resolve) => (onFirst = resolve));
 
-  const request = (words: readonly string[]): Promise<Reply> =>
+  const request = (words: readonly Word[]): Promise<Reply> =>
     new Promise((resolve, reject) => {
-      if (waiting.length >= MAX_WAITING) return reject(new RedisError("OVERLOADED"));
+      const isFull = waiting.length >= MAX_WAITING || (socket?.writableLength ?? 0) > MAX_UNSENT_BYTES;
+      if (isFull) return reject(new RedisError("OVERLOADED"));
       waiting.push({ resolve, reject });
-      socket?.write(
-        `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join("")}`,
-      );
+      socket?.write(encode(words));
     });
 
   const signIn = async (): Promise<void> => {
@@ -116,6 +124,7 @@ export function openRedis(settings: RedisSettings) {
     });
     opened.on("error", fail);
     opened.on("close", () => {
+      onFirst?.();
       const error = fault ?? new RedisError("CLOSED");
       const lost = waiting;
       [socket, waiting, isReady] = [null, [], false];
@@ -129,8 +138,8 @@ export function openRedis(settings: RedisSettings) {
   open();
 
   return {
-    /** Sends a command, once there was a first connection. Rejects when there is none, and with an error reply. */
-    send: async (...words: readonly string[]): Promise<Reply> => {
+    /** Sends a command, once the first connection is open or has failed. Rejects when there is none, and with an error reply. */
+    send: async (...words: readonly Word[]): Promise<Reply> => {
       await first;
       if (!isReady) throw new RedisError("CLOSED");
       return request(words);
@@ -143,14 +152,22 @@ export function openRedis(settings: RedisSettings) {
   };
 }
 
+const encode = (words: readonly Word[]): Buffer =>
+  Buffer.concat([
+    Buffer.from(`*${words.length}${LINE_END}`),
+    ...words.flatMap((word) => [
+      Buffer.from(`$${Buffer.byteLength(word)}${LINE_END}`),
+      Buffer.from(word),
+      Buffer.from(LINE_END),
+    ]),
+  ]);
+
 function connectTo({ url, ca }: RedisSettings): Socket {
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || 6379);
   if (url.protocol === "redis:") return connect({ host, port });
   return connectTls({ host, port, ...(ca && { ca }), ...(isIP(host) === 0 && { servername: host }) });
 }
-
-const LINE_END = "\r\n";
 
 /** Longest line, in bytes: a status, an error or a length. */
 const MAX_LINE_BYTES = 1_000;
@@ -173,5 +190,5 @@ function replyIn(received: Buffer, maxBytes: number): { reply: Reply | Error; en
   if (length < 0) return { reply: null, end: start };
   if (length > maxBytes) throw new RedisError("REPLY_TOO_LONG");
   const end = start + length + LINE_END.length;
-  return received.length < end ? end : { reply: received.toString("utf8", start, start + length), end };
+  return received.length < end ? end : { reply: received.subarray(start, start + length), end };
 }

@@ -94,6 +94,36 @@ export async function startMute() {
   return { url: `redis://127.0.0.1:${port}`, commands: () => commands };
 }
 
+/** Something that gives every command the same reply. */
+export async function startAnswering(reply: string) {
+  const server = createServer((socket) => {
+    onTestFinished(() => void socket.destroy());
+    socket.on("error", () => {});
+    let text = "";
+    socket.on("data", (data) => {
+      text += data.toString("latin1");
+      for (let command = COMMAND.exec(text); command; command = COMMAND.exec(text)) {
+        const words = Number(command[1]);
+        let end = command[0].length;
+        for (let word = 0; word < words && end >= 0; word++) {
+          const head = /^\$(\d+)\r\n/.exec(text.slice(end));
+          end = head ? end + head[0].length + Number(head[1]) + 2 : -1;
+          if (end > text.length) end = -1;
+        }
+        if (end < 0) return;
+        text = text.slice(end);
+        socket.write(reply, "latin1");
+      }
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { url: `redis://127.0.0.1:${port}` };
+}
+
+const COMMAND = /^\*(\d+)\r\n/;
+
 /** Something that answers a command by a reply that begins with `head` and is this long, as long as it is taken. */
 export async function startFlooding(head: string, bytes: number) {
   const flooded: number[] = [];

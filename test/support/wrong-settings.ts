@@ -119,6 +119,7 @@ export const WRONG_SETTINGS: Readonly<Record<string, readonly string[]>> = {
   REDIS_CA_FILE: ["/canary", "src", "package-lock.json"],
   REDIS_PREFIX: ["canary canary", "canary*", "{canary}"],
   REDIS_TIMEOUT_MS: ["canary", "0", "3600001"],
+  REDIS_SHARED_READS: ["canary", "true", "1"],
   REQUEST_TIMEOUT_MS: ["canary", "0", "-7777", "30s", "1.25", "3600001"],
   UPSTREAM_CONNECT_TIMEOUT_MS: ["canary", "0", "3600001"],
   UPSTREAM_HEADERS_TIMEOUT_MS: ["canary", "0", "3600001"],

@@ -2,6 +2,7 @@ import type { Caller, Callers } from "../../caller.ts";
 import { Memory } from "../../memory.ts";
 import type { Clock } from "../../clock.ts";
 import { Rate, type RateLimit } from "../../rate.ts";
+import type { Replicas, SharedRate } from "./replicas.ts";
 
 /** The share of the requests that may be sent at once: a page loads in one go. */
 const AT_ONCE = 0.75;
@@ -26,6 +27,8 @@ const RECOVERED = 64;
 
 /** An operation whose reads wait for an allowance. */
 interface Waiting {
+  /** Whether it leaves the allowance to others that may need it. */
+  readonly yields: boolean;
   /** How many of its reads wait. */
   held(allowance: Allowance): number;
   /** Takes one of them, and lets it pass. */
@@ -46,6 +49,8 @@ export class Allowance {
   readonly #clock: Clock;
   readonly #rate: Rate | null;
   readonly #reserved: number;
+  /** The time between two requests that are spread evenly. */
+  readonly #spacingMs: number;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   /** How many may be sent at a time. One after a refusal, then more with each that is answered. */
   #width = Number.POSITIVE_INFINITY;
@@ -54,20 +59,40 @@ export class Allowance {
   /** Those of them that wait for a connection: the service counts them when they are sent. */
   #unsent = 0;
   #cancelTimer = (): void => {};
+  /** What all processes may send together; null when this one counts alone. */
+  readonly #shared: SharedRate | null;
+  #isAsking = false;
+  /** When the others leave room for a request, and for one that yields. */
+  #sharedAt = { first: Number.NEGATIVE_INFINITY, yielding: Number.NEGATIVE_INFINITY };
 
-  constructor(clock: Clock, limit: RateLimit | null) {
+  constructor(clock: Clock, limit: RateLimit | null, shared: SharedRate | null) {
     this.#clock = clock;
     this.limit = limit;
     const paced = limit && withMargin(limit);
     this.#rate = paced && new Rate(paced, AT_ONCE);
     this.#reserved = paced ? Math.floor(paced.requests * RESERVED) : 0;
+    this.#spacingMs = paced ? paced.periodMs / paced.requests : 0;
+    this.#shared = shared;
+  }
+
+  /** Whether other processes are asked before a read is sent: all of them wait for the answer. */
+  get asksOthers(): boolean {
+    return this.#shared?.isReachable() ?? false;
   }
 
   /** How long a read would wait behind others, in milliseconds. `yields`: also behind what operations may need. */
   waitMs(yields: boolean): number {
     let ahead = yields ? this.#reserved : 0;
     for (const operation of this.#waiting) ahead += operation.held(this);
-    return this.#waitMs(ahead);
+    return Math.max(this.#waitMs(ahead), this.#sharedWaitMs(yields, ahead));
+  }
+
+  /** How long a read would wait for what other processes send, as far as they have told; behind others of this one. */
+  #sharedWaitMs(yields: boolean, ahead: number): number {
+    if (!this.asksOthers) return 0;
+    const { first, yielding } = this.#sharedAt;
+    const ms = (yields ? Math.max(first, yielding) : first) - this.#clock.now();
+    return ms > 0 ? ms + ahead * this.#spacingMs : 0;
   }
 
   #waitMs(ahead: number): number {
@@ -75,8 +100,13 @@ export class Allowance {
     return Math.max(this.#pausedUntil, this.#rate?.nextAt(now, ahead, this.#unsent) ?? now, now) - now;
   }
 
-  /** Takes a request if it is allowed now. */
+  /** Takes a request if it is allowed now. Otherwise it may wait. */
   take(yields: boolean): boolean {
+    return !this.asksOthers && this.takeAtOnce(yields);
+  }
+
+  /** Takes a request if it is allowed now, as far as that is known here. */
+  takeAtOnce(yields: boolean): boolean {
     if (this.#waiting.size > 0 || this.#flying >= this.#width || this.waitMs(yields) > 0) return false;
     this.spend();
     return true;
@@ -84,6 +114,11 @@ export class Allowance {
 
   /** Lets a request pass, allowed or not. It is sent and ends, or is given back. */
   spend(): void {
+    this.#shared?.count(1);
+    this.#spendOwn();
+  }
+
+  #spendOwn(): void {
     this.#flying++;
     this.#unsent++;
   }
@@ -104,6 +139,7 @@ export class Allowance {
   giveBack(): void {
     this.#flying--;
     this.#unsent--;
+    this.#shared?.count(-1);
     this.#advance();
   }
 
@@ -120,8 +156,10 @@ export class Allowance {
   /** Must be called once for each request that was sent when it ends, with the pause that the service asks for; null: it was allowed. */
   end(pauseMs: number | null): void {
     this.#flying--;
-    if (pauseMs !== null) this.#refuse(pauseMs);
-    else if (this.#width < RECOVERED && this.#clock.now() >= this.#pausedUntil) this.#width *= 2;
+    if (pauseMs !== null) {
+      this.#shared?.pause(pauseMs);
+      this.#refuse(pauseMs);
+    } else if (this.#width < RECOVERED && this.#clock.now() >= this.#pausedUntil) this.#width *= 2;
     else if (this.#width === RECOVERED) this.#width = Number.POSITIVE_INFINITY;
     this.#advance();
   }
@@ -130,6 +168,49 @@ export class Allowance {
   #advance(): void {
     if (this.#waiting.size === 0) return;
     this.#cancelTimer();
+    if (this.#shared?.isReachable()) void this.#askOthers(this.#shared);
+    else this.#advanceAlone();
+  }
+
+  /** Lets reads of one operation pass that all processes together may send now, and comes back for the others. */
+  async #askOthers(shared: SharedRate): Promise<void> {
+    if (this.#isAsking || this.#flying >= this.#width) return;
+    const waits = [...this.#waiting].map((operation) => {
+      // Its own count holds as well: Redis may have forgotten.
+      const ms = Math.max(this.#waitMs(0), this.#sharedWaitMs(operation.yields, 0));
+      return { operation, ms };
+    });
+    const next = waits.find(({ ms }) => ms <= 0)?.operation;
+    if (!next) {
+      const ms = Math.min(...waits.map((wait) => wait.ms));
+      this.#cancelTimer = this.#clock.after(Math.ceil(ms), () => this.#advance());
+      return;
+    }
+    this.#isAsking = true;
+    // Its other reads begin in this tick.
+    await Promise.resolve();
+    const wanted = Math.max(1, Math.min(next.held(this), this.#width - this.#flying));
+    const taken = await shared.take(wanted, next.yields ? this.#reserved : 0);
+    this.#isAsking = false;
+    if (!taken) return this.#advanceAlone();
+    // Behind the others.
+    this.#waiting.delete(next);
+    const passing = Math.min(taken.granted, next.held(this));
+    if (next.held(this) > passing) this.#waiting.add(next);
+    for (let left = taken.granted - passing; left > 0; left--) shared.count(-1);
+    const now = this.#clock.now();
+    if (taken.waitMs > 0) this.#sharedAt[next.yields ? "yielding" : "first"] = now + taken.waitMs;
+    for (let passed = 0; passed < passing; passed++) {
+      this.#spendOwn();
+      next.passNext(this);
+    }
+    if (taken.pauseMs > 0) this.#refuse(taken.pauseMs);
+    else if (taken.waitMs > 0) for (const operation of this.#waiting) operation.rejectLate(this);
+    this.#advance();
+  }
+
+  /** Lets the waiting reads pass that this process may send by itself. */
+  #advanceAlone(): void {
     for (const operation of this.#waiting) {
       if (this.#flying >= this.#width) return;
       const ms = this.#waitMs(0);
@@ -156,20 +237,31 @@ export class Allowance {
 export class Allowances {
   readonly #clock: Clock;
   readonly #callers: Callers;
+  readonly #replicas: Replicas | null;
   readonly #kept = new Memory<Allowance>(KEPT_MS);
 
-  constructor(clock: Clock, callers: Callers) {
+  constructor(clock: Clock, callers: Callers, replicas: Replicas | null) {
     this.#clock = clock;
+    this.#replicas = replicas;
     this.#callers = callers;
   }
 
   /** The allowance of a caller's token. It begins anew with another limit. */
   of(caller: Caller, limit: RateLimit | null): Allowance {
     const kept = this.#kept.get(caller);
-    const allowance = kept?.limit === limit ? kept : new Allowance(this.#clock, limit);
+    const allowance = kept?.limit === limit ? kept : this.#open(caller, limit);
     // Counts its time from now on.
     this.#kept.set(caller, allowance);
     return allowance;
+  }
+
+  #open({ token }: Caller, limit: RateLimit | null): Allowance {
+    const paced = limit && withMargin(limit);
+    const shared =
+      paced && token !== null
+        ? this.#replicas?.rateOf(token, { ...paced, atOnce: Math.ceil(paced.requests * AT_ONCE) })
+        : null;
+    return new Allowance(this.#clock, limit, shared ?? null);
   }
 
   /** The allowance of another token than that of a request: one that it has signed in with. */

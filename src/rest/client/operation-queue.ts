@@ -6,6 +6,14 @@ import { Bulkhead, type Ticket } from "./bulkhead.ts";
 import { endedError, throttledError } from "./failure.ts";
 import { createRequestBudget } from "./request-budget.ts";
 
+/** How the polls of one session are shared with other processes. */
+export interface PollBounds {
+  /** How old a response of another process may be, in milliseconds. */
+  readonly maxAgeMs: number;
+  /** Called with how long a response has been the same for all processes, in milliseconds. */
+  readonly onUnchanged: ((ms: number) => void) | null;
+}
+
 /** Limits of one operation. */
 export interface OperationBounds {
   /** Maximum concurrent upstream requests. */
@@ -14,6 +22,8 @@ export interface OperationBounds {
   readonly requests: number;
   /** Whether it leaves the token's allowance to others that may need it. */
   readonly yields: boolean;
+  /** How polls are shared with other processes; null for operations. */
+  readonly poll: PollBounds | null;
 }
 
 /** The queues of all operations. */
@@ -60,6 +70,10 @@ export class OperationQueue {
     this.#pass(ticket);
   }
 
+  get yields(): boolean {
+    return this.#bounds.yields;
+  }
+
   /** The allowance has let a request pass: it waits for a connection. */
   #pass(ticket: Ticket): void {
     this.#bulkhead.add(ticket);
@@ -103,8 +117,12 @@ export class OperationQueue {
   /** Rejects the reads that will not be allowed in time, now that an allowance pauses for longer. */
   rejectLate(allowance: Allowance): void {
     const waitMs = allowance.waitMs(this.#bounds.yields);
+    if (waitMs === 0) return;
+    const isInTime = this.#isInTime(waitMs);
     const held = this.#held?.get(allowance);
-    if (held && !this.#isInTime(waitMs)) this.#refuse(allowance, held);
+    const late = held?.remove(({ isPatient }) => !isInTime || !isPatient) ?? [];
+    if (held?.waiting === 0) allowance.leave(this);
+    for (const ticket of late) ticket.rejected(throttledError(ticket.endpoint, waitMs));
   }
 
   close(): void {
@@ -120,7 +138,8 @@ export class OperationQueue {
   /** Makes a read wait until it is allowed, or rejects it at once when that will be too late. */
   #hold(ticket: Ticket, allowance: Allowance): void {
     const waitMs = allowance.waitMs(this.#bounds.yields);
-    if (!ticket.isPatient || !this.#isInTime(waitMs))
+    const isPatient = ticket.isPatient || (waitMs === 0 && allowance.asksOthers);
+    if (!isPatient || !this.#isInTime(waitMs))
       return ticket.rejected(throttledError(ticket.endpoint, waitMs));
     this.#held ??= new Map();
     const held = this.#held.get(allowance) ?? new Bulkhead(null, Number.POSITIVE_INFINITY);

@@ -37,6 +37,8 @@ export interface Sharing {
   keep(read: Read): void;
   /** Ends the sharing of what the caller has requested so far: reads that start later send new requests. */
   cut(): void;
+  /** Ends the sharing if another process has sent a command of the caller since. */
+  enterEpoch(epoch: string): void;
   /** Reports a read that needs no request of its own. */
   report(from: "in flight" | "kept" | "stale"): void;
   now(): number;
@@ -138,17 +140,9 @@ export class Read implements Demand, Outcome<unknown> {
   succeeded(value: unknown, bytes: number): void {
     const reader = this.#takeReader();
     if (!reader) return;
-    const { scope, shared, upstream } = reader;
-    this.isAnswered = true;
-    this.value = value;
-    this.bytes = bytes;
-    if (!scope.ended()) {
-      // The client has counted them until the operation ends; other operations may hold them longer.
-      upstream.held.detach(bytes);
-      this.#holders = 1;
-      this.#source = this;
-      shared?.keep(this);
-    } else shared?.remove(this, true);
+    const { shared } = reader;
+    if (this.#hold(reader, value, bytes)) shared?.keep(this);
+    else shared?.remove(this, true);
     this.resolve(value);
     this.#waiting?.forEach((read) => this.#deliver(read));
     this.#waiting = null;
@@ -159,7 +153,10 @@ export class Read implements Demand, Outcome<unknown> {
     if (!reader) return;
     const { shared } = reader;
     shared?.remove(this, isOwnFault(error) || isForNow(error));
-    if (error instanceof UpstreamError && error.code === "UNAUTHENTICATED") shared?.cut();
+    if (error instanceof UpstreamError && error.code === "UNAUTHENTICATED") {
+      shared?.cut();
+      if (shared && reader.token !== null) void reader.upstream.replicas?.cut(reader.token, "all");
+    }
     this.#fail(reader, error);
     this.#waiting?.forEach((read) => {
       const waiting = read.#takeReader();
@@ -171,12 +168,46 @@ export class Read implements Demand, Outcome<unknown> {
 
   /** Takes the last known response if the service gives none for now; otherwise fails. */
   #fail(reader: Reader, error: unknown): void {
-    const stale = isForNow(error) ? this.#staleFor(reader) : undefined;
-    if (!stale || !reader.shared) return this.reject(error);
-    reader.shared.report("stale");
-    this.note?.stale(reader.shared.now() - stale.began);
+    const { shared, upstream, token } = reader;
+    if (!isForNow(error) || !shared || !this.#takesStale(reader)) return this.reject(error);
+    const stale = shared.findStale(this.target.key);
     this.#reader = reader;
-    stale.#deliver(this);
+    if (stale) {
+      shared.report("stale");
+      this.note?.stale(shared.now() - stale.began);
+      return stale.#deliver(this);
+    }
+    const { offered: endpoint, path, window } = this.target;
+    const failed = () => {
+      if (this.#takeReader()) this.reject(error);
+    };
+    if (window) return failed();
+    upstream.last(
+      { endpoint, path, token },
+      {
+        succeeded: (value, bytes, ageMs) => {
+          if (!this.#takeReader()) return;
+          shared.report("stale");
+          this.note?.stale(ageMs);
+          this.#hold(reader, value, bytes);
+          this.resolve(value);
+        },
+        failed,
+      },
+    );
+  }
+
+  /** Holds the response until the operation ends. Returns false when it has ended. */
+  #hold({ upstream, scope }: Reader, value: unknown, bytes: number): boolean {
+    this.isAnswered = true;
+    this.value = value;
+    this.bytes = bytes;
+    if (scope.ended()) return false;
+    // The client has counted them until the operation ends; other operations may hold them longer.
+    upstream.held.detach(bytes);
+    this.#holders = 1;
+    this.#source = this;
+    return true;
   }
 
   /** Returns the equal read that it shares; null when it sends a request. */
@@ -192,17 +223,17 @@ export class Read implements Demand, Outcome<unknown> {
     } else {
       this.isOpen = !isFresh;
       shared?.add(this);
-      const isPatient = !this.#staleFor(reader);
-      const request = { endpoint: offered, path, token, demand: this, note: this.note, isPatient };
+      const isPatient = !this.#takesStale(reader) || !shared?.findStale(key);
+      const request = { endpoint: offered, path, token, demand: this, note: this.note, isPatient, isFresh };
       if (window) upstream.readPart(request, window, this);
       else upstream.json(request, this);
     }
     return equal;
   }
 
-  /** The last known response that may answer while the service gives none, where the result can tell that. */
-  #staleFor({ isFresh, scope, shared }: Reader): Read | undefined {
-    return isFresh || scope.ended() || !this.note ? undefined : shared?.findStale(this.target.key);
+  /** Whether an earlier response may answer while the service gives none: the result must tell that. */
+  #takesStale({ isFresh, scope }: Reader): boolean {
+    return !isFresh && !scope.ended() && this.note !== null;
   }
 
   /** Passes its response to a read that waits for it. */

@@ -10,6 +10,7 @@ import { Batches, type Pacing, type ReadOptions, type RefusedBatches } from "./b
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
 import type { SessionNotes } from "./notes.ts";
 import type { Read, Reader } from "./reads.ts";
+import { afterOthers } from "./others.ts";
 import type { SharedReads } from "./shared-reads.ts";
 
 /** What the sessions of a gateway share. A reload replaces it; a session keeps the one with which it was opened. */
@@ -85,6 +86,7 @@ class TokenSession implements Session, Reader {
   readonly started: Read[] = [];
   readonly #settings: SessionSettings;
   readonly #shared: Reader["shared"];
+  readonly #pacing: Pacing;
   #batches: Batches;
 
   constructor(upstream: Upstream, scope: RequestScope, settings: SessionSettings, token: string | null) {
@@ -97,6 +99,7 @@ class TokenSession implements Session, Reader {
     this.#shared = token === scope.token ? scope.caller.enter(reads.room) : null;
     this.isFresh = settings.isFresh;
     this.#settings = settings;
+    this.#pacing = afterOthers(this, settings.pacing);
     this.#batches = this.#openBatches();
     scope.onEnd(() => {
       for (const read of this.started) read.leave(this);
@@ -143,11 +146,18 @@ class TokenSession implements Session, Reader {
       );
     } finally {
       this.#batches = this.#openBatches();
-      this.cut();
+      this.#cutOwn();
+      // Nobody learns of the command before other processes do.
+      if (this.token !== null) await this.upstream.replicas?.cut(this.token, "all");
     }
   }
 
   cut(): void {
+    this.#cutOwn();
+    if (this.token !== null) void this.upstream.replicas?.cut(this.token, "operations");
+  }
+
+  #cutOwn(): void {
     this.scope.caller.of(this.#settings.shared.reads.room)?.cut();
   }
 
@@ -156,9 +166,9 @@ class TokenSession implements Session, Reader {
   }
 
   #openBatches(): Batches {
-    const { shared, pacing, notes } = this.#settings;
+    const { shared, notes } = this.#settings;
     const { server, refused } = shared;
-    return new Batches(this, { server, refused, pacing, notes: notes?.openReads() ?? null });
+    return new Batches(this, { server, refused, pacing: this.#pacing, notes: notes?.openReads() ?? null });
   }
 }
 

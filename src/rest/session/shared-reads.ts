@@ -53,6 +53,8 @@ class CallerReads implements Sharing {
   readonly #caller: Caller;
   readonly #inFlight = new TransientMap<Read>();
   readonly #kept = new TransientMap<Read>();
+  /** The time since the last command of the caller, as all processes name it; null when that was not known. */
+  #epoch: string | null = null;
 
   constructor(all: SharedReads, caller: Caller) {
     this.#all = all;
@@ -111,6 +113,11 @@ class CallerReads implements Sharing {
   cut(): void {
     for (const { target } of this.#inFlight.values()) this.#inFlight.delete(target.key);
     for (const read of this.#kept.values()) this.#all.kept?.delete(read);
+  }
+
+  enterEpoch(epoch: string): void {
+    if (epoch !== this.#epoch) this.cut();
+    this.#epoch = epoch;
   }
 
   report(from: "in flight" | "kept" | "stale"): void {
