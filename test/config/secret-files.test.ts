@@ -93,12 +93,13 @@ describe("a setting whose value is in a file", () => {
       UPSTREAM_PROXY_FILE: files.proxy,
     });
     expect(await ended).toBe(2);
-    expect(err().split("\n")).toEqual([
-      "The settings cannot be used:",
-      "UPSTREAM_HEADERS_FILE: expected a JSON object of header names and values",
-      expect.stringMatching(/^UPSTREAM_PROXY_FILE: expected an http URL such as /),
-      "",
-    ]);
+    expect(JSON.parse(err())).toMatchObject({
+      msg: "The settings cannot be used",
+      faults: [
+        "UPSTREAM_HEADERS_FILE: expected a JSON object of header names and values",
+        expect.stringMatching(/^UPSTREAM_PROXY_FILE: expected an http URL such as /),
+      ],
+    });
     expect(err()).not.toContain("canary");
   });
 
