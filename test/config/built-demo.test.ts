@@ -143,7 +143,6 @@ test("a long answer is compressed for who takes that", async () => {
   expect(compressed.text).toBe(plain.text);
 });
 
-// On Node 26 the request waits for ever.
 test("an offer of HTTP/2 is declined by an answer", async () => {
   const socket = connect({ host: "127.0.0.1", port: Number(new URL(gateway.url).port) });
   onTestFinished(() => void socket.destroy());
