@@ -8,7 +8,7 @@ import type {
   SharedResponse,
   SharedTurn,
 } from "../rest/client/replicas.ts";
-import { pause, type RequestScope } from "../request-scope.ts";
+import { pause, type RequestScope, untilEnd } from "../request-scope.ts";
 import type { Connection } from "./connection.ts";
 import { ASK, EPOCH, LAST, OFFER } from "./scripts.ts";
 import { shareRate } from "./shared-rate.ts";
@@ -63,6 +63,9 @@ const TURN = /^A(\S{1,64}) (\d{1,16})(?: |$)/;
 
 const newEpoch = () => randomBytes(16).toString("base64url");
 
+const nameIn = (keys: TokenKeys, { kind, path, variant }: SharedRead) =>
+  keys.nameOf(`${kind} ${path} ${variant}`);
+
 /** Shares responses and rates by Redis. Processes agree on nothing but the token, from which all names and keys are derived. */
 export function shareByRedis(settings: ReplicaSettings): Replicas {
   const { redis, operationMaxAgeMs, staleMs, onOutcome } = settings;
@@ -73,9 +76,6 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
 
   const epochKey = (keys: TokenKeys, kind: SharedKind) =>
     redis.keyOf(`epoch:${keys.nameOf(`epoch ${kind}`)}`);
-
-  const nameIn = (keys: TokenKeys, { kind, path, variant }: SharedRead) =>
-    keys.nameOf(`${kind} ${path} ${variant}`);
 
   /** Looks once. While it has waited, a response becomes no older for it. */
   const look = async (read: SharedRead, waitedMs: number): Promise<Seen> => {
@@ -160,7 +160,7 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
       const began = performance.now();
       let waitedMs = 0;
       for (let lookMs = FIRST_LOOK_MS; waitedMs < TURN_MS; lookMs = Math.min(2 * lookMs, MAX_LOOK_MS)) {
-        const seen = await untilEnd(scope, look(read, waitedMs));
+        const seen = await untilEnd(scope, leftAtEnd(scope, look(read, waitedMs)));
         if (seen !== "waits") return seen;
         await new Promise<void>((resume) => pause(lookMs, scope, resume));
         if (scope.ended()) break;
@@ -198,16 +198,9 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
   };
 }
 
-/** What was seen, or null as soon as the scope ends: a turn that comes later is left to others. */
-const untilEnd = (scope: RequestScope, looking: Promise<Seen>): Promise<Seen> =>
-  new Promise((resolve, reject) => {
-    const end = () => resolve(null);
-    const see = (seen: Seen) => {
-      scope.offEnd(end);
-      if (scope.ended() && seen !== null && typeof seen === "object" && "release" in seen)
-        seen.release(false);
-      resolve(seen);
-    };
-    scope.onEnd(end);
-    looking.then(see, reject);
-  });
+/** What was seen. A turn that comes after the end of the scope is left to others. */
+async function leftAtEnd(scope: RequestScope, looking: Promise<Seen>): Promise<Seen> {
+  const seen = await looking;
+  if (scope.ended() && seen !== null && typeof seen === "object" && "release" in seen) seen.release(false);
+  return seen;
+}

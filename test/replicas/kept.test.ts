@@ -92,7 +92,7 @@ describe.skipIf(!hasRedis)("what is kept for all processes", () => {
     });
     await arrived.opened;
     leaving.abort();
-    await expect(left).rejects.toThrow();
+    await expect(left).rejects.toThrow("aborted");
     state = "away";
     await vi.waitUntil(async () => /upstream_requests_running 0/.test(await metrics(first.url)), PATIENT);
     expect(firstCodeOf(await askFor(second, ASK))).toBe("ok");

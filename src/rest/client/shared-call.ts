@@ -1,5 +1,5 @@
 import { isForNow, isOwnFault } from "../../errors.ts";
-import type { RequestScope } from "../../request-scope.ts";
+import { type RequestScope, untilEnd } from "../../request-scope.ts";
 import type { Outcome } from "./attempt.ts";
 import type { Held } from "./held.ts";
 import type { OperationBounds } from "./operation-queue.ts";
@@ -68,8 +68,8 @@ export interface LastOutcome<Answer> {
 
 /** Takes the last response that any process has got. */
 export async function takeLast<Answer>(shared: Shared<Answer>, outcome: LastOutcome<Answer>): Promise<void> {
-  const { replicas, read } = shared;
-  const last = await replicas.last({ ...read, maxAgeMs: replicas.staleMs });
+  const { replicas, read, scope } = shared;
+  const last = await untilEnd(scope, replicas.last({ ...read, maxAgeMs: replicas.staleMs }));
   if (!last) return outcome.failed();
   readShared(shared, last.body, {
     succeeded: (answer, bytes) => outcome.succeeded(answer, bytes, last.ageMs),
