@@ -269,6 +269,10 @@ export const isPassing = (error: unknown): error is UpstreamError =>
 export const isForNow = (error: unknown): boolean =>
   error instanceof UpstreamError && ERROR_CODES[error.code].isForNow === true;
 
+/** Whether a failure is the operation's own: its end, or one of its limits. The request may succeed for others. */
+export const isOwnFault = (error: unknown): boolean =>
+  error instanceof Cancelled || (error instanceof UpstreamError && serviceShownBy(error) === "unknown");
+
 /** How a batch continues after the error of its list; null when the single reads would fail in the same way. */
 export const batchFaultOf = (error: unknown): NonNullable<ErrorCodeRow["batch"]> | null =>
   (error instanceof UpstreamError && ERROR_CODES[error.code].batch) || null;

@@ -44,7 +44,7 @@ export const redisShareSettings = (config: Config, upstreamUrl: URL) => ({
       ? config.CACHE_TTL_MS
       : null,
   staleMs: config.STALE_MAX_AGE_MS,
-  installation: [upstreamUrl.href, config.UPSTREAM_HEADERS],
+  installation: upstreamUrl.href,
 });
 
 /** The trusted documents, which a reload replaces; null when every document runs. */

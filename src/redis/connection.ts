@@ -74,7 +74,10 @@ export function openConnection(settings: ConnectionSettings) {
     onReady: (callback: () => void): void => void onReady.push(callback),
     /** Reports a reply that cannot be used. */
     reject: (cause: string): void => onFailure(cause),
-    close: redis.close,
+    close: (): void => {
+      pausedUntil = Number.POSITIVE_INFINITY;
+      redis.close();
+    },
   };
 }
 

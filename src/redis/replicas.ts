@@ -8,7 +8,7 @@ import type {
   SharedResponse,
   SharedTurn,
 } from "../rest/client/replicas.ts";
-import { pause, type RequestScope } from "../request-scope.ts";
+import { pause, type RequestScope, untilEnd } from "../request-scope.ts";
 import type { Connection } from "./connection.ts";
 import { ASK, EPOCH, LAST, OFFER } from "./scripts.ts";
 import { shareRate } from "./shared-rate.ts";
@@ -16,7 +16,7 @@ import { type TokenKeys, tokenKeys } from "./token-keys.ts";
 
 interface ReplicaSettings {
   readonly redis: Connection;
-  /** What has to be equal for processes to share: the service, and what is sent to it besides the token. */
+  /** What has to be equal for processes to share anything: the service. */
   readonly installation: unknown;
   /** How old a response may be that answers an operation, in milliseconds; null: operations share none. */
   readonly operationMaxAgeMs: number | null;
@@ -49,17 +49,22 @@ export const MAX_REPLY_BYTES = MAX_SHARED_BYTES + 1_000;
 /** A response, the turn of this process, or that another one asks; null when Redis tells nothing. */
 type Seen = SharedResponse | SharedTurn | "waits" | null;
 
-/** Tokens with a command that others could not be told of: they are told when Redis is back. */
+/** Tokens with a command that others could not be told of: they are told when Redis is back or takes it after all. */
 const MAX_UNTOLD = 10_000;
+
+/** When they are told again, in milliseconds. */
+const RETRY_MS = 1_000;
 
 // What is kept: the epoch, when it was asked for, since when it is the same, and the text that is sealed for this place.
 const PLACE = "(\\S{1,64} (\\d{1,16}) (\\d{1,16})) ";
-const HEAD = new RegExp(`^F${PLACE}`);
-const LAST_HEAD = new RegExp(`^F(\\d{1,12}) ${PLACE}`);
+const HEAD = new RegExp(`^F(\\d{1,12}) ${PLACE}`);
 const BEFORE = new RegExp(`^${PLACE}`);
 const TURN = /^A(\S{1,64}) (\d{1,16})(?: |$)/;
 
 const newEpoch = () => randomBytes(16).toString("base64url");
+
+const nameIn = (keys: TokenKeys, { kind, path, variant }: SharedRead) =>
+  keys.nameOf(`${kind} ${path} ${variant}`);
 
 /** Shares responses and rates by Redis. Processes agree on nothing but the token, from which all names and keys are derived. */
 export function shareByRedis(settings: ReplicaSettings): Replicas {
@@ -67,14 +72,16 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
   const keysOf = tokenKeys(settings.installation);
   const now = () => (settings.now ? settings.now().toFixed() : "");
   const untold = new LRUCache<string, true>({ max: MAX_UNTOLD });
+  let retry: NodeJS.Timeout | undefined;
 
   const epochKey = (keys: TokenKeys, kind: SharedKind) =>
     redis.keyOf(`epoch:${keys.nameOf(`epoch ${kind}`)}`);
 
   /** Looks once. While it has waited, a response becomes no older for it. */
-  const look = async ({ kind, token, path, maxAgeMs }: SharedRead, waitedMs: number): Promise<Seen> => {
+  const look = async (read: SharedRead, waitedMs: number): Promise<Seen> => {
+    const { kind, token, maxAgeMs } = read;
     const keys = keysOf(token);
-    const name = keys.nameOf(`${kind} ${path}`);
+    const name = nameIn(keys, read);
     const value = redis.keyOf(`response:${name}`);
     const places = [epochKey(keys, kind), value, redis.keyOf(`turn:${name}`)];
     const reply = await redis.ask(
@@ -93,17 +100,17 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
       () => onOutcome(kind, "failed"),
     );
     if (!Buffer.isBuffer(reply)) return null;
-    const text = reply.toString("latin1", 0, 100);
+    const text = reply.toString("latin1", 0, 120);
     if (text === "W") {
       onOutcome(kind, "waits");
       return "waits";
     }
-    const [found, head = "", began = "", since = ""] = HEAD.exec(text) ?? [];
+    const [found, age = "", head = "", began = "", since = ""] = HEAD.exec(text) ?? [];
     if (found !== undefined) {
       const body = keys.open(reply.subarray(found.length), `${value} ${head}`);
       onOutcome(kind, body ? "found" : "invalid");
       if (!body) redis.tell(["DEL", value]);
-      return body && { body, unchangedMs: Number(began) - Number(since) };
+      return body && { body, ageMs: Number(age), unchangedMs: Number(began) - Number(since) };
     }
     const [turn, epoch = "", at = ""] = TURN.exec(text) ?? [];
     if (turn === undefined) return null;
@@ -126,17 +133,25 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
     };
   };
 
-  const tellCut = async (key: string): Promise<void> => {
-    if (redis.isPaused()) {
-      untold.set(key, true);
-      redis.tell(["DEL", key], true);
-    } else await redis.ask(["DEL", key], () => void untold.set(key, true));
+  const tellLater = (keys: readonly string[]): void => {
+    for (const key of keys) untold.set(key, true);
+    clearTimeout(retry);
+    retry = setTimeout(tellUntold, RETRY_MS).unref();
   };
 
-  redis.onReady(() => {
-    for (const key of untold.keys()) redis.tell(["DEL", key]);
+  const tellUntold = (): void => {
+    const keys = [...untold.keys()];
     untold.clear();
-  });
+    if (keys.length > 0) void redis.ask(["DEL", ...keys], () => tellLater(keys));
+  };
+  redis.onReady(tellUntold);
+
+  const tellCut = async (key: string): Promise<void> => {
+    if (redis.isPaused()) {
+      tellLater([key]);
+      redis.tell(["DEL", key], true);
+    } else await redis.ask(["DEL", key], () => tellLater([key]));
+  };
 
   return {
     operationMaxAgeMs,
@@ -145,7 +160,7 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
       const began = performance.now();
       let waitedMs = 0;
       for (let lookMs = FIRST_LOOK_MS; waitedMs < TURN_MS; lookMs = Math.min(2 * lookMs, MAX_LOOK_MS)) {
-        const seen = await untilEnd(scope, look(read, waitedMs));
+        const seen = await untilEnd(scope, leftAtEnd(scope, look(read, waitedMs)));
         if (seen !== "waits") return seen;
         await new Promise<void>((resume) => pause(lookMs, scope, resume));
         if (scope.ended()) break;
@@ -153,14 +168,15 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
       }
       return null;
     },
-    last: async ({ token, kind, path, maxAgeMs }) => {
+    last: async (read) => {
+      const { token, kind, maxAgeMs } = read;
       const keys = keysOf(token);
-      const value = redis.keyOf(`response:${keys.nameOf(`${kind} ${path}`)}`);
+      const value = redis.keyOf(`response:${nameIn(keys, read)}`);
       const reply = await redis.ask(["EVAL", LAST, "2", epochKey(keys, kind), value, now()], () =>
         onOutcome(kind, "failed"),
       );
       if (!Buffer.isBuffer(reply)) return null;
-      const [head, age = "", place = ""] = LAST_HEAD.exec(reply.toString("latin1", 0, 120)) ?? [];
+      const [head, age = "", place = ""] = HEAD.exec(reply.toString("latin1", 0, 120)) ?? [];
       if (head === undefined || Number(age) > maxAgeMs) return null;
       const body = keys.open(reply.subarray(head.length), `${value} ${place}`);
       onOutcome(kind, body ? "found" : "invalid");
@@ -182,16 +198,9 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
   };
 }
 
-/** What was seen, or null as soon as the scope ends: a turn that comes later is left to others. */
-const untilEnd = (scope: RequestScope, looking: Promise<Seen>): Promise<Seen> =>
-  new Promise((resolve, reject) => {
-    const end = () => resolve(null);
-    const see = (seen: Seen) => {
-      scope.offEnd(end);
-      if (scope.ended() && seen !== null && typeof seen === "object" && "release" in seen)
-        seen.release(false);
-      resolve(seen);
-    };
-    scope.onEnd(end);
-    looking.then(see, reject);
-  });
+/** What was seen. A turn that comes after the end of the scope is left to others. */
+async function leftAtEnd(scope: RequestScope, looking: Promise<Seen>): Promise<Seen> {
+  const seen = await looking;
+  if (scope.ended() && seen !== null && typeof seen === "object" && "release" in seen) seen.release(false);
+  return seen;
+}

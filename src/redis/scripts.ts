@@ -26,13 +26,15 @@ return epoch
 
 /**
  * Looks for a response (KEYS[2]) of the present epoch that is younger than ARGV[3], and otherwise takes the turn to ask
- * (KEYS[3]) for ARGV[4], unless that is 0. If ARGV[5] is 1, what is kept follows although it is older. Replies with F and the response, with A, the epoch and the time, or with W: another one asks.
+ * (KEYS[3]) for ARGV[4], unless that is 0. If ARGV[5] is 1, what is kept follows although it is older. Replies with F, its age and the response, with A, the epoch and the time, or with W: another one asks.
  */
 export const ASK = `${NOW}${EPOCH_OF}
 local kept = redis.call('GET', KEYS[2])
 if kept then
   local of, began = string.match(kept, '^(%S+) (%d+) ')
-  if of == epoch and math.abs(now - tonumber(began)) < tonumber(ARGV[3]) then return 'F' .. kept end
+  if of == epoch and math.abs(now - tonumber(began)) < tonumber(ARGV[3]) then
+    return string.format('F%.0f ', math.max(0, now - tonumber(began))) .. kept
+  end
 end
 if tonumber(ARGV[4]) > 0 then
   local turn = redis.call('GET', KEYS[3])

@@ -25,6 +25,8 @@ export function shareRate(
       const told = REPLY.exec(`${reply}`);
       if (!told) return null;
       const [granted = 0, waitMs = 0, pauseMs = 0] = told.slice(1).map(Number);
+      // Neither a request nor a time: it would be asked again and again.
+      if (granted + waitMs + pauseMs === 0) return null;
       return {
         granted: Math.min(granted, wanted),
         waitMs: Math.min(waitMs, 2 * periodMs),

@@ -119,6 +119,7 @@ describe.skipIf(!hasRedis)("processes that share by a Redis", () => {
     ["a turn", bulk("Aepoch 1")],
     ["too many requests", bulk("1000000000 0 0")],
     ["a negative wait", bulk("7 -1 0")],
+    ["no request and no wait", bulk("0 0 0")],
     ["nonsense", bulk("nonsense")],
     ["a list", "*1\r\n$1\r\n1"],
     ["another protocol", "!"],

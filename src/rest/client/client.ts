@@ -145,7 +145,7 @@ export function createClient(settings: ClientSettings) {
       const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope, dialect) };
       const sharedOf = <Answer>(request: UpstreamRequest<Answer>) => {
         const { replicas } = settings;
-        const read = replicas && sharedReadOf(request, scope, bounds, replicas);
+        const read = replicas && sharedReadOf(request, scope, bounds, replicas, dialect);
         return read && { replicas, read, request, scope, held, reading };
       };
       return {

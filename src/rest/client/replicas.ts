@@ -10,6 +10,8 @@ export interface SharedRead {
   readonly token: string;
   /** The path on the service, with the query. */
   readonly path: string;
+  /** What else its requests have in common, such as the headers of every request. */
+  readonly variant: string;
   /** How old the response may be, in milliseconds. */
   readonly maxAgeMs: number;
   /** Called with how long the response has been the same for all processes, in milliseconds. */
@@ -23,8 +25,7 @@ interface LastResponse {
 }
 
 /** A response that another process has got, and how long it has been the same, in milliseconds. */
-export interface SharedResponse {
-  readonly body: Buffer;
+export interface SharedResponse extends LastResponse {
   readonly unchangedMs: number;
 }
 

@@ -1,10 +1,10 @@
-import { isForNow } from "../../errors.ts";
-import type { RequestScope } from "../../request-scope.ts";
+import { isForNow, isOwnFault } from "../../errors.ts";
+import { type RequestScope, untilEnd } from "../../request-scope.ts";
 import type { Outcome } from "./attempt.ts";
 import type { Held } from "./held.ts";
 import type { OperationBounds } from "./operation-queue.ts";
 import type { Replicas, SharedRead, SharedTurn } from "./replicas.ts";
-import type { UpstreamRequest } from "./request.ts";
+import type { Dialect, UpstreamRequest } from "./request.ts";
 import { type JsonSettings, readResponse } from "./response.ts";
 import type { WholeResponse } from "./transport.ts";
 
@@ -14,13 +14,15 @@ export function sharedReadOf(
   scope: RequestScope,
   { poll }: OperationBounds,
   { operationMaxAgeMs }: Replicas,
+  { authorizationScheme, pathPrefix, headers }: Dialect,
 ): SharedRead | null {
   const maxAgeMs = poll ? poll.maxAgeMs : isFresh ? null : operationMaxAgeMs;
   const isOwn = token === undefined || token === scope.token;
   if (maxAgeMs === null || scope.token === null || !isOwn) return null;
   if (endpoint.method !== "GET" || endpoint.answer.form !== "json") return null;
   const onUnchanged = poll?.onUnchanged ?? null;
-  return { kind: poll ? "poll" : "operation", token: scope.token, path, maxAgeMs, onUnchanged };
+  const variant = JSON.stringify([authorizationScheme, pathPrefix, headers]);
+  return { kind: poll ? "poll" : "operation", token: scope.token, path, variant, maxAgeMs, onUnchanged };
 }
 
 /** A request that replicas share. */
@@ -49,7 +51,7 @@ export async function callShared<Answer>(
       shared.read.onUnchanged?.(found.unchangedMs);
       // When it cannot be read, an own response tells what is wrong.
       readShared(shared, found.body, {
-        succeeded: outcome.succeeded.bind(outcome),
+        succeeded: (answer, bytes) => outcome.succeeded(answer, bytes, found.ageMs),
         failed: () => sendOwn(outcome),
       });
     } else askFor(shared.read, found, outcome, sendOwn);
@@ -66,8 +68,8 @@ export interface LastOutcome<Answer> {
 
 /** Takes the last response that any process has got. */
 export async function takeLast<Answer>(shared: Shared<Answer>, outcome: LastOutcome<Answer>): Promise<void> {
-  const { replicas, read } = shared;
-  const last = await replicas.last({ ...read, maxAgeMs: replicas.staleMs });
+  const { replicas, read, scope } = shared;
+  const last = await untilEnd(scope, replicas.last({ ...read, maxAgeMs: replicas.staleMs }));
   if (!last) return outcome.failed();
   readShared(shared, last.body, {
     succeeded: (answer, bytes) => outcome.succeeded(answer, bytes, last.ageMs),
@@ -115,7 +117,7 @@ function askFor<Answer>(
       outcome.succeeded(answer, bytes);
     },
     failed: (error: unknown) => {
-      turn.release(!isForNow(error));
+      turn.release(!isForNow(error) && !isOwnFault(error));
       outcome.failed(error);
     },
   };

@@ -1,3 +1,4 @@
+import { untilEnd } from "../../request-scope.ts";
 import type { Pacing } from "./batches.ts";
 import type { Reader } from "./reads.ts";
 
@@ -6,13 +7,13 @@ import type { Reader } from "./reads.ts";
  * what this one has kept is dropped then. One look-up for each operation, at its first read.
  */
 export function afterOthers(reader: Reader, pacing: Pacing): Pacing {
-  const { shared, token, isFresh, upstream } = reader;
+  const { shared, token, isFresh, upstream, scope } = reader;
   const { replicas } = upstream;
   if (!shared || token === null || isFresh || !replicas || replicas.operationMaxAgeMs === null) return pacing;
   let known: Promise<void> | null = null;
   let isKnown = false;
   const look = async (): Promise<void> => {
-    const epoch = await replicas.epoch(token);
+    const epoch = await untilEnd(scope, replicas.epoch(token));
     if (epoch !== null) shared.enterEpoch(epoch);
     isKnown = true;
   };

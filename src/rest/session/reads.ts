@@ -1,4 +1,4 @@
-import { Cancelled, isForNow, serviceShownBy, UpstreamError } from "../../errors.ts";
+import { isForNow, isOwnFault, UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Batch, RunRead } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
@@ -71,7 +71,7 @@ export class Read implements Demand, Outcome<unknown> {
   loads = 0;
   /** Null unless notes are wanted. */
   note: ReadNote | null = null;
-  /** Whether others may wait for its request, and when that began. */
+  /** Whether others may wait for its request, and when that began, be it in another process. */
   isOpen = true;
   began = 0;
   /** Until when other operations may use its response. */
@@ -137,10 +137,11 @@ export class Read implements Demand, Outcome<unknown> {
     }
   }
 
-  succeeded(value: unknown, bytes: number): void {
+  succeeded(value: unknown, bytes: number, ageMs = 0): void {
     const reader = this.#takeReader();
     if (!reader) return;
     const { shared } = reader;
+    this.began -= ageMs;
     if (this.#hold(reader, value, bytes)) shared?.keep(this);
     else shared?.remove(this, true);
     this.resolve(value);
@@ -261,7 +262,3 @@ export class Read implements Demand, Outcome<unknown> {
     return reader;
   }
 }
-
-/** Whether a failure is the operation's own: its end, or one of its limits. The request may succeed for others. */
-const isOwnFault = (error: unknown): boolean =>
-  error instanceof Cancelled || (error instanceof UpstreamError && serviceShownBy(error) === "unknown");

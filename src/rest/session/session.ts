@@ -4,7 +4,7 @@ import type { Server } from "../api/server.ts";
 import type { OperationBounds } from "../client/operation-queue.ts";
 import type { Client, ReadPart, Upstream } from "../client/client.ts";
 import type { Dialect } from "../client/request.ts";
-import type { RequestScope } from "../../request-scope.ts";
+import { type RequestScope, untilEnd } from "../../request-scope.ts";
 import { noToken } from "../client/failure.ts";
 import { Batches, type Pacing, type ReadOptions, type RefusedBatches } from "./batches.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
@@ -148,7 +148,8 @@ class TokenSession implements Session, Reader {
       this.#batches = this.#openBatches();
       this.#cutOwn();
       // Nobody learns of the command before other processes do.
-      if (this.token !== null) await this.upstream.replicas?.cut(this.token, "all");
+      const { replicas } = this.upstream;
+      if (replicas && this.token !== null) await untilEnd(this.scope, replicas.cut(this.token, "all"));
     }
   }
 
