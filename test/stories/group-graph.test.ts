@@ -1,5 +1,6 @@
 import { print } from "graphql";
 import { describe, expect, test } from "vitest";
+import { systemClock } from "../../src/clock.ts";
 import { GroupGraphDocument, type GroupGraphQuery } from "../generated/graphql.ts";
 import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
 import { startFake, type Told } from "../support/fake.ts";
@@ -190,14 +191,18 @@ async function startThrottled(allowed: number, profile: Profile = "polyaxon-0.4"
   });
   const token = tokenOf(demo, "ada");
   const env = { UPSTREAM_PROFILE: profile };
+  let skippedMs = 0;
+  const clock = { ...systemClock, now: () => systemClock.now() + skippedMs };
   return {
-    ...(await startGateway({ upstream: { url }, token, env })),
+    ...(await startGateway({ upstream: { url }, token, env, clock })),
     /** A gateway before the same demo without a throttle. */
     unthrottled: await startGateway({ upstream: demo, token, env }),
     counts: () => ({ passed, refused }),
     nextMinute: () => {
       passed = 0;
       refused = 0;
+      // The pause that the service has asked for is over.
+      skippedMs += 300_000;
     },
   };
 }
