@@ -33,7 +33,7 @@ import { tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
 import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
-import { RefusedBatches } from "./rest/session/batches.ts";
+import { RefusedBatches } from "./rest/session/refused-batches.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
 import { openRedisShares } from "./redis/shares.ts";
 import { createEventLog } from "./observability/event-log.ts";
@@ -122,7 +122,7 @@ export function createGateway({
     onFault: events.wrongType,
     onFailure: events.upstreamFailure,
     onRequest: telemetry.upstreamRequest,
-    takeTurn: turns.take,
+    turnsFor: turns.turnsFor,
     openSpan: openUpstreamSpan,
   });
   const doors = new Doors({ callers, ...placeSettings(config), isQueueFull: client.isQueueFull });

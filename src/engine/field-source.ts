@@ -55,7 +55,7 @@ export interface Recorded {
 export interface FieldExtensions {
   /** Keys of the parent's record that the field needs. Its parents are `Recorded`. */
   readonly keys?: readonly string[];
-  /** The key of the parent's record that the field shows as it is. */
+  /** The key that the field shows as it is: of the parent's record with `keys`, otherwise of the parent itself. */
   readonly property?: string;
   readonly child?: { readonly start: StartChild; readonly proves: (read: never) => boolean };
   readonly prefetch?: Prefetch;

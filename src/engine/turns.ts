@@ -115,6 +115,15 @@ export class Turns {
     else this.queueOf(caller).add(work);
   };
 
+  /** The same for work of one operation, with one queue for all of it. */
+  readonly turnsFor = (caller: Caller): ((work: Work) => void) => {
+    let queue: SliceQueue | null = null;
+    return (work) => {
+      if (!this.isWaiting() && !isSliceOver()) work();
+      else (queue ??= this.queueOf(caller)).add(work);
+    };
+  };
+
   /** Creates a queue of a caller. */
   queueOf(caller: Caller): SliceQueue {
     return new SliceQueue(this, caller);

@@ -53,7 +53,13 @@ const BYTES_PER_TOKEN = 480;
 /** Maximum errors of an invalid document. Each takes as long as the validation of 20 fields. */
 const MAX_VALIDATION_ERRORS = 20;
 
-/** Parses, validates and plans documents. Caches valid ones up to `cacheBytes` and evicts the least recently used. */
+/** How many documents are known to have been read once. */
+const MAX_READ_ONCE = 1_000;
+
+/**
+ * Parses, validates and plans documents. Caches valid ones from the second time on, up to `cacheBytes`, and evicts the least
+ * recently used.
+ */
 export function createDocuments({
   schema,
   cacheBytes,
@@ -65,6 +71,8 @@ export function createDocuments({
     maxSize: cacheBytes,
     sizeCalculation: ({ bytes }) => bytes(),
   });
+  /** Hashes of valid documents that are not cached. */
+  const readOnce = new LRUCache<string, true>({ max: MAX_READ_ONCE });
   const rules = [
     ...specifiedRules.map((rule) => (rule === SingleFieldSubscriptionsRule ? subscriptionRootRule : rule)),
     ...limitRules(limits),
@@ -111,12 +119,14 @@ export function createDocuments({
     known: (text: string): PreparedDocument | null => cache.get(text) ?? null,
     /** Parses a text. Throws `GraphQLError` when it is no document, or one that is too costly to validate. */
     parse,
-    /** Validates a document and keeps it. Throws `InvalidDocument`. */
+    /** Validates a document and caches it if it is sent again. Throws `InvalidDocument`. */
     validate: (text: string, prepared: PreparedDocument): void => {
       const errors = validate(schema, prepared.document, rules, { maxErrors: MAX_VALIDATION_ERRORS });
       if (errors.length > 0)
         throw new InvalidDocument(errors.map((error) => documentError(error, "GRAPHQL_VALIDATION_FAILED")));
-      cache.set(text, prepared);
+      // Some clients write each document anew: they would take the places of documents that are sent again.
+      if (readOnce.has(prepared.hash)) cache.set(text, prepared);
+      else readOnce.set(prepared.hash, true);
     },
   };
 }

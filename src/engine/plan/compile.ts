@@ -108,7 +108,8 @@ function plainFieldOf(
   const definition = type.getFields()[name];
   const leaf = definition && getNullableType(definition.type);
   if (property === undefined || definition?.args.length !== 0 || !isLeafType(leaf)) return null;
-  return { key, keyBytes, property, isAsIs: asIsOf(leaf), isNullable };
+  const isAsIs = asIsOf(leaf);
+  return isAsIs && { key, keyBytes, property, isAsIs, isNullable };
 }
 
 /**

@@ -12,7 +12,7 @@ import {
 import type { Prefetch, Recorded, ScalarExtensions } from "../field-source.ts";
 import { sizeOfJson } from "../json-size.ts";
 import { isSliceOver } from "../turns.ts";
-import { contextAt, defer, end, runFields, settle } from "./run.ts";
+import { contextAt, defer, end, runFields, settle, writePlain } from "./run.ts";
 import type {
   Compilation,
   Complete,
@@ -70,16 +70,16 @@ const AS_IS: Readonly<Record<string, (value: unknown) => boolean>> = {
   Float: (value) => Number.isFinite(value),
 };
 
-const never = (): boolean => false;
-
-/** Tells which values of a type need no serialization. */
-export function asIsOf(type: GraphQLLeafType): (value: unknown) => boolean {
+/** Tells which values of a type need no serialization; null where all need it. */
+export function asIsOf(type: GraphQLLeafType): ((value: unknown) => boolean) | null {
   const { isAsIs }: ScalarExtensions = type.extensions;
-  return AS_IS[type.name] ?? isAsIs ?? never;
+  return AS_IS[type.name] ?? isAsIs ?? null;
 }
 
+const never = (): boolean => false;
+
 function completeLeaf(type: GraphQLLeafType): Complete {
-  const isAsIs = asIsOf(type);
+  const isAsIs = asIsOf(type) ?? never;
   return (value, slots, at, _, run) => {
     const written: unknown = isAsIs(value) ? value : type.serialize(value);
     if (written === null || written === undefined) {
@@ -153,9 +153,17 @@ function completeObject(
   let selection: Selection | null = null;
   return (value, slots, at, above, run) => {
     selection ??= compilation.selectionOf(type, field.nodes);
+    if (isPlain(selection)) {
+      const values = selection.createObject();
+      slots[at] = values;
+      if (writePlain(selection, value, values, run)) return;
+    }
     completeSelected(selection, value, field, { parent: above, slots, at, isNullable, isNulled: false }, run);
   };
 }
+
+/** Whether its objects are written in one loop. Those of records are not: what is complete is kept for others. */
+const isPlain = ({ others, isOfRecord }: Selection): boolean => others.length === 0 && !isOfRecord;
 
 function completeAbstract(
   { schema, selectionOf }: Compilation,

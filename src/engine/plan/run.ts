@@ -36,13 +36,18 @@ export function runFields(
 }
 
 /** Writes the plain fields of an object. Returns false when one of them is not loaded or needs more than that. */
-function writePlain({ plain }: Selection, parent: unknown, slots: Slots, { meter }: Run): boolean {
+export function writePlain(
+  { plain, isOfRecord }: Selection,
+  parent: unknown,
+  slots: Slots,
+  { meter }: Run,
+): boolean {
   if (plain.length === 0) return false;
   // Safe: fields with a property have such parents.
-  const { loaded } = parent as Recorded;
+  const source = isOfRecord ? (parent as Recorded).loaded : (parent as Recorded["loaded"]);
   let bytes = 0;
   for (const { key, keyBytes, property, isAsIs, isNullable } of plain) {
-    const value = loaded[property];
+    const value = source[property];
     if (value === null ? !isNullable : !isAsIs(value)) return false;
     slots[key] = value;
     bytes += keyBytes + (value === null ? 0 : sizeOfLeaf(value));

@@ -6,7 +6,7 @@ import type { Meter } from "../meter.ts";
 export interface Selection {
   readonly type: GraphQLObjectType;
   readonly fields: readonly PlannedField[];
-  /** Those of the fields that show a key of the record as it is. */
+  /** Those of the fields that show a key of the object or of its record as it is. */
   readonly plain: readonly PlainField[];
   /** The other fields. */
   readonly others: readonly PlannedField[];
@@ -17,7 +17,7 @@ export interface Selection {
   readonly createObject: () => Slots;
 }
 
-/** A field that shows a key of the record, of a type whose values are mostly written as they are. */
+/** A field that shows a key of the object or of its record, of a type whose values are mostly written as they are. */
 export interface PlainField {
   readonly key: string;
   readonly keyBytes: number;

@@ -1,4 +1,5 @@
 import type { ObjectRef } from "@pothos/core";
+import { LRUCache } from "lru-cache";
 import type { IsSelected, FieldExtensions } from "../../engine/field-source.ts";
 import type { PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
@@ -64,10 +65,10 @@ function resolverOf(source: FieldSource): Resolver {
     }
     case "reference": {
       const { key } = source;
-      const target = source.target as Kind;
+      const resolve = resolverTo(source.target as Kind);
       return fromRecord([key], (record) => {
         const name = record[key];
-        return typeof name === "string" && name !== "" ? resolveReference(target, name) : null;
+        return typeof name === "string" && name !== "" ? resolve(name) : null;
       });
     }
     case "address": {
@@ -79,6 +80,21 @@ function resolverOf(source: FieldSource): Resolver {
         throw new TypeError("expected the engine to start the reads of the field");
       };
   }
+}
+
+/** Characters of the references to one kind that are remembered. */
+const REMEMBERED_CHARACTERS = 50_000;
+
+/** Resolves references. The rows of a list repeat a few of them, and resources with nothing but a name are the same for all. */
+function resolverTo(target: Kind): (reference: string) => Resource {
+  const known = new LRUCache<string, Resource>({ maxSize: REMEMBERED_CHARACTERS });
+  return (reference) => {
+    const before = known.get(reference);
+    if (before) return before;
+    const resource = resolveReference(target, reference);
+    known.set(reference, resource, { size: reference.length });
+    return resource;
+  };
 }
 
 type FromRecord = (record: Readonly<Record<string, unknown>>, resource: Resource, args: object) => unknown;
@@ -93,6 +109,12 @@ const fromRecord =
     isLoaded(resource, keys, context.server)
       ? compute(resource.loaded, resource, args)
       : load(resource, keys, contextAbove(context).session).then((record) => compute(record, resource, args));
+
+/** A value of an object that is no resource, unchanged. */
+export const shown = <const Key extends string>(key: Key) => ({
+  extensions: { property: key } satisfies FieldExtensions,
+  resolve: <Value>(object: Readonly<Record<Key, Value>>): Value => object[key],
+});
 
 /*
  * Typed helpers for fields of resources. Each returns the options of one Pothos field: `t.string({ description,

@@ -3,6 +3,7 @@ import { pagesOf, slice } from "../../rest/session/pages.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import type { ByName } from "../../rest/api/record.ts";
 import { builder } from "../core/builder.ts";
+import { shown } from "../core/fields.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { encodeId } from "../core/ids.ts";
@@ -11,21 +12,19 @@ import { finite, type Series, seriesOf } from "./series.ts";
 
 interface NamedValue {
   readonly name: string;
+  readonly value: number | null;
   readonly raw: unknown;
 }
 
 export const MetricValue = builder.objectRef<NamedValue>("MetricValue").implement({
   description: "A metric and its value.",
   fields: (t) => ({
-    name: t.exposeString("name", { nullable: false, description: "Name of the metric." }),
-    value: t.float({
-      description: "Value. Null if it is not a finite number.",
-      resolve: ({ raw }) => finite(raw),
-    }),
+    name: t.string({ nullable: false, description: "Name of the metric.", ...shown("name") }),
+    value: t.float({ description: "Value. Null if it is not a finite number.", ...shown("value") }),
     raw: t.field({
       type: "JSON",
       description: "The value as received. Some servers also store text or objects.",
-      resolve: ({ raw }) => raw,
+      ...shown("raw"),
     }),
   }),
 });
@@ -47,7 +46,9 @@ export function namedValues(values: Values, names: readonly string[] | null | un
   const wanted = names ? setOf(names) : null;
   const named: NamedValue[] = [];
   for (const name of sortedKeysOf(values)) {
-    if (!wanted || wanted.has(name)) named.push({ name, raw: values[name] });
+    if (wanted && !wanted.has(name)) continue;
+    const raw = values[name];
+    named.push({ name, value: finite(raw), raw });
   }
   return named;
 }

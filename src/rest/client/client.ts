@@ -39,8 +39,8 @@ export interface ClientSettings
   readonly retries: number;
   /** Receives the place of each value that reads as null because its type is wrong. */
   readonly onFault: (route: string, place: string) => void;
-  /** Calls back when a response of the caller may be parsed: parsing blocks the event loop. */
-  readonly takeTurn: (caller: Caller, work: () => void) => void;
+  /** Creates the turns of an operation of the caller, in which its responses are parsed: that blocks the event loop. */
+  readonly turnsFor: (caller: Caller) => (work: () => void) => void;
 }
 
 /** Reads part of a stream, and ends it unless that is kept. Calls `hold` with the number of bytes that it keeps. */
@@ -141,7 +141,7 @@ export function createClient(settings: ClientSettings) {
         held,
         allowance: allowances.of(scope.caller, dialect.rateLimit),
       };
-      const takeTurn = (work: () => void) => settings.takeTurn(scope.caller, work);
+      const takeTurn = settings.turnsFor(scope.caller);
       const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope, dialect) };
       const sharedOf = <Answer>(request: UpstreamRequest<Answer>) => {
         const { replicas } = settings;

@@ -1,6 +1,4 @@
 import DataLoader from "dataloader";
-import type { Caller } from "../../caller.ts";
-import { Memory } from "../../memory.ts";
 import { batchFaultOf, UpstreamError } from "../../errors.ts";
 import type { Batch, Find, ListRead, Query, RunRead } from "../api/batches.ts";
 import type { AnyEndpoint, Get } from "../api/endpoint.ts";
@@ -9,6 +7,7 @@ import type { ReadPart } from "../client/client.ts";
 import type { ReadNotes } from "./notes.ts";
 import { noToken } from "../client/failure.ts";
 import { Read, type Reader, type ReadTarget } from "./reads.ts";
+import type { RefusedBatches } from "./refused-batches.ts";
 
 export interface ReadOptions {
   readonly query?: Query | undefined;
@@ -63,6 +62,8 @@ export class Batches {
   readonly #reader: Reader;
   readonly #settings: BatchSettings;
   readonly #reads = new Map<string, Read>();
+  /** Whole reads by the object with their path parameters: references that are equal have the same one. */
+  readonly #byAddress = new Map<unknown, Read>();
   /** The errors of loads that send nothing; null if there are none. */
   #errors: Map<string, UpstreamError> | null = null;
   readonly #loader: DataLoader<Read, unknown>;
@@ -82,20 +83,28 @@ export class Batches {
    */
   load<At>(endpoint: Get<At, unknown>, at: At, options: ReadOptions): Promise<unknown> {
     try {
-      const target = this.#targetOf(endpoint, at, options);
-      // A list item may lack keys of the record.
-      const key = target.part ? `${target.key} in part` : target.key;
-      let read = this.#reads.get(key);
-      if (!read) {
-        read = this.#open(target, key);
-        void this.#loader.load(read);
-      }
-      read.loads++;
+      const isWhole = !options.query && !options.window;
+      const known = isWhole ? this.#byAddress.get(at) : undefined;
+      const read =
+        known?.target.endpoint === endpoint ? known : this.#find(this.#targetOf(endpoint, at, options));
+      if (isWhole && !known && !read.target.part) this.#byAddress.set(at, read);
+      read.addPositions(1);
       read.note?.load();
       return read.response;
     } catch (error) {
       return this.#rejected(error, endpoint, at, options);
     }
+  }
+
+  /** The read with this target, which is batched if there was none. */
+  #find(target: ReadTarget): Read {
+    // A list item may lack keys of the record.
+    const key = target.part ? `${target.key} in part` : target.key;
+    const existing = this.#reads.get(key);
+    if (existing) return existing;
+    const read = this.#open(target, key);
+    void this.#loader.load(read);
+    return read;
   }
 
   /** Rejects a load that sends nothing. Equal loads share their error. */
@@ -269,29 +278,4 @@ async function pick(
 function searchOf(query: Query | undefined): string {
   const search = query ? new URLSearchParams(query).toString() : "";
   return search === "" ? "" : `?${search}`;
-}
-
-/** How long the rejection of a list is remembered, in milliseconds: servers are updated. */
-const REMEMBERED_MS = 600_000;
-
-/**
- * Remembers the batches whose lists the server rejects although it serves the single reads. For each caller, because the
- * cause may be the input or the rights of one caller.
- */
-export class RefusedBatches {
-  readonly #memory = new Memory<ReadonlySet<Batch>>(REMEMBERED_MS);
-  readonly #onRefused: (route: string) => void;
-
-  constructor(onRefused: (route: string) => void) {
-    this.#onRefused = onRefused;
-  }
-
-  has(caller: Caller, batch: Batch): boolean {
-    return this.#memory.get(caller)?.has(batch) ?? false;
-  }
-
-  add(caller: Caller, batch: Batch): void {
-    this.#memory.set(caller, new Set(this.#memory.get(caller)).add(batch));
-    this.#onRefused(batch.endpoint.path);
-  }
 }

@@ -67,8 +67,8 @@ export class Read implements Demand, Outcome<unknown> {
   readonly response: Promise<unknown>;
   resolve: (response: unknown) => void = () => {};
   reject: (error: unknown) => void = () => {};
-  /** Number of positions in the operation's result that load it. */
-  loads = 0;
+  /** All positions in results that wait for it: what more of them wait for is requested first. */
+  positions = 0;
   /** Null unless notes are wanted. */
   note: ReadNote | null = null;
   /** Whether others may wait for its request, and when that began, be it in another process. */
@@ -84,8 +84,8 @@ export class Read implements Demand, Outcome<unknown> {
   #reader: Reader | null = null;
   /** The read whose response it waits for, or whose response its operation holds. */
   #source: Read | null = null;
-  /** Reads of the same operation that are answered by its response; null if there are none. */
-  #members: Read[] | null = null;
+  /** The read whose response will answer it, be it another one of its operation; null without one. */
+  #answeredBy: Read | null = null;
   /** Equal reads of other operations; null if there are none. */
   #waiting: Read[] | null = null;
   /** Number of operations that hold its response: its bytes count for the caller until the last one has ended. */
@@ -99,17 +99,17 @@ export class Read implements Demand, Outcome<unknown> {
     });
   }
 
-  /** All positions that wait for it: what more of them wait for is requested first. */
-  get positions(): number {
-    let positions = this.loads;
-    if (this.#members) for (const read of this.#members) positions += read.positions;
-    if (this.#waiting) for (const read of this.#waiting) positions += read.positions;
-    return positions;
+  /** Adds positions that wait for it, and so for what will answer it. */
+  addPositions(count: number): void {
+    this.positions += count;
+    this.#answeredBy?.addPositions(count);
   }
 
-  /** Records that its response will answer another read of the operation. */
+  /** Records that its response will answer another read. */
   answers(read: Read): void {
-    if (!this.isAnswered) (this.#members ??= []).push(read);
+    if (this.isAnswered) return;
+    read.#answeredBy = this;
+    this.addPositions(read.positions);
   }
 
   /** Takes the kept response of an equal read, waits for one that is in flight, or sends the request. */
@@ -132,6 +132,8 @@ export class Read implements Demand, Outcome<unknown> {
       if (--source.#holders === 0) upstream.held.remove(source.bytes);
     } else if (source) {
       source.#waiting = source.#waiting?.filter((read) => read !== this) ?? null;
+      source.addPositions(-this.positions);
+      this.#answeredBy = null;
       this.#reader = null;
       this.reject(endedError(this.target.offered, scope, true));
     }
@@ -221,6 +223,7 @@ export class Read implements Demand, Outcome<unknown> {
     else if (equal) {
       this.#source = equal;
       (equal.#waiting ??= []).push(this);
+      equal.answers(this);
     } else {
       this.isOpen = !isFresh;
       shared?.add(this);
@@ -258,7 +261,7 @@ export class Read implements Demand, Outcome<unknown> {
     const reader = this.#reader;
     this.#reader = null;
     this.#source = null;
-    this.#members = null;
+    this.#answeredBy = null;
     return reader;
   }
 }
