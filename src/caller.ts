@@ -155,7 +155,7 @@ export const sharesOf = ({ total, perCaller }: Quota) => ({
 });
 
 /** What a caller has entered. Must be left once. */
-interface Entered<Part> {
+export interface Entered<Part> {
   readonly part: Part;
   readonly leave: () => void;
 }

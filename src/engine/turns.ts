@@ -1,4 +1,4 @@
-import { AccountRooms, type Caller, type Callers } from "../caller.ts";
+import { AccountRooms, type Caller, type Callers, type Entered } from "../caller.ts";
 import { type Link, TransientList } from "../transient.ts";
 
 /*
@@ -134,15 +134,10 @@ export class Turns {
     return !this.#accounts.isEmpty;
   }
 
-  /** Adds a queue behind the other queues of its caller. Returns a function that removes it. */
-  add(queue: SliceQueue): () => void {
+  /** Enters a caller with work that waits from now on. Must be left once, when none waits. */
+  enter(caller: Caller): Entered<Round> {
     if (!this.isWaiting()) serveLater(this);
-    const { part: round, leave } = this.#rounds.enter(queue.caller);
-    const place = round.add(queue);
-    return () => {
-      round.remove(place);
-      leave();
-    };
+    return this.#rounds.enter(caller);
   }
 
   /** Does one piece of work of the next caller. */
@@ -155,8 +150,9 @@ export class Turns {
 export class SliceQueue {
   readonly caller: Caller;
   readonly #turns: Turns;
-  /** Removes it from the turns; null while nothing waits. */
-  #remove: (() => void) | null = null;
+  /** The turns of its caller, and its place in them; null while nothing waits. */
+  #entered: Entered<Round> | null = null;
+  #place: Link<Round | SliceQueue> | null = null;
   #waiting: Work[] = [];
   /** Index of the first waiting work: shifting a long array is slow. */
   #first = 0;
@@ -174,7 +170,8 @@ export class SliceQueue {
   /** Does the work in its turn, in a later turn of the event loop. */
   add(work: Work): void {
     this.#waiting.push(work);
-    this.#remove ??= this.#turns.add(this);
+    this.#entered ??= this.#turns.enter(this.caller);
+    this.#place ??= this.#entered.part.add(this);
   }
 
   /** Calls back after the last waiting work is done; not after `clear`. */
@@ -192,9 +189,10 @@ export class SliceQueue {
   /** Does the first waiting work. The other queues of the caller then go first. */
   serveNext(): void {
     const work = this.#waiting[this.#first++];
-    this.#leave();
-    if (this.isEmpty()) this.#empty();
-    else this.#remove = this.#turns.add(this);
+    if (this.isEmpty()) {
+      this.#empty();
+      this.#leave();
+    } else this.#place = this.#entered?.part.add(this) ?? null;
     work?.();
     if (this.isEmpty()) for (const callback of this.#onEmpty.splice(0)) callback();
   }
@@ -205,8 +203,11 @@ export class SliceQueue {
   }
 
   #leave(): void {
-    this.#remove?.();
-    this.#remove = null;
+    const entered = this.#entered;
+    if (this.#place) entered?.part.remove(this.#place);
+    this.#place = null;
+    this.#entered = null;
+    entered?.leave();
   }
 }
 

@@ -44,13 +44,11 @@ function setOf(names: readonly string[]): ReadonlySet<string> {
 export function namedValues(values: Values, names: readonly string[] | null | undefined): NamedValue[] {
   if (!values) return [];
   const wanted = names ? setOf(names) : null;
-  const named: NamedValue[] = [];
-  for (const name of sortedKeysOf(values)) {
-    if (wanted && !wanted.has(name)) continue;
+  const sorted = sortedKeysOf(values);
+  return (wanted ? sorted.filter((name) => wanted.has(name)) : sorted).map((name) => {
     const raw = values[name];
-    named.push({ name, value: finite(raw), raw });
-  }
-  return named;
+    return { name, value: finite(raw), raw };
+  });
 }
 
 /** The names of the last record, and in order: the records of a page mostly have the same. */

@@ -111,9 +111,9 @@ function* readEach<Item>(
   place: string,
 ): Generator<undefined, Item[] | null> {
   const items: Item[] = [];
-  for (const [index, value] of list.entries()) {
+  for (let index = 0; index < list.length; index++) {
     if (index > 0 && index % ITEMS_AT_A_TIME === 0) yield;
-    const item = read(value, faults, place, index);
+    const item = read(list[index], faults, place, index);
     if (item === null) return null;
     items.push(item);
   }

@@ -6,6 +6,7 @@ import type { Server } from "../api/server.ts";
 import type { ReadPart } from "../client/client.ts";
 import type { ReadNotes } from "./notes.ts";
 import { noToken } from "../client/failure.ts";
+import { serialize } from "./position.ts";
 import { Read, type Reader, type ReadTarget } from "./reads.ts";
 import type { RefusedBatches } from "./refused-batches.ts";
 
@@ -275,7 +276,7 @@ async function pick(
   }
 }
 
-function searchOf(query: Query | undefined): string {
-  const search = query ? new URLSearchParams(query).toString() : "";
+function searchOf(query: Query = {}): string {
+  const search = serialize(query);
   return search === "" ? "" : `?${search}`;
 }

@@ -38,7 +38,11 @@ function pageParameters(params: URLSearchParams, paging: Paging): Query {
   );
 }
 
-export const serialize = (query: Query): string => new URLSearchParams(query).toString();
+export function serialize(query: Query): string {
+  for (const _ in query) return new URLSearchParams(query).toString();
+  // As for most first pages.
+  return "";
+}
 
 /** A cursor is base64url of `<query string>#<skip>`. */
 export const formatCursor = ({ query, skip }: Position): string => toBase64url(`${serialize(query)}#${skip}`);
