@@ -2,23 +2,13 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ConfigError, readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config.ts";
 import { createFolder } from "../support/build.ts";
+import { faultsOf } from "../support/faults-of.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { startMain } from "../support/main-process.ts";
 import { startProxy, startService, writeFiles } from "../support/tls.ts";
-
-/** The lines of complaint about these settings. */
-function faultsOf(environment: Record<string, string>): string[] {
-  try {
-    readConfig(environment);
-  } catch (fault) {
-    if (fault instanceof ConfigError) return fault.message.split("\n");
-    throw fault;
-  }
-  return [];
-}
 
 const QUERY = "{ viewer { username } }";
 

@@ -1,22 +1,12 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { ConfigError, readConfig, SETTINGS } from "../../src/config.ts";
+import { readConfig, SETTINGS } from "../../src/config.ts";
 import { findMisspelled } from "../../src/config/misspelled.ts";
+import { faultsOf } from "../support/faults-of.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { STORY_SETTINGS } from "../support/story-settings.ts";
 import { ALL_WRONG_SETTINGS, WRONG_SETTINGS } from "../support/wrong-settings.ts";
-
-/** The lines of complaint about these settings. */
-function faultsOf(environment: Record<string, string>): string[] {
-  try {
-    readConfig(environment);
-  } catch (fault) {
-    if (fault instanceof ConfigError) return fault.message.split("\n");
-    throw fault;
-  }
-  return [];
-}
 
 describe("settings", () => {
   test("have the defaults that docs/settings.md prints", () => {

@@ -2,40 +2,17 @@ import { writeFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test, vi } from "vitest";
 import { gate } from "../support/gate.ts";
+import { ASK, kept, startPairFor, WRITE, written } from "../support/kept-responses.ts";
 import { askFor, firstCodeOf } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
-import { connectTo, hasRedis, startRedis } from "../support/redis.ts";
-import { handClock } from "../support/hand-clock.ts";
-import { connected, startExperiments, startReplicas } from "../support/replicas.ts";
+import { hasRedis } from "../support/redis.ts";
+import { startExperiments } from "../support/replicas.ts";
 import { writeFiles } from "../support/tls.ts";
-
-const ASK = `{ experiment(id: "ada.mnist.42") { description } }`;
-const WRITE = `mutation { updateExperiment(id: "ada.mnist.42", input: { description: "new" }) { experiment { name } } }`;
-
-const written = (times: number) => ({ data: { experiment: { description: `written ${times} times` } } });
-
-/** Two processes with one Redis, in front of a service. */
-async function startPair(
-  service: Awaited<ReturnType<typeof startExperiments>>,
-  given: Record<string, string> = {},
-) {
-  const hand = handClock();
-  const { url } = await startRedis();
-  const env = { REDIS_SHARED_READS: "on", CACHE_TTL_MS: "60000", ...given };
-  const [first, second] = await startReplicas(2, url, { upstream: service, clock: hand.clock, env });
-  if (!first || !second) throw new TypeError("two were started");
-  await connected([first, second]);
-  return { ...hand, redis: await connectTo(url), first, second };
-}
-
-/** Waits until a response is kept in Redis. */
-const kept = (redis: Awaited<ReturnType<typeof connectTo>>) =>
-  vi.waitUntil(async () => (await redis.keys("rungraph:response:*")).length > 0, PATIENT);
 
 describe.skipIf(!hasRedis)("what one process keeps of what another one has got", () => {
   test("is no older than CACHE_TTL_MS says", async () => {
     const service = await startExperiments();
-    const { redis, first, second, advance } = await startPair(service);
+    const { redis, first, second, advance } = await startPairFor(service);
     await askFor(first, ASK);
     await kept(redis);
     advance(40_000);
@@ -50,7 +27,7 @@ describe.skipIf(!hasRedis)("what one process keeps of what another one has got",
     const service = await startExperiments(() =>
       isAway ? { json: { detail: "No." }, status: 503 } : undefined,
     );
-    const { redis, first, second, advance } = await startPair(service, {
+    const { redis, first, second, advance } = await startPairFor(service, {
       CACHE_TTL_MS: "2000",
       STALE_MAX_AGE_MS: "60000",
     });
@@ -76,7 +53,7 @@ describe.skipIf(!hasRedis)("what is kept for all processes", () => {
       arrived.open();
       return new Promise(() => {});
     });
-    const { redis, first, second } = await startPair(service, {
+    const { redis, first, second } = await startPairFor(service, {
       CACHE_TTL_MS: "0",
       STALE_MAX_AGE_MS: "60000",
     });
@@ -100,7 +77,7 @@ describe.skipIf(!hasRedis)("what is kept for all processes", () => {
 
   test("is told to nobody after a command of which Redis had refused to hear, once it hears of it", async () => {
     const service = await startExperiments();
-    const { redis, first, second } = await startPair(service);
+    const { redis, first, second } = await startPairFor(service);
     await askFor(first, ASK);
     await kept(redis);
     await redis.sendCommand(["ACL", "SETUSER", "default", "-del"]);
@@ -112,7 +89,7 @@ describe.skipIf(!hasRedis)("what is kept for all processes", () => {
   test("was asked for with the same headers of every request", async () => {
     const service = await startExperiments();
     const { headers } = writeFiles({ headers: '{"x-tenant": "monday"}' });
-    const { redis, first, second } = await startPair(service, { UPSTREAM_HEADERS_FILE: headers });
+    const { redis, first, second } = await startPairFor(service, { UPSTREAM_HEADERS_FILE: headers });
     await askFor(first, ASK);
     await kept(redis);
     service.state.writes = 5;

@@ -1,31 +1,12 @@
 import { describe, expect, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
+import { ASK, kept, startPairFor, WRITE, written } from "../support/kept-responses.ts";
 import type { Gateway } from "../support/gateway.ts";
-import { handClock } from "../support/hand-clock.ts";
 import { askFor, firstCodeOf, STATUS_CALL } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
-import { connectTo, hasRedis, startRedis } from "../support/redis.ts";
-import { connected, responsesOf, startExperiments, startReplicas } from "../support/replicas.ts";
-
-const ASK = `{ experiment(id: "ada.mnist.42") { description } }`;
-const WRITE = `mutation { updateExperiment(id: "ada.mnist.42", input: { description: "new" }) { experiment { name } } }`;
-
-const written = (times: number) => ({ data: { experiment: { description: `written ${times} times` } } });
-
-/** Two processes that share kept responses, in front of a service. */
-async function startPairFor<Service extends { readonly url: string }>(
-  service: Service,
-  given: Record<string, string> = {},
-) {
-  const hand = handClock();
-  const { url } = await startRedis();
-  const env = { REDIS_SHARED_READS: "on", CACHE_TTL_MS: "60000", ...given };
-  const [first, second] = await startReplicas(2, url, { upstream: service, clock: hand.clock, env });
-  if (!first || !second) throw new TypeError("two were started");
-  await connected([first, second]);
-  return { ...hand, service, redis: await connectTo(url), first, second };
-}
+import { type connectTo, hasRedis } from "../support/redis.ts";
+import { responsesOf, startExperiments } from "../support/replicas.ts";
 
 const startPair = async () => startPairFor(await startExperiments());
 
@@ -38,10 +19,6 @@ async function startStale(env: Record<string, string>) {
   const pair = await startPairFor(service, { STALE_MAX_AGE_MS: "60000", ...env });
   return { ...pair, goAway: () => (isAway = true) };
 }
-
-/** Waits until a response is kept in Redis. */
-const kept = (redis: Awaited<ReturnType<typeof connectTo>>) =>
-  vi.waitUntil(async () => (await redis.keys("rungraph:response:*")).length > 0, PATIENT);
 
 const reads = (service: Awaited<ReturnType<typeof startExperiments>>) =>
   service.calls().filter((call) => call === STATUS_CALL).length;

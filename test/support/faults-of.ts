@@ -1,0 +1,12 @@
+import { ConfigError, readConfig } from "../../src/config.ts";
+
+/** The lines of complaint about these settings. */
+export function faultsOf(environment: Record<string, string>): string[] {
+  try {
+    readConfig(environment);
+  } catch (fault) {
+    if (fault instanceof ConfigError) return fault.message.split("\n");
+    throw fault;
+  }
+  return [];
+}
