@@ -7,6 +7,7 @@ import type { StreamContext } from "../core/context.ts";
 import { decodeId } from "../core/ids.ts";
 import { kinds, type TypeNames } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
+import { declarationScan } from "../types/declaration-filter.ts";
 import { conditionsOf, type RunFilter } from "../types/run-filter.ts";
 import { runListOf, runLists } from "../types/run-list.ts";
 import { eventsOf } from "./event.ts";
@@ -59,6 +60,11 @@ function watchRuns(args: Args, context: StreamContext) {
   const { endpoint } = listed;
   const { kind } = listed.target;
   const conditions = conditionsOf(args.filter, { kind, project: at, names });
+  if (declarationScan(args.filter?.declarations)) {
+    throw new InputError(
+      "filter.declarations: expected texts, because a subscription leaves the filter to the server, which compares nothing else",
+    );
+  }
   // Where the server has the order, a changed run is on the first page.
   const order = server.profile.orders.UPDATED_DESC ? ("UPDATED_DESC" as const) : null;
   const base = server.listQuery({ group, order, conditions, query: args.query });
