@@ -97,7 +97,7 @@ const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
     filter: t.field({
       type: filter,
       description:
-        "Filter, written in the query language of the server. With `query` as well, a run must match both.",
+        "Filter, written in the query language of the server; what that cannot say of parameters, the gateway compares itself. With `query` as well, a run must match both.",
     }),
     ...(keys.includes("last_metric") && {
       orderByMetric: t.field({
