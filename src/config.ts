@@ -174,6 +174,9 @@ const SECTIONS = {
     MAX_PAGE_SIZE: whole({ from: 1, to: 500, fallback: 500 }).describe(
       "Most items of a list: the largest `first`, and the length of a list without `first`.",
     ),
+    MAX_SCANNED_ROWS: count(2_000).describe(
+      "Most rows of a list that the gateway reads for one page, to compare them with a filter that the service cannot be told.",
+    ),
     MAX_DEPTH: count(15).describe("Deepest nesting of the document."),
     MAX_TOKENS: count(4_000).describe("Most tokens of the document."),
     MAX_ALIASES: count(100).describe("Most aliases of the document."),

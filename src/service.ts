@@ -58,5 +58,6 @@ const factsOf = (config: Config, server: Server): GatewayFacts => ({
   maxDepth: config.MAX_DEPTH,
   maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
   maxPageSize: config.MAX_PAGE_SIZE,
+  maxScannedRows: config.MAX_SCANNED_ROWS,
   maxLogBytes: config.MAX_LOG_BYTES,
 });

@@ -106,7 +106,7 @@ export function experimentRecord(_store: Store, experiment: Experiment, viewer: 
     config: { ...configOf("experiment", experiment.config), run: { cmd: experiment.config.cmd } },
     declarations: experiment.declarations,
     resources: experiment.resources,
-    last_metric: experiment.metrics.at(-1)?.values ?? {},
+    last_metric: experiment.metrics.at(-1)?.latest ?? {},
     num_jobs: replicasOf(experiment).length,
     is_clone: experiment.original !== null,
     has_tensorboard: experiment.hasTensorboard,

@@ -77,7 +77,9 @@ function applyEvent(store: Store, run: Run, event: RunEvent): void {
 }
 
 export function recordMetric(store: Store, experiment: Experiment, values: Metric["values"], at: number) {
-  const metric: Metric = { id: nextId(store, "metric"), at, values };
+  // As on real servers, a name that is not in the record keeps its value.
+  const latest = { ...experiment.metrics.at(-1)?.latest, ...values };
+  const metric: Metric = { id: nextId(store, "metric"), at, values, latest };
   experiment.metrics.push(metric);
   experiment.updatedAt = at;
   return metric;

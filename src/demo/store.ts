@@ -39,6 +39,7 @@ export interface Metric {
   readonly id: number;
   readonly at: number;
   readonly values: Readonly<Record<string, unknown>>;
+  readonly latest: Readonly<Record<string, unknown>>;
 }
 
 /** How the image is built and the command that runs in it; a build has no command. */

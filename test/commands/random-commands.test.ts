@@ -111,8 +111,10 @@ function createModel(found: readonly Shown[]) {
   const change = (modelled: Modelled, changed: Partial<Shown>) => {
     modelled.shown = { ...modelled.shown, ...changed };
   };
-  const measured = ({ shown }: Modelled, lastMetric: Values) => ({
-    lastMetric: byName(lastMetric),
+  const measured = ({ shown }: Modelled, recorded: Values) => ({
+    lastMetric: byName([
+      ...new Map([...shown.lastMetric, ...recorded].map((each) => [each.name, each])).values(),
+    ]),
     metrics: { totalCount: shown.metrics.totalCount + 1 },
   });
 

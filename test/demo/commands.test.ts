@@ -117,14 +117,19 @@ describe("commands to the demo", () => {
     }
   });
 
-  test("metrics are appended and become the last ones", async () => {
+  test("metrics are appended and merged into the last ones", async () => {
     const { ask } = await openDemo();
+    const { last_metric: last } = (await ask(`GET ${MNIST}/experiments/42/`)).json;
+    expect(Object.keys(last)).toContain("loss");
     const before = (await ask(`GET ${MNIST}/experiments/42/metrics`)).json;
     const { json } = await ask(`POST ${MNIST}/experiments/42/metrics`, { values: { review: 4.5 } });
     const after = (await ask(`GET ${MNIST}/experiments/42/metrics`)).json;
     expect(after.results).toEqual([...before.results, json]);
     expect(json.id).toBeGreaterThan(before.results.at(-1).id);
-    expect((await ask(`GET ${MNIST}/experiments/42/`)).json.last_metric).toEqual({ review: 4.5 });
+    expect((await ask(`GET ${MNIST}/experiments/42/`)).json.last_metric).toEqual({
+      ...last,
+      review: 4.5,
+    });
     for (const [body, fault] of [
       [{}, "This field is required."],
       [{ values: null }, "This field may not be null."],

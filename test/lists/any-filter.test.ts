@@ -77,6 +77,9 @@ const set = (key: string, values: readonly string[] = [], isNegated = false): Sa
 const bound = (key: string, sign: string, value: string | number | undefined): Said[] =>
   value === undefined ? [] : [{ key, isNegated: false, sign, values: [value] }];
 
+const isJson = (value: string) =>
+  (value.trim() !== "" && Number.isFinite(Number(value))) || /^\s*(?:\[.*\]|\{.*\})\s*$/s.test(value);
+
 /** What a filter says, in the order in which it is written. */
 const saidBy = ({ createdAt, metrics = [], declarations = [], ...input }: Input): Said[] => [
   ...set("name", input.name),
@@ -90,7 +93,10 @@ const saidBy = ({ createdAt, metrics = [], declarations = [], ...input }: Input)
     ...bound(`metric.${name}`, ">=", atLeast),
     ...bound(`metric.${name}`, "<", lessThan),
   ]),
-  ...declarations.flatMap(({ name, values }) => set(`declarations.${name}`, values)),
+  ...declarations.flatMap(({ name, values }) =>
+    // What is more than a text is not sent: the gateway compares the rows with it.
+    values.some(isJson) ? [] : set(`declarations.${name}`, values),
+  ),
 ];
 
 const QUERY = `query ($filter: ExperimentFilter) { project(owner: "ada", name: "mnist") {
@@ -109,7 +115,7 @@ async function startReader() {
       codes: codesOf(answer),
       said: sent.map(({ path }) => {
         const params = new URL(path, "http://service").searchParams;
-        expect([...params.keys()].filter((key) => key !== "query")).toEqual([]);
+        expect([...params.keys()].filter((key) => key !== "query" && key !== "limit")).toEqual([]);
         return readFilter(params.get("query") ?? "");
       }),
     };

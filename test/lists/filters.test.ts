@@ -157,7 +157,7 @@ describe("what cannot be said is refused, and nothing is sent", () => {
     ['{metrics: {name: "a_"}}', `filter.metrics[0].name: ${NAME}, got "a_"`],
     ['{metrics: {name: "7"}}', `filter.metrics[0].name: ${NAME}, got "7"`],
     [`{metrics: {name: "a'b"}}`, `filter.metrics[0].name: ${NAME}, got "a'b"`],
-    ['{declarations: {name: "range", values: "1"}}', `filter.declarations[0].name: ${NAME}, got "range"`],
+    ['{declarations: {name: "range", values: "a"}}', `filter.declarations[0].name: ${NAME}, got "range"`],
     [
       '{build: "ada.speech.builds.7"}',
       "filter.build: expected a BuildJob of ada.mnist, got one of ada.speech",

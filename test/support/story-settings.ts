@@ -19,6 +19,7 @@ export const STORY_SETTINGS: Readonly<Record<string, string>> = {
   MAX_JSON_BYTES: "10000000",
   MAX_LOG_BYTES: "1048576",
   MAX_PAGE_SIZE: "500",
+  MAX_SCANNED_ROWS: "2000",
   MAX_DEPTH: "15",
   MAX_TOKENS: "4000",
   MAX_ALIASES: "200",

@@ -139,6 +139,7 @@ export const WRONG_SETTINGS: Readonly<Record<string, readonly string[]>> = {
   MAX_JSON_BYTES: ["canary", "0", "10MB"],
   MAX_LOG_BYTES: ["canary", "0", "1048577"],
   MAX_PAGE_SIZE: ["canary", "0", "501"],
+  MAX_SCANNED_ROWS: ["canary", "0"],
   MAX_DEPTH: ["canary", "0"],
   MAX_TOKENS: ["canary", "0"],
   MAX_ALIASES: ["canary", "0"],

@@ -187,7 +187,7 @@ export const experimentKeys: FilterKeys<Experiment> = (name) => {
 
 /** The latest number recorded under a name; null when there is none. */
 export function lastMetric(experiment: Experiment, name: string): number | null {
-  const value = experiment.metrics.at(-1)?.values[name];
+  const value = experiment.metrics.at(-1)?.latest[name];
   return typeof value === "number" ? value : null;
 }
 

@@ -3,6 +3,7 @@ import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import { hasOffsets } from "../../rest/api/profile-lists.ts";
 import type { Slice } from "../../rest/session/pages.ts";
+import type { Scan } from "../../rest/session/scan.ts";
 import { builder, type PothosTypes } from "./builder.ts";
 import type { Context } from "./context.ts";
 
@@ -18,6 +19,10 @@ export interface Connection<Node> {
   readonly hasNext: boolean;
   readonly hasPrevious: boolean;
   readonly count: number | null;
+  /** Where the list goes on, when that is not behind the last node. */
+  readonly endCursor?: string | null;
+  /** How much of the list was read to find the nodes; null or absent without a scan. */
+  readonly scan?: Scan | null;
 }
 
 interface Edge<Node> extends Pick<Connection<Node>, "cursorAt"> {
@@ -43,8 +48,10 @@ const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
       resolve: ({ nodes, cursorAt }) => (nodes.length > 0 ? cursorAt(0) : null),
     }),
     endCursor: t.string({
-      description: "Cursor of the last item.",
-      resolve: ({ nodes, cursorAt }) => (nodes.length > 0 ? cursorAt(nodes.length - 1) : null),
+      description:
+        "Cursor of the last item. After a scan it is where the scan goes on, also when the page has no items.",
+      resolve: ({ nodes, cursorAt, endCursor }) =>
+        endCursor ?? (nodes.length > 0 ? cursorAt(nodes.length - 1) : null),
     }),
   }),
 });
@@ -98,7 +105,7 @@ export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
       }),
       totalCount: t.exposeInt("count", {
         description:
-          "Number of items of the whole list, as counted by the service. Null if it does not count them.",
+          "Number of items of the whole list, as counted by the service. Null if it does not count them, and when a scan did not read the whole list.",
       }),
     }),
   });

@@ -12,6 +12,7 @@ export interface GatewayFacts {
   readonly maxDepth: number;
   readonly maxUpstreamRequests: number;
   readonly maxPageSize: number;
+  readonly maxScannedRows: number;
   readonly maxLogBytes: number;
 }
 

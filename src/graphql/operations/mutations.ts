@@ -34,19 +34,22 @@ export interface CommandResult<R extends object> {
   readonly result: Resource<R, RunAddress>;
 }
 
+/** The description of a record that a command changed. */
+export const AFTER_CHANGE = "The record after the change. Read only if more than its address is selected.";
+
 /** Creates a payload type with a field for the record. */
-export function recordPayload<R extends object>(
+export function recordPayload<R extends object, Result extends CommandResult<R> = CommandResult<R>>(
   mutation: string,
   target: ResourceRef<R, RunAddress>,
   description: string,
 ) {
-  return payloadOf<CommandResult<R>>(mutation).implement({
+  return payloadOf<Result>(mutation).implement({
     description: payloadTitle(mutation),
     fields: (t) => ({
       [uncapital(target.kind.name)]: t.field({
         type: target,
         description,
-        resolve: ({ result }: CommandResult<R>) => result,
+        resolve: ({ result }: Result) => result,
       }),
     }),
   });
@@ -86,13 +89,7 @@ export const act = <R extends object>(
   endpoint: Command<RunAddress, undefined>,
   description: string,
 ): AddMutation =>
-  command(target, endpoint, description, (mutation) =>
-    recordPayload(
-      mutation,
-      target,
-      "The record after the change. Read only if more than its address is selected.",
-    ),
-  );
+  command(target, endpoint, description, (mutation) => recordPayload(mutation, target, AFTER_CHANGE));
 
 /** Deletes a record. */
 export const remove = <R extends object>(

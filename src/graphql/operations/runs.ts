@@ -13,11 +13,6 @@ import { update } from "./update.ts";
 const actsOf = ({ name, one, endpoints, optional = {} }: RunKind) =>
   [
     [
-      `stop${name}`,
-      endpoints.stop,
-      `Stops ${one}. Stopping takes time: the status in the payload can still be the old one.`,
-    ],
-    [
       `start${name}Tensorboard`,
       endpoints.startTensorboard,
       `Starts the TensorBoard of ${one}. Repeating it can start a second one.`,

@@ -26,15 +26,43 @@ export function latestOf<Record extends object>(before: Record | null | undefine
   return keys.every((key) => isDeepStrictEqual(before[key], now[key])) ? before : now;
 }
 
+const REASONS = {
+  APPEARED:
+    "The first event of the run: it was there when the subscription began, or has come into the list since.",
+  CHANGED: "It has changed.",
+  LEFT: "It is no longer in the list: it does not match the filter any more, or was archived. `run` is its present state.",
+  GONE: "It was deleted, or cannot be read any more. `run` is its last known state; fields that the poll does not read are errors.",
+  DISPLACED:
+    "Runs that changed later have taken its place among the first of the list, and it is not watched any more. Only with a filter. `run` is its present state. An event tells when it comes back.",
+} as const;
+export type UpdateReason = keyof typeof REASONS;
+
+const RunUpdateReason = builder.enumType("RunUpdateReason", {
+  description:
+    "Why a subscription tells the state of a run. Values can be added in a minor release: clients need a default branch.",
+  // Safe: these are the keys of the table.
+  values: Object.fromEntries(
+    Object.entries(REASONS).map(([name, description]) => [name, { description }]),
+  ) as Record<UpdateReason, { description: string }>,
+});
+
 interface Update {
+  readonly reason: UpdateReason;
   readonly run: Resource<RunnableRecord>;
   /** The record of the subscriber's previous event; null at the beginning. */
   readonly before: Partial<RunnableRecord> | null;
 }
 
 export const RunUpdate = builder.objectRef<Update>("RunUpdate").implement({
-  description: "The state of a run at the beginning of a subscription or after a change.",
+  description:
+    "The state of a run at the beginning of a subscription, after a change, or when it leaves a list.",
   fields: (t) => ({
+    reason: t.field({
+      type: RunUpdateReason,
+      nullable: false,
+      description: "Why the run is told.",
+      resolve: ({ reason }) => reason,
+    }),
     run: t.field({
       type: Run,
       nullable: false,
@@ -56,9 +84,10 @@ export const RunUpdate = builder.objectRef<Update>("RunUpdate").implement({
   }),
 });
 
-/** The event of a record of a run. */
+/** The event of a record of a run. The default reason is that of a run that stays. */
 export const updateOf = (
   { kind, address }: Resource<RunnableRecord>,
   record: Partial<RunnableRecord>,
   before: Partial<RunnableRecord> | null,
-): Update => ({ run: toResource(kind, address, record), before });
+  reason: UpdateReason = before ? "CHANGED" : "APPEARED",
+): Update => ({ reason, run: toResource(kind, address, record), before });

@@ -1,6 +1,5 @@
 import { InputError } from "../../errors.ts";
 import { capital } from "../../rest/api/kind.ts";
-import type { RunnableRecord } from "../../rest/api/records.ts";
 import { slice } from "../../rest/session/pages.ts";
 import { builder } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
@@ -8,10 +7,12 @@ import type { StreamContext } from "../core/context.ts";
 import { decodeId } from "../core/ids.ts";
 import { kinds, type TypeNames } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
+import { declarationScan } from "../types/declaration-filter.ts";
 import { conditionsOf, type RunFilter } from "../types/run-filter.ts";
 import { runListOf, runLists } from "../types/run-list.ts";
 import { eventsOf } from "./event.ts";
-import { keyOfRun, latestOf, RunUpdate, updateOf } from "./run-state.ts";
+import { keyOfRun, readRun, RunUpdate, updateOf } from "./run-state.ts";
+import { createTeller, type ListState, readList } from "./watched-list.ts";
 
 /** The lists of runs by the name of their kind in `RunKind`: `BUILD_JOB` for `BuildJob`. */
 const LISTED = new Map(
@@ -36,12 +37,6 @@ interface Args {
   readonly first?: number | null | undefined;
 }
 
-/** How many runs a subscription remembers, so that one that returns to the list has its previous status. */
-const MAX_REMEMBERED = 500;
-
-/** The records of a list by their ids, newest change first. */
-type Records = ReadonlyMap<string, RunnableRecord>;
-
 /** Finds the list: of a project, or of the experiments of a group. Throws `InputError`. */
 function parentOf({ of, kind }: Args, names: TypeNames) {
   const { kind: of_, address } = decodeId("of", of, names);
@@ -65,37 +60,37 @@ function watchRuns(args: Args, context: StreamContext) {
   const { endpoint } = listed;
   const { kind } = listed.target;
   const conditions = conditionsOf(args.filter, { kind, project: at, names });
+  if (declarationScan(args.filter?.declarations)) {
+    throw new InputError(
+      "filter.declarations: expected texts, because a subscription leaves the filter to the server, which compares nothing else",
+    );
+  }
   // Where the server has the order, a changed run is on the first page.
   const order = server.profile.orders.UPDATED_DESC ? ("UPDATED_DESC" as const) : null;
   const base = server.listQuery({ group, order, conditions, query: args.query });
   const list = { endpoint, address: at, base };
   const request = sliceRequest({ first: args.first }, context);
-  const sent = new Map<string, RunnableRecord>();
+  const isFiltered = conditions.length > 0 || Boolean(args.query);
+  const runAt = (id: string) => toResource(kind, { ...at, id });
+  const next = createTeller(isFiltered);
   return live.watch(
     {
-      key: `runs ${keyOfRun(toResource(kind, { ...at, id: "" }))} ${JSON.stringify([list.base, request.first])}`,
-      read: async (tick, before: Records | null): Promise<Records> => {
-        const { items } = await slice(tick, list, request);
-        const records = new Map(
-          items.map((item) => [`${item.id}`, latestOf(before?.get(`${item.id}`), item)]),
-        );
-        const isSame =
-          before?.size === records.size && [...records].every(([id, record]) => before.get(id) === record);
-        return isSame ? before : records;
-      },
+      key: `runs ${keyOfRun(runAt(""))} ${JSON.stringify([list.base, request.first])}`,
+      read: (tick, before: ListState | null) =>
+        readList(
+          {
+            isFiltered,
+            isNewestFirst: order !== null,
+            readPage: () => slice(tick, list, request),
+            readRun: (id) => readRun(runAt(id), tick),
+          },
+          before,
+        ),
       isFinal: () => false,
     },
-    (records) => {
-      for (const [id, record] of records) {
-        const before = sent.get(id);
-        if (latestOf(before, record) === before) continue;
-        sent.delete(id);
-        sent.set(id, record);
-        const [oldest = ""] = sent.keys();
-        if (sent.size > Math.max(MAX_REMEMBERED, records.size)) sent.delete(oldest);
-        return updateOf(toResource(kind, { ...at, id }), record, before ?? null);
-      }
-      return null;
+    (state) => {
+      const told = next(state);
+      return told && updateOf(runAt(told.id), told.record, told.before, told.reason);
     },
   );
 }
@@ -105,7 +100,7 @@ builder.subscriptionField("runsUpdated", (t) =>
     type: RunUpdate,
     nullable: false,
     description:
-      "Runs of a project, or experiments of a group, that appear or change. Begins with those of the first page. One upstream request per poll, however many runs. Requires the capability `LISTS`.",
+      "Runs of a project, or experiments of a group, that appear, change or leave the list. Begins with those of the first page. One upstream request per poll, however many runs; runs that leave are read once more, where the server has lists by ids all of them by one request. Requires the capability `LISTS`.",
     args: {
       of: t.arg.id({ required: true, description: "Global id of a project or a group." }),
       kind: t.arg({
@@ -117,11 +112,11 @@ builder.subscriptionField("runsUpdated", (t) =>
       filter: t.arg({
         type: runListOf(kinds.experiment).filter,
         description:
-          "Filter. For another kind than experiments, only with the members that the filter of that kind has. A run that no longer matches is not reported.",
+          "Filter. For another kind than experiments, only with the members that the filter of that kind has. A run that no longer matches is told once more, with the reason `LEFT`.",
       }),
       query: t.arg.string({
         description:
-          "Filter in the query language of the server, such as `status:running`. A run that no longer matches is not reported. With `filter` as well, a run must match both.",
+          "Filter in the query language of the server, such as `status:running`. A run that no longer matches is told once more, with the reason `LEFT`. With `filter` as well, a run must match both.",
       }),
       first: t.arg.int({
         description:

@@ -99,7 +99,8 @@ Experiment.implement({
     readme: t.string(readme),
     lastMetric: t.field({
       type: [MetricValue],
-      description: "Latest value of each metric, ordered by name.",
+      description:
+        "Latest value of each metric, ordered by name: known servers merge each metric record into it, so that a name keeps its value until a record has it again.",
       args: namesArg,
       ...computed(
         ["last_metric"],

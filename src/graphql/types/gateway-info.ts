@@ -54,6 +54,11 @@ const GatewayLimits = builder.objectRef<GatewayFacts>("GatewayLimits").implement
       nullable: false,
       description: "Maximum length of a page, in items.",
     }),
+    maxScannedRows: t.exposeInt("maxScannedRows", {
+      nullable: false,
+      description:
+        "Maximum number of rows of a list that are read for one page, where the gateway compares them with a filter.",
+    }),
     maxLogBytes: t.exposeInt("maxLogBytes", {
       nullable: false,
       description: "Maximum size of a log window, in bytes.",

@@ -7,6 +7,7 @@ import { identify } from "../core/ids.ts";
 import { kinds, type ProjectAddress, type TypeNames } from "../core/kinds.ts";
 import { runRefs } from "../core/refs.ts";
 import type { Kind } from "../core/resource.ts";
+import { DeclarationFilter, declarationConditions } from "./declaration-filter.ts";
 import { type RunStatus, RunStatusEnum } from "./status.ts";
 
 /*
@@ -31,18 +32,6 @@ const MetricFilter = builder.inputType("MetricFilter", {
     atLeast: t.float({ description: "Inclusive lower bound." }),
     lessThan: t.float({ description: "Exclusive upper bound." }),
     atMost: t.float({ description: "Inclusive upper bound." }),
-  }),
-});
-
-const DeclarationFilter = builder.inputType("DeclarationFilter", {
-  description: "Values of a declared parameter.",
-  fields: (t) => ({
-    name: t.string({ required: true, description: "Name of the parameter." }),
-    values: t.stringList({
-      required: true,
-      description:
-        "Any of these texts. Known servers compare texts only: a parameter that is a number or a boolean matches none.",
-    }),
   }),
 });
 
@@ -187,13 +176,6 @@ const metrics: Conditions<readonly (typeof MetricFilter.$inferInput)[]> = (value
     return given.length > 0 ? given : [hasMetric(argument, name)];
   });
 
-const declarations: Conditions<readonly (typeof DeclarationFilter.$inferInput)[]> = (values, list) =>
-  values.map(({ name, values: operands }, index) => {
-    const argument = `${list}[${index}]`;
-    if (operands.length > 0) return { argument, key: "declaration", name, operator: "anyOf", operands };
-    throw new InputError(`${argument}.values: expected at least one value, got none`);
-  });
-
 const MEMBERS: { readonly [Name in Member]-?: Conditions<NonNullable<RunFilter[Name]>> } = {
   name: set("name"),
   status: statuses("anyOf"),
@@ -210,7 +192,7 @@ const MEMBERS: { readonly [Name in Member]-?: Conditions<NonNullable<RunFilter[N
   build: ids("build", kinds.buildJob),
   group: ids("group", kinds.group),
   metrics,
-  declarations,
+  declarations: declarationConditions,
 };
 
 /** Members that only kinds have whose records have this key. */

@@ -2,6 +2,8 @@ import { InputError } from "../../errors.ts";
 import type { RunKind } from "../../rest/api/kind.ts";
 import { listOf } from "../../rest/api/kinds.ts";
 import { slice } from "../../rest/session/pages.ts";
+import { scanList } from "../../rest/session/scan.ts";
+import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { ListRequest } from "../../rest/api/list-query.ts";
 import type { MetricDirection, Order } from "../../rest/api/profile.ts";
 import { builder } from "../core/builder.ts";
@@ -13,6 +15,8 @@ import type { IsSelected } from "../../engine/field-source.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
 import { requires } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
+import { declarationScan, requireDeclarations } from "./declaration-filter.ts";
+import { addScan } from "./list-scan.ts";
 import { conditionsOf, filterOf, type RunFilter } from "./run-filter.ts";
 
 /*
@@ -93,7 +97,7 @@ const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
     filter: t.field({
       type: filter,
       description:
-        "Filter, written in the query language of the server. With `query` as well, a run must match both.",
+        "Filter, written in the query language of the server; what that cannot say of parameters, the gateway compares itself. With `query` as well, a run must match both.",
     }),
     ...(keys.includes("last_metric") && {
       orderByMetric: t.field({
@@ -110,6 +114,7 @@ export const runLists = runRefs.flatMap((target) => {
   const endpoint = listOf(run);
   if (!endpoint) return [];
   const type = connectionOf(run.name, target, `A page of ${run.many}.`);
+  if (run.keys.includes("declarations")) addScan(type);
   const filter = filterOf(run);
   return [{ target, endpoint, type, filter, args: argsOf(run, filter) }];
 });
@@ -146,13 +151,26 @@ export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
       const base = session.server.listQuery({ group, order, metricOrder, conditions, query });
       const list = { endpoint, address, base };
       const request = sliceRequest(args, context);
+      const toNode = (record: RunnableRecord) =>
+        toResource(kind, { owner, project, id: `${record.id}` }, record);
+      const scan = declarationScan(args.filter?.declarations);
+      if (scan) {
+        requireDeclarations(session.server, kind.run.records);
+        if (args.offset != null)
+          throw new InputError("offset: expected none with a filter that needs a scan");
+        const page = await scanList(session, list, {
+          ...request,
+          maxRows: context.gateway.maxScannedRows,
+          find: (rows) => context.inTurns(scan(rows)),
+        });
+        return { ...connect(page, toNode), endCursor: page.endCursor, scan: page.scan };
+      }
       // A filter, or `first: 1`, may leave too few runs to be worth it.
       if (!query && conditions.length === 0 && request.first !== 1)
         prefetchList?.(address, context, (field) => isSelectedOfNodes(isSelected, field));
-      const page = await slice(session, list, request);
-      return connect(page, (record) => toResource(kind, { owner, project, id: `${record.id}` }, record));
+      return { ...connect(await slice(session, list, request), toNode), scan: null };
     },
     // The service returns an empty list for a group that does not exist.
-    ({ nodes, count }) => nodes.length > 0 || (count ?? 0) > 0,
+    ({ nodes, count, scan }) => nodes.length > 0 || Math.max(count ?? 0, scan?.rowsRead ?? 0) > 0,
   ),
 });

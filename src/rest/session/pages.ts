@@ -48,7 +48,7 @@ export interface SliceRequest {
 }
 
 /** Maximum pages that one field reads. */
-const MAX_PAGES = 100;
+export const MAX_PAGES = 100;
 
 /** Reads the pages of a list until it has `first` items; with null only the first page, up to `maxSize` items. */
 export async function slice<At, Item>(
@@ -113,7 +113,7 @@ export async function* pagesOf<At, Item>(
 }
 
 /** Reads the pages of a list one after the other. */
-class Walk<At, Item> {
+export class Walk<At, Item> {
   readonly #session: Session;
   readonly #list: List<At, Item>;
   readonly #seen = new Set<string>();

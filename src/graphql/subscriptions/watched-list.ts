@@ -1,0 +1,153 @@
+import { isPassing, UpstreamError } from "../../errors.ts";
+import type { RunnableRecord } from "../../rest/api/records.ts";
+import type { Slice } from "../../rest/session/pages.ts";
+import { latestOf, type UpdateReason } from "./run-state.ts";
+
+/* What a poll of a list of runs knows, and what it tells a subscriber: also which runs have left the list. */
+
+type Known = Partial<RunnableRecord>;
+type Records = ReadonlyMap<string, Known>;
+
+/** A run that has left the list, as it was read afterwards. */
+interface Left {
+  readonly record: Known;
+  readonly reason: UpdateReason;
+}
+
+export interface ListState {
+  /** The records of the page by their ids. */
+  readonly records: Records;
+  /** Runs that were on the page and have not been read since, as they were then. */
+  readonly leaving: Records;
+  /** Runs that have left, for subscribers that have not heard of it. */
+  readonly left: ReadonlyMap<string, Left>;
+  /** Whether a matching run with this record would be on the page. */
+  readonly covers: (record: Known) => boolean;
+  /** Whether there were too few requests to read those that are leaving. */
+  readonly isShort: boolean;
+}
+
+/** How a list is watched. */
+export interface Watched {
+  /** Whether not all runs of the parent are in the list. */
+  readonly isFiltered: boolean;
+  /** Whether the list begins with the newest change. */
+  readonly isNewestFirst: boolean;
+  readonly readPage: () => Promise<Slice<RunnableRecord>>;
+  readonly readRun: (id: string) => Promise<Known>;
+}
+
+/** How many runs are remembered that left, and how many a subscriber remembers besides those of the page. */
+const MAX_REMEMBERED = 500;
+
+/** Reads a list once more, and the runs that have left it since. Returns the same state when nothing has changed. */
+export async function readList(watched: Watched, before: ListState | null): Promise<ListState> {
+  // With few requests the list and those that leave it take turns.
+  const listed = before?.isShort ? before : listedAfter(before, await watched.readPage(), watched);
+  const state = await settled(listed, watched);
+  return before && isSame(before, state) ? before : state;
+}
+
+function listedAfter(before: ListState | null, page: Slice<RunnableRecord>, watched: Watched): ListState {
+  const records = new Map(
+    page.items.map((item) => [`${item.id}`, latestOf<Known>(before?.records.get(`${item.id}`), item)]),
+  );
+  const covers = coverageOf(page, watched);
+  const leaving = new Map([...(before?.leaving ?? []), ...(before?.records ?? [])]);
+  for (const [id, record] of leaving) {
+    // Without a filter, what newer changes push off the page has not left the list.
+    if (records.has(id) || !(watched.isFiltered || covers(record))) leaving.delete(id);
+  }
+  const left = new Map([...(before?.left ?? [])].filter(([id]) => !records.has(id)));
+  return { records, leaving, left, covers, isShort: false };
+}
+
+function coverageOf({ items, hasNext }: Slice<RunnableRecord>, { isNewestFirst }: Watched) {
+  if (!hasNext) return () => true;
+  const oldest = isNewestFirst ? timeOf(items.at(-1) ?? {}) : Number.NaN;
+  return (record: Known) => timeOf(record) > oldest;
+}
+
+const timeOf = ({ updated_at }: Known): number => Date.parse(updated_at ?? "");
+
+/** Reads the runs that are leaving, each once. Those that cannot be read for now are read by a later poll. */
+async function settled(state: ListState, { readRun }: Watched): Promise<ListState> {
+  const { covers } = state;
+  const leaving = new Map(state.leaving);
+  const left = new Map(state.left);
+  let isShort = false;
+  const leave = (id: string, last: Left) => {
+    leaving.delete(id);
+    left.delete(id);
+    left.set(id, last);
+  };
+  await Promise.all(
+    [...leaving].map(async ([id, known]) => {
+      try {
+        const record = latestOf(known, await readRun(id));
+        leave(id, { record, reason: covers(known) || covers(record) ? "LEFT" : "DISPLACED" });
+      } catch (error) {
+        if (isOutOfRequests(error)) isShort = true;
+        else if (endsPoll(error)) throw error;
+        else if (!isPassing(error)) leave(id, { record: known, reason: "GONE" });
+      }
+    }),
+  );
+  for (const id of [...left.keys()].slice(0, -MAX_REMEMBERED)) left.delete(id);
+  return { ...state, leaving, left, isShort };
+}
+
+const isOutOfRequests = (error: unknown): boolean =>
+  error instanceof UpstreamError && error.code === "REQUEST_LIMIT_EXCEEDED";
+
+/** Whether an error concerns more than the run that was read. */
+const endsPoll = (error: unknown): boolean =>
+  !(error instanceof UpstreamError) || error.code === "RATE_LIMITED" || error.code === "UNAUTHENTICATED";
+
+const isSame = (one: ListState, other: ListState): boolean =>
+  one.isShort === other.isShort &&
+  areSame(one.records, other.records) &&
+  areSame(one.leaving, other.leaving) &&
+  areSame(one.left, other.left);
+
+const areSame = <Value>(one: ReadonlyMap<string, Value>, other: ReadonlyMap<string, Value>): boolean =>
+  one.size === other.size && [...other].every(([id, value]) => one.get(id) === value);
+
+/** What is told of a run. */
+export interface Told {
+  readonly id: string;
+  readonly record: Known;
+  /** The record of the subscriber's previous event of the run; null at the beginning. */
+  readonly before: Known | null;
+  readonly reason: UpdateReason;
+}
+
+/** Tells one subscriber what it has not heard: one run at a time, null when it has heard all. */
+export function createTeller(isFiltered: boolean): (state: ListState) => Told | null {
+  const told = new Map<string, { readonly record: Known; readonly isListed: boolean }>();
+  const tell = (id: string, record: Known, reason: UpdateReason): Told => {
+    const before = told.get(id)?.record ?? null;
+    told.delete(id);
+    told.set(id, { record, isListed: reason === "APPEARED" || reason === "CHANGED" });
+    return { id, record, before, reason };
+  };
+
+  return ({ records, leaving, left }) => {
+    for (const [id, record] of records) {
+      const last = told.get(id);
+      if (!last?.isListed) return tell(id, record, "APPEARED");
+      if (latestOf(last.record, record) !== last.record) return tell(id, record, "CHANGED");
+    }
+    for (const [id, { record, isListed }] of told) {
+      if (records.has(id) || leaving.has(id)) continue;
+      // Of a slow subscriber it may be forgotten how it left.
+      if (isListed && (isFiltered || left.has(id))) {
+        const { record: now, reason } = left.get(id) ?? { record, reason: "DISPLACED" as const };
+        return tell(id, now, reason);
+      }
+      if (isListed) told.set(id, { record, isListed: false });
+      else if (told.size > records.size + MAX_REMEMBERED) told.delete(id);
+    }
+    return null;
+  };
+}

@@ -1,0 +1,132 @@
+import { isDeepStrictEqual } from "node:util";
+import { InputError, UpstreamError } from "../../errors.ts";
+import { notOffered } from "../../rest/api/endpoint.ts";
+import type { Condition } from "../../rest/api/filter-language.ts";
+import type { Server } from "../../rest/api/server.ts";
+import { builder } from "../core/builder.ts";
+
+/*
+ * Filters by parameters. Servers compare only texts. All else the gateway compares itself, with the rows of the list.
+ */
+
+export const DeclarationFilter = builder.inputType("DeclarationFilter", {
+  description:
+    "Values of a declared parameter. Known servers compare texts only. What is compared with numbers, booleans or lists, the gateway finds by a scan: it reads rows of the list, at most `gateway.limits.maxScannedRows` for one page, and `scan` of the list tells how many. A scan takes no `offset`, and `runsUpdated` takes only texts.",
+  fields: (t) => ({
+    name: t.string({ required: true, description: "Name of the parameter." }),
+    values: t.stringList({
+      description:
+        "Any of these values, as text or as JSON: `relu`, `0.5`, `true`, `[64, 32]`. `0.5` matches the number and the text. A list matches as a whole.",
+    }),
+    greaterThan: t.float({ description: "Exclusive lower bound. Only numbers meet it." }),
+    atLeast: t.float({ description: "Inclusive lower bound. Only numbers meet it." }),
+    lessThan: t.float({ description: "Exclusive upper bound. Only numbers meet it." }),
+    atMost: t.float({ description: "Inclusive upper bound. Only numbers meet it." }),
+  }),
+});
+
+type Declared = typeof DeclarationFilter.$inferInput;
+type Test = (value: unknown) => boolean;
+
+/** Longest values of a parameter that are compared, in characters. */
+const MAX_LENGTH = 2_000;
+
+const BOUNDS: Readonly<
+  Record<"greaterThan" | "atLeast" | "lessThan" | "atMost", (value: number, bound: number) => boolean>
+> = {
+  greaterThan: (value, bound) => value > bound,
+  atLeast: (value, bound) => value >= bound,
+  lessThan: (value, bound) => value < bound,
+  atMost: (value, bound) => value <= bound,
+};
+
+const boundsOf = (declared: Declared): readonly ((value: number) => boolean)[] =>
+  // Safe: these are the keys of the table.
+  (Object.keys(BOUNDS) as (keyof typeof BOUNDS)[]).flatMap((name) => {
+    const { [name]: bound } = declared;
+    return bound == null ? [] : [(value: number) => BOUNDS[name](value, bound)];
+  });
+
+/** What a text means besides itself: a number, a boolean, null or a list; undefined for one that is only text. */
+function meaningOf(text: string): unknown {
+  if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "string" ? undefined : value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a server can compare it: with texts that are nothing else. */
+const isText = (declared: Declared): boolean =>
+  boundsOf(declared).length === 0 && (declared.values ?? []).every((text) => meaningOf(text) === undefined);
+
+/** The conditions that the server checks. Throws `InputError` for a parameter that is compared with nothing. */
+export function declarationConditions(filters: readonly Declared[], list: string): readonly Condition[] {
+  return filters.flatMap((declared, index) => {
+    const argument = `${list}[${index}]`;
+    const { name, values } = declared;
+    const length = (values ?? []).join("").length;
+    if (length > MAX_LENGTH)
+      throw new InputError(`${argument}.values: expected at most ${MAX_LENGTH} characters, got ${length}`);
+    if (values?.length === 0 || (!values && boundsOf(declared).length === 0))
+      throw new InputError(`${argument}.values: expected at least one value, got none`);
+    if (!isText(declared)) return [];
+    return [{ argument, key: "declaration", name, operator: "anyOf", operands: values ?? [] } as const];
+  });
+}
+
+/** Finds the indexes of the rows that match, in steps. */
+export type FindRows = (rows: readonly object[]) => Generator<undefined, readonly number[]>;
+
+/** The conditions that only the rows can meet; null when the server checks all. */
+export function declarationScan(filters: readonly Declared[] | null | undefined): FindRows | null {
+  const scanned = (filters ?? []).filter((declared) => !isText(declared));
+  if (scanned.length === 0) return null;
+  const tests = scanned.map((declared) => [declared.name, testOf(declared)] as const);
+  return function* (rows) {
+    const found: number[] = [];
+    for (const [index, row] of rows.entries()) {
+      if (index % STRIDE === STRIDE - 1) yield;
+      const declarations = declarationsOf(row);
+      const isMet = ([name, test]: (typeof tests)[number]) =>
+        Object.hasOwn(declarations, name) && test(declarations[name]);
+      if (tests.every(isMet)) found.push(index);
+    }
+    return found;
+  };
+}
+
+/** Rows that are compared without a pause. */
+const STRIDE = 100;
+
+function testOf(declared: Declared): Test {
+  const bounds = boundsOf(declared);
+  const values = declared.values?.map((text) => ({ text, meaning: meaningOf(text) }));
+  const isOneOf: Test = (value) =>
+    values?.some(
+      ({ text, meaning }) =>
+        value === text || value === meaning || (meaning !== undefined && isDeepStrictEqual(value, meaning)),
+    ) ?? true;
+  const isWithin: Test = (value) =>
+    bounds.length === 0 || (typeof value === "number" && bounds.every((isMet) => isMet(value)));
+  return (value) => isOneOf(value) && isWithin(value);
+}
+
+/** The parameters of a row; none where it has null. Throws `UpstreamError` for a row that does not tell them. */
+function declarationsOf(row: object): Readonly<Record<string, unknown>> {
+  if (!("declarations" in row))
+    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "A row of the service's list lacks the parameters.");
+  const { declarations } = row;
+  // Safe: any object has properties by name.
+  return typeof declarations === "object" && declarations !== null ? (declarations as never) : {};
+}
+
+/** Throws `UpstreamError` where the rows of this server's lists do not tell the parameters. */
+export function requireDeclarations(server: Server, record: string): void {
+  const { filters, omittedInLists } = server.profile;
+  if (filters.language === null) throw notOffered("the argument `filter`");
+  if (server.omits(record, "declarations") || omittedInLists[record]?.includes("declarations"))
+    throw notOffered("filters by parameters other than texts");
+}

@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import { runKinds } from "../../src/rest/api/kinds.ts";
+import { callOf, commandCalled, idOf } from "../support/commands.ts";
+import { failure, outcomeOf } from "../support/errors.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+
+/** A service with runs in one state, all of which it stops, as known servers do with finished ones. */
+const startRuns = (state: object) => {
+  let stopped = {};
+  return startFake(({ method, path }) => {
+    if (method === "POST") stopped = { last_status: "stopped" };
+    if (method === "POST") return { text: "" };
+    return { json: { id: Number(path.split("/")[6]), unique_name: "ada.mnist.3", ...state, ...stopped } };
+  });
+};
+
+const stops = runKinds.map(({ name }) => {
+  const command = commandCalled(`stop${name}`);
+  return { ...command, read: `GET ${command.path.replace(/stop$/, "")}` };
+});
+
+const stopOf = ({ name, field, ...command }: (typeof stops)[number], args: string) =>
+  `mutation { done: ${name}(id: "${idOf({ ...command, name, field })}", ${args}) { isSent ${field} { status isFinished } } }`;
+
+const RUNNING = { last_status: "running", started_at: "2026-02-01T10:00:00+01:00", finished_at: null };
+const SUCCEEDED = { ...RUNNING, last_status: "succeeded", finished_at: "2026-02-01T11:00:00+01:00" };
+
+describe.each(stops)("$name", (stop) => {
+  const { field, read } = stop;
+
+  test("of a finished run with `ifActive` sends nothing: the one read answers, and the run keeps its status", async () => {
+    const service = await startRuns(SUCCEEDED);
+    const { ask } = await startGateway({ upstream: service });
+    expect(await ask(stopOf(stop, "ifActive: true"))).toEqual({
+      data: { done: { isSent: false, [field]: { status: "SUCCEEDED", isFinished: true } } },
+    });
+    expect(service.inOrder()).toEqual([read]);
+  });
+
+  test("of an active run with `ifActive` is sent, and what is told is read after it", async () => {
+    const service = await startRuns(RUNNING);
+    const { ask } = await startGateway({ upstream: service });
+    expect(await ask(stopOf(stop, "ifActive: true"))).toEqual({
+      data: { done: { isSent: true, [field]: { status: "STOPPED", isFinished: true } } },
+    });
+    expect(service.inOrder()).toEqual([read, callOf(stop), read]);
+  });
+
+  test("without `ifActive` stops a finished run as the service does", async () => {
+    const service = await startRuns(SUCCEEDED);
+    const { ask } = await startGateway({ upstream: service });
+    expect(await ask(stopOf(stop, "ifActive: false"))).toEqual({
+      data: { done: { isSent: true, [field]: { status: "STOPPED", isFinished: true } } },
+    });
+    expect(service.inOrder()).toEqual([callOf(stop), read]);
+  });
+});
+
+test("whether a run has finished is not told from what was kept for others", async () => {
+  const state = { ...RUNNING };
+  const service = await startRuns(state);
+  const { ask } = await startGateway({ upstream: service, env: { CACHE_TTL_MS: "60000" } });
+  const look = `{ experiment(id: "ada.mnist.3") { status } }`;
+  const active = { data: { experiment: { status: "RUNNING" } } };
+  expect([await ask(look), await ask(look)]).toEqual([active, active]);
+  expect(service.inOrder()).toEqual(["GET ada/mnist/experiments/3/"]);
+  Object.assign(state, SUCCEEDED);
+  expect(
+    await ask(
+      `mutation { stopExperiment(id: "ada.mnist.3", ifActive: true) { isSent experiment { status } } }`,
+    ),
+  ).toEqual({ data: { stopExperiment: { isSent: false, experiment: { status: "SUCCEEDED" } } } });
+  expect(service.inOrder()).toEqual(["GET ada/mnist/experiments/3/", "GET ada/mnist/experiments/3/"]);
+});
+
+test("a run that cannot be read is not stopped with `ifActive`", async () => {
+  const service = await startFake(({ method }) => (method === "GET" ? undefined : { text: "" }));
+  const { ask } = await startGateway({ upstream: service });
+  const answer = await ask(`mutation { stopExperiment(id: "ada.mnist.3", ifActive: true) { isSent } }`);
+  expect(outcomeOf(answer)).toEqual({
+    data: { stopExperiment: null },
+    errors: [
+      failure("stopExperiment", "NOT_FOUND", "Not found.", {
+        upstream: { method: "GET", route: "{owner}/{project}/experiments/{id}/", status: 404 },
+      }),
+    ],
+  });
+  expect(service.inOrder()).toEqual(["GET ada/mnist/experiments/3/"]);
+});

@@ -1,0 +1,217 @@
+import { expect, test, vi } from "vitest";
+import type { Seen, Told } from "../support/fake.ts";
+import { globalId } from "../support/ids.ts";
+import { FIRST_POLL, type LiveRun, startLive } from "../support/live-service.ts";
+import { PATIENT } from "../support/patience.ts";
+
+/*
+ * A list of runs that is watched tells each run that leaves it, with its state and the reason.
+ */
+
+const RELEASE_04 = { UPSTREAM_PROFILE: "polyaxon-0.4" };
+const LIST = /^\/api\/v1\/ada\/mnist\/experiments\?/;
+
+const experiments = (count: number): LiveRun[] =>
+  Array.from({ length: count }, (_, index) => ({
+    id: index + 1,
+    last_status: "running",
+    // The last one has changed last.
+    updated_at: `2026-02-01T10:00:${index + 10}Z`,
+  }));
+
+/** Lists by status or ids, the newest change first, as release 0.4.4 does. */
+const listed =
+  (runs: readonly LiveRun[]) =>
+  ({ path }: Seen): Told | undefined => {
+    if (!LIST.test(path)) return undefined;
+    const params = new URL(path, "http://service").searchParams;
+    const query = params.get("query") ?? "";
+    const [, key = "", values = ""] = /^(\w+):(.*)$/.exec(query) ?? [];
+    const valueOf = ({ id, last_status: status }: LiveRun) => (key === "id" ? `${id}` : status);
+    const found = runs
+      .filter((run) => query === "" || values.split("|").includes(valueOf(run)))
+      .toSorted((one, other) => (other.updated_at ?? "").localeCompare(one.updated_at ?? ""))
+      .map((run) => ({ unique_name: `ada.mnist.${run.id}`, ...run }));
+    const results = found.slice(0, Number(params.get("limit") ?? 20));
+    return { json: { count: found.length, next: null, results } };
+  };
+
+const RUNNING = { filter: { status: ["RUNNING"] } };
+
+/** Watches the runs of a project; `move` lets a second pass, after which the list is read again. */
+async function watchRuns(runs: LiveRun[], variables: object, env: Record<string, string> = RELEASE_04) {
+  const live = await startLive(runs, { env, answer: listed(runs) });
+  const subscribe = () =>
+    live.subscribe({
+      query: `subscription ($of: ID!, $filter: ExperimentFilter, $first: Int) {
+        runsUpdated(of: $of, filter: $filter, first: $first) {
+          reason previousStatus isFinal run { uniqueName status }
+        }
+      }`,
+      variables: { of: globalId("Project:ada/mnist"), ...variables },
+    });
+  const watcher = await subscribe();
+  live.advance(FIRST_POLL);
+  return { ...live, subscribe, next: async () => (await watcher.next())?.data?.["runsUpdated"] };
+}
+
+const told = (
+  reason: string,
+  id: number,
+  status: string,
+  previousStatus: string | null,
+  isFinal = false,
+) => ({
+  reason,
+  previousStatus,
+  isFinal,
+  run: { uniqueName: `ada.mnist.${id}`, status },
+});
+
+const query = (text: string) => `query=${encodeURIComponent(text)}`;
+const LIST_RUNNING = `GET ada/mnist/experiments?sort=-updated_at&${query("status:running")}`;
+
+test("what is running tells the end of each run: those that leave at a time are read by one list of ids", async () => {
+  const runs = experiments(3);
+  const { next, reach, requests } = await watchRuns(runs, RUNNING);
+  for (const id of [3, 2, 1]) expect(await next()).toEqual(told("APPEARED", id, "RUNNING", null));
+  Object.assign(runs[0] ?? {}, { last_status: "succeeded", updated_at: "2026-02-01T10:01:00Z" });
+  Object.assign(runs[1] ?? {}, { last_status: "failed", updated_at: "2026-02-01T10:01:01Z" });
+  await reach(1_000);
+  expect(await next()).toEqual(told("LEFT", 2, "FAILED", "RUNNING", true));
+  expect(await next()).toEqual(told("LEFT", 1, "SUCCEEDED", "RUNNING", true));
+  expect(await requests(3)).toEqual([
+    LIST_RUNNING,
+    LIST_RUNNING,
+    `GET ada/mnist/experiments?${query("id:2|1")}&limit=100`,
+  ]);
+});
+
+test("a run that leaves is told once, and again when it comes back, with the status that was told last", async () => {
+  const runs = experiments(1);
+  const { next, reach, requests } = await watchRuns(runs, RUNNING);
+  expect(await next()).toEqual(told("APPEARED", 1, "RUNNING", null));
+  Object.assign(runs[0] ?? {}, { last_status: "stopped", updated_at: "2026-02-01T10:01:00Z" });
+  await reach(1_000);
+  expect(await next()).toEqual(told("LEFT", 1, "STOPPED", "RUNNING", true));
+  Object.assign(runs[0] ?? {}, { last_status: "running", updated_at: "2026-02-01T10:02:00Z" });
+  await reach(2_000);
+  expect(await next()).toEqual(told("APPEARED", 1, "RUNNING", "STOPPED"));
+  expect(await requests(4)).toEqual([
+    LIST_RUNNING,
+    LIST_RUNNING,
+    "GET ada/mnist/experiments/1/",
+    LIST_RUNNING,
+  ]);
+});
+
+test("a deleted run is told as it was last, with a filter and without one", async () => {
+  for (const [variables, list] of [
+    [RUNNING, LIST_RUNNING],
+    [{}, "GET ada/mnist/experiments?sort=-updated_at"],
+  ] as const) {
+    const runs = experiments(2);
+    const { next, reach, requests } = await watchRuns(runs, variables);
+    for (const id of [2, 1]) expect(await next()).toEqual(told("APPEARED", id, "RUNNING", null));
+    runs.shift();
+    await reach(1_000);
+    expect(await next()).toEqual(told("GONE", 1, "RUNNING", "RUNNING"));
+    expect(await requests(3)).toEqual([list, list, "GET ada/mnist/experiments/1/"]);
+  }
+});
+
+test("a server without lists by ids is asked for each run that leaves, and for no more than the budget has", async () => {
+  const runs = experiments(15);
+  const { next, reach, requests, timers } = await watchRuns(runs, RUNNING, {
+    UPSTREAM_PROFILE: "polyaxon-0.2",
+    LIVE_REQUESTS_PER_MINUTE: "30",
+  });
+  for (const run of runs.toReversed())
+    expect(await next()).toEqual(told("APPEARED", run.id, "RUNNING", null));
+  for (const run of runs) Object.assign(run, { last_status: "done", updated_at: "2026-02-01T11:00:00Z" });
+  await reach(1_000);
+  const events: unknown[] = [];
+  const take = async (count: number) => {
+    for (let taken = 0; taken < count; taken++) events.push(await next());
+  };
+  // Half of the minute's requests at once: two lists and 13 runs. Then one at a time, and no list before the runs are read.
+  let sent = 15;
+  await requests(sent);
+  await take(13);
+  for (let turn = 0; turn < 2; turn++) {
+    // Later timers are those of comments.
+    await reach(await vi.waitUntil(() => timers().find((at) => at < 10_000), PATIENT));
+    await requests(++sent);
+    await take(1);
+  }
+  const texts = (all: readonly unknown[]) => all.map((each) => JSON.stringify(each)).toSorted();
+  expect(texts(events)).toEqual(texts(runs.map(({ id }) => told("LEFT", id, "DONE", "RUNNING", true))));
+  const [first, second, ...reads] = await requests(sent);
+  expect([first, second]).toEqual([LIST_RUNNING, LIST_RUNNING]);
+  expect(reads.toSorted()).toEqual(runs.map(({ id }) => `GET ada/mnist/experiments/${id}/`).toSorted());
+});
+
+test("a run that newer changes push off the page is told as displaced with a filter, and comes back", async () => {
+  const runs = experiments(3);
+  const { next, reach, requests } = await watchRuns(runs, { ...RUNNING, first: 2 });
+  const list = `${LIST_RUNNING}&limit=2`;
+  for (const id of [3, 2]) expect(await next()).toEqual(told("APPEARED", id, "RUNNING", null));
+  Object.assign(runs[0] ?? {}, { updated_at: "2026-02-01T10:01:00Z" });
+  await reach(1_000);
+  expect(await next()).toEqual(told("APPEARED", 1, "RUNNING", null));
+  expect(await next()).toEqual(told("DISPLACED", 2, "RUNNING", "RUNNING"));
+  Object.assign(runs[1] ?? {}, { updated_at: "2026-02-01T10:02:00Z" });
+  Object.assign(runs[2] ?? {}, { last_status: "failed", updated_at: "2026-02-01T10:03:00Z" });
+  await reach(2_000);
+  expect(await next()).toEqual(told("APPEARED", 2, "RUNNING", "RUNNING"));
+  expect(await next()).toEqual(told("LEFT", 3, "FAILED", "RUNNING", true));
+  expect(await requests(5)).toEqual([
+    list,
+    list,
+    "GET ada/mnist/experiments/2/",
+    list,
+    "GET ada/mnist/experiments/3/",
+  ]);
+});
+
+test("without a filter, a run that newer changes push off the page costs nothing and is not told", async () => {
+  const runs = experiments(3);
+  const { next, reach, requests } = await watchRuns(runs, { first: 2 });
+  const list = "GET ada/mnist/experiments?sort=-updated_at&limit=2";
+  for (const id of [3, 2]) expect(await next()).toEqual(told("APPEARED", id, "RUNNING", null));
+  Object.assign(runs[0] ?? {}, { last_status: "failed", updated_at: "2026-02-01T10:01:00Z" });
+  await reach(1_000);
+  expect(await next()).toEqual(told("APPEARED", 1, "FAILED", null, true));
+  Object.assign(runs[1] ?? {}, { last_status: "failed", updated_at: "2026-02-01T10:02:00Z" });
+  await reach(2_000);
+  expect(await next()).toEqual(told("APPEARED", 2, "FAILED", "RUNNING", true));
+  expect(await requests(3)).toEqual([list, list, list]);
+});
+
+test("a run whose state cannot be read for now is told when it can, and the list goes on", async () => {
+  const runs = experiments(2);
+  let isBroken = true;
+  const lists = listed(runs);
+  const live = await startLive(runs, {
+    env: RELEASE_04,
+    answer: (seen) =>
+      isBroken && seen.path.endsWith("/1/") ? { status: 500, json: { detail: "no" } } : lists(seen),
+  });
+  const watcher = await live.subscribe({
+    query: `subscription { runsUpdated(of: "${globalId("Project:ada/mnist")}", query: "status:running") {
+      reason previousStatus isFinal run { uniqueName status }
+    } }`,
+  });
+  const next = async () => (await watcher.next())?.data?.["runsUpdated"];
+  live.advance(FIRST_POLL);
+  for (const id of [2, 1]) expect(await next()).toEqual(told("APPEARED", id, "RUNNING", null));
+  Object.assign(runs[0] ?? {}, { last_status: "failed", updated_at: "2026-02-01T10:01:00Z" });
+  runs.push({ id: 3, last_status: "running", updated_at: "2026-02-01T10:01:01Z" });
+  await live.reach(1_000);
+  expect(await next()).toEqual(told("APPEARED", 3, "RUNNING", null));
+  isBroken = false;
+  await live.reach(2_000);
+  expect(await next()).toEqual(told("LEFT", 1, "FAILED", "RUNNING", true));
+  const single = "GET ada/mnist/experiments/1/";
+  expect(await live.requests(5)).toEqual([LIST_RUNNING, LIST_RUNNING, single, LIST_RUNNING, single]);
+});
