@@ -35,7 +35,7 @@ const pageOf = ({ data }: Answer<Experiments>) => {
   return { ids: nodes.map(({ internalId }) => Number(internalId)), hasPreviousPage, hasNextPage, totalCount };
 };
 
-const LIST = "GET ada/mnist/experiments?sort=created_at";
+const LIST = "GET ada/mnist/experiments?sort=created_at%2C-updated_at";
 
 describe("a page at an offset", () => {
   test.each([

@@ -193,7 +193,7 @@ const STORIES: Readonly<Record<string, (name: string) => Promise<void>>> = {
         },
       },
     });
-    expect(calls()).toEqual(["GET experiments?group=1&sort=created_at&limit=3"]);
+    expect(calls()).toEqual(["GET experiments?group=1&sort=created_at,-updated_at&limit=3"]);
   },
 
   "experiments of a group, second page": async (name) => {
@@ -212,7 +212,7 @@ const STORIES: Readonly<Record<string, (name: string) => Promise<void>>> = {
         },
       },
     });
-    expect(calls()).toEqual(["GET experiments?group=1&sort=created_at&limit=3&offset=3"]);
+    expect(calls()).toEqual(["GET experiments?group=1&sort=created_at,-updated_at&limit=3&offset=3"]);
   },
 
   "experiments of a build": async (name) => {
@@ -282,7 +282,7 @@ const STORIES: Readonly<Record<string, (name: string) => Promise<void>>> = {
     const whole = await startSamples(["experiments of a group"], [all]);
     expect((await whole.ask(document)).data).toMatchObject(told);
     expect(whole.calls()).toEqual([
-      "GET experiments?group=1&sort=created_at&limit=3",
+      "GET experiments?group=1&sort=created_at,-updated_at&limit=3",
       "GET groups/1/metrics",
     ]);
 
@@ -293,7 +293,7 @@ const STORIES: Readonly<Record<string, (name: string) => Promise<void>>> = {
       "GET experiments/10/metrics",
       "GET experiments/11/metrics",
       "GET experiments/12/metrics",
-      "GET experiments?group=1&sort=created_at&limit=3",
+      "GET experiments?group=1&sort=created_at,-updated_at&limit=3",
       "GET groups/1/metrics",
     ]);
   },
