@@ -15,6 +15,8 @@ export interface Connection<Node> {
   readonly nodes: readonly Node[];
   /** The cursor of a node. Made when it is selected: a page has hundreds. */
   readonly cursorAt: (index: number) => string;
+  /** The cursor of the last item of the page, which may be left out; null on an empty page. */
+  readonly endCursor: () => string | null;
   readonly hasNext: boolean;
   readonly hasPrevious: boolean;
   readonly count: number | null;
@@ -44,7 +46,7 @@ const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
     }),
     endCursor: t.string({
       description: "Cursor of the last item.",
-      resolve: ({ nodes, cursorAt }) => (nodes.length > 0 ? cursorAt(nodes.length - 1) : null),
+      resolve: ({ endCursor }) => endCursor(),
     }),
   }),
 });
@@ -105,17 +107,21 @@ export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
   return ConnectionType;
 }
 
-/** Converts a slice of an upstream list to a connection. */
-export const connect = <Item, Node>(
-  { items, cursorAt, hasNext, hasPrevious, count }: Slice<Item>,
-  toNode: (item: Item) => Node,
-): Connection<Node> => ({
-  nodes: items.map(toNode),
-  cursorAt,
-  hasNext,
-  hasPrevious,
-  count,
-});
+/** Converts a slice of an upstream list to a connection, without the items that have no node. */
+export function connect<Item, Node>(
+  { items, cursorAt, ...position }: Slice<Item>,
+  toNode: (item: Item) => Node | null,
+): Connection<Node> {
+  const all = items.map(toNode);
+  const nodes = all.filter((node): node is Node => node !== null);
+  const indexes = nodes.length === all.length ? null : [...all.keys()].filter((index) => all[index] !== null);
+  return {
+    ...position,
+    nodes,
+    cursorAt: indexes ? (index) => cursorAt(indexes[index] ?? index) : cursorAt,
+    endCursor: () => (all.length > 0 ? cursorAt(all.length - 1) : null),
+  };
+}
 
 export interface PageArgs {
   readonly first?: number | null | undefined;

@@ -3,6 +3,7 @@ import type { RunKind } from "../../rest/api/kind.ts";
 import { listOf } from "../../rest/api/kinds.ts";
 import { slice } from "../../rest/session/pages.ts";
 import type { ListRequest } from "../../rest/api/list-query.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
 import type { MetricDirection, Order } from "../../rest/api/profile.ts";
 import { builder } from "../core/builder.ts";
 import { connect, connectionOf, offsetArgs, type PageArgs, sliceRequest } from "../core/connection.ts";
@@ -14,6 +15,7 @@ import type { ProjectAddress } from "../core/kinds.ts";
 import { requires } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { conditionsOf, filterOf, type RunFilter } from "./run-filter.ts";
+import { checkGroups, groupsInFilter } from "./selections.ts";
 
 /*
  * Lists of runs. They are not in the service's document, but frontends need them. The fields are always in the schema, so
@@ -49,11 +51,12 @@ const OrderDirection = builder.enumType("OrderDirection", {
 
 const MetricOrder = builder.inputType("MetricOrder", {
   description:
-    "Order of experiments by the last value of a metric. Experiments with equal values have no defined order, so pages can repeat or miss some of them.",
+    "Order of experiments by the last value of a metric, those with equal values by their creation, newest first, where the server takes a second key.",
   fields: (t) => ({
     name: t.string({
       required: true,
-      description: "Name of the metric: letters, digits and single `_` in between.",
+      description:
+        "Name of the metric: letters, digits and single `_` in between. Not that of a column of the server, such as `id`, `name` or `tags`.",
     }),
     direction: t.field({
       type: OrderDirection,
@@ -72,8 +75,8 @@ type RunListArgs = PageArgs & {
 };
 
 interface ListOptions<Of> {
-  /** The id of the group to which the list is restricted. */
-  readonly groupOf?: (address: Of) => string;
+  /** The group to which the list is restricted. */
+  readonly groupOf?: (address: Of) => RunAddress;
   /** Prefetches a list that the runs need, before the runs are loaded. */
   readonly prefetchList?: (address: Of, context: Context, isSelected: (field: string) => boolean) => void;
 }
@@ -142,15 +145,21 @@ export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
       const { owner, project } = address;
       const { kind } = target;
       const conditions = conditionsOf(args.filter, { kind, project: { owner, project }, names });
-      const group = groupOf?.(address);
-      const base = session.server.listQuery({ group, order, metricOrder, conditions, query });
+      const listedIn = groupOf?.(address) ?? null;
+      const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
+      const groups = groupsInFilter(session.server, asked);
+      if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
+      const base = session.server.listQuery(asked);
       const list = { endpoint, address, base };
       const request = sliceRequest(args, context);
       // A filter, or `first: 1`, may leave too few runs to be worth it.
       if (!query && conditions.length === 0 && request.first !== 1)
         prefetchList?.(address, context, (field) => isSelectedOfNodes(isSelected, field));
       const page = await slice(session, list, request);
-      return connect(page, (record) => toResource(kind, { owner, project, id: `${record.id}` }, record));
+      return connect(page, (record) => ({
+        ...toResource(kind, { owner, project, id: `${record.id}` }, record),
+        listedIn,
+      }));
     },
     // The service returns an empty list for a group that does not exist.
     ({ nodes, count }) => nodes.length > 0 || (count ?? 0) > 0,
