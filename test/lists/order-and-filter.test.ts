@@ -69,8 +69,8 @@ describe("order and filter", () => {
     ]);
     expect(next.group.experiments.totalCount).toBe(18);
     const asked =
-      "GET ada/mnist/experiments?group=1&sort=created_at%2C-updated_at&query=status%3Asucceeded%7Cfailed&limit=3";
-    expect(calls()).toEqual([asked, `${asked}&offset=3`]);
+      "GET ada/mnist/experiments?group=1&sort=created_at%2C-updated_at&query=status%3Asucceeded%7Cfailed";
+    expect(calls()).toEqual([`${asked}&limit=3`, `${asked}&limit=4&offset=2`]);
   });
 
   test("an empty filter is not sent", async () => {

@@ -35,15 +35,11 @@ const made = (path: string, like: Line, json: unknown = like.json): Line => ({
 
 const inProject = (fields: string) => `{ project(owner: "alice", name: "mnist") { ${fields} } }`;
 
-const IN_GROUP = `query ($after: String) { group(id: "alice.mnist.1") {
-  experiments(first: 3, orderBy: CREATED_ASC, after: $after) {
+const IN_GROUP = `query ($offset: Int) { group(id: "alice.mnist.1") {
+  experiments(first: 3, orderBy: CREATED_ASC, offset: $offset) {
     nodes { uniqueName } totalCount pageInfo { hasNextPage endCursor }
   }
 } }`;
-
-interface InGroup {
-  readonly group: { readonly experiments: { readonly pageInfo: { readonly endCursor: string } } };
-}
 
 /** What is asked of release 0.4.4, by the names of its recordings. */
 const STORIES: Readonly<Record<string, (name: string) => Promise<void>>> = {
@@ -197,11 +193,8 @@ const STORIES: Readonly<Record<string, (name: string) => Promise<void>>> = {
   },
 
   "experiments of a group, second page": async (name) => {
-    const { ask, calls } = await startSamples(["experiments of a group", name]);
-    const { data } = await ask<InGroup, object>(IN_GROUP);
-    const { endCursor } = data.group.experiments.pageInfo;
-    calls();
-    expect(await ask(IN_GROUP, { after: endCursor })).toEqual({
+    const { ask, calls } = await startSamples([name]);
+    expect(await ask(IN_GROUP, { offset: 3 })).toEqual({
       data: {
         group: {
           experiments: {

@@ -20,6 +20,7 @@ export interface Connection<Node> {
   readonly hasNext: boolean;
   readonly hasPrevious: boolean;
   readonly count: number | null;
+  readonly isContinuous: boolean | null;
 }
 
 interface Edge<Node> extends Pick<Connection<Node>, "cursorAt"> {
@@ -51,11 +52,15 @@ const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
   }),
 });
 
-/** The connection and edge types of a list: `StatusRecordConnection` and `StatusRecordEdge` for `StatusRecord`. */
+/**
+ * The connection and edge types of a list: `StatusRecordConnection` and `StatusRecordEdge` for `StatusRecord`. A list whose items
+ * come, go and move tells whether a page is continuous.
+ */
 export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
   name: string,
   node: Ref,
   description: string,
+  { moves = false }: { readonly moves?: boolean } = {},
 ) {
   type Node = Ref["$inferType"];
   const EdgeType = builder.objectRef<Edge<Node>>(`${name}Edge`);
@@ -101,6 +106,13 @@ export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
       totalCount: t.exposeInt("count", {
         description:
           "Number of items of the whole list, as counted by the service. Null if it does not count them.",
+      }),
+      ...(moves && {
+        isContinuous: t.exposeBoolean("isContinuous", {
+          nullable: true,
+          description:
+            "Whether the page goes on behind `after` without a gap. False if the list has changed since the cursor was made so that an item may have moved to the pages before, which did not show it: read the list again to find it. Null if that cannot be told: without `orderBy`, in the order of a metric, with `offset`, and where the server does not page by offsets.",
+        }),
       }),
     }),
   });

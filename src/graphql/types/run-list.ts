@@ -1,6 +1,8 @@
 import { InputError } from "../../errors.ts";
 import type { RunKind } from "../../rest/api/kind.ts";
 import { listOf } from "../../rest/api/kinds.ts";
+import type { RunnableRecord } from "../../rest/api/records.ts";
+import type { Anchors } from "../../rest/session/anchor.ts";
 import { slice } from "../../rest/session/pages.ts";
 import type { ListRequest } from "../../rest/api/list-query.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
@@ -40,6 +42,20 @@ const RunOrder = builder.enumType("RunOrder", {
     FINISHED_ASC: { description: "Earliest end first. Runs that have not ended come last." },
   } satisfies Record<Order, object>,
 });
+
+/** How runs move in each order, in which dates are set as time goes on. */
+const MOVES: Readonly<Record<Order, Anchors<never>["moves"]>> = {
+  UPDATED_DESC: "away",
+  UPDATED_ASC: "away",
+  CREATED_DESC: "never",
+  CREATED_ASC: "never",
+  STARTED_DESC: "away",
+  STARTED_ASC: "away",
+  FINISHED_DESC: "away",
+  FINISHED_ASC: "away",
+};
+
+const idOf = ({ id }: RunnableRecord) => `${id}`;
 
 const OrderDirection = builder.enumType("OrderDirection", {
   description: "Direction of an order.",
@@ -112,7 +128,7 @@ export const runLists = runRefs.flatMap((target) => {
   const { run } = target.kind;
   const endpoint = listOf(run);
   if (!endpoint) return [];
-  const type = connectionOf(run.name, target, `A page of ${run.many}.`);
+  const type = connectionOf(run.name, target, `A page of ${run.many}.`, { moves: true });
   const filter = filterOf(run);
   return [{ target, endpoint, type, filter, args: argsOf(run, filter) }];
 });
@@ -150,7 +166,7 @@ export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
       const groups = groupsInFilter(session.server, asked);
       if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
       const base = session.server.listQuery(asked);
-      const list = { endpoint, address, base };
+      const list = { endpoint, address, base, anchors: { idOf, moves: order ? MOVES[order] : null } };
       const request = sliceRequest(args, context);
       // A filter, or `first: 1`, may leave too few runs to be worth it.
       if (!query && conditions.length === 0 && request.first !== 1)

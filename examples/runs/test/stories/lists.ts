@@ -115,7 +115,7 @@ test.runIf(hasBrowser)(
     await row("ada.mnist.1.9").waitFor();
     expect(sent().filter(isNoSubscription)).toEqual(["MoreRuns"]);
     expect(calls()).toEqual([
-      "GET ada/mnist/experiments?group=1&sort=-created_at%2C-updated_at&limit=12&offset=12",
+      "GET ada/mnist/experiments?group=1&sort=-created_at%2C-updated_at&limit=13&offset=11",
     ]);
     expect(await page.getByRole("button", { name: "Load more" }).count()).toBe(0);
 
@@ -177,7 +177,7 @@ test.runIf(hasBrowser)(
     await page.getByText("Sorted by loss, best first. 24 runs.").waitFor();
     expect(await shown()).toEqual(byLossNames);
     expect(calls()).toEqual([
-      "GET ada/mnist/experiments?group=1&sort=metric.loss%2C-created_at&limit=12&offset=12",
+      "GET ada/mnist/experiments?group=1&sort=metric.loss%2C-created_at&limit=13&offset=11",
     ]);
 
     await page.getByRole("link", { name: "accuracy" }).click();
