@@ -26,8 +26,11 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   readonly run: RunKind | null;
   /** What profiles call its records; null for kinds whose records are the same on all servers. */
   readonly record: string | null;
-  /** Whether every server has an endpoint that verifies that one exists. */
-  readonly isReadable: boolean;
+  /**
+   * What verifies that one exists: its record, or as well what is read of it (`parts`). Null where not every server has an
+   * endpoint for it.
+   */
+  readonly verifiedBy: "record" | "parts" | null;
   /** The names of its path parameters, in the order of the global id. */
   readonly parameters: readonly string[];
   /** Parses a dotted name, or a name in other records. Returns null when it is not one of this kind. */
