@@ -231,6 +231,16 @@ test.each<[string, string, (table: RunTable) => void, (boolean | null)[], number
     1,
   ],
   [
+    "nearly all of a list can have gone",
+    "CREATED_DESC",
+    (table) => {
+      for (const id of IDS) if (id !== 2 && id !== 7) table.runs.delete(id);
+    },
+    [true, false],
+    [12, 11, 10, 9, 7, 2],
+    0,
+  ],
+  [
     "a run that moved from behind is missing with a sign",
     "UPDATED_DESC",
     (table) => table.change(2, {}),
@@ -243,6 +253,7 @@ test.each<[string, string, (table: RunTable) => void, (boolean | null)[], number
   current.table = twelve();
   expect(await walk({ orderBy }, [4], (page) => page === 0 && act(current.table))).toEqual({ shown, signs });
   expect(service.calls()).toHaveLength(3 + extra);
+  expect(service.calls().filter((call) => /limit=(?!\d)/.test(call))).toEqual([]);
 });
 
 test("a cursor of an earlier release goes on where it ended, without a sign", async () => {

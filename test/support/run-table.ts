@@ -58,9 +58,18 @@ export class RunTable {
     return {
       count: found.length,
       next: null,
-      results: found.slice(offset, offset + limit).map(({ id }) => ({ id, unique_name: `ada.mnist.${id}` })),
+      results: found.slice(offset, offset + limit).map((run) => ({
+        id: run.id,
+        unique_name: `ada.mnist.${run.id}`,
+        created_at: stamp(run.created_at),
+        updated_at: stamp(run.updated_at),
+        started_at: stamp(run.started_at),
+        finished_at: stamp(run.finished_at),
+      })),
     };
   }
 }
+
+const stamp = (time: number | null) => (time === null ? null : new Date(time).toISOString());
 
 const scattered = (id: number, seed: number) => ((id * 7_919 + seed * 104_729) * 31) % 1_009;

@@ -43,19 +43,30 @@ const RunOrder = builder.enumType("RunOrder", {
   } satisfies Record<Order, object>,
 });
 
-/** How runs move in each order, in which dates are set as time goes on. */
-const MOVES: Readonly<Record<Order, Anchors<never>["moves"]>> = {
-  UPDATED_DESC: "away",
-  UPDATED_ASC: "away",
-  CREATED_DESC: "never",
-  CREATED_ASC: "never",
-  STARTED_DESC: "away",
-  STARTED_ASC: "away",
-  FINISHED_DESC: "away",
-  FINISHED_ASC: "away",
+const idOf = ({ id }: RunnableRecord) => `${id}`;
+
+/** The anchors of runs in the order of a date. Dates are set as time goes on; that of the creation never changes. */
+const anchorsBy = (
+  key: "updated_at" | "created_at" | "started_at" | "finished_at",
+): Anchors<RunnableRecord> => ({
+  idOf,
+  valueOf: (record) => record[key],
+  moves: key === "created_at" ? "never" : "away",
+});
+
+const ANCHORS: Readonly<Record<Order, Anchors<RunnableRecord>>> = {
+  UPDATED_DESC: anchorsBy("updated_at"),
+  UPDATED_ASC: anchorsBy("updated_at"),
+  CREATED_DESC: anchorsBy("created_at"),
+  CREATED_ASC: anchorsBy("created_at"),
+  STARTED_DESC: anchorsBy("started_at"),
+  STARTED_ASC: anchorsBy("started_at"),
+  FINISHED_DESC: anchorsBy("finished_at"),
+  FINISHED_ASC: anchorsBy("finished_at"),
 };
 
-const idOf = ({ id }: RunnableRecord) => `${id}`;
+/** Those of runs in another order. */
+const UNMARKED: Anchors<RunnableRecord> = { idOf, valueOf: () => null, moves: null };
 
 const OrderDirection = builder.enumType("OrderDirection", {
   description: "Direction of an order.",
@@ -166,7 +177,7 @@ export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
       const groups = groupsInFilter(session.server, asked);
       if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
       const base = session.server.listQuery(asked);
-      const list = { endpoint, address, base, anchors: { idOf, moves: order ? MOVES[order] : null } };
+      const list = { endpoint, address, base, anchors: order ? ANCHORS[order] : UNMARKED };
       const request = sliceRequest(args, context);
       // A filter, or `first: 1`, may leave too few runs to be worth it.
       if (!query && conditions.length === 0 && request.first !== 1)

@@ -2,7 +2,7 @@ import type { Query } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
 import type { Page } from "../api/page.ts";
 import type { Paging } from "../api/profile.ts";
-import { type Anchors, readBehind } from "./anchor.ts";
+import { anchorAt, type Anchors, readBehind } from "./anchor.ts";
 import { badPages, nextQuery, numberIn, type Position, serialize, sizeQuery } from "./position.ts";
 import type { Session, Wants } from "./session.ts";
 
@@ -130,7 +130,7 @@ async function stepByOffset<At, Item>(
   const positionAfter = (index: number): Position => {
     const item = results[index];
     const place = { query: placeOf(from + index + 1), skip: 0 };
-    return anchors && item !== undefined ? { ...place, anchor: { id: anchors.idOf(item), count } } : place;
+    return anchors && item !== undefined ? { ...place, anchor: anchorAt(anchors, item, count) } : place;
   };
   const end = from + results.length;
   return {
