@@ -34,6 +34,7 @@ import { createClient } from "./rest/client/client.ts";
 import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
 import { RefusedBatches } from "./rest/session/refused-batches.ts";
+import { rememberViewers } from "./rest/session/session.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
 import { openRedisShares } from "./redis/shares.ts";
 import { createEventLog } from "./observability/event-log.ts";
@@ -144,7 +145,8 @@ export function createGateway({
   const openService = (now: Config) => {
     const { facts, ...described } = describeService(now, fallback, upstreamUrl);
     const refused = new RefusedBatches(events.refusedBatch);
-    return { shared: { ...described, isReplaced: false, refused, reads }, facts };
+    const viewers = rememberViewers();
+    return { shared: { ...described, isReplaced: false, refused, viewers, reads }, facts };
   };
   const service = { current: openService(config) };
   const width = config.MAX_UPSTREAM_WIDTH;

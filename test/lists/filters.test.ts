@@ -35,7 +35,8 @@ describe("a typed filter is written in the language of the server", () => {
     ["experiments", '{allTags: ["a", "b"], notTags: ["c", "d"]}', "tags:a,tags:b,tags:~c|d"],
     ["experiments", '{build: "ada.mnist.builds.1"}', "build:1"],
     ["experiments", `{build: ["${globalId("BuildJob:ada/mnist/7")}", "ada.mnist.builds.9"]}`, "build:7|9"],
-    ["experiments", '{group: "ada.mnist.1"}', "group:1"],
+    ["experiments", "{status: [UNKNOWN, FAILED]}", "status:unknown|failed"],
+    ["experiments", "{notStatus: UNKNOWN}", "status:~unknown"],
     ["experiments", '{finishedAt: {before: "2026-04-01"}}', "finished_at:<2026-04-01"],
     [
       "experiments",
@@ -127,8 +128,8 @@ describe("what cannot be said is refused, and nothing is sent", () => {
   test.each([
     ["{status: OTHER}", "filter.status: expected a status of the service, got OTHER; use `rawStatus`"],
     [
-      "{notStatus: [FAILED, UNKNOWN]}",
-      "filter.notStatus: expected a status of the service, got UNKNOWN; use `rawStatus`",
+      "{notStatus: [FAILED, OTHER]}",
+      "filter.notStatus: expected a status of the service, got OTHER; use `rawStatus`",
     ],
     ["{status: []}", "filter.status: expected at least one value, got none"],
     ["{metrics: []}", "filter.metrics: expected at least one value, got none"],

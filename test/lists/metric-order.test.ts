@@ -44,8 +44,8 @@ describe("the order by a metric", () => {
       expect(lossesIn(downwards.data)).toEqual(known.toReversed());
       expect(downwards.data.group.experiments.totalCount).toBe(23);
       expect(calls()).toEqual([
-        `${LIST}&sort=-metric.loss&query=${HAS_LOSS}&limit=24`,
-        `${LIST}&sort=metric.loss&limit=24`,
+        `${LIST}&sort=-metric.loss%2C-created_at&query=${HAS_LOSS}&limit=24`,
+        `${LIST}&sort=metric.loss%2C-created_at&limit=24`,
       ]);
     },
   );
@@ -57,8 +57,8 @@ describe("the order by a metric", () => {
     const after = first.data.group.experiments.pageInfo.endCursor;
     const second = await ask<Runs, object>(QUERY, { order: LARGEST, first: 13, after });
     expect([...lossesIn(first.data), ...lossesIn(second.data)]).toEqual(all);
-    const asked = `${LIST}&sort=-metric.loss&query=${HAS_LOSS}`;
-    expect(calls()).toEqual([`${asked}&limit=10`, `${asked}&limit=13&offset=10`, `${asked}&limit=24`]);
+    const asked = `${LIST}&sort=-metric.loss%2C-created_at&query=${HAS_LOSS}`;
+    expect(calls()).toEqual([`${asked}&limit=10`, `${asked}&limit=14&offset=9`, `${asked}&limit=24`]);
   });
 
   test.each([
@@ -85,6 +85,22 @@ describe("the order by a metric", () => {
           "group.experiments",
           "BAD_USER_INPUT",
           `orderByMetric.name: expected a name that the server can sort by: letters, digits and single _ in between, got ${JSON.stringify(name)}`,
+        ),
+      ]);
+      expect(calls()).toEqual([]);
+    },
+  );
+
+  test.each(["id", "name", "status", "user", "jobs", "metrics", "tags", "uuid", "deleted", "created_at"])(
+    "by %s is refused, since the server has a column of that name and would crash",
+    async (name) => {
+      const { ask, calls } = await startProfile();
+      const answer = await ask(QUERY, { order: { name, direction: "ASC" } });
+      expect(errorsOf(answer)).toEqual([
+        failure(
+          "group.experiments",
+          "BAD_USER_INPUT",
+          `orderByMetric.name: expected a name that the server has no column of its own for, got "${name}"`,
         ),
       ]);
       expect(calls()).toEqual([]);

@@ -81,29 +81,45 @@ describe("the rows of a list are partial records", () => {
             json: {
               count: 2,
               results: [
-                { id: 1, is_clone: null, resources: null },
-                { id: 2, is_clone: true },
+                { id: 1, tags: null, resources: null },
+                { id: 2, tags: ["new"] },
               ],
             },
           }
-        : { json: { id: 2, is_clone: false, resources: { gpu: null } } },
+        : { json: { id: 2, tags: ["old"], resources: { gpu: null } } },
     );
     const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
     const { data, errors } = await ask(
-      `{ project(owner: "ada", name: "mnist") { jobs(first: 2) { nodes { isClone resources } } } }`,
+      `{ project(owner: "ada", name: "mnist") { jobs(first: 2) { nodes { tags resources } } } }`,
     );
     expect(errors).toBeUndefined();
     expect(data).toEqual({
       project: {
         jobs: {
           nodes: [
-            { isClone: null, resources: null },
-            { isClone: true, resources: { gpu: null } },
+            { tags: null, resources: null },
+            { tags: ["new"], resources: { gpu: null } },
           ],
         },
       },
     });
     expect(service.calls()).toEqual(["GET ada/mnist/jobs/2/", "GET ada/mnist/jobs?limit=2"]);
+  });
+
+  test.each(["experiments", "jobs"])("whether one of %s is a clone is told by its original", async (list) => {
+    const results = [
+      { id: 1, original: null },
+      { id: 2, original: "ada.mnist.jobs.1" },
+      { id: 3, original: "ada.mnist.jobs.1", is_clone: false },
+    ];
+    const service = await startFake(() => ({ json: { count: 3, results } }));
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    expect(
+      await ask(`{ project(owner: "ada", name: "mnist") { ${list}(first: 3) { nodes { isClone } } } }`),
+    ).toEqual({
+      data: { project: { [list]: { nodes: [{ isClone: false }, { isClone: true }, { isClone: false }] } } },
+    });
+    expect(service.calls()).toEqual([`GET ada/mnist/${list}?limit=3`]);
   });
 
   test("a key that the whole record lacks as well is null, and asked for once", async () => {

@@ -65,9 +65,9 @@ describe("projects", () => {
       "GET ada",
       "GET ada/mnist/experiments?group=2&limit=1",
       "GET ada/mnist/groups?limit=1",
-      "GET ada/mnist/jobs?sort=created_at&limit=1",
+      "GET ada/mnist/jobs?sort=created_at%2C-updated_at&limit=1",
       "GET ada/speech/groups?limit=1",
-      "GET ada/speech/jobs?sort=created_at&limit=1",
+      "GET ada/speech/jobs?sort=created_at%2C-updated_at&limit=1",
       "GET users/",
     ]);
   });

@@ -267,7 +267,7 @@ describe("a file that extends a built-in profile", () => {
     await ask(
       `{ project(owner: "ada", name: "mnist") { jobs(first: 1, orderBy: CREATED_ASC) { totalCount } } }`,
     );
-    expect(calls()).toEqual(["GET ada/mnist/jobs?sort=created_at&limit=1"]);
+    expect(calls()).toEqual(["GET ada/mnist/jobs?sort=created_at%2C-updated_at&limit=1"]);
   });
 });
 

@@ -57,7 +57,8 @@ describe("release 0.2.0, what is not there", () => {
     const answer = await ask(
       `{ project(owner: "alice", name: "mn.ist") { experiment(internalId: 1) { name } } }`,
     );
-    const message = `This server does not offer GET ${EXPERIMENT_ROUTE}, or failed at it.`;
+    const message =
+      "The server has no such path, or failed at it: known servers take only letters, digits, `-` and `_` in a name of a path, such as that of a user or a project.";
     expect(sortedOutcomeOf(answer)).toEqual({
       data: { project: { experiment: null } },
       errors: [refusedRead("project.experiment", "UPSTREAM_UNSUPPORTED", message, EXPERIMENT_ROUTE, 404)],

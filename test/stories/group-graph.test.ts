@@ -25,7 +25,7 @@ async function startProfile(profile: Profile) {
 const RUNS = [...Array.from({ length: 20 }, (_, index) => 9 + index), 43, 44, 45, 46];
 
 const GROUP = "GET ada/mnist/groups/1/";
-const LIST = "GET ada/mnist/experiments?group=1&sort=created_at&limit=50";
+const LIST = "GET ada/mnist/experiments?group=1&sort=created_at%2C-updated_at&limit=50";
 const JOBS = RUNS.map((id) => `GET ada/mnist/experiments/${id}/jobs`);
 const BUILDS = ["GET ada/mnist/builds/1/", "GET ada/mnist/builds/2/"];
 

@@ -65,10 +65,18 @@ const UNKNOWN: Told = { status: 599, text: "This request was not recorded." };
 const addressOf = ({ method, path, token }: { method: string; path: string; token: unknown }): string =>
   JSON.stringify([method, ...plain(path), token]);
 
-/** A path without the slash at its end, and the parameters of its query in the order of the alphabet. */
+/** The second key of an order, by which the gateway makes pages whole. Most orders were recorded without it. */
+const SECOND_KEY = /,-(?:created|updated)_at$/;
+
+/**
+ * A path without the slash at its end, and the parameters of its query in the order of the alphabet. An order is known by its
+ * first key.
+ */
 export function plain(address: string): readonly [path: string, parameters: readonly string[]] {
   const [path = "", query] = address.split("?", 2);
-  const parameters = [...new URLSearchParams(query)].map(([name, value]) => `${name}=${value}`);
+  const parameters = [...new URLSearchParams(query)].map(
+    ([name, value]) => `${name}=${name === "sort" ? value.replace(SECOND_KEY, "") : value}`,
+  );
   return [path.replace(/\/$/, ""), parameters.toSorted()];
 }
 

@@ -16,11 +16,12 @@ export interface Connection<Node> {
   readonly nodes: readonly Node[];
   /** The cursor of a node. Made when it is selected: a page has hundreds. */
   readonly cursorAt: (index: number) => string;
+  /** Where the list goes on: the cursor of the last item of the page, which may be left out; null on an empty page. */
+  readonly endCursor: () => string | null;
   readonly hasNext: boolean;
   readonly hasPrevious: boolean;
   readonly count: number | null;
-  /** Where the list goes on, when that is not behind the last node. */
-  readonly endCursor?: string | null;
+  readonly isContinuous: boolean | null;
   /** How much of the list was read to find the nodes; null or absent without a scan. */
   readonly scan?: Scan | null;
 }
@@ -50,17 +51,20 @@ const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
     endCursor: t.string({
       description:
         "Cursor of the last item. After a scan it is where the scan goes on, also when the page has no items.",
-      resolve: ({ nodes, cursorAt, endCursor }) =>
-        endCursor ?? (nodes.length > 0 ? cursorAt(nodes.length - 1) : null),
+      resolve: ({ endCursor }) => endCursor(),
     }),
   }),
 });
 
-/** The connection and edge types of a list: `StatusRecordConnection` and `StatusRecordEdge` for `StatusRecord`. */
+/**
+ * The connection and edge types of a list: `StatusRecordConnection` and `StatusRecordEdge` for `StatusRecord`. A list whose items
+ * come, go and move tells whether a page is continuous.
+ */
 export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
   name: string,
   node: Ref,
   description: string,
+  { moves = false }: { readonly moves?: boolean } = {},
 ) {
   type Node = Ref["$inferType"];
   const EdgeType = builder.objectRef<Edge<Node>>(`${name}Edge`);
@@ -107,22 +111,33 @@ export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
         description:
           "Number of items of the whole list, as counted by the service. Null if it does not count them, and when a scan did not read the whole list.",
       }),
+      ...(moves && {
+        isContinuous: t.exposeBoolean("isContinuous", {
+          nullable: true,
+          description:
+            "Whether the page goes on behind `after` without a gap. False if the list has changed since the cursor was made so that an item may have moved to the pages before, which did not show it: read the list again to find it. Null if that cannot be told: without `orderBy`, in the order of a metric, with `offset`, and where the server does not page by offsets.",
+        }),
+      }),
     }),
   });
   return ConnectionType;
 }
 
-/** Converts a slice of an upstream list to a connection. */
-export const connect = <Item, Node>(
-  { items, cursorAt, hasNext, hasPrevious, count }: Slice<Item>,
-  toNode: (item: Item) => Node,
-): Connection<Node> => ({
-  nodes: items.map(toNode),
-  cursorAt,
-  hasNext,
-  hasPrevious,
-  count,
-});
+/** Converts a slice of an upstream list to a connection, without the items that have no node. */
+export function connect<Item, Node>(
+  { items, cursorAt, ...position }: Slice<Item>,
+  toNode: (item: Item) => Node | null,
+): Connection<Node> {
+  const all = items.map(toNode);
+  const nodes = all.filter((node): node is Node => node !== null);
+  const indexes = nodes.length === all.length ? null : [...all.keys()].filter((index) => all[index] !== null);
+  return {
+    ...position,
+    nodes,
+    cursorAt: indexes ? (index) => cursorAt(indexes[index] ?? index) : cursorAt,
+    endCursor: () => (all.length > 0 ? cursorAt(all.length - 1) : null),
+  };
+}
 
 export interface PageArgs {
   readonly first?: number | null | undefined;

@@ -43,7 +43,7 @@ const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress>
     exampleName: dotted({ owner: "ada", project: "mnist", id: example }),
     nameField: "uniqueName",
     run,
-    isReadable: true,
+    verifiedBy: "parts",
     parameters: ["owner", "project", "id"],
     parseName: (text) => parseReference(text, reference),
     formatName: dotted,
@@ -69,7 +69,7 @@ const experimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
   nameField: "uniqueName",
   rootField: "experimentJob",
   exampleName: "ada.mnist.42.7.master",
-  isReadable: true,
+  verifiedBy: "parts",
   parameters: ["owner", "project", "experiment", "id"],
   parseName: parseExperimentJob,
   fromAddress: (_, reference) => (reference === null ? {} : { unique_name: reference }),
@@ -88,7 +88,7 @@ const project: Kind<ProjectRecord, ProjectAddress> = {
   record: ofProject.records,
   nameField: "uniqueName",
   exampleName: "ada.mnist",
-  isReadable: false,
+  verifiedBy: null,
   parameters: ["owner", "project"],
   parseName: (text) => {
     const [owner, name, ...rest] = text.split(".");
@@ -107,6 +107,7 @@ export interface UserDetails extends UserRecord {
 export async function readViewer(session: Session): Promise<UserDetails & { readonly username: string }> {
   const me = await session.read(user.me, {});
   if (!me.username) throw new UpstreamError("UNAUTHENTICATED", "The service says that nobody is signed in.");
+  session.learnViewer(me.username);
   return { ...me, username: me.username, is_viewer: true };
 }
 
@@ -118,16 +119,27 @@ const person: Kind<UserDetails, UserAddress> = {
   name: "User",
   nameField: "username",
   exampleName: "ada",
-  isReadable: false,
+  verifiedBy: null,
   parameters: ["username"],
   parseName: (username) => ({ username }),
   fromAddress: ({ username }) => ({ username }),
   formatName: ({ username }) => username,
   fetch: async ({ address }, _, session) => {
-    const viewer = await readViewer(session);
-    return viewer.username === address.username
-      ? viewer
+    const details = await readViewer(session);
+    return details.username === address.username
+      ? details
       : { email: null, is_superuser: null, is_viewer: false };
+  },
+};
+
+/** The caller, if the name is known before the service has told that it is still that of the token. */
+export const viewer: typeof person = {
+  ...person,
+  verifiedBy: "record",
+  fetch: async ({ address }, _, session) => {
+    const details = await readViewer(session);
+    if (details.username === address.username) return details;
+    throw new UpstreamError("UNAUTHENTICATED", "The token now belongs to another user. Ask again.");
   },
 };
 
@@ -140,7 +152,7 @@ const node: Kind<NodeRecord, { readonly name: string }> = {
   name: "Node",
   nameField: "name",
   exampleName: "node-1",
-  isReadable: true,
+  verifiedBy: "parts",
   parameters: ["name"],
   parseName: (name) => ({ name }),
   fromAddress: ({ name }) => ({ name }),
@@ -159,7 +171,7 @@ const wholeCluster: Kind<ClusterRecord, Record<never, string>> = {
   name: "Cluster",
   nameField: null,
   exampleName: null,
-  isReadable: true,
+  verifiedBy: "parts",
   parameters: [],
   parseName: () => null,
   fromAddress: () => ({}),

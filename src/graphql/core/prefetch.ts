@@ -87,8 +87,9 @@ function verify(
   variables: Variables,
 ): Resource | Promise<Resource> {
   context.session.requireToken();
-  if (!resource.kind.isReadable) return prefetch(resource, needs, context, variables);
-  return isLoaded(resource, needs.keys, context.server)
+  const { verifiedBy } = resource.kind;
+  if (verifiedBy === null) return prefetch(resource, needs, context, variables);
+  return verifiedBy === "parts" && isLoaded(resource, needs.keys, context.server)
     ? verifyByChildren(resource, needs, context, variables)
     : read(resource, needs, context, variables);
 }

@@ -3,6 +3,7 @@ import type { RunKind } from "../../rest/api/kind.ts";
 import { UpstreamError } from "../../errors.ts";
 import type { Page } from "../../rest/api/page.ts";
 import type { StatusRecord } from "../../rest/api/records.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Server } from "../../rest/api/server.ts";
 import type { Session } from "../../rest/session/session.ts";
 
@@ -25,8 +26,11 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   readonly run: RunKind | null;
   /** What profiles call its records; null for kinds whose records are the same on all servers. */
   readonly record: string | null;
-  /** Whether every server has an endpoint that verifies that one exists. */
-  readonly isReadable: boolean;
+  /**
+   * What verifies that one exists: its record, or as well what is read of it (`parts`). Null where not every server has an
+   * endpoint for it.
+   */
+  readonly verifiedBy: "record" | "parts" | null;
   /** The names of its path parameters, in the order of the global id. */
   readonly parameters: readonly string[];
   /** Parses a dotted name, or a name in other records. Returns null when it is not one of this kind. */
@@ -58,6 +62,8 @@ export interface Resource<out R extends object = object, At extends Address = Ad
   readonly loaded: Partial<R>;
   /** The reference in another record that led to it, for its errors; null without one. */
   readonly reference: string | null;
+  /** The group in whose list it stands; null elsewhere. */
+  readonly listedIn: RunAddress | null;
   /** Whether a caller named it, so that a read must verify that it exists. */
   readonly isUnverified: boolean;
 }
@@ -71,6 +77,7 @@ export const toResource = <R extends object, At extends Address>(
   address,
   loaded: withDefaults(loaded, kind.fromAddress(address, null)),
   reference: null,
+  listedIn: null,
   isUnverified: false,
 });
 
@@ -94,7 +101,7 @@ export function resolveReference<R extends object, At extends Address>(
     });
   }
   const loaded = kind.fromAddress(address, reference);
-  return { kind, address, loaded, reference, isUnverified: false };
+  return { kind, address, loaded, reference, listedIn: null, isUnverified: false };
 }
 
 /** Whether these keys need no fetch: they are loaded, or no record of this server has them. */
@@ -123,9 +130,9 @@ export function fetchMore<R extends object, At extends Address>(
   keys: readonly PropertyKey[],
   session: Session,
 ): Promise<Resource<R, At>> {
-  const { kind, address, loaded, reference } = resource;
+  const { kind, address, loaded, reference, listedIn } = resource;
   return kind.fetch(resource, keys, session).then(
-    (more) => ({ kind, address, loaded: withLoaded(more, loaded), reference, isUnverified: false }),
+    (more) => ({ kind, address, loaded: withLoaded(more, loaded), reference, listedIn, isUnverified: false }),
     (error: unknown) => {
       throw error instanceof UpstreamError && reference !== null ? error.of(reference) : error;
     },

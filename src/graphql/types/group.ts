@@ -69,7 +69,7 @@ Group.implement({
     }),
     experiments: t.field(
       runList(runListOf(Experiment.kind), "Experiments of the group.", {
-        groupOf: ({ id }: RunAddress) => id,
+        groupOf: (at: RunAddress) => at,
         prefetchList: (at, { session }, isSelected) => {
           if (isSelected("metrics") || isSelected("metricSeries")) {
             session.prefetchList(runs.experiment.endpoints.metrics, { at, group: at });

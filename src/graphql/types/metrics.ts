@@ -125,8 +125,9 @@ export const MetricRecordConnection = connectionOf("MetricRecord", MetricRecord,
 type ExperimentResource = typeof Experiment.$inferType;
 
 /** The list of an experiment's metrics. With a known group it can be batched with the metrics of that group. */
-function metricsOf({ address, loaded: { experiment_group } }: ExperimentResource) {
-  const group = experiment_group ? Group.kind.parseName(experiment_group) : null;
+function metricsOf({ address, listedIn, loaded: { experiment_group } }: ExperimentResource) {
+  // An experiment that was chosen for a group names the one that started it, if any.
+  const group = listedIn ?? (experiment_group ? Group.kind.parseName(experiment_group) : null);
   return { endpoint: runs.experiment.endpoints.metrics, address, part: { at: address, group } };
 }
 

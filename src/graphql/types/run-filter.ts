@@ -41,7 +41,8 @@ const ofRun = (t: FieldBuilder) => ({
   name: t.stringList({ description: "Names, compared as a whole." }),
   status: t.field({
     type: [RunStatusEnum],
-    description: "Statuses. `OTHER` and `UNKNOWN` are rejected: see `rawStatus`.",
+    description:
+      "Statuses. `UNKNOWN` matches runs that the service calls so, not those without a status. `OTHER` is rejected: see `rawStatus`.",
   }),
   notStatus: t.field({ type: [RunStatusEnum], description: "Statuses that the run does not have." }),
   rawStatus: t.stringList({
@@ -67,7 +68,7 @@ const ofBuilt = (t: FieldBuilder) => ({
 const ofExperiment = (t: FieldBuilder) => ({
   group: t.idList({
     description:
-      "Groups of the same project, one of which has the experiment: global ids, or unique names such as `ada.mnist.5`.",
+      "Groups of the same project, one of which has the experiment: global ids, or unique names such as `ada.mnist.5`. A selection can be the only one of a list of a project: servers have no filter for it beside other groups.",
   }),
   metrics: t.field({ type: [MetricFilter], description: "Bounds of metrics. A run must meet all of them." }),
   declarations: t.field({
@@ -136,7 +137,7 @@ const statuses =
   ];
 
 function spellingOf(status: RunStatus, argument: string): string {
-  if (status !== "OTHER" && status !== "UNKNOWN") return status.toLowerCase();
+  if (status !== "OTHER") return status.toLowerCase();
   throw new InputError(`${argument}: expected a status of the service, got ${status}; use \`rawStatus\``);
 }
 

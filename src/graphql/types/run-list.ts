@@ -1,10 +1,12 @@
 import { InputError } from "../../errors.ts";
 import type { RunKind } from "../../rest/api/kind.ts";
 import { listOf } from "../../rest/api/kinds.ts";
+import type { Anchors } from "../../rest/session/anchor.ts";
 import { slice } from "../../rest/session/pages.ts";
 import { scanList } from "../../rest/session/scan.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { ListRequest } from "../../rest/api/list-query.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
 import type { MetricDirection, Order } from "../../rest/api/profile.ts";
 import { builder } from "../core/builder.ts";
 import { connect, connectionOf, offsetArgs, type PageArgs, sliceRequest } from "../core/connection.ts";
@@ -18,6 +20,7 @@ import { runRefs } from "../core/refs.ts";
 import { declarationScan, requireDeclarations } from "./declaration-filter.ts";
 import { addScan } from "./list-scan.ts";
 import { conditionsOf, filterOf, type RunFilter } from "./run-filter.ts";
+import { checkGroups, groupsInFilter } from "./selections.ts";
 
 /*
  * Lists of runs. They are not in the service's document, but frontends need them. The fields are always in the schema, so
@@ -43,6 +46,31 @@ const RunOrder = builder.enumType("RunOrder", {
   } satisfies Record<Order, object>,
 });
 
+const idOf = ({ id }: RunnableRecord) => `${id}`;
+
+/** The anchors of runs in the order of a date. Dates are set as time goes on; that of the creation never changes. */
+const anchorsBy = (
+  key: "updated_at" | "created_at" | "started_at" | "finished_at",
+): Anchors<RunnableRecord> => ({
+  idOf,
+  valueOf: (record) => record[key],
+  moves: key === "created_at" ? "never" : "away",
+});
+
+const ANCHORS: Readonly<Record<Order, Anchors<RunnableRecord>>> = {
+  UPDATED_DESC: anchorsBy("updated_at"),
+  UPDATED_ASC: anchorsBy("updated_at"),
+  CREATED_DESC: anchorsBy("created_at"),
+  CREATED_ASC: anchorsBy("created_at"),
+  STARTED_DESC: anchorsBy("started_at"),
+  STARTED_ASC: anchorsBy("started_at"),
+  FINISHED_DESC: anchorsBy("finished_at"),
+  FINISHED_ASC: anchorsBy("finished_at"),
+};
+
+/** Those of runs in another order. */
+const UNMARKED: Anchors<RunnableRecord> = { idOf, valueOf: () => null, moves: null };
+
 const OrderDirection = builder.enumType("OrderDirection", {
   description: "Direction of an order.",
   values: {
@@ -53,11 +81,12 @@ const OrderDirection = builder.enumType("OrderDirection", {
 
 const MetricOrder = builder.inputType("MetricOrder", {
   description:
-    "Order of experiments by the last value of a metric. Experiments with equal values have no defined order, so pages can repeat or miss some of them.",
+    "Order of experiments by the last value of a metric, those with equal values by their creation, newest first, where the server takes a second key.",
   fields: (t) => ({
     name: t.string({
       required: true,
-      description: "Name of the metric: letters, digits and single `_` in between.",
+      description:
+        "Name of the metric: letters, digits and single `_` in between. Not that of a column of the server, such as `id`, `name` or `tags`.",
     }),
     direction: t.field({
       type: OrderDirection,
@@ -76,8 +105,8 @@ type RunListArgs = PageArgs & {
 };
 
 interface ListOptions<Of> {
-  /** The id of the group to which the list is restricted. */
-  readonly groupOf?: (address: Of) => string;
+  /** The group to which the list is restricted. */
+  readonly groupOf?: (address: Of) => RunAddress;
   /** Prefetches a list that the runs need, before the runs are loaded. */
   readonly prefetchList?: (address: Of, context: Context, isSelected: (field: string) => boolean) => void;
 }
@@ -113,7 +142,7 @@ export const runLists = runRefs.flatMap((target) => {
   const { run } = target.kind;
   const endpoint = listOf(run);
   if (!endpoint) return [];
-  const type = connectionOf(run.name, target, `A page of ${run.many}.`);
+  const type = connectionOf(run.name, target, `A page of ${run.many}.`, { moves: true });
   if (run.keys.includes("declarations")) addScan(type);
   const filter = filterOf(run);
   return [{ target, endpoint, type, filter, args: argsOf(run, filter) }];
@@ -147,12 +176,17 @@ export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
       const { owner, project } = address;
       const { kind } = target;
       const conditions = conditionsOf(args.filter, { kind, project: { owner, project }, names });
-      const group = groupOf?.(address);
-      const base = session.server.listQuery({ group, order, metricOrder, conditions, query });
-      const list = { endpoint, address, base };
+      const listedIn = groupOf?.(address) ?? null;
+      const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
+      const groups = groupsInFilter(session.server, asked);
+      if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
+      const base = session.server.listQuery(asked);
+      const list = { endpoint, address, base, anchors: order ? ANCHORS[order] : UNMARKED };
       const request = sliceRequest(args, context);
-      const toNode = (record: RunnableRecord) =>
-        toResource(kind, { owner, project, id: `${record.id}` }, record);
+      const toNode = (record: RunnableRecord) => ({
+        ...toResource(kind, { owner, project, id: `${record.id}` }, record),
+        listedIn,
+      });
       const scan = declarationScan(args.filter?.declarations);
       if (scan) {
         requireDeclarations(session.server, kind.run.records);
@@ -163,7 +197,7 @@ export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
           maxRows: context.gateway.maxScannedRows,
           find: (rows) => context.inTurns(scan(rows)),
         });
-        return { ...connect(page, toNode), endCursor: page.endCursor, scan: page.scan };
+        return { ...connect(page, toNode), endCursor: () => page.endCursor, scan: page.scan };
       }
       // A filter, or `first: 1`, may leave too few runs to be worth it.
       if (!query && conditions.length === 0 && request.first !== 1)

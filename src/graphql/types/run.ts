@@ -173,14 +173,19 @@ Run.implement({
 
 const cloneable = fieldsOf<CloneableRecord>();
 
+/** By the original, which items of lists have: a record without one is no clone. */
+const isClone = ({ is_clone, original }: Partial<CloneableRecord>): boolean | null =>
+  is_clone ?? (original === undefined ? null : original !== null);
+
 Cloneable.implement({
   description: "A run that can be restarted, resumed and copied, and may itself be the result of that.",
   interfaces: [Entity],
   resolveType,
   fields: (t) => ({
     isClone: t.boolean({
-      description: "Whether the record was created by a restart, resume or copy.",
-      ...cloneable.property("is_clone"),
+      description:
+        "Whether the record was created by a restart, resume or copy. Servers forget it when the original is deleted.",
+      ...cloneable.computed(["original"], isClone),
     }),
     cloningStrategy: t.field({
       type: CloningStrategyEnum,

@@ -2,7 +2,7 @@ import type { ObjectRef } from "@pothos/core";
 import type { Get } from "../../rest/api/endpoint.ts";
 import { project } from "../../rest/api/kinds.ts";
 import type { ProjectRecord } from "../../rest/api/optional-records.ts";
-import type { Page } from "../../rest/api/page.ts";
+import type { Bookmark, Page } from "../../rest/api/page.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { slice } from "../../rest/session/pages.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
@@ -28,12 +28,12 @@ import { runLists } from "./run-list.ts";
 type UserResource = typeof User.$inferType;
 type OfUser<Row> = Get<{ readonly owner: string }, Page<Row>>;
 
-/** A field of `User` with a list of the service. The node of a row can depend on whose list it is. */
+/** A field of `User` with a list of the service. The node of a row can depend on whose list it is; null leaves the row out. */
 const userList = <Row, Node>(
   type: ObjectRef<PothosTypes, Connection<Node>>,
   endpoint: OfUser<Row>,
   description: string,
-  toNode: (row: Row, user: UserResource) => Node,
+  toNode: (row: Row, user: UserResource) => Node | null,
 ) => ({
   type,
   description: description + requires(endpoint),
@@ -58,7 +58,7 @@ const projectAddress = (name: string | null | undefined) =>
 
 /** The endpoints of the lists that a user has of a kind. */
 interface UserLists<Row> {
-  readonly bookmarked?: OfUser<{ readonly content_object: Row }>;
+  readonly bookmarked?: OfUser<Bookmark<Row>>;
   readonly archived?: OfUser<Row>;
 }
 
@@ -71,11 +71,18 @@ function addLists<Row extends object, Node>(
 ): void {
   const whose = `${words} of the user, in all projects and in the order of the server. Empty if the caller may not see them.`;
   // Some servers show superusers the bookmarks of others: `bookmarked` tells of the caller.
-  const fromBookmark = ({ content_object: row }: { readonly content_object: Row }, user: UserResource) =>
-    toNode(user.loaded.is_viewer ? { ...row, bookmarked: true } : row);
+  const fromBookmark = ({ content_object: row }: Bookmark<Row>, user: UserResource) =>
+    row && toNode(user.loaded.is_viewer ? { ...row, bookmarked: true } : row);
   builder.objectFields(User, (t) => ({
     ...(bookmarked && {
-      [`bookmarked${names}`]: t.field(userList(type, bookmarked, `Bookmarked ${whose}`, fromBookmark)),
+      [`bookmarked${names}`]: t.field(
+        userList(
+          type,
+          bookmarked,
+          `Bookmarked ${whose} A bookmark whose record is gone is left out, though \`totalCount\` counts it.`,
+          fromBookmark,
+        ),
+      ),
     }),
     ...(archived && { [`archived${names}`]: t.field(userList(type, archived, `Archived ${whose}`, toNode)) }),
   }));

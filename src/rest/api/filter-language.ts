@@ -116,15 +116,27 @@ function polyaxonName(argument: string, key: Condition["key"], name: string): st
   );
 }
 
+/** What the releases 0.2 to 0.6 have under a name of their own in the table of experiments: an order by such a metric crashes them. */
+const POLYAXON_COLUMNS = new Set(
+  "backend build_job build_job_id chart_views clones cloning_strategy code_reference code_reference_id config content created_at data_refs declarations deleted description experiment_group experiment_group_id finished_at framework id in_cluster is_managed jobs last_metric metric metric_id metrics name original_experiment original_experiment_id outputs outputs_refs outputs_refs_id params persistence project project_id readme run_env selections started_at status status_id statuses tags tensorboard_jobs updated_at user user_id uuid".split(
+    " ",
+  ),
+);
+
+const COLUMNS: Readonly<Record<FilterLanguage, ReadonlySet<string>>> = { polyaxon: POLYAXON_COLUMNS };
+
 /**
  * Checks the name of a metric in an order: letters, digits and underscores, because servers ignore an order that they cannot
- * read. Throws `InputError`.
+ * read, and no column of the server. Throws `InputError`.
  */
-export function checkOrderName(argument: string, name: string): void {
-  if (/^(?=.*\p{L})[\p{L}\p{Nd}_]+$/u.test(name) && !/__|_$/.test(name)) return;
+export function checkOrderName(argument: string, name: string, language: FilterLanguage | null): void {
+  const isColumn = language !== null && COLUMNS[language].has(name);
+  if (/^(?=.*\p{L})[\p{L}\p{Nd}_]+$/u.test(name) && !/__|_$/.test(name) && !isColumn) return;
   throw refused(
     argument,
-    "a name that the server can sort by: letters, digits and single _ in between",
+    isColumn
+      ? "a name that the server has no column of its own for"
+      : "a name that the server can sort by: letters, digits and single _ in between",
     name,
   );
 }

@@ -1,5 +1,5 @@
 import { type AnyEndpoint, type Command, type Get, get, optional, post } from "./endpoint.ts";
-import type { Page } from "./page.ts";
+import type { Bookmark, Page } from "./page.ts";
 import { Nothing, type Reader } from "./reader.ts";
 import type { RunnableRecord, StatusRecord } from "./records.ts";
 import type { RunAddress, Spelling } from "./reference.ts";
@@ -64,7 +64,7 @@ export const commonOptional = <R>(
   one: string,
   many: string,
   page: Reader<Page<R>>,
-  bookmarks: Reader<Page<{ readonly content_object: R }>>,
+  bookmarks: Reader<Page<Bookmark<R>>>,
 ) => ({
   list: optional(many, "LISTS", get(`${P}/${many}`, page)),
   bookmarked: optional(

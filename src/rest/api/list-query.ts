@@ -27,10 +27,11 @@ export interface ListRequest {
  * filter is too long or says what this server cannot be told.
  */
 export function listQuery(profile: Profile, request: ListRequest): Query {
-  const { group: id, order, metricOrder } = request;
+  const { order, metricOrder } = request;
   const { orders, filters } = profile;
   const metric = metricOrder ? metricOrderQuery(profile, metricOrder) : {};
-  const filter = filterOf(profile, request);
+  const { group: id, conditions } = splitGroup(profile, request);
+  const filter = filterOf(profile, { ...request, conditions });
   return {
     ...(id !== undefined && { [filters.group ?? lacking("this")]: id }),
     ...(order && (orders[order] ?? lacking(`the order ${order}`))),
@@ -39,10 +40,26 @@ export function listQuery(profile: Profile, request: ListRequest): Query {
   };
 }
 
-function metricOrderQuery({ metricOrders }: Profile, { name, direction }: MetricOrder): Query {
+/**
+ * The group for the list's own parameter, and the conditions that are left for the filter. The parameter finds the experiments
+ * of any group; the filter only those that a group has started, not those that somebody chose for it.
+ */
+export function splitGroup(
+  { filters }: Profile,
+  { group, conditions }: Pick<ListRequest, "group" | "conditions">,
+): Pick<ListRequest, "group" | "conditions"> {
+  const only = conditions.find(({ key, operands }) => key === "group" && operands.length === 1);
+  if (group !== undefined || filters.group === null || !only) return { group, conditions };
+  return { group: only.operands[0], conditions: conditions.filter((each) => each !== only) };
+}
+
+function metricOrderQuery(
+  { metricOrders, filters: { language } }: Profile,
+  { name, direction }: MetricOrder,
+): Query {
   const parameters = metricOrders[direction] ?? lacking("the order by a metric");
   checkLength("orderByMetric.name", name);
-  checkOrderName("orderByMetric.name", name);
+  checkOrderName("orderByMetric.name", name, language);
   return Object.fromEntries(
     Object.entries(parameters).map(([key, value]) => [key, value.replaceAll("{metric}", () => name)]),
   );

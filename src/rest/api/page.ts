@@ -60,10 +60,16 @@ export function pageOf<Item>(item: Read<Item>, envelope: Envelope = DOCUMENTED):
 
 const cursorOf = (next: unknown): unknown => (typeof next === "number" ? `${next}` : next);
 
+/** A bookmark, which outlives its item. */
+export interface Bookmark<Item> {
+  readonly content_object: Item | null;
+}
+
 /** Creates the reader of a page of bookmarks, each of which holds its item. */
 export const bookmarksOf = <Item>(read: Read<Item>) =>
-  pageOf<{ readonly content_object: Item }>((bookmark, faults, parent = "", key = "") => {
+  pageOf<Bookmark<Item>>((bookmark, faults, parent = "", key = "") => {
     const received = isObject(bookmark) ? bookmark["content_object"] : undefined;
+    if (received == null) return { content_object: null };
     const item = read(received, faults, placeOf(parent, key), "content_object");
     return item === null ? null : { content_object: item };
   });

@@ -139,7 +139,7 @@ const JobKeys = {
   readme: text,
 };
 type JobRecord = RecordOf<typeof JobKeys>;
-export type CloneableRecord = Pick<JobRecord, "is_clone" | "cloning_strategy">;
+export type CloneableRecord = Pick<JobRecord, "is_clone" | "cloning_strategy" | "original">;
 
 const BuildKeys = {
   ...Runnable,

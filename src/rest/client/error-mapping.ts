@@ -4,6 +4,8 @@ import { parseJson } from "../api/parse-json.ts";
 
 /** An error response and the secrets of its request. */
 interface ErrorResponse {
+  /** The filled path of the request, with its query. */
+  readonly path: string;
   readonly status: number;
   readonly contentType: string | null;
   readonly retryAfter: string | null;
@@ -52,7 +54,9 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
   if ((status === 404 && isHtml(response)) || status === 405) {
     return {
       code: "UPSTREAM_UNSUPPORTED",
-      message: `This server does not offer ${endpoint.method} ${endpoint.path}, or failed at it.`,
+      message: hasUncommonName(endpoint.path, response.path)
+        ? "The server has no such path, or failed at it: known servers take only letters, digits, `-` and `_` in a name of a path, such as that of a user or a project."
+        : `This server does not offer ${endpoint.method} ${endpoint.path}, or failed at it.`,
     };
   }
   if (status < 400) {
@@ -61,6 +65,14 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
   const row = BY_STATUS[status];
   if (row) return { code: row.code, message: (row.exposes ? message : null) ?? row.message };
   return { code: "UPSTREAM_ERROR", message: `The service answered ${status}.` };
+}
+
+/** Whether a parameter of a path has a sign that the patterns of known servers do not match, such as a dot. */
+function hasUncommonName(template: string, filled: string): boolean {
+  const segments = filled.replace(/\?.*$/s, "").split("/");
+  return template
+    .split("/")
+    .some((part, index) => part.includes("{") && /[^\w-]/.test(segments[index] ?? ""));
 }
 
 export const THROTTLED = "The service allows no more requests for now.";

@@ -121,13 +121,14 @@ const handedOver = ({ method, path }: EndpointName, status: number) =>
   );
 
 const errorOf = (
-  { endpoint, token, secret }: UpstreamRequest<unknown>,
+  { endpoint, path, token, secret }: UpstreamRequest<unknown>,
   head: ResponseHead,
   body: Buffer,
   secrets: Secrets,
 ): UpstreamError =>
   mapErrorResponse(endpoint, {
     ...head,
+    path,
     text: body.toString("utf8"),
     secrets: [...secrets, token, secret],
   });

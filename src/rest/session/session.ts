@@ -4,6 +4,7 @@ import type { Server } from "../api/server.ts";
 import type { OperationBounds } from "../client/operation-queue.ts";
 import type { Client, ReadPart, Upstream } from "../client/client.ts";
 import type { Dialect } from "../client/request.ts";
+import { Memory } from "../../memory.ts";
 import { type RequestScope, untilEnd } from "../../request-scope.ts";
 import { noToken } from "../client/failure.ts";
 import { Batches, type Pacing, type ReadOptions } from "./batches.ts";
@@ -21,8 +22,15 @@ export interface SharedSettings {
   /** Whether a reload has replaced it: what is read is then of no use to others. */
   readonly isReplaced: boolean;
   readonly refused: RefusedBatches;
+  /** The login names of callers. */
+  readonly viewers: Memory<string>;
   readonly reads: SharedReads;
 }
+
+/** How long a login name is remembered, in milliseconds. */
+const VIEWER_KEPT_MS = 600_000;
+
+export const rememberViewers = () => new Memory<string>(VIEWER_KEPT_MS);
 
 export interface SessionSettings {
   readonly shared: SharedSettings;
@@ -59,6 +67,9 @@ export interface Session {
     at: At,
     body: Body,
   ) => Promise<Answer>;
+  /** The login name of the user of the token, if the service has told it before; otherwise null. */
+  readonly knownViewer: () => string | null;
+  readonly learnViewer: (username: string) => void;
   /** Ends the sharing with other operations of the caller: reads that start later send new requests. */
   readonly cut: () => void;
   /** Opens a session with another token. Both share only the limits. */
@@ -154,6 +165,15 @@ class TokenSession implements Session, Reader {
     }
   }
 
+  knownViewer(): string | null {
+    if (this.token === null || this.token !== this.scope.token) return null;
+    return this.#settings.shared.viewers.get(this.scope.caller) ?? null;
+  }
+
+  learnViewer(username: string): void {
+    if (this.token === this.scope.token) this.#settings.shared.viewers.set(this.scope.caller, username);
+  }
+
   cut(): void {
     this.#cutOwn();
     if (this.token !== null) void this.upstream.replicas?.cut(this.token, "operations");
@@ -195,6 +215,8 @@ export const sessionFor = (session: Session, forPlace: ForPlace): Session => ({
   prefetchList: (endpoint, run) => forPlace(() => session.prefetchList(endpoint, run), true),
   window: (endpoint, at, window) => forPlace(() => session.window(endpoint, at, window)),
   send: (endpoint, at, body) => forPlace(() => session.send(endpoint, at, body)),
+  knownViewer: () => session.knownViewer(),
+  learnViewer: (username) => session.learnViewer(username),
   cut: () => session.cut(),
   as: (token) => sessionFor(session.as(token), forPlace),
 });

@@ -82,8 +82,8 @@ test.runIf(hasBrowser)(
     await page.getByRole("link", { name: "ada.mnist.1" }).waitFor();
     expect(sent()).toEqual(["SignIn", "SignIn", "Start"]);
     expect(calls()).toEqual([
-      "GET ada/mnist/groups?sort=-created_at&limit=5",
-      "GET ada/speech/groups?sort=-created_at&limit=5",
+      "GET ada/mnist/groups?sort=-created_at%2C-updated_at&limit=5",
+      "GET ada/speech/groups?sort=-created_at%2C-updated_at&limit=5",
       "GET ada?limit=12",
       "GET users/",
       "POST users/token/",
@@ -94,7 +94,7 @@ test.runIf(hasBrowser)(
     await row("ada.mnist.1.46").waitFor();
     expect(sent().filter(isNoSubscription)).toEqual(["Group"]);
     expect(calls()).toEqual([
-      "GET ada/mnist/experiments?group=1&sort=-created_at&limit=12",
+      "GET ada/mnist/experiments?group=1&sort=-created_at%2C-updated_at&limit=12",
       "GET ada/mnist/groups/1/",
     ]);
     expect(await rows()).toHaveLength(12);
@@ -114,7 +114,9 @@ test.runIf(hasBrowser)(
     await page.getByRole("button", { name: "Load more" }).click();
     await row("ada.mnist.1.9").waitFor();
     expect(sent().filter(isNoSubscription)).toEqual(["MoreRuns"]);
-    expect(calls()).toEqual(["GET ada/mnist/experiments?group=1&sort=-created_at&limit=12&offset=12"]);
+    expect(calls()).toEqual([
+      "GET ada/mnist/experiments?group=1&sort=-created_at%2C-updated_at&limit=13&offset=11",
+    ]);
     expect(await page.getByRole("button", { name: "Load more" }).count()).toBe(0);
 
     expect(await page.evaluate("document.cookie.length + localStorage.length + sessionStorage.length")).toBe(
@@ -167,20 +169,22 @@ test.runIf(hasBrowser)(
       "ascending",
     );
     expect(calls()).toEqual([
-      "GET ada/mnist/experiments?group=1&sort=metric.loss&limit=12",
+      "GET ada/mnist/experiments?group=1&sort=metric.loss%2C-created_at&limit=12",
       "GET ada/mnist/groups/1/",
     ]);
 
     await page.getByRole("button", { name: "Load more" }).click();
     await page.getByText("Sorted by loss, best first. 24 runs.").waitFor();
     expect(await shown()).toEqual(byLossNames);
-    expect(calls()).toEqual(["GET ada/mnist/experiments?group=1&sort=metric.loss&limit=12&offset=12"]);
+    expect(calls()).toEqual([
+      "GET ada/mnist/experiments?group=1&sort=metric.loss%2C-created_at&limit=13&offset=11",
+    ]);
 
     await page.getByRole("link", { name: "accuracy" }).click();
     await page.getByText("12 of 23 runs are loaded. Runs without accuracy are left out.").waitFor();
     expect(await shown()).toEqual(namesBy(all, byAccuracy).slice(0, 12));
     expect(calls()).toEqual([
-      "GET ada/mnist/experiments?group=1&sort=-metric.accuracy&query=metric.accuracy%3A%3E%3D-1e308&limit=12",
+      "GET ada/mnist/experiments?group=1&sort=-metric.accuracy%2C-created_at&query=metric.accuracy%3A%3E%3D-1e308&limit=12",
       "GET ada/mnist/groups/1/",
     ]);
 

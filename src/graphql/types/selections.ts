@@ -1,0 +1,48 @@
+import { InputError, UpstreamError } from "../../errors.ts";
+import { type ListRequest, splitGroup } from "../../rest/api/list-query.ts";
+import type { GroupRecord } from "../../rest/api/records.ts";
+import type { Server } from "../../rest/api/server.ts";
+import type { Context } from "../core/context.ts";
+import { kinds, type ProjectAddress } from "../core/kinds.ts";
+import { load, toResource } from "../core/resource.ts";
+
+/*
+ * Selections: groups of experiments that somebody chose. Servers list their experiments, but have no condition for them.
+ */
+
+/** The ids of the groups for which the server's language has to do, which knows no selections. */
+export function groupsInFilter(
+  { profile, omits }: Server,
+  asked: Pick<ListRequest, "group" | "conditions">,
+): readonly string[] {
+  if (omits(kinds.group.record ?? "", "group_type")) return [];
+  const { conditions } = splitGroup(profile, asked);
+  return conditions.flatMap(({ key, operands }) => (key === "group" ? operands : []));
+}
+
+/**
+ * Checks by their records that groups are no selections, whose experiments would be missing without a sign. Throws
+ * `InputError`.
+ */
+export async function checkGroups(
+  numbers: readonly string[],
+  project: ProjectAddress,
+  { session, names }: Pick<Context, "session" | "names">,
+): Promise<void> {
+  const groups = numbers.map((id) => toResource(kinds.group, { ...project, id }));
+  await Promise.all(
+    groups.map(async (group) => {
+      const { group_type: type } = await load(group, ["group_type"], session).catch(nothingIfMissing);
+      if (type !== "selection") return;
+      throw new InputError(
+        `filter.group: expected a selection as the only ${names.publicName(kinds.group.name)} of a list of a project, got ${kinds.group.formatName(group.address)} beside others`,
+      );
+    }),
+  );
+}
+
+/** A group that does not exist has no experiments. */
+function nothingIfMissing(error: unknown): Partial<GroupRecord> {
+  if (error instanceof UpstreamError && error.code === "NOT_FOUND") return {};
+  throw error;
+}

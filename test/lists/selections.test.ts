@@ -1,0 +1,141 @@
+import { describe, expect, test } from "vitest";
+import { errorsOf, failure } from "../support/errors.ts";
+import { type Seen, startFake, type Told } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { POLYAXON } from "../support/profiles.ts";
+import { profileFile } from "../support/tracker.ts";
+
+/*
+ * Selections are groups of experiments that somebody chose. Release 0.4.4 lists their experiments by the parameter `group` and
+ * their metrics as those of a group; the key `group` of its filters finds only experiments that a search started.
+ */
+
+const GROUPS = [
+  { id: 1, unique_name: "ada.mnist.1", group_type: "study" },
+  { id: 2, unique_name: "ada.mnist.2", group_type: "study" },
+  { id: 4, unique_name: "ada.mnist.4", group_type: "selection" },
+];
+const EXPERIMENTS = [
+  { id: 10, unique_name: "ada.mnist.1.10", experiment_group: "ada.mnist.1", groups: [1, 4] },
+  { id: 11, unique_name: "ada.mnist.1.11", experiment_group: "ada.mnist.1", groups: [1] },
+  { id: 20, unique_name: "ada.mnist.2.20", experiment_group: "ada.mnist.2", groups: [2, 4] },
+  { id: 30, unique_name: "ada.mnist.30", experiment_group: null, groups: [4] },
+];
+
+const page = (results: readonly object[]): Told => ({
+  json: { count: results.length, next: null, results },
+});
+
+function answer({ path }: Seen): Told | undefined {
+  const { pathname, searchParams } = new URL(path, "http://service");
+  const query = searchParams.get("query") ?? "";
+  const idsIn = (key: string) => new RegExp(`(?:^|,)${key}:([\\d|]+)`).exec(query)?.[1]?.split("|");
+  const group = Number(searchParams.get("group"));
+  if (pathname.endsWith("/groups"))
+    return page(GROUPS.filter(({ id }) => idsIn("id")?.includes(`${id}`) ?? true));
+  if (pathname.endsWith("/experiments")) {
+    const of = idsIn("group");
+    return page(
+      EXPERIMENTS.filter(
+        ({ groups, experiment_group: started }) =>
+          (group === 0 || groups.includes(group)) &&
+          (of?.some((id) => started === `ada.mnist.${id}`) ?? true),
+      ),
+    );
+  }
+  const [, one] = /groups\/(\d+)\/$/.exec(pathname) ?? [];
+  const record = GROUPS.find(({ id }) => `${id}` === one);
+  if (record) return { json: record };
+  const [, measured] = /groups\/(\d+)\/metrics$/.exec(pathname) ?? [];
+  if (!measured) return undefined;
+  const members = EXPERIMENTS.filter(({ groups }) => groups.includes(Number(measured)));
+  return page(members.map(({ id }) => ({ id, experiment: id, values: { loss: id / 100 } })));
+}
+
+async function startSelections(profile = "polyaxon-0.4") {
+  const service = await startFake(answer);
+  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: profile } });
+  return { ask, calls: service.calls };
+}
+
+const filtered = (filter: string) =>
+  `{ project(owner: "ada", name: "mnist") { experiments(filter: ${filter}) { nodes { internalId } } } }`;
+
+const found = (...ids: string[]) => ({
+  data: { project: { experiments: { nodes: ids.map((internalId) => ({ internalId })) } } },
+});
+
+describe("a filter by a group", () => {
+  test.each(POLYAXON)(
+    "is the server's parameter, which finds those of a selection, with %s",
+    async (profile) => {
+      const { ask, calls } = await startSelections(profile);
+      expect(await ask(filtered('{group: "ada.mnist.4"}'))).toEqual(found("10", "20", "30"));
+      expect(calls()).toEqual(["GET ada/mnist/experiments?group=4"]);
+    },
+  );
+
+  test("is met together with other conditions", async () => {
+    const { ask, calls } = await startSelections();
+    await ask(filtered('{group: "ada.mnist.4", status: FAILED}'));
+    expect(calls()).toEqual(["GET ada/mnist/experiments?group=4&query=status%3Afailed"]);
+  });
+
+  test("of several searches is written as a condition once their records show that none is a selection", async () => {
+    const { ask, calls } = await startSelections();
+    const filter = '{group: ["ada.mnist.1", "ada.mnist.2"]}';
+    expect(await ask(filtered(filter))).toEqual(found("10", "11", "20"));
+    expect(calls()).toEqual([
+      "GET ada/mnist/experiments?query=group%3A1%7C2",
+      "GET ada/mnist/groups?query=id%3A1%7C2&limit=100",
+    ]);
+  });
+
+  test("of several groups is asked for at once where the server has no selections", async () => {
+    const { ask, calls } = await startSelections("polyaxon-0.2");
+    expect(await ask(filtered('{group: ["ada.mnist.1", "ada.mnist.2"]}'))).toEqual(found("10", "11", "20"));
+    expect(calls()).toEqual(["GET ada/mnist/experiments?query=group%3A1%7C2"]);
+  });
+
+  test.each([
+    ["of several groups", "project.experiments", filtered('{group: ["ada.mnist.1", "ada.mnist.4"]}')],
+    [
+      "of the list of another group",
+      "group.experiments",
+      '{ group(id: "ada.mnist.1") { experiments(filter: {group: "ada.mnist.4"}) { totalCount } } }',
+    ],
+  ])(
+    "is refused if one %s is a selection, since the server would leave out its experiments",
+    async (_, at, query) => {
+      const { ask } = await startSelections();
+      expect(errorsOf(await ask(query))).toEqual([
+        failure(
+          at,
+          "BAD_USER_INPUT",
+          "filter.group: expected a selection as the only Group of a list of a project, got ada.mnist.4 beside others",
+        ),
+      ]);
+    },
+  );
+
+  test("is a condition where the server has no parameter for it", async () => {
+    const { ask, calls } = await startSelections(
+      profileFile("extends: polyaxon-0.2\nfilters: {group: null}", "no-parameter.yaml"),
+    );
+    expect(await ask(filtered('{group: "ada.mnist.1"}'))).toEqual(found("10", "11"));
+    expect(calls()).toEqual(["GET ada/mnist/experiments?query=group%3A1"]);
+  });
+});
+
+test("the metrics of the experiments of a selection are one request, whichever search started them", async () => {
+  const { ask, calls } = await startSelections();
+  const node = (internalId: string, value: number) => ({ internalId, metricSeries: [{ values: [value] }] });
+  expect(
+    await ask(
+      '{ group(id: "ada.mnist.4") { experiments { nodes { internalId metricSeries { values } } } } }',
+    ),
+  ).toEqual({
+    data: { group: { experiments: { nodes: [node("10", 0.1), node("20", 0.2), node("30", 0.3)] } } },
+  });
+  expect(calls()).toEqual(["GET ada/mnist/experiments?group=4", "GET ada/mnist/groups/4/metrics"]);
+});

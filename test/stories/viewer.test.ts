@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { errorsOf, failure } from "../support/errors.ts";
+import { startFake, type Told } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+
+const LISTS = ["Experiments", "Jobs", "BuildJobs", "Groups", "Projects"].map((name) => `bookmarked${name}`);
+const BOOKMARKS = `{ viewer { username ${LISTS.map((list) => `${list} { totalCount }`).join(" ")} } }`;
+const TOLD = {
+  data: {
+    viewer: { username: "ada", ...Object.fromEntries(LISTS.map((list) => [list, { totalCount: 0 }])) },
+  },
+};
+const CALLS = [
+  "GET bookmarks/ada/builds",
+  "GET bookmarks/ada/experiments",
+  "GET bookmarks/ada/groups",
+  "GET bookmarks/ada/jobs",
+  "GET bookmarks/ada/projects",
+  "GET users/",
+];
+
+/** A service that tells the caller only when `me` says so. */
+async function startBookmarks(me: () => Told | Promise<Told>) {
+  const lists = { arrived: () => {} };
+  const service = await startFake(({ path }) => {
+    if (path.endsWith("/users/")) return me();
+    lists.arrived();
+    return { json: { count: 0, results: [] } };
+  });
+  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  return { ask, service, lists };
+}
+
+test("once the caller's name is known, lists are read side by side with what proves it", async () => {
+  const current = { me: (): Told | Promise<Told> => ({ json: { username: "ada" } }) };
+  const { ask, service, lists } = await startBookmarks(() => current.me());
+  expect(await ask(BOOKMARKS)).toEqual(TOLD);
+  expect(service.inOrder()[0]).toBe("GET users/");
+  expect(service.calls()).toEqual(CALLS);
+  // The caller is told only when a list has been asked for.
+  const asked = new Promise<void>((resolve) => (lists.arrived = resolve));
+  current.me = async () => {
+    await asked;
+    return { json: { username: "ada" } };
+  };
+  expect(await ask(BOOKMARKS)).toEqual(TOLD);
+  expect(service.calls()).toEqual([...CALLS, ...CALLS].toSorted());
+});
+
+test.each([
+  [
+    "is not accepted any more",
+    { json: { detail: "Invalid token." }, status: 401 },
+    "Invalid token.",
+    { upstream: { method: "GET", route: "users/", status: 401 } },
+  ],
+  [
+    "is that of another user",
+    { json: { username: "grace" } },
+    "The token now belongs to another user. Ask again.",
+    {},
+  ],
+])("a caller whose token %s is null, also where the name was known", async (_, told, message, facts) => {
+  const current: { me: Told } = { me: { json: { username: "ada" } } };
+  const { ask } = await startBookmarks(() => current.me);
+  await ask("{ viewer { username } }");
+  current.me = told;
+  const answer = await ask(BOOKMARKS);
+  expect(answer.data).toEqual({ viewer: null });
+  expect(errorsOf(answer)).toEqual([failure("viewer", "UNAUTHENTICATED", message, facts)]);
+});
+
+test("a known name alone is still asked for", async () => {
+  const { ask, service } = await startBookmarks(() => ({ json: { username: "ada" } }));
+  for (let count = 0; count < 2; count++)
+    expect(await ask("{ viewer { username } }")).toEqual({ data: { viewer: { username: "ada" } } });
+  expect(service.calls()).toEqual(["GET users/", "GET users/"]);
+});
+
+test("the names of callers are their own", async () => {
+  const service = await startFake(({ path, headers }) =>
+    path.endsWith("/users/")
+      ? { json: { username: `${headers["authorization"]}`.replace("token ", "") } }
+      : { json: { count: 0, results: [] } },
+  );
+  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  for (const token of ["ada", "grace", "ada", "grace"]) {
+    expect(await ask("{ viewer { username bookmarkedJobs { totalCount } } }", {}, { token })).toEqual({
+      data: { viewer: { username: token, bookmarkedJobs: { totalCount: 0 } } },
+    });
+  }
+});
