@@ -30,6 +30,7 @@ export const CAPABILITIES: Readonly<Record<ProfileName, readonly string[]>> = {
     "OFFSETS",
     "PROJECT_RECORDS",
     "CODE_REFERENCES",
+    "OUTPUT_FILES",
     "UPDATE_NAME",
     "UPDATE_TAGS",
     "UPDATE_README",

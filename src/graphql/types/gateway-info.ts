@@ -27,6 +27,9 @@ const Capability = builder.enumType("Capability", {
     OFFSETS: { description: "The argument `offset` of lists of runs and projects." },
     PROJECT_RECORDS: { description: "Fields of `Project` beyond its name, its owner and its runs." },
     CODE_REFERENCES: { description: "`Experiment.codeReference`." },
+    OUTPUT_FILES: {
+      description: "`Experiment.outputFiles`, `Job.outputFiles`, and the downloads of single files.",
+    },
     UPDATE_NAME: { description: "The input `name` of the update mutations." },
     UPDATE_TAGS: { description: "The input `tags` of the update mutations." },
     UPDATE_README: { description: "The input `readme` of the update mutations." },

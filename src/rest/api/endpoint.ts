@@ -34,7 +34,8 @@ export type EndpointCapability =
   | "BOOKMARKS"
   | "ARCHIVES"
   | "PROJECT_RECORDS"
-  | "CODE_REFERENCES";
+  | "CODE_REFERENCES"
+  | "OUTPUT_FILES";
 
 /** The method and path template of an endpoint, which are safe in messages and logs. */
 export interface EndpointName {

@@ -1,5 +1,5 @@
 import { type AnyEndpoint, del, get, json, optional, optionalJson, patch, post } from "./endpoint.ts";
-import { commonOptional, P, type RecordKind, type Revision, type RunKind } from "./kind.ts";
+import { commonOptional, outputOptional, P, type RecordKind, type Revision, type RunKind } from "./kind.ts";
 import { BookmarkedProjects, CodeReference, Project, PROJECT_KEYS, Projects } from "./optional-records.ts";
 import { Bytes, Nothing, Text } from "./reader.ts";
 import {
@@ -96,6 +96,7 @@ export const runs = {
     },
     optional: {
       ...commonOptional("experiment", "experiments", Experiments, BookmarkedExperiments),
+      ...outputOptional("experiment", "experiments"),
       codeReference: optional("codeReference", "CODE_REFERENCES", get(`${E}/{id}/coderef`, CodeReference)),
     },
   },
@@ -121,7 +122,10 @@ export const runs = {
       bookmark: post(`${J}/{id}/bookmark/`, Nothing),
       unbookmark: del(`${J}/{id}/unbookmark/`, Nothing),
     },
-    optional: commonOptional("job", "jobs", Jobs, BookmarkedJobs),
+    optional: {
+      ...commonOptional("job", "jobs", Jobs, BookmarkedJobs),
+      ...outputOptional("job", "jobs"),
+    },
   },
   build: {
     name: "BuildJob",

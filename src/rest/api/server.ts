@@ -64,6 +64,7 @@ const CAPABILITIES = {
   OFFSETS: ({ paging }) => hasOffsets(paging),
   PROJECT_RECORDS: null,
   CODE_REFERENCES: null,
+  OUTPUT_FILES: null,
   UPDATE_NAME: ({ inputs }) => inputs.update.name !== null,
   UPDATE_TAGS: ({ inputs }) => inputs.update.tags !== null,
   UPDATE_README: ({ inputs }) => inputs.update.readme !== null,
