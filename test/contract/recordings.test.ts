@@ -107,23 +107,23 @@ const bookmark = (item: Expected) => keys("content_object", { content_object: it
 /** The same of optional endpoints, in our own spelling. */
 const optionalRows: typeof jsonRows = [
   ["GET {owner}", 11, page(project)],
-  ["GET {owner}/{project}", 5, project],
+  ["GET {owner}/{project}", 9, project],
   ["GET {owner}/{project}/experiments/{id}/coderef", 2, code],
-  ["GET {owner}/{project}/experiments", 85, page(experiment)],
-  ["GET {owner}/{project}/jobs", 19, page(job)],
-  ["GET {owner}/{project}/builds", 19, page(build)],
-  ["GET {owner}/{project}/groups", 20, page(group)],
+  ["GET {owner}/{project}/experiments", 93, page(experiment)],
+  ["GET {owner}/{project}/jobs", 20, page(job)],
+  ["GET {owner}/{project}/builds", 20, page(build)],
+  ["GET {owner}/{project}/groups", 21, page(group)],
   ["GET {owner}/{project}/groups/{id}/metrics", 2, page(metric)],
   ["GET bookmarks/{owner}/experiments", 5, page(bookmark(experiment))],
   ["GET bookmarks/{owner}/jobs", 2, page(bookmark(job))],
   ["GET bookmarks/{owner}/builds", 2, page(bookmark(build))],
   ["GET bookmarks/{owner}/groups", 2, page(bookmark(group))],
-  ["GET bookmarks/{owner}/projects", 1, page(bookmark(project))],
+  ["GET bookmarks/{owner}/projects", 2, page(bookmark(project))],
   ["GET archives/{owner}/experiments", 1, page(experiment)],
   ["GET archives/{owner}/jobs", 1, page(job)],
   ["GET archives/{owner}/builds", 1, page(build)],
   ["GET archives/{owner}/groups", 1, page(group)],
-  ["GET archives/{owner}/projects", 1, page(project)],
+  ["GET archives/{owner}/projects", 2, page(project)],
 ];
 
 type Section = Readonly<Record<string, { method: string; path: string; answer: Reader<unknown> }>>;
@@ -140,10 +140,13 @@ const readers = new Map([...documented, ...readersOf([optional ?? {}])]);
 
 const answered = RECORDINGS.flatMap(readRecording).filter((line) => [200, 201].includes(line.status));
 
-/** What the lines of each row look like. Only users have projects: under other first words is something else. */
+/** What the lines of each row look like. Only users have projects: under other first words is something else. Ids are digits. */
 const patterns = [...readers.keys()].map((row) => {
   const [method, path = ""] = row.replace(/\/$/, "").split(" ");
-  const filled = path.replace(/^\{\}/, "(?:alice|al%69ce|bob|nobody)").replaceAll("{}", "[^/?]+");
+  const filled = path
+    .replace(/^\{\}/, "(?:alice|al%69ce|bob|nobody)")
+    .replaceAll(/(experiments|jobs|builds|groups)\/\{\}/g, String.raw`$1/\d+`)
+    .replaceAll("{}", "[^/?]+");
   return [row, new RegExp(`^${method} /api/v1/${filled}/?(?:\\?.*)?$`)] as const;
 });
 
