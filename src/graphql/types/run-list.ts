@@ -14,6 +14,7 @@ import type { ProjectAddress } from "../core/kinds.ts";
 import { requires } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { conditionsOf, filterOf, type RunFilter } from "./run-filter.ts";
+import { savedSearchFor } from "./saved-search.ts";
 
 /*
  * Lists of runs. They are not in the service's document, but frontends need them. The fields are always in the schema, so
@@ -69,6 +70,7 @@ type RunListArgs = PageArgs & {
   readonly orderByMetric?: ListRequest["metricOrder"];
   readonly filter?: RunFilter | null | undefined;
   readonly query?: string | null | undefined;
+  readonly savedSearch?: string | null | undefined;
 };
 
 interface ListOptions<Of> {
@@ -94,6 +96,10 @@ const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
       type: filter,
       description:
         "Filter, written in the query language of the server. With `query` as well, a run must match both.",
+    }),
+    savedSearch: t.id({
+      description:
+        "Global id of a search of `Project.savedSearches`. Its filter is forwarded unchanged; with `query` or `filter` as well, a run must match all of them. Its order is used unless `orderBy` or `orderByMetric` is given. Costs an upstream request for the saved searches. Requires the capability `SAVED_SEARCHES`.",
     }),
     ...(keys.includes("last_metric") && {
       orderByMetric: t.field({
@@ -143,11 +149,19 @@ export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
       const { kind } = target;
       const conditions = conditionsOf(args.filter, { kind, project: { owner, project }, names });
       const group = groupOf?.(address);
-      const base = session.server.listQuery({ group, order, metricOrder, conditions, query });
-      const list = { endpoint, address, base };
+      const asked = { group, order, metricOrder, conditions, query };
+      // Before a saved search is read, so that nothing is sent for arguments that cannot be used.
+      const own = session.server.listQuery(asked);
       const request = sliceRequest(args, context);
+      const readSearch = args.savedSearch
+        ? savedSearchFor(args.savedSearch, { kind, project: address, names })
+        : null;
+      const base = readSearch
+        ? session.server.listQuery({ ...asked, saved: await readSearch(session) })
+        : own;
+      const list = { endpoint, address, base };
       // A filter, or `first: 1`, may leave too few runs to be worth it.
-      if (!query && conditions.length === 0 && request.first !== 1)
+      if (!query && !readSearch && conditions.length === 0 && request.first !== 1)
         prefetchList?.(address, context, (field) => isSelectedOfNodes(isSelected, field));
       const page = await slice(session, list, request);
       return connect(page, (record) => toResource(kind, { owner, project, id: `${record.id}` }, record));

@@ -47,7 +47,7 @@ const document: Profile = {
     FINISHED_ASC: null,
   },
   metricOrders: { ASC: null, DESC: null },
-  filters: { query: null, language: null, group: null, ids: null },
+  filters: { query: null, sort: null, language: null, group: null, ids: null },
   omittedInLists: {},
   omitted: {
     experiments: ["cloning_strategy", "backend", "framework", "run_env", "data_refs", "readme"],
@@ -97,7 +97,7 @@ const polyaxon02: WrittenProfile = {
     FINISHED_ASC: { sort: "finished_at" },
   },
   metricOrders: { ASC: { sort: "metric.{metric}" }, DESC: { sort: "-metric.{metric}" } },
-  filters: { query: "query", language: "polyaxon", group: "group" },
+  filters: { query: "query", sort: "sort", language: "polyaxon", group: "group" },
   omitted: { experimentJobs: ["pod_id"], projects: ["readme"] },
   inputs: {
     update: { name: "name", tags: "tags" },
@@ -112,7 +112,7 @@ const polyaxon04: WrittenProfile = {
     experiment: { outputs: "GET {owner}/{project}/experiments/{id}/outputs/download" },
     job: { outputs: "GET {owner}/{project}/jobs/{id}/outputs/download" },
     optional: withOptional(
-      "groupMetrics codeReference experimentJobLogs archivedExperiments archivedJobs archivedBuilds archivedGroups archivedProjects archiveExperiment archiveJob archiveBuild archiveGroup restoreExperiment restoreJob restoreBuild restoreGroup",
+      "groupMetrics codeReference experimentJobLogs archivedExperiments archivedJobs archivedBuilds archivedGroups archivedProjects archiveExperiment archiveJob archiveBuild archiveGroup restoreExperiment restoreJob restoreBuild restoreGroup bookmarkProject unbookmarkProject archiveProject restoreProject updateProject createProject deleteProject savedSearches saveSearch deleteSavedSearch experimentChartViews createExperimentChartView deleteExperimentChartView groupChartViews createGroupChartView deleteGroupChartView activity projectActivity history",
     ),
   },
   filters: { ids: { parameter: "query", value: "id:{ids}", separator: "|", max: 100 } },
