@@ -10,7 +10,7 @@ import { readRecording } from "./replay.ts";
 type ItemName = keyof typeof ITEMS;
 
 /** A list: the field with its arguments, below an object. `itemOf` finds the recorded item in a row. */
-export const list = (
+const list = (
   within: readonly [root: string, type: string],
   field: string,
   name: ItemName,
@@ -29,17 +29,17 @@ export const list = (
   }),
 });
 
-export const user = (name: string) => [`entity(id: "${globalId(`User:${name}`)}")`, "User"] as const;
+const user = (name: string) => [`entity(id: "${globalId(`User:${name}`)}")`, "User"] as const;
 
 const ofViewer = (row: Asked): Asked => ({ ...row, isOfViewer: true });
 
-export const archived = (field: string, name: ItemName) =>
-  ofViewer(list(["viewer", "User"], `${field}(first: 2)`, name));
+export const archived = (field: string, name: ItemName, args = "(first: 2)") =>
+  ofViewer(list(["viewer", "User"], field + args, name));
 
 // The items of bookmarks lack `bookmarked`: it is true, and nothing is requested for it.
-export const bookmarked = (field: string, name: ItemName) =>
+export const bookmarked = (field: string, name: ItemName, args = "(first: 3)") =>
   ofViewer(
-    list(["viewer", "User"], `${field}(first: 3)`, name, ({ content_object: item }) => ({
+    list(["viewer", "User"], field + args, name, ({ content_object: item }) => ({
       // Every bookmark holds an item.
       ...(item as Row),
       bookmarked: true,
@@ -49,7 +49,7 @@ export const bookmarked = (field: string, name: ItemName) =>
 const FIELDS = { experiments: "experiments", jobs: "jobs", builds: "buildJobs", groups: "groups" } as const;
 type RunItems = keyof typeof FIELDS;
 
-export const inProject = (name: RunItems, args: string) =>
+const inProject = (name: RunItems, args: string) =>
   list([`project(owner: "alice", name: "mnist")`, "Project"], `${FIELDS[name]}(${args})`, name);
 
 /** Lists in an order, by its spelling upstream: the argument that asks for it. */

@@ -41,6 +41,7 @@ const recordedBody = (body: unknown) => bodyOf(JSON.stringify(body ?? {}));
 const CODES: Readonly<Record<number, string>> = {
   400: "BAD_USER_INPUT",
   403: "FORBIDDEN",
+  404: "NOT_FOUND",
   500: "UPSTREAM_ERROR",
 };
 

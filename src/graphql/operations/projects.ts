@@ -1,5 +1,6 @@
 import { InputError } from "../../errors.ts";
 import { project } from "../../rest/api/kinds.ts";
+import { bodyOf } from "../../rest/api/inputs.ts";
 import type { ProjectRecord } from "../../rest/api/optional-records.ts";
 import { builder } from "../core/builder.ts";
 import { identify, idOf, requires, withId } from "../core/ids.ts";
@@ -40,24 +41,27 @@ const CreateProjectInput = builder.inputType("CreateProjectInput", {
 });
 
 const UpdateProjectInput = builder.inputType("UpdateProjectInput", {
-  description: "Fields to change. Omitted fields keep their values; at least one is required.",
+  description:
+    "Fields to change. Omitted fields keep their values; at least one is required. A field that the server does not accept is an error with the code `CAPABILITY_UNAVAILABLE`, and nothing is changed.",
   fields: (t) => ({
     name: t.string({
       description:
-        "New name: letters, digits, `-` and `_`. Not null. It changes the global ids and the unique names of the project and of everything in it: the old ones are not found any more.",
+        "New name: letters, digits, `-` and `_`. Not null. It changes the global ids and the unique names of the project and of everything in it: the old ones are not found any more. Requires the capability `UPDATE_NAME`.",
     }),
     description: t.string({ description: "New description. Null removes it." }),
-    readme: t.string({ description: "New notes in Markdown. Null removes them." }),
-    tags: t.stringList({ description: "New labels, which replace the old ones. Null removes them." }),
+    readme: t.string({
+      description: "New notes in Markdown. Null removes them. Requires the capability `UPDATE_README`.",
+    }),
+    tags: t.stringList({
+      description:
+        "New labels, which replace the old ones. Null removes them. Requires the capability `UPDATE_TAGS`.",
+    }),
     isPublic: t.boolean({ description: "Whether every user can see the project. Not null." }),
   }),
 });
 
-/** The body of a command, with the service's spelling of the keys. */
-const bodyOf = ({ isPublic, ...input }: Readonly<Record<string, unknown>>) => ({
-  ...input,
-  ...(isPublic !== undefined && { is_public: isPublic }),
-});
+const visibility = (isPublic: boolean | null | undefined) =>
+  isPublic == null ? {} : { is_public: isPublic };
 
 /** Creates a project of the caller. */
 const createProject: AddMutation = (mutation) => {
@@ -78,8 +82,10 @@ const createProject: AddMutation = (mutation) => {
       args: { input: t.arg({ type: CreateProjectInput, required: true, description: "The project." }) },
       resolve: async (_, { input }, { session }) => {
         checkName(input.name);
-        const given = Object.entries(input).filter(([, value]) => value !== null);
-        const record = await session.send(create, {}, bodyOf(Object.fromEntries(given)));
+        const { isPublic, ...values } = input;
+        const given = Object.entries(values).filter(([, value]) => value !== null);
+        const body = { ...Object.fromEntries(given), ...visibility(isPublic) };
+        const record = await session.send(create, {}, body);
         const { address } = resolveReference(Project.kind, record.unique_name ?? "");
         return { result: toResource(Project.kind, address, record) };
       },
@@ -119,7 +125,8 @@ const updateProject: AddMutation = (mutation) => {
           if (input[name] === null) throw new InputError(`input.${name}: expected a value, got null`);
         }
         checkName(input.name);
-        const body = bodyOf(input);
+        const { isPublic, ...values } = input;
+        const body = { ...bodyOf(session.server.profile.inputs.update, values), ...visibility(isPublic) };
         if (Object.keys(body).length === 0)
           throw new InputError("input: expected at least one field to change, got none");
         const record = await session.send(update, source.address, body);

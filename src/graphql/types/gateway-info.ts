@@ -27,9 +27,10 @@ const Capability = builder.enumType("Capability", {
     OFFSETS: { description: "The argument `offset` of lists of runs and projects." },
     PROJECT_RECORDS: { description: "Fields of `Project` beyond its name, its owner and its runs." },
     PROJECT_COMMANDS: {
-      description:
-        "The mutations `createProject`, `updateProject`, `deleteProject`, `bookmarkProject`, `unbookmarkProject`, `archiveProject` and `restoreProject`.",
+      description: "The mutations `createProject`, `updateProject` and `deleteProject`.",
     },
+    PROJECT_BOOKMARKS: { description: "The mutations `bookmarkProject` and `unbookmarkProject`." },
+    PROJECT_ARCHIVES: { description: "The mutations `archiveProject` and `restoreProject`." },
     SAVED_SEARCHES: {
       description:
         "`Project.savedSearches`, the argument `savedSearch` of lists of runs, and the mutations `saveSearch` and `deleteSavedSearch`.",

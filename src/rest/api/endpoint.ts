@@ -35,6 +35,8 @@ export type EndpointCapability =
   | "ARCHIVES"
   | "PROJECT_RECORDS"
   | "PROJECT_COMMANDS"
+  | "PROJECT_BOOKMARKS"
+  | "PROJECT_ARCHIVES"
   | "SAVED_SEARCHES"
   | "CHART_VIEWS"
   | "ACTIVITY"

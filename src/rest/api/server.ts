@@ -64,6 +64,8 @@ const CAPABILITIES = {
   OFFSETS: ({ paging }) => hasOffsets(paging),
   PROJECT_RECORDS: null,
   PROJECT_COMMANDS: null,
+  PROJECT_BOOKMARKS: null,
+  PROJECT_ARCHIVES: null,
   SAVED_SEARCHES: null,
   CHART_VIEWS: null,
   ACTIVITY: null,
