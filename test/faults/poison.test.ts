@@ -269,6 +269,8 @@ test("poison in thousands of recorded answers makes no slip of ours", async () =
   expect(logged()).not.toContain("unexpected");
   expect(Reflect.get({}, "polluted")).toBeUndefined();
   round = 0;
+  // The service may have named another user last, which is remembered until it names this one.
+  await askAll();
   expect(await askAll()).toEqual(sound);
 });
 
