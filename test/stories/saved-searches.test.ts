@@ -79,7 +79,7 @@ describe("a saved search", () => {
 });
 
 describe("a list by a saved search", () => {
-  test("has its filter and its order, as they were saved", async () => {
+  test("has its filter and its order as they were saved, with a date behind for runs with equal values", async () => {
     const { ask, calls } = await startProfile();
     const byHand = await ask(
       inProject(`query: "status:succeeded", orderByMetric: { name: "accuracy", direction: DESC }, first: 2`),
@@ -87,7 +87,7 @@ describe("a list by a saved search", () => {
     calls();
     expect(await ask(inProject(`savedSearch: "${BEST}", first: 2`))).toEqual(byHand);
     expect(calls()).toEqual([
-      list({ sort: "-metric.accuracy", query: "status:succeeded", limit: "2" }),
+      list({ sort: "-metric.accuracy,-created_at", query: "status:succeeded", limit: "2" }),
       SEARCHES,
     ]);
   });

@@ -69,9 +69,13 @@ function metricOrderQuery(
   );
 }
 
-function savedSort({ filters: { sort } }: Profile, order: string): Query {
+/** A saved order, with a date behind its own keys where the language is known: pages of equal values would overlap. */
+function savedSort({ filters: { sort, language } }: Profile, order: string): Query {
   checkLength("savedSearch", order);
-  return { [sort ?? lacking("orders of saved searches")]: order };
+  const keys = order.split(",").map((key) => key.trim().replace(/^-/, ""));
+  const date = ["created_at", "updated_at"].find((key) => !keys.includes(key));
+  const isWhole = language === null || date === undefined;
+  return { [sort ?? lacking("orders of saved searches")]: isWhole ? order : `${order},-${date}` };
 }
 
 /** Longest filter or name, in characters, since servers limit their URLs. */
