@@ -8,19 +8,18 @@ import {
   uuid,
 } from "./newer-keys.ts";
 import { replicasOf, replicaStatuses } from "./simulation.ts";
+import { lastStatus, spanOf } from "./statuses.ts";
 import {
   type Build,
   type Experiment,
   type Group,
   type Job,
-  lastStatus,
   listedExperimentsOf,
   type Metric,
   type Project,
   type Replica,
   type Run,
   type RunConfig,
-  spanOf,
   type Status,
   type Store,
 } from "./store.ts";

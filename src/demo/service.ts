@@ -2,7 +2,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 
 import { authenticate } from "./http/accounts.ts";
-import { decodeBody, type DemoResponse, empty, HttpError, json, readBody } from "./http/messages.ts";
+import { activityOf, note } from "./http/activity.ts";
+import {
+  decodeBody,
+  type DemoRequest,
+  type DemoResponse,
+  empty,
+  HttpError,
+  json,
+  readBody,
+} from "./http/messages.ts";
 import { createRouter, extraRoutes, routes } from "./routes.ts";
 import { seed } from "./seed/seed.ts";
 import { applyDueEvents } from "./simulation.ts";
@@ -55,7 +64,7 @@ export async function startDemo({
     if (found.kind === "unknown path") return method === "GET" ? htmlPage(404, "Not found") : empty(405);
     if (found.kind === "wrong method") return json(405, { detail: `Method "${method}" not allowed.` });
     applyDueEvents(store);
-    return found.handler({
+    const asked: DemoRequest = {
       store,
       caller: authenticate(store, headers.authorization),
       params: found.params,
@@ -63,7 +72,12 @@ export async function startDemo({
       address: `http://${headers.host ?? "localhost"}${path}`,
       headers,
       body: () => decodeBody(bytes, headers["content-type"]),
-    });
+    };
+    // A record can be gone afterwards.
+    const noted = activityOf(asked, found.route);
+    const response = await found.handler(asked);
+    if (noted) note(store, noted);
+    return response;
   }
 
   const server = createServer((request, response) => {

@@ -1,12 +1,12 @@
+import { isFinal, lastStatus } from "./statuses.ts";
 import {
   type Declarations,
   type Experiment,
   experimentsOf,
   type Group,
-  isFinal,
-  lastStatus,
   type Metric,
   nextId,
+  type Project,
   type Replica,
   type Run,
   type ScheduledEvent,
@@ -125,6 +125,15 @@ export function removeRun(store: Store, run: Run): void {
     experiment.group = null;
     removeRun(store, experiment);
   }
+}
+
+/** Removes a project and everything in it. */
+export function removeProject(store: Store, project: Project): void {
+  const { group, experiment, job, build } = store.runs;
+  for (const runs of [group, experiment, job, build]) {
+    for (const run of runs.values()) if (run.project === project) removeRun(store, run);
+  }
+  for (const [name, each] of store.projects) if (each === project) store.projects.delete(name);
 }
 
 /** Removes a user with their projects, all runs in these, and the runs that they created elsewhere. */

@@ -1,3 +1,5 @@
+import { createNotes, type Notes } from "./notes.ts";
+
 /** The state of one demo service. Times are milliseconds since 1970; records refer to each other by reference. */
 
 export interface User {
@@ -20,12 +22,14 @@ export interface Keepable {
 export interface Project extends Keepable {
   readonly id: number;
   readonly owner: string;
-  readonly name: string;
-  readonly description: string;
-  readonly readme: string | null;
-  readonly tags: readonly string[];
-  readonly isPublic: boolean;
+  /** A project that is renamed stands in the store's table under its new name. */
+  name: string;
+  description: string | null;
+  readme: string | null;
+  tags: readonly string[] | null;
+  isPublic: boolean;
   readonly createdAt: number;
+  updatedAt: number;
 }
 
 export interface Status {
@@ -175,6 +179,7 @@ export interface Store {
     readonly build: Map<number, Build>;
     readonly group: Map<number, Group>;
   };
+  readonly notes: Notes;
   /** Greatest id assigned so far, by series of ids. */
   readonly lastIds: Map<string, number>;
 }
@@ -187,6 +192,7 @@ export function createStore(clock: () => number): Store {
     users: new Map(),
     projects: new Map(),
     runs: { experiment: new Map(), job: new Map(), build: new Map(), group: new Map() },
+    notes: createNotes(),
     lastIds: new Map(),
   };
 }
@@ -269,32 +275,4 @@ export function experimentsOf(store: Store, group: Group): Experiment[] {
 /** The experiments of a group that lists show. */
 export function listedExperimentsOf(store: Store, group: Group): Experiment[] {
   return experimentsOf(store, group).filter(({ isArchived }) => !isArchived);
-}
-
-export function lastStatus(run: { readonly statuses: readonly Status[] }): string {
-  return run.statuses.at(-1)?.status ?? "created";
-}
-
-const finalStatuses: ReadonlySet<string> = new Set([
-  "succeeded",
-  "failed",
-  "upstream_failed",
-  "stopped",
-  "skipped",
-]);
-
-/** Whether a run stays in a status unless a command changes it. */
-export function isFinal(status: string): boolean {
-  return finalStatuses.has(status);
-}
-
-/** When the statuses first reached `running` and first reached a final one; null before that. */
-export function spanOf(statuses: readonly Status[]): {
-  startedAt: number | null;
-  finishedAt: number | null;
-} {
-  return {
-    startedAt: statuses.find(({ status }) => status === "running")?.at ?? null,
-    finishedAt: statuses.find(({ status }) => isFinal(status))?.at ?? null,
-  };
 }

@@ -8,8 +8,11 @@ import { rename } from "./federation/rename.ts";
 // Each file adds its types and fields to the builder. Without its line here they do not exist.
 import "./core/scalars.ts";
 import "./operations/entity.ts";
+import "./operations/projects.ts";
 import "./operations/runs.ts";
+import "./types/activity.ts";
 import "./types/build-job.ts";
+import "./types/chart-view.ts";
 import "./types/cluster.ts";
 import "./types/experiment-job.ts";
 import "./types/experiment.ts";

@@ -25,6 +25,10 @@ const READING = [
   "ProjectPage",
   "RunLog",
   "Bookmarks",
+  "SavedSearches",
+  "Activity",
+  "ChartViews",
+  "OutputFiles",
   "graphql_query",
   "graphql_schema",
 ];
@@ -97,6 +101,7 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
       "Restart",
       "BulkActions",
       "Administration",
+      "KeepProject",
       "graphql_mutation",
     ]);
     const query = `mutation Stop { stopJob(id: "ada.mnist.jobs.2") { job { id phase } } }`;

@@ -98,32 +98,48 @@ const jsonRows: readonly (readonly [row: string, answers: number, expected: Expe
 ];
 
 const project = keys(
-  `name unique_name description readme tags is_public created_at updated_at has_code has_tensorboard has_notebook
+  `name unique_name description readme tags is_public bookmarked created_at updated_at has_code has_tensorboard has_notebook
   num_experiments num_independent_experiments num_experiment_groups num_jobs num_builds`,
 );
 const code = keys("branch commit head is_dirty git_url");
 const bookmark = (item: Expected) => keys("content_object", { content_object: item });
 
+const search = keys("id name query meta");
+const chartView = keys("id uuid name charts meta created_at updated_at");
+const activity = keys("id event_action event_subject actor created_at object_id object_name");
+
 /** The same of optional endpoints, in our own spelling. */
 const optionalRows: typeof jsonRows = [
   ["GET {owner}", 11, page(project)],
-  ["GET {owner}/{project}", 5, project],
+  ["GET {owner}/{project}", 9, project],
   ["GET {owner}/{project}/experiments/{id}/coderef", 2, code],
-  ["GET {owner}/{project}/experiments", 85, page(experiment)],
-  ["GET {owner}/{project}/jobs", 19, page(job)],
-  ["GET {owner}/{project}/builds", 19, page(build)],
-  ["GET {owner}/{project}/groups", 20, page(group)],
+  ["GET {owner}/{project}/experiments/{id}/outputs/tree", 2, keys("dirs files")],
+  ["GET {owner}/{project}/jobs/{id}/outputs/tree", 1, keys("dirs files")],
+  ["GET {owner}/{project}/experiments", 93, page(experiment)],
+  ["GET {owner}/{project}/jobs", 20, page(job)],
+  ["GET {owner}/{project}/builds", 20, page(build)],
+  ["GET {owner}/{project}/groups", 21, page(group)],
   ["GET {owner}/{project}/groups/{id}/metrics", 2, page(metric)],
   ["GET bookmarks/{owner}/experiments", 5, page(bookmark(experiment))],
   ["GET bookmarks/{owner}/jobs", 2, page(bookmark(job))],
   ["GET bookmarks/{owner}/builds", 2, page(bookmark(build))],
   ["GET bookmarks/{owner}/groups", 2, page(bookmark(group))],
-  ["GET bookmarks/{owner}/projects", 1, page(bookmark(project))],
+  ["GET bookmarks/{owner}/projects", 2, page(bookmark(project))],
   ["GET archives/{owner}/experiments", 1, page(experiment)],
   ["GET archives/{owner}/jobs", 1, page(job)],
   ["GET archives/{owner}/builds", 1, page(build)],
   ["GET archives/{owner}/groups", 1, page(group)],
-  ["GET archives/{owner}/projects", 1, page(project)],
+  ["GET archives/{owner}/projects", 2, page(project)],
+  ["PATCH {owner}/{project}", 6, project],
+  ["POST projects", 2, project],
+  ["GET searches/{owner}/{project}/{kind}", 9, page(search)],
+  ["POST searches/{owner}/{project}/{kind}", 8, search],
+  ["GET {owner}/{project}/experiments/{id}/chartviews", 1, page(chartView)],
+  ["POST {owner}/{project}/experiments/{id}/chartviews", 1, chartView],
+  ["GET {owner}/{project}/groups/{id}/chartviews", 1, page(chartView)],
+  ["GET activitylogs", 1, page(activity)],
+  ["GET activitylogs/{owner}/{project}", 2, page(activity)],
+  ["GET historylogs", 1, page(activity)],
 ];
 
 type Section = Readonly<Record<string, { method: string; path: string; answer: Reader<unknown> }>>;
@@ -140,10 +156,13 @@ const readers = new Map([...documented, ...readersOf([optional ?? {}])]);
 
 const answered = RECORDINGS.flatMap(readRecording).filter((line) => [200, 201].includes(line.status));
 
-/** What the lines of each row look like. Only users have projects: under other first words is something else. */
+/** What the lines of each row look like. Only users have projects: under other first words is something else. Ids are digits. */
 const patterns = [...readers.keys()].map((row) => {
   const [method, path = ""] = row.replace(/\/$/, "").split(" ");
-  const filled = path.replace(/^\{\}/, "(?:alice|al%69ce|bob|nobody)").replaceAll("{}", "[^/?]+");
+  const filled = path
+    .replace(/^\{\}/, "(?:alice|al%69ce|bob|nobody)")
+    .replaceAll(/(experiments|jobs|builds|groups)\/\{\}/g, String.raw`$1/\d+`)
+    .replaceAll("{}", "[^/?]+");
   return [row, new RegExp(`^${method} /api/v1/${filled}/?(?:\\?.*)?$`)] as const;
 });
 

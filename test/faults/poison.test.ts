@@ -15,7 +15,7 @@ import { type Answer, startGateway } from "../support/gateway.ts";
 import { readRecording, RECORDINGS } from "../support/replay.ts";
 import { seeded } from "../support/seeded.ts";
 
-/** Words of an address that are no owner, and how many words of a user's name come behind them. */
+/** Words of an address that are no owner, and how many words of an owner or a project come behind them. */
 const OF_NO_OWNER = new Map([
   ["users", 0],
   ["cluster", 0],
@@ -23,6 +23,9 @@ const OF_NO_OWNER = new Map([
   ["versions", 0],
   ["bookmarks", 1],
   ["archives", 1],
+  ["searches", 2],
+  ["activitylogs", 2],
+  ["historylogs", 0],
 ]);
 
 /** What an address asks for, whoever owns it: `jobs/1/statuses`. */
@@ -172,28 +175,35 @@ const SHAPES = [
   ...["archives", "bookmarks"].flatMap((kept) =>
     ["builds", "experiments", "groups", "jobs", "projects"].map((list) => `${kept}/${list}`),
   ),
+  "activitylogs",
   "builds",
   "builds/1",
   "builds/1/statuses",
   "cluster",
   "experiments",
   "experiments/1",
+  "experiments/1/chartviews",
   "experiments/1/coderef",
   "experiments/1/jobs",
   "experiments/1/jobs/1",
   "experiments/1/jobs/1/statuses",
   "experiments/1/metrics",
+  "experiments/1/outputs/tree",
   "experiments/1/statuses",
   "groups",
   "groups/1",
+  "groups/1/chartviews",
   "groups/1/metrics",
   "groups/1/statuses",
+  "historylogs",
   "jobs",
   "jobs/1",
+  "jobs/1/outputs/tree",
   "jobs/1/statuses",
   "nodes/1",
   "project",
   "projects",
+  "searches/experiments",
   "users",
 ];
 
@@ -202,6 +212,7 @@ const QUERIES = [
   `{ job(id: "alice.mnist.jobs.1") ${all("Job")} buildJob(id: "alice.mnist.builds.1") ${all("BuildJob")} }`,
   `{ group(id: "alice.mnist.1") ${all("Group")} }`,
   `{ project(owner: "alice", name: "mnist") ${all("Project")} }`,
+  `{ activity ${all("ActivityRecordConnection")} history ${all("ActivityRecordConnection")} }`,
   `{ viewer ${all("User")} cluster ${all("Cluster")} node(sequence: 1) ${all("Node")} experimentJob(id: "alice.mnist.1.1.master") ${all("ExperimentJob")} }`,
 ];
 
@@ -260,6 +271,8 @@ test("poison in thousands of recorded answers makes no slip of ours", async () =
   expect(logged()).not.toContain("unexpected");
   expect(Reflect.get({}, "polluted")).toBeUndefined();
   round = 0;
+  // The service may have named another user last, which is remembered until it names this one.
+  await askAll();
   expect(await askAll()).toEqual(sound);
 });
 

@@ -1,66 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { type Asked, BEYOND_ROWS, type BeyondRow } from "../support/beyond-rows.ts";
-import { outcomeOf } from "../support/errors.ts";
-import { startGateway } from "../support/gateway.ts";
+import { BEYOND_ROWS } from "../support/beyond-rows.ts";
 import { ITEMS, type Row } from "../support/recorded-items.ts";
-import { recordedAs } from "../support/recorded-server.ts";
-import { type Line, lineOf, plain, readRecording, startReplay } from "../support/replay.ts";
+import { answerTo, isAsked, replay, viewerFor } from "../support/recorded-rows.ts";
+import { recordedAs, recordedWrites as writes } from "../support/recorded-server.ts";
+import { lineOf, readRecording } from "../support/replay.ts";
 
 const beyond = readRecording("0.4.4-beyond");
-const reads = readRecording("0.2.0-reads");
-const writes = readRecording("0.2.0-writes");
-
-const isAsked = (row: BeyondRow): row is Asked => "document" in row;
-
-const tokenIn = ({ headers }: Line) => headers["Authorization"]?.replace("token ", "") ?? null;
-
-/** The caller's name, as release 0.2.0 told it, for the token of a line. */
-const viewerFor = ({ headers }: Line): Line => ({ ...lineOf(reads, "user me alice"), headers });
-
-/** The body of a command; an empty one is none. */
-const bodyOf = (text: string) => (text === "" || text === "{}" ? null : (JSON.parse(text) as unknown));
-const recordedBody = (body: unknown) => bodyOf(JSON.stringify(body ?? {}));
-
-const CODES: Readonly<Record<number, string>> = {
-  400: "BAD_USER_INPUT",
-  403: "FORBIDDEN",
-  500: "UPSTREAM_ERROR",
-};
-
-const LIST = { at: "thing.list", data: { list: null } };
-
-/** What is told of what the server refused, in the words of the server unless it crashed. */
-const refused = ({ status, json }: Line, { at, data } = LIST as NonNullable<Asked["refused"]>) => ({
-  data: { thing: data },
-  errors: [
-    {
-      at,
-      code: CODES[status],
-      message: Array.isArray(json)
-        ? json.join(" ")
-        : ((json as Row | undefined)?.["detail"] ?? `The service answered ${status}.`),
-      upstream: { method: "GET", status },
-    },
-  ],
-});
-
-/** Asks for recorded exchanges, which are all that the service knows, and compares what was sent with them. */
-async function replay(lines: readonly Line[], document: string, profile: string) {
-  const upstream = await startReplay(lines);
-  const { ask } = await startGateway({
-    upstream,
-    token: lines[0] ? tokenIn(lines[0]) : null,
-    env: { UPSTREAM_PROFILE: profile },
-  });
-  const outcome = outcomeOf(await ask<{ thing: unknown }, object>(document));
-  const sent = upstream.seen().map(({ method, path, body }) => [method, ...plain(path), bodyOf(body)]);
-  const recorded = lines.map(({ method, path, body }) => [method, ...plain(path), recordedBody(body)]);
-  // Some go side by side.
-  const inOrder = (requests: readonly unknown[][]) =>
-    requests.toSorted((a, b) => a.join().localeCompare(b.join()));
-  expect(inOrder(sent)).toEqual(inOrder(recorded));
-  return outcome;
-}
 
 describe("release 0.4.4 beyond the document", () => {
   const asked = Object.entries(BEYOND_ROWS).flatMap(([name, row]) =>
@@ -73,16 +18,9 @@ describe("release 0.4.4 beyond the document", () => {
     expect(asked).toHaveLength(91);
   });
 
-  test.each(asked)("%s", async (name, { document, told, behind, isOfViewer = false, refused: how }) => {
-    const line = lineOf(beyond, name);
-    const besides = behind === undefined ? [] : [lineOf(beyond, behind)];
-    const lines: readonly Line[] = [...(isOfViewer ? [viewerFor(line)] : []), line, ...besides];
-    // Rows without `behind` do not look at it.
-    const records = [line, ...besides].map(({ json }) => json as Row);
-    const [answer = {}, record = {}] = records;
-    expect(await replay(lines, document, "polyaxon-0.4")).toMatchObject(
-      line.status < 300 ? { data: { thing: told(answer, record) }, errors: [] } : refused(line, how),
-    );
+  test.each(asked)("%s", async (name, row) => {
+    const { given, recorded } = await answerTo(beyond, name, row);
+    expect(given).toMatchObject(recorded);
   });
 });
 

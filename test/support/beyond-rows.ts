@@ -1,27 +1,11 @@
 import { globalId } from "./ids.ts";
 import { ITEMS, type Row } from "./recorded-items.ts";
+import { type Asked, never, type RecordedRow } from "./recorded-rows.ts";
 import { readRecording } from "./replay.ts";
 
 /*
  * How each exchange of `0.4.4-beyond` is asked for, by its name: an operation, or why there is none.
  */
-
-export interface Asked {
-  readonly document: string;
-  /** What the recorded answer gives, and that of `behind`. */
-  readonly told: (json: Row, behind: Row) => unknown;
-  /** The exchange of the same file that is asked for as well. */
-  readonly behind?: string;
-  /** The place of the error when the server refuses, and what is there besides. By default it is a list. */
-  readonly refused?: { readonly at: string; readonly data: unknown };
-  /** Whether the caller's name is read first. */
-  readonly isOfViewer?: boolean;
-}
-
-/** Why no field asks for it. */
-export type BeyondRow = Asked | { readonly never: string };
-
-const never = (why: string): BeyondRow => ({ never: why });
 
 type ItemName = keyof typeof ITEMS;
 
@@ -49,13 +33,13 @@ const user = (name: string) => [`entity(id: "${globalId(`User:${name}`)}")`, "Us
 
 const ofViewer = (row: Asked): Asked => ({ ...row, isOfViewer: true });
 
-const archived = (field: string, name: ItemName) =>
-  ofViewer(list(["viewer", "User"], `${field}(first: 2)`, name));
+export const archived = (field: string, name: ItemName, args = "(first: 2)") =>
+  ofViewer(list(["viewer", "User"], field + args, name));
 
 // The items of bookmarks lack `bookmarked`: it is true, and nothing is requested for it.
-const bookmarked = (field: string, name: ItemName) =>
+export const bookmarked = (field: string, name: ItemName, args = "(first: 3)") =>
   ofViewer(
-    list(["viewer", "User"], `${field}(first: 3)`, name, ({ content_object: item }) => ({
+    list(["viewer", "User"], field + args, name, ({ content_object: item }) => ({
       // Every bookmark holds an item.
       ...(item as Row),
       bookmarked: true,
@@ -65,11 +49,11 @@ const bookmarked = (field: string, name: ItemName) =>
 const FIELDS = { experiments: "experiments", jobs: "jobs", builds: "buildJobs", groups: "groups" } as const;
 type RunItems = keyof typeof FIELDS;
 
-const inProject = (name: RunItems, args: string) =>
+export const inProject = (name: RunItems, args: string) =>
   list([`project(owner: "alice", name: "mnist")`, "Project"], `${FIELDS[name]}(${args})`, name);
 
 /** Lists in an order, by its spelling upstream: the argument that asks for it. */
-const sorted = (name: RunItems, first: number, orders: Readonly<Record<string, string | BeyondRow>>) =>
+const sorted = (name: RunItems, first: number, orders: Readonly<Record<string, string | RecordedRow>>) =>
   Object.fromEntries(
     Object.entries(orders).map(([order, asked]) => [
       `${name} sorted by ${order}`,
@@ -106,7 +90,7 @@ const BEYOND_ITEMS = {
   groups: { content: "content", currentIteration: "current_iteration" },
 } as const;
 
-const keysOf = (record: Row, keys: Readonly<Record<string, string>>): Row =>
+export const keysOf = (record: Row, keys: Readonly<Record<string, string>>): Row =>
   Object.fromEntries(Object.entries(keys).map(([field, key]) => [field, record[key] ?? null]));
 
 const fieldsOf = (name: RunItems) => `${ITEMS[name].fields} ${Object.keys(BEYOND_ITEMS[name]).join(" ")}`;
@@ -153,7 +137,7 @@ const REDUCED = {
   tags: "tags",
 };
 
-const PROJECT = {
+export const PROJECT = {
   uniqueName: "unique_name",
   name: "name",
   description: "description",
@@ -180,7 +164,7 @@ const project = (owner: string, name: string): Asked => ({
 const CODE = { branch: "branch", commit: "commit", head: "head", isDirty: "is_dirty", url: "git_url" };
 const CODE_FIELDS = `codeReference { ${Object.keys(CODE).join(" ")} }`;
 
-export const BEYOND_ROWS: Readonly<Record<string, BeyondRow>> = {
+export const BEYOND_ROWS: Readonly<Record<string, RecordedRow>> = {
   project: project("alice", "mnist"),
   "project of somebody else, public": project("bob", "open"),
   "project, private": {

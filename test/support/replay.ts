@@ -24,15 +24,47 @@ export const RECORDINGS = [
   "0.2.0-downloads",
   "0.4.4-samples",
   "0.4.4-beyond",
+  "0.4.4-further",
 ] as const;
 
-/** The lines of one file of `test/recordings`, in its order. */
-export const readRecording = (name: (typeof RECORDINGS)[number]): readonly Line[] =>
-  readFileSync(new URL(`../recordings/${name}.jsonl`, import.meta.url), "utf8")
-    .split("\n")
-    .filter((line) => line !== "")
-    // The files are ours and never change.
-    .map((line) => JSON.parse(line) as Line);
+/** The users of recordings that leave out the headers, and the letter of their tokens. */
+const LETTERS: Readonly<Record<string, string>> = { alice: "b", bob: "c" };
+
+/** As written: some files leave out the headers, and repeat the name of a case. */
+type Written = Omit<Line, "headers"> & Partial<Pick<Line, "headers">> & { readonly who: string };
+
+/**
+ * The lines of one file of `test/recordings`, in its order. A case with the name of an earlier one is called after its line as
+ * well: `searches (56)`.
+ */
+export function readRecording(name: (typeof RECORDINGS)[number]): readonly Line[] {
+  const seen = new Set<string>();
+  return (
+    readFileSync(new URL(`../recordings/${name}.jsonl`, import.meta.url), "utf8")
+      .split("\n")
+      .filter((line) => line !== "")
+      // Safe: the files are ours and never change.
+      .map((line) => JSON.parse(line) as Written)
+      .map((line, index) => {
+        const title = seen.has(line.case) ? `${line.case} (${index + 1})` : line.case;
+        seen.add(line.case);
+        const headers = line.headers ?? { Authorization: `token ${LETTERS[line.who]?.repeat(64)}` };
+        return { ...line, case: title, headers, ...("json" in line && { json: whole(line.json) }) };
+      })
+  );
+}
+
+/** A page whose last rows were cut: `… 2 more`. The last one that is there stands in for them. */
+function whole(json: unknown): unknown {
+  const { results } = (json ?? {}) as { readonly results?: readonly unknown[] };
+  const [, cut] = /^… (\d+) more$/.exec(String(results?.at(-1))) ?? [];
+  if (!results || cut === undefined) return json;
+  const kept = results.slice(0, -1);
+  return {
+    ...(json as object),
+    results: [...kept, ...Array.from({ length: Number(cut) }, () => kept.at(-1))],
+  };
+}
 
 /** The exchange that was recorded under this name. */
 export function lineOf(lines: readonly Line[], name: string): Line {

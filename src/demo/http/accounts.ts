@@ -43,7 +43,7 @@ export function mayRead(user: User, project: Project): boolean {
   return project.isPublic || mayWrite(user, project);
 }
 
-function mayWrite(user: User, project: Project): boolean {
+export function mayWrite(user: User, project: Project): boolean {
   return user.isSuperuser || project.owner === user.username;
 }
 

@@ -49,7 +49,7 @@ export function update<R extends Run>(kind: Kind<R>): Handler {
 }
 
 /** A field of a body, read; nothing where the body does not have it. */
-function changed<Value>(
+export function changed<Value>(
   fields: Readonly<Record<string, unknown>>,
   name: string,
   read: (name: string, value: unknown) => Value,

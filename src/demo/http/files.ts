@@ -3,16 +3,8 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import type { Kind } from "../kinds.ts";
 import { timestamp, uniqueName } from "../records.ts";
-import {
-  type Build,
-  type Experiment,
-  isFinal,
-  type Job,
-  lastStatus,
-  type Run,
-  spanOf,
-  type Store,
-} from "../store.ts";
+import { isFinal, lastStatus, spanOf } from "../statuses.ts";
+import type { Build, Experiment, Job, Run, Store } from "../store.ts";
 import { findReadable } from "./accounts.ts";
 import { type DemoRequest, type DemoResponse, type Handler, HttpError, json } from "./messages.ts";
 import { replicaOf } from "./reads.ts";

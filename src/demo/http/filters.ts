@@ -1,4 +1,5 @@
-import { type Build, type Experiment, type Group, type Job, lastStatus, type Run, spanOf } from "../store.ts";
+import { lastStatus, spanOf } from "../statuses.ts";
+import type { Build, Experiment, Group, Job, Run } from "../store.ts";
 import { HttpError } from "./messages.ts";
 
 /*

@@ -1,15 +1,8 @@
 import type { Kind } from "../kinds.ts";
 import type { JsonRecord } from "../records.ts";
 import { stopRun } from "../simulation.ts";
-import {
-  bookmark as addBookmark,
-  experimentsOf,
-  isFinal,
-  type Keepable,
-  lastStatus,
-  type Run,
-  type Store,
-} from "../store.ts";
+import { isFinal, lastStatus } from "../statuses.ts";
+import { bookmark as addBookmark, experimentsOf, type Keepable, type Run, type Store } from "../store.ts";
 import { findWritable, requireUser, usernameOf } from "./accounts.ts";
 import { page } from "./lists.ts";
 import { type DemoRequest, empty, type Handler, notFound } from "./messages.ts";

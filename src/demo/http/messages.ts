@@ -128,6 +128,12 @@ export function slugField(name: string, value: unknown): string {
   });
 }
 
+/** Takes a value as a truth value. */
+export function flagField(name: string, value: unknown): boolean {
+  if (typeof value === "boolean") return value;
+  throw new HttpError(400, { [name]: ["Not a valid boolean."] });
+}
+
 /** Takes a value as a list of texts. */
 export function textsField(name: string, value: unknown): readonly string[] {
   if (Array.isArray(value)) return value.map((each) => textField(name, each));

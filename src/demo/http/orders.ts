@@ -1,4 +1,5 @@
-import { type Experiment, type Run, spanOf } from "../store.ts";
+import { spanOf } from "../statuses.ts";
+import type { Experiment, Run } from "../store.ts";
 import { lastMetric } from "./filters.ts";
 
 /** Resolves a sort key to a run's value for it; undefined is an unknown key. */

@@ -123,7 +123,7 @@ export function projectRow(project: Project, viewer: string): JsonRecord {
     description: project.description,
     tags: project.tags,
     created_at: timestamp(project.createdAt),
-    updated_at: timestamp(project.createdAt),
+    updated_at: timestamp(project.updatedAt),
     is_public: project.isPublic,
     bookmarked: project.bookmarkedBy.has(viewer),
   };
@@ -131,12 +131,16 @@ export function projectRow(project: Project, viewer: string): JsonRecord {
 
 /** A project with what its rows in lists lack. */
 export function projectDetail(request: DemoRequest): DemoResponse {
-  const found = projectOf(request);
+  return json(200, projectRecord(request, projectOf(request)));
+}
+
+/** A project with its readme and its counts. */
+export function projectRecord(request: DemoRequest, found: Project): JsonRecord {
   const { experiment, group, job, build } = request.store.runs;
   const isListed = (run: Run) => run.project === found && !run.isArchived;
   const countOf = (runs: ReadonlyMap<number, Run>) => [...runs.values()].filter(isListed).length;
   const independent = [...experiment.values()].filter((run) => isListed(run) && !run.group);
-  return json(200, {
+  return {
     ...projectRow(found, usernameOf(request)),
     readme: found.readme,
     has_code: true,
@@ -149,7 +153,7 @@ export function projectDetail(request: DemoRequest): DemoResponse {
     num_experiments: countOf(experiment),
     num_jobs: countOf(job),
     num_builds: countOf(build),
-  });
+  };
 }
 
 export function codeReference(request: DemoRequest): DemoResponse {

@@ -75,10 +75,16 @@ function addUser(
   });
 }
 
-export function addProject(store: Store, given: Omit<Project, "createdAt" | keyof Keepable>): Project {
+export function addProject(
+  store: Store,
+  given: Omit<Project, "createdAt" | "updatedAt" | keyof Keepable>,
+  createdAt = Date.UTC(2026, 1, 9, 8, given.id * 7),
+): Project {
+  store.lastIds.set("project", Math.max(given.id, store.lastIds.get("project") ?? 0));
   const project: Project = {
     ...given,
-    createdAt: Date.UTC(2026, 1, 9, 8, given.id * 7),
+    createdAt,
+    updatedAt: createdAt,
     bookmarkedBy: new Map(),
     isArchived: false,
   };

@@ -3,6 +3,7 @@ import type { Store } from "../store.ts";
 import { seedActivity } from "./activity.ts";
 import { seedBuilds, seedJobs } from "./builds.ts";
 import { seedExperiments } from "./experiments.ts";
+import { seedNotes } from "./notes.ts";
 import { seedProjects, seedUsers } from "./people.ts";
 import { seedSearches } from "./searches.ts";
 
@@ -19,4 +20,5 @@ export function seed(store: Store, { activity }: { activity: boolean }): void {
   seedSearches(store, projects);
   if (activity) seedActivity(store);
   applyDueEvents(store);
+  seedNotes(store, projects);
 }

@@ -52,6 +52,27 @@ export function recordIdIn(typeName: string, id: string, parent: Address, names:
   throw new InputError("after: expected the id of a record of this resource, got that of another");
 }
 
+/**
+ * Decodes the id of a record that is no entity, such as `SavedSearch:ada/mnist/experiments/3`, to its path parameters. Throws
+ * `InputError`.
+ */
+export function decodeRecordId<Name extends string>(
+  typeName: string,
+  argument: string,
+  id: string,
+  { parameters, names }: { readonly parameters: readonly Name[]; readonly names: TypeNames },
+): Readonly<Record<Name, string>> {
+  const type = names.publicName(typeName);
+  const text = id.length > MAX_ID_LENGTH ? "" : fromBase64url(id);
+  const values = text.slice(type.length + 1).split("/");
+  if (!text.startsWith(`${type}:`) || values.length !== parameters.length || toBase64url(text) !== id) {
+    throw new InputError(`${argument}: expected the id of a ${type}, got ${quote(id)}`);
+  }
+  const address = Object.fromEntries(parameters.map((name, index) => [name, values[index] ?? ""]));
+  // Safe: the names are those of the parameters.
+  return checked(argument, address) as Readonly<Record<Name, string>>;
+}
+
 /** Suggests the fields that accept a dotted name, whose kind is ambiguous. Empty when the text is not one. */
 function hintFor(text: string, names: TypeNames): string {
   if (text.length > MAX_ID_LENGTH) return "";
@@ -107,7 +128,7 @@ const ofAnotherKind = (argument: string, expected: string, { kind }: Resource, n
 /** Checks that each segment of an address is valid in a path and that its ids are integers. Throws `InputError`. */
 export function checked<At extends Address>(argument: string, address: At): At {
   for (const [name, value] of Object.entries(address)) {
-    if (name === "id" || name === "experiment") number(argument, value);
+    if (name === "id" || name === "experiment" || name === "view") number(argument, value);
     else segment(argument, value);
   }
   return address;

@@ -1,11 +1,12 @@
 import type { ObjectRef } from "@pothos/core";
-import type { Command } from "../../rest/api/endpoint.ts";
+import type { AnyEndpoint, Command } from "../../rest/api/endpoint.ts";
 import { capital, uncapital } from "../../rest/api/kind.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
+import type { Context } from "../core/context.ts";
 import type { ResourceRef } from "../core/fields.ts";
-import { type Resource, toResource } from "../core/resource.ts";
-import { checked, identify, idOf, withId } from "../core/ids.ts";
+import { type Address, type Resource, toResource } from "../core/resource.ts";
+import { checked, identify, idOf, requires, withId } from "../core/ids.ts";
 import { type UserAddress, kinds } from "../core/kinds.ts";
 import { Project, User } from "../core/refs.ts";
 
@@ -27,22 +28,22 @@ export const payloadOf = <Shape>(mutation: string) => builder.objectRef<Shape>(`
 
 export const payloadTitle = (mutation: string) => `Payload of \`${mutation}\`.`;
 
-export interface CommandResult<R extends object> {
+export interface CommandResult<R extends object, At extends Address = RunAddress> {
   /** The resource that the command was sent to. */
-  readonly source: Resource<R, RunAddress>;
-  /** The same run, or a clone of it. It is read again after the command when more than its address is selected. */
-  readonly result: Resource<R, RunAddress>;
+  readonly source: Resource<R, At>;
+  /** The same resource, or a clone of it. It is read again after the command when more than its address is selected. */
+  readonly result: Resource<R, At>;
 }
 
 /** The description of a record that a command changed. */
 export const AFTER_CHANGE = "The record after the change. Read only if more than its address is selected.";
 
 /** Creates a payload type with a field for the record. */
-export function recordPayload<R extends object, Result extends CommandResult<R> = CommandResult<R>>(
-  mutation: string,
-  target: ResourceRef<R, RunAddress>,
-  description: string,
-) {
+export function recordPayload<
+  R extends object,
+  At extends Address,
+  Result extends CommandResult<R, At> = CommandResult<R, At>,
+>(mutation: string, target: ResourceRef<R, At>, description: string) {
   return payloadOf<Result>(mutation).implement({
     description: payloadTitle(mutation),
     fields: (t) => ({
@@ -55,15 +56,14 @@ export function recordPayload<R extends object, Result extends CommandResult<R> 
   });
 }
 
-/** A command on a run without input. `resultOf` returns the affected run; by default the run itself. */
-const command =
-  <R extends object, Answer>(
-    target: ResourceRef<R, RunAddress>,
-    endpoint: Command<RunAddress, Answer>,
+/** A command on a resource without input. `resultOf` returns the affected one; by default the resource itself. */
+export const command =
+  <R extends object, At extends Address, Answer>(
+    target: ResourceRef<R, At>,
+    endpoint: Command<At, Answer>,
     description: string,
-    payload: (mutation: string) => ObjectRef<PothosTypes, CommandResult<R>>,
-    resultOf: (source: Resource<R, RunAddress>, answer: Answer) => Resource<R, RunAddress> = (source) =>
-      source,
+    payload: (mutation: string) => ObjectRef<PothosTypes, CommandResult<R, At>>,
+    resultOf: (source: Resource<R, At>, answer: Answer) => Resource<R, At> = (source) => source,
   ): AddMutation =>
   (name) => {
     const type = payload(name);
@@ -84,9 +84,9 @@ const command =
   };
 
 /** Sends a command for a record. The record is read again when it is selected. */
-export const act = <R extends object>(
-  target: ResourceRef<R, RunAddress>,
-  endpoint: Command<RunAddress, undefined>,
+export const act = <R extends object, At extends Address>(
+  target: ResourceRef<R, At>,
+  endpoint: Command<At, undefined>,
   description: string,
 ): AddMutation =>
   command(target, endpoint, description, (mutation) => recordPayload(mutation, target, AFTER_CHANGE));
@@ -149,6 +149,36 @@ export const clone = <R extends { readonly id: number }>(
   description: string,
 ): AddMutation =>
   command(target, endpoint, description, (mutation) => clonePayload(mutation, target), cloned);
+
+/** Deletes a record that is no entity, such as a saved search, by its global id. */
+export const removeRecord =
+  (
+    one: string,
+    endpoint: AnyEndpoint,
+    send: (id: string, context: Context) => Promise<undefined>,
+  ): AddMutation =>
+  (name) => {
+    const type = payloadOf<{ readonly deletedId: string }>(name).implement({
+      description: payloadTitle(name),
+      fields: (t) => ({
+        deletedId: t.exposeID("deletedId", {
+          nullable: false,
+          description: `Global id of the deleted ${one}.`,
+        }),
+      }),
+    });
+    builder.mutationField(name, (t) =>
+      t.field({
+        type,
+        description: `Deletes a ${one}.${requires(endpoint)}`,
+        args: { id: t.arg.id({ required: true, description: `Global id of the ${one}.` }) },
+        resolve: async (_, { id }, context) => {
+          await send(id, context);
+          return { deletedId: id };
+        },
+      }),
+    );
+  };
 
 const commandOnUser =
   (

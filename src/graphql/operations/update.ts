@@ -12,7 +12,8 @@ import { type AddMutation, recordPayload } from "./mutations.ts";
 /** What the service accepts as a name. */
 const SLUG = /^[-\w]+$/;
 
-function checkName(name: string | null | undefined): void {
+/** Throws `InputError` for a name that the service would not accept. */
+export function checkName(name: string | null | undefined): void {
   if (name == null || SLUG.test(name)) return;
   throw new InputError(`input.name: expected letters, digits, - and _, got ${quote(name)}`);
 }

@@ -1,5 +1,4 @@
 import { InputError } from "../../errors.ts";
-import { capital } from "../../rest/api/kind.ts";
 import { slice } from "../../rest/session/pages.ts";
 import { builder } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
@@ -9,25 +8,11 @@ import { kinds, type TypeNames } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
 import { declarationScan } from "../types/declaration-filter.ts";
 import { conditionsOf, type RunFilter } from "../types/run-filter.ts";
-import { runListOf, runLists } from "../types/run-list.ts";
+import { RunKind, runKindNamed } from "../types/run-kind.ts";
+import { runListOf } from "../types/run-list.ts";
 import { eventsOf } from "./event.ts";
 import { keyOfRun, readRun, RunUpdate, updateOf } from "./run-state.ts";
 import { createTeller, type ListState, readList } from "./watched-list.ts";
-
-/** The lists of runs by the name of their kind in `RunKind`: `BUILD_JOB` for `BuildJob`. */
-const LISTED = new Map(
-  runLists.map((list) => [list.target.kind.name.replaceAll(/(?!^)[A-Z]/g, "_$&").toUpperCase(), list]),
-);
-
-const RunKind = builder.enumType("RunKind", {
-  description: "A kind of run.",
-  values: Object.fromEntries(
-    [...LISTED].map(([name, { target }]) => {
-      const { many, manyInFull = many } = target.kind.run;
-      return [name, { description: `${capital(manyInFull)}.` }];
-    }),
-  ),
-});
 
 interface Args {
   readonly of: string;
@@ -55,10 +40,8 @@ function watchRuns(args: Args, context: StreamContext) {
   const { live, names, session } = context;
   const { at, group } = parentOf(args, names);
   const { server } = session;
-  const listed = LISTED.get(args.kind);
-  if (!listed) throw new TypeError(`expected a kind of run, got ${args.kind}`);
-  const { endpoint } = listed;
-  const { kind } = listed.target;
+  const kind = runKindNamed(args.kind);
+  const { endpoint } = runListOf(kind);
   const conditions = conditionsOf(args.filter, { kind, project: at, names });
   if (declarationScan(args.filter?.declarations)) {
     throw new InputError(

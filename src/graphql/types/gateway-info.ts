@@ -26,6 +26,20 @@ const Capability = builder.enumType("Capability", {
     METRIC_ORDERS: { description: "The argument `orderByMetric` of lists of experiments." },
     OFFSETS: { description: "The argument `offset` of lists of runs and projects." },
     PROJECT_RECORDS: { description: "Fields of `Project` beyond its name, its owner and its runs." },
+    PROJECT_COMMANDS: {
+      description: "The mutations `createProject`, `updateProject` and `deleteProject`.",
+    },
+    PROJECT_BOOKMARKS: { description: "The mutations `bookmarkProject` and `unbookmarkProject`." },
+    PROJECT_ARCHIVES: { description: "The mutations `archiveProject` and `restoreProject`." },
+    SAVED_SEARCHES: {
+      description:
+        "`Project.savedSearches`, the argument `savedSearch` of lists of runs, and the mutations `saveSearch` and `deleteSavedSearch`.",
+    },
+    CHART_VIEWS: {
+      description:
+        "`Experiment.chartViews`, `Group.chartViews`, and the mutations `createExperimentChartView`, `createGroupChartView` and `deleteChartView`.",
+    },
+    ACTIVITY: { description: "`Project.activity`, `activity` and `history`." },
     CODE_REFERENCES: { description: "`Experiment.codeReference`." },
     OUTPUT_FILES: {
       description: "`Experiment.outputFiles`, `Job.outputFiles`, and the downloads of single files.",

@@ -4,6 +4,7 @@ import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
 import { checked, memberOf } from "../core/ids.ts";
 import { runList, runLists } from "./run-list.ts";
+import { savedSearches } from "./saved-search.ts";
 import { Entity, Project, runRefs, User } from "../core/refs.ts";
 import { plural } from "../core/kinds.ts";
 
@@ -44,6 +45,10 @@ Project.implement({
       description: "Whether every user can see the project. Items of `User.projects` have it.",
       ...property("is_public"),
     }),
+    bookmarked: t.boolean({
+      description: "Whether the caller bookmarked the project. Items of `User.projects` have it.",
+      ...property("bookmarked"),
+    }),
     createdAt: t.field({
       type: "DateTime",
       description: "Time of creation. Items of `User.projects` have it.",
@@ -74,6 +79,7 @@ Project.implement({
     groupCount: t.int({ description: "Number of groups.", ...property("num_experiment_groups") }),
     jobCount: t.int({ description: "Number of jobs.", ...property("num_jobs") }),
     buildJobCount: t.int({ description: "Number of build jobs.", ...property("num_builds") }),
+    savedSearches: t.field(savedSearches),
   }),
 });
 

@@ -20,6 +20,7 @@ import { runRefs } from "../core/refs.ts";
 import { declarationScan, requireDeclarations } from "./declaration-filter.ts";
 import { addScan } from "./list-scan.ts";
 import { conditionsOf, filterOf, type RunFilter } from "./run-filter.ts";
+import { savedSearchFor } from "./saved-search.ts";
 import { checkGroups, groupsInFilter } from "./selections.ts";
 
 /*
@@ -102,6 +103,7 @@ type RunListArgs = PageArgs & {
   readonly orderByMetric?: ListRequest["metricOrder"];
   readonly filter?: RunFilter | null | undefined;
   readonly query?: string | null | undefined;
+  readonly savedSearch?: string | null | undefined;
 };
 
 interface ListOptions<Of> {
@@ -127,6 +129,10 @@ const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
       type: filter,
       description:
         "Filter, written in the query language of the server; what that cannot say of parameters, the gateway compares itself. With `query` as well, a run must match both.",
+    }),
+    savedSearch: t.id({
+      description:
+        "Global id of a search of `Project.savedSearches`. Its filter is forwarded unchanged; with `query` or `filter` as well, a run must match all of them. Its order is used unless `orderBy` or `orderByMetric` is given. Costs an upstream request for the saved searches. Requires the capability `SAVED_SEARCHES`.",
     }),
     ...(keys.includes("last_metric") && {
       orderByMetric: t.field({
@@ -180,9 +186,16 @@ export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
       const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
       const groups = groupsInFilter(session.server, asked);
       if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
-      const base = session.server.listQuery(asked);
-      const list = { endpoint, address, base, anchors: order ? ANCHORS[order] : UNMARKED };
+      // Before a saved search is read, so that nothing is sent for arguments that cannot be used.
+      const own = session.server.listQuery(asked);
       const request = sliceRequest(args, context);
+      const readSearch = args.savedSearch
+        ? savedSearchFor(args.savedSearch, { kind, project: address, names })
+        : null;
+      const base = readSearch
+        ? session.server.listQuery({ ...asked, saved: await readSearch(session) })
+        : own;
+      const list = { endpoint, address, base, anchors: order ? ANCHORS[order] : UNMARKED };
       const toNode = (record: RunnableRecord) => ({
         ...toResource(kind, { owner, project, id: `${record.id}` }, record),
         listedIn,
@@ -200,7 +213,7 @@ export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
         return { ...connect(page, toNode), endCursor: () => page.endCursor, scan: page.scan };
       }
       // A filter, or `first: 1`, may leave too few runs to be worth it.
-      if (!query && conditions.length === 0 && request.first !== 1)
+      if (!query && !readSearch && conditions.length === 0 && request.first !== 1)
         prefetchList?.(address, context, (field) => isSelectedOfNodes(isSelected, field));
       return { ...connect(await slice(session, list, request), toNode), scan: null };
     },

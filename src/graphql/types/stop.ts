@@ -28,7 +28,11 @@ const stopRun =
   (target: RunRef, endpoint: Command<RunAddress, undefined>): AddMutation =>
   (name) => {
     const { one } = target.kind.run;
-    const type = recordPayload<StopResult["source"]["loaded"], StopResult>(name, target, AFTER_CHANGE);
+    const type = recordPayload<StopResult["source"]["loaded"], RunAddress, StopResult>(
+      name,
+      target,
+      AFTER_CHANGE,
+    );
     builder.objectField(type, "isSent", (t) =>
       t.boolean({
         nullable: false,

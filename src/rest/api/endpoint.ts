@@ -34,6 +34,12 @@ export type EndpointCapability =
   | "BOOKMARKS"
   | "ARCHIVES"
   | "PROJECT_RECORDS"
+  | "PROJECT_COMMANDS"
+  | "PROJECT_BOOKMARKS"
+  | "PROJECT_ARCHIVES"
+  | "SAVED_SEARCHES"
+  | "CHART_VIEWS"
+  | "ACTIVITY"
   | "CODE_REFERENCES"
   | "OUTPUT_FILES";
 

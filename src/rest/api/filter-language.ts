@@ -29,12 +29,12 @@ export const hasMetric = (argument: string, name: string): Condition => ({
   operands: ["-1e308"],
 });
 
-/** Writes conditions, all of which are to be met, and adds a filter that is already in the language. */
+/** Writes conditions, all of which are to be met, and adds filters that are already in the language. */
 export const writeFilter = (
   language: FilterLanguage,
   conditions: readonly Condition[],
-  query: string | null | undefined,
-): string => WRITERS[language](conditions, query ? [query] : []);
+  written: readonly string[],
+): string => WRITERS[language](conditions, written);
 
 const WRITERS: Readonly<
   Record<FilterLanguage, (conditions: readonly Condition[], written: readonly string[]) => string>

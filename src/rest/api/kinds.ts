@@ -1,6 +1,23 @@
 import { type AnyEndpoint, del, get, json, optional, optionalJson, patch, post } from "./endpoint.ts";
-import { commonOptional, outputOptional, P, type RecordKind, type Revision, type RunKind } from "./kind.ts";
-import { BookmarkedProjects, CodeReference, Project, PROJECT_KEYS, Projects } from "./optional-records.ts";
+import {
+  chartViews,
+  commonOptional,
+  outputOptional,
+  P,
+  type RecordKind,
+  type Revision,
+  type RunKind,
+} from "./kind.ts";
+import {
+  Activities,
+  BookmarkedProjects,
+  CodeReference,
+  Project,
+  PROJECT_KEYS,
+  Projects,
+  SavedSearch,
+  SavedSearches,
+} from "./optional-records.ts";
 import { Bytes, Nothing, Text } from "./reader.ts";
 import {
   BookmarkedBuilds,
@@ -97,6 +114,7 @@ export const runs = {
     optional: {
       ...commonOptional("experiment", "experiments", Experiments, BookmarkedExperiments),
       ...outputOptional("experiment", "experiments"),
+      ...chartViews("experiment", "experiments"),
       codeReference: optional("codeReference", "CODE_REFERENCES", get(`${E}/{id}/coderef`, CodeReference)),
     },
   },
@@ -169,6 +187,7 @@ export const runs = {
     },
     optional: {
       ...commonOptional("group", "groups", Groups, BookmarkedGroups),
+      ...chartViews("group", "groups"),
       metrics: optional("groupMetrics", null, get(`${G}/{id}/metrics`, Metrics)),
     },
   },
@@ -197,6 +216,15 @@ export const experimentJob = {
   },
 } as const;
 
+/** The caller's saved searches of a project for one kind of run, as `RunKind.records` calls it. */
+const SEARCHES = "searches/{owner}/{project}/{kind}";
+
+export interface NewSearch {
+  readonly name: string;
+  readonly query: { readonly query: string; readonly sort?: string };
+  readonly meta?: unknown;
+}
+
 /** Projects, which the document does not describe. */
 export const project = {
   records: "projects",
@@ -210,6 +238,25 @@ export const project = {
       get("bookmarks/{owner}/projects", BookmarkedProjects),
     ),
     archived: optional("archivedProjects", "ARCHIVES", get("archives/{owner}/projects", Projects)),
+    bookmark: optional("bookmarkProject", "PROJECT_BOOKMARKS", post(`${P}/bookmark`, Nothing)),
+    unbookmark: optional("unbookmarkProject", "PROJECT_BOOKMARKS", del(`${P}/unbookmark`, Nothing)),
+    archive: optional("archiveProject", "PROJECT_ARCHIVES", post(`${P}/archive`, Nothing)),
+    restore: optional("restoreProject", "PROJECT_ARCHIVES", post(`${P}/restore`, Nothing)),
+    update: optional("updateProject", "PROJECT_COMMANDS", patch(P, Project, json<Revision>())),
+    create: optional("createProject", "PROJECT_COMMANDS", post("projects", Project, json<Revision>())),
+    delete: optional("deleteProject", "PROJECT_COMMANDS", del(P, Nothing)),
+    savedSearches: optional("savedSearches", "SAVED_SEARCHES", get(SEARCHES, SavedSearches)),
+    saveSearch: optional("saveSearch", "SAVED_SEARCHES", post(SEARCHES, SavedSearch, json<NewSearch>())),
+    deleteSearch: optional("deleteSavedSearch", "SAVED_SEARCHES", del(`${SEARCHES}/{id}`, Nothing)),
+    activity: optional("projectActivity", "ACTIVITY", get("activitylogs/{owner}/{project}", Activities)),
+  },
+} as const;
+
+/** What the caller did, and what the caller looked at. */
+export const activity = {
+  optional: {
+    own: optional("activity", "ACTIVITY", get("activitylogs", Activities)),
+    history: optional("history", "ACTIVITY", get("historylogs", Activities)),
   },
 } as const;
 
@@ -225,7 +272,7 @@ export const recordKinds: readonly RecordKind[] = [...runKinds, experimentJob, p
 
 /** The endpoints that are not in the document, by their names in profiles. */
 export const optionalEndpoints: Readonly<Record<string, AnyEndpoint>> = Object.fromEntries(
-  recordKinds.flatMap(({ optional: further = {} }) =>
+  [...recordKinds, activity].flatMap(({ optional: further = {} }) =>
     Object.values(further).flatMap((endpoint) =>
       endpoint?.optional ? [[endpoint.optional.name, endpoint] as const] : [],
     ),

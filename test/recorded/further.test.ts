@@ -1,0 +1,40 @@
+import { describe, expect, test } from "vitest";
+import { NOTE_ROWS } from "../support/further/notes.ts";
+import { ORDER_ROWS } from "../support/further/orders.ts";
+import { OTHER_ROWS } from "../support/further/others.ts";
+import { OUTPUT_ROWS } from "../support/further/outputs.ts";
+import { PROJECT_ROWS } from "../support/further/projects.ts";
+import { SEARCH_ROWS } from "../support/further/searches.ts";
+import { answerTo, isAsked, type RecordedRow } from "../support/recorded-rows.ts";
+import { readRecording } from "../support/replay.ts";
+
+const further = readRecording("0.4.4-further");
+
+/** How each exchange is asked for, by its name, or why it is not. One file for each subject. */
+const ROWS: Readonly<Record<string, RecordedRow>> = {
+  ...ORDER_ROWS,
+  ...PROJECT_ROWS,
+  ...OUTPUT_ROWS,
+  ...NOTE_ROWS,
+  ...SEARCH_ROWS,
+  ...OTHER_ROWS,
+};
+
+/** Lines without rows: commands for many runs. */
+const LEFT_OUT = [[77, 90]] as const;
+
+describe("what release 0.4.4 offers further", () => {
+  const asked = Object.entries(ROWS).flatMap(([name, row]) => (isAsked(row) ? [[name, row] as const] : []));
+
+  test("each of its 95 recordings is asked for, or has its reason", () => {
+    const isLeftOut = (line: number) => LEFT_OUT.some(([from, to]) => line >= from && line <= to);
+    const expected = further.flatMap((line, index) => (isLeftOut(index + 1) ? [] : [line.case]));
+    expect(Object.keys(ROWS).toSorted()).toEqual(expected.toSorted());
+    expect(further).toHaveLength(95);
+  });
+
+  test.each(asked)("%s", async (name, row) => {
+    const { given, recorded } = await answerTo(further, name, row);
+    expect(given).toMatchObject(recorded);
+  });
+});

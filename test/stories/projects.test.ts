@@ -1,0 +1,263 @@
+import { describe, expect, test } from "vitest";
+import { tokenOf } from "../support/demo-gateway.ts";
+import { codesOf, failure, outcomeOf } from "../support/errors.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+import { startProfile } from "../support/profiles.ts";
+
+const NOT_OFFERED = (what: string) =>
+  `The server behind this gateway does not offer ${what}. \`gateway.capabilities\` tells what there is.`;
+
+describe("a project", () => {
+  test("is created for the caller; what the answer lacks is read", async () => {
+    const { ask, calls } = await startProfile();
+    const create = (input: string, fields: string) =>
+      ask(`mutation { createProject(input: { ${input} }) { project { ${fields} } } }`);
+    expect(
+      await create(
+        `name: "fresh", description: "new", tags: ["x"], isPublic: false`,
+        "id uniqueName owner { username } description tags isPublic bookmarked",
+      ),
+    ).toEqual({
+      data: {
+        createProject: {
+          project: {
+            id: globalId("Project:ada/fresh"),
+            uniqueName: "ada.fresh",
+            owner: { username: "ada" },
+            description: "new",
+            tags: ["x"],
+            isPublic: false,
+            bookmarked: false,
+          },
+        },
+      },
+    });
+    expect(calls()).toEqual(["POST projects"]);
+
+    expect(outcomeOf(await create(`name: "fresh"`, "id"))).toMatchObject({
+      data: { createProject: null },
+      errors: [
+        {
+          at: "createProject",
+          code: "BAD_USER_INPUT",
+          message: "A project with name `fresh` already exists.",
+        },
+      ],
+    });
+    expect(await ask("{ viewer { projects { nodes { uniqueName } } } }")).toEqual({
+      data: {
+        viewer: {
+          projects: {
+            nodes: [{ uniqueName: "ada.fresh" }, { uniqueName: "ada.speech" }, { uniqueName: "ada.mnist" }],
+          },
+        },
+      },
+    });
+  });
+
+  test("is bookmarked by everybody who may see it, and no longer", async () => {
+    const { ask, calls } = await startProfile();
+    const act = (verb: string, id: string) =>
+      ask(`mutation { done: ${verb}Project(id: "${id}") { project { uniqueName bookmarked } } }`);
+    expect(await act("unbookmark", "grace.vision")).toEqual({
+      data: { done: { project: { uniqueName: "grace.vision", bookmarked: false } } },
+    });
+    expect(calls()).toEqual(["DELETE grace/vision/unbookmark", "GET grace/vision"]);
+    expect(await act("bookmark", globalId("Project:grace/vision"))).toEqual({
+      data: { done: { project: { uniqueName: "grace.vision", bookmarked: true } } },
+    });
+    expect(calls()).toEqual(["GET grace/vision", "POST grace/vision/bookmark"]);
+    expect(await ask("{ viewer { bookmarkedProjects { nodes { uniqueName bookmarked } } } }")).toMatchObject({
+      data: { viewer: { bookmarkedProjects: { nodes: [{ uniqueName: "grace.vision", bookmarked: true }] } } },
+    });
+    expect(calls()).toEqual(["GET bookmarks/ada/projects", "GET users/"]);
+  });
+
+  test("is archived out of the list, can still be read, and comes back", async () => {
+    const { ask, calls } = await startProfile();
+    const listed = async () => {
+      const { data } = await ask<{ viewer: { projects: { nodes: { name: string }[] } } }, object>(
+        "{ viewer { projects { nodes { name } } } }",
+      );
+      calls();
+      return data.viewer.projects.nodes.map(({ name }) => name);
+    };
+    // No more than the address is selected, so nothing is read.
+    await ask(`mutation { archiveProject(id: "ada.mnist") { project { id } } }`);
+    expect(calls()).toEqual(["POST ada/mnist/archive"]);
+    expect(await listed()).toEqual(["speech"]);
+    expect(await ask(`{ project(owner: "ada", name: "mnist") { isPublic } }`)).toEqual({
+      data: { project: { isPublic: true } },
+    });
+    calls();
+    await ask(`mutation { restoreProject(id: "ada.mnist") { project { id } } }`);
+    expect(calls()).toEqual(["POST ada/mnist/restore"]);
+    expect(await listed()).toEqual(["speech", "mnist"]);
+  });
+
+  test("changes what is given, and nothing else; null clears", async () => {
+    const { ask, calls } = await startProfile();
+    const update = (input: string) =>
+      ask(`mutation { updateProject(id: "ada.mnist", input: { ${input} }) {
+        previousId project { id description readme tags isPublic }
+      } }`);
+    const id = globalId("Project:ada/mnist");
+    expect(await update(`description: "Digits", tags: [], isPublic: false`)).toEqual({
+      data: {
+        updateProject: {
+          previousId: id,
+          project: {
+            id,
+            description: "Digits",
+            readme: expect.stringContaining("# MNIST") as string,
+            tags: [],
+            isPublic: false,
+          },
+        },
+      },
+    });
+    expect(await update("description: null, readme: null, tags: null")).toEqual({
+      data: {
+        updateProject: {
+          previousId: id,
+          project: { id, description: null, readme: null, tags: null, isPublic: false },
+        },
+      },
+    });
+    expect(calls()).toEqual(["PATCH ada/mnist", "PATCH ada/mnist"]);
+  });
+
+  test("that is renamed has another id, as has all that is in it; the old one is not found", async () => {
+    const { ask, calls } = await startProfile();
+    const answer = await ask(`mutation { updateProject(id: "ada.mnist", input: { name: "digits" }) {
+      previousId project { id uniqueName experiment(internalId: 42) { uniqueName } }
+    } }`);
+    expect(answer).toEqual({
+      data: {
+        updateProject: {
+          previousId: globalId("Project:ada/mnist"),
+          project: {
+            id: globalId("Project:ada/digits"),
+            uniqueName: "ada.digits",
+            experiment: { uniqueName: "ada.digits.42" },
+          },
+        },
+      },
+    });
+    expect(calls()).toEqual(["GET ada/digits/experiments/42/", "PATCH ada/mnist"]);
+    expect(codesOf(await ask(`{ experiment(id: "ada.mnist.42") { status } }`))).toEqual(["NOT_FOUND"]);
+  });
+
+  test("is deleted with everything in it", async () => {
+    const { ask, calls } = await startProfile();
+    expect(await ask(`mutation { deleteProject(id: "ada.speech") { deletedId } }`)).toEqual({
+      data: { deleteProject: { deletedId: globalId("Project:ada/speech") } },
+    });
+    expect(calls()).toEqual(["DELETE ada/speech"]);
+    expect(codesOf(await ask(`{ experiment(id: "ada.speech.6") { status } }`))).toEqual(["NOT_FOUND"]);
+    expect(codesOf(await ask(`mutation { deleteProject(id: "ada.speech") { deletedId } }`))).toEqual([
+      "NOT_FOUND",
+    ]);
+  });
+
+  test("of somebody else can only be bookmarked, and only if it is public", async () => {
+    const { ask, demo } = await startProfile();
+    const asGrace = (query: string) => ask(query, {}, { token: tokenOf(demo, "grace") });
+    const act = (verb: string, id: string) =>
+      asGrace(`mutation { done: ${verb}Project(id: "${id}") { __typename } }`);
+    expect(codesOf(await act("bookmark", "ada.mnist"))).toEqual([]);
+    expect(codesOf(await act("bookmark", "ada.speech"))).toEqual(["FORBIDDEN"]);
+    for (const verb of ["archive", "restore", "delete"]) {
+      expect(codesOf(await act(verb, "ada.mnist"))).toEqual(["FORBIDDEN"]);
+    }
+  });
+});
+
+describe("what cannot be done to a project", () => {
+  test.each([
+    [`updateProject(id: "ada.mnist", input: {})`, "input: expected at least one field to change, got none"],
+    [`updateProject(id: "ada.mnist", input: { name: null })`, "input.name: expected a value, got null"],
+    [
+      `updateProject(id: "ada.mnist", input: { isPublic: null })`,
+      "input.isPublic: expected a value, got null",
+    ],
+    [
+      `updateProject(id: "ada.mnist", input: { name: "a b" })`,
+      `input.name: expected letters, digits, - and _, got "a b"`,
+    ],
+    [
+      `createProject(input: { name: "../ada" })`,
+      `input.name: expected letters, digits, - and _, got "../ada"`,
+    ],
+    [`deleteProject(id: "mnist")`, `id: expected a global id, got "mnist"`],
+    [
+      `deleteProject(id: "ada.mnist.42")`,
+      `id: expected a global id or a name such as ada.mnist, got "ada.mnist.42"`,
+    ],
+  ])("%s is refused before anything is sent", async (call, message) => {
+    const { ask, calls } = await startProfile();
+    expect(outcomeOf(await ask(`mutation { done: ${call} { __typename } }`))).toEqual({
+      data: { done: null },
+      errors: [failure("done", "BAD_USER_INPUT", message)],
+    });
+    expect(calls()).toEqual([]);
+  });
+
+  test("a server of the document has none of the mutations, and is sent none", async () => {
+    const { ask, calls } = await startProfile("document");
+    const answer = await ask(`mutation {
+      createProject(input: { name: "fresh" }) { __typename }
+      updateProject(id: "ada.mnist", input: { description: "x" }) { __typename }
+      deleteProject(id: "ada.mnist") { __typename }
+      bookmarkProject(id: "ada.mnist") { __typename }
+      unbookmarkProject(id: "ada.mnist") { __typename }
+      archiveProject(id: "ada.mnist") { __typename }
+      restoreProject(id: "ada.mnist") { __typename }
+    }`);
+    expect(new Set(Object.values(answer.data as object))).toEqual(new Set([null]));
+    expect(codesOf(answer)).toEqual(Array.from({ length: 7 }, () => "CAPABILITY_UNAVAILABLE"));
+    expect(calls()).toEqual([]);
+  });
+
+  test("release 0.2 takes no readme, and neither bookmarks nor archives", async () => {
+    const { ask, calls } = await startProfile("polyaxon-0.2");
+    const answer = await ask(`mutation {
+      readme: updateProject(id: "ada.mnist", input: { readme: "x", description: "x" }) { __typename }
+      description: updateProject(id: "ada.mnist", input: { description: "x" }) { project { description } }
+      bookmark: bookmarkProject(id: "ada.mnist") { __typename }
+      archive: archiveProject(id: "ada.mnist") { __typename }
+    }`);
+    expect(outcomeOf(answer)).toEqual({
+      data: {
+        readme: null,
+        description: { project: { description: "x" } },
+        bookmark: null,
+        archive: null,
+      },
+      errors: [
+        failure("readme", "CAPABILITY_UNAVAILABLE", NOT_OFFERED("`readme` as input")),
+        failure("bookmark", "CAPABILITY_UNAVAILABLE", NOT_OFFERED("this")),
+        failure("archive", "CAPABILITY_UNAVAILABLE", NOT_OFFERED("this")),
+      ],
+    });
+    expect(calls()).toEqual(["PATCH ada/mnist"]);
+  });
+
+  test("a command that fails is sent once, and may have taken effect", async () => {
+    const service = await startFake(() => ({ status: 504, json: { detail: "Later." } }));
+    const { ask } = await startGateway({
+      upstream: service,
+      env: { UPSTREAM_PROFILE: "polyaxon-0.4", UPSTREAM_RETRIES: "2" },
+    });
+    const answer = await ask(`mutation { createProject(input: { name: "fresh" }) { project { id } } }`);
+    expect(outcomeOf(answer)).toMatchObject({
+      data: { createProject: null },
+      errors: [{ at: "createProject", outcome: "unknown" }],
+    });
+    expect(service.seen().map(({ method, path, body }) => [method, path, body])).toEqual([
+      ["POST", "/api/v1/projects", `{"name":"fresh"}`],
+    ]);
+  });
+});
