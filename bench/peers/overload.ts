@@ -23,6 +23,8 @@ const TIMES = 5;
 const cores = leaveFirstCore();
 const service = await startStaticService();
 
+const percent = (part: number) => `${Math.round(part * 100)} %`;
+
 /** A contestant's rows, an operation each: of each round the parts, of the parts the median. */
 async function measure(started: Started, name: string): Promise<readonly string[]> {
   const rows: string[] = [];
@@ -34,7 +36,6 @@ async function measure(started: Started, name: string): Promise<readonly string[
       const [usual, over] = [await load(WIDTH), await load(WIDTH * TIMES)];
       rounds.push({ usual, over, part: over.perSecond / usual.perSecond });
     }
-    const percent = (part: number) => `${Math.round(part * 100)} %`;
     const busy = rounds.map(({ over }) => (over.cpuMs * over.perSecond) / 1_000);
     rows.push(
       row(

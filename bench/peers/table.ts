@@ -47,8 +47,8 @@ export function tablesOf(title: string, waited: string, contestants: readonly Sh
   const [limit] = contestants;
   if (limit === undefined) throw new Error("expected contestants, got none");
   const operations = [...limit.cpuMs.keys()];
-  const head = (title: string, ...others: readonly string[]) => [
-    row(title, ...operations, ...others),
+  const head = (first: string, ...others: readonly string[]) => [
+    row(first, ...operations, ...others),
     row("---", ...operations.map(() => "---:"), ...others.map(() => "---:")),
   ];
   const ratios = contestants.map(({ name, cpuMs, idleBytes, loadedBytes }) =>

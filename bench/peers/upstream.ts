@@ -31,7 +31,7 @@ const respond = (status: string, body: object, header = ""): Buffer => {
 
 const [, , keptSeconds] = process.argv;
 const keeping = keptSeconds
-  ? `cache-control: private, max-age=${keptSeconds}\r\nvary: authorization\r\n`
+  ? `cache-control: private, max-age=${keptSeconds}, must-revalidate\r\nvary: authorization\r\n`
   : "";
 const found = (body: object) => respond("200 OK", body, keeping);
 
