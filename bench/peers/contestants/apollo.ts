@@ -1,8 +1,8 @@
 import { ApolloServer } from "@apollo/server";
 import { startStandaloneServer } from "@apollo/server/standalone";
-import { LISTEN } from "./service.ts";
 import { Agent, fetch } from "undici";
 import { type Context, schema } from "./schema.ts";
+import { LISTEN } from "./service.ts";
 import { trackers } from "./tracker.ts";
 
 const dispatcher = new Agent({ connections: 64 });
