@@ -5,9 +5,21 @@ import { NODE_FLAGS } from "../src/installation.ts";
 /** This checkout. */
 export const PRODUCT = fileURLToPath(new URL("..", import.meta.url));
 
-/** The command by which `npm start` runs a built checkout. */
-export const commandOf = (checkout: string): readonly string[] => [
-  process.execPath,
-  ...NODE_FLAGS,
+/** A Node.js that servers run on. */
+export interface Node {
+  readonly file: string;
+  /** Such as `v20.20.2`. */
+  readonly version: string;
+}
+
+export const THIS_NODE: Node = { file: process.execPath, version: process.version };
+
+/** The flags with which the gateway runs on this Node: the same for all, so far. */
+export const flagsOf = (_node: Node): readonly string[] => NODE_FLAGS;
+
+/** The command by which a built checkout is run, as `npm start` runs it. */
+export const commandOf = (checkout: string, node = THIS_NODE): readonly string[] => [
+  node.file,
+  ...flagsOf(node),
   join(checkout, "dist/main.js"),
 ];

@@ -2,10 +2,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { NODE_FLAGS } from "../../src/installation.ts";
-import { commandOf, PRODUCT } from "../product.ts";
+import { commandOf, flagsOf, type Node, PRODUCT } from "../product.ts";
 
 interface Place {
+  /** What it runs on, if it is a program of Node.js. */
+  readonly node: Node;
   readonly port: number;
   /** Base URL of the service. */
   readonly service: string;
@@ -21,6 +22,8 @@ export interface Contestant {
   readonly start: (place: Place) => Start;
   /** Whether the others are compared where it does not run. */
   readonly isOptional?: boolean;
+  /** Whether it is no program of Node.js. */
+  readonly isNative?: boolean;
   /** Its own text of an operation, where it cannot express a part of it. */
   readonly textOf?: (query: string) => string;
   /** Reads what it expresses in another form, as `JSON.parse` takes it. */
@@ -29,23 +32,21 @@ export interface Contestant {
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-const node = (name: string, file: string, flags: readonly string[] = []): Contestant => ({
+type Env = Readonly<Record<string, string>>;
+
+const own = (name: string, file: string, env: Env = {}, flags: typeof flagsOf = () => []): Contestant => ({
   name,
-  start: ({ port, service }) => ({
-    command: [process.execPath, ...flags, here(`dist/contestants/${file}`)],
-    env: { PORT: String(port), SERVICE: service },
+  start: ({ node, port, service }) => ({
+    command: [node.file, ...flags(node), here(`dist/contestants/${file}`)],
+    env: { PORT: String(port), SERVICE: service, ...env },
   }),
 });
 
 /** A built checkout of Rungraph, as its `npm start` starts it. */
-export const rungraph = (
-  name: string,
-  env: Readonly<Record<string, string>>,
-  checkout = PRODUCT,
-): Contestant => ({
+export const rungraph = (name: string, env: Env, checkout = PRODUCT): Contestant => ({
   name,
-  start: ({ port, service }) => ({
-    command: commandOf(checkout),
+  start: ({ node, port, service }) => ({
+    command: commandOf(checkout, node),
     env: { PORT: String(port), UPSTREAM_URL: service, ...env },
   }),
 });
@@ -70,6 +71,7 @@ const tailcall: Contestant = {
     };
   },
   isOptional: true,
+  isNative: true,
   textOf: (query) => query.replaceAll("{ name value }", ""),
   read: (key, value) => {
     if (key === "internalId") return String(value);
@@ -80,14 +82,42 @@ const tailcall: Contestant = {
   },
 };
 
-/** The first one is the measure of all others. */
-export const CONTESTANTS: readonly [Contestant, ...Contestant[]] = [
-  node("limit", "limit.js"),
-  node("limit, with Rungraph's V8 flags", "limit.js", NODE_FLAGS),
+const LIMIT = own("limit", "limit.js");
+const OPERATED = { OPERATED: "1" };
+/** A server with lists by ids. Each of the 240 tokens asks more often than such servers let a user. */
+const WITH_LISTS = { UPSTREAM_PROFILE: "polyaxon-0.4", UPSTREAM_RATE_LIMIT: "off", UPSTREAM_QUEUE: "5000" };
+
+export type Contestants = readonly [Contestant, ...Contestant[]];
+
+/** Who is compared at the records of single paths. The first one is the measure of all others. */
+export const OF_RECORDS: Contestants = [
+  LIMIT,
+  own("limit, with Rungraph's V8 flags", "limit.js", {}, flagsOf),
   // Q3 and Q4 have 50 root fields, and 32 callers ask them at once.
   rungraph("Rungraph", { MAX_ROOT_FIELDS: "50", UPSTREAM_QUEUE: "5000" }),
   tailcall,
-  node("Mercurius + JIT + DataLoader", "mercurius.js"),
-  node("Yoga + Pothos + DataLoader", "yoga.js"),
-  node("Apollo Server 5 + RESTDataSource", "apollo.js"),
+  own("Mercurius + JIT + DataLoader", "mercurius.js"),
+  own("Mercurius as operated", "mercurius.js", OPERATED),
+  own("Yoga + Pothos + DataLoader", "yoga.js"),
+  own("Apollo Server 5 + RESTDataSource", "apollo.js"),
+  own("Apollo Server 5 as operated", "apollo-operated.js"),
+];
+
+/** Who is loaded with five times its connections. */
+export const OF_OVERLOAD: Contestants = [LIMIT, rungraph("Rungraph", {})];
+
+/** Who is compared at lists. */
+export const OF_LISTS: Contestants = [
+  LIMIT,
+  rungraph("Rungraph", WITH_LISTS),
+  own("Mercurius + JIT + DataLoader", "mercurius.js"),
+  own("Mercurius as operated", "mercurius.js", OPERATED),
+];
+
+/** The same where each keeps what it has read for a minute. */
+export const OF_KEPT_LISTS: Contestants = [
+  LIMIT,
+  rungraph("Rungraph", { ...WITH_LISTS, CACHE_TTL_MS: "60000" }),
+  own("Mercurius + JIT + DataLoader", "mercurius.js", { CACHED: "1" }),
+  own("Mercurius as operated", "mercurius.js", { ...OPERATED, CACHED: "1" }),
 ];

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ask, authorizationOf, type Load, load, type Request } from "./load.ts";
-import { bodyOf, type Operation, PAGE } from "./operations.ts";
+import { bodyOf, type Operation } from "./operations.ts";
 import { cpuMs, type Started, type StaticService } from "./processes.ts";
 import { median } from "./table.ts";
 
@@ -28,10 +28,14 @@ export async function measureCpu(started: Started, operation: Operation, how: Lo
   return { cpuMs: (cpuMs(started.pid) - before) / answered, perSecond: answered / how.seconds };
 }
 
-/** Milliseconds until a single caller has the answer to Q2 while each response of the service takes 10 ms: of some the median. */
-export async function measureLatency(started: Started, service: StaticService): Promise<number> {
+/** Milliseconds until a single caller has the answer while each response of the service takes 10 ms: of some the median. */
+export async function measureLatency(
+  started: Started,
+  service: StaticService,
+  operation: Operation,
+): Promise<number> {
   await service.behave({ delayMs: 10 });
-  const next = requestsOf(started, PAGE);
+  const next = requestsOf(started, operation);
   const times: number[] = [];
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const began = performance.now();

@@ -34,7 +34,7 @@ const LONG_ROW = `fragment Row on Experiment {
   }
 }`;
 
-const RECORD = `query Q1($id: ID!) {
+const RECORD_TEXT = `query Q1($id: ID!) {
   experiment(id: $id) {
     internalId uuid name uniqueName user { username } description createdAt updatedAt status project { uniqueName }
   }
@@ -65,17 +65,42 @@ export const operation = (
   isUnseen,
 });
 
+/** One run by itself. */
+export const RECORD = operation("Q1", RECORD_TEXT, EACH_ID);
+
 /** One run with all that a page about it shows. */
 export const PAGE = operation("Q2", PAGE_TEXT, EACH_ID);
 
 export const OPERATIONS: readonly Operation[] = [
   operation("Q0", "query Q0 { __typename }"),
-  operation("Q1", RECORD, EACH_ID),
+  RECORD,
   PAGE,
   operation("Q3", `query Q3 { ${WIDE} } ${ROW}`),
   operation("Q4", `query Q4 { ${WIDE} } ${LONG_ROW}`),
   operation("Q3u", `query Q3 { ${WIDE} } ${ROW}`, [{}], true),
 ];
+
+const inProject = (fields: string) => `{ project(owner: "root", name: "quick-start") { ${fields} } }`;
+
+/** A table of runs, as a page about a project shows it. */
+export const TABLE = operation(
+  "Q5",
+  `query Q5 ${inProject(`experiments(first: 50) { nodes {
+    internalId uniqueName status startedAt finishedAt lastMetric { name value }
+    buildJob { internalId uniqueName status }
+    experimentGroup { internalId uniqueName searchAlgorithm }
+    jobs(first: 1) { nodes { internalId uniqueName role status } }
+  } }`)}`,
+);
+
+/** A hundred runs of ten builds: the shape of 100 posts by ten users, with which Tailcall compares servers. */
+export const POSTS = operation(
+  "Q6",
+  `query Q6 ${inProject(`experiments(first: 100) { nodes {
+    internalId uniqueName status description
+    buildJob { internalId uniqueName status user { username } }
+  } }`)}`,
+);
 
 let unseen = 0;
 

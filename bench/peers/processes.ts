@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../../test/support/free-port.ts";
 import { onCores } from "../cores.ts";
+import { THIS_NODE } from "../product.ts";
 import type { Contestant } from "./contestants.ts";
 import { ask } from "./load.ts";
 import type { Behaviour, Seen } from "./upstream.ts";
@@ -16,9 +17,13 @@ export interface StaticService {
   readonly stop: () => void;
 }
 
-export async function startStaticService(): Promise<StaticService> {
+/** Its responses say for how many seconds they may be kept, if any. */
+export async function startStaticService(keptSeconds?: number): Promise<StaticService> {
   // It runs on the cores of this process.
-  const child = fork(new URL("./upstream.ts", import.meta.url), { execArgv: ["--import", "tsx"] });
+  const parameters = keptSeconds ? [String(keptSeconds)] : [];
+  const child = fork(new URL("./upstream.ts", import.meta.url), parameters, {
+    execArgv: ["--import", "tsx"],
+  });
   const [{ url }] = (await once(child, "message")) as [{ url: string }];
   return {
     url,
@@ -43,9 +48,10 @@ export async function start(
   contestant: Contestant,
   service: StaticService,
   cores: string | undefined,
+  node = THIS_NODE,
 ): Promise<Started | string> {
   const port = await freePort();
-  const { command, env } = contestant.start({ port, service: service.url });
+  const { command, env } = contestant.start({ node, port, service: service.url });
   const [file, parameters] = onCores(cores, command);
   const child = spawn(file, parameters, {
     cwd: fileURLToPath(new URL("../..", import.meta.url)),
@@ -53,7 +59,9 @@ export async function start(
     stdio: ["ignore", "ignore", "pipe"],
   });
   // Also where the comparison fails.
-  process.once("exit", () => child.kill());
+  const stop = () => child.kill();
+  process.once("exit", stop);
+  child.once("exit", () => process.off("exit", stop));
   let complaint = "";
   child.stderr
     .setEncoding("utf8")
@@ -61,7 +69,7 @@ export async function start(
   child.once("error", (error) => (complaint = error.message));
   const url = `http://127.0.0.1:${port}`;
   if (!(await answers(child, url))) return complaint.trim().split("\n")[0] || "it does not answer";
-  return { contestant, url, pid: child.pid ?? Number.NaN, stop: () => child.kill() };
+  return { contestant, url, pid: child.pid ?? Number.NaN, stop };
 }
 
 /** Waits until it answers; false when it ends first, or after 30 seconds. */

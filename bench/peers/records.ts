@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 
 const PROJECT = "root.quick-start";
 const EXPERIMENTS = 60;
-const BUILDS = 5;
+const BUILDS = 10;
 const GROUPS = 3;
 const MACHINES = 4;
 
@@ -60,6 +60,9 @@ const page = <Item>(results: readonly Item[]) => ({
   results,
 });
 
+/** The records of the first 60 share five builds. Those beyond are in lists only, which have ten. */
+const buildsBy = (id: number) => (id <= EXPERIMENTS ? 5 : BUILDS);
+
 export const experiment = (id: number) => ({
   id,
   uuid: hex(`experiment ${id}`),
@@ -75,7 +78,7 @@ export const experiment = (id: number) => ({
   original: null,
   project: PROJECT,
   experiment_group: `${PROJECT}.${(id % GROUPS) + 1}`,
-  build_job: `${PROJECT}.builds.${(id % BUILDS) + 1}`,
+  build_job: `${PROJECT}.builds.${(id % buildsBy(id)) + 1}`,
   tags: null,
   config: {
     build: { image: IMAGE, build_steps: STEPS },

@@ -1,50 +1,64 @@
 import { leaveFirstCore } from "../cores.ts";
+import type { Node } from "../product.ts";
 import { conditions, writeResults } from "../results.ts";
 import { say } from "../sheet.ts";
 import { type Answers, askAll, requireEqual } from "./answers.ts";
-import { CONTESTANTS } from "./contestants.ts";
+import { type Comparison, COMPARISONS } from "./comparisons.ts";
+import type { Contestant } from "./contestants.ts";
 import { measureCpu, measureLatency } from "./measure.ts";
-import { OPERATIONS } from "./operations.ts";
-import { residentBytes, start, type Started, startStaticService } from "./processes.ts";
+import { majorOf, nodes } from "./nodes.ts";
+import type { Operation } from "./operations.ts";
+import { residentBytes, start, type Started, startStaticService, type StaticService } from "./processes.ts";
 import { tablesOf } from "./table.ts";
 
 /*
- * Compares the built gateway with other servers of the same schema, operation by operation, in rounds. PEERS_ROUNDS and
- * PEERS_SECONDS: how many rounds, and how long each operation of each contestant takes in one. PEERS_ONLY=limit,Rungraph:
- * only these, and nothing is written.
+ * Compares the built gateway with other servers of the same schema, operation by operation, in rounds, on each Node. PEERS_ROUNDS
+ * and PEERS_SECONDS: how many rounds count, and how long each operation of each contestant takes in one.
+ * PEERS_ONLY=limit,Rungraph: only these, and nothing is written.
  */
 
-const ROUNDS = Number(process.env["PEERS_ROUNDS"] ?? 3);
-const LOAD = { width: 32, seconds: Number(process.env["PEERS_SECONDS"] ?? 1.2) };
+const ROUNDS = Number(process.env["PEERS_ROUNDS"] ?? 9);
+const LOAD = { width: 32, seconds: Number(process.env["PEERS_SECONDS"] ?? 1) };
 
 const ONLY = process.env["PEERS_ONLY"]?.split(",");
 
 const cores = leaveFirstCore();
-const service = await startStaticService();
-const contestants: Started[] = [];
-const absent: string[] = [];
+const NODES = nodes();
+const absent = new Set<string>();
 
-/** Starts all contestants that run here. */
-async function startAll(): Promise<void> {
-  for (const contestant of CONTESTANTS) {
+/** Starts all that run here. */
+async function startAll(
+  contestants: readonly Contestant[],
+  service: StaticService,
+  node: Node,
+): Promise<readonly Started[]> {
+  const all: Started[] = [];
+  for (const contestant of contestants) {
+    // What is no program of Node.js is measured once.
+    if (contestant.isNative && node !== NODES[0]) continue;
     if (ONLY && !ONLY.includes(contestant.name)) continue;
-    const started = await start(contestant, service, cores?.first);
+    const started = await start(contestant, service, cores?.first, node);
     if (typeof started !== "string") {
-      contestants.push(started);
+      all.push(started);
       continue;
     }
     const reason = `${contestant.name} does not run here: ${started}`;
     if (!contestant.isOptional) throw new Error(reason);
-    absent.push(contestant.name);
+    absent.add(contestant.name);
     say(reason);
   }
+  return all;
 }
 
 /** Asks all contestants all operations. Throws unless their answers are equal. */
-async function compareAnswers(): Promise<readonly Answers[]> {
+async function compareAnswers(
+  contestants: readonly Started[],
+  service: StaticService,
+  operations: readonly Operation[],
+): Promise<readonly Answers[]> {
   const answers: Answers[] = [];
   for (const started of contestants) {
-    const given = await askAll(started, service);
+    const given = await askAll(started, service, operations);
     requireEqual(started.contestant.name, answers[0] ?? given, given);
     answers.push(given);
   }
@@ -53,10 +67,13 @@ async function compareAnswers(): Promise<readonly Answers[]> {
 }
 
 /** CPU milliseconds of each contestant by operation and round. The first round warms up and does not count. */
-async function measureRounds(): Promise<readonly ReadonlyMap<string, readonly number[]>[]> {
-  const times = contestants.map(() => new Map(OPERATIONS.map(({ name }) => [name, [] as number[]])));
+async function measureRounds(
+  contestants: readonly Started[],
+  operations: readonly Operation[],
+): Promise<readonly ReadonlyMap<string, readonly number[]>[]> {
+  const times = contestants.map(() => new Map(operations.map(({ name }) => [name, [] as number[]])));
   for (let round = 0; round <= ROUNDS; round++) {
-    for (const operation of OPERATIONS) {
+    for (const operation of operations) {
       for (const [index, started] of contestants.entries()) {
         const { cpuMs } = await measureCpu(started, operation, LOAD);
         if (round > 0) times[index]?.get(operation.name)?.push(cpuMs);
@@ -67,32 +84,46 @@ async function measureRounds(): Promise<readonly ReadonlyMap<string, readonly nu
   return times;
 }
 
-try {
-  await startAll();
-  const answers = await compareAnswers();
-  const idle = contestants.map(({ pid }) => residentBytes(pid));
-  const times = await measureRounds();
-  const loaded = contestants.map(({ pid }) => residentBytes(pid));
-  const latencies: number[] = [];
-  for (const started of contestants) latencies.push(await measureLatency(started, service));
-  const tables = tablesOf(
-    contestants.map(({ contestant: { name } }, index) => ({
-      name,
+/** The tables of one comparison on one Node. */
+async function compare(
+  { title, operations, waited, ...comparison }: Comparison,
+  node: Node,
+): Promise<string> {
+  const name = `Node ${majorOf(node)}${title}`;
+  say(name);
+  const service = await startStaticService(comparison.keptSeconds);
+  const contestants = await startAll(comparison.contestants, service, node);
+  try {
+    const answers = await compareAnswers(contestants, service, operations);
+    const idle = contestants.map(({ pid }) => residentBytes(pid));
+    const times = await measureRounds(contestants, operations);
+    const loaded = contestants.map(({ pid }) => residentBytes(pid));
+    const latencies: number[] = [];
+    for (const started of contestants) latencies.push(await measureLatency(started, service, waited));
+    const shown = contestants.map(({ contestant }, index) => ({
+      name: contestant.name,
       cpuMs: times[index] ?? new Map<string, number[]>(),
       requests: answers[index]?.requests ?? new Map<string, number>(),
       latencyMs: latencies[index] ?? Number.NaN,
       idleBytes: idle[index] ?? Number.NaN,
       loadedBytes: loaded[index] ?? Number.NaN,
-    })),
-  );
-  const notes = [
-    `${conditions()} Rounds: ${ROUNDS}.`,
-    cores ? "The contestant had a core of its own." : "Contestant, load and service shared the cores.",
-    ...absent.map((name) => `${name} did not run.`),
-  ];
-  say(tables);
-  if (!ONLY) writeResults("peers", `${notes.join(" ")}\n\n${tables}`);
-} finally {
-  for (const { stop } of contestants) stop();
-  service.stop();
+    }));
+    const tables = tablesOf(name, waited.name, shown);
+    say(tables);
+    return tables;
+  } finally {
+    for (const { stop } of contestants) stop();
+    service.stop();
+  }
 }
+
+const tables: string[] = [];
+
+for (const node of NODES) for (const comparison of COMPARISONS) tables.push(await compare(comparison, node));
+const notes = [
+  `${conditions()} Servers on Node ${NODES.map(({ version }) => version).join(" and ")}.`,
+  `Rounds: ${ROUNDS}, and one before that does not count.`,
+  cores ? "The contestant had a core of its own." : "Contestant, load and service shared the cores.",
+  ...[...absent].map((name) => `${name} did not run.`),
+];
+if (!ONLY) writeResults("peers", [notes.join(" "), ...tables].join("\n\n"));

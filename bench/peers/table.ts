@@ -1,5 +1,7 @@
 import { megabytes, row } from "../sheet.ts";
 
+const NONE: readonly number[] = [];
+
 /** What one contestant showed. */
 export interface Shown {
   readonly name: string;
@@ -12,31 +14,47 @@ export interface Shown {
   readonly loadedBytes: number;
 }
 
-export function median(values: readonly number[]): number {
+/** The value below which this part of the values lies, between the two that are nearest to it. */
+function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
-  const middle = (sorted.length - 1) / 2;
-  return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2;
+  const at = (sorted.length - 1) * part;
+  const below = sorted[Math.floor(at)] ?? Number.NaN;
+  return below + ((sorted[Math.ceil(at)] ?? Number.NaN) - below) * (at % 1);
 }
+
+export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
 const short = (value: number) => value.toFixed(value < 2 ? 2 : value < 10 ? 1 : 0);
 
-/** The median of the ratios of each round: what else ran on the machine meanwhile met both. */
-const ratio = (cpuMs: readonly number[], limit: readonly number[]): number =>
-  median(cpuMs.map((value, index) => value / (limit[index] ?? Number.NaN)));
+/**
+ * The median of the ratios of each round, and their quartiles: `1.27 (1.25–1.31)`. What else ran on the machine meanwhile met
+ * both. The limit is 1.
+ */
+function ratio(cpuMs: readonly number[], limit: readonly number[]): string {
+  if (cpuMs === limit) return short(1);
+  const ratios = cpuMs.map((value, index) => value / (limit[index] ?? Number.NaN));
+  return `${short(median(ratios))} (${short(quantile(ratios, 0.25))}–${short(quantile(ratios, 0.75))})`;
+}
 
-/** The tables of the section in RESULTS.md. The first contestant is the measure of the others. */
-export function tablesOf(contestants: readonly Shown[]): string {
+/** A table that {@link tablesOf} wrote, without the quartiles. */
+export const mediansOf = (table: string): string => table.replaceAll(/ \([\d.]+–[\d.]+\)/g, "");
+
+/**
+ * The tables of a comparison, named by what the servers run on. The first contestant is the measure of the others; the time at
+ * 10 ms is that of the operation `waited`.
+ */
+export function tablesOf(title: string, waited: string, contestants: readonly Shown[]): string {
   const [limit] = contestants;
   if (limit === undefined) throw new Error("expected contestants, got none");
   const operations = [...limit.cpuMs.keys()];
-  const head = (title: string, ...others: readonly string[]) => [
-    row(title, ...operations, ...others),
+  const head = (first: string, ...others: readonly string[]) => [
+    row(first, ...operations, ...others),
     row("---", ...operations.map(() => "---:"), ...others.map(() => "---:")),
   ];
   const ratios = contestants.map(({ name, cpuMs, idleBytes, loadedBytes }) =>
     row(
       name,
-      ...operations.map((each) => short(ratio(cpuMs.get(each) ?? [], limit.cpuMs.get(each) ?? []))),
+      ...operations.map((each) => ratio(cpuMs.get(each) ?? NONE, limit.cpuMs.get(each) ?? NONE)),
       `${megabytes(idleBytes)} / ${megabytes(loadedBytes)}`,
     ),
   );
@@ -45,12 +63,12 @@ export function tablesOf(contestants: readonly Shown[]): string {
   );
   const absolute = operations.map((each) => `${each} ${median(limit.cpuMs.get(each) ?? []).toFixed(3)}`);
   return [
-    ...head("CPU per request, limit = 1", "RSS idle / after, MB"),
+    ...head(`${title}: CPU per request, limit = 1`, "RSS idle / after, MB"),
     ...ratios,
     "",
     `The limit takes, in milliseconds: ${absolute.join(", ")}.`,
     "",
-    ...head("Upstream requests", "Q2 at 10 ms, ms"),
+    ...head(`${title}: upstream requests`, `${waited} at 10 ms, ms`),
     ...details,
   ].join("\n");
 }

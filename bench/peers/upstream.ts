@@ -6,7 +6,7 @@ import { createThrottle } from "./throttle.ts";
 /*
  * The static service, as a process of its own. It reads requests without bodies from the socket and writes responses that
  * are ready as bytes: own code, because `node:http` takes as long for a request as the fastest contestants, which would wait
- * for it. Its parent is told the address, sets delay and throttle, and is told what came since it last did.
+ * for it. The first argument is how many seconds responses may be kept for a token, if they say so. Its parent is told the address, sets delay and throttle, and is told what came since it last did.
  */
 
 export interface Behaviour {
@@ -29,7 +29,13 @@ const respond = (status: string, body: object, header = ""): Buffer => {
   );
 };
 
-const ready = new Map([...responses()].map(([path, body]) => [path, respond("200 OK", body)]));
+const [, , keptSeconds] = process.argv;
+const keeping = keptSeconds
+  ? `cache-control: private, max-age=${keptSeconds}, must-revalidate\r\nvary: authorization\r\n`
+  : "";
+const found = (body: object) => respond("200 OK", body, keeping);
+
+const ready = new Map([...responses()].map(([path, body]) => [path, found(body)]));
 const notFound = respond("404 Not Found", { detail: "Not found." });
 const done = respond("200 OK", {});
 
@@ -38,7 +44,7 @@ function responseTo(url: string): Buffer {
   const known = ready.get(url);
   if (known) return known;
   const list = listOf(url);
-  const response = list ? respond("200 OK", list) : (ready.get(url.replace(/\/?(\?.*)?$/, "")) ?? notFound);
+  const response = list ? found(list) : (ready.get(url.replace(/\/?(\?.*)?$/, "")) ?? notFound);
   ready.set(url, response);
   return response;
 }

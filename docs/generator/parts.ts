@@ -6,6 +6,7 @@ import { createTelemetry } from "../../src/observability/telemetry.ts";
 import { PROFILE_NAMES } from "../../src/rest/api/profile.ts";
 import { builtInProfile } from "../../src/rest/api/profiles.ts";
 import { layout } from "./layout.ts";
+import { peers } from "./peers.ts";
 import { road } from "./road.ts";
 import { measured, scale, scaleOfChanges } from "./scaling.ts";
 import { table } from "./table.ts";
@@ -164,7 +165,7 @@ export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
   profiles,
   folders,
   road,
-  peers: () => measured("peers", "CPU per request"),
+  peers,
   scale,
   "scale-of-changes": scaleOfChanges,
   "measured-workers": () => measured("scaling", "WORKERS"),

@@ -143,6 +143,8 @@ export const extraRoutes: readonly Route[] = [
   del("{owner}/{project}", projects.remove),
   get("{owner}", reads.projectList),
   get("{owner}/{project}", reads.projectDetail),
+  post(`${E}/stop`, commands.stopExperiments),
+  del(`${E}/delete`, commands.removeExperiments),
   get(`${E}/{id}/coderef`, reads.codeReference),
   get(E, (request) => gzipped(reads.list(experiments)(request))),
   get(J, reads.list(jobs)),

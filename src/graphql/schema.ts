@@ -22,6 +22,7 @@ import "./types/job.ts";
 import "./types/project.ts";
 import "./types/run.ts";
 import "./types/stop.ts";
+import "./types/many.ts";
 import "./types/user.ts";
 import "./subscriptions/experiment-metric-recorded.ts";
 import "./subscriptions/run-log-appended.ts";

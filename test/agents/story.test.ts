@@ -102,6 +102,7 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
       "BulkActions",
       "Administration",
       "KeepProject",
+      "StopExperiments",
       "graphql_mutation",
     ]);
     const query = `mutation Stop { stopJob(id: "ada.mnist.jobs.2") { job { id phase } } }`;

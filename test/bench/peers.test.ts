@@ -2,8 +2,8 @@ import { buildSchema, parse, validate } from "graphql";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { type Answers, requireEqual } from "../../bench/peers/answers.ts";
-import { bodyOf, OPERATIONS } from "../../bench/peers/operations.ts";
-import { type Shown, tablesOf } from "../../bench/peers/table.ts";
+import { bodyOf, OPERATIONS, POSTS, TABLE } from "../../bench/peers/operations.ts";
+import { mediansOf, type Shown, tablesOf } from "../../bench/peers/table.ts";
 
 const answer = (...nodes: readonly unknown[]): Answers => ({
   data: { Q2: [{ experiment: { name: null, jobs: { nodes } } }] },
@@ -31,7 +31,7 @@ test.each([
 
 test("the operations of the comparison are valid in the schema", () => {
   const schema = buildSchema(readFileSync(new URL("../../schema/schema.graphql", import.meta.url), "utf8"));
-  const faults = OPERATIONS.flatMap(({ query }) =>
+  const faults = [...OPERATIONS, TABLE, POSTS].flatMap(({ query }) =>
     validate(schema, parse(query)).map(({ message }) => message),
   );
   expect(faults).toEqual([]);
@@ -44,7 +44,7 @@ test("each document of the unseen operation is a new one", () => {
   expect(new Set(bodies.map((body) => (JSON.parse(body) as { query: string }).query)).size).toBe(2);
 });
 
-test("a ratio is the median of the rounds' ratios, whatever slowed a round down", () => {
+test("a ratio is the median of the rounds' ratios with its quartiles, whatever slowed a round down", () => {
   const shown = (name: string, cpuMs: readonly number[]): Shown => ({
     name,
     cpuMs: new Map([["Q1", cpuMs]]),
@@ -53,6 +53,13 @@ test("a ratio is the median of the rounds' ratios, whatever slowed a round down"
     idleBytes: 80_000_000,
     loadedBytes: 150_000_000,
   });
-  const [, , , row] = tablesOf([shown("limit", [1, 10, 1]), shown("other", [2, 20, 9])]).split("\n");
-  expect(row).toBe("| other | 2.0 | 80 / 150 |");
+  const tables = tablesOf("Node 26", "Q1", [
+    shown("limit", [1, 10, 1, 1, 1]),
+    shown("other", [2, 20, 9, 1, 3]),
+  ]);
+  const [head, , limit, other] = tables.split("\n");
+  expect(head).toBe("| Node 26: CPU per request, limit = 1 | Q1 | RSS idle / after, MB |");
+  expect(limit).toBe("| limit | 1.00 | 80 / 150 |");
+  expect(other).toBe("| other | 2.0 (2.0–3.0) | 80 / 150 |");
+  expect(mediansOf(tables).split("\n")[3]).toBe("| other | 2.0 | 80 / 150 |");
 });

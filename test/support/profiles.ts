@@ -29,6 +29,7 @@ export const CAPABILITIES: Readonly<Record<ProfileName, readonly string[]>> = {
     "FILTERS",
     "METRIC_ORDERS",
     "OFFSETS",
+    "BULK_COMMANDS",
     "PROJECT_RECORDS",
     "PROJECT_COMMANDS",
     "PROJECT_BOOKMARKS",

@@ -9,7 +9,7 @@ import type {
   Page,
   StatusRecord,
 } from "../records.ts";
-import { buildPath, experimentPath, groupPath, machinePath } from "./service.ts";
+import { buildPath, experimentPath, experimentsPath, groupPath, jobsPath, machinePath } from "./service.ts";
 
 /*
  * The part of Rungraph's schema that the operations select, as it is usually written: a resolver a field, and one loader of
@@ -180,14 +180,32 @@ const ExperimentType = builder.objectRef<Experiment>("Experiment").implement({
     }),
     jobs: t.field({
       type: JobConnection,
-      resolve: ({ unique_name }, _, context) =>
-        load<Page<ExperimentJob>>(context, `${experimentPath(unique_name)}/jobs`),
+      args: { first: t.arg.int() },
+      resolve: ({ unique_name }, { first }, context) =>
+        load<Page<ExperimentJob>>(context, jobsPath(unique_name, first)),
     }),
   }),
 });
 
+const ExperimentConnection = builder.objectRef<Page<Experiment>>("ExperimentConnection").implement({
+  fields: (t) => ({ nodes: t.expose("results", { type: [ExperimentType] }) }),
+});
+builder.objectField(Project, "experiments", (t) =>
+  t.field({
+    type: ExperimentConnection,
+    args: { first: t.arg.int({ required: true }) },
+    resolve: (reference, { first }, context) =>
+      load<Page<Experiment>>(context, experimentsPath(reference, first)),
+  }),
+);
+
 builder.queryType({
   fields: (t) => ({
+    project: t.field({
+      type: Project,
+      args: { owner: t.arg.string({ required: true }), name: t.arg.string({ required: true }) },
+      resolve: (_, { owner, name }) => `${owner}.${name}`,
+    }),
     experiment: t.field({
       type: ExperimentType,
       args: { id: t.arg.id({ required: true }) },

@@ -12,9 +12,10 @@ import {
   nextId,
   nodeNames,
   type Run,
+  type Store,
   type Strategy,
 } from "../store.ts";
-import { findWritable, requireUser, usernameOf } from "./accounts.ts";
+import { findWritable, mayWrite, projectOf, requireUser, usernameOf } from "./accounts.ts";
 import {
   type DemoRequest,
   type DemoResponse,
@@ -71,6 +72,25 @@ export function stop<R extends Run>(kind: Kind<R>): Handler {
     return empty(200);
   };
 }
+
+/** A command for those experiments of a project whose ids are given; others are passed over. */
+const forMany =
+  (act: (store: Store, experiment: Experiment) => void): Handler =>
+  (request) => {
+    const project = projectOf(request, mayWrite);
+    const { ids } = fieldsOf(request.body());
+    // Real servers crash here; the demo names the error.
+    if (!Array.isArray(ids) || !ids.every(Number.isSafeInteger))
+      throw new HttpError(400, { ids: ["Expected a list of integers."] });
+    for (const id of new Set(ids)) {
+      const experiment = request.store.runs.experiment.get(id);
+      if (experiment?.project === project) act(request.store, experiment);
+    }
+    return empty(200);
+  };
+
+export const stopExperiments = forMany(stopRun);
+export const removeExperiments = forMany(removeRun);
 
 export function startTensorboard<R extends Experiment | Group>(kind: Kind<R>): Handler {
   return (request) => {

@@ -25,6 +25,7 @@ const Capability = builder.enumType("Capability", {
     FILTERS: { description: "The argument `filter` of lists of runs and of `runsUpdated`." },
     METRIC_ORDERS: { description: "The argument `orderByMetric` of lists of experiments." },
     OFFSETS: { description: "The argument `offset` of lists of runs and projects." },
+    BULK_COMMANDS: { description: "The mutations `stopExperiments` and `deleteExperiments`." },
     PROJECT_RECORDS: { description: "Fields of `Project` beyond its name, its owner and its runs." },
     PROJECT_COMMANDS: {
       description: "The mutations `createProject`, `updateProject` and `deleteProject`.",

@@ -22,7 +22,16 @@ interface StopResult extends CommandResult<RunRef["$inferType"]["loaded"]> {
 }
 
 /** Keys that tell whether a run has finished. */
-const STATE = ["last_status", "started_at", "finished_at"];
+export const STATE = ["last_status", "started_at", "finished_at"];
+
+export const ifActiveArg = builder.args((t) => ({
+  ifActive: t.boolean({
+    required: true,
+    defaultValue: false,
+    description:
+      "Reads the record first, and sends nothing if it has finished: it keeps its status. One that finishes between the read and the command is stopped.",
+  }),
+}));
 
 const stopRun =
   (target: RunRef, endpoint: Command<RunAddress, undefined>): AddMutation =>
@@ -46,12 +55,7 @@ const stopRun =
         description: `Stops ${one}. Stopping takes time: the status in the payload can still be the old one. Known servers stop a finished one as well, which turns its status into \`STOPPED\`: see \`ifActive\`.`,
         args: {
           ...withId(target),
-          ifActive: t.arg.boolean({
-            required: true,
-            defaultValue: false,
-            description:
-              "Reads the record first, and sends nothing if it has finished: it keeps its status. One that finishes between the read and the command is stopped.",
-          }),
+          ...ifActiveArg,
         },
         resolve: async (_, { id, ifActive }, { session, names }): Promise<StopResult> => {
           const source = identify(target.kind, "id", id, names);

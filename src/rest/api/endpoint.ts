@@ -34,6 +34,7 @@ export type EndpointCapability =
   | "BOOKMARKS"
   | "ARCHIVES"
   | "PROJECT_RECORDS"
+  | "BULK_COMMANDS"
   | "PROJECT_COMMANDS"
   | "PROJECT_BOOKMARKS"
   | "PROJECT_ARCHIVES"

@@ -75,6 +75,9 @@ export const user = {
   me: get("users/", User),
 };
 
+/** The body of a command for several records of a project, whose ids are texts of digits. */
+const ids = () => ({ body: (given: readonly string[]) => `{"ids": [${given.join(", ")}]}` });
+
 const E = "{owner}/{project}/experiments";
 const J = "{owner}/{project}/jobs";
 const B = "{owner}/{project}/builds";
@@ -116,6 +119,8 @@ export const runs = {
       ...outputOptional("experiment", "experiments"),
       ...chartViews("experiment", "experiments"),
       codeReference: optional("codeReference", "CODE_REFERENCES", get(`${E}/{id}/coderef`, CodeReference)),
+      stopMany: optional("stopExperiments", "BULK_COMMANDS", post(`${E}/stop`, Nothing, ids())),
+      deleteMany: optional("deleteExperiments", "BULK_COMMANDS", del(`${E}/delete`, Nothing, ids())),
     },
   },
   job: {

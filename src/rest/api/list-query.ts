@@ -72,8 +72,8 @@ function metricOrderQuery(
 /** A saved order, with a date behind its own keys where the language is known: pages of equal values would overlap. */
 function savedSort({ filters: { sort, language } }: Profile, order: string): Query {
   checkLength("savedSearch", order);
-  const keys = order.split(",").map((key) => key.trim().replace(/^-/, ""));
-  const date = ["created_at", "updated_at"].find((key) => !keys.includes(key));
+  const keys = new Set(order.split(",").map((key) => key.trim().replace(/^-/, "")));
+  const date = ["created_at", "updated_at"].find((key) => !keys.has(key));
   const isWhole = language === null || date === undefined;
   return { [sort ?? lacking("orders of saved searches")]: isWhole ? order : `${order},-${date}` };
 }

@@ -62,6 +62,7 @@ const CAPABILITIES = {
   FILTERS: ({ filters }) => filters.language !== null,
   METRIC_ORDERS: ({ metricOrders: { ASC, DESC } }) => ASC !== null && DESC !== null,
   OFFSETS: ({ paging }) => hasOffsets(paging),
+  BULK_COMMANDS: null,
   PROJECT_RECORDS: null,
   PROJECT_COMMANDS: null,
   PROJECT_BOOKMARKS: null,

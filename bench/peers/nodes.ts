@@ -1,0 +1,18 @@
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { type Node, THIS_NODE } from "../product.ts";
+
+/** The newest Node of the room `nodes`. */
+const NEWEST = fileURLToPath(new URL("../../nodes/node_modules/node-26/bin/node", import.meta.url));
+
+/** `v26.10.0` is 26. */
+export const majorOf = ({ version }: Node): number => Number(/\d+/.exec(version)?.[0]);
+
+/** What servers are compared on: this Node, and the newest one. */
+export function nodes(): readonly Node[] {
+  if (!existsSync(NEWEST)) throw new Error("expected Node 26: npm ci --prefix nodes");
+  const version = execFileSync(NEWEST, ["--version"], { encoding: "utf8" }).trim();
+  const newest = { file: NEWEST, version };
+  return majorOf(newest) === majorOf(THIS_NODE) ? [THIS_NODE] : [THIS_NODE, newest];
+}
