@@ -154,6 +154,10 @@ export const extraRoutes: readonly Route[] = [
   get(`${E}/{experiment_id}/jobs/{id}/logs`, files.experimentJobLog),
   get(`${E}/{id}/outputs/download`, files.outputs(experiments, files.experimentFiles)),
   get(`${J}/{id}/outputs/download`, files.outputs(jobs, files.jobFiles)),
+  get(`${E}/{id}/outputs/tree`, files.outputFolder(experiments, files.experimentFiles)),
+  get(`${E}/{id}/outputs/files`, files.outputFile(experiments, files.experimentFiles)),
+  get(`${J}/{id}/outputs/tree`, files.outputFolder(jobs, files.jobFiles)),
+  get(`${J}/{id}/outputs/files`, files.outputFile(jobs, files.jobFiles)),
   post("superusers/revoke/{username}", accounts.revokeSuperuser),
 ];
 

@@ -7,6 +7,7 @@ import type { Download } from "../graphql/types/logs.ts";
 import type { TypeNames } from "../graphql/core/kinds.ts";
 import type { Client } from "../rest/client/client.ts";
 import { type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
+import { plainPath } from "../rest/api/output-files.ts";
 import { mapFailure } from "../rest/client/failure.ts";
 import { RequestScope } from "../request-scope.ts";
 import { openRequestSpan, traceIdOf } from "../observability/tracing.ts";
@@ -17,7 +18,9 @@ import type { Delivery } from "./delivery.ts";
 import type { Doors } from "./doors.ts";
 import type { Replaceable, Service } from "./operation.ts";
 
-const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs)(?:\?|$)/;
+const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs|files)(?:\?|$)/;
+
+const METHODS = ["GET", "HEAD"];
 
 interface DownloadSettings {
   readonly client: Client;
@@ -31,8 +34,9 @@ interface DownloadSettings {
 }
 
 /**
- * Serves the routes behind `logsUrl` and `outputsUrl`: `GET /downloads/{global id}/logs` and `…/outputs`. Streams the
- * upstream response, requested with the caller's token, at the caller's pace. Returns false for other paths.
+ * Serves the routes behind `logsUrl`, `outputsUrl` and `OutputFile.url`: `GET /downloads/{global id}/logs`, `…/outputs` and
+ * `…/files?path=`. Streams the upstream response, requested with the caller's token, at the caller's pace. HEAD gives the
+ * headers of the same response. Returns false for other paths.
  */
 export function createDownloads({
   client,
@@ -44,13 +48,14 @@ export function createDownloads({
   delivery,
   onDownload,
 }: DownloadSettings) {
-  const open = (id: string, what: Download, scope: RequestScope) => {
+  const open = (id: string, what: Download, url: string, scope: RequestScope) => {
     const { kind, address } = decodeId("id", id, names);
     const documented = kind[what];
     if (!documented)
       throw new InputError(
         `id: expected something with ${what}, got the id of a ${names.publicName(kind.name)}`,
       );
+    const file = what === "files" ? pathOf(url) : null;
     if (scope.token === null) {
       throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
     }
@@ -58,7 +63,10 @@ export function createDownloads({
     if (rejection) throw rejection;
     const { server, dialect } = service.current.shared;
     const endpoint = server.offered(documented);
-    return { request: { endpoint, path: endpoint.toPath(address) }, dialect, name: kind.formatName(address) };
+    const path = endpoint.toPath(address);
+    if (file === null) return { request: { endpoint, path }, dialect, name: kind.formatName(address) };
+    const search = `?path=${encodeURIComponent(file)}`;
+    return { request: { endpoint, path: path + search }, dialect, name: file.replace(/^.*\//s, "") };
   };
 
   const serve = async (request: IncomingMessage, response: ServerResponse, id: string, what: Download) => {
@@ -69,7 +77,8 @@ export function createDownloads({
     let bytes = 0;
     /** Whether the requested range is outside of the file. */
     let isOutside = false;
-    const span = openRequestSpan(`GET /downloads/{id}/${what}`, request.headers);
+    const isHead = request.method === "HEAD";
+    const span = openRequestSpan(`${request.method} /downloads/{id}/${what}`, request.headers);
     const traceId = span.traceId ?? traceIdOf(scope.traceparent);
     const report = (code: string) => {
       span.end({ error: code === "OK" || code === "REQUEST_CANCELLED" ? null : code });
@@ -81,10 +90,12 @@ export function createDownloads({
     onceOver(response, () => scope.end("left"));
     response.setHeaders(new Map(Object.entries({ ...NO_RENDERING, "x-request-id": requestId })));
     try {
-      const { name, request: target, dialect } = open(id, what, scope);
+      const { name, request: target, dialect } = open(id, what, request.url ?? "", scope);
       const { stream, status, bodyHeaders } = await span.run(() =>
-        client.stream({ ...target, range: rangeOf(request) }, scope, dialect),
+        // HEAD is asked as GET and cut off: errors have their reasons in bodies, and not every server knows HEAD.
+        client.stream({ ...target, range: isHead ? null : rangeOf(request) }, scope, dialect),
       );
+      if (isHead) stream.destroy();
       if (status === 416) {
         stream.destroy();
         isOutside = true;
@@ -94,13 +105,16 @@ export function createDownloads({
       }
       /** The upstream error; stays null when the caller disconnects. */
       let failure: unknown = null;
-      const body = counted(stream, (length) => (bytes += length));
       const headers = { ...HEADERS[what](name), ...bodyHeaders };
-      await delivery.stream(response, { status, headers, body }, caller).catch((error: unknown) => {
-        if (!scope.ended()) failure = mapFailure(target.endpoint, error);
-        // A truncated file must not look complete.
-        response.destroy();
-      });
+      if (isHead) response.writeHead(status, headers).end();
+      else {
+        const body = counted(stream, (length) => (bytes += length));
+        await delivery.stream(response, { status, headers, body }, caller).catch((error: unknown) => {
+          if (!scope.ended()) failure = mapFailure(target.endpoint, error);
+          // A truncated file must not look complete.
+          response.destroy();
+        });
+      }
       onceOver(response, () => {
         scope.end("done");
         const isComplete = response.writableFinished;
@@ -119,9 +133,9 @@ export function createDownloads({
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const [, id, what] = ROUTE.exec(request.url ?? "") ?? [];
     if (!id || !what) return false;
-    // `ROUTE` matches no other words than the two.
-    if (request.method === "GET") void serve(request, response, id, what as Download);
-    else response.writeHead(405, { allow: "GET" }).end();
+    // Safe: `ROUTE` matches no other words.
+    if (METHODS.includes(request.method ?? "")) void serve(request, response, id, what as Download);
+    else response.writeHead(405, { allow: METHODS.join(", ") }).end();
     return true;
   };
 }
@@ -148,16 +162,49 @@ const NO_RENDERING = {
 
 const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 
+/** The path that the query of a URL names. Throws `InputError` unless it names one plain path. */
+function pathOf(url: string): string {
+  const [given, ...others] = url
+    .replace(/^[^?]*\??/, "")
+    .split("&")
+    .flatMap((part) => (part.startsWith("path=") ? [part.slice("path=".length)] : []));
+  if (given === undefined || others.length > 0) {
+    throw new InputError(
+      `path: expected one query parameter, got ${given === undefined ? "none" : "several"}`,
+    );
+  }
+  return plainPath("path", decoded(given));
+}
+
+/** Decodes a value of a query as browsers and `URLSearchParams` write it. */
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value.replaceAll("+", " "));
+  } catch {
+    throw new InputError(`path: expected percent-encoded UTF-8, got ${JSON.stringify(value.slice(0, 60))}`);
+  }
+}
+
+/** Names a file: in ASCII, and as it is where that is not the same (RFC 6266). */
+function named(disposition: "inline" | "attachment", name: string) {
+  const plain = name.replaceAll(/[^\w.-]/g, "_");
+  const exact = encodeURIComponent(name).replaceAll(
+    /['()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16)}`,
+  );
+  const extended = plain === name ? "" : `; filename*=UTF-8''${exact}`;
+  return { "content-disposition": `${disposition}; filename="${plain}"${extended}` };
+}
+
 const HEADERS: Record<Download, (name: string) => Record<string, string>> = {
   // Known servers send logs as text/html.
-  logs: () => ({ "content-type": "text/plain; charset=utf-8" }),
-  outputs: (name) => ({
-    "content-type": "application/gzip",
-    "content-disposition": `attachment; filename="${name.replaceAll(/[^\w.-]/g, "_")}.tar.gz"`,
-  }),
+  logs: (name) => ({ "content-type": "text/plain; charset=utf-8", ...named("inline", `${name}.log`) }),
+  outputs: (name) => ({ "content-type": "application/gzip", ...named("attachment", `${name}.tar.gz`) }),
+  // What a run wrote is nothing that this origin should show.
+  files: (name) => ({ "content-type": "application/octet-stream", ...named("attachment", name) }),
 };
 
-/** A single range. Several would make a multipart response, which no client of logs and archives uses. */
+/** A single range. Others are ignored, as RFC 9110 allows: the response is the whole file. */
 const RANGE = /^bytes=(?:\d{1,15}-\d{0,15}|-\d{1,15})$/;
 /** An entity tag or an HTTP date. */
 const VALIDATOR =

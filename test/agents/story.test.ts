@@ -28,6 +28,7 @@ const READING = [
   "SavedSearches",
   "Activity",
   "ChartViews",
+  "OutputFiles",
   "graphql_query",
   "graphql_schema",
 ];

@@ -113,6 +113,8 @@ const optionalRows: typeof jsonRows = [
   ["GET {owner}", 11, page(project)],
   ["GET {owner}/{project}", 9, project],
   ["GET {owner}/{project}/experiments/{id}/coderef", 2, code],
+  ["GET {owner}/{project}/experiments/{id}/outputs/tree", 2, keys("dirs files")],
+  ["GET {owner}/{project}/jobs/{id}/outputs/tree", 1, keys("dirs files")],
   ["GET {owner}/{project}/experiments", 93, page(experiment)],
   ["GET {owner}/{project}/jobs", 20, page(job)],
   ["GET {owner}/{project}/builds", 20, page(build)],

@@ -94,6 +94,7 @@ describe("what the demo stores", () => {
       "ada_mnist_42/metrics.csv",
       "ada_mnist_42/params.json",
       "ada_mnist_42/README.txt",
+      ...["1", "2", "3"].map(() => expect.stringMatching(/^ada_mnist_42\/checkpoints\/\d+\.json$/)),
     ]);
     expect(files.get("ada_mnist_42/metrics.csv")?.split("\n")[0]).toBe("created_at,loss,accuracy");
   });

@@ -60,10 +60,10 @@ describe("a download", () => {
     );
   });
 
-  const downloads: ["experiment" | "job" | "buildJob", "logsUrl" | "outputsUrl", string, string | null][] = [
-    ["experiment", "logsUrl", LOG_CALL, null],
-    ["job", "logsUrl", "GET ada/mnist/jobs/3/logs", null],
-    ["buildJob", "logsUrl", "GET ada/mnist/builds/9/logs", null],
+  const downloads: ["experiment" | "job" | "buildJob", "logsUrl" | "outputsUrl", string, string][] = [
+    ["experiment", "logsUrl", LOG_CALL, "ada.mnist.42.log"],
+    ["job", "logsUrl", "GET ada/mnist/jobs/3/logs", "ada.mnist.jobs.3.log"],
+    ["buildJob", "logsUrl", "GET ada/mnist/builds/9/logs", "ada.mnist.builds.9.log"],
     ["experiment", "outputsUrl", "GET ada/mnist/experiments/42/outputs", "ada.mnist.42.tar.gz"],
     ["job", "outputsUrl", "GET ada/mnist/jobs/3/outputs", "ada.mnist.jobs.3.tar.gz"],
   ];
@@ -88,9 +88,10 @@ describe("a download", () => {
     expect(Buffer.from(await response.arrayBuffer()).equals(EVERY_BYTE)).toBe(true);
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
     expect(response.headers.get("content-type")).toBe(
-      file ? "application/gzip" : "text/plain; charset=utf-8",
+      field === "outputsUrl" ? "application/gzip" : "text/plain; charset=utf-8",
     );
-    expect(response.headers.get("content-disposition")).toBe(file && `attachment; filename="${file}"`);
+    const disposition = field === "outputsUrl" ? "attachment" : "inline";
+    expect(response.headers.get("content-disposition")).toBe(`${disposition}; filename="${file}"`);
     expect(response.headers.get("cache-control")).toBe("private, no-store");
     expect(response.headers.get("x-request-id")).toBe("story-1");
     expect(response.headers.get("set-cookie")).toBeNull();
@@ -286,6 +287,22 @@ describe("a download", () => {
     await gone.opened;
   });
 
+  test.each([
+    ["Experiment:ada/mnist/10", 'inline; filename="ada.mnist.10.log"'],
+    ["ExperimentJob:ada/mnist/1/10", 'inline; filename="ada.mnist.1.10.log"'],
+    ["Job:a.da/mnist/10", 'inline; filename="a.da.mnist.jobs.10.log"'],
+    [
+      "Job:ad@/mnist/10",
+      `inline; filename="ad_.mnist.jobs.10.log"; filename*=UTF-8''ad%40.mnist.jobs.10.log`,
+    ],
+  ])("of %s has a name of its own", async (id, disposition) => {
+    const service = await startFake(() => ({ text: "one\n" }));
+    const { url } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const response = await fetch(`${url}/downloads/${globalId(id)}/logs`, { headers: HEADERS });
+    expect(await response.text()).toBe("one\n");
+    expect(response.headers.get("content-disposition")).toBe(disposition);
+  });
+
   test.each(["POST", "PUT", "DELETE"])("is not made by %s", async (method) => {
     const service = await startRecords({});
     const { url } = await startGateway({ upstream: service });
@@ -293,7 +310,7 @@ describe("a download", () => {
       method,
       headers: HEADERS,
     });
-    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET"]);
+    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
     expect(service.calls()).toEqual([]);
   });
 });

@@ -31,6 +31,8 @@ const WITH_RECORDS = {
     optional: {
       project: "GET {owner}/{project}",
       codeReference: "GET {owner}/{project}/experiments/{id}/coderef",
+      experimentOutputFolder: "GET {owner}/{project}/experiments/{id}/outputs/tree",
+      jobOutputFolder: "GET {owner}/{project}/jobs/{id}/outputs/tree",
     },
   },
   omitted: { experiments: [], experimentJobs: [], jobs: [], builds: [], groups: [] },

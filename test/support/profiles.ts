@@ -38,6 +38,7 @@ export const CAPABILITIES: Readonly<Record<ProfileName, readonly string[]>> = {
     "CHART_VIEWS",
     "ACTIVITY",
     "CODE_REFERENCES",
+    "OUTPUT_FILES",
     "UPDATE_NAME",
     "UPDATE_TAGS",
     "UPDATE_README",

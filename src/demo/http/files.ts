@@ -6,7 +6,7 @@ import { timestamp, uniqueName } from "../records.ts";
 import { isFinal, lastStatus, spanOf } from "../statuses.ts";
 import type { Build, Experiment, Job, Run, Store } from "../store.ts";
 import { findReadable } from "./accounts.ts";
-import { type DemoRequest, type DemoResponse, type Handler, HttpError } from "./messages.ts";
+import { type DemoRequest, type DemoResponse, type Handler, HttpError, json } from "./messages.ts";
 import { replicaOf } from "./reads.ts";
 
 /** The text of the log line with the given number, written at the given time. */
@@ -83,11 +83,11 @@ export function experimentJobLog(request: DemoRequest): DemoResponse {
   });
 }
 
+/** The texts of the files of a run, by their paths. */
+type FilesOf<R> = (run: R) => Readonly<Record<string, string>>;
+
 /** Responds with the files of a run as a tar.gz archive, below a folder with the run's name. */
-export function outputs<R extends Experiment | Job>(
-  kind: Kind<R>,
-  filesOf: (run: R) => Readonly<Record<string, string>>,
-): Handler {
+export function outputs<R extends Experiment | Job>(kind: Kind<R>, filesOf: FilesOf<R>): Handler {
   return async (request) => {
     const run = findReadable(request, kind);
     const folder = uniqueName(run).replaceAll(".", "_");
@@ -101,6 +101,42 @@ export function outputs<R extends Experiment | Job>(
   };
 }
 
+/** Responds with the names in one folder of the files of a run. */
+export function outputFolder<R extends Experiment | Job>(kind: Kind<R>, filesOf: FilesOf<R>): Handler {
+  return (request) => {
+    const path = request.query.get("path") ?? "";
+    const above = path === "" ? "" : `${path}/`;
+    const inside = Object.entries(filesOf(findReadable(request, kind))).flatMap(([name, text]) =>
+      name.startsWith(above) ? [{ names: name.slice(above.length).split("/"), text }] : [],
+    );
+    if (inside.length === 0)
+      throw new HttpError(400, ["Experiment outputs path does not exists or bad configuration."]);
+    const folders = inside.flatMap(({ names: [first], names: { length } }) => (length > 1 ? [first] : []));
+    const files = inside.flatMap(({ names: [first, ...rest], text }) =>
+      rest.length === 0 ? [[first, Buffer.byteLength(text)]] : [],
+    );
+    return json(200, { dirs: [...new Set(folders)], files });
+  };
+}
+
+/** Responds with one file of a run. */
+export function outputFile<R extends Experiment | Job>(kind: Kind<R>, filesOf: FilesOf<R>): Handler {
+  return (request) => {
+    const path = request.query.get("path");
+    if (!path) throw new HttpError(400, ["Files view expect a path to the file."]);
+    const run = findReadable(request, kind);
+    const text = new Map(Object.entries(filesOf(run))).get(path);
+    if (text === undefined) {
+      const folder = uniqueName(run).replaceAll(".", "/");
+      throw new HttpError(404, `File not found: file_path=/plx/outputs/${folder}/${path}`);
+    }
+    return fileResponse(Buffer.from(text), request.headers, {
+      "content-type": "text/plain",
+      "content-disposition": `attachment; filename=${path.replace(/^.*\//, "")}`,
+    });
+  };
+}
+
 export function experimentFiles(experiment: Experiment): Record<string, string> {
   const names = [...new Set(experiment.metrics.flatMap(({ values }) => Object.keys(values)))];
   const rows = experiment.metrics.map(({ at, values }) => {
@@ -110,6 +146,11 @@ export function experimentFiles(experiment: Experiment): Record<string, string> 
     "metrics.csv": `${[["created_at", ...names].join(","), ...rows].join("\n")}\n`,
     "params.json": `${JSON.stringify(experiment.declarations ?? {}, null, 2)}\n`,
     "README.txt": readme(experiment),
+    ...Object.fromEntries(
+      experiment.metrics
+        .slice(-3)
+        .map(({ id, values }) => [`checkpoints/${id}.json`, `${JSON.stringify(values)}\n`]),
+    ),
   };
 }
 

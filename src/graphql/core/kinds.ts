@@ -31,10 +31,19 @@ import type { Address, Kind } from "./resource.ts";
  * of their rows in `rest/api/kinds.ts`.
  */
 
-const NOT_A_RUN = { run: null, rootField: null, record: null, statuses: null, logs: null, outputs: null };
+const NOT_A_RUN = {
+  run: null,
+  rootField: null,
+  record: null,
+  statuses: null,
+  logs: null,
+  outputs: null,
+  outputFolder: null,
+  files: null,
+};
 
 const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress> => {
-  const { name, records, reference, example, endpoints } = run;
+  const { name, records, reference, example, endpoints, optional } = run;
   const dotted = (address: RunAddress) => formatReference(address, reference);
   return {
     name,
@@ -59,6 +68,8 @@ const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress>
     statuses: endpoints.statuses ?? null,
     logs: endpoints.logs ?? null,
     outputs: endpoints.outputs ?? null,
+    outputFolder: optional?.outputFolder ?? null,
+    files: optional?.outputFile ?? null,
   };
 };
 

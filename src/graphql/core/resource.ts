@@ -1,6 +1,7 @@
 import type { Get } from "../../rest/api/endpoint.ts";
 import type { RunKind } from "../../rest/api/kind.ts";
 import { UpstreamError } from "../../errors.ts";
+import type { OutputFolderRecord } from "../../rest/api/output-files.ts";
 import type { Page } from "../../rest/api/page.ts";
 import type { StatusRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
@@ -48,8 +49,11 @@ export interface Kind<out R extends object = object, At extends Address = Addres
   readonly statuses: Get<At, Page<StatusRecord>> | null;
   /** The log; null for kinds without one. */
   readonly logs: Get<At, undefined> | null;
-  /** The output files; null for kinds without them. */
+  /** The output files as an archive; null for kinds without them. */
   readonly outputs: Get<At, undefined> | null;
+  /** A folder of them, and one of them. */
+  readonly outputFolder: Get<At, OutputFolderRecord> | null;
+  readonly files: Get<At, undefined> | null;
 }
 
 /**

@@ -30,6 +30,7 @@ import {
 } from "../core/refs.ts";
 import { recordMetric } from "../operations/record-metric.ts";
 import { codeReference } from "./code-reference.ts";
+import { outputFiles } from "./output-files.ts";
 import { runConfig } from "./run-config.ts";
 import { mutations } from "../operations/mutations.ts";
 import { restart } from "../operations/restart.ts";
@@ -146,6 +147,7 @@ Experiment.implement({
       ...property("has_tensorboard"),
     }),
     outputsUrl: t.string(outputsUrl),
+    outputFiles: t.field(outputFiles),
   }),
 });
 

@@ -42,6 +42,9 @@ const Capability = builder.enumType("Capability", {
     },
     ACTIVITY: { description: "`Project.activity`, `activity` and `history`." },
     CODE_REFERENCES: { description: "`Experiment.codeReference`." },
+    OUTPUT_FILES: {
+      description: "`Experiment.outputFiles`, `Job.outputFiles`, and the downloads of single files.",
+    },
     UPDATE_NAME: { description: "The input `name` of the update mutations." },
     UPDATE_TAGS: { description: "The input `tags` of the update mutations." },
     UPDATE_README: { description: "The input `readme` of the update mutations." },

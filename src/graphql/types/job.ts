@@ -1,6 +1,7 @@
 import { runs } from "../../rest/api/kinds.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { BuildJob, Cloneable, Entity, Job, Loggable, Run, Trackable } from "../core/refs.ts";
+import { outputFiles } from "./output-files.ts";
 import { runConfig } from "./run-config.ts";
 import { clone, mutations } from "../operations/mutations.ts";
 import { dataReferences, nodeScheduled, outputsUrl, podId, readme, resources } from "./workload.ts";
@@ -24,6 +25,7 @@ Job.implement({
     dataReferences: t.field(dataReferences),
     readme: t.string(readme),
     outputsUrl: t.string(outputsUrl),
+    outputFiles: t.field(outputFiles),
   }),
 });
 

@@ -104,8 +104,12 @@ export function parseCursor(cursor: string): number {
   return Number(byte);
 }
 
-/** Files that the gateway streams. */
-export type Download = "logs" | "outputs";
+/** What the gateway streams: a log, the archive of the outputs, one file of them. */
+export type Download = "logs" | "outputs" | "files";
 
 export const downloadUrl = (resource: Resource, what: Download, { publicUrl, names }: Context): string =>
   `${publicUrl}/downloads/${idOf(resource, names)}/${what}`;
+
+/** The URL of an output file by its plain path. */
+export const fileUrl = (resource: Resource, path: string, context: Context): string =>
+  `${downloadUrl(resource, "files", context)}?path=${encodeURIComponent(path)}`;

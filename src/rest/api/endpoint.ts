@@ -41,7 +41,8 @@ export type EndpointCapability =
   | "SAVED_SEARCHES"
   | "CHART_VIEWS"
   | "ACTIVITY"
-  | "CODE_REFERENCES";
+  | "CODE_REFERENCES"
+  | "OUTPUT_FILES";
 
 /** The method and path template of an endpoint, which are safe in messages and logs. */
 export interface EndpointName {

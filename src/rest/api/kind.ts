@@ -1,7 +1,8 @@
 import { type AnyEndpoint, type Command, del, type Get, get, json, optional, post } from "./endpoint.ts";
 import { ChartView, ChartViews } from "./optional-records.ts";
 import type { Bookmark, Page } from "./page.ts";
-import { Nothing, type Reader } from "./reader.ts";
+import { OutputFolder } from "./output-files.ts";
+import { Bytes, Nothing, type Reader } from "./reader.ts";
 import type { RunnableRecord, StatusRecord } from "./records.ts";
 import type { RunAddress, Spelling } from "./reference.ts";
 
@@ -53,7 +54,9 @@ export interface RunKind<out R extends RunnableRecord = RunnableRecord> extends 
     readonly bookmark?: Act;
     readonly unbookmark?: Act;
   };
-  readonly optional?: Named & Partial<ReturnType<typeof commonOptional<R>>>;
+  readonly optional?: Named &
+    Partial<ReturnType<typeof commonOptional<R>>> &
+    Partial<ReturnType<typeof outputOptional>>;
 }
 
 type RunList<R> = Get<{ readonly owner: string; readonly project: string }, Page<R>>;
@@ -76,6 +79,16 @@ export const commonOptional = <R>(
   archived: optional(`archived${capital(many)}`, "ARCHIVES", get(`archives/{owner}/${many}`, page)),
   archive: optional(`archive${capital(one)}`, "ARCHIVES", post(`${P}/${many}/{id}/archive`, Nothing)),
   restore: optional(`restore${capital(one)}`, "ARCHIVES", post(`${P}/${many}/{id}/restore`, Nothing)),
+});
+
+/** The optional endpoints of kinds with outputs: `jobOutputFolder`, `jobOutputFile`. Both take the query parameter `path`. */
+export const outputOptional = (one: string, many: string) => ({
+  outputFolder: optional(
+    `${one}OutputFolder`,
+    "OUTPUT_FILES",
+    get(`${P}/${many}/{id}/outputs/tree`, OutputFolder),
+  ),
+  outputFile: optional(`${one}OutputFile`, "OUTPUT_FILES", get(`${P}/${many}/{id}/outputs/files`, Bytes)),
 });
 
 export interface NewChartView {

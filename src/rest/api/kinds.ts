@@ -1,5 +1,13 @@
 import { type AnyEndpoint, del, get, json, optional, optionalJson, patch, post } from "./endpoint.ts";
-import { chartViews, commonOptional, P, type RecordKind, type Revision, type RunKind } from "./kind.ts";
+import {
+  chartViews,
+  commonOptional,
+  outputOptional,
+  P,
+  type RecordKind,
+  type Revision,
+  type RunKind,
+} from "./kind.ts";
 import {
   Activities,
   BookmarkedProjects,
@@ -108,6 +116,7 @@ export const runs = {
     },
     optional: {
       ...commonOptional("experiment", "experiments", Experiments, BookmarkedExperiments),
+      ...outputOptional("experiment", "experiments"),
       ...chartViews("experiment", "experiments"),
       codeReference: optional("codeReference", "CODE_REFERENCES", get(`${E}/{id}/coderef`, CodeReference)),
       stopMany: optional("stopExperiments", "BULK_COMMANDS", post(`${E}/stop`, Nothing, ids())),
@@ -136,7 +145,10 @@ export const runs = {
       bookmark: post(`${J}/{id}/bookmark/`, Nothing),
       unbookmark: del(`${J}/{id}/unbookmark/`, Nothing),
     },
-    optional: commonOptional("job", "jobs", Jobs, BookmarkedJobs),
+    optional: {
+      ...commonOptional("job", "jobs", Jobs, BookmarkedJobs),
+      ...outputOptional("job", "jobs"),
+    },
   },
   build: {
     name: "BuildJob",

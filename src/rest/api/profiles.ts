@@ -116,7 +116,7 @@ const polyaxon04: WrittenProfile = {
     experiment: { outputs: "GET {owner}/{project}/experiments/{id}/outputs/download" },
     job: { outputs: "GET {owner}/{project}/jobs/{id}/outputs/download" },
     optional: withOptional(
-      "groupMetrics codeReference stopExperiments deleteExperiments experimentJobLogs archivedExperiments archivedJobs archivedBuilds archivedGroups archivedProjects archiveExperiment archiveJob archiveBuild archiveGroup restoreExperiment restoreJob restoreBuild restoreGroup bookmarkProject unbookmarkProject archiveProject restoreProject savedSearches saveSearch deleteSavedSearch experimentChartViews createExperimentChartView deleteExperimentChartView groupChartViews createGroupChartView deleteGroupChartView activity projectActivity history",
+      "groupMetrics codeReference stopExperiments deleteExperiments experimentJobLogs experimentOutputFolder experimentOutputFile jobOutputFolder jobOutputFile archivedExperiments archivedJobs archivedBuilds archivedGroups archivedProjects archiveExperiment archiveJob archiveBuild archiveGroup restoreExperiment restoreJob restoreBuild restoreGroup bookmarkProject unbookmarkProject archiveProject restoreProject savedSearches saveSearch deleteSavedSearch experimentChartViews createExperimentChartView deleteExperimentChartView groupChartViews createGroupChartView deleteGroupChartView activity projectActivity history",
     ),
   },
   filters: { ids: { parameter: "query", value: "id:{ids}", separator: "|", max: 100 } },

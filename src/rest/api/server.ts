@@ -71,6 +71,7 @@ const CAPABILITIES = {
   CHART_VIEWS: null,
   ACTIVITY: null,
   CODE_REFERENCES: null,
+  OUTPUT_FILES: null,
   UPDATE_NAME: ({ inputs }) => inputs.update.name !== null,
   UPDATE_TAGS: ({ inputs }) => inputs.update.tags !== null,
   UPDATE_README: ({ inputs }) => inputs.update.readme !== null,

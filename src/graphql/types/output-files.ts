@@ -1,0 +1,129 @@
+import { runs } from "../../rest/api/kinds.ts";
+import {
+  type FileEntry,
+  isPlainPath,
+  type OutputFolderRecord,
+  plainPath,
+} from "../../rest/api/output-files.ts";
+import { UpstreamError } from "../../errors.ts";
+import { builder } from "../core/builder.ts";
+import type { Context } from "../core/context.ts";
+import { fieldsOf } from "../core/fields.ts";
+import { requires } from "../core/ids.ts";
+import { nullIfMissing, type Resource } from "../core/resource.ts";
+import { fileUrl } from "./logs.ts";
+
+/** A folder that was read. */
+interface Folder {
+  readonly run: Resource;
+  /** Empty for the outputs as a whole. */
+  readonly path: string;
+  readonly record: OutputFolderRecord;
+}
+
+/** A name in a folder. */
+interface Entry {
+  readonly folder: Folder;
+  readonly name: string;
+}
+
+interface File extends Entry {
+  readonly bytes: number | null;
+}
+
+/** The path of an entry; null when its name cannot stand in one. */
+function pathOf({ folder: { path: above }, name }: Entry): string | null {
+  const path = above === "" ? name : `${above}/${name}`;
+  return !name.includes("/") && isPlainPath(path) ? path : null;
+}
+
+const NO_PATH = "Null if its name cannot stand in a path, such as one with a control character.";
+
+const OutputFile = builder.objectRef<File>("OutputFile").implement({
+  description: "A file of the outputs of a run.",
+  fields: (t) => ({
+    name: t.exposeString("name", { nullable: false, description: "Name within its folder." }),
+    path: t.string({
+      description: `Path below the outputs, such as \`checkpoints/model.bin\`. ${NO_PATH}`,
+      resolve: pathOf,
+    }),
+    bytes: t.exposeFloat("bytes", {
+      description: "Size in bytes when the folder was read. Null if the service does not report it.",
+    }),
+    url: t.string({
+      description: `URL at this gateway that streams the file. Requires the same \`Authorization\` header as GraphQL. Costs no upstream request. ${NO_PATH}`,
+      resolve: (file, _, context) => {
+        const path = pathOf(file);
+        return path === null ? null : fileUrl(file.folder.run, path, context);
+      },
+    }),
+  }),
+});
+
+const OutputSubfolder = builder.objectRef<Entry>("OutputSubfolder").implement({
+  description: "A folder within a folder of the outputs of a run.",
+  fields: (t) => ({
+    name: t.exposeString("name", { nullable: false, description: "Name within the folder above." }),
+    path: t.string({
+      description: `Path below the outputs. Pass it as \`path\` of \`outputFiles\` to read the folder. ${NO_PATH}`,
+      resolve: pathOf,
+    }),
+  }),
+});
+
+const byName = (a: Entry, b: Entry) => (a.name < b.name ? -1 : Number(a.name > b.name));
+
+const OutputFolder = builder.objectRef<Folder>("OutputFolder").implement({
+  description: "A folder of the outputs of a run. Source: later servers.",
+  fields: (t) => ({
+    path: t.exposeString("path", {
+      nullable: false,
+      description: "Path below the outputs. Empty for the outputs as a whole.",
+    }),
+    folders: t.field({
+      type: [OutputSubfolder],
+      description: "The folders in it, by name. Null if the service's list cannot be read.",
+      resolve: (folder) => folder.record.dirs?.map((name) => ({ folder, name })).toSorted(byName) ?? null,
+    }),
+    files: t.field({
+      type: [OutputFile],
+      description: "The files in it, by name. Null if the service's list cannot be read.",
+      resolve: (folder) => folder.record.files?.map((file) => toFile(folder, file)).toSorted(byName) ?? null,
+    }),
+  }),
+});
+
+const toFile = (folder: Folder, [name, bytes = null]: FileEntry): File => ({ folder, name, bytes });
+
+/** Reads a folder. A folder that is missing is null; a missing run is an error. */
+async function readFolder(
+  run: Resource,
+  { path }: { readonly path?: string | null | undefined },
+  { session }: Context,
+): Promise<Folder | null> {
+  const { outputFolder } = run.kind;
+  if (!outputFolder) throw new TypeError(`${run.kind.name} has no outputs`);
+  const query = path ? { path: plainPath("path", path) } : undefined;
+  const read = session.read(outputFolder, run.address, { query }).catch(nullIfNoFolder);
+  const record = await nullIfMissing(run, read, session);
+  return record && { run, path: path ?? "", record };
+}
+
+/** Known servers find the run first, and answer 400 when it has no such folder. */
+function nullIfNoFolder(error: unknown): null {
+  if (error instanceof UpstreamError && error.facts.upstream?.status === 400) return null;
+  throw error;
+}
+
+/** The field `outputFiles` of runs with outputs. */
+export const outputFiles = {
+  type: OutputFolder,
+  description: `A folder of the output files. Null if there is no such folder, and for the outputs as a whole if there are none. Costs one upstream request for each folder.${requires(runs.experiment.optional.outputFolder)}`,
+  args: builder.args((t) => ({
+    path: t.string({
+      description:
+        "Path of the folder below the outputs, such as `checkpoints/best`: relative, without `.`, `..`, `\\` and empty segments. Default: the outputs as a whole.",
+    }),
+  })),
+  ...fieldsOf().child(readFolder),
+};

@@ -1,0 +1,354 @@
+import { describe, expect, test } from "vitest";
+import { startDemoGateway, still, tokenOf } from "../support/demo-gateway.ts";
+import { errorsOf } from "../support/errors.ts";
+import { startFake, type Told } from "../support/fake.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+import { startProfile } from "../support/profiles.ts";
+
+const ENV = { UPSTREAM_PROFILE: "polyaxon-0.4" };
+const HEADERS = { authorization: "token t0ken" };
+const TREE = "ada/mnist/experiments/42/outputs/tree";
+const FILES = "ada/mnist/experiments/42/outputs/files";
+const FILE = `/downloads/${globalId("Experiment:ada/mnist/42")}/files`;
+
+/** The gateway before a service that answers GETs as told, by their paths; it has every record. */
+async function startFiles(told: Readonly<Record<string, Told>>) {
+  const service = await startFake(({ path }) => {
+    const asked = path.replace("/api/v1/", "");
+    return told[asked] ?? (/\/\d+\/$/.test(asked) ? { json: { id: 42 } } : undefined);
+  });
+  return { ...(await startGateway({ upstream: service, env: ENV })), service };
+}
+
+const folder = (path: string | null) =>
+  `{ experiment(id: "ada.mnist.42") { outputFiles${path === null ? "" : `(path: ${JSON.stringify(path)})`} {
+    path folders { name path } files { name path bytes url }
+  } } }`;
+
+const MISSING: Told = {
+  status: 400,
+  json: ["Experiment outputs path does not exists or bad configuration."],
+};
+
+describe("the output files of a run", () => {
+  test("are told folder by folder, by name, with a URL for each file", async () => {
+    const { ask, url, service } = await startFiles({
+      [TREE]: {
+        json: {
+          dirs: ["plots", "checkpoints"],
+          files: [
+            ["z.txt", 3],
+            ["a b+c%.bin", 5e9],
+            ["ü", null],
+          ],
+        },
+      },
+      [`${TREE}?path=checkpoints%2Fbest`]: { json: { dirs: [], files: [["model.bin", 7]] } },
+    });
+    const at = (path: string) => `${url}${FILE}?path=${path}`;
+    expect(await ask(folder(null))).toEqual({
+      data: {
+        experiment: {
+          outputFiles: {
+            path: "",
+            folders: [
+              { name: "checkpoints", path: "checkpoints" },
+              { name: "plots", path: "plots" },
+            ],
+            files: [
+              { name: "a b+c%.bin", path: "a b+c%.bin", bytes: 5e9, url: at("a%20b%2Bc%25.bin") },
+              { name: "z.txt", path: "z.txt", bytes: 3, url: at("z.txt") },
+              { name: "ü", path: "ü", bytes: null, url: at("%C3%BC") },
+            ],
+          },
+        },
+      },
+    });
+    expect(await ask(folder("checkpoints/best"))).toEqual({
+      data: {
+        experiment: {
+          outputFiles: {
+            path: "checkpoints/best",
+            folders: [],
+            files: [
+              {
+                name: "model.bin",
+                path: "checkpoints/best/model.bin",
+                bytes: 7,
+                url: at("checkpoints%2Fbest%2Fmodel.bin"),
+              },
+            ],
+          },
+        },
+      },
+    });
+    expect(service.calls()).toEqual([`GET ${TREE}`, `GET ${TREE}?path=checkpoints%2Fbest`]);
+  });
+
+  test("have no path and no URL where their names cannot stand in one", async () => {
+    const { ask } = await startFiles({
+      [TREE]: {
+        json: {
+          dirs: ["..", "a\\b"],
+          files: [
+            ["../../etc/passwd", 1],
+            ["a\nb", 1],
+            ["", 1],
+          ],
+        },
+      },
+    });
+    expect(await ask(folder(null))).toMatchObject({
+      data: {
+        experiment: {
+          outputFiles: {
+            folders: [{ path: null }, { path: null }],
+            files: [
+              { path: null, url: null },
+              { path: null, url: null },
+              { path: null, url: null },
+            ],
+          },
+        },
+      },
+    });
+  });
+
+  test("are null where the service's list cannot be read", async () => {
+    const { ask } = await startFiles({
+      [TREE]: {
+        json: {
+          dirs: ["plots"],
+          files: [
+            ["a", 1],
+            ["b", "2"],
+          ],
+        },
+      },
+    });
+    expect(await ask(folder(null))).toMatchObject({
+      data: { experiment: { outputFiles: { folders: [{ name: "plots" }], files: null } } },
+    });
+  });
+
+  test("are null for a folder that is missing, which says that the run exists", async () => {
+    const { ask, service } = await startFiles({ [`${TREE}?path=nothing`]: MISSING });
+    expect(await ask(folder("nothing"))).toEqual({ data: { experiment: { outputFiles: null } } });
+    expect(service.calls()).toEqual([`GET ${TREE}?path=nothing`]);
+  });
+
+  test.each<[string, Told, string]>([
+    [
+      "a run that may not be read",
+      { status: 403, json: { detail: "You do not have permission." } },
+      "FORBIDDEN",
+    ],
+    [
+      "a server without the route",
+      { status: 404, text: "<html>", headers: { "content-type": "text/html" } },
+      "UPSTREAM_UNSUPPORTED",
+    ],
+    ["a server that fails", { status: 500, json: {} }, "UPSTREAM_ERROR"],
+  ])("are an error for %s", async (_, told, code) => {
+    const { ask } = await startFiles({ [TREE]: told });
+    const answer = await ask<unknown, object>(folder(null));
+    expect(errorsOf(answer)).toMatchObject([{ at: "experiment.outputFiles", code }]);
+  });
+
+  test("of a run that does not exist are an error of the run", async () => {
+    const service = await startFake(() => undefined);
+    const { ask } = await startGateway({ upstream: service, env: ENV });
+    const answer = await ask<unknown, object>(folder(null));
+    expect(answer.data).toEqual({ experiment: null });
+    expect(errorsOf(answer)).toMatchObject([{ at: "experiment", code: "NOT_FOUND" }]);
+    expect(service.calls()).toEqual(["GET ada/mnist/experiments/42/", `GET ${TREE}`]);
+  });
+
+  test("are not asked of a server that does not offer them", async () => {
+    const { ask, calls, demo, url } = await startProfile("polyaxon-0.2");
+    const answer = await ask<unknown, object>(
+      `{ job(id: "ada.mnist.jobs.1") { status outputFiles { path } } }`,
+    );
+    expect(answer.data).toEqual({ job: { status: "SUCCEEDED", outputFiles: null } });
+    expect(errorsOf(answer)).toMatchObject([{ at: "job.outputFiles", code: "CAPABILITY_UNAVAILABLE" }]);
+    expect(calls()).toEqual(["GET ada/mnist/jobs/1/"]);
+    const headers = { authorization: `token ${tokenOf(demo, "ada")}` };
+    expect((await fetch(`${url}${FILE}?path=a`, { headers })).status).toBe(404);
+    expect(calls()).toEqual([]);
+  });
+});
+
+/** What is no relative path of plain segments. */
+const BAD_PATHS = [
+  "..",
+  ".",
+  "../x",
+  "a/../../x",
+  "a/./b",
+  "/etc/passwd",
+  "//etc",
+  "a//b",
+  "a/",
+  "a\\..\\b",
+  "a\0b",
+  "a\nb",
+  "a\u0085b",
+  "ü".repeat(400),
+];
+
+describe("a path that is not plain", () => {
+  test.each(BAD_PATHS)("is refused, and nothing is sent: %j", async (path) => {
+    const { ask, url, service } = await startFiles({});
+    const answer = await ask<unknown, object>(folder(path));
+    const refused = {
+      code: "BAD_USER_INPUT",
+      message: expect.stringMatching(/^path: expected a relative path/),
+    };
+    expect(errorsOf(answer)).toMatchObject([{ at: "experiment.outputFiles", ...refused }]);
+    const response = await fetch(`${url}${FILE}?path=${encodeURIComponent(path)}`, { headers: HEADERS });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      errors: [{ message: refused.message, extensions: { code: refused.code } }],
+    });
+    expect(service.calls()).toEqual([]);
+  });
+
+  test.each([
+    ["", "expected one query parameter, got none"],
+    ["?path=", "expected a relative path"],
+    ["?file=a", "expected one query parameter, got none"],
+    ["?path=a&path=b", "expected one query parameter, got several"],
+    ["?path=%", "expected percent-encoded UTF-8"],
+    ["?path=%C3", "expected percent-encoded UTF-8"],
+    ["?path=%ED%A0%80", "expected percent-encoded UTF-8"],
+    ["?path=%2e%2e%2fx", "expected a relative path"],
+  ])("is refused in the query of a download: %s", async (search, message) => {
+    const { url, service } = await startFiles({});
+    const response = await fetch(`${url}${FILE}${search}`, { headers: HEADERS });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      errors: [
+        { message: expect.stringContaining(`path: ${message}`), extensions: { code: "BAD_USER_INPUT" } },
+      ],
+    });
+    expect(service.calls()).toEqual([]);
+  });
+});
+
+describe("the download of one file", () => {
+  test.each([
+    ["model.bin", "model.bin", 'attachment; filename="model.bin"'],
+    ["a/b/x.csv", "a%2Fb%2Fx.csv", 'attachment; filename="x.csv"'],
+    [
+      "100% + 1 ü'.txt",
+      "100%25%20%2B%201%20%C3%BC'.txt",
+      `attachment; filename="100____1___.txt"; filename*=UTF-8''100%25%20%2B%201%20%C3%BC%27.txt`,
+    ],
+    [
+      'a"; filename="b',
+      "a%22%3B%20filename%3D%22b",
+      `attachment; filename="a___filename__b"; filename*=UTF-8''a%22%3B%20filename%3D%22b`,
+    ],
+  ])("%j has its own name", async (path, sent, disposition) => {
+    const { url, service } = await startFiles({
+      [`${FILES}?path=${sent}`]: {
+        text: "hi\n",
+        headers: {
+          "content-type": "text/html",
+          "content-length": "3",
+          "content-disposition": "inline; filename=canary",
+        },
+      },
+    });
+    const response = await fetch(`${url}${FILE}?path=${encodeURIComponent(path)}`, { headers: HEADERS });
+    expect([response.status, await response.text()]).toEqual([200, "hi\n"]);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-disposition": disposition,
+      "content-type": "application/octet-stream",
+      "content-length": "3",
+      "content-security-policy": "sandbox",
+      "x-content-type-options": "nosniff",
+    });
+    expect(service.calls()).toEqual([`GET ${FILES}?path=${sent}`]);
+  });
+
+  test("reads a plus as a blank, as forms write it", async () => {
+    const { url } = await startFiles({ [`${FILES}?path=a%20b`]: { text: "hi\n" } });
+    const search = new URLSearchParams({ path: "a b" }).toString();
+    expect(await (await fetch(`${url}${FILE}?${search}`, { headers: HEADERS })).text()).toBe("hi\n");
+  });
+
+  test("that is missing says so, without the paths of the server", async () => {
+    const { url } = await startFiles({
+      [`${FILES}?path=x`]: {
+        status: 404,
+        json: "File not found: file_path=/plx/outputs/ada/mnist/experiments/42/x",
+      },
+    });
+    const response = await fetch(`${url}${FILE}?path=x`, {
+      headers: { ...HEADERS, "x-request-id": "story-1" },
+    });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({
+      errors: [
+        {
+          message: "Not found.",
+          extensions: {
+            code: "NOT_FOUND",
+            requestId: "story-1",
+            upstream: {
+              method: "GET",
+              route: "{owner}/{project}/experiments/{id}/outputs/files",
+              status: 404,
+            },
+          },
+        },
+      ],
+    });
+  });
+
+  test.each([
+    ["a build, which has no outputs", "BuildJob:ada/mnist/9"],
+    ["a group", "Group:ada/mnist/5"],
+    ["a job of an experiment", "ExperimentJob:ada/mnist/42/7"],
+  ])("of %s is refused", async (_, id) => {
+    const { url, service } = await startFiles({});
+    const response = await fetch(`${url}/downloads/${globalId(id)}/files?path=a`, { headers: HEADERS });
+    expect(response.status).toBe(400);
+    expect(service.calls()).toEqual([]);
+  });
+});
+
+test("the demo has files in folders, which are read in parts", async () => {
+  const { ask, demo, calls } = await startDemoGateway({ now: still, env: ENV });
+  interface Files {
+    readonly run: {
+      readonly outputFiles: { readonly files: readonly { bytes: number; name: string; url: string }[] };
+    };
+  }
+  const read = (path: string) =>
+    ask(
+      `{ run: experiment(id: "ada.mnist.42") { outputFiles(path: "${path}") { folders { path } files { name bytes url } } } }`,
+    ) as Promise<Answer<Files>>;
+  const top = (await read("")).data.run.outputFiles;
+  expect(top).toMatchObject({
+    folders: [{ path: "checkpoints" }],
+    files: [{ name: "README.txt" }, { name: "metrics.csv" }, { name: "params.json" }],
+  });
+  const { files } = (await read("checkpoints")).data.run.outputFiles;
+  expect(files).toHaveLength(3);
+  const [{ bytes = 0, url = "" } = {}] = files;
+  const load = (headers: Record<string, string> = {}) =>
+    fetch(url, { headers: { authorization: `token ${tokenOf(demo, "ada")}`, ...headers } });
+  const whole = await load();
+  expect(whole.headers.get("content-length")).toBe(`${bytes}`);
+  const text = await whole.text();
+  expect(JSON.parse(text)).toHaveProperty("loss");
+  const part = await load({ range: "bytes=5-", "if-range": whole.headers.get("etag") ?? "" });
+  expect([part.status, await part.text()]).toEqual([206, text.slice(5)]);
+  expect(await ask(`{ run: job(id: "ada.mnist.jobs.1") { outputFiles(path: "none") { path } } }`)).toEqual({
+    data: { run: { outputFiles: null } },
+  });
+  expect(calls()).toContain(`GET ${TREE}?path=checkpoints`);
+});
