@@ -33,6 +33,8 @@ const OPTIONAL = [
   ...["create", "update", "delete", "bookmark", "unbookmark", "archive", "restore"].map(
     (act) => `${act}Project`,
   ),
+  "stopExperiments",
+  "deleteExperiments",
   "saveSearch",
   "deleteSavedSearch",
   "createExperimentChartView",
