@@ -103,9 +103,6 @@ export const OF_RECORDS: Contestants = [
   own("Apollo Server 5 as operated", "apollo-operated.js"),
 ];
 
-/** Who is loaded with five times its connections. */
-export const OF_OVERLOAD: Contestants = [LIMIT, rungraph("Rungraph", {})];
-
 /** Who is compared at lists. */
 export const OF_LISTS: Contestants = [
   LIMIT,

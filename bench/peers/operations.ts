@@ -34,7 +34,7 @@ const LONG_ROW = `fragment Row on Experiment {
   }
 }`;
 
-const RECORD_TEXT = `query Q1($id: ID!) {
+const RECORD = `query Q1($id: ID!) {
   experiment(id: $id) {
     internalId uuid name uniqueName user { username } description createdAt updatedAt status project { uniqueName }
   }
@@ -65,15 +65,12 @@ export const operation = (
   isUnseen,
 });
 
-/** One run by itself. */
-export const RECORD = operation("Q1", RECORD_TEXT, EACH_ID);
-
 /** One run with all that a page about it shows. */
 export const PAGE = operation("Q2", PAGE_TEXT, EACH_ID);
 
 export const OPERATIONS: readonly Operation[] = [
   operation("Q0", "query Q0 { __typename }"),
-  RECORD,
+  operation("Q1", RECORD, EACH_ID),
   PAGE,
   operation("Q3", `query Q3 { ${WIDE} } ${ROW}`),
   operation("Q4", `query Q4 { ${WIDE} } ${LONG_ROW}`),

@@ -1,78 +1,98 @@
 import { leaveFirstCore } from "../cores.ts";
-import type { Node } from "../product.ts";
 import { conditions } from "../results.ts";
-import { round, row, say } from "../sheet.ts";
-import { OF_OVERLOAD } from "./contestants.ts";
+import { row, say } from "../sheet.ts";
+import { OF_RECORDS } from "./contestants.ts";
 import { measureCpu } from "./measure.ts";
-import { majorOf, nodes } from "./nodes.ts";
-import { PAGE, RECORD } from "./operations.ts";
+import { OPERATIONS } from "./operations.ts";
 import { start, type Started, startStaticService } from "./processes.ts";
 import { median } from "./table.ts";
 
 /*
- * What the built gateway still does with five times the connections that make its capacity, on a core of its own, and the limit
- * beside it. Each connection asks again as soon as it has its answer; an answer that is not good ends the command.
- * OVERLOAD_ROUNDS and OVERLOAD_SECONDS: how many rounds, and how long each load takes in one.
+ * How much of its own capacity a server keeps when five times as many callers ask at a time. It has a core of its own; the
+ * service and the load have the other ones. OVERLOAD_ROUNDS and OVERLOAD_SECONDS: how many rounds count, and how long each
+ * measurement takes. Prints a table and writes nothing. Where the core is not in use, the load was the slower one: then the
+ * part by CPU tells more.
  */
 
 const ROUNDS = Number(process.env["OVERLOAD_ROUNDS"] ?? 5);
 const SECONDS = Number(process.env["OVERLOAD_SECONDS"] ?? 3);
-const WIDTH = 32;
-const TIMES = 5;
+const USUAL = { width: 32, seconds: SECONDS };
+const WARM_UP = { ...USUAL, seconds: 2 };
+const OVERLOAD = { width: 5 * USUAL.width, seconds: SECONDS };
+const NAMES = new Set(["limit", "Rungraph"]);
 
+const percent = (share: number) => `${Math.round(share * 100)} %`;
+
+const asked = OPERATIONS.filter(({ name }) => name === "Q1" || name === "Q2");
 const cores = leaveFirstCore();
 const service = await startStaticService();
+const servers: Started[] = [];
 
-const percent = (part: number) => `${Math.round(part * 100)} %`;
+/**
+ * By round: requests a second at its capacity and under overload, the part of its core that it used then, and the CPU time of
+ * a request before as a part of that under overload. The first round warms up and does not count.
+ */
+interface Throughput {
+  readonly capacity: number[];
+  readonly overload: number[];
+  readonly core: number[];
+  readonly byCpu: number[];
+}
 
-/** A contestant's rows, an operation each: of each round the parts, of the parts the median. */
-async function measure(started: Started, name: string): Promise<readonly string[]> {
-  const rows: string[] = [];
-  for (const operation of [RECORD, PAGE]) {
-    const load = (width: number) => measureCpu(started, operation, { width, seconds: SECONDS });
-    await load(WIDTH);
-    const rounds = [];
-    for (let each = 0; each < ROUNDS; each++) {
-      const [usual, over] = [await load(WIDTH), await load(WIDTH * TIMES)];
-      rounds.push({ usual, over, part: over.perSecond / usual.perSecond });
+async function measureRounds(): Promise<ReadonlyMap<string, Throughput>> {
+  const measured = new Map<string, Throughput>();
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const operation of asked) {
+      for (const server of servers) {
+        const usual = await measureCpu(server, operation, USUAL);
+        const overloaded = await measureCpu(server, operation, OVERLOAD);
+        if (round === 0) continue;
+        const name = `${server.contestant.name}, ${operation.name}`;
+        const shown = measured.get(name) ?? { capacity: [], overload: [], core: [], byCpu: [] };
+        shown.capacity.push(usual.perSecond);
+        shown.overload.push(overloaded.perSecond);
+        shown.core.push((overloaded.cpuMs * overloaded.perSecond) / 1_000);
+        shown.byCpu.push(usual.cpuMs / overloaded.cpuMs);
+        measured.set(name, shown);
+      }
     }
-    const busy = rounds.map(({ over }) => (over.cpuMs * over.perSecond) / 1_000);
-    rows.push(
+    say(`round ${round} of ${ROUNDS}`);
+  }
+  return measured;
+}
+
+try {
+  for (const contestant of OF_RECORDS.filter(({ name }) => NAMES.has(name))) {
+    const started = await start(contestant, service, cores?.first);
+    if (typeof started === "string") throw new Error(`${contestant.name} does not start: ${started}`);
+    servers.push(started);
+  }
+  // Many callers of one address are let in once the service has accepted their tokens.
+  for (const server of servers) for (const each of asked) await measureCpu(server, each, WARM_UP);
+  const measured = await measureRounds();
+  say(conditions());
+  if (!cores) say("Server, load and service shared the cores.");
+  say(
+    row(
+      "",
+      `${USUAL.width} connections, a second`,
+      `${OVERLOAD.width} connections`,
+      "of its capacity",
+      "by CPU",
+      "core in use",
+    ),
+  );
+  for (const [name, { capacity, overload, core, byCpu }] of measured) {
+    const share = median(overload.map((value, index) => value / (capacity[index] ?? Number.NaN)));
+    say(
       row(
         name,
-        operation.name,
-        round(median(rounds.map(({ usual }) => usual.perSecond))),
-        round(median(rounds.map(({ over }) => over.perSecond))),
-        percent(median(rounds.map(({ part }) => part))),
-        percent(median(busy)),
+        ...[median(capacity), median(overload)].map(Math.round),
+        ...[share, median(byCpu), median(core)].map(percent),
       ),
     );
-    say(rows.at(-1) ?? "");
   }
-  return rows;
+} finally {
+  for (const { stop } of servers) stop();
+  service.stop();
 }
-
-async function measureAll(node: Node): Promise<readonly string[]> {
-  const rows: string[] = [];
-  for (const contestant of OF_OVERLOAD) {
-    const started = await start(contestant, service, cores?.first, node);
-    if (typeof started === "string") throw new Error(`${contestant.name} does not run here: ${started}`);
-    rows.push(...(await measure(started, `${contestant.name}, Node ${majorOf(node)}`)));
-    started.stop();
-  }
-  return rows;
-}
-
-const rows: string[] = [];
-for (const node of nodes()) rows.push(...(await measureAll(node)));
-service.stop();
-const columns = [
-  "",
-  "",
-  `${WIDTH} connections, a second`,
-  `${WIDTH * TIMES} connections, a second`,
-  "of its capacity",
-  "its core in use",
-];
-say(conditions());
-say([row(...columns), row(...columns.map(() => "---")), ...rows].join("\n"));
