@@ -17,5 +17,5 @@ export function readVersion(): string {
 export const NODE_FLAGS: readonly string[] = [
   "--disable-warning=ExperimentalWarning",
   "--max-semi-space-size=32",
-  "--heap-growing-percent=50",
+  "--heap-growing-percent=100",
 ];

@@ -23,7 +23,7 @@ let gateway: GatewayProcess;
 let token: string;
 
 /** One that V8 has today. */
-const FLAG = "--heap-growing-percent=50";
+const FLAG = "--heap-growing-percent=100";
 
 beforeAll(async () => {
   gateway = await startGatewayProcess(null, { ...NO_DEADLINES, MCP: "read" });
