@@ -173,7 +173,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     record.last_status = "stopping";
     await reach(1_000);
     await answerOf(page).getByText('"STOPPING"').waitFor();
-    await click(page, page.getByRole("button", { name: /stop/i }));
+    await click(page, page.getByRole("button", { name: /stop query/i }));
     await vi.waitUntil(() => !timers().includes(2_000), PATIENT);
     expect(complaints).toEqual([]);
   });
