@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
-import { createGzip } from "node:zlib";
+import { constants, createGzip } from "node:zlib";
 import type { GraphQLSchema } from "graphql";
 import { RequestScope } from "../../request-scope.ts";
 import { UNPACED } from "../../rest/session/batches.ts";
@@ -109,6 +109,6 @@ async function* bytesOf(text: Table["text"]): AsyncGenerator<Uint8Array, undefin
 
 /** Compresses a body as it is read. Breaks off when the body does. */
 async function* compressed(body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  // The error also destroys the stream that is read here.
-  yield* pipeline(body, createGzip(), () => {});
+  // Each page is sent when it is there. Its error also destroys the stream that is read here.
+  yield* pipeline(body, createGzip({ flush: constants.Z_SYNC_FLUSH }), () => {});
 }

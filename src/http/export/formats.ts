@@ -19,6 +19,12 @@ export const FORMATS = {
     head: csvLine,
     row: (_, cells) => csvLine(cells),
   },
+  ndjson: {
+    contentType: "application/x-ndjson",
+    head: () => "",
+    row: (columns, cells) =>
+      `${JSON.stringify(Object.fromEntries(columns.map((name, index) => [name, cells[index]])))}\n`,
+  },
 } satisfies Record<string, Format>;
 
 export type FormatName = keyof typeof FORMATS;
