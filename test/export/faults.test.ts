@@ -1,10 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { globalId } from "../support/ids.ts";
-import { GROUP, HEADERS, PROJECT, pageOf, query, row, startExports } from "../support/exported.ts";
-
-/** What fetch calls a body that breaks off, and one that breaks off before its head was written. */
-const BROKEN = /^(?:terminated|fetch failed)$/;
+import { BROKEN, GROUP, HEADERS, PROJECT, pageOf, query, row, startExports } from "../support/exported.ts";
 
 const ROWS = [1, 2, 3, 4, 5].map((id) => row(id));
 

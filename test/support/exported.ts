@@ -6,6 +6,9 @@ export const PROJECT = globalId("Project:ada/mnist");
 export const GROUP = globalId("Group:ada/mnist/5");
 export const HEADERS = { authorization: "token t0ken", "x-request-id": "story-1" };
 
+/** What fetch calls a body that breaks off, and one that breaks off before its head was written. */
+export const BROKEN = /^(?:terminated|fetch failed)$/;
+
 /** A row of the list of experiments of `ada/mnist`, created on a day of its own. */
 export const row = (id: number, given: object = {}) => ({
   id,

@@ -14,15 +14,22 @@ import {
 import { named } from "../file-name.ts";
 import { type ContextSettings, OperationContext } from "../operation.ts";
 import { FORMATS, type FormatName } from "./formats.ts";
+import { openMetrics } from "./metrics.ts";
 import { createParameters } from "./parameters.ts";
 import { sourceOf } from "./run-pages.ts";
 import { openRuns } from "./runs.ts";
 import type { InPart, Table } from "./table.ts";
 
-const ROUTE = new RegExp(`^/export/([^/?]+)/(runs)\\.(${Object.keys(FORMATS).join("|")})(?:\\?(.*))?$`, "s");
+const ROUTE = new RegExp(
+  `^/export/([^/?]+)/(runs|metrics)\\.(${Object.keys(FORMATS).join("|")})(?:\\?(.*))?$`,
+  "s",
+);
 
 /** The tables that are exported. */
-const TABLES = { runs: openRuns };
+const TABLES = {
+  runs: { open: openRuns, lists: ["columns"] },
+  metrics: { open: openMetrics, lists: ["columns", "names"] },
+} as const;
 
 interface ExportSettings extends DownloadDoorSettings {
   readonly schema: GraphQLSchema;
@@ -59,11 +66,13 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
     { scope, admit }: Admission,
   ): Promise<OpenedDownload> => {
     const source = sourceOf(id, contexts.names);
-    const parameters = readParameters(new URLSearchParams(query));
+    const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
     admit();
     const asked = { source, parameters, format: FORMATS[format], inPart: partsOf(request, scope) };
-    const { total, text } = await TABLES[what](asked);
-    const rows = bytesOf(text);
+    const { total, text } = await TABLES[what].open(asked);
+    // What fails before the first row is an answer, not a body that breaks off.
+    const { value: begin = "" } = await text.next();
+    const rows = bytesOf(begin, text);
     const isCompressed = acceptsGzip(request.headers["accept-encoding"]);
     return {
       status: 200,
@@ -76,7 +85,7 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
       },
       // The body reports its own end, be it early.
       body: isCompressed ? compressed(rows) : rows,
-      cancel: () => void rows.return(undefined),
+      cancel: () => void text.return(undefined),
       failureOf: (error) => error,
     };
   };
@@ -103,7 +112,8 @@ interface Exported {
   readonly query: string;
 }
 
-async function* bytesOf(text: Table["text"]): AsyncGenerator<Uint8Array, undefined> {
+async function* bytesOf(begin: string, text: Table["text"]): AsyncGenerator<Uint8Array, undefined> {
+  if (begin !== "") yield Buffer.from(begin);
   for await (const part of text) if (part !== "") yield Buffer.from(part);
 }
 

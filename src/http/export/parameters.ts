@@ -21,7 +21,12 @@ export interface ExportParameters {
   readonly args: RunListArgs;
   /** Names of columns; null when the caller names none. */
   readonly columns: readonly string[] | null;
+  /** Names of metrics; null when the caller names none. */
+  readonly names: readonly string[] | null;
 }
+
+/** The parameters with lists of names. */
+type NameList = Exclude<keyof ExportParameters, "args">;
 
 /**
  * Creates the reader of the query of an export's URL. It takes the arguments of `Project.experiments`: enums and texts as they
@@ -35,22 +40,22 @@ export function createParameters(schema: GraphQLSchema, names: TypeNames) {
     experiments.args.flatMap(({ name, type }) => (OWN.has(name) ? [] : [[name, type] as const])),
   );
 
-  return (query: URLSearchParams): ExportParameters => {
+  return (query: URLSearchParams, lists: readonly NameList[]): ExportParameters => {
     const given: Record<string, unknown> = {};
-    let columns: readonly string[] | null = null;
+    const named: Record<NameList, readonly string[] | null> = { columns: null, names: null };
     for (const name of new Set(query.keys())) {
       const [text = "", ...others] = query.getAll(name);
       if (others.length > 0) throw new InputError(`${name}: expected one query parameter, got several`);
       const type = types.get(name);
       if (type) given[name] = valueOf(name, text, type);
-      else if (name === "columns") columns = namesIn(name, text);
+      else if (isOneOf(lists, name)) named[name] = namesIn(name, text);
       else {
-        const known = [...types.keys(), "columns"].join(", ");
+        const known = [...types.keys(), ...lists].join(", ");
         throw new InputError(`query: expected ${known}, got ${quote(name)}`);
       }
     }
     // Safe: the values are those of the arguments.
-    return { args: given as RunListArgs, columns };
+    return { args: given as RunListArgs, ...named };
   };
 }
 
@@ -83,5 +88,8 @@ function namesIn(argument: string, text: string): readonly string[] {
   }
   throw new InputError(`${argument}: expected names such as \`status,param.lr\`, got ${quote(text)}`);
 }
+
+const isOneOf = <Name extends string>(names: readonly Name[], name: string): name is Name =>
+  names.some((each) => each === name);
 
 const isText = (value: unknown): value is string => typeof value === "string";

@@ -93,6 +93,13 @@ function namesIn(runs: readonly ExportedRun[]): readonly string[] {
 /** The columns that were not known when the file began, as one JSON object. */
 const OTHERS = "others";
 
+interface ColumnOptions {
+  /** Whether runs may have parameters and metrics that are no columns, which then stand in the last one. */
+  readonly hasOthers?: boolean;
+  /** Names of columns that are not those of runs, for messages. */
+  readonly besides?: readonly string[];
+}
+
 /** The columns of a file of runs. */
 export class RunColumns {
   readonly names: readonly string[];
@@ -101,10 +108,10 @@ export class RunColumns {
   readonly #known: ReadonlySet<string> | null;
 
   /** Throws `InputError` for a name that no column has. */
-  constructor(names: readonly string[], { hasOthers = false }: { readonly hasOthers?: boolean } = {}) {
+  constructor(names: readonly string[], { hasOthers = false, besides = [] }: ColumnOptions = {}) {
     this.names = hasOthers ? [...names, OTHERS] : names;
     this.#known = hasOthers ? new Set(names) : null;
-    this.#columns = names.map((name) => columnNamed(name) ?? unknownColumn(name));
+    this.#columns = names.map((name) => columnNamed(name) ?? unknownColumn(name, besides));
   }
 
   /**
@@ -118,9 +125,13 @@ export class RunColumns {
     return new RunColumns([...fixed, ...namesIn(first)], { hasOthers: !isWhole });
   }
 
-  /** Loads what the rows of lists do not tell. */
-  async load(runs: readonly ExportedRun[], { session }: Context): Promise<readonly ExportedRun[]> {
-    const keys = [...new Set(this.#columns.flatMap((column) => column.keys))];
+  /** Loads what the rows of lists do not tell, and further keys that are needed. */
+  async load(
+    runs: readonly ExportedRun[],
+    { session }: Context,
+    further: readonly (keyof ExperimentRecord)[] = [],
+  ): Promise<readonly ExportedRun[]> {
+    const keys = [...new Set([...further, ...this.#columns.flatMap((column) => column.keys)])];
     return Promise.all(
       runs.map(async (run) =>
         isLoaded(run, keys, session.server) ? run : { ...run, loaded: await load(run, keys, session) },
@@ -143,7 +154,7 @@ export class RunColumns {
   }
 }
 
-function unknownColumn(name: string): never {
-  const known = [...Object.keys(FIXED), ...Object.keys(NAMED).map((prefix) => `${prefix}<name>`)];
+function unknownColumn(name: string, besides: readonly string[]): never {
+  const known = [...besides, ...Object.keys(FIXED), ...Object.keys(NAMED).map((prefix) => `${prefix}<name>`)];
   throw new InputError(`columns: expected ${known.join(", ")}, got ${quote(name)}`);
 }

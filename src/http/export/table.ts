@@ -18,6 +18,6 @@ export interface TableRequest {
 export interface Table {
   /** Number of runs that it tells of; null when unknown. */
   readonly total: number | null;
-  /** Its text, in pieces. Each is made when it is read. */
+  /** Its text, in pieces, the first of which has the first rows. Each is made when it is read. */
   readonly text: AsyncGenerator<string, undefined>;
 }
