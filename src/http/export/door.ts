@@ -4,6 +4,7 @@ import { constants, createGzip } from "node:zlib";
 import type { GraphQLSchema } from "graphql";
 import { RequestScope } from "../../request-scope.ts";
 import { UNPACED } from "../../rest/session/batches.ts";
+import type { Extension } from "../../graphql/types/exports.ts";
 import { acceptsGzip } from "../compression.ts";
 import {
   type Admission,
@@ -13,7 +14,7 @@ import {
 } from "../download-door.ts";
 import { named } from "../file-name.ts";
 import { type ContextSettings, OperationContext } from "../operation.ts";
-import { FORMATS, type FormatName } from "./formats.ts";
+import { FORMATS } from "./formats.ts";
 import { openMetrics } from "./metrics.ts";
 import { createParameters } from "./parameters.ts";
 import { sourceOf } from "./run-pages.ts";
@@ -94,7 +95,7 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
     const [, id, what, format, query = ""] = ROUTE.exec(request.url ?? "") ?? [];
     if (!id || !what || !format) return false;
     // Safe: `ROUTE` matches no other words.
-    const exported = { id, query, what: what as keyof typeof TABLES, format: format as FormatName };
+    const exported = { id, query, what: what as keyof typeof TABLES, format: format as Extension };
     serve(request, response, {
       what: exported.what,
       route: `/export/{id}/${what}.${format}`,
@@ -108,7 +109,7 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
 interface Exported {
   readonly id: string;
   readonly what: keyof typeof TABLES;
-  readonly format: FormatName;
+  readonly format: Extension;
   readonly query: string;
 }
 

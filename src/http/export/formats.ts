@@ -1,3 +1,4 @@
+import type { Extension } from "../../graphql/types/exports.ts";
 import { type Cell, csvLine } from "./csv.ts";
 
 /** The names of the columns of a file, all of which are known when it begins. */
@@ -25,6 +26,4 @@ export const FORMATS = {
     row: (columns, cells) =>
       `${JSON.stringify(Object.fromEntries(columns.map((name, index) => [name, cells[index]])))}\n`,
   },
-} satisfies Record<string, Format>;
-
-export type FormatName = keyof typeof FORMATS;
+} satisfies Record<Extension, Format>;
