@@ -170,3 +170,20 @@ describe("an export", () => {
     expect(calls()).toEqual([]);
   });
 });
+
+test("an export whose caller leaves reads no further, and gives its place back", async () => {
+  const { get, logged, url, calls } = await startExports(
+    // The last page never comes.
+    (seen) => (seen.path.includes("offset=3") ? new Promise<never>(() => {}) : pageOf(ROWS, seen)),
+    { MAX_PAGE_SIZE: "2" },
+  );
+  const leaving = new AbortController();
+  const { body } = await get(`${PROJECT}/runs.csv?columns=uniqueName`, { signal: leaving.signal });
+  await body?.getReader().read();
+  await expect.poll(() => calls().length).toBe(3);
+  leaving.abort();
+  await expect.poll(logged).toContain('"what":"runs","code":"REQUEST_CANCELLED"');
+  await expect
+    .poll(async () => (await fetch(`${url}/metrics`)).text())
+    .toMatch(/\nrungraph_upstream_requests_running 0\n[^]*\nrungraph_downloads_running 0\n/);
+});

@@ -28,7 +28,7 @@ export function pageOf(rows: readonly object[], { path }: Pick<Seen, "path">): T
 
 /** A gateway before a service with experiments, or with answers of its own, and a client of its exports. */
 export async function startExports(
-  rows: readonly object[] | ((seen: Seen) => Told | undefined),
+  rows: readonly object[] | ((seen: Seen) => Told | undefined | Promise<Told>),
   env: Record<string, string> = {},
 ) {
   const service = await startFake((seen) => (typeof rows === "function" ? rows(seen) : pageOf(rows, seen)));
@@ -36,7 +36,10 @@ export async function startExports(
     upstream: service,
     env: { UPSTREAM_PROFILE: "polyaxon-0.4", ...env },
   });
-  const get = (path: string, options: { method?: string; headers?: Record<string, string> } = {}) =>
+  const get = (
+    path: string,
+    options: { method?: string; headers?: Record<string, string>; signal?: AbortSignal } = {},
+  ) =>
     fetch(`${gateway.url}/export/${path}`, {
       ...options,
       // fetch would ask for gzip by itself.
