@@ -187,3 +187,19 @@ test("an export whose caller leaves reads no further, and gives its place back",
     .poll(async () => (await fetch(`${url}/metrics`)).text())
     .toMatch(/\nrungraph_upstream_requests_running 0\n[^]*\nrungraph_downloads_running 0\n/);
 });
+
+test("an export of a server without lists is 404, and nothing is sent", async () => {
+  const { get, calls } = await startExports(ROWS, { UPSTREAM_PROFILE: "document" });
+  const response = await get(`${PROJECT}/metrics.ndjson`);
+  expect([response.status, await response.json()]).toMatchObject([
+    404,
+    { errors: [{ extensions: { code: "CAPABILITY_UNAVAILABLE" } }] },
+  ]);
+  expect(calls()).toEqual([]);
+});
+
+test("an export that the service throttles before it begins is 429 with a pause", async () => {
+  const { get } = await startExports(() => ({ status: 429, json: {}, headers: { "retry-after": "7" } }));
+  const response = await get(`${PROJECT}/runs.csv`);
+  expect([response.status, response.headers.get("retry-after")]).toEqual([429, "7"]);
+});
