@@ -150,7 +150,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     imports: ["clock.ts", "request-scope.ts", "engine", "observability", "rest/client"],
   },
   http: {
-    holds: "HTTP server, router, GraphQL over HTTP, downloads, GraphiQL, tools for agents",
+    holds: "HTTP server, router, GraphQL over HTTP, downloads, exports, GraphiQL, tools for agents",
     imports: [
       "errors.ts",
       "transient.ts",

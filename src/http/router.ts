@@ -28,8 +28,8 @@ export interface RouterSettings {
   readonly graphql: Execute;
   /** Null when `/mcp` is off. */
   readonly mcp: Execute | null;
-  /** Returns false when the path is not a download. */
-  readonly download: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** Each returns false when the path is none of its own. */
+  readonly downloads: readonly ((request: IncomingMessage, response: ServerResponse) => boolean)[];
   /** Null when the GraphiQL page is off. */
   readonly page: Page | null;
   readonly telemetry: Telemetry;
@@ -57,7 +57,7 @@ export interface Router {
 
 /** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
 export function createRouter(settings: RouterSettings): Router {
-  const { graphql, mcp, download, page, identify, doors, telemetry, requestTimeoutMs, takeTurn } = settings;
+  const { graphql, mcp, downloads, page, identify, doors, telemetry, requestTimeoutMs, takeTurn } = settings;
   const readBody = createBodyReader(settings.bodies);
   const open = new TransientList<ServerResponse>();
   let draining = false;
@@ -86,6 +86,7 @@ export function createRouter(settings: RouterSettings): Router {
       "accept-ranges",
       "etag",
       "retry-after",
+      "x-total-count",
     ],
     maxAge: 600,
   });
@@ -174,7 +175,7 @@ export function createRouter(settings: RouterSettings): Router {
       return draining ? sendText(response, 503, "draining\n") : sendText(response, 200, "ready\n");
     if (path === "/metrics" && settings.metrics) return void sendMetrics(response, settings.metrics);
     if (path === "/") return redirectToGraphql(response);
-    if (download(request, response) || page?.(request, response)) return;
+    if (downloads.some((download) => download(request, response)) || page?.(request, response)) return;
     if (path === "/graphql") serveGraphql(request, response);
     else if (path === "/mcp" && serveMcp) serveMcp(request, response);
     else sendText(response, 404, "not found\n");
@@ -225,7 +226,7 @@ export function createRouter(settings: RouterSettings): Router {
  */
 function closeAfter(response: ServerResponse): void {
   const { url = "", socket } = response.req;
-  if (response.headersSent || url.startsWith("/downloads/"))
+  if (response.headersSent || /^\/(?:downloads|export)\//.test(url))
     response.once("close", () => afterPoll(QUIET_MS, () => unanswered(socket) || socket.destroySoon()));
   else response.setHeader("connection", "close");
 }

@@ -9,10 +9,17 @@ import type { ListRequest } from "../../rest/api/list-query.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { MetricDirection, Order } from "../../rest/api/profile.ts";
 import { builder } from "../core/builder.ts";
-import { connect, connectionOf, offsetArgs, type PageArgs, sliceRequest } from "../core/connection.ts";
+import {
+  connect,
+  type Connection,
+  connectionOf,
+  offsetArgs,
+  type PageArgs,
+  sliceRequest,
+} from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { type Address, type Kind, toResource } from "../core/resource.ts";
+import { type Address, type Kind, type Resource, toResource } from "../core/resource.ts";
 import type { IsSelected } from "../../engine/field-source.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
 import { requires } from "../core/ids.ts";
@@ -98,7 +105,7 @@ const MetricOrder = builder.inputType("MetricOrder", {
   }),
 });
 
-type RunListArgs = PageArgs & {
+export type RunListArgs = PageArgs & {
   readonly orderBy?: Order | null | undefined;
   readonly orderByMetric?: ListRequest["metricOrder"];
   readonly filter?: RunFilter | null | undefined;
@@ -163,59 +170,74 @@ export function runListOf({ name }: Pick<Kind, "name">): RunListKind {
 
 type RunListKind = (typeof runLists)[number];
 
+/** A list of runs that is read: its kind, the address of its parent, and the group to which it is restricted. */
+interface ReadList {
+  readonly list: RunListKind;
+  readonly address: ProjectAddress;
+  readonly listedIn: RunAddress | null;
+  /** Prefetches what the runs need, where there may be enough of them. */
+  readonly prefetch?: () => void;
+}
+
+/** Reads a part of a list of runs. Its rows are partial records. */
+export async function readRuns(
+  { list: { target, endpoint }, address, listedIn, prefetch }: ReadList,
+  args: RunListArgs,
+  context: Context,
+): Promise<Connection<Resource<RunnableRecord, RunAddress>>> {
+  const { session, names } = context;
+  const { orderBy: order, orderByMetric: metricOrder, query } = args;
+  if (order && metricOrder) {
+    throw new InputError("orderByMetric: expected `orderBy` or `orderByMetric`, got both");
+  }
+  const { owner, project } = address;
+  const { kind } = target;
+  const conditions = conditionsOf(args.filter, { kind, project: { owner, project }, names });
+  const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
+  const groups = groupsInFilter(session.server, asked);
+  if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
+  // Before a saved search is read, so that nothing is sent for arguments that cannot be used.
+  const own = session.server.listQuery(asked);
+  const request = sliceRequest(args, context);
+  const readSearch = args.savedSearch
+    ? savedSearchFor(args.savedSearch, { kind, project: address, names })
+    : null;
+  const base = readSearch ? session.server.listQuery({ ...asked, saved: await readSearch(session) }) : own;
+  const list = { endpoint, address, base, anchors: order ? ANCHORS[order] : UNMARKED };
+  const toNode = (record: RunnableRecord) => ({
+    ...toResource(kind, { owner, project, id: `${record.id}` }, record),
+    listedIn,
+  });
+  const scan = declarationScan(args.filter?.declarations);
+  if (scan) {
+    requireDeclarations(session.server, kind.run.records);
+    if (args.offset != null) throw new InputError("offset: expected none with a filter that needs a scan");
+    const page = await scanList(session, list, {
+      ...request,
+      maxRows: context.gateway.maxScannedRows,
+      find: (rows) => context.inTurns(scan(rows)),
+    });
+    return { ...connect(page, toNode), endCursor: () => page.endCursor, scan: page.scan };
+  }
+  // A filter, or `first: 1`, may leave too few runs to be worth it.
+  if (!query && !readSearch && conditions.length === 0 && request.first !== 1) prefetch?.();
+  return { ...connect(await slice(session, list, request), toNode), scan: null };
+}
+
 /** A field with a list of runs of a project, or of another parent in it, such as a group. Its rows are partial records. */
 export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
-  { type, target, endpoint, args: listArgs }: RunListKind,
+  list: RunListKind,
   description: string,
   { groupOf, prefetchList }: ListOptions<Of> = {},
 ) => ({
-  type,
-  description: description + requires(endpoint),
-  args: listArgs,
+  type: list.type,
+  description: description + requires(list.endpoint),
+  args: list.args,
   ...fieldsOf<object, Of>().child(
-    async ({ address }, args: RunListArgs, context: Context, isSelected) => {
-      const { session, names } = context;
-      const { orderBy: order, orderByMetric: metricOrder, query } = args;
-      if (order && metricOrder) {
-        throw new InputError("orderByMetric: expected `orderBy` or `orderByMetric`, got both");
-      }
-      const { owner, project } = address;
-      const { kind } = target;
-      const conditions = conditionsOf(args.filter, { kind, project: { owner, project }, names });
-      const listedIn = groupOf?.(address) ?? null;
-      const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
-      const groups = groupsInFilter(session.server, asked);
-      if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
-      // Before a saved search is read, so that nothing is sent for arguments that cannot be used.
-      const own = session.server.listQuery(asked);
-      const request = sliceRequest(args, context);
-      const readSearch = args.savedSearch
-        ? savedSearchFor(args.savedSearch, { kind, project: address, names })
-        : null;
-      const base = readSearch
-        ? session.server.listQuery({ ...asked, saved: await readSearch(session) })
-        : own;
-      const list = { endpoint, address, base, anchors: order ? ANCHORS[order] : UNMARKED };
-      const toNode = (record: RunnableRecord) => ({
-        ...toResource(kind, { owner, project, id: `${record.id}` }, record),
-        listedIn,
-      });
-      const scan = declarationScan(args.filter?.declarations);
-      if (scan) {
-        requireDeclarations(session.server, kind.run.records);
-        if (args.offset != null)
-          throw new InputError("offset: expected none with a filter that needs a scan");
-        const page = await scanList(session, list, {
-          ...request,
-          maxRows: context.gateway.maxScannedRows,
-          find: (rows) => context.inTurns(scan(rows)),
-        });
-        return { ...connect(page, toNode), endCursor: () => page.endCursor, scan: page.scan };
-      }
-      // A filter, or `first: 1`, may leave too few runs to be worth it.
-      if (!query && !readSearch && conditions.length === 0 && request.first !== 1)
+    ({ address }, args: RunListArgs, context: Context, isSelected) => {
+      const prefetch = () =>
         prefetchList?.(address, context, (field) => isSelectedOfNodes(isSelected, field));
-      return { ...connect(await slice(session, list, request), toNode), scan: null };
+      return readRuns({ list, address, listedIn: groupOf?.(address) ?? null, prefetch }, args, context);
     },
     // The service returns an empty list for a group that does not exist.
     ({ nodes, count, scan }) => nodes.length > 0 || Math.max(count ?? 0, scan?.rowsRead ?? 0) > 0,
