@@ -1,4 +1,5 @@
-import { readdirSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test, vi } from "vitest";
 import { hasBrowser, shareBrowser, SHOWN, tellMissingBrowser } from "../support/browser.ts";
@@ -12,15 +13,12 @@ import { PATIENT } from "../support/patience.ts";
 
 tellMissingBrowser("the tests of the GraphiQL page");
 
-/** The shipped operations, but for signing in. */
-const TABS = readdirSync("schema/operations").filter((name) => name.endsWith(".graphql")).length - 1;
-
 const WIDE = { width: 1400, height: 900 };
 const NARROW = { width: 390, height: 844 };
 
 const openPage = shareBrowser();
 
-async function open(url: string, viewport = WIDE) {
+async function open(url: string, viewport = WIDE, first = "Welcome") {
   const page = await openPage({ viewport });
   // The browser has no internet: whatever does not come from the gateway does not come.
   const elsewhere: string[] = [];
@@ -34,7 +32,7 @@ async function open(url: string, viewport = WIDE) {
   });
   page.on("pageerror", (fault) => complaints.push(fault.message));
   await page.goto(url);
-  await tabOf(page, "StartPage").waitFor();
+  await tabOf(page, first).waitFor();
   return { page, elsewhere, complaints };
 }
 
@@ -76,6 +74,23 @@ async function choose(page: Page, name: string): Promise<void> {
   await expect.poll(() => tabOf(page, name).getAttribute("aria-selected"), SHOWN).toBe("true");
 }
 
+const menuOf = (page: Page, name: string) =>
+  page.locator(".menu").filter({ has: page.getByText(name, { exact: true }) });
+
+/** Opens an operation of the list in a tab of its own. */
+async function openOperation(page: Page, name: string): Promise<void> {
+  const menu = menuOf(page, "Operations");
+  await click(page, menu.locator("summary"));
+  await click(
+    page,
+    menu
+      .getByRole("button")
+      .filter({ hasText: new RegExp(`^${name}`) })
+      .last(),
+  );
+  await expect.poll(() => tabOf(page, name).getAttribute("aria-selected"), SHOWN).toBe("true");
+}
+
 /** Reloads once the tab that was chosen is stored: GraphiQL does it a moment later. */
 async function reload(page: Page, chosen: string): Promise<void> {
   const isStored = async () => {
@@ -88,7 +103,6 @@ async function reload(page: Page, chosen: string): Promise<void> {
   await expect.poll(isStored, SHOWN).toBe(chosen);
   await page.reload();
   await expect.poll(() => tabOf(page, chosen).getAttribute("aria-selected"), SHOWN).toBe("true");
-  expect(await page.getByRole("tab").count()).toBe(TABS);
 }
 
 /** Whether all of it lies within the window. */
@@ -126,12 +140,11 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     const { page, elsewhere, complaints } = await open(url, viewport);
     await run(page);
     const answer = answerOf(page);
-    const line = answer.getByText('"username": "ada"');
-    await line.waitFor();
+    await answer.getByText('"ada.mnist.42"').first().waitFor();
     expect(await answer.textContent()).not.toContain('"errors"');
 
-    await choose(page, "NestedRunGraph");
-    await choose(page, "ExperimentPage");
+    await openOperation(page, "NestedRunGraph");
+    await openOperation(page, "ExperimentPage");
     await run(page);
     // The editor draws its lines anew as it measures them, so a line can be gone for a moment.
     await expect.poll(() => isOnScreen(answer.getByText("ada.mnist.42").first(), viewport), SHOWN).toBe(true);
@@ -146,13 +159,34 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     for (const { token } of demo.users) expect(local + session).not.toContain(token);
   });
 
-  test("every tab can be chosen by a click, and keeps its variables over a reload", async () => {
+  test("opens each operation of the list, by words, in a tab that keeps its variables over a reload", async () => {
     const { url } = await startDemoGateway();
     const { page } = await open(url);
-    const names = await page.getByRole("tab").locator("button[title]").allTextContents();
-    expect(names).toHaveLength(TABS);
-    for (const name of [...names, ...names.toReversed()]) await choose(page, name);
+    const menu = menuOf(page, "Operations");
+    await click(page, menu.locator("summary"));
+    expect(await menu.getByRole("heading").allTextContents()).toEqual(["Read", "Watch", "Change"]);
+    await menu.getByRole("searchbox").fill("log pieces");
+    expect(await menu.locator("li strong").allTextContents()).toEqual(["LiveLog"]);
+    await menu.getByRole("searchbox").fill("nothing like it");
+    await menu.getByText("No operation has these words.").waitFor();
+    await page.keyboard.press("Escape");
+    expect(await menu.getAttribute("open")).toBe(null);
+
+    const opened = [
+      "LiveLog",
+      "StartPage",
+      "GroupGraph",
+      "Restart",
+      "ClusterPage",
+      "RunLog",
+      "Origin",
+      "BestRuns",
+    ];
+    for (const name of opened) await openOperation(page, name);
+    const names = ["Welcome", ...opened];
     expect(await page.getByRole("tab").locator("button[title]").allTextContents()).toEqual(names);
+    expect(await isOnScreen(tabOf(page, "BestRuns"), WIDE)).toBe(true);
+    for (const name of names.toReversed()) await choose(page, name);
     await choose(page, "GroupGraph");
     await reload(page, "GroupGraph");
     await run(page);
@@ -165,7 +199,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     const { clock, advance, reach, timers } = handClock();
     const { url } = await startGateway({ upstream: service, exampleToken: "t0ken", clock });
     const { page, complaints } = await open(url);
-    await choose(page, "LiveStatus");
+    await openOperation(page, "LiveStatus");
     await run(page);
     await vi.waitUntil(() => timers().includes(FIRST_POLL), PATIENT);
     advance(FIRST_POLL);
@@ -173,6 +207,15 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     record.last_status = "stopping";
     await reach(1_000);
     await answerOf(page).getByText('"STOPPING"').waitFor();
+    // A log: what came before stands below.
+    const placesOf = async (text: string) => {
+      const boxes = (await answerOf(page).getByText(text).all()).map((line) => line.boundingBox());
+      return (await Promise.all(boxes)).map((box) => box?.y ?? 0);
+    };
+    expect(Math.max(...(await placesOf('"RUNNING"')))).toBeGreaterThan(
+      Math.max(...(await placesOf('"STOPPING"'))),
+    );
+    expect(await answerOf(page).textContent()).toMatch(/"at":\s*"\d\d:\d\d:\d\d\.\d{3}"/);
     await click(page, page.getByRole("button", { name: /stop query/i }));
     await vi.waitUntil(() => !timers().includes(2_000), PATIENT);
     expect(complaints).toEqual([]);
@@ -188,7 +231,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
       await run(page);
       return (await (await sending).headerValue("x-rungraph-explain")) === "1";
     };
-    await choose(page, "ExperimentPage");
+    await openOperation(page, "ExperimentPage");
     expect(await isAsked()).toBe(true);
     await panel.getByText(/^3 requests · 2 rounds · /).waitFor();
     expect(await rows.locator(".template").allTextContents()).toEqual(
@@ -202,7 +245,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await answerOf(page).getByText("ada.mnist.42").first().waitFor();
     expect(await answerOf(page).locator(".monaco-editor").textContent()).not.toContain("explain");
 
-    await choose(page, "ClusterPage");
+    await openOperation(page, "ClusterPage");
     await panel.getByText("Execute an operation").waitFor();
     await choose(page, "ExperimentPage");
     await panel.getByText(/^3 requests/).waitFor();
@@ -251,8 +294,8 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     const { url } = await startDemoGateway({ env: { EXPLAIN: "off" } });
     const { page } = await open(url);
     await run(page);
-    await answerOf(page).getByText('"username": "ada"').waitFor();
-    expect(await page.getByText("Upstream requests").count()).toBe(0);
+    await answerOf(page).getByText('"ada.mnist.42"').first().waitFor();
+    expect(await page.getByRole("region", { name: "Upstream requests" }).count()).toBe(0);
   });
 
   test("signs in once for all tabs and for as long as the session lasts", async () => {
@@ -270,7 +313,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await run(page);
     await answerOf(page).getByText('"username": "ada"').waitFor();
 
-    await choose(page, "ClusterPage");
+    await openOperation(page, "ClusterPage");
     await reload(page, "ClusterPage");
     await page.getByText("Signed in as ada").waitFor();
     await run(page);
@@ -300,14 +343,15 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     const { clock, reach, timers } = handClock();
     const { url } = await startGateway({ upstream: service, exampleToken: "ada", clock });
     const { page, complaints } = await open(url);
+    await openOperation(page, "StartPage");
     await run(page);
     await answerOf(page).getByText('"username": "ada"').waitFor();
     const watch = async (begin: number, state: string) => {
-      await choose(page, "LiveStatus");
       await run(page);
       await reach(begin + FIRST_POLL);
       await answerOf(page).getByText(state).waitFor();
     };
+    await openOperation(page, "LiveStatus");
     await watch(0, '"RUNNING"');
 
     await click(page, page.getByText("Signed in as ada"));
@@ -325,12 +369,16 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await click(page, page.getByRole("button", { name: "Use token" }));
     await page.getByText("Signed in as bob").waitFor();
     expect(await answerOf(page).textContent()).not.toMatch(/RUNNING|STOPPING/);
+    await choose(page, "LiveStatus");
     await watch(FIRST_POLL, '"SCHEDULED"');
     await reach(1_020);
     await picture(page, "signed-in-next");
     expect(await answerOf(page).textContent()).not.toMatch(/RUNNING|STOPPING/);
     await choose(page, "StartPage");
     expect(await answerOf(page).textContent()).not.toContain("ada");
+    const menu = menuOf(page, "Operations");
+    await click(page, menu.locator("summary"));
+    expect(await menu.locator("h2 + ul").first().textContent()).not.toContain("ada");
     expect(readsOf("ada")).toBe(reads);
     expect(complaints).toEqual([]);
   });
@@ -345,10 +393,89 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
       await click(page, page.getByRole("button", { name: "Use token" }));
     };
     await give("wr0ng");
-    await page.getByText("The service does not take this token.").waitFor();
+    await page.getByText("The service does not take this token: Invalid token").waitFor();
+    await give("a ☃");
+    await page.getByText("A token is one word").waitFor();
     expect((await storesOf(page)).session).not.toContain("wr0ng");
     await give(` ${demo.users[0]?.token ?? ""} `);
     await page.getByText("Signed in as ada").waitFor();
+  });
+
+  test("asks before it deletes or administrates, and sends nothing to who says no", async () => {
+    const service = await startFake(() => ({ text: "", status: 204 }));
+    const { url } = await startGateway({ upstream: service, exampleToken: "t0ken" });
+    const { page } = await open(
+      `${url}/graphql#${new URLSearchParams({
+        query: 'mutation Leave { deleteExperiment(id: "ada.mnist.42") { deletedId } }',
+      })}`,
+      WIDE,
+      "Leave",
+    );
+    const question = page.getByRole("dialog", { name: "Run this?" });
+    const sent = () => service.calls().filter((call) => call.startsWith("DELETE"));
+    await run(page);
+    await question.getByText("deleteExperiment: what is deleted is gone").waitFor();
+    await picture(page, "graphiql-question");
+    await page.keyboard.press("Escape");
+    await answerOf(page).getByText("Not sent.").waitFor();
+    expect(sent()).toEqual([]);
+    await run(page);
+    await click(page, question.getByRole("button", { name: "Run it" }));
+    await answerOf(page).getByText("deletedId").first().waitFor();
+    expect(sent()).toHaveLength(1);
+  });
+
+  test("shares an operation as a link and as code, never with a token", async () => {
+    const { url, demo } = await startDemoGateway();
+    const { page } = await open(url);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await openOperation(page, "ExperimentPage");
+    const menu = menuOf(page, "Share");
+    const copied = async (label: string) => {
+      if ((await menu.getAttribute("open")) === null) await click(page, menu.locator("summary"));
+      await page.evaluate(`navigator.clipboard.writeText("")`);
+      await click(page, menu.getByRole("button", { name: label }));
+      await menu.getByText(/^Copied/).waitFor();
+      return page.evaluate<string>(`navigator.clipboard.readText()`);
+    };
+    const texts: string[] = [];
+    for (const label of ["Copy as cURL", "Copy as JavaScript", "Copy as Python"])
+      texts.push(await copied(label));
+    for (const text of texts)
+      expect(text).toMatch(/RUNGRAPH_TOKEN[^]*ada\.mnist\.42|ada\.mnist\.42[^]*RUNGRAPH_TOKEN/);
+    const link = await copied("Copy link");
+    for (const { token } of demo.users) expect([...texts, link].join("")).not.toContain(token);
+
+    // The command is run as it was copied.
+    const [curl = ""] = texts;
+    const { stdout } = await promisify(execFile)("sh", ["-c", curl], {
+      env: { PATH: process.env["PATH"], RUNGRAPH_TOKEN: demo.users[0]?.token },
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ data: { experiment: { uniqueName: "ada.mnist.42" } } });
+
+    const other = await open(link, WIDE, "ExperimentPage");
+    await run(other.page);
+    await answerOf(other.page).getByText("ada.mnist.42").first().waitFor();
+    expect(other.page.url()).toBe(`${url}/graphql`);
+  });
+
+  test("keeps its height beside an answer of many requests, whose picture scrolls", async () => {
+    const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const { page } = await open(url);
+    await openOperation(page, "GroupGraph");
+    await run(page);
+    const panel = page.getByRole("region", { name: "Upstream requests" });
+    await panel.getByText(/^\d\d requests/).waitFor();
+    await picture(page, "graphiql-many");
+    expect(await isOnScreen(panel, WIDE)).toBe(true);
+    expect(await isOnScreen(page.locator(".graphiql-editor-tools"), WIDE)).toBe(true);
+    expect(
+      await page.evaluate(`{
+      const { scrollHeight, clientHeight } = document.querySelector(".explain .body");
+      scrollHeight > clientHeight;
+    }`),
+    ).toBe(true);
+    expect((await page.locator("header").boundingBox())?.y).toBe(0);
   });
 
   test("shows names that hold markup as text", async () => {
