@@ -1,8 +1,5 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
-import type { Locator, Page } from "playwright-core";
 import { describe, expect, test, vi } from "vitest";
-import { hasBrowser, shareBrowser, SHOWN, tellMissingBrowser } from "../support/browser.ts";
+import { hasBrowser, SHOWN, tellMissingBrowser } from "../support/browser.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { type Seen, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
@@ -10,126 +7,27 @@ import { handClock } from "../support/hand-clock.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
 import { readPage } from "../docs/page.ts";
 import { PATIENT } from "../support/patience.ts";
+import {
+  answerOf,
+  choose,
+  click,
+  isOnScreen,
+  menuOf,
+  NARROW,
+  openOperation,
+  picture,
+  reload,
+  run,
+  signIn,
+  storesOf,
+  tabOf,
+  WIDE,
+  shareGraphiql,
+} from "../support/graphiql.ts";
 
 tellMissingBrowser("the tests of the GraphiQL page");
 
-const WIDE = { width: 1400, height: 900 };
-const NARROW = { width: 390, height: 844 };
-
-const openPage = shareBrowser();
-
-async function open(url: string, viewport = WIDE, first = "Welcome") {
-  const page = await openPage({ viewport });
-  // The browser has no internet: whatever does not come from the gateway does not come.
-  const elsewhere: string[] = [];
-  page.on("request", (request) => {
-    if (new URL(request.url()).origin !== new URL(url).origin) elsewhere.push(request.url());
-  });
-  // What the browser complains of: refused by the content security policy, or thrown.
-  const complaints: string[] = [];
-  page.on("console", (message) => {
-    if (message.type() === "error") complaints.push(message.text());
-  });
-  page.on("pageerror", (fault) => complaints.push(fault.message));
-  await page.goto(url);
-  await tabOf(page, first).waitFor();
-  return { page, elsewhere, complaints };
-}
-
-/** What a page does when a button is pressed shows within a few of its frames. */
-const FRAMES = `new Promise((resolve) => {
-  const wait = (frames) => (frames === 0 ? resolve() : requestAnimationFrame(() => wait(frames - 1)));
-  wait(8);
-})`;
-
-/** Clicks as a hand does: it presses for some frames, moves a little, and lets go. */
-async function click(page: Page, target: Locator): Promise<void> {
-  await target.scrollIntoViewIfNeeded();
-  const box = await target.boundingBox();
-  if (!box) throw new TypeError("expected something to click on, got nothing that is shown");
-  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
-  await page.mouse.move(x, y);
-  await page.mouse.down();
-  await page.mouse.move(x + 2, y, { steps: 2 });
-  await page.evaluate(FRAMES);
-  await page.mouse.up();
-}
-
-const tabOf = (page: Page, name: string) => page.getByRole("tab").filter({ hasText: name });
-const answerOf = (page: Page) => page.locator(".graphiql-response");
-const run = (page: Page) => click(page, page.getByRole("button", { name: /execute query/i }));
-
-/** Clicks on a tab, which is the chosen one then. The hand slides along the tab: that is no wish to move it. */
-async function choose(page: Page, name: string): Promise<void> {
-  const button = tabOf(page, name).getByTitle(name);
-  await button.scrollIntoViewIfNeeded();
-  const box = await button.boundingBox();
-  if (!box) throw new TypeError("expected a tab to click on, got none that is shown");
-  const y = box.y + box.height / 2;
-  await page.mouse.move(box.x + 5, y);
-  await page.mouse.down();
-  await page.mouse.move(box.x + box.width - 30, y, { steps: 10 });
-  await page.evaluate(FRAMES);
-  await page.mouse.up();
-  await expect.poll(() => tabOf(page, name).getAttribute("aria-selected"), SHOWN).toBe("true");
-}
-
-const menuOf = (page: Page, name: string) =>
-  page.locator(".menu").filter({ has: page.getByText(name, { exact: true }) });
-
-/** Opens an operation of the list in a tab of its own. */
-async function openOperation(page: Page, name: string): Promise<void> {
-  const menu = menuOf(page, "Operations");
-  await click(page, menu.locator("summary"));
-  await click(
-    page,
-    menu
-      .getByRole("button")
-      .filter({ hasText: new RegExp(`^${name}`) })
-      .last(),
-  );
-  await expect.poll(() => tabOf(page, name).getAttribute("aria-selected"), SHOWN).toBe("true");
-}
-
-/** Reloads once the tab that was chosen is stored: GraphiQL does it a moment later. */
-async function reload(page: Page, chosen: string): Promise<void> {
-  const isStored = async () => {
-    const stored = await page.evaluate(() => JSON.stringify(Object.entries(globalThis.localStorage)));
-    const entries = JSON.parse(stored) as [name: string, value: string][];
-    const [, text = "null"] = entries.find(([name]) => name.endsWith(":tabState")) ?? [];
-    const state = JSON.parse(text) as { tabs: { title: string }[]; activeTabIndex: number } | null;
-    return state?.tabs[state.activeTabIndex]?.title;
-  };
-  await expect.poll(isStored, SHOWN).toBe(chosen);
-  await page.reload();
-  await expect.poll(() => tabOf(page, chosen).getAttribute("aria-selected"), SHOWN).toBe("true");
-}
-
-/** Whether all of it lies within the window. */
-async function isOnScreen(target: Locator, { width, height }: typeof WIDE): Promise<boolean> {
-  const box = (await target.isVisible()) ? await target.boundingBox() : null;
-  return (
-    box !== null && box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height
-  );
-}
-
-/** What the browser keeps. */
-const storesOf = (page: Page) =>
-  page.evaluate(() => ({
-    local: JSON.stringify(globalThis.localStorage),
-    session: JSON.stringify(globalThis.sessionStorage),
-  }));
-
-async function picture(page: Page, name: string): Promise<void> {
-  const directory = process.env["PICTURE"];
-  if (directory) await page.screenshot({ path: `${directory}/${name}.png` });
-}
-
-async function signIn(page: Page, username: string, password: string): Promise<void> {
-  await page.getByLabel("User name").fill(username);
-  await page.getByLabel("Password").fill(password);
-  await click(page, page.getByRole("button", { name: "Sign in" }));
-}
+const open = shareGraphiql();
 
 describe.runIf(hasBrowser)("GraphiQL", () => {
   test.each([
@@ -157,40 +55,6 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(page.url()).toBe(`${url}/graphql`);
     const { local, session } = await storesOf(page);
     for (const { token } of demo.users) expect(local + session).not.toContain(token);
-  });
-
-  test("opens each operation of the list, by words, in a tab that keeps its variables over a reload", async () => {
-    const { url } = await startDemoGateway();
-    const { page } = await open(url);
-    const menu = menuOf(page, "Operations");
-    await click(page, menu.locator("summary"));
-    expect(await menu.getByRole("heading").allTextContents()).toEqual(["Read", "Watch", "Change"]);
-    await menu.getByRole("searchbox").fill("log pieces");
-    expect(await menu.locator("li strong").allTextContents()).toEqual(["LiveLog"]);
-    await menu.getByRole("searchbox").fill("nothing like it");
-    await menu.getByText("No operation has these words.").waitFor();
-    await page.keyboard.press("Escape");
-    expect(await menu.getAttribute("open")).toBe(null);
-
-    const opened = [
-      "LiveLog",
-      "StartPage",
-      "GroupGraph",
-      "Restart",
-      "ClusterPage",
-      "RunLog",
-      "Origin",
-      "BestRuns",
-    ];
-    for (const name of opened) await openOperation(page, name);
-    const names = ["Welcome", ...opened];
-    expect(await page.getByRole("tab").locator("button[title]").allTextContents()).toEqual(names);
-    expect(await isOnScreen(tabOf(page, "BestRuns"), WIDE)).toBe(true);
-    for (const name of names.toReversed()) await choose(page, name);
-    await choose(page, "GroupGraph");
-    await reload(page, "GroupGraph");
-    await run(page);
-    await answerOf(page).getByText("ada.mnist.1").first().waitFor();
   });
 
   test("shows a run as it changes, until the subscription is stopped", async () => {
@@ -399,83 +263,6 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect((await storesOf(page)).session).not.toContain("wr0ng");
     await give(` ${demo.users[0]?.token ?? ""} `);
     await page.getByText("Signed in as ada").waitFor();
-  });
-
-  test("asks before it deletes or administrates, and sends nothing to who says no", async () => {
-    const service = await startFake(() => ({ text: "", status: 204 }));
-    const { url } = await startGateway({ upstream: service, exampleToken: "t0ken" });
-    const { page } = await open(
-      `${url}/graphql#${new URLSearchParams({
-        query: 'mutation Leave { deleteExperiment(id: "ada.mnist.42") { deletedId } }',
-      })}`,
-      WIDE,
-      "Leave",
-    );
-    const question = page.getByRole("dialog", { name: "Run this?" });
-    const sent = () => service.calls().filter((call) => call.startsWith("DELETE"));
-    await run(page);
-    await question.getByText("deleteExperiment: what is deleted is gone").waitFor();
-    await picture(page, "graphiql-question");
-    await page.keyboard.press("Escape");
-    await answerOf(page).getByText("Not sent.").waitFor();
-    expect(sent()).toEqual([]);
-    await run(page);
-    await click(page, question.getByRole("button", { name: "Run it" }));
-    await answerOf(page).getByText("deletedId").first().waitFor();
-    expect(sent()).toHaveLength(1);
-  });
-
-  test("shares an operation as a link and as code, never with a token", async () => {
-    const { url, demo } = await startDemoGateway();
-    const { page } = await open(url);
-    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-    await openOperation(page, "ExperimentPage");
-    const menu = menuOf(page, "Share");
-    const copied = async (label: string) => {
-      if ((await menu.getAttribute("open")) === null) await click(page, menu.locator("summary"));
-      await page.evaluate(`navigator.clipboard.writeText("")`);
-      await click(page, menu.getByRole("button", { name: label }));
-      await menu.getByText(/^Copied/).waitFor();
-      return page.evaluate<string>(`navigator.clipboard.readText()`);
-    };
-    const texts: string[] = [];
-    for (const label of ["Copy as cURL", "Copy as JavaScript", "Copy as Python"])
-      texts.push(await copied(label));
-    for (const text of texts)
-      expect(text).toMatch(/RUNGRAPH_TOKEN[^]*ada\.mnist\.42|ada\.mnist\.42[^]*RUNGRAPH_TOKEN/);
-    const link = await copied("Copy link");
-    for (const { token } of demo.users) expect([...texts, link].join("")).not.toContain(token);
-
-    // The command is run as it was copied.
-    const [curl = ""] = texts;
-    const { stdout } = await promisify(execFile)("sh", ["-c", curl], {
-      env: { PATH: process.env["PATH"], RUNGRAPH_TOKEN: demo.users[0]?.token },
-    });
-    expect(JSON.parse(stdout)).toMatchObject({ data: { experiment: { uniqueName: "ada.mnist.42" } } });
-
-    const other = await open(link, WIDE, "ExperimentPage");
-    await run(other.page);
-    await answerOf(other.page).getByText("ada.mnist.42").first().waitFor();
-    expect(other.page.url()).toBe(`${url}/graphql`);
-  });
-
-  test("keeps its height beside an answer of many requests, whose picture scrolls", async () => {
-    const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-    const { page } = await open(url);
-    await openOperation(page, "GroupGraph");
-    await run(page);
-    const panel = page.getByRole("region", { name: "Upstream requests" });
-    await panel.getByText(/^\d\d requests/).waitFor();
-    await picture(page, "graphiql-many");
-    expect(await isOnScreen(panel, WIDE)).toBe(true);
-    expect(await isOnScreen(page.locator(".graphiql-editor-tools"), WIDE)).toBe(true);
-    expect(
-      await page.evaluate(`{
-      const { scrollHeight, clientHeight } = document.querySelector(".explain .body");
-      scrollHeight > clientHeight;
-    }`),
-    ).toBe(true);
-    expect((await page.locator("header").boundingBox())?.y).toBe(0);
   });
 
   test("shows names that hold markup as text", async () => {
