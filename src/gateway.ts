@@ -197,8 +197,10 @@ export function createGateway({
     ],
     page: hasPage(config)
       ? createPage({
+          schema,
           names,
           exampleToken: exampleToken ?? null,
+          capabilities: () => service.current.shared.server.capabilities,
           isExplainable,
           onError: events.unexpected,
         })

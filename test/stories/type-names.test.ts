@@ -2,7 +2,7 @@ import { parse, validate } from "graphql";
 import { expect, test } from "vitest";
 import { createTypeNames, type Renames } from "../../src/graphql/core/kinds.ts";
 import { schema, schemaFor } from "../../src/graphql/schema.ts";
-import { tabsOf } from "../../src/http/graphiql/tabs.ts";
+import { pageOperations } from "../../src/http/graphiql/operations.ts";
 import { signInOperation } from "../../src/http/shipped-operations.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { globalId } from "../support/ids.ts";
@@ -141,12 +141,12 @@ test("downloads take the ids of this gateway", async () => {
 
 const NAMES: readonly Renames[] = [RELAY, { Job: "TrainingJob", User: "Person", Experiment: "Trial" }];
 
-test.each(NAMES)("with %j the subgraph and GraphiQL's tabs are in these names", async (renames) => {
+test.each(NAMES)("with %j the subgraph and GraphiQL's operations are in these names", async (renames) => {
   const names = createTypeNames(renames);
   const served = schemaFor(names);
   expect(
-    [signInOperation(names), ...tabsOf(names, { isDemo: true }).map(({ query }) => query)].flatMap((query) =>
-      validate(served, parse(query)),
+    [signInOperation(names), ...pageOperations(names, { isDemo: true }).map(({ query }) => query)].flatMap(
+      (query) => validate(served, parse(query)),
     ),
   ).toEqual([]);
 
