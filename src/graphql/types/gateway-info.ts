@@ -2,6 +2,7 @@ import { uncapital } from "../../rest/api/kind.ts";
 import { runKinds } from "../../rest/api/kinds.ts";
 import type { Capability as CapabilityName } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
+import { MAX_IDS } from "../core/connection.ts";
 import type { GatewayFacts } from "../core/context.ts";
 import { plural } from "../core/kinds.ts";
 
@@ -70,7 +71,12 @@ const GatewayLimits = builder.objectRef<GatewayFacts>("GatewayLimits").implement
     }),
     maxPageSize: t.exposeInt("maxPageSize", {
       nullable: false,
-      description: "Maximum length of a page, in items.",
+      description: "Maximum length of a page, in items: the largest `first` of lists.",
+    }),
+    maxIds: t.int({
+      nullable: false,
+      description: "Maximum number of ids of one field: `entities`, `stopExperiments`, `deleteExperiments`.",
+      resolve: () => MAX_IDS,
     }),
     maxScannedRows: t.exposeInt("maxScannedRows", {
       nullable: false,
