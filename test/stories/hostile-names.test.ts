@@ -225,6 +225,16 @@ const doors: readonly Door[] = [
     query: "query ($x: ID!) { entities(ids: [$x]) { id ... on Trackable { uuid } } }",
     texts: { ...anyButProject, ...AMBIGUOUS },
   },
+  ...["runs", "groups"].map((field) => ({
+    argument: `${field}(project:)`,
+    query: `query ($x: ID!) { ${field}(project: $x) { totalCount } }`,
+    texts: { ...anyButProject, ...idsBut("Project"), ...NAMES },
+  })),
+  ...["stopRun", "bookmarkRun", "archiveRun", "deleteRun"].map((field) => ({
+    argument: `${field}(id:)`,
+    query: `mutation ($x: ID!) { ${field}(id: $x) { __typename } }`,
+    texts: { ...anyId, ...idsBut("Experiment", "Job", "BuildJob", "Group"), ...AMBIGUOUS },
+  })),
   ...["experiment", "job", "buildJob", "group", "experimentJob", "run"].map((field) => ({
     argument: `${field}(id:), of which nothing is asked that costs a request`,
     query: `query ($x: ID!) { ${field}(id: $x) { id } }`,
