@@ -20,11 +20,14 @@ const Capability = builder.enumType("Capability", {
   description: "Capabilities that some servers have in addition to the documented API.",
   values: {
     LISTS: {
-      description: `Lists: \`User.projects\`, ${fieldsOf("Project", "list", uncapital)}, \`Group.experiments\`.`,
+      description: `Lists: \`projects\`, \`runs\`, \`groups\`, \`User.projects\`, ${fieldsOf("Project", "list", uncapital)}, \`Group.experiments\`.`,
     },
     EXPERIMENT_JOB_LOGS: { description: "`ExperimentJob.logs`." },
     FILTERS: { description: "The argument `filter` of lists of runs and of `runsUpdated`." },
-    METRIC_ORDERS: { description: "The argument `orderByMetric` of lists of experiments." },
+    METRIC_ORDERS: {
+      description:
+        "The argument `orderByMetric` of lists of experiments, and `metric` of their argument `order`.",
+    },
     OFFSETS: { description: "The argument `offset` of lists of runs and projects." },
     BULK_COMMANDS: { description: "The mutations `stopExperiments` and `deleteExperiments`." },
     PROJECT_RECORDS: { description: "Fields of `Project` beyond its name, its owner and its runs." },
@@ -47,7 +50,7 @@ const Capability = builder.enumType("Capability", {
       description: "`Experiment.outputFiles`, `Job.outputFiles`, and the downloads of single files.",
     },
     UPDATE_NAME: { description: "The input `name` of the update mutations." },
-    UPDATE_TAGS: { description: "The input `tags` of the update mutations." },
+    UPDATE_TAGS: { description: "The inputs `tags`, `addTags` and `removeTags` of the update mutations." },
     UPDATE_README: { description: "The input `readme` of the update mutations." },
     RESTART_DESCRIPTION: { description: "The input `description` of `restartExperiment`." },
     RESTART_DECLARATIONS: { description: "The input `declarations` of `restartExperiment`." },
