@@ -29,7 +29,7 @@ const projectArg = builder.args((t) => ({
 function projectOf(id: string | null | undefined, many: string, { session, names }: Context) {
   session.requireToken();
   if (id == null) throw notOffered(`lists of ${many} of all projects; name one by the argument \`project\``);
-  return { at: identify(kinds.project, "project", id, names).address, listedIn: null };
+  return { address: identify(kinds.project, "project", id, names).address, listedIn: null };
 }
 
 interface RunsArgs extends RunListArgs {
@@ -41,7 +41,7 @@ interface RunsArgs extends RunListArgs {
 function runsOf({ kind: name, project: id, ...args }: RunsArgs, context: Context) {
   const list = runListOf(runKindNamed(name));
   const listing = projectOf(id, list.target.kind.run.many, context);
-  return readRuns(list, listing, args, context);
+  return readRuns({ list, ...listing }, args, context);
 }
 
 builder.queryFields((t) => ({
@@ -83,6 +83,6 @@ builder.queryFields((t) => ({
     description: `Groups of a project.${requires(groups.endpoint)}`,
     args: { ...projectArg, ...groups.args },
     resolve: (_, { project: id, ...args }, context) =>
-      readRuns(groups, projectOf(id, "groups", context), args, context),
+      readRuns({ list: groups, ...projectOf(id, "groups", context) }, args, context),
   }),
 }));

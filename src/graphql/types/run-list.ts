@@ -8,10 +8,17 @@ import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Order } from "../../rest/api/profile.ts";
 import { builder } from "../core/builder.ts";
-import { connect, connectionOf, offsetArgs, type PageArgs, sliceRequest } from "../core/connection.ts";
+import {
+  connect,
+  type Connection,
+  connectionOf,
+  offsetArgs,
+  type PageArgs,
+  sliceRequest,
+} from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { type Address, type Kind, toResource } from "../core/resource.ts";
+import { type Address, type Kind, type Resource, toResource } from "../core/resource.ts";
 import type { IsSelected } from "../../engine/field-source.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
 import { requires } from "../core/ids.ts";
@@ -123,29 +130,30 @@ export function runListOf({ name }: Pick<Kind, "name">): RunListKind {
 
 type RunListKind = (typeof runLists)[number];
 
-/** Where a list of runs stands: in a project, or in a group of it. */
-interface Listing {
-  readonly at: ProjectAddress & Address;
+/** A list of runs that is read: its kind, the address of its parent, and the group to which it is restricted. */
+interface ReadList {
+  readonly list: RunListKind;
+  readonly address: ProjectAddress;
   readonly listedIn: RunAddress | null;
-  /** Called when the whole list may be shown. */
-  readonly onWhole?: () => void;
+  /** Prefetches what the runs need, where there may be enough of them. */
+  readonly prefetch?: () => void;
 }
 
-/** Reads a list of runs. Its rows are partial records. */
+/** Reads a part of a list of runs. Its rows are partial records. */
 export async function readRuns(
-  { target: { kind }, endpoint }: Pick<RunListKind, "target" | "endpoint">,
-  { at, listedIn, onWhole }: Listing,
+  { list: { target, endpoint }, address, listedIn, prefetch }: ReadList,
   args: RunListArgs,
   context: Context,
-) {
+): Promise<Connection<Resource<RunnableRecord, RunAddress>>> {
   const { session, names } = context;
   const { query } = args;
   const { order, metricOrder } = orderOf(args);
+  const { owner, project } = address;
+  const { kind } = target;
   if (metricOrder && !hasMetrics(kind.run)) {
     const argument = metricOrder.argument ?? "orderByMetric";
     throw new InputError(`${argument}: expected for a list of experiments only, got it for ${kind.run.many}`);
   }
-  const { owner, project } = at;
   const conditions = conditionsOf(args.filter, { kind, project: { owner, project }, names });
   const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
   const groups = groupsInFilter(session.server, asked);
@@ -153,9 +161,11 @@ export async function readRuns(
   // Before a saved search is read, so that nothing is sent for arguments that cannot be used.
   const own = session.server.listQuery(asked);
   const request = sliceRequest(args, context);
-  const readSearch = args.savedSearch ? savedSearchFor(args.savedSearch, { kind, project: at, names }) : null;
+  const readSearch = args.savedSearch
+    ? savedSearchFor(args.savedSearch, { kind, project: address, names })
+    : null;
   const base = readSearch ? session.server.listQuery({ ...asked, saved: await readSearch(session) }) : own;
-  const list = { endpoint, address: at, base, anchors: order ? ANCHORS[order] : UNMARKED };
+  const list = { endpoint, address, base, anchors: order ? ANCHORS[order] : UNMARKED };
   const toNode = (record: RunnableRecord) => ({
     ...toResource(kind, { owner, project, id: `${record.id}` }, record),
     listedIn,
@@ -172,11 +182,11 @@ export async function readRuns(
     return { ...connect(page, toNode), endCursor: () => page.endCursor, scan: page.scan };
   }
   // A filter, or `first: 1`, may leave too few runs to be worth it.
-  if (!query && !readSearch && conditions.length === 0 && request.first !== 1) onWhole?.();
+  if (!query && !readSearch && conditions.length === 0 && request.first !== 1) prefetch?.();
   return { ...connect(await slice(session, list, request), toNode), scan: null };
 }
 
-/** A field with a list of runs of a project, or of another parent in it, such as a group. */
+/** A field with a list of runs of a project, or of another parent in it, such as a group. Its rows are partial records. */
 export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
   list: RunListKind,
   description: string,
@@ -187,9 +197,9 @@ export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
   args: list.args,
   ...fieldsOf<object, Of>().child(
     ({ address }, args: RunListArgs, context: Context, isSelected) => {
-      const listedIn = groupOf?.(address) ?? null;
-      const onWhole = () => prefetchList?.(address, context, (field) => isSelectedOfNodes(isSelected, field));
-      return readRuns(list, { at: address, listedIn, onWhole }, args, context);
+      const prefetch = () =>
+        prefetchList?.(address, context, (field) => isSelectedOfNodes(isSelected, field));
+      return readRuns({ list, address, listedIn: groupOf?.(address) ?? null, prefetch }, args, context);
     },
     // The service returns an empty list for a group that does not exist.
     ({ nodes, count, scan }) => nodes.length > 0 || Math.max(count ?? 0, scan?.rowsRead ?? 0) > 0,
