@@ -20,6 +20,8 @@ import "./types/gateway-info.ts";
 import "./types/group.ts";
 import "./types/job.ts";
 import "./types/project.ts";
+import "./types/root-lists.ts";
+import "./types/run-commands.ts";
 import "./types/run.ts";
 import "./types/stop.ts";
 import "./types/many.ts";

@@ -8,7 +8,7 @@ import { startDemoGateway } from "../support/demo-gateway.ts";
 import { globalId } from "../support/ids.ts";
 
 const RELAY = { Node: "ClusterNode", Entity: "Node" };
-const env = { TYPE_NAMES: "Node=ClusterNode, Entity=Node" };
+const env = { TYPE_NAMES: "relay" };
 
 test("a machine is a ClusterNode and everything with an id a Node, from the schema to the ids", async () => {
   const { ask, calls } = await startDemoGateway({ env });
@@ -127,6 +127,13 @@ test("mutations, inputs, payloads, connections and messages follow the type they
     errors: [{ message: "id: expected the id of a TrainingJob, got the id of a Group" }],
   });
   expect(calls()).toContain("PATCH ada/mnist/jobs/2/");
+});
+
+test("the names that Relay expects stand beside others", async () => {
+  const { ask } = await startDemoGateway({ env: { TYPE_NAMES: "relay, Job=TrainingJob" } });
+  expect(await ask(`{ node(id: "ada.mnist.jobs.2") { __typename } }`)).toEqual({
+    data: { node: { __typename: "TrainingJob" } },
+  });
 });
 
 test("downloads take the ids of this gateway", async () => {

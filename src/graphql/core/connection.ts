@@ -1,4 +1,4 @@
-import type { ObjectRef } from "@pothos/core";
+import type { InterfaceRef, ObjectRef } from "@pothos/core";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import { hasOffsets } from "../../rest/api/profile-lists.ts";
@@ -60,12 +60,9 @@ const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
  * The connection and edge types of a list: `StatusRecordConnection` and `StatusRecordEdge` for `StatusRecord`. A list whose items
  * come, go and move tells whether a page is continuous.
  */
-export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
-  name: string,
-  node: Ref,
-  description: string,
-  { moves = false }: { readonly moves?: boolean } = {},
-) {
+export function connectionOf<
+  Ref extends ObjectRef<PothosTypes, unknown> | InterfaceRef<PothosTypes, unknown>,
+>(name: string, node: Ref, description: string, { moves = false }: { readonly moves?: boolean } = {}) {
   type Node = Ref["$inferType"];
   const EdgeType = builder.objectRef<Edge<Node>>(`${name}Edge`);
   EdgeType.implement({
@@ -183,6 +180,9 @@ export function sliceRequest(
     offset: offset ?? 0,
   };
 }
+
+/** Maximum ids of one field, such as `entities`. */
+export const MAX_IDS = 100;
 
 /** Returns a number within its inclusive bounds, or throws `InputError`. */
 export function within(argument: string, value: number, { from, to }: { from: number; to: number }): number {

@@ -144,6 +144,12 @@ export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement(
       nullable: false,
       description: "Number of points before downsampling.",
     }),
+    steps: t.intList({
+      nullable: false,
+      description:
+        "Step of each point: its index among all points of the metric, from 0. It aligns the curves of several runs.",
+      resolve: ({ steps, values }) => steps ?? [...values.keys()],
+    }),
     times: t.field({
       type: ["DateTime"],
       nullable: { list: false, items: true },

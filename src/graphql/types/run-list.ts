@@ -5,9 +5,8 @@ import type { Anchors } from "../../rest/session/anchor.ts";
 import { slice } from "../../rest/session/pages.ts";
 import { scanList } from "../../rest/session/scan.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
-import type { ListRequest } from "../../rest/api/list-query.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import type { MetricDirection, Order } from "../../rest/api/profile.ts";
+import type { Order } from "../../rest/api/profile.ts";
 import { builder } from "../core/builder.ts";
 import {
   connect,
@@ -27,6 +26,7 @@ import { runRefs } from "../core/refs.ts";
 import { declarationScan, requireDeclarations } from "./declaration-filter.ts";
 import { addScan } from "./list-scan.ts";
 import { conditionsOf, filterOf, type RunFilter } from "./run-filter.ts";
+import { MetricOrder, type OrderArgs, orderOf, RunOrder, RunOrdering } from "./run-order.ts";
 import { savedSearchFor } from "./saved-search.ts";
 import { checkGroups, groupsInFilter } from "./selections.ts";
 
@@ -34,25 +34,6 @@ import { checkGroups, groupsInFilter } from "./selections.ts";
  * Lists of runs. They are not in the service's document, but frontends need them. The fields are always in the schema, so
  * that generated code and composition do not depend on the deployment.
  */
-
-const RunOrder = builder.enumType("RunOrder", {
-  description:
-    "Order of a list of runs. Where the server does not have it, the list is null with the code `CAPABILITY_UNAVAILABLE`.",
-  values: {
-    UPDATED_DESC: { description: "Newest change first." },
-    UPDATED_ASC: { description: "Oldest change first." },
-    CREATED_DESC: { description: "Newest first." },
-    CREATED_ASC: { description: "Oldest first." },
-    STARTED_DESC: {
-      description: "Latest start first. Known servers put runs that have not started before all others.",
-    },
-    STARTED_ASC: { description: "Earliest start first. Runs that have not started come last." },
-    FINISHED_DESC: {
-      description: "Latest end first. Known servers put runs that have not ended before all others.",
-    },
-    FINISHED_ASC: { description: "Earliest end first. Runs that have not ended come last." },
-  } satisfies Record<Order, object>,
-});
 
 const idOf = ({ id }: RunnableRecord) => `${id}`;
 
@@ -79,39 +60,11 @@ const ANCHORS: Readonly<Record<Order, Anchors<RunnableRecord>>> = {
 /** Those of runs in another order. */
 const UNMARKED: Anchors<RunnableRecord> = { idOf, valueOf: () => null, moves: null };
 
-const OrderDirection = builder.enumType("OrderDirection", {
-  description: "Direction of an order.",
-  values: {
-    ASC: { description: "Smallest value first." },
-    DESC: { description: "Largest value first." },
-  } satisfies Record<MetricDirection, object>,
-});
-
-const MetricOrder = builder.inputType("MetricOrder", {
-  description:
-    "Order of experiments by the last value of a metric, those with equal values by their creation, newest first, where the server takes a second key.",
-  fields: (t) => ({
-    name: t.string({
-      required: true,
-      description:
-        "Name of the metric: letters, digits and single `_` in between. Not that of a column of the server, such as `id`, `name` or `tags`.",
-    }),
-    direction: t.field({
-      type: OrderDirection,
-      required: true,
-      description:
-        "Direction. Largest value first, experiments without the metric are left out; smallest value first, they come last.",
-    }),
-  }),
-});
-
-export type RunListArgs = PageArgs & {
-  readonly orderBy?: Order | null | undefined;
-  readonly orderByMetric?: ListRequest["metricOrder"];
+export interface RunListArgs extends PageArgs, OrderArgs {
   readonly filter?: RunFilter | null | undefined;
   readonly query?: string | null | undefined;
   readonly savedSearch?: string | null | undefined;
-};
+}
 
 interface ListOptions<Of> {
   /** The group to which the list is restricted. */
@@ -122,6 +75,8 @@ interface ListOptions<Of> {
 
 const isSelectedOfNodes = (isSelected: IsSelected, field: string): boolean =>
   isSelected("nodes", field) || isSelected("edges", "node", field);
+
+const hasMetrics = ({ keys }: Pick<RunKind, "keys">) => keys.includes("last_metric");
 
 /** The arguments of the lists of a kind. */
 const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
@@ -139,9 +94,14 @@ const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
     }),
     savedSearch: t.id({
       description:
-        "Global id of a search of `Project.savedSearches`. Its filter is forwarded unchanged; with `query` or `filter` as well, a run must match all of them. Its order is used unless `orderBy` or `orderByMetric` is given. Costs an upstream request for the saved searches. Requires the capability `SAVED_SEARCHES`.",
+        "Global id of a search of `Project.savedSearches`. Its filter is forwarded unchanged; with `query` or `filter` as well, a run must match all of them. Its order is used unless another one is given. Costs an upstream request for the saved searches. Requires the capability `SAVED_SEARCHES`.",
     }),
-    ...(keys.includes("last_metric") && {
+    order: t.field({
+      type: RunOrdering,
+      description:
+        "Order by a date or a metric, instead of `orderBy` and `orderByMetric`. Default: the order of the server.",
+    }),
+    ...(hasMetrics({ keys }) && {
       orderByMetric: t.field({
         type: MetricOrder,
         description:
@@ -186,12 +146,14 @@ export async function readRuns(
   context: Context,
 ): Promise<Connection<Resource<RunnableRecord, RunAddress>>> {
   const { session, names } = context;
-  const { orderBy: order, orderByMetric: metricOrder, query } = args;
-  if (order && metricOrder) {
-    throw new InputError("orderByMetric: expected `orderBy` or `orderByMetric`, got both");
-  }
+  const { query } = args;
+  const { order, metricOrder } = orderOf(args);
   const { owner, project } = address;
   const { kind } = target;
+  if (metricOrder && !hasMetrics(kind.run)) {
+    const argument = metricOrder.argument ?? "orderByMetric";
+    throw new InputError(`${argument}: expected for a list of experiments only, got it for ${kind.run.many}`);
+  }
   const conditions = conditionsOf(args.filter, { kind, project: { owner, project }, names });
   const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
   const groups = groupsInFilter(session.server, asked);

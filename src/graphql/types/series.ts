@@ -6,6 +6,8 @@ export interface Series {
   readonly name: string;
   /** Number of points before downsampling. */
   readonly totalPoints: number;
+  /** The index of each point before downsampling; null if they are all there. */
+  readonly steps: readonly number[] | null;
   readonly times: readonly (string | null)[];
   readonly values: readonly (number | null)[];
 }
@@ -100,11 +102,12 @@ export function* seriesOf(
   return series;
 }
 
-function thinned(column: Column, maxPoints: number): Pick<Series, "times" | "values"> {
+function thinned(column: Column, maxPoints: number): Pick<Series, "steps" | "times" | "values"> {
   const { times, values } = column;
-  if (values.length <= maxPoints) return { times, values };
+  if (values.length <= maxPoints) return { steps: null, times, values };
   const kept = lttb(column, maxPoints);
   return {
+    steps: kept,
     times: kept.map((index) => times[index] ?? null),
     values: kept.map((index) => values[index] ?? null),
   };

@@ -75,9 +75,9 @@ export async function readRunPage(
 
 /** The oldest first, where the server can: what begins meanwhile then comes last, and nothing moves. */
 const defaultOrder = (
-  { orderBy, orderByMetric, savedSearch }: RunListArgs,
+  { order, orderBy, orderByMetric, savedSearch }: RunListArgs,
   { server }: Context,
 ): Pick<RunListArgs, "orderBy"> =>
-  orderBy || orderByMetric || savedSearch || !server.profile.orders.CREATED_ASC
+  order || orderBy || orderByMetric || savedSearch || !server.profile.orders.CREATED_ASC
     ? {}
     : { orderBy: "CREATED_ASC" };
