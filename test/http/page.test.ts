@@ -192,6 +192,7 @@ describe("the page", () => {
       "deleteGroup",
       "deleteJob",
       "deleteProject",
+      "deleteRun",
       "deleteSavedSearch",
       "deleteUser",
       "grantSuperuser",
