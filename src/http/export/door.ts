@@ -14,7 +14,7 @@ import {
 } from "../download-door.ts";
 import { named } from "../file-name.ts";
 import { type ContextSettings, OperationContext } from "../operation.ts";
-import { FORMATS } from "./formats.ts";
+import { FORMATS, type Piece } from "./formats.ts";
 import { openMetrics } from "./metrics.ts";
 import { createParameters } from "./parameters.ts";
 import { sourceOf } from "./run-pages.ts";
@@ -70,10 +70,10 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
     admit();
     const asked = { source, parameters, format: FORMATS[format], inPart: partsOf(request, scope) };
-    const { total, text } = await TABLES[what].open(asked);
+    const { total, pieces } = await TABLES[what].open(asked);
     // What fails before the first row is an answer, not a body that breaks off.
-    const { value: begin = "" } = await text.next();
-    const rows = bytesOf(begin, text);
+    const { value: begin = "" } = await pieces.next();
+    const rows = bytesOf(begin, pieces);
     const isCompressed = acceptsGzip(request.headers["accept-encoding"]);
     return {
       status: 200,
@@ -86,7 +86,7 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
       },
       // The body reports its own end, be it early.
       body: isCompressed ? compressed(rows) : rows,
-      cancel: () => void text.return(undefined),
+      cancel: () => void pieces.return(undefined),
       failureOf: (error) => error,
     };
   };
@@ -113,9 +113,9 @@ interface Exported {
   readonly query: string;
 }
 
-async function* bytesOf(begin: string, text: Table["text"]): AsyncGenerator<Uint8Array, undefined> {
-  if (begin !== "") yield Buffer.from(begin);
-  for await (const part of text) if (part !== "") yield Buffer.from(part);
+async function* bytesOf(begin: Piece, pieces: Table["pieces"]): AsyncGenerator<Uint8Array, undefined> {
+  if (begin.length > 0) yield Buffer.from(begin);
+  for await (const piece of pieces) if (piece.length > 0) yield Buffer.from(piece);
 }
 
 /** Compresses a body as it is read. Breaks off when the body does. */

@@ -1,8 +1,10 @@
+import { nextTurn } from "../../engine/turns.ts";
 import type { Context } from "../../graphql/core/context.ts";
 import { metricPages } from "../../graphql/types/metrics.ts";
 import { finite } from "../../graphql/types/series.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import type { Cell } from "./csv.ts";
+import type { Part } from "./formats.ts";
 import { type ExportedRun, RunColumns } from "./run-columns.ts";
 import { readRunPage } from "./run-pages.ts";
 import type { Table, TableRequest } from "./table.ts";
@@ -54,8 +56,11 @@ function* pointsOf(
 /** The runs whose metrics are read at the same time. */
 const AT_ONCE = 4;
 
-/** Rows that are written without a pause. */
+/** Rows that are made without a pause. */
 const STRIDE = 200;
+
+/** Rows that are written without a pause: those of a record batch take a few milliseconds. */
+const PART = 5_000;
 
 /** A table with a row for each value of each metric of each run. */
 export async function openMetrics({ source, parameters, format, inPart }: TableRequest): Promise<Table> {
@@ -69,17 +74,20 @@ export async function openMetrics({ source, parameters, format, inPart }: TableR
   const keys = columns.includes("secondsSinceStart") ? (["started_at"] as const) : [];
   const wanted = names && new Set(names);
 
-  function* rowsOf(run: ExportedRun, pages: readonly (readonly MetricRecord[])[], context: Context) {
+  function* addTo(
+    parts: Part[],
+    run: ExportedRun,
+    pages: readonly (readonly MetricRecord[])[],
+    context: Context,
+  ) {
     const cells = ofRuns.cellsOf(run, context);
-    let text = "";
     let written = 0;
     for (const point of pointsOf(pages, wanted)) {
+      if (written % PART === 0) parts.push(writer.part());
       if (++written % STRIDE === 0) yield;
       let next = 0;
-      const all = columns.map((name) => (isOfPoint(name) ? POINT[name]?.(point, run) : cells[next++]));
-      text += format.row(columns, all);
+      parts.at(-1)?.add(columns.map((name) => (isOfPoint(name) ? POINT[name]?.(point, run) : cells[next++])));
     }
-    return text;
   }
   const readPage = (after: string | null) =>
     inPart(async (context) => {
@@ -90,21 +98,25 @@ export async function openMetrics({ source, parameters, format, inPart }: TableR
     inPart(async (context) => {
       const pages: (readonly MetricRecord[])[] = [];
       for await (const page of metricPages(run, context)) pages.push(page);
-      return context.inTurns(rowsOf(run, pages, context));
+      const parts: Part[] = [];
+      await context.inTurns(addTo(parts, run, pages, context));
+      return parts;
     });
 
+  const writer = await format.open(columns);
   const first = await readPage(null);
-  async function* parts(): Table["text"] {
-    let head = format.head(columns);
+  async function* pieces(): Table["pieces"] {
     for (let page = first; ; page = await readPage(page.next)) {
-      for (let from = 0; from < page.runs.length; from += AT_ONCE)
-        for (const rows of await Promise.all(page.runs.slice(from, from + AT_ONCE).map(written))) {
-          yield head + rows;
-          head = "";
+      for (let from = 0; from < page.runs.length; from += AT_ONCE) {
+        const parts = await Promise.all(page.runs.slice(from, from + AT_ONCE).map(written));
+        for (const part of parts.flat()) {
+          yield part.take();
+          await nextTurn();
         }
+      }
       if (page.next === null) break;
     }
-    yield head;
+    yield writer.end();
   }
-  return { total: first.count, text: parts() };
+  return { total: first.count, pieces: pieces() };
 }

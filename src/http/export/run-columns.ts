@@ -91,7 +91,7 @@ function namesIn(runs: readonly ExportedRun[]): readonly string[] {
 }
 
 /** The columns that were not known when the file began, as one JSON object. */
-const OTHERS = "others";
+export const OTHERS = "others";
 
 interface ColumnOptions {
   /** Whether runs may have parameters and metrics that are no columns, which then stand in the last one. */

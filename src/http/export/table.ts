@@ -1,5 +1,5 @@
 import type { Context } from "../../graphql/core/context.ts";
-import type { Format } from "./formats.ts";
+import type { Format, Piece } from "./formats.ts";
 import type { ExportParameters } from "./parameters.ts";
 import type { Source } from "./run-pages.ts";
 
@@ -18,6 +18,6 @@ export interface TableRequest {
 export interface Table {
   /** Number of runs that it tells of; null when unknown. */
   readonly total: number | null;
-  /** Its text, in pieces, the first of which has the first rows. Each is made when it is read. */
-  readonly text: AsyncGenerator<string, undefined>;
+  /** The file in pieces, the first of which has the first rows. Each is made when it is read. */
+  readonly pieces: AsyncGenerator<Piece, undefined>;
 }
