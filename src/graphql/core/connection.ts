@@ -24,6 +24,17 @@ export interface Connection<Node> {
   readonly isContinuous: boolean | null;
   /** How much of the list was read to find the nodes; null or absent without a scan. */
   readonly scan?: Scan | null;
+  /** Reads the list from its beginning, up to so many items; absent where figures of it are not told. */
+  readonly readAll?: (most: number) => Promise<AllNodes<Node>>;
+}
+
+/** The nodes of a whole list. */
+export interface AllNodes<Node> {
+  readonly nodes: readonly Node[];
+  /** Length of the list by the service's count; null when unknown. */
+  readonly total: number | null;
+  /** Whether these are all of them. */
+  readonly isComplete: boolean;
 }
 
 interface Edge<Node> extends Pick<Connection<Node>, "cursorAt"> {

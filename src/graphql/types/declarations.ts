@@ -10,7 +10,7 @@ interface DeclarationValue {
   readonly value: unknown;
 }
 
-const DeclarationValueRef = builder.objectRef<DeclarationValue>("DeclarationValue").implement({
+export const DeclarationValueRef = builder.objectRef<DeclarationValue>("DeclarationValue").implement({
   description: "A parameter and its value.",
   fields: (t) => ({
     name: t.string({ nullable: false, description: "Name of the parameter.", ...shown("name") }),

@@ -74,7 +74,7 @@ Group.implement({
       runList(runListOf(Experiment.kind), "Experiments of the group.", {
         groupOf: (at: RunAddress) => at,
         prefetchList: (at, { session }, isSelected) => {
-          if (isSelected("metrics") || isSelected("metricSeries")) {
+          if (["metrics", "metricSeries", "metricSummaries"].some(isSelected)) {
             session.prefetchList(runs.experiment.endpoints.metrics, { at, group: at });
           }
         },

@@ -9,6 +9,7 @@ import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Order } from "../../rest/api/profile.ts";
 import { builder } from "../core/builder.ts";
 import {
+  type AllNodes,
   connect,
   type Connection,
   connectionOf,
@@ -29,6 +30,7 @@ import { conditionsOf, filterOf, type RunFilter } from "./run-filter.ts";
 import { MetricOrder, type OrderArgs, orderOf, RunOrder, RunOrdering } from "./run-order.ts";
 import { savedSearchFor } from "./saved-search.ts";
 import { checkGroups, groupsInFilter } from "./selections.ts";
+import { readWhole } from "./whole-list.ts";
 
 /*
  * Lists of runs. They are not in the service's document, but frontends need them. The fields are always in the schema, so
@@ -75,6 +77,9 @@ interface ListOptions<Of> {
 
 const isSelectedOfNodes = (isSelected: IsSelected, field: string): boolean =>
   isSelected("nodes", field) || isSelected("edges", "node", field);
+
+/** The fields of a page of the list, as opposed to those of the whole list. */
+const OF_PAGES = ["nodes", "edges", "pageInfo", "totalCount", "isContinuous", "scan"];
 
 const hasMetrics = ({ keys }: Pick<RunKind, "keys">) => keys.includes("last_metric");
 
@@ -137,11 +142,13 @@ interface ReadList {
   readonly listedIn: RunAddress | null;
   /** Prefetches what the runs need, where there may be enough of them. */
   readonly prefetch?: () => void;
+  /** Whether of the list nothing is wanted but figures over all of it. */
+  readonly isOnlySummary?: boolean;
 }
 
 /** Reads a part of a list of runs. Its rows are partial records. */
 export async function readRuns(
-  { list: { target, endpoint }, address, listedIn, prefetch }: ReadList,
+  { list: { target, endpoint }, address, listedIn, prefetch, isOnlySummary = false }: ReadList,
   args: RunListArgs,
   context: Context,
 ): Promise<Connection<Resource<RunnableRecord, RunAddress>>> {
@@ -164,26 +171,43 @@ export async function readRuns(
   const readSearch = args.savedSearch
     ? savedSearchFor(args.savedSearch, { kind, project: address, names })
     : null;
-  const base = readSearch ? session.server.listQuery({ ...asked, saved: await readSearch(session) }) : own;
-  const list = { endpoint, address, base, anchors: order ? ANCHORS[order] : UNMARKED };
+  const saved = readSearch ? await readSearch(session) : null;
+  const listBy = (by: Order | null | undefined) => {
+    const base = saved || by !== order ? session.server.listQuery({ ...asked, order: by, saved }) : own;
+    return { endpoint, address, base, anchors: by ? ANCHORS[by] : UNMARKED };
+  };
   const toNode = (record: RunnableRecord) => ({
     ...toResource(kind, { owner, project, id: `${record.id}` }, record),
     listedIn,
   });
   const scan = declarationScan(args.filter?.declarations);
-  if (scan) {
-    requireDeclarations(session.server, kind.run.records);
-    if (args.offset != null) throw new InputError("offset: expected none with a filter that needs a scan");
-    const page = await scanList(session, list, {
-      ...request,
-      maxRows: context.gateway.maxScannedRows,
-      find: (rows) => context.inTurns(scan(rows)),
-    });
-    return { ...connect(page, toNode), endCursor: () => page.endCursor, scan: page.scan };
+  if (scan) requireDeclarations(session.server, kind.run.records);
+  if (scan && args.offset != null)
+    throw new InputError("offset: expected none with a filter that needs a scan");
+  const find = scan && ((rows: readonly RunnableRecord[]) => context.inTurns(scan(rows)));
+  // The order of creation is stable; figures depend on none.
+  const isStable = !metricOrder && !saved && session.server.profile.orders.CREATED_ASC;
+  const whole = listBy(isStable ? "CREATED_ASC" : order);
+  const readAll = async (most: number): Promise<AllNodes<Resource<RunnableRecord, RunAddress>>> => {
+    const matching =
+      find &&
+      (async (rows: readonly RunnableRecord[]) => {
+        const found = new Set(await find(rows));
+        return rows.filter((_, index) => found.has(index));
+      });
+    const all = await readWhole(session, whole, { most, maxSize: request.maxSize, matching });
+    return { ...all, nodes: all.nodes.map(toNode) };
+  };
+  const list = isOnlySummary ? whole : listBy(order);
+  if (find) {
+    const maxRows = context.gateway.maxScannedRows;
+    const page = await scanList(session, list, { ...request, maxRows, find });
+    return { ...connect(page, toNode), endCursor: () => page.endCursor, scan: page.scan, readAll };
   }
   // A filter, or `first: 1`, may leave too few runs to be worth it.
   if (!query && !readSearch && conditions.length === 0 && request.first !== 1) prefetch?.();
-  return { ...connect(await slice(session, list, request), toNode), scan: null };
+  const page = await slice(session, list, isOnlySummary ? { ...request, first: request.maxSize } : request);
+  return { ...connect(page, toNode), scan: null, readAll };
 }
 
 /** A field with a list of runs of a project, or of another parent in it, such as a group. Its rows are partial records. */
@@ -199,7 +223,9 @@ export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
     ({ address }, args: RunListArgs, context: Context, isSelected) => {
       const prefetch = () =>
         prefetchList?.(address, context, (field) => isSelectedOfNodes(isSelected, field));
-      return readRuns({ list, address, listedIn: groupOf?.(address) ?? null, prefetch }, args, context);
+      const listedIn = groupOf?.(address) ?? null;
+      const isOnlySummary = isSelected("summary") && !OF_PAGES.some((field) => isSelected(field));
+      return readRuns({ list, address, listedIn, prefetch, isOnlySummary }, args, context);
     },
     // The service returns an empty list for a group that does not exist.
     ({ nodes, count, scan }) => nodes.length > 0 || Math.max(count ?? 0, scan?.rowsRead ?? 0) > 0,

@@ -24,7 +24,7 @@ export const RunOrder = builder.enumType("RunOrder", {
   } satisfies Record<Order, object>,
 });
 
-const OrderDirection = builder.enumType("OrderDirection", {
+export const OrderDirection = builder.enumType("OrderDirection", {
   description: "Direction of an order.",
   values: {
     ASC: { description: "Smallest value first." },

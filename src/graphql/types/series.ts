@@ -13,10 +13,12 @@ export interface Series {
 }
 
 /** All points of a metric. */
-interface Column extends Valued {
+export interface Column extends Valued {
   readonly times: (string | null)[];
   readonly values: (number | null)[];
   readonly points: number[];
+  /** What each value was recorded with. */
+  readonly records: MetricRecord[];
 }
 
 /** Returns a finite number, otherwise null. Some servers also send text and objects. */
@@ -44,13 +46,15 @@ class Table {
   *#build(): Generator<undefined, undefined> {
     let read = 0;
     for (const page of this.pages) {
-      for (const { created_at: time = null, values } of page) {
+      for (const record of page) {
+        const { created_at: time = null, values } = record;
         for (const name of values ? Object.keys(values) : []) {
-          const column = this.#columns.get(name) ?? { times: [], values: [], points: [] };
+          const column = this.#columns.get(name) ?? { times: [], values: [], points: [], records: [] };
           if (column.times.push(time) === 1) this.#columns.set(name, column);
           const value = finite(values?.[name]);
           if (value !== null) column.points.push(column.values.length);
           column.values.push(value);
+          column.records.push(record);
           read++;
         }
         if (++read < STRIDE) continue;
@@ -86,14 +90,20 @@ function tableOf(pages: readonly Records[]): Table {
   return table;
 }
 
+/** The columns of metric records, built in steps. */
+export function* builtTable(pages: readonly Records[]): Generator<undefined, Table> {
+  const table = tableOf(pages);
+  while (!table.steps.next().done) yield;
+  return table;
+}
+
 /** Converts metric records to one series of at most `maxPoints` per metric, in steps. */
 export function* seriesOf(
   pages: readonly Records[],
   names: readonly string[] | null | undefined,
   maxPoints: number,
 ): Generator<undefined, Series[]> {
-  const table = tableOf(pages);
-  while (!table.steps.next().done) yield;
+  const table = yield* builtTable(pages);
   const series: Series[] = [];
   for (const [name, column] of table.columns(names)) {
     yield;
