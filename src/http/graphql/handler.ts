@@ -1,11 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Engine, Operation } from "../../engine/engine.ts";
+import type { Engine, EngineResult, Operation } from "../../engine/engine.ts";
 import type { WrittenResult } from "../../engine/execution.ts";
+import type { OperationParams } from "../../engine/documents/persisted.ts";
+import type { PublicPieces } from "../../engine/incremental.ts";
+import { acceptsGzip, compressEach } from "../compression.ts";
 import type { Delivery } from "../delivery.ts";
 import type { Doors } from "../doors.ts";
 import type { HttpOperation, RequestState } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import { acceptsEventStream, encodeResult, parseBody, type ResultType, resultTypeFor } from "./encoding.ts";
+import { readParams } from "./event-stream.ts";
+import { bodyOf, type Encoding, type PieceForm, pieceFormFor } from "./pieces.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { YogaHandler, YogaSettings } from "./yoga.ts";
 
@@ -32,6 +37,27 @@ export function createGraphqlHandler(settings: Settings): Execute {
       return engine.run(operation, parseBody(body), POST);
     } catch (error) {
       return Promise.resolve({ errors: [publicError(error)] });
+    }
+  };
+
+  /** Delivers a result in pieces, compressed when the caller accepts gzip. */
+  const deliver = async (
+    response: ServerResponse,
+    result: EngineResult & { readonly pieces: PublicPieces },
+    form: PieceForm,
+    { scope: { requestId, caller }, extensions }: Operation,
+    onResult: (status: number) => void,
+  ): Promise<void> => {
+    const finish: Encoding["finish"] = (part) => engine.finish(part, requestId);
+    const plain = bodyOf(result, form, { finish, extensions });
+    const isCompressed = form.isCompressible && acceptsGzip(response.req.headers["accept-encoding"]);
+    const body = isCompressed ? compressEach(plain) : plain;
+    const headers = { ...form.headers(requestId), ...(isCompressed && { "content-encoding": "gzip" }) };
+    try {
+      await delivery.stream(response, { status: 200, headers, body }, caller);
+    } finally {
+      result.pieces.return();
+      onResult(200);
     }
   };
 
@@ -62,7 +88,17 @@ export function createGraphqlHandler(settings: Settings): Execute {
         return send({ errors: [publicError(rejection)] }, "application/graphql-response+json");
       }
     }
-    const type = body && resultTypeFor(request.headers.accept);
+    const accept = resultTypeFor(request.headers.accept);
+    const form = pieceFormFor(request.headers.accept);
+    const params = form && readParams(request, body);
+    if (form && params && mayBeIncremental(params)) {
+      const isReadOnly = request.method === "GET";
+      const result = await engine.run(operation, params, { isReadOnly, isIncremental: true });
+      const { pieces } = result;
+      if (!pieces) return send(result, accept ?? "application/json");
+      return deliver(response, { ...result, pieces }, form, operation, onResult);
+    }
+    const type = body && accept;
     if (body && type) return send(await runPost(body, operation), type);
     const result = await yoga(request, response, { operation, body });
     onResult(result.status);
@@ -76,6 +112,10 @@ export function createGraphqlHandler(settings: Settings): Execute {
 }
 
 const POST = { isReadOnly: false };
+
+/** Whether a document may have `@defer` or `@stream`. Where a hash stands for it, that is not known here. */
+const mayBeIncremental = ({ query }: OperationParams): boolean =>
+  query == null || /@(?:defer|stream)/.test(query);
 
 /** Loads Yoga on the first request that needs it: it takes a sixth of the start-up time. */
 function loadYoga(settings: YogaSettings): YogaHandler {
