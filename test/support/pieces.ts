@@ -97,3 +97,14 @@ export async function askInPieces(
   for await (const part of partsOf(response)) pieces.push(part);
   return pieces;
 }
+
+/** How far a path leads into data before it meets null. */
+export function nullAt(data: unknown, path: Path): Path {
+  let value = data;
+  const end = path.findIndex((key) => {
+    if (value === null) return true;
+    value = Reflect.get(Object(value), key);
+    return false;
+  });
+  return end === -1 ? path : path.slice(0, end);
+}

@@ -172,7 +172,7 @@ export function openLater({ context, variables, meter }: Source): { first: Findi
     part.state = "pending";
     if (part.begin) return start(part.begin);
     part.open.forEach(begin);
-    if (part.open.size === 0) complete(part);
+    complete(part);
   };
 
   const begin = (group: Group): void => {
@@ -201,7 +201,7 @@ export function openLater({ context, variables, meter }: Source): { first: Findi
       for (const owner of owners) {
         owner.open.delete(group);
         owner.finished.push(group);
-        if (owner.state === "pending" && owner.open.size === 0) complete(owner);
+        complete(owner);
       }
     });
     if (field && place.isNullable) completeSelected(selection, object, field, container, run);
@@ -209,7 +209,9 @@ export function openLater({ context, variables, meter }: Source): { first: Findi
     end(run);
   };
 
+  /** Delivers a part when all of it is there. */
   const complete = (part: Part): void => {
+    if (part.state !== "pending" || part.open.size > 0) return;
     part.state = "done";
     const path = pathOf(part.place);
     for (const group of part.finished) {

@@ -1,0 +1,116 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { startBroken } from "../support/broken.ts";
+import { cases } from "../support/cases.ts";
+import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
+import { startGateway } from "../support/gateway.ts";
+import { askInPieces, merge, nullAt, type Path, type PieceJson } from "../support/pieces.ts";
+import { deferral } from "../support/random-deferral.ts";
+import {
+  EXISTING_ROOTS,
+  listOperation,
+  operation,
+  type Root,
+  VARIABLES,
+} from "../support/random-operations.ts";
+
+/** What answers differently from one moment to the next, and what fails at once: it makes other fields null that are read with it. */
+const LEFT_OUT = new Set(["durationSeconds", "ExperimentJob.logs", "chartViews"]);
+
+const MISSING: readonly Root[] = [
+  ['experiment(id: "ada.mnist.999999")', "Experiment"],
+  ['job(id: "not a name")', "Job"],
+  ['entities(ids: ["RXhwZXJpbWVudDphZGEvbW5pc3QvNDI", "?", "Sm9iOmFkYS9tbmlzdC8x"])', "Experiment"],
+];
+
+/** Lists of experiments, which are asked for with a query. */
+const EXPERIMENTS = /experiments\?/;
+
+const ON_ONE = operation({ roots: [...EXISTING_ROOTS, ...MISSING], leftOut: LEFT_OUT, depth: 4 });
+const LISTS = listOperation({ leftOut: LEFT_OUT, depth: 3 });
+
+/** Asks for a document whole, and for a form of it in pieces. */
+async function startBoth(share: number, env: Record<string, string> = {}, kept: RegExp | null = null) {
+  const demo = await startDemoService({ now: still });
+  const token = tokenOf(demo, "ada");
+  const upstream = await startBroken(demo.url, share, kept);
+  const { url } = await startGateway({ upstream, token, env: { MAX_DEPTH: "30", ...env } });
+  const headers = { authorization: `token ${token}` };
+  const variables = VARIABLES;
+  return async (document: string, query: string) => {
+    const pieces = await askInPieces(url, { query, variables }, headers);
+    const calls = callsOf(demo);
+    const [whole = {}] = await askInPieces(url, { query: document, variables }, headers);
+    return { merged: merge(pieces), whole, calls, expectedCalls: callsOf(demo) };
+  };
+}
+
+/** A record that the caller names. It is read for the first piece, which tells whether it exists. */
+const RECORD = /^GET [a-z/]+\/\d+\/$/;
+
+test("merged pieces are the whole result, and cause its requests", async () => {
+  const ask = await startBoth(0);
+  await fc.assert(
+    fc.asyncProperty(ON_ONE, deferral(), async (document, defer) => {
+      const { merged, whole, calls, expectedCalls } = await ask(document, defer(document));
+      expect(merged.data).toEqual(whole.data);
+      const others = calls.filter((call) => expectedCalls.includes(call) || !RECORD.test(call));
+      expect(others).toEqual(expectedCalls);
+    }),
+    { numRuns: cases(25, 2_000) },
+  );
+});
+
+test.each([
+  [0, "records", ON_ONE],
+  [0.1, "records", ON_ONE],
+  [0.5, "records", ON_ONE],
+  [0, "lists", LISTS],
+  [0.1, "lists", LISTS],
+  [0.5, "lists", LISTS],
+] as const)(
+  "with %d of the service's addresses failing, merged pieces of %s are the whole result except where an error stays in its piece",
+  async (share, _, operations) => {
+    // Without lists by ids: of those the gateway remembers for a while that the service refused them.
+    const ask = await startBoth(share, { UPSTREAM_PROFILE: "polyaxon-0.2" }, EXPERIMENTS);
+    await fc.assert(
+      fc.asyncProperty(operations, deferral(), async (document, defer) => {
+        const { merged, whole } = await ask(document, defer(document));
+        const { data, failed } = merged;
+        expect(comparable(data, whole.data, failed, [])).toEqual(whole.data);
+        const nulls = nullsOf(whole.data, whole);
+        const isKept = (place: Path) =>
+          !failed.some((path) => isWithin(place, path) || isWithin(path, place));
+        expect(nullsOf(data, merged).filter(isKept)).toEqual(nulls.filter(isKept));
+      }),
+      { numRuns: cases(15, 1_000) },
+    );
+  },
+);
+
+/** Merged data with what the whole result has where a part failed: there an error makes nothing above the part null. */
+function comparable(merged: unknown, whole: unknown, failed: readonly Path[], at: Path): unknown {
+  if (failed.some((path) => path.join() === at.join())) return whole;
+  if (whole === null && failed.some((path) => isWithin(path, at))) return null;
+  if (typeof merged !== "object" || merged === null) return merged;
+  const below = ([key, value]: [string, unknown], index: number): [string, unknown] => [
+    key,
+    comparable(value, Reflect.get(Object(whole), key), failed, [...at, Array.isArray(merged) ? index : key]),
+  ];
+  const entries = Object.entries(merged).map(below);
+  return Array.isArray(merged) ? entries.map(([, value]) => value) : Object.fromEntries(entries);
+}
+
+const isWithin = (path: Path, above: Path): boolean => above.every((key, index) => path[index] === key);
+
+/** The places of a result that are null with an error. */
+function nullsOf(data: unknown, { errors = [] }: Pick<PieceJson, "errors">): Path[] {
+  const paths = errors.flatMap(({ path, extensions }): readonly Path[] => {
+    const { paths } = extensions ?? {};
+    return Array.isArray(paths) ? (paths as readonly Path[]) : path ? [path] : [];
+  });
+  const places = new Map(
+    paths.map((path) => nullAt(data, path)).map((place) => [JSON.stringify(place), place]),
+  );
+  return [...places].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, place]) => place);
+}
