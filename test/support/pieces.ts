@@ -91,7 +91,7 @@ export async function askInPieces(
     headers: { "content-type": "application/json", accept: "multipart/mixed, application/json", ...headers },
     body: JSON.stringify(body),
   });
-  if (!/^multipart/.test(response.headers.get("content-type") ?? ""))
+  if (!response.headers.get("content-type")?.startsWith("multipart"))
     return [(await response.json()) as PieceJson];
   const pieces: PieceJson[] = [];
   for await (const part of partsOf(response)) pieces.push(part);

@@ -154,7 +154,7 @@ function completeObject(
   isNullable: boolean,
 ): Complete {
   let selection: Selection | null = null;
-  const completeSelected = completeSelectedOf(compilation);
+  const completeAs = completeSelectedOf(compilation);
   return (value, slots, at, above, run) => {
     selection ??= compilation.selectionOf(type, field.nodes);
     if (isPlain(selection)) {
@@ -162,7 +162,7 @@ function completeObject(
       slots[at] = values;
       if (writePlain(selection, value, values, run)) return;
     }
-    completeSelected(selection, value, field, { parent: above, slots, at, isNullable, isNulled: false }, run);
+    completeAs(selection, value, field, { parent: above, slots, at, isNullable, isNulled: false }, run);
   };
 }
 
@@ -176,7 +176,7 @@ function completeAbstract(
   isNullable: boolean,
 ): Complete {
   const { schema, selectionOf } = compilation;
-  const completeSelected = completeSelectedOf(compilation);
+  const completeAs = completeSelectedOf(compilation);
   const selections = new Map<unknown, Selection>();
   const select = (name: unknown): Selection => {
     const object = typeof name === "string" ? schema.getType(name) : null;
@@ -191,7 +191,7 @@ function completeAbstract(
     // Our `resolveType` functions read only the value and the context.
     const name: unknown = type.resolveType?.(value, run.context, null as never, type);
     const selection = selections.get(name) ?? select(name);
-    completeSelected(selection, value, field, { parent: above, slots, at, isNullable, isNulled: false }, run);
+    completeAs(selection, value, field, { parent: above, slots, at, isNullable, isNulled: false }, run);
   };
 }
 

@@ -26,6 +26,9 @@ export interface Deferral {
   readonly isWithin: (sets: readonly SelectionSetNode[]) => boolean;
 }
 
+const labelOf = ({ label }: Readonly<Record<string, unknown>>): string | null =>
+  typeof label === "string" ? label : null;
+
 export function createDeferral(schema: GraphQLSchema, fragments: Fragments, variables: Variables): Deferral {
   const defer = schema.getDirective("defer");
   const stream = schema.getDirective("stream");
@@ -39,8 +42,6 @@ export function createDeferral(schema: GraphQLSchema, fragments: Fragments, vari
       directive && node.directives?.length ? getDirectiveValues(directive, node, variables) : null;
     return values?.["if"] === false ? null : (values ?? null);
   };
-  const labelOf = ({ label }: Readonly<Record<string, unknown>>) =>
-    typeof label === "string" ? label : null;
 
   const known = new Map<SelectionSetNode, boolean>();
   const isIn = (set: SelectionSetNode): boolean => {

@@ -62,14 +62,14 @@ export function openQueue(meter: Meter, onTaken: () => void) {
   let completed: Completed[] = [];
   let isTaken = false;
   let isOver = false;
-  let wake = (): void => {};
+  let wake: (() => void) | null = null;
 
   const stop = (reason: unknown): void => {
     const error =
       reason instanceof GraphQLError ? reason : new GraphQLError("", { originalError: reason as Error });
     for (const id of open.keys()) completed.push({ id, errors: [error] });
     open.clear();
-    wake();
+    wake?.();
   };
 
   const take = (): Piece => {
@@ -139,12 +139,12 @@ export function openQueue(meter: Meter, onTaken: () => void) {
         const below = subPath.length > 0 && { subPath };
         incremental.push({ id, ...below, ...given, ...(errors.length > 0 && { errors }) });
       }
-      wake();
+      wake?.();
     },
     complete: (id: string, errors: readonly GraphQLError[]): void => {
       if (!open.delete(id)) return;
       completed.push({ id, ...(errors.length > 0 && { errors }) });
-      wake();
+      wake?.();
     },
   };
 }

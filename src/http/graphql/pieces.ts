@@ -120,8 +120,10 @@ function partsOf({ pending, incremental, completed }: Piece, errorsOf: ErrorsOf)
   return {
     ...(pending.length > 0 && { pending }),
     ...(incremental.length > 0 && {
-      incremental: incremental.map(({ from: _, errors, ...part }) => ({
-        ...part,
+      incremental: incremental.map(({ id, subPath, data, items, errors }) => ({
+        id,
+        ...(subPath && { subPath }),
+        ...(items ? { items } : { data }),
         ...withErrors(errors, errorsOf),
       })),
     }),
