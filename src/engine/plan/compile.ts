@@ -91,16 +91,23 @@ export function compileSelection(
     return { ...selection, isKept: selection.isKept && !tags && !deferral.isWithin(sets) };
   };
   const selection = select(fields, delivered);
-  if (groups.length === 0) return selection;
+  // A fragment of which everything comes earlier may have fields of its own further below.
+  if (collected.begun.length === 0 && groups.length === 0) return selection;
+  const later = groups.map(({ usages, nodesByKey }) => ({ usages, selection: select(nodesByKey, usages) }));
+  const needs = later.map((group) => group.selection.needs);
   return {
     ...selection,
     // Without plain fields its objects are not written in one loop, which would pass over what is deferred.
     plain: [],
     others: selection.fields,
-    deferred: {
-      usages: collected.begun,
-      groups: groups.map(({ usages, nodesByKey }) => ({ usages, selection: select(nodesByKey, usages) })),
+    needs: {
+      ...selection.needs,
+      deferred: {
+        keys: needs.flatMap(({ keys }) => keys),
+        children: needs.flatMap(({ children }) => children),
+      },
     },
+    deferred: { usages: collected.begun, groups: later },
   };
 }
 
