@@ -154,7 +154,7 @@ function completeObject(
   isNullable: boolean,
 ): Complete {
   let selection: Selection | null = null;
-  const completeAs = completeSelectedOf(compilation);
+  const complete = completeFieldsOf(compilation, field);
   return (value, slots, at, above, run) => {
     selection ??= compilation.selectionOf(type, field.nodes);
     if (isPlain(selection)) {
@@ -162,7 +162,8 @@ function completeObject(
       slots[at] = values;
       if (writePlain(selection, value, values, run)) return;
     }
-    completeAs(selection, value, field, { parent: above, slots, at, isNullable, isNulled: false }, run);
+    const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
+    completeSelected(selection, value, field, container, run, complete);
   };
 }
 
@@ -176,7 +177,7 @@ function completeAbstract(
   isNullable: boolean,
 ): Complete {
   const { schema, selectionOf } = compilation;
-  const completeAs = completeSelectedOf(compilation);
+  const complete = completeFieldsOf(compilation, field);
   const selections = new Map<unknown, Selection>();
   const select = (name: unknown): Selection => {
     const object = typeof name === "string" ? schema.getType(name) : null;
@@ -191,25 +192,21 @@ function completeAbstract(
     // Our `resolveType` functions read only the value and the context.
     const name: unknown = type.resolveType?.(value, run.context, null as never, type);
     const selection = selections.get(name) ?? select(name);
-    completeAs(selection, value, field, { parent: above, slots, at, isNullable, isNulled: false }, run);
+    const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
+    completeSelected(selection, value, field, container, run, complete);
   };
 }
 
-type CompleteSelected = (
-  selection: Selection,
-  value: unknown,
-  field: CompletedField,
-  container: Container,
-  run: Run,
-) => void;
+/** Completes the fields of an object of a field whose parts may be delivered later. */
+const completeAndDefer =
+  (field: CompletedField): typeof completeFields =>
+  (selection, object, container, run) => {
+    if (selection.deferred) run.later?.defer(selection.deferred, object, field, container);
+    completeFields(selection, object, container, run);
+  };
 
-const completeSelectedOf = ({ isIncremental }: Compilation): CompleteSelected =>
-  isIncremental ? completeAndDefer : completeSelected;
-
-const completeAndDefer: CompleteSelected = (selection, value, field, container, run) => {
-  if (selection.deferred) run.later?.defer(selection.deferred, value, field, container);
-  completeSelected(selection, value, field, container, run);
-};
+const completeFieldsOf = ({ isIncremental }: Compilation, field: CompletedField): typeof completeFields =>
+  isIncremental ? completeAndDefer(field) : completeFields;
 
 /** Prefetches what the fields of an object need, and completes them. */
 export function completeSelected(
@@ -218,17 +215,18 @@ export function completeSelected(
   field: CompletedField,
   container: Container,
   run: Run,
+  complete = completeFields,
 ): void {
   const { slots, at, parent, isNullable } = container;
   if (!field.prefetch || !isNullable || !parent) {
-    completeFields(selection, value, container, run);
+    complete(selection, value, container, run);
     return;
   }
   // Safe: the field's declaration matches the prefetch with its objects and context.
   const prefetch = field.prefetch as (...given: readonly unknown[]) => unknown;
   const loaded = prefetch(value, selection.needs, contextAt(run.context, parent, at), run.variables);
-  const complete = (object: unknown): void => completeFields(selection, object, container, run);
-  settle(loaded, complete, field, slots, at, parent, isNullable, run);
+  const completeLoaded = (object: unknown): void => complete(selection, object, container, run);
+  settle(loaded, completeLoaded, field, slots, at, parent, isNullable, run);
 }
 
 /** Completes the fields of an object that is loaded. */
