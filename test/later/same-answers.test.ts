@@ -63,8 +63,8 @@ test("merged pieces are the whole result, and cause its requests", async () => {
       const { merged, whole, calls, expectedCalls } = await ask(document, defer(document));
       expect(merged.data).toEqual(whole.data);
       // Nothing is sent for what is deferred below a null; whole results read ahead there.
-      if (whole.errors) expect(expectedCalls).toEqual(expect.arrayContaining(calls));
-      else expect(calls).toEqual(expectedCalls);
+      const needed = whole.errors ? expectedCalls.filter((call) => calls.includes(call)) : expectedCalls;
+      expect(calls).toEqual(needed);
     }),
     { numRuns: cases(25, 2_000) },
   );
