@@ -1,8 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Engine, EngineResult, Operation } from "../../engine/engine.ts";
+import type { Engine, Operation } from "../../engine/engine.ts";
 import type { WrittenResult } from "../../engine/execution.ts";
-import type { OperationParams } from "../../engine/documents/persisted.ts";
-import type { PublicPieces } from "../../engine/incremental.ts";
 import { acceptsGzip, compressEach } from "../compression.ts";
 import type { Delivery } from "../delivery.ts";
 import type { Doors } from "../doors.ts";
@@ -10,7 +8,14 @@ import type { HttpOperation, RequestState } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import { acceptsEventStream, encodeResult, parseBody, type ResultType, resultTypeFor } from "./encoding.ts";
 import { readParams } from "./event-stream.ts";
-import { bodyOf, type Encoding, type PieceForm, pieceFormFor } from "./pieces.ts";
+import {
+  bodyOf,
+  type Encoding,
+  type FirstResult,
+  mayBeIncremental,
+  type PieceForm,
+  pieceFormFor,
+} from "./pieces.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { YogaHandler, YogaSettings } from "./yoga.ts";
 
@@ -43,7 +48,7 @@ export function createGraphqlHandler(settings: Settings): Execute {
   /** Delivers a result in pieces, compressed when the caller accepts gzip. */
   const deliver = async (
     response: ServerResponse,
-    result: EngineResult & { readonly pieces: PublicPieces },
+    result: FirstResult,
     form: PieceForm,
     { scope: { requestId, caller }, extensions }: Operation,
     onResult: (status: number) => void,
@@ -112,10 +117,6 @@ export function createGraphqlHandler(settings: Settings): Execute {
 }
 
 const POST = { isReadOnly: false };
-
-/** Whether a document may have `@defer` or `@stream`. Where a hash stands for it, that is not known here. */
-const mayBeIncremental = ({ query }: OperationParams): boolean =>
-  query == null || /@(?:defer|stream)/.test(query);
 
 /** Loads Yoga on the first request that needs it: it takes a sixth of the start-up time. */
 function loadYoga(settings: YogaSettings): YogaHandler {

@@ -1,4 +1,5 @@
 import type { ExecutionResult, GraphQLError } from "graphql";
+import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { EngineResult } from "../../engine/engine.ts";
 import type { PublicPieces } from "../../engine/incremental.ts";
 import { toJsonText } from "../../engine/json-text.ts";
@@ -74,12 +75,35 @@ export interface Encoding {
   readonly extensions: (() => object | null) | null;
 }
 
+/** A result of which parts follow. */
+export type FirstResult = EngineResult & { readonly pieces: PublicPieces };
+
+/** One message of a result in pieces. */
+interface Message {
+  readonly message: object;
+  readonly stringify: (message: object) => string | Promise<string>;
+  readonly isLast: boolean;
+}
+
 /** The body of a result in pieces. Stops the operation when nobody reads on. */
 export async function* bodyOf(
-  { pieces, ...result }: EngineResult & { readonly pieces: PublicPieces },
+  result: FirstResult,
   { ends: [first, last], frame, isOlder }: PieceForm,
-  { finish, extensions }: Encoding,
+  encoding: Encoding,
 ): AsyncGenerator<Buffer> {
+  let before = first;
+  for await (const { message, stringify, isLast } of messagesOf(result, isOlder, encoding)) {
+    yield Buffer.from(before + frame(await stringify(message)) + (isLast ? last : ""));
+    before = "";
+  }
+}
+
+/** The messages of a result in pieces. Stops the operation when nobody reads on. */
+export async function* messagesOf(
+  { pieces, ...result }: FirstResult,
+  isOlder: boolean,
+  { finish, extensions }: Encoding,
+): AsyncGenerator<Message> {
   const told = new Map(pieces.pending.map((part) => [part.id, part]));
   const errorsOf = (errors: readonly GraphQLError[]) => (finish({ errors }).errors ?? []).map(toJson);
   const extended = (isTold: boolean) => {
@@ -89,21 +113,15 @@ export async function* bodyOf(
   try {
     const { errors, data, stringify = JSON.stringify } = result;
     const announced = isOlder ? {} : { pending: pieces.pending };
-    const whole = {
-      ...(errors && { errors: errorsOf(errors) }),
-      data,
-      ...announced,
-      hasNext: true,
-      ...extended(true),
-    };
-    yield Buffer.from(first + frame(stringify(whole)));
+    const whole = { ...withErrors(errors, errorsOf), data, ...announced, hasNext: true, ...extended(true) };
+    yield { message: whole, stringify, isLast: false };
     for (let piece = await pieces.next(); piece; piece = await pieces.next()) {
       for (const part of piece.pending) told.set(part.id, part);
       const { hasNext } = piece;
       const parts = isOlder ? olderPartsOf(piece, told, errorsOf) : partsOf(piece, errorsOf);
       if (hasNext && Object.keys(parts).length === 0) continue;
-      const json = await toJsonText({ ...parts, hasNext, ...extended(!hasNext) });
-      yield Buffer.from(frame(json) + (hasNext ? "" : last));
+      const message = { ...parts, hasNext, ...extended(!hasNext) };
+      yield { message, stringify: toJsonText, isLast: !hasNext };
     }
   } finally {
     pieces.return();
@@ -153,3 +171,7 @@ function olderPartsOf(
   const parts = [...incremental.map(delivered), ...failed];
   return parts.length > 0 ? { incremental: parts } : {};
 }
+
+/** Whether a document may have `@defer` or `@stream`. Where a hash stands for it, that is not known here. */
+export const mayBeIncremental = ({ query }: OperationParams): boolean =>
+  query == null || /@(?:defer|stream)/.test(query);
