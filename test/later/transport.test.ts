@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
 import { startGateway } from "../support/gateway.ts";
+import { partsOf, type PieceJson } from "../support/pieces.ts";
 
 const SIGNED_IN = { authorization: "token t0ken" };
 
@@ -30,6 +31,9 @@ const post = (url: string, accept: string, query = QUERY) =>
 
 const FIRST = `{"data":{"experiment":{"status":"RUNNING"}},"pending":[{"id":"0","path":["experiment"],"label":"build"}],"hasNext":true}`;
 const SECOND = `{"incremental":[{"id":"0","data":{"buildJob":{"description":"A build."}}}],"completed":[{"id":"0"}],"hasNext":false}`;
+
+const EXPERIMENT = "{owner}/{project}/experiments/{id}/";
+const BUILD = "{owner}/{project}/builds/{id}/";
 
 const parts = (...pieces: readonly string[]): string =>
   `---${pieces.map((json) => `\r\nContent-Type: application/json; charset=utf-8\r\n\r\n${json}\r\n---`).join("")}--\r\n`;
@@ -157,8 +161,13 @@ test("the report and the explanation of an operation are of all its pieces", asy
     },
     body: JSON.stringify({ query: QUERY }),
   });
-  const text = await response.text();
-  const [, last = ""] = text.split(`"hasNext":false`);
-  expect(last).toContain('"fields":["experiment.buildJob');
+  const pieces: PieceJson[] = [];
+  for await (const part of partsOf(response)) pieces.push(part);
+  const requestsOf = ({ extensions }: PieceJson) => extensions?.["explain"];
+  expect(requestsOf(pieces[0] ?? {})).toMatchObject({ requests: [{ template: EXPERIMENT }] });
+  expect(requestsOf(pieces[1] ?? {})).toMatchObject({
+    requests: [{ template: EXPERIMENT }, { template: BUILD, isDeferred: true }],
+    totals: { requests: 2 },
+  });
   expect(logged()).toContain('"upstreamRequests":2');
 });

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import {
-  type ExecutionResult,
+  type FormattedExecutionResult,
   type GraphQLError,
   type GraphQLFormattedError,
   type GraphQLSchema,
