@@ -117,6 +117,18 @@ describe("pieces come in the form that the caller accepts", () => {
   });
 });
 
+test.each([
+  ["multipart/mixed", parts],
+  ["text/event-stream", events],
+])("a caller who accepts only %s gets a single result in that form", async (accept, form) => {
+  const { url } = await start();
+  const response = await post(url, accept, QUERY.replace("@defer(", "@defer(if: false, "));
+  expect(response.status).toBe(200);
+  expect(await response.text()).toBe(
+    form(`{"data":{"experiment":{"status":"RUNNING","buildJob":{"description":"A build."}}}}`),
+  );
+});
+
 test("compressed pieces are sent when they are there", async () => {
   const { opened, open } = gate();
   const { url } = await start(opened);

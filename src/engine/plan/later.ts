@@ -1,6 +1,7 @@
 import type { GraphQLError } from "graphql";
 import type { PlacedContext, Variables } from "../field-source.ts";
 import type { Meter } from "../meter.ts";
+import { isSliceOver } from "../turns.ts";
 import { completeFields, completeSelected } from "./complete.ts";
 import { openQueue, type Pieces } from "./pieces.ts";
 import { end, isDropped, pathOf, settle } from "./run.ts";
@@ -73,13 +74,14 @@ interface Source {
 export function openLater({ context, variables, meter }: Source): { first: Findings; pieces: Pieces } {
   /** What begins when the first result has been taken. */
   const waiting: (() => void)[] = [];
-  const queue = openQueue(meter, () => waiting.splice(0).forEach((begin) => begin()));
+  const queue = openQueue(meter, () => waiting.splice(0).forEach(start));
   const partsAt = new WeakMap<Container, Map<Usage, Part>>();
   const completed: Run["completed"] = new Map();
 
   const start = (begin: () => void): void => {
-    if (queue.isTaken()) begin();
-    else waiting.push(begin);
+    if (!queue.isTaken()) waiting.push(begin);
+    else if (!meter.isWaiting() && !isSliceOver()) begin();
+    else meter.pass(begin);
   };
 
   const partOf = (usage: Usage, place: Container): Part | null => {
@@ -204,8 +206,12 @@ export function openLater({ context, variables, meter }: Source): { first: Findi
         complete(owner);
       }
     });
-    if (field && place.isNullable) completeSelected(selection, object, field, container, run);
-    else completeFields(selection, object, container, run);
+    const completeObject = (value: unknown): void => {
+      if (field && place.isNullable) completeSelected(selection, value, field, container, run);
+      else completeFields(selection, value, container, run);
+    };
+    if (field && parent) settle(object, completeObject, field, slots, at, parent, true, run);
+    else completeObject(object);
     end(run);
   };
 

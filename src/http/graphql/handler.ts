@@ -80,6 +80,14 @@ export function createGraphqlHandler(settings: Settings): Execute {
       onResult(encoded.status);
       return delivery.send(response, encoded, caller);
     };
+    /** Sends a single result to a caller who accepts only pieces. */
+    const sendAs = (form: PieceForm, result: WrittenResult): Promise<void> => {
+      const whole = encodeResult(engine.finish(result, requestId, extensions), "application/json", requestId);
+      onResult(whole.status);
+      const text = form.ends.join(form.frame(whole.body));
+      const { status } = whole;
+      return delivery.send(response, { status, headers: form.headers(requestId), body: text }, caller);
+    };
     if (acceptsEventStream(request.headers.accept)) {
       const params = await streams.paramsOf(request, body, scope);
       if (params) {
@@ -100,7 +108,8 @@ export function createGraphqlHandler(settings: Settings): Execute {
       const isReadOnly = request.method === "GET";
       const result = await engine.run(operation, params, { isReadOnly, isIncremental: true });
       const { pieces } = result;
-      if (!pieces) return send(result, accept ?? "application/json");
+      if (!pieces && accept) return send(result, accept);
+      if (!pieces) return sendAs(form, result);
       return deliver(response, { ...result, pieces }, form, operation, onResult);
     }
     const type = body && accept;
