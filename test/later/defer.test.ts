@@ -116,6 +116,24 @@ test("a fragment within a deferred one follows it", async () => {
   });
 });
 
+test("a fragment of which everything comes earlier waits for it with what it has further below", async () => {
+  const { ask } = await start();
+  const pieces = await ask(`{
+    ... @defer(label: "outer") {
+      experiment(id: "ada.mnist.3") { status }
+      ... @defer(label: "inner") { experiment(id: "ada.mnist.3") { status buildJob { description } } }
+    }
+  }`);
+  expect(pieces.map(({ pending = [] }) => pending.map(({ label, path }) => [label, path]))).toEqual([
+    [["outer", []]],
+    [["inner", []]],
+    [],
+  ]);
+  expect(pieces[2]?.incremental).toEqual([
+    { id: "1", subPath: ["experiment"], data: { buildJob: { description: "A build." } } },
+  ]);
+});
+
 test("nothing is announced or sent for what has become null", async () => {
   const { ask, calls } = await start();
   const pieces = await ask(`{
