@@ -37,7 +37,7 @@ registerInstrumentations({
       ignoreIncomingRequestHook: ({ url = "" }) => /^\/(?:healthz|readyz|metrics)\b/.test(url),
       // Ids, documents and variables are the caller's.
       startIncomingSpanHook: ({ url = "" }) => ({
-        "url.path": url.replace(/\?.*/s, "").replace(/^\/downloads\/[^/]+/, "/downloads/{id}"),
+        "url.path": url.replace(/\?.*/s, "").replace(/^\/(downloads|export)\/[^/]+/, "/$1/{id}"),
         "url.query": undefined,
       }),
     }),

@@ -47,13 +47,12 @@ function explainAnswers(root, storage) {
    * Begins an operation of the chosen tab: the headers with which it is explained, and a function that shows what its
    * result says of its cost and gives the result without it.
    *
-   * @param {{ operationName?: string }} params
+   * @returns {{ headers: Record<string, string>, take: (result: Result) => Result }}
    */
-  return ({ operationName }) => {
+  return () => {
     const asked = tab;
     return {
-      headers: isOpen && operationName !== "IntrospectionQuery" ? { "x-rungraph-explain": "1" } : {},
-      /** @param {Result} result @returns {Result} */
+      headers: isOpen ? { "x-rungraph-explain": "1" } : {},
       take: ({ extensions = {}, ...result }) => {
         const { explain, ...others } = extensions;
         if (asked && explain) costs.set(asked, explain);

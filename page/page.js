@@ -5,19 +5,16 @@
  * @typedef {{
  *   token: string | null,
  *   signIn: string,
- *   tabs: { query: string, variables: string }[],
+ *   welcome: string,
+ *   operations: Operation[],
+ *   careful: string[],
  *   isExplainable: boolean,
  *   storagePrefix: string,
- *   workers: Record<string, string>,
  * }} Settings
- * @typedef {{ data?: any, errors?: { message: string, extensions?: { code?: string } }[], extensions?: Record<string, any> }} Result
  */
 
 /** Of the session storage: it ends with the browser tab, and no other origin sees it. */
 const TOKEN = "rungraph:token";
-
-const JSON_TYPES = "application/graphql-response+json, application/json";
-const EVENT_STREAM = "text/event-stream";
 
 /** @template {Element} Found @param {string} selector @param {new () => Found} type @returns {Found} */
 function find(selector, type) {
@@ -38,90 +35,20 @@ const statusLine = find("#account [role=status]", HTMLElement);
  */
 let token = sessionStorage.getItem(TOKEN) ?? settings.token ?? "";
 
-/**
- * Sends one operation. A header of the tab goes before that of the page.
- *
- * @param {object} params
- * @param {Record<string, string>} [tabHeaders]
- * @param {{ accept?: string, signal?: AbortSignal }} [options]
- */
-async function post(params, tabHeaders = {}, { accept = JSON_TYPES, signal } = {}) {
-  const headers = new Headers(tabHeaders);
-  headers.set("content-type", "application/json");
-  headers.set("accept", accept);
-  if (token !== "" && !headers.has("authorization")) headers.set("authorization", `token ${token}`);
-  return fetch("graphql", {
-    method: "POST",
-    credentials: "omit",
-    headers,
-    body: JSON.stringify(params),
-    ...(signal && { signal }),
-  });
-}
+/** @type {{ headers: Record<string, string>, take: (result: Result) => Result }} */
+const NOT_EXPLAINED = { headers: {}, take: (result) => result };
 
-/**
- * Sends a query or a mutation.
- *
- * @param {object} params
- * @returns {Promise<Result>}
- */
-const send = async (params) => resultOf(await post(params));
+const root = find("#root", HTMLElement);
+const storage = storageNamed(settings.storagePrefix);
 
-/** @param {Response} response @returns {Promise<Result>} */
-async function resultOf(response) {
-  if (/\bjson\b/.test(response.headers.get("content-type") ?? "")) return response.json();
-  throw new Error(`Expected JSON from the gateway, got status ${response.status} without it.`);
-}
+/** Sends a query or a mutation of the page itself. @param {Params} params @param {string} [as] whose token */
+const send = async (params, as = token) => resultOf(await post(params, as));
 
-/**
- * Reads the results of an event stream until it ends or is aborted.
- *
- * @param {Response} response @param {AbortSignal} signal @returns {AsyncGenerator<Result>}
- */
-async function* resultsOf({ body }, signal) {
-  if (!body) return;
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  for (;;) {
-    const { done, value = "" } = await reader.read().catch((fault) => {
-      if (signal.aborted) return { done: true, value: "" };
-      throw fault;
-    });
-    if (done) return;
-    const frames = (text + value).split("\n\n");
-    text = frames.pop() ?? "";
-    for (const frame of frames) {
-      const [, data] = /^data: (.+)$/m.exec(frame) ?? [];
-      if (data !== undefined) yield JSON.parse(data);
-    }
-  }
-}
+/** @param {string} as whose token */
+const whoIs = (as) => send({ query: "{ viewer { username } }" }, as);
 
-/**
- * Sends an operation of a tab: a single result, or the results of a subscription, which GraphiQL ends by `return`.
- *
- * @param {{ operationName?: string }} params @param {Record<string, string>} [tabHeaders]
- */
-async function run(params, tabHeaders) {
-  const explained = explain?.(params);
-  const headers = { ...tabHeaders, ...explained?.headers };
-  const controller = new AbortController();
-  const { signal } = controller;
-  const response = await post(params, headers, { accept: `${JSON_TYPES}, ${EVENT_STREAM}`, signal });
-  if (!response.headers.get("content-type")?.startsWith(EVENT_STREAM)) {
-    const result = await resultOf(response);
-    return explained ? explained.take(result) : result;
-  }
-  const results = resultsOf(response, signal);
-  const iterator = {
-    next: () => results.next(),
-    return: () => {
-      controller.abort();
-      return results.return(undefined);
-    },
-  };
-  return { [Symbol.asyncIterator]: () => iterator };
-}
+/** @param {ResultError | undefined} error */
+const isRefused = (error) => error?.extensions?.code === "UNAUTHENTICATED";
 
 /** @param {string} title @param {{ isSignedIn: boolean, message?: string }} state */
 function show(title, { isSignedIn, message = "" }) {
@@ -135,8 +62,9 @@ function showSignIn(message = "") {
   if (message !== "") account.open = true;
 }
 
-/** Loads the page for another caller. @param {string} given */
+/** Loads the page for another caller, who sees nothing of what this one sent. @param {string} given */
 function changeToken(given) {
+  forgetSent(storage);
   sessionStorage.setItem(TOKEN, given);
   location.reload();
 }
@@ -144,16 +72,15 @@ function changeToken(given) {
 /** Asks whose token it is. One that the service does not take is forgotten. */
 async function showUser() {
   if (token === "") return showSignIn();
-  const { data, errors = [] } = await send({ query: "{ viewer { username } }" });
+  const { data, errors = [] } = await whoIs(token);
   if (data?.viewer) return show(`Signed in as ${data.viewer.username}`, { isSignedIn: true });
   const [error] = errors;
-  if (error?.extensions?.code !== "UNAUTHENTICATED")
-    return show("Signed in", { isSignedIn: true, message: error?.message ?? "" });
+  if (!isRefused(error)) return show("Signed in", { isSignedIn: true, message: error?.message ?? "" });
   const isExample = token === settings.token;
   sessionStorage.removeItem(TOKEN);
   token = isExample ? "" : (settings.token ?? "");
   if (token !== "") return showUser();
-  showSignIn("The service does not take this token.");
+  showSignIn(`The service does not take the token of this session: ${error?.message ?? ""}`);
 }
 
 /** @param {string} selector @param {(fields: FormData) => Promise<void> | void} submit */
@@ -177,9 +104,33 @@ onSubmit("#sign-in", async (fields) => {
   if (data?.login) changeToken(data.login.token);
   else showSignIn(errors[0]?.message);
 });
-onSubmit("#give-token", (fields) => changeToken(String(fields.get("token")).trim()));
+onSubmit("#give-token", async (fields) => {
+  const given = String(fields.get("token")).trim();
+  if (!/^[!-~]+$/.test(given)) return showSignIn("A token is one word of letters, digits and signs.");
+  const { errors = [] } = await whoIs(given);
+  if (errors.some(isRefused)) showSignIn(`The service does not take this token: ${errors[0]?.message ?? ""}`);
+  else changeToken(given);
+});
 onSubmit("#sign-out", () => changeToken(""));
 showUser().catch((fault) => show("Signed in", { isSignedIn: true, message: String(fault) }));
+
+/** @param {(menu: HTMLDetailsElement) => boolean} isMeant */
+function closeMenus(isMeant) {
+  for (const menu of document.querySelectorAll("details.menu[open]"))
+    if (menu instanceof HTMLDetailsElement && isMeant(menu)) menu.open = false;
+}
+
+/** @param {HTMLDetailsElement} menu @param {EventTarget | null} target */
+const isIn = (menu, target) => target instanceof Node && menu.contains(target);
+
+document.addEventListener("pointerdown", ({ target }) => closeMenus((menu) => !isIn(menu, target)));
+document.addEventListener("keydown", ({ key, target }) => {
+  if (key !== "Escape") return;
+  closeMenus((menu) => {
+    if (isIn(menu, target)) menu.querySelector("summary")?.focus();
+    return true;
+  });
+});
 
 /**
  * Takes dragging from the tabs: a pressed tab would follow the pointer, or jump away from under it where there are more
@@ -193,53 +144,30 @@ document.addEventListener(
   { capture: true },
 );
 
-const namesStored = () => Object.keys(localStorage).filter((name) => name.startsWith(settings.storagePrefix));
+const explain = settings.isExplainable ? explainAnswers(root, storage) : null;
+const remember = listOperations(find("#operations", HTMLDetailsElement), settings.operations, storage);
+const askFirst = questionBefore(find("#ask", HTMLDialogElement), settings.careful);
+offerCopies(find("#share", HTMLDetailsElement));
 
-/** @param {string} name */
-const readStored = (name) => localStorage.getItem(settings.storagePrefix + name);
+/** Sends an operation of a tab. @param {Params} params @param {Record<string, string>} [tabHeaders] */
+async function run(params, tabHeaders) {
+  const isOwn = params.operationName !== "IntrospectionQuery";
+  if (isOwn && !(await askFirst(params.query))) return { errors: [{ message: "Not sent." }] };
+  if (isOwn) remember(params);
+  const { headers, take } = (isOwn && explain?.()) || NOT_EXPLAINED;
+  return sendOfTab(params, token, { ...tabHeaders, ...headers }, take);
+}
 
-/** What GraphiQL keeps between visits: tabs and history, never headers, so no token. */
-const storage = {
-  /**
-   * GraphiQL keeps the document and variables of the chosen tab once more by themselves, a moment before or after the
-   * tabs; where the two differ it opens another tab at the next visit. So both are read from the tabs.
-   *
-   * @param {string} name
-   */
-  getItem: (name) => {
-    if (name !== "graphiql:query" && name !== "graphiql:variables") return readStored(name);
-    const state = JSON.parse(readStored("graphiql:tabState") ?? "null");
-    return state?.tabs[state.activeTabIndex]?.[name.replace("graphiql:", "")] ?? null;
-  },
-  /** @param {string} name @param {string} value */
-  setItem: (name, value) => localStorage.setItem(settings.storagePrefix + name, value),
-  /** @param {string} name */
-  removeItem: (name) => localStorage.removeItem(settings.storagePrefix + name),
-  clear: () => {
-    for (const name of namesStored()) localStorage.removeItem(name);
-  },
-  get length() {
-    return namesStored().length;
-  },
-};
-
-const explain = settings.isExplainable ? explainAnswers(find("#root", HTMLElement), storage) : null;
-
-Object.assign(globalThis, {
-  MonacoEnvironment: {
-    globalAPI: false,
-    /** @param {string} _module @param {string} label */
-    getWorkerUrl: (_module, label) => settings.workers[label],
-  },
-});
+whenShown(root, openLinked);
+addEventListener("hashchange", openLinked);
 
 // @ts-expect-error: the bundle of GraphiQL comes without types for browsers.
-globalThis.YogaGraphiQL.renderYogaGraphiQL(find("#root", HTMLElement), {
+globalThis.YogaGraphiQL.renderYogaGraphiQL(root, {
   title: "Rungraph",
-  /** @param {{ operationName?: string }} params @param {{ headers?: Record<string, string> }} [options] */
+  /** @param {Params} params @param {{ headers?: Record<string, string> }} [options] */
   fetcher: (params, options) => run(params, options?.headers),
   storage,
-  defaultTabs: settings.tabs,
+  defaultTabs: [{ query: settings.welcome }],
   defaultEditorToolsVisibility: "variables",
   shouldPersistHeaders: false,
   // Unless told, the whole document would be in the address.

@@ -108,7 +108,9 @@ const SECTIONS = {
       .string()
       .default("")
       .transform(parseTypeNames)
-      .describe("Renames types of the schema, such as `Node=ClusterNode,Entity=Node`."),
+      .describe(
+        "Renames types of the schema, such as `Job=TrainingJob,Run=TrainingRun`. `relay` stands for `Node=ClusterNode,Entity=Node`, the names that Relay expects.",
+      ),
     APQ: onOff(true).describe("Accepts automatic persisted queries."),
     TRUSTED_DOCUMENTS: z.string().transform(readManifest).optional().meta({
       description: "Path of a manifest of documents. Any other document is rejected.",

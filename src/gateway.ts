@@ -19,6 +19,7 @@ import { schemaFor } from "./graphql/schema.ts";
 import { createTypeNames } from "./graphql/core/kinds.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
+import { createExports } from "./http/export/door.ts";
 import { createPage } from "./http/graphiql/page.ts";
 import { Doors } from "./http/doors.ts";
 import { loadMcp } from "./http/mcp/load-mcp.ts";
@@ -178,25 +179,28 @@ export function createGateway({
   const openOperation = createOperations({ contexts, isExplainable, telemetry });
   const protocol = { schema, engine, delivery, openOperation };
 
+  const downloads = {
+    identify,
+    publicError: toPublic,
+    doors,
+    delivery,
+    onDownload: telemetry.download,
+  };
   const router = createRouter({
     identify,
     doors,
     graphql: createGraphqlHandler({ ...protocol, publicError: toPublic, doors, subscriptions }),
     mcp: loadMcp({ ...protocol, ...mcpSettings(config, trusted), names, version }),
-    download: createDownloads({
-      client,
-      service,
-      names,
-      identify,
-      publicError: toPublic,
-      doors,
-      delivery,
-      onDownload: telemetry.download,
-    }),
+    downloads: [
+      createDownloads({ ...downloads, client, service, names }),
+      createExports({ ...downloads, schema, contexts }),
+    ],
     page: hasPage(config)
       ? createPage({
+          schema,
           names,
           exampleToken: exampleToken ?? null,
+          capabilities: () => service.current.shared.server.capabilities,
           isExplainable,
           onError: events.unexpected,
         })

@@ -114,6 +114,10 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "graphql/operations",
     ],
   },
+  "graphql/analysis": {
+    holds: "what is computed from runs: summaries of metrics and lists, comparisons",
+    imports: ["errors.ts", "rest/api", "graphql/core", "graphql/types"],
+  },
   "graphql/subscriptions": {
     holds: "the fields of `Subscription`: what each reads, and its events",
     imports: ["errors.ts", "rest/api", "rest/session", "live", "graphql/core", "graphql/types"],
@@ -128,6 +132,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "graphql/core",
       "graphql/operations",
       "graphql/types",
+      "graphql/analysis",
       "graphql/subscriptions",
       "graphql/federation",
     ],
@@ -150,7 +155,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     imports: ["clock.ts", "request-scope.ts", "engine", "observability", "rest/client"],
   },
   http: {
-    holds: "HTTP server, router, GraphQL over HTTP, downloads, GraphiQL, tools for agents",
+    holds: "HTTP server, router, GraphQL over HTTP, downloads, exports, GraphiQL, tools for agents",
     imports: [
       "errors.ts",
       "transient.ts",

@@ -10,5 +10,5 @@ const gateway = {
 
 export default defineConfig({
   plugins: [react()],
-  server: { proxy: { "/graphql": gateway, "/downloads": gateway } }, // `preview` takes it over
+  server: { proxy: { "/graphql": gateway, "/downloads": gateway, "/export": gateway } }, // `preview` takes it over
 });

@@ -44,9 +44,13 @@ const listOf = (text: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== "");
 
-/** Parses `Node=ClusterNode,Entity=Node`. */
+/** The names that Relay expects, as a value of their own. */
+const RELAY = "Node=ClusterNode,Entity=Node";
+
+/** Parses `Node=ClusterNode,Entity=Node`, for which `relay` stands. */
 export function parseTypeNames(text: string, context: z.RefinementCtx): Record<string, string> {
-  const pairs = listOf(text).map((pair) => /^([A-Z]\w*)=([A-Z][A-Za-z\d]*)$/.exec(pair)?.slice(1) ?? []);
+  const written = listOf(text).flatMap((item) => (item === "relay" ? listOf(RELAY) : [item]));
+  const pairs = written.map((pair) => /^([A-Z]\w*)=([A-Z][A-Za-z\d]*)$/.exec(pair)?.slice(1) ?? []);
   const renames = Object.fromEntries(pairs) as Record<string, string>;
   const hasDuplicates = pairs.length > Object.keys(renames).length;
   const faults = pairs.every(({ length }) => length === 2)
@@ -54,7 +58,7 @@ export function parseTypeNames(text: string, context: z.RefinementCtx): Record<s
         ...(hasDuplicates ? ["expected each type at most once, got one twice"] : []),
         ...faultsOf(renames, schema),
       ]
-    : ["expected pairs such as Node=ClusterNode, separated by commas"];
+    : ["expected relay, or pairs such as Node=ClusterNode, separated by commas"];
   if (faults.length === 0) return renames;
   context.addIssue({ code: "custom", message: faults.join("; ") });
   return z.NEVER;

@@ -7,6 +7,7 @@ import {
   InvalidDocument,
   type PreparedDocument,
 } from "./documents/prepared.ts";
+import { missingOperation } from "./documents/missing-operation.ts";
 import type { DocumentStore, OperationParams } from "./documents/persisted.ts";
 import { rejection, withExtensions, withoutSuggestions } from "./errors.ts";
 import type { PlacedContext } from "./field-source.ts";
@@ -270,8 +271,7 @@ const overloaded = () => rejection(OVERLOADED, "SERVICE_OVERLOADED");
 /** The plan of a request's operation. Throws when there is none, or when it is a mutation and the request only reads. */
 function selectPlan(document: PreparedDocument, params: OperationParams, isReadOnly: boolean): Plan {
   const plan = document.planOf(params.operationName);
-  if (!plan)
-    throw rejection("Could not determine what operation to execute.", "OPERATION_RESOLUTION_FAILURE");
+  if (!plan) throw missingOperation(document.document, params.operationName);
   if (!isReadOnly || plan.operation.operation !== "mutation") return plan;
   throw rejection("Can only perform a mutation operation from a POST request.", "BAD_REQUEST", {
     status: 405,

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { pipeline } from "node:stream";
 import { promisify } from "node:util";
 import { constants, createGzip, gzip } from "node:zlib";
 
@@ -7,29 +7,10 @@ const gzipInBackground = promisify(gzip);
 /** Compresses in the thread pool, without blocking the event loop. */
 export const compress = (bytes: Uint8Array | string): Promise<Buffer> => gzipInBackground(bytes);
 
-/** Compresses parts of a body, each so that it can be read when it arrives. */
-export async function* compressEach(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const stream = createGzip();
-  let ready: Buffer[] = [];
-  stream.on("data", (bytes: Buffer) => void ready.push(bytes));
-  const take = (): Uint8Array => {
-    const bytes = Buffer.concat(ready);
-    ready = [];
-    return bytes;
-  };
-  try {
-    for await (const part of parts) {
-      stream.write(part);
-      await new Promise<void>((resolve) => stream.flush(constants.Z_SYNC_FLUSH, resolve));
-      yield take();
-    }
-    const ended = once(stream, "end");
-    stream.end();
-    await ended;
-    yield take();
-  } finally {
-    stream.destroy();
-  }
+/** Compresses a body as it is read, each part so that it can be read when it arrives. Breaks off when the body does. */
+export async function* compressEach(body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  // Its error also destroys the stream that is read here.
+  yield* pipeline(body, createGzip({ flush: constants.Z_SYNC_FLUSH }), () => {});
 }
 
 /**

@@ -20,7 +20,7 @@ import { hasValidUrl, readTarget } from "./target.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Executes a request, ends its scope, then writes the result. `body` is null unless it is a POST. */
+/** Executes a request, ends its scope, then writes the result. `body` is null unless it is a POST or a QUERY. */
 export type Execute = (response: ServerResponse, body: Buffer | null, state: RequestState) => Promise<void>;
 
 export interface RouterSettings {
@@ -28,8 +28,8 @@ export interface RouterSettings {
   readonly graphql: Execute;
   /** Null when `/mcp` is off. */
   readonly mcp: Execute | null;
-  /** Returns false when the path is not a download. */
-  readonly download: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** Each returns false when the path is none of its own. */
+  readonly downloads: readonly ((request: IncomingMessage, response: ServerResponse) => boolean)[];
   /** Null when the GraphiQL page is off. */
   readonly page: Page | null;
   readonly telemetry: Telemetry;
@@ -55,9 +55,12 @@ export interface Router {
   readonly refuseUnfinished: () => void;
 }
 
+/** Whether the parameters of a request are in its body. QUERY (RFC 10008) is a safe POST: it only reads. */
+const hasBody = ({ method }: IncomingMessage): boolean => method === "POST" || method === "QUERY";
+
 /** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
 export function createRouter(settings: RouterSettings): Router {
-  const { graphql, mcp, download, page, identify, doors, telemetry, requestTimeoutMs, takeTurn } = settings;
+  const { graphql, mcp, downloads, page, identify, doors, telemetry, requestTimeoutMs, takeTurn } = settings;
   const readBody = createBodyReader(settings.bodies);
   const open = new TransientList<ServerResponse>();
   let draining = false;
@@ -65,7 +68,7 @@ export function createRouter(settings: RouterSettings): Router {
   // Exact origins, never `*`, and no credentials: tokens are sent in a header that only the page's own code can set.
   const allow = cors({
     origin: [...settings.origins],
-    methods: ["GET", "POST"],
+    methods: ["GET", "POST", "QUERY"],
     allowedHeaders: [
       "authorization",
       "content-type",
@@ -86,6 +89,7 @@ export function createRouter(settings: RouterSettings): Router {
       "accept-ranges",
       "etag",
       "retry-after",
+      "x-total-count",
     ],
     maxAge: 600,
   });
@@ -143,7 +147,7 @@ export function createRouter(settings: RouterSettings): Router {
     return (request, response) => {
       const identity = identify(request);
       if (isRejected(identity, response)) return;
-      if (request.method !== "POST") return run(identity, response, null);
+      if (!hasBody(request)) return run(identity, response, null);
       readBody(request, identity.caller, (body) => {
         if (body === "broken off") return;
         if (typeof body === "string") rejectAs(body, protocol, identity, response);
@@ -168,13 +172,13 @@ export function createRouter(settings: RouterSettings): Router {
 
   const route: Listener = (request, response) => {
     const [path] = (request.url ?? "").split("?", 1);
-    if (path === "/graphql" && request.method === "POST") return serveGraphql(request, response);
+    if (path === "/graphql" && hasBody(request)) return serveGraphql(request, response);
     if (path === "/healthz") return sendText(response, 200, "alive\n");
     if (path === "/readyz")
       return draining ? sendText(response, 503, "draining\n") : sendText(response, 200, "ready\n");
     if (path === "/metrics" && settings.metrics) return void sendMetrics(response, settings.metrics);
     if (path === "/") return redirectToGraphql(response);
-    if (download(request, response) || page?.(request, response)) return;
+    if (downloads.some((download) => download(request, response)) || page?.(request, response)) return;
     if (path === "/graphql") serveGraphql(request, response);
     else if (path === "/mcp" && serveMcp) serveMcp(request, response);
     else sendText(response, 404, "not found\n");
@@ -225,7 +229,7 @@ export function createRouter(settings: RouterSettings): Router {
  */
 function closeAfter(response: ServerResponse): void {
   const { url = "", socket } = response.req;
-  if (response.headersSent || url.startsWith("/downloads/"))
+  if (response.headersSent || /^\/(?:downloads|export)\//.test(url))
     response.once("close", () => afterPoll(QUIET_MS, () => unanswered(socket) || socket.destroySoon()));
   else response.setHeader("connection", "close");
 }

@@ -23,7 +23,7 @@ export interface OperationReport extends RequestReport {
 }
 
 export interface DownloadReport extends RequestReport {
-  readonly what: "logs" | "outputs" | "files";
+  readonly what: "logs" | "outputs" | "files" | "runs" | "metrics";
   /** `OK`, or the code of its error, even of one after the response started. */
   readonly code: string;
   /** Bytes of the file that were sent to the caller. */

@@ -29,6 +29,8 @@ const READING = [
   "Activity",
   "ChartViews",
   "OutputFiles",
+  "SearchSummary",
+  "CompareRuns",
   "graphql_query",
   "graphql_schema",
 ];

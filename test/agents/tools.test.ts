@@ -13,6 +13,9 @@ async function start(env: Record<string, string>) {
 
 const OURS = new URL("../../schema/persisted-documents.json", import.meta.url);
 
+const ANY_RUN =
+  "Global id, or unique name such as `ada.mnist.jobs.3`. A name that an experiment and a group can have, such as `ada.mnist.5`, needs `kind`.";
+
 const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 const WRITES = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false };
 
@@ -30,7 +33,7 @@ describe("the tool of a shipped operation", () => {
       inputSchema: {
         type: "object",
         properties: {
-          id: { type: "string", description: "Global id." },
+          id: { type: "string", description: ANY_RUN },
           lines: {
             type: "integer",
             description: "Returns this many last lines instead of the first bytes (1 to 5000).",

@@ -21,6 +21,7 @@ describe("metrics of the experiments of a group", () => {
     ],
     ["all of each", "metrics { totalCount nodes { internalId values { name value } } }"],
     ["as series", 'metricSeries(names: ["loss"], maxPoints: 10) { name totalPoints times values }'],
+    ["as summaries", "metricSummaries { name count mean min { value step } last { value } }"],
     ["in both forms", 'metrics(first: 1) { nodes { value(name: "loss") } } metricSeries { name values }'],
   ])("take one request, %s", async (_, fields) => {
     const { batching, single, calls } = await startBoth();

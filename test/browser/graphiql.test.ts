@@ -1,7 +1,5 @@
-import { readdirSync } from "node:fs";
-import type { Locator, Page } from "playwright-core";
 import { describe, expect, test, vi } from "vitest";
-import { hasBrowser, shareBrowser, SHOWN, tellMissingBrowser } from "../support/browser.ts";
+import { hasBrowser, SHOWN, tellMissingBrowser } from "../support/browser.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { type Seen, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
@@ -9,113 +7,27 @@ import { handClock } from "../support/hand-clock.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
 import { readPage } from "../docs/page.ts";
 import { PATIENT } from "../support/patience.ts";
+import {
+  answerOf,
+  choose,
+  click,
+  isOnScreen,
+  menuOf,
+  NARROW,
+  openOperation,
+  picture,
+  reload,
+  run,
+  signIn,
+  storesOf,
+  tabOf,
+  WIDE,
+  shareGraphiql,
+} from "../support/graphiql.ts";
 
 tellMissingBrowser("the tests of the GraphiQL page");
 
-/** The shipped operations, but for signing in. */
-const TABS = readdirSync("schema/operations").filter((name) => name.endsWith(".graphql")).length - 1;
-
-const WIDE = { width: 1400, height: 900 };
-const NARROW = { width: 390, height: 844 };
-
-const openPage = shareBrowser();
-
-async function open(url: string, viewport = WIDE) {
-  const page = await openPage({ viewport });
-  // The browser has no internet: whatever does not come from the gateway does not come.
-  const elsewhere: string[] = [];
-  page.on("request", (request) => {
-    if (new URL(request.url()).origin !== new URL(url).origin) elsewhere.push(request.url());
-  });
-  // What the browser complains of: refused by the content security policy, or thrown.
-  const complaints: string[] = [];
-  page.on("console", (message) => {
-    if (message.type() === "error") complaints.push(message.text());
-  });
-  page.on("pageerror", (fault) => complaints.push(fault.message));
-  await page.goto(url);
-  await tabOf(page, "StartPage").waitFor();
-  return { page, elsewhere, complaints };
-}
-
-/** What a page does when a button is pressed shows within a few of its frames. */
-const FRAMES = `new Promise((resolve) => {
-  const wait = (frames) => (frames === 0 ? resolve() : requestAnimationFrame(() => wait(frames - 1)));
-  wait(8);
-})`;
-
-/** Clicks as a hand does: it presses for some frames, moves a little, and lets go. */
-async function click(page: Page, target: Locator): Promise<void> {
-  await target.scrollIntoViewIfNeeded();
-  const box = await target.boundingBox();
-  if (!box) throw new TypeError("expected something to click on, got nothing that is shown");
-  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
-  await page.mouse.move(x, y);
-  await page.mouse.down();
-  await page.mouse.move(x + 2, y, { steps: 2 });
-  await page.evaluate(FRAMES);
-  await page.mouse.up();
-}
-
-const tabOf = (page: Page, name: string) => page.getByRole("tab").filter({ hasText: name });
-const answerOf = (page: Page) => page.locator(".graphiql-response");
-const run = (page: Page) => click(page, page.getByRole("button", { name: /execute query/i }));
-
-/** Clicks on a tab, which is the chosen one then. The hand slides along the tab: that is no wish to move it. */
-async function choose(page: Page, name: string): Promise<void> {
-  const button = tabOf(page, name).getByTitle(name);
-  await button.scrollIntoViewIfNeeded();
-  const box = await button.boundingBox();
-  if (!box) throw new TypeError("expected a tab to click on, got none that is shown");
-  const y = box.y + box.height / 2;
-  await page.mouse.move(box.x + 5, y);
-  await page.mouse.down();
-  await page.mouse.move(box.x + box.width - 30, y, { steps: 10 });
-  await page.evaluate(FRAMES);
-  await page.mouse.up();
-  await expect.poll(() => tabOf(page, name).getAttribute("aria-selected"), SHOWN).toBe("true");
-}
-
-/** Reloads once the tab that was chosen is stored: GraphiQL does it a moment later. */
-async function reload(page: Page, chosen: string): Promise<void> {
-  const isStored = async () => {
-    const stored = await page.evaluate(() => JSON.stringify(Object.entries(globalThis.localStorage)));
-    const entries = JSON.parse(stored) as [name: string, value: string][];
-    const [, text = "null"] = entries.find(([name]) => name.endsWith(":tabState")) ?? [];
-    const state = JSON.parse(text) as { tabs: { title: string }[]; activeTabIndex: number } | null;
-    return state?.tabs[state.activeTabIndex]?.title;
-  };
-  await expect.poll(isStored, SHOWN).toBe(chosen);
-  await page.reload();
-  await expect.poll(() => tabOf(page, chosen).getAttribute("aria-selected"), SHOWN).toBe("true");
-  expect(await page.getByRole("tab").count()).toBe(TABS);
-}
-
-/** Whether all of it lies within the window. */
-async function isOnScreen(target: Locator, { width, height }: typeof WIDE): Promise<boolean> {
-  const box = (await target.isVisible()) ? await target.boundingBox() : null;
-  return (
-    box !== null && box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height
-  );
-}
-
-/** What the browser keeps. */
-const storesOf = (page: Page) =>
-  page.evaluate(() => ({
-    local: JSON.stringify(globalThis.localStorage),
-    session: JSON.stringify(globalThis.sessionStorage),
-  }));
-
-async function picture(page: Page, name: string): Promise<void> {
-  const directory = process.env["PICTURE"];
-  if (directory) await page.screenshot({ path: `${directory}/${name}.png` });
-}
-
-async function signIn(page: Page, username: string, password: string): Promise<void> {
-  await page.getByLabel("User name").fill(username);
-  await page.getByLabel("Password").fill(password);
-  await click(page, page.getByRole("button", { name: "Sign in" }));
-}
+const open = shareGraphiql();
 
 describe.runIf(hasBrowser)("GraphiQL", () => {
   test.each([
@@ -126,12 +38,11 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     const { page, elsewhere, complaints } = await open(url, viewport);
     await run(page);
     const answer = answerOf(page);
-    const line = answer.getByText('"username": "ada"');
-    await line.waitFor();
+    await answer.getByText('"ada.mnist.42"').first().waitFor();
     expect(await answer.textContent()).not.toContain('"errors"');
 
-    await choose(page, "NestedRunGraph");
-    await choose(page, "ExperimentPage");
+    await openOperation(page, "NestedRunGraph");
+    await openOperation(page, "ExperimentPage");
     await run(page);
     // The editor draws its lines anew as it measures them, so a line can be gone for a moment.
     await expect.poll(() => isOnScreen(answer.getByText("ada.mnist.42").first(), viewport), SHOWN).toBe(true);
@@ -146,26 +57,13 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     for (const { token } of demo.users) expect(local + session).not.toContain(token);
   });
 
-  test("every tab can be chosen by a click, and keeps its variables over a reload", async () => {
-    const { url } = await startDemoGateway();
-    const { page } = await open(url);
-    const names = await page.getByRole("tab").locator("button[title]").allTextContents();
-    expect(names).toHaveLength(TABS);
-    for (const name of [...names, ...names.toReversed()]) await choose(page, name);
-    expect(await page.getByRole("tab").locator("button[title]").allTextContents()).toEqual(names);
-    await choose(page, "GroupGraph");
-    await reload(page, "GroupGraph");
-    await run(page);
-    await answerOf(page).getByText("ada.mnist.1").first().waitFor();
-  });
-
   test("shows a run as it changes, until the subscription is stopped", async () => {
     const record = { id: 42, username: "ada", unique_name: "ada.mnist.42", last_status: "running" };
     const service = await startFake(() => ({ json: record }));
     const { clock, advance, reach, timers } = handClock();
     const { url } = await startGateway({ upstream: service, exampleToken: "t0ken", clock });
     const { page, complaints } = await open(url);
-    await choose(page, "LiveStatus");
+    await openOperation(page, "LiveStatus");
     await run(page);
     await vi.waitUntil(() => timers().includes(FIRST_POLL), PATIENT);
     advance(FIRST_POLL);
@@ -173,6 +71,15 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     record.last_status = "stopping";
     await reach(1_000);
     await answerOf(page).getByText('"STOPPING"').waitFor();
+    // A log: what came before stands below.
+    const placesOf = async (text: string) => {
+      const boxes = (await answerOf(page).getByText(text).all()).map((line) => line.boundingBox());
+      return (await Promise.all(boxes)).map((box) => box?.y ?? 0);
+    };
+    expect(Math.max(...(await placesOf('"RUNNING"')))).toBeGreaterThan(
+      Math.max(...(await placesOf('"STOPPING"'))),
+    );
+    expect(await answerOf(page).textContent()).toMatch(/"at":\s*"\d\d:\d\d:\d\d\.\d{3}"/);
     await click(page, page.getByRole("button", { name: /stop query/i }));
     await vi.waitUntil(() => !timers().includes(2_000), PATIENT);
     expect(complaints).toEqual([]);
@@ -188,7 +95,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
       await run(page);
       return (await (await sending).headerValue("x-rungraph-explain")) === "1";
     };
-    await choose(page, "ExperimentPage");
+    await openOperation(page, "ExperimentPage");
     expect(await isAsked()).toBe(true);
     await panel.getByText(/^3 requests · 2 rounds · /).waitFor();
     expect(await rows.locator(".template").allTextContents()).toEqual(
@@ -202,7 +109,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await answerOf(page).getByText("ada.mnist.42").first().waitFor();
     expect(await answerOf(page).locator(".monaco-editor").textContent()).not.toContain("explain");
 
-    await choose(page, "ClusterPage");
+    await openOperation(page, "ClusterPage");
     await panel.getByText("Execute an operation").waitFor();
     await choose(page, "ExperimentPage");
     await panel.getByText(/^3 requests/).waitFor();
@@ -251,8 +158,8 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     const { url } = await startDemoGateway({ env: { EXPLAIN: "off" } });
     const { page } = await open(url);
     await run(page);
-    await answerOf(page).getByText('"username": "ada"').waitFor();
-    expect(await page.getByText("Upstream requests").count()).toBe(0);
+    await answerOf(page).getByText('"ada.mnist.42"').first().waitFor();
+    expect(await page.getByRole("region", { name: "Upstream requests" }).count()).toBe(0);
   });
 
   test("signs in once for all tabs and for as long as the session lasts", async () => {
@@ -270,7 +177,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await run(page);
     await answerOf(page).getByText('"username": "ada"').waitFor();
 
-    await choose(page, "ClusterPage");
+    await openOperation(page, "ClusterPage");
     await reload(page, "ClusterPage");
     await page.getByText("Signed in as ada").waitFor();
     await run(page);
@@ -300,14 +207,15 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     const { clock, reach, timers } = handClock();
     const { url } = await startGateway({ upstream: service, exampleToken: "ada", clock });
     const { page, complaints } = await open(url);
+    await openOperation(page, "StartPage");
     await run(page);
     await answerOf(page).getByText('"username": "ada"').waitFor();
     const watch = async (begin: number, state: string) => {
-      await choose(page, "LiveStatus");
       await run(page);
       await reach(begin + FIRST_POLL);
       await answerOf(page).getByText(state).waitFor();
     };
+    await openOperation(page, "LiveStatus");
     await watch(0, '"RUNNING"');
 
     await click(page, page.getByText("Signed in as ada"));
@@ -325,12 +233,16 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await click(page, page.getByRole("button", { name: "Use token" }));
     await page.getByText("Signed in as bob").waitFor();
     expect(await answerOf(page).textContent()).not.toMatch(/RUNNING|STOPPING/);
+    await choose(page, "LiveStatus");
     await watch(FIRST_POLL, '"SCHEDULED"');
     await reach(1_020);
     await picture(page, "signed-in-next");
     expect(await answerOf(page).textContent()).not.toMatch(/RUNNING|STOPPING/);
     await choose(page, "StartPage");
     expect(await answerOf(page).textContent()).not.toContain("ada");
+    const menu = menuOf(page, "Operations");
+    await click(page, menu.locator("summary"));
+    expect(await menu.locator("h2 + ul").first().textContent()).not.toContain("ada");
     expect(readsOf("ada")).toBe(reads);
     expect(complaints).toEqual([]);
   });
@@ -345,7 +257,9 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
       await click(page, page.getByRole("button", { name: "Use token" }));
     };
     await give("wr0ng");
-    await page.getByText("The service does not take this token.").waitFor();
+    await page.getByText("The service does not take this token: Invalid token").waitFor();
+    await give("a ☃");
+    await page.getByText("A token is one word").waitFor();
     expect((await storesOf(page)).session).not.toContain("wr0ng");
     await give(` ${demo.users[0]?.token ?? ""} `);
     await page.getByText("Signed in as ada").waitFor();

@@ -223,7 +223,7 @@ describe("a clone", () => {
           status: "CREATED",
           isClone: true,
           config: { run: { cmd: expect.stringContaining("python train.py --lr=0.021") } },
-          lastMetric: [],
+          latestMetrics: [],
           original: { id: of(42), uniqueName: "ada.mnist.42" },
         },
         source: { id: of(42) },

@@ -75,7 +75,11 @@ describe("the fields of one request", () => {
         failure("refused", "CONFLICT", "Already stopped.", {
           upstream: { method: "POST", route: "{owner}/{project}/experiments/{id}/stop", status: 409 },
         }),
-        failure("wrong", "BAD_USER_INPUT", `id: expected a global id, got "nonsense"`),
+        failure(
+          "wrong",
+          "BAD_USER_INPUT",
+          `id: expected a global id or a name such as ada.mnist.42, got "nonsense"`,
+        ),
       ],
     });
     const [mark, read] = ["POST ada/mnist/experiments/3/bookmark/", "GET ada/mnist/experiments/3/"];

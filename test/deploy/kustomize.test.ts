@@ -342,6 +342,7 @@ test("the ingress leads to what callers need, under the address that they are to
   expect(http.paths).toEqual([
     { path: "/graphql", backend },
     { path: "/downloads", backend },
+    { path: "/export", backend },
   ]);
   const { annotations } = ingress.metadata;
   // One token, one replica: that one reads for all its tabs.

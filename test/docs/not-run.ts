@@ -29,6 +29,11 @@ export const NOT_RUN: readonly NotRun[] = [
     why: "needs a collector; test/docs/tracing.test.ts runs its file",
   },
   {
+    page: "docs/guide.md",
+    holds: "/export/",
+    why: "needs a token; test/export/runs.test.ts asks for the same",
+  },
+  {
     page: "docs/operations.md",
     holds: "map $http_authorization",
     why: "part of deploy/nginx.conf, with which test/deploy/balancers.test.ts runs nginx",

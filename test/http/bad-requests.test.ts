@@ -43,10 +43,17 @@ const noObject = (name: string, type: string) => refused(`${name}: expected a JS
 const noString = (name: string, type: string) => refused(`${name}: expected a string, got ${type}`);
 const NO_QUERY = refused("Must provide query string.");
 const BROKEN_ENCODING = refused("Expected a query string in percent-encoded UTF-8.");
-const NO_OPERATION = refused(
-  "Could not determine what operation to execute.",
-  "OPERATION_RESOLUTION_FAILURE",
+const NO_RESOLUTION = "OPERATION_RESOLUTION_FAILURE";
+const misnamed = (got: string) =>
+  refused(
+    `Expected operationName to be the name of an operation of the document, got ${got}.`,
+    NO_RESOLUTION,
+  );
+const NOT_NAMED = refused(
+  'Expected operationName, because the document has 2 operations. Did you mean "A", "B"?',
+  NO_RESOLUTION,
 );
+const NO_OPERATION = refused("Expected an operation, got a document without one.", NO_RESOLUTION);
 
 const encoded = encodeURIComponent;
 const QUERY = "query={__typename}";
@@ -91,9 +98,9 @@ const SEARCHES: readonly (readonly [search: string, expected: object])[] = [
   [`extensions=${encoded('{"persistedQuery":1}')}`, NO_QUERY],
   ["query=%", BROKEN_ENCODING],
   [`${QUERY}&operationName=`, OK],
-  [`${QUERY}&operationName=canary`, NO_OPERATION],
-  [`${QUERY}&operationName=__proto__`, NO_OPERATION],
-  [`query=${encoded("query A { __typename } query B { __typename }")}`, NO_OPERATION],
+  [`${QUERY}&operationName=canary`, misnamed('"canary"')],
+  [`${QUERY}&operationName=__proto__`, misnamed('"__proto__"')],
+  [`query=${encoded("query A { __typename } query B { __typename }")}`, NOT_NAMED],
   [`query=${encoded("fragment A on Query { __typename }")}`, NO_OPERATION],
   // A parameter that is not GraphQL's may be a proxy's.
   [`${QUERY}&canary=1&__proto__=1`, OK],
@@ -161,11 +168,11 @@ const BODIES: readonly (readonly [body: string | Buffer, expected: object])[] = 
   [withQuery('"operationName":{}'), noString("operationName", "object")],
   [withQuery('"operationName":true'), noString("operationName", "boolean")],
   [withQuery('"operationName":null'), OK],
-  [withQuery('"operationName":""'), NO_OPERATION],
-  [withQuery('"operationName":"canary"'), NO_OPERATION],
-  [withQuery('"operationName":"__proto__"'), NO_OPERATION],
-  [withQuery('"operationName":"\\ud800"'), NO_OPERATION],
-  [ofQuery("query A { __typename } query B { __typename }"), NO_OPERATION],
+  [withQuery('"operationName":""'), misnamed("a text that is no name")],
+  [withQuery('"operationName":"canary"'), misnamed('"canary"')],
+  [withQuery('"operationName":"__proto__"'), misnamed('"__proto__"')],
+  [withQuery('"operationName":"\\ud800"'), misnamed("a text that is no name")],
+  [ofQuery("query A { __typename } query B { __typename }"), NOT_NAMED],
   [ofQuery("fragment A on Query { __typename }"), NO_OPERATION],
   [ofQuery("type A { a: Int }"), NO_OPERATION],
   ['{"query":"query __proto__ { __typename }","operationName":"__proto__"}', OK],

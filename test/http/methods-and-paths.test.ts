@@ -25,7 +25,7 @@ describe("methods and paths", () => {
   test.each(["PUT", "PATCH", "DELETE"])("%s is not for GraphQL", async (method) => {
     const { url } = await startDemoGateway();
     const { status, headers } = await sendTo(`${url}/graphql`, { method });
-    expect([status, headers.get("allow")]).toEqual([405, "GET, POST"]);
+    expect([status, headers.get("allow")]).toEqual([405, "GET, POST, QUERY"]);
   });
 
   test.each(["/graphql/", "/graphqlx", "/api/v1/ada/mnist", "/healthz/", "/downloads/x", "/favicon.ico"])(

@@ -25,6 +25,18 @@ async function get(url: string, headers: Record<string, string> = {}, method = "
   return { status: answer.statusCode, headers: answer.headers, body: (await readOn(answer)).body };
 }
 
+const SCRIPTS = [
+  "editors",
+  "graphiql",
+  "waterfall",
+  "explain",
+  "storage",
+  "sending",
+  "operations",
+  "share",
+  "page",
+];
+
 const openPage = async (url: string) => (await get(`${url}/graphql`, HTML)).body.toString();
 
 /** The addresses of what the page loads, its workers too. */
@@ -32,7 +44,14 @@ const assetsIn = (html: string): string[] => [
   ...new Set([...html.matchAll(/"(graphiql\/[^"]+)"/g)].map(([, path = ""]) => path)),
 ];
 
-const settingsIn = (html: string): { token: string | null; tabs: { query: string; variables: string }[] } =>
+interface Settings {
+  readonly token: string | null;
+  readonly welcome: string;
+  readonly operations: { readonly about: string; readonly variables: string }[];
+  readonly careful: string[];
+}
+
+const settingsIn = (html: string): Settings =>
   JSON.parse(/<script type="application\/json"[^>]*>(.*?)<\/script>/s.exec(html)?.[1] ?? "");
 
 test.each(["GET", "HEAD"])(
@@ -60,17 +79,16 @@ describe("the page", () => {
     expect(html).not.toMatch(/ on\w+=|https?:|javascript:/i);
     expect([...html.matchAll(/<script ([^>]*)>/g)].map(([, attributes = ""]) => attributes)).toEqual([
       'type="application/json" id="settings"',
-      expect.stringMatching(/^src="graphiql\/graphiql\.[\w-]{16}\.js"$/),
-      expect.stringMatching(/^src="graphiql\/waterfall\.[\w-]{16}\.js"$/),
-      expect.stringMatching(/^src="graphiql\/explain\.[\w-]{16}\.js"$/),
-      expect.stringMatching(/^src="graphiql\/page\.[\w-]{16}\.js"$/),
+      ...SCRIPTS.map((name) =>
+        expect.stringMatching(new RegExp(`^src="graphiql/${name}\\.[\\w-]{16}\\.js"$`)),
+      ),
     ]);
   });
 
   test("loads files that are named by their content, compressed, and kept for ever", async () => {
     const { url } = await startDemoGateway();
     const assets = assetsIn(await openPage(url));
-    expect(assets).toHaveLength(10);
+    expect(assets).toHaveLength(15);
     let sent = 0;
     for (const path of assets) {
       const { status, headers, body } = await get(`${url}/${path}`, {
@@ -129,28 +147,56 @@ describe("the page", () => {
     expect(posted.headers.get("content-type")).toContain("json");
   });
 
-  test("in front of the demo begins with its token, and its tabs with its records", async () => {
+  test("in front of the demo begins with its token, and its operations with its records", async () => {
     const { url, demo } = await startDemoGateway();
-    const { token, tabs } = settingsIn(await openPage(url));
+    const { token, welcome, operations } = settingsIn(await openPage(url));
     expect(token).toBe(demo.users[0]?.token);
-    expect(tabs.map(({ variables }) => variables).join("")).toContain("ada.mnist.42");
+    expect(welcome).toContain("ada.mnist.42");
+    expect(operations.map(({ variables }) => variables).join("")).toContain("ada.mnist.42");
   });
 
   test("in front of a real server has no token, and knows nothing of the demo", async () => {
     const { url } = await startGateway({ upstream: await startFake(() => undefined) });
     const html = await openPage(url);
-    const { token, tabs } = settingsIn(html);
+    const { token, operations } = settingsIn(html);
     expect(token).toBeNull();
     expect(html).not.toMatch(/\b(?:ada|grace|linus|margaret|mnist)\b|-demo|RXhwZXJpbWVudD/);
-    const variables = tabs.map((tab): unknown => JSON.parse(tab.variables));
+    const variables = operations.map((each): unknown => JSON.parse(each.variables));
     expect(variables).toContainEqual({ owner: "", project: "", a: "", b: "", c: "" });
     expect(variables).toContainEqual({ ids: [""], names: [""] });
   });
 
-  test("begins with a tab that needs no variables", async () => {
+  test.each(["document", "polyaxon-0.4"])(
+    "begins with an operation without variables: %s",
+    async (profile) => {
+      const { url, ask } = await startDemoGateway({ env: { UPSTREAM_PROFILE: profile } });
+      const { welcome } = settingsIn(await openPage(url));
+      expect(welcome).not.toContain("$");
+      for (const word of ["group", "experiment", "jobs", "build"])
+        expect(welcome).toMatch(new RegExp(`^#.*\\b${word}\\b`, "m"));
+      const { errors } = await ask(welcome);
+      expect(errors).toBeUndefined();
+    },
+  );
+
+  test("tells each operation by a sentence, and knows what deletes or administrates", async () => {
     const { url } = await startDemoGateway();
-    const [first] = settingsIn(await openPage(url)).tabs;
-    expect(first?.query).not.toContain("$");
-    expect(first?.variables).toBe("{}");
+    const { operations, careful } = settingsIn(await openPage(url));
+    expect(operations.filter(({ about }) => !/^[A-Z].*[.?]$/.test(about))).toEqual([]);
+    expect(careful.toSorted()).toEqual([
+      "activateUser",
+      "deleteBuildJob",
+      "deleteChartView",
+      "deleteExperiment",
+      "deleteExperiments",
+      "deleteGroup",
+      "deleteJob",
+      "deleteProject",
+      "deleteRun",
+      "deleteSavedSearch",
+      "deleteUser",
+      "grantSuperuser",
+      "revokeSuperuser",
+    ]);
   });
 });

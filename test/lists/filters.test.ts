@@ -167,7 +167,7 @@ describe("what cannot be said is refused, and nothing is sent", () => {
       `{group: ["ada.mnist.1", "${globalId("Experiment:ada/mnist/1")}"]}`,
       "filter.group: expected the id of a Group, got the id of a Experiment",
     ],
-    ['{group: "7"}', 'filter.group: expected a global id, got "7"'],
+    ['{group: "7"}', 'filter.group: expected a global id or a name such as ada.mnist.5, got "7"'],
   ])("%s", async (filter, message) => {
     const { ask, service } = await startEmpty();
     const answer = await ask(listWith("experiments", `filter: ${filter}`));

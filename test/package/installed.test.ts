@@ -144,7 +144,9 @@ describe("the command", () => {
     expect(rungraph(["--print-schema"], { TYPE_NAMES: "canary" })).toEqual({
       code: 1,
       out: "",
-      err: expect.stringMatching(/^The settings cannot be used:\nTYPE_NAMES: expected pairs [^\n]*\n$/),
+      err: expect.stringMatching(
+        /^The settings cannot be used:\nTYPE_NAMES: expected relay, or pairs [^\n]*\n$/,
+      ),
     });
   });
 

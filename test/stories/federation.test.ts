@@ -175,7 +175,11 @@ describe("representations", () => {
       { __typename: "Job", id: { toString: "x" } },
       "expected a text in id or uniqueName, got none",
     ],
-    ["an id that is none", { __typename: "Job", id: "bm9uZQ" }, 'id: expected a global id, got "bm9uZQ"'],
+    [
+      "an id that is none",
+      { __typename: "Job", id: "bm9uZQ" },
+      'id: expected a global id or a name such as ada.mnist.jobs.3, got "bm9uZQ"',
+    ],
     [
       "an id of another kind",
       { __typename: "Job", id: globalId("Group:ada/mnist/1") },

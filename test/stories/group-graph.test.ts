@@ -55,7 +55,7 @@ describe("the group graph: a search, its 24 runs, their builds, jobs and machine
       uniqueName: "ada.mnist.1.9",
       status: "SUCCEEDED",
       declarations: { lr: 0.001, dropout: 0.25, activation: "relu" },
-      lastMetric: [
+      latestMetrics: [
         { name: "accuracy", value: expect.any(Number) },
         { name: "loss", value: expect.any(Number) },
       ],

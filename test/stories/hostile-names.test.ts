@@ -112,6 +112,8 @@ const NAMES: Readonly<Record<string, string>> = {
   "the name of a build": "ada.mnist.builds.9",
   "the name of a job of an experiment": "ada.mnist.42.7.master",
 };
+/** Those that do not tell the kind. */
+const AMBIGUOUS = { "the name of an experiment": "ada.mnist.42" };
 const namesBut = (...left: readonly string[]) =>
   Object.fromEntries(
     Object.entries(NAMES)
@@ -176,6 +178,7 @@ const experimentIn = (field: string) => `query ($x: String) { experiment(id: "ad
 const memberOf = (field: string) =>
   `query ($x: ID!) { project(owner: "ada", name: "mnist") { ${field}(internalId: $x) { uuid } } }`;
 const anyId = { ...UNFIT, ...NO_IDS, ...UNFIT_IN_ID };
+const anyButProject = Object.fromEntries(Object.entries(anyId).filter(([, text]) => text !== "ada.mnist"));
 
 const doors: readonly Door[] = [
   {
@@ -210,18 +213,28 @@ const doors: readonly Door[] = [
   {
     argument: "run(id:)",
     query: "query ($x: ID!) { run(id: $x) { uuid } }",
-    texts: { ...anyId, ...idsBut("Experiment", "Job", "BuildJob", "Group"), ...NAMES },
+    texts: { ...anyId, ...idsBut("Experiment", "Job", "BuildJob", "Group"), ...AMBIGUOUS },
   },
   {
     argument: "entity(id:)",
     query: "query ($x: ID!) { entity(id: $x) { id ... on Trackable { uuid } } }",
-    texts: { ...anyId, ...NAMES },
+    texts: { ...anyButProject, ...AMBIGUOUS },
   },
   {
     argument: "entities(ids:)",
     query: "query ($x: ID!) { entities(ids: [$x]) { id ... on Trackable { uuid } } }",
-    texts: { ...anyId, ...NAMES },
+    texts: { ...anyButProject, ...AMBIGUOUS },
   },
+  ...["runs", "groups"].map((field) => ({
+    argument: `${field}(project:)`,
+    query: `query ($x: ID!) { ${field}(project: $x) { totalCount } }`,
+    texts: { ...anyButProject, ...idsBut("Project"), ...NAMES },
+  })),
+  ...["stopRun", "bookmarkRun", "archiveRun", "deleteRun"].map((field) => ({
+    argument: `${field}(id:)`,
+    query: `mutation ($x: ID!) { ${field}(id: $x) { __typename } }`,
+    texts: { ...anyId, ...idsBut("Experiment", "Job", "BuildJob", "Group"), ...AMBIGUOUS },
+  })),
   ...["experiment", "job", "buildJob", "group", "experimentJob", "run"].map((field) => ({
     argument: `${field}(id:), of which nothing is asked that costs a request`,
     query: `query ($x: ID!) { ${field}(id: $x) { id } }`,

@@ -191,7 +191,7 @@ describe("what cannot be done to a project", () => {
       `createProject(input: { name: "../ada" })`,
       `input.name: expected letters, digits, - and _, got "../ada"`,
     ],
-    [`deleteProject(id: "mnist")`, `id: expected a global id, got "mnist"`],
+    [`deleteProject(id: "mnist")`, `id: expected a global id or a name such as ada.mnist, got "mnist"`],
     [
       `deleteProject(id: "ada.mnist.42")`,
       `id: expected a global id or a name such as ada.mnist, got "ada.mnist.42"`,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
+import { failure, outcomeOf } from "../support/errors.ts";
 import { startFake, startRecords, type Told } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
@@ -139,21 +140,54 @@ describe("a look-up of what is not there", () => {
 });
 
 test.each([
-  ["a.b.9", "`experiment(id:)` or `group(id:)`"],
-  ["a.b.jobs.9", "`job(id:)`"],
-  ["a.b.builds.9", "`buildJob(id:)`"],
-  ["a.b.9.8.master", "`experimentJob(id:)`"],
-])("a name where only an id will do is refused with the field that takes it: %s", async (name, fields) => {
-  const { ask } = await startGateway({ upstream: await startRecords({}) });
-  const { errors } = await ask(
-    `{ run(id: "${name}") { id } entity(id: "${name}") { id } entities(ids: ["${name}"]) { id } }`,
+  ["a.b.jobs.9", "Job", "a/b/jobs/9/"],
+  ["a.b.builds.9", "BuildJob", "a/b/builds/9/"],
+  ["a.b.2.9", "Experiment", "a/b/experiments/9/"],
+])("a name that tells the kind is as good as an id: %s", async (name, kind, path) => {
+  const service = await startRecords({ [path]: { id: 9, unique_name: name } });
+  const { ask } = await startGateway({ upstream: service });
+  const run = { __typename: kind, uniqueName: name };
+  expect(
+    await ask(
+      `{ run(id: "${name}") { ...R } entity(id: "${name}") { ...R } entities(ids: ["${name}"]) { ...R } }
+      fragment R on Run { __typename uniqueName }`,
+    ),
+  ).toEqual({ data: { run, entity: run, entities: [run] } });
+  expect(service.calls()).toEqual([`GET ${path}`]);
+});
+
+test("the name of a job of an experiment is that of an object, of no run", async () => {
+  const service = await startRecords({ "a/b/experiments/9/jobs/8/": { id: 8 } });
+  const { ask } = await startGateway({ upstream: service });
+  const name = "a.b.9.8.master";
+  expect(outcomeOf(await ask(`{ entity(id: "${name}") { __typename } run(id: "${name}") { id } }`))).toEqual({
+    data: { entity: { __typename: "ExperimentJob" }, run: null },
+    errors: [
+      failure(
+        "run",
+        "BAD_USER_INPUT",
+        `id: expected a global id or a name such as ada.mnist.42, got "${name}"`,
+      ),
+    ],
+  });
+});
+
+test("a name that two kinds can have is refused, unless the kind is given", async () => {
+  const service = await startRecords({ "a/b/groups/9/": { id: 9 } });
+  const { ask } = await startGateway({ upstream: service });
+  const name = "a.b.9";
+  const { data, errors } = await ask(
+    `{ run(id: "${name}") { id } entity(id: "${name}") { id } entities(ids: ["${name}"]) { id }
+      group: run(id: "${name}", kind: GROUP) { __typename } }`,
   );
-  const hint = `expected a global id, got "${name}"; a name is taken by ${fields}`;
+  const hint = `got "${name}", which can name Experiment or Group`;
   expect(errors?.map(({ message }) => message).toSorted()).toEqual([
-    `id: ${hint}`,
-    `id: ${hint}`,
-    `ids[0]: ${hint}`,
+    `id: expected a global id or \`kind\` as well, ${hint}`,
+    `id: expected a global id, ${hint}`,
+    `ids[0]: expected a global id, ${hint}`,
   ]);
+  expect(data).toEqual({ run: null, entity: null, entities: [null], group: { __typename: "Group" } });
+  expect(service.calls()).toEqual(["GET a/b/groups/9/"]);
 });
 
 test("a kind without names asks for an id only", async () => {

@@ -2,13 +2,13 @@ import { parse, validate } from "graphql";
 import { expect, test } from "vitest";
 import { createTypeNames, type Renames } from "../../src/graphql/core/kinds.ts";
 import { schema, schemaFor } from "../../src/graphql/schema.ts";
-import { tabsOf } from "../../src/http/graphiql/tabs.ts";
+import { pageOperations } from "../../src/http/graphiql/operations.ts";
 import { signInOperation } from "../../src/http/shipped-operations.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { globalId } from "../support/ids.ts";
 
 const RELAY = { Node: "ClusterNode", Entity: "Node" };
-const env = { TYPE_NAMES: "Node=ClusterNode, Entity=Node" };
+const env = { TYPE_NAMES: "relay" };
 
 test("a machine is a ClusterNode and everything with an id a Node, from the schema to the ids", async () => {
   const { ask, calls } = await startDemoGateway({ env });
@@ -129,6 +129,13 @@ test("mutations, inputs, payloads, connections and messages follow the type they
   expect(calls()).toContain("PATCH ada/mnist/jobs/2/");
 });
 
+test("the names that Relay expects stand beside others", async () => {
+  const { ask } = await startDemoGateway({ env: { TYPE_NAMES: "relay, Job=TrainingJob" } });
+  expect(await ask(`{ node(id: "ada.mnist.jobs.2") { __typename } }`)).toEqual({
+    data: { node: { __typename: "TrainingJob" } },
+  });
+});
+
 test("downloads take the ids of this gateway", async () => {
   const { ask, demo } = await startDemoGateway({ env: { TYPE_NAMES: "Job=TrainingJob" } });
   const { data } = await ask<{ trainingJob: { logsUrl: string } }, object>(
@@ -141,12 +148,12 @@ test("downloads take the ids of this gateway", async () => {
 
 const NAMES: readonly Renames[] = [RELAY, { Job: "TrainingJob", User: "Person", Experiment: "Trial" }];
 
-test.each(NAMES)("with %j the subgraph and GraphiQL's tabs are in these names", async (renames) => {
+test.each(NAMES)("with %j the subgraph and GraphiQL's operations are in these names", async (renames) => {
   const names = createTypeNames(renames);
   const served = schemaFor(names);
   expect(
-    [signInOperation(names), ...tabsOf(names, { isDemo: true }).map(({ query }) => query)].flatMap((query) =>
-      validate(served, parse(query)),
+    [signInOperation(names), ...pageOperations(names, { isDemo: true }).map(({ query }) => query)].flatMap(
+      (query) => validate(served, parse(query)),
     ),
   ).toEqual([]);
 

@@ -52,6 +52,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   "Project.jobs": "(first: 4, orderBy: CREATED_ASC)",
   "Group.experiments": "(first: 5, orderBy: CREATED_DESC)",
   "Experiment.lastMetricValue": '(name: "loss")',
+  "Experiment.declaration": '(name: "lr")',
   "MetricRecord.value": '(name: "loss")',
   "Experiment.metrics": "(first: 2)",
   "Experiment.logs": "(maxBytes: 50)",

@@ -43,14 +43,14 @@ export const ITEMS = {
   },
   experiments: {
     fields: `${RUN} declarations original { uniqueName } experimentGroup { uniqueName } buildJob { uniqueName }
-      lastMetric { name raw }`,
+      latestMetrics { name raw }`,
     node: (row) => ({
       ...run(row),
       declarations: row["declarations"],
       original: named(row["original"]),
       experimentGroup: named(row["experiment_group"]),
       buildJob: named(row["build_job"]),
-      lastMetric: row["last_metric"] && values(row["last_metric"]),
+      latestMetrics: row["last_metric"] && values(row["last_metric"]),
     }),
   },
   jobs: {

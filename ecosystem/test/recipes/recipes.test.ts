@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { readPage } from "../../../test/docs/page.ts";
 import { everyNth } from "../../../test/support/cases.ts";
 import { BUILT } from "../../../test/support/built.ts";
+import { findPython } from "../../../test/support/python.ts";
 import { walk } from "./walk.ts";
 
 const FOLDER = "docs/recipes/";
@@ -26,22 +26,9 @@ test.each(everyNth(followed, 4, 0))("%s works from an empty folder on", async (p
   expect(printed).toEqual(told);
 });
 
-/** The program of a Python that can import a module: the first one of the path, or Debian's. */
-function findPython(module: string): string | null {
-  for (const program of ["python3", "/usr/bin/python3"]) {
-    try {
-      const script = `import sys, ${module}; print(sys.executable)`;
-      return execFileSync(program, ["-c", script], { encoding: "utf8", stdio: "pipe" }).trim();
-    } catch {
-      // The next one may have it.
-    }
-  }
-  process.stdout.write(`\nNOT RUN: a recipe, for want of a Python with ${module}.\n\n`);
-  return null;
-}
-
 for (const [page, module] of Object.entries(PYTHON)) {
   const python = findPython(module);
+  if (python === null) process.stdout.write(`\nNOT RUN: a recipe, for want of a Python with ${module}.\n\n`);
   test.skipIf(python === null)(`${FOLDER}${page} works with a Python that has ${module}`, async () => {
     const programs = mkdtempSync(join(tmpdir(), "python-"));
     onTestFinished(() => rmSync(programs, { recursive: true }));

@@ -19,7 +19,7 @@ const runRowFragment = graphql(`
     startedAt
     isFinished
     declarations
-    lastMetric {
+    latestMetrics {
       name
       value
     }
@@ -64,7 +64,7 @@ export function Runs({ of, page, sort, address, onChange }: RunsProps) {
   const runs = readFragment(runRowFragment, nodes).map((run) => ({
     ...run,
     parameters: parametersOf(run.declarations),
-    metrics: Object.fromEntries((run.lastMetric ?? []).map(({ name, value }) => [name, value])),
+    metrics: Object.fromEntries((run.latestMetrics ?? []).map(({ name, value }) => [name, value])),
   }));
   const { list = "" } = address;
   const live = useRunUpdates({ of, runs, isNewestFirst: !sort, onChange });

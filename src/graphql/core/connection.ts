@@ -1,4 +1,4 @@
-import type { ObjectRef } from "@pothos/core";
+import type { InterfaceRef, ObjectRef } from "@pothos/core";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import { hasOffsets } from "../../rest/api/profile-lists.ts";
@@ -24,6 +24,17 @@ export interface Connection<Node> {
   readonly isContinuous: boolean | null;
   /** How much of the list was read to find the nodes; null or absent without a scan. */
   readonly scan?: Scan | null;
+  /** Reads the list from its beginning, up to so many items; absent where figures of it are not told. */
+  readonly readAll?: (most: number) => Promise<AllNodes<Node>>;
+}
+
+/** The nodes of a whole list. */
+export interface AllNodes<Node> {
+  readonly nodes: readonly Node[];
+  /** Length of the list by the service's count; null when unknown. */
+  readonly total: number | null;
+  /** Whether these are all of them. */
+  readonly isComplete: boolean;
 }
 
 interface Edge<Node> extends Pick<Connection<Node>, "cursorAt"> {
@@ -60,12 +71,9 @@ const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
  * The connection and edge types of a list: `StatusRecordConnection` and `StatusRecordEdge` for `StatusRecord`. A list whose items
  * come, go and move tells whether a page is continuous.
  */
-export function connectionOf<Ref extends ObjectRef<PothosTypes, unknown>>(
-  name: string,
-  node: Ref,
-  description: string,
-  { moves = false }: { readonly moves?: boolean } = {},
-) {
+export function connectionOf<
+  Ref extends ObjectRef<PothosTypes, unknown> | InterfaceRef<PothosTypes, unknown>,
+>(name: string, node: Ref, description: string, { moves = false }: { readonly moves?: boolean } = {}) {
   type Node = Ref["$inferType"];
   const EdgeType = builder.objectRef<Edge<Node>>(`${name}Edge`);
   EdgeType.implement({
@@ -183,6 +191,9 @@ export function sliceRequest(
     offset: offset ?? 0,
   };
 }
+
+/** Maximum ids of one field, such as `entities`. */
+export const MAX_IDS = 100;
 
 /** Returns a number within its inclusive bounds, or throws `InputError`. */
 export function within(argument: string, value: number, { from, to }: { from: number; to: number }): number {

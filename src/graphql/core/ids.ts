@@ -25,14 +25,19 @@ export const idOf = ({ kind, address }: Resource, names: TypeNames): string =>
 /** Longest id that is decoded, in characters. */
 const MAX_ID_LENGTH = 1_000;
 
-/** Decodes a global id of any kind to its resource. Throws `InputError`. */
-export function decodeId(argument: string, id: string, names: TypeNames): Resource {
+/** Decodes a global id of any kind to its resource. Throws `InputError`, which shows an example of a name. */
+export function decodeId(
+  argument: string,
+  id: string,
+  names: TypeNames,
+  exampleName: string | null = null,
+): Resource {
   const text = id.length > MAX_ID_LENGTH ? "" : fromBase64url(id);
   const [, name = "", segments = ""] = /^(\w+):(.*)$/s.exec(text) ?? [];
   const kind = kindsByName.get(names.kindNamed(name) ?? "");
   const values = segments === "" ? [] : segments.split("/");
   if (!kind || values.length !== kind.parameters.length || toBase64url(text) !== id) {
-    throw new InputError(`${argument}: expected a global id, got ${quote(id)}${hintFor(id, names)}`);
+    throw new InputError(`${argument}: expected a global id${orName(exampleName)}, got ${quote(id)}`);
   }
   const address = Object.fromEntries(kind.parameters.map((each, index) => [each, values[index] ?? ""]));
   return toResource(kind, checked(argument, address));
@@ -73,14 +78,7 @@ export function decodeRecordId<Name extends string>(
   return checked(argument, address) as Readonly<Record<Name, string>>;
 }
 
-/** Suggests the fields that accept a dotted name, whose kind is ambiguous. Empty when the text is not one. */
-function hintFor(text: string, names: TypeNames): string {
-  if (text.length > MAX_ID_LENGTH) return "";
-  const fields = Object.values<Kind>(kinds)
-    .filter(({ rootField, ...kind }) => rootField !== null && kind.parseName(text) !== null)
-    .map(({ rootField }) => `\`${names.publicField(rootField ?? "")}(id:)\``);
-  return fields.length === 0 ? "" : `; a name is taken by ${fields.join(" or ")}`;
-}
+const orName = (example: string | null): string => (example === null ? "" : ` or a name such as ${example}`);
 
 /** Finds a resource of one kind by global id or dotted name. Throws `InputError`, also for an id of another kind. */
 export function identify<R extends object, At extends Address>(
@@ -90,7 +88,7 @@ export function identify<R extends object, At extends Address>(
   names: TypeNames,
 ): Resource<R, At> {
   if (id.includes(".")) return named(kind, argument, id);
-  const resource = decodeId(argument, id, names);
+  const resource = decodeId(argument, id, names, kind.exampleName);
   // Safe: kinds are equal when their names are.
   if (resource.kind.name === kind.name) return resource as Resource<R, At>;
   throw ofAnotherKind(argument, names.publicName(kind.name), resource, names);
@@ -107,17 +105,75 @@ export function named<R extends object, At extends Address>(
 ): Resource<R, At> {
   const address = name.length > MAX_ID_LENGTH ? null : kind.parseName(name);
   if (address) return toResource(kind, checked(argument, address));
-  const orName = kind.exampleName === null ? "" : ` or a name such as ${kind.exampleName}`;
-  throw new InputError(`${argument}: expected a global id${orName}, got ${quote(name)}`);
+  throw new InputError(`${argument}: expected a global id${orName(kind.exampleName)}, got ${quote(name)}`);
 }
 
-const isRun = (resource: Resource): resource is Resource<RunnableRecord> => resource.kind.run !== null;
+/** Kinds of which one is asked for, and what messages call one. */
+export interface Candidates {
+  readonly kinds: readonly Kind[];
+  readonly one: string;
+  /** What a name can be told by that several of them can have; absent without it. */
+  readonly toldBy?: string;
+}
 
-/** Finds a run of any kind by global id. Throws `InputError`. */
-export function identifyRun(argument: string, id: string, names: TypeNames): Resource<RunnableRecord> {
-  const resource = decodeId(argument, id, names);
+/** The kinds whose unique names tell what they are, but for experiments and groups, which are spelled alike. */
+const NAMED: Candidates = {
+  kinds: Object.values<Kind>(kinds).filter(({ nameField }) => nameField === "uniqueName"),
+  one: "object",
+};
+
+/** Finds a resource of any kind by global id, or by a unique name that only one kind can have. Throws `InputError`. */
+export const identifyAny = (argument: string, id: string, names: TypeNames): Resource =>
+  id.includes(".") ? identifyAmong(NAMED, argument, id, names) : decodeId(argument, id, names, EXAMPLE);
+
+const EXAMPLE = kinds.job.exampleName;
+
+/** The same among some kinds. */
+export function identifyAmong(
+  { kinds: candidates, one, toldBy }: Candidates,
+  argument: string,
+  id: string,
+  names: TypeNames,
+): Resource {
+  const example = candidates.find(({ exampleName }) => exampleName !== null)?.exampleName ?? null;
+  if (!id.includes(".")) {
+    const resource = decodeId(argument, id, names, example);
+    if (candidates.some(({ name }) => name === resource.kind.name)) return resource;
+    throw ofAnotherKind(argument, names.publicName(one), resource, names);
+  }
+  const fitting = id.length > MAX_ID_LENGTH ? [] : candidates.filter((kind) => kind.parseName(id) !== null);
+  const [kind, other] = fitting;
+  if (!kind) throw new InputError(`${argument}: expected a global id${orName(example)}, got ${quote(id)}`);
+  if (!other) return identify(kind, argument, id, names);
+  const publicNames = fitting.map(({ name }) => names.publicName(name));
+  throw new InputError(
+    `${argument}: expected a global id${toldBy ? ` or \`${toldBy}\` as well` : ""}, got ${quote(id)}, which can name ${publicNames.join(" or ")}`,
+  );
+}
+
+type RunResource = Resource<RunnableRecord, RunAddress>;
+
+const isRun = (resource: Resource): resource is RunResource => resource.kind.run !== null;
+
+const RUNS: Candidates = {
+  kinds: Object.values<Kind>(kinds).filter(({ run }) => run !== null),
+  one: "run",
+  toldBy: "kind",
+};
+
+/**
+ * Finds a run by global id, or by unique name: of this kind, or else of the only kind that can have the name. Throws
+ * `InputError`.
+ */
+export function identifyRun(
+  argument: string,
+  id: string,
+  names: TypeNames,
+  kind: Kind<RunnableRecord, RunAddress> | null = null,
+): RunResource {
+  const resource = kind ? identify(kind, argument, id, names) : identifyAmong(RUNS, argument, id, names);
   if (isRun(resource)) return resource;
-  throw ofAnotherKind(argument, "run", resource, names);
+  throw ofAnotherKind(argument, RUNS.one, resource, names);
 }
 
 const ofAnotherKind = (argument: string, expected: string, { kind }: Resource, names: TypeNames) =>
@@ -151,6 +207,14 @@ export const withId = ({ kind }: { readonly kind: Pick<Kind, "exampleName"> }) =
       description: `Global id, or unique name such as \`${kind.exampleName}\`.`,
     }),
   }));
+
+/** What the `id` argument of fields takes that find or change a run of any kind. */
+export const ANY_RUN =
+  "Global id, or unique name such as `ada.mnist.jobs.3`. A name that an experiment and a group can have, such as `ada.mnist.5`, needs `kind`.";
+
+/** What the `id` argument of fields takes that find an object of any kind. */
+export const ANY_OBJECT =
+  "Global id, or a unique name that only one kind can have, such as `ada.mnist.jobs.3`. An experiment and a group can have the same name.";
 
 /** What the description of a field ends with whose endpoint belongs to a capability. */
 export const requires = ({ optional }: Pick<AnyEndpoint, "optional">): string =>

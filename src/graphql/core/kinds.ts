@@ -33,7 +33,6 @@ import type { Address, Kind } from "./resource.ts";
 
 const NOT_A_RUN = {
   run: null,
-  rootField: null,
   record: null,
   statuses: null,
   logs: null,
@@ -48,7 +47,6 @@ const runKind = <R extends RunnableRecord>(run: RunKind<R>): Kind<R, RunAddress>
   return {
     name,
     record: records,
-    rootField: uncapital(name),
     exampleName: dotted({ owner: "ada", project: "mnist", id: example }),
     nameField: "uniqueName",
     run,
@@ -78,7 +76,6 @@ const experimentJob: Kind<ExperimentJobRecord, ExperimentJobAddress> = {
   name: "ExperimentJob",
   record: ofExperiment.records,
   nameField: "uniqueName",
-  rootField: "experimentJob",
   exampleName: "ada.mnist.42.7.master",
   verifiedBy: "parts",
   parameters: ["owner", "project", "experiment", "id"],

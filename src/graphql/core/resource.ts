@@ -17,8 +17,6 @@ export type Address = Readonly<Record<string, string>>;
  */
 export interface Kind<out R extends object = object, At extends Address = Address> {
   readonly name: string;
-  /** The root field that finds one by `id:`; null without one. */
-  readonly rootField: string | null;
   /** An example name for descriptions and messages; null for kinds without names. */
   readonly exampleName: string | null;
   /** The field with its name, which is a federation key besides `id`; null without one. */

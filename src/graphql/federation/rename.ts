@@ -31,7 +31,9 @@ export function rename(schema: GraphQLSchema, names: TypeNames): GraphQLSchema {
   const described = <Config extends Described>(config: Config): Config => ({
     ...config,
     // Names are in backquotes. A single lower-case word is a value, not the root field of that name.
-    description: config.description?.replaceAll(/`(?!\w+`)[^`]+`|`\w*[A-Z]\w*`/g, inText),
+    description: config.description?.replaceAll(/`[^`]+`/g, (code) =>
+      /^`[^\WA-Z]+`$/.test(code) ? code : inText(code),
+    ),
   });
   const named = <Config extends Described & { readonly name: string }>(config: Config): Config => ({
     ...described(config),

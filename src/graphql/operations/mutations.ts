@@ -8,7 +8,7 @@ import type { ResourceRef } from "../core/fields.ts";
 import { type Address, type Resource, toResource } from "../core/resource.ts";
 import { checked, identify, idOf, requires, withId } from "../core/ids.ts";
 import { type UserAddress, kinds } from "../core/kinds.ts";
-import { Project, User } from "../core/refs.ts";
+import { Project, Run, User } from "../core/refs.ts";
 
 /*
  * Mutations of runs and users. Each function here creates a mutation that sends one command to the service. The slice
@@ -38,6 +38,40 @@ export interface CommandResult<R extends object, At extends Address = RunAddress
 /** The description of a record that a command changed. */
 export const AFTER_CHANGE = "The record after the change. Read only if more than its address is selected.";
 
+/** What payloads of commands on a run have in common, whatever its kind. */
+export const RunPayload = builder.interfaceRef<Pick<CommandResult<object, Address>, "result">>("RunPayload");
+RunPayload.implement({
+  description: "Payload of a command on a run of any kind.",
+  fields: (t) => ({
+    run: t.field({
+      type: Run,
+      description: AFTER_CHANGE,
+      // Safe: such payloads have runs.
+      resolve: ({ result }) => result as typeof Run.$inferType,
+    }),
+  }),
+});
+
+/** What payloads of mutations that delete a run have in common. */
+export const DeletedRun = builder.interfaceRef<Pick<CommandResult<object>, "result">>("DeletedRun");
+DeletedRun.implement({
+  description: "Payload of a mutation that deletes a run of any kind.",
+  fields: (t) => ({
+    deletedId: t.id({
+      nullable: false,
+      description: "Global id of the deleted record.",
+      resolve: ({ result }, _, { names }) => idOf(result, names),
+    }),
+    project: t.field({
+      type: Project,
+      nullable: false,
+      description: "Project that contained it.",
+      resolve: ({ result: { address } }) =>
+        toResource(kinds.project, { owner: address.owner, project: address.project }),
+    }),
+  }),
+});
+
 /** Creates a payload type with a field for the record. */
 export function recordPayload<
   R extends object,
@@ -46,6 +80,8 @@ export function recordPayload<
 >(mutation: string, target: ResourceRef<R, At>, description: string) {
   return payloadOf<Result>(mutation).implement({
     description: payloadTitle(mutation),
+    // Safe: the payload has a result, which Pothos cannot see of a type parameter. The same applies below.
+    interfaces: (target.kind.run ? [RunPayload] : []) as never,
     fields: (t) => ({
       [uncapital(target.kind.name)]: t.field({
         type: target,
@@ -100,20 +136,7 @@ export const remove = <R extends object>(
   command(target, endpoint, description, (mutation) =>
     payloadOf<CommandResult<R>>(mutation).implement({
       description: payloadTitle(mutation),
-      fields: (t) => ({
-        deletedId: t.id({
-          nullable: false,
-          description: "Global id of the deleted record.",
-          resolve: ({ result }, _, { names }) => idOf(result, names),
-        }),
-        project: t.field({
-          type: Project,
-          nullable: false,
-          description: "Project that contained it.",
-          resolve: ({ result: { address } }) =>
-            toResource(kinds.project, { owner: address.owner, project: address.project }),
-        }),
-      }),
+      interfaces: [DeletedRun] as never,
     }),
   );
 

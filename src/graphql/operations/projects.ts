@@ -16,6 +16,7 @@ import {
   payloadOf,
   payloadTitle,
 } from "./mutations.ts";
+import { tagChanges, withTags } from "./tags.ts";
 import { checkName } from "./update.ts";
 
 /*
@@ -56,6 +57,7 @@ const UpdateProjectInput = builder.inputType("UpdateProjectInput", {
       description:
         "New labels, which replace the old ones. Null removes them. Requires the capability `UPDATE_TAGS`.",
     }),
+    ...tagChanges(t),
     isPublic: t.boolean({ description: "Whether every user can see the project. Not null." }),
   }),
 });
@@ -125,7 +127,7 @@ const updateProject: AddMutation = (mutation) => {
           if (input[name] === null) throw new InputError(`input.${name}: expected a value, got null`);
         }
         checkName(input.name);
-        const { isPublic, ...values } = input;
+        const { isPublic, ...values } = await withTags(source, input, session);
         const body = { ...bodyOf(session.server.profile.inputs.update, values), ...visibility(isPublic) };
         if (Object.keys(body).length === 0)
           throw new InputError("input: expected at least one field to change, got none");

@@ -8,6 +8,7 @@ import type { ResourceRef } from "../core/fields.ts";
 import { identify, quote, withId } from "../core/ids.ts";
 import { toResource } from "../core/resource.ts";
 import { type AddMutation, recordPayload } from "./mutations.ts";
+import { tagChanges, withTags } from "./tags.ts";
 
 /** What the service accepts as a name. */
 const SLUG = /^[-\w]+$/;
@@ -39,6 +40,7 @@ export const update =
           description:
             "New labels, which replace the old ones. Null removes them. Requires the capability `UPDATE_TAGS`.",
         }),
+        ...tagChanges(t),
         ...(target.kind.run?.keys.includes("readme") && {
           readme: t.string({
             description: "New notes in Markdown. Null removes them. Requires the capability `UPDATE_README`.",
@@ -58,7 +60,8 @@ export const update =
         resolve: async (_, { id, input: given }, { session, names }) => {
           const source = identify(target.kind, "id", id, names);
           checkName(given.name);
-          const body = bodyOf(session.server.profile.inputs.update, given);
+          const changed = await withTags(source, given, session);
+          const body = bodyOf(session.server.profile.inputs.update, changed);
           if (Object.keys(body).length === 0)
             throw new InputError("input: expected at least one field to change, got none");
           const record = await session.send(endpoint, source.address, body);

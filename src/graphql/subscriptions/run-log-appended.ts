@@ -1,4 +1,4 @@
-import { InputError, UpstreamError } from "../../errors.ts";
+import { UpstreamError } from "../../errors.ts";
 import { either } from "../../rest/api/kind.ts";
 import { runKinds } from "../../rest/api/kinds.ts";
 import type { TrackedRecord } from "../../rest/api/records.ts";
@@ -6,8 +6,9 @@ import type { Appended } from "../../live/append-poll.ts";
 import type { LogWindow } from "../../rest/session/log-window.ts";
 import { builder } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
-import { decodeId } from "../core/ids.ts";
-import type { Resource } from "../core/resource.ts";
+import { type Candidates, identifyAmong } from "../core/ids.ts";
+import { kinds } from "../core/kinds.ts";
+import type { Kind, Resource } from "../core/resource.ts";
 import { LogChunk, parseCursor } from "../types/logs.ts";
 import { isFinished } from "../types/status.ts";
 import { eventsOf } from "./event.ts";
@@ -21,15 +22,19 @@ interface Args {
   readonly after?: string | null | undefined;
 }
 
+const LOGGED: Candidates = {
+  kinds: Object.values<Kind>(kinds).filter(({ logs }) => logs !== null),
+  one: "run with a log",
+};
+
 /** A resource with a log, which has a status as well. */
 const isLogged = (resource: Resource): resource is Resource<TrackedRecord> => resource.kind.logs !== null;
 
 function tailLog({ id, after }: Args, { live, names, gateway }: StreamContext) {
-  const run = decodeId("id", id, names);
+  const run = identifyAmong(LOGGED, "id", id, names);
   const { kind, address } = run;
   const { logs } = kind;
-  if (!logs || !isLogged(run))
-    throw new InputError(`id: expected something with a log, got the id of a ${names.publicName(kind.name)}`);
+  if (!logs || !isLogged(run)) throw new TypeError(`expected a kind with a log, got ${kind.name}`);
   const maxBytes = Math.min(MAX_CHUNK_BYTES, gateway.maxLogBytes);
 
   return live.tail<number, LogWindow>(
@@ -84,7 +89,7 @@ builder.subscriptionField("runLogAppended", (t) =>
     args: {
       id: t.arg.id({
         required: true,
-        description: `Global id of ${either([...withLogs.map(({ one }) => one), "a job of an experiment"])}.`,
+        description: `Global id, or unique name such as \`ada.mnist.42\`, of ${either([...withLogs.map(({ one }) => one), "a job of an experiment"])}.`,
       }),
       after: t.arg.string({ description: "Cursor of a piece of this log. Default: its beginning." }),
     },

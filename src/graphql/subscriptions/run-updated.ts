@@ -1,13 +1,19 @@
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
-import { identifyRun } from "../core/ids.ts";
+import { ANY_RUN, identifyRun } from "../core/ids.ts";
+import { kindArg, kindOf } from "../types/run-kind.ts";
 import { isFinished } from "../types/status.ts";
 import { eventsOf } from "./event.ts";
 import { keyOfRun, latestOf, readRun, RunUpdate, updateOf } from "./run-state.ts";
 
-function watchRun({ id }: { readonly id: string }, { live, names }: StreamContext) {
-  const run = identifyRun("id", id, names);
+interface Args {
+  readonly id: string;
+  readonly kind?: string | null | undefined;
+}
+
+function watchRun({ id, kind }: Args, { live, names }: StreamContext) {
+  const run = identifyRun("id", id, names, kindOf(kind));
   let sent: Partial<RunnableRecord> | null = null;
   return live.watch(
     {
@@ -31,7 +37,7 @@ builder.subscriptionField("runUpdated", (t) =>
     nullable: false,
     description:
       "Changes of a run of any kind. Begins with its present state, and ends when the run has finished. A slow reader gets the latest state only.",
-    args: { id: t.arg.id({ required: true, description: "Global id of the run." }) },
+    args: { id: t.arg.id({ required: true, description: ANY_RUN }), ...kindArg },
     ...eventsOf(watchRun),
   }),
 );

@@ -3,7 +3,7 @@ import { slice } from "../../rest/session/pages.ts";
 import { builder } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
-import { decodeId } from "../core/ids.ts";
+import { type Candidates, identifyAmong } from "../core/ids.ts";
 import { kinds, type TypeNames } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
 import { declarationScan } from "../types/declaration-filter.ts";
@@ -22,16 +22,13 @@ interface Args {
   readonly first?: number | null | undefined;
 }
 
+const PARENTS: Candidates = { kinds: [kinds.project, kinds.group], one: "Group or Project" };
+
 /** Finds the list: of a project, or of the experiments of a group. Throws `InputError`. */
 function parentOf({ of, kind }: Args, names: TypeNames) {
-  const { kind: of_, address } = decodeId("of", of, names);
+  const { kind: of_, address } = identifyAmong(PARENTS, "of", of, names);
   const { owner = "", project = "", id } = address;
   if (of_.name === kinds.project.name) return { at: { owner, project }, group: undefined };
-  if (of_.name !== kinds.group.name) {
-    throw new InputError(
-      `of: expected the id of a ${names.publicName("Group")} or ${names.publicName("Project")}, got the id of a ${names.publicName(of_.name)}`,
-    );
-  }
   if (kind !== "EXPERIMENT") throw new InputError(`kind: expected EXPERIMENT for a group, got ${kind}`);
   return { at: { owner, project }, group: id };
 }
@@ -85,7 +82,11 @@ builder.subscriptionField("runsUpdated", (t) =>
     description:
       "Runs of a project, or experiments of a group, that appear, change or leave the list. Begins with those of the first page. One upstream request per poll, however many runs; runs that leave are read once more, where the server has lists by ids all of them by one request. Requires the capability `LISTS`.",
     args: {
-      of: t.arg.id({ required: true, description: "Global id of a project or a group." }),
+      of: t.arg.id({
+        required: true,
+        description:
+          "Global id, or unique name such as `ada.mnist` or `ada.mnist.5`, of a project or a group.",
+      }),
       kind: t.arg({
         type: RunKind,
         required: true,

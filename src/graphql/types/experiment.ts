@@ -30,6 +30,7 @@ import {
 } from "../core/refs.ts";
 import { recordMetric } from "../operations/record-metric.ts";
 import { codeReference } from "./code-reference.ts";
+import { declaration, declarationValues } from "./declarations.ts";
 import { outputFiles } from "./output-files.ts";
 import { runConfig } from "./run-config.ts";
 import { mutations } from "../operations/mutations.ts";
@@ -63,6 +64,18 @@ async function readJobs(resource: ExperimentResource, args: PageArgs, context: C
   );
 }
 
+const latestMetrics = {
+  type: [MetricValue] satisfies [object],
+  description:
+    "Latest value of each metric, ordered by name: known servers merge each metric record into it, so that a name keeps its value until a record has it again.",
+  args: namesArg,
+  ...computed(
+    ["last_metric"],
+    ({ last_metric }, _, { names }: { names?: readonly string[] | null | undefined }) =>
+      last_metric ? namedValues(last_metric, names) : null,
+  ),
+};
+
 /** Source: service document, "Experiment". */
 Experiment.implement({
   description: "A training run.",
@@ -83,6 +96,8 @@ Experiment.implement({
       description: "Parameters of the run. The service does not document the shape.",
       ...property("declarations"),
     }),
+    declaration: t.field(declaration),
+    declarationValues: t.field(declarationValues),
     resources: t.field(resources),
     codeReference: t.field(codeReference),
     dataReferences: t.field(dataReferences),
@@ -98,16 +113,10 @@ Experiment.implement({
     }),
     backend: t.string(backend),
     readme: t.string(readme),
+    latestMetrics: t.field(latestMetrics),
     lastMetric: t.field({
-      type: [MetricValue],
-      description:
-        "Latest value of each metric, ordered by name: known servers merge each metric record into it, so that a name keeps its value until a record has it again.",
-      args: namesArg,
-      ...computed(
-        ["last_metric"],
-        ({ last_metric }, _, { names }: { names?: readonly string[] | null | undefined }) =>
-          last_metric ? namedValues(last_metric, names) : null,
-      ),
+      ...latestMetrics,
+      deprecationReason: "Use `latestMetrics`, which is the same. Removed after 2027-06-30.",
     }),
     lastMetricValue: t.float({
       description: "Latest value of one metric. Null if it was never recorded.",

@@ -2,6 +2,7 @@ import { uncapital } from "../../rest/api/kind.ts";
 import { runKinds } from "../../rest/api/kinds.ts";
 import type { Capability as CapabilityName } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
+import { MAX_IDS } from "../core/connection.ts";
 import type { GatewayFacts } from "../core/context.ts";
 import { plural } from "../core/kinds.ts";
 
@@ -19,11 +20,14 @@ const Capability = builder.enumType("Capability", {
   description: "Capabilities that some servers have in addition to the documented API.",
   values: {
     LISTS: {
-      description: `Lists: \`User.projects\`, ${fieldsOf("Project", "list", uncapital)}, \`Group.experiments\`.`,
+      description: `Lists: \`projects\`, \`runs\`, \`groups\`, \`User.projects\`, ${fieldsOf("Project", "list", uncapital)}, \`Group.experiments\`.`,
     },
     EXPERIMENT_JOB_LOGS: { description: "`ExperimentJob.logs`." },
     FILTERS: { description: "The argument `filter` of lists of runs and of `runsUpdated`." },
-    METRIC_ORDERS: { description: "The argument `orderByMetric` of lists of experiments." },
+    METRIC_ORDERS: {
+      description:
+        "The argument `orderByMetric` of lists of experiments, and `metric` of their argument `order`.",
+    },
     OFFSETS: { description: "The argument `offset` of lists of runs and projects." },
     BULK_COMMANDS: { description: "The mutations `stopExperiments` and `deleteExperiments`." },
     PROJECT_RECORDS: { description: "Fields of `Project` beyond its name, its owner and its runs." },
@@ -46,7 +50,7 @@ const Capability = builder.enumType("Capability", {
       description: "`Experiment.outputFiles`, `Job.outputFiles`, and the downloads of single files.",
     },
     UPDATE_NAME: { description: "The input `name` of the update mutations." },
-    UPDATE_TAGS: { description: "The input `tags` of the update mutations." },
+    UPDATE_TAGS: { description: "The inputs `tags`, `addTags` and `removeTags` of the update mutations." },
     UPDATE_README: { description: "The input `readme` of the update mutations." },
     RESTART_DESCRIPTION: { description: "The input `description` of `restartExperiment`." },
     RESTART_DECLARATIONS: { description: "The input `declarations` of `restartExperiment`." },
@@ -70,7 +74,12 @@ const GatewayLimits = builder.objectRef<GatewayFacts>("GatewayLimits").implement
     }),
     maxPageSize: t.exposeInt("maxPageSize", {
       nullable: false,
-      description: "Maximum length of a page, in items.",
+      description: "Maximum length of a page, in items: the largest `first` of lists.",
+    }),
+    maxIds: t.int({
+      nullable: false,
+      description: "Maximum number of ids of one field: `entities`, `stopExperiments`, `deleteExperiments`.",
+      resolve: () => MAX_IDS,
     }),
     maxScannedRows: t.exposeInt("maxScannedRows", {
       nullable: false,

@@ -3,6 +3,7 @@ import { GROUP_COUNTERS, type GroupRecord, openHptuning } from "../../rest/api/r
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
+import { metricsUrl, runsUrl } from "./exports.ts";
 import { HyperparameterTuning } from "./hptuning.ts";
 import { runList, runListOf } from "./run-list.ts";
 import { Entity, Experiment, Group, Run, Trackable } from "../core/refs.ts";
@@ -67,11 +68,13 @@ Group.implement({
       description: "Whether a TensorBoard is running.",
       ...property("has_tensorboard"),
     }),
+    runsUrl: t.string(runsUrl),
+    metricsUrl: t.string(metricsUrl),
     experiments: t.field(
       runList(runListOf(Experiment.kind), "Experiments of the group.", {
         groupOf: (at: RunAddress) => at,
         prefetchList: (at, { session }, isSelected) => {
-          if (isSelected("metrics") || isSelected("metricSeries")) {
+          if (["metrics", "metricSeries", "metricSummaries"].some(isSelected)) {
             session.prefetchList(runs.experiment.endpoints.metrics, { at, group: at });
           }
         },

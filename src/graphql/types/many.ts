@@ -2,6 +2,7 @@ import { InputError, UpstreamError } from "../../errors.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import { runs } from "../../rest/api/kinds.ts";
 import { builder } from "../core/builder.ts";
+import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { identify, idOf, requires } from "../core/ids.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
@@ -23,9 +24,6 @@ interface Outcome {
   readonly source: Source;
   readonly isSent: boolean;
 }
-
-/** Maximum ids of one mutation. */
-const MAX_IDS = 100;
 
 const idsArg = builder.args((t) => ({
   ids: t.idList({

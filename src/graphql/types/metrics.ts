@@ -144,6 +144,12 @@ export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement(
       nullable: false,
       description: "Number of points before downsampling.",
     }),
+    steps: t.intList({
+      nullable: false,
+      description:
+        "Step of each point: its index among all points of the metric, from 0. It aligns the curves of several runs.",
+      resolve: ({ steps, values }) => steps ?? [...values.keys()],
+    }),
     times: t.field({
       type: ["DateTime"],
       nullable: { list: false, items: true },
@@ -173,6 +179,10 @@ interface SeriesArgs {
   readonly maxPoints?: number | null | undefined;
 }
 
+/** Reads the pages of all metric records of an experiment. */
+export const metricPages = (resource: ExperimentResource, { session }: Pick<Context, "session">) =>
+  pagesOf(session, metricsOf(resource));
+
 /** Converts all metric records of an experiment to one series per metric. */
 export async function readSeries(
   resource: ExperimentResource,
@@ -181,6 +191,6 @@ export async function readSeries(
 ): Promise<Series[]> {
   const most = within("maxPoints", maxPoints ?? 500, { from: 2, to: 5_000 });
   const pages: (readonly MetricRow[])[] = [];
-  for await (const page of pagesOf(context.session, metricsOf(resource))) pages.push(page);
+  for await (const page of metricPages(resource, context)) pages.push(page);
   return context.inTurns(seriesOf(pages, names, most));
 }

@@ -3,6 +3,7 @@ import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource } from "../core/resource.ts";
 import { checked, memberOf } from "../core/ids.ts";
+import { metricsUrl, runsUrl } from "./exports.ts";
 import { runList, runLists } from "./run-list.ts";
 import { savedSearches } from "./saved-search.ts";
 import { Entity, Project, runRefs, User } from "../core/refs.ts";
@@ -80,6 +81,8 @@ Project.implement({
     jobCount: t.int({ description: "Number of jobs.", ...property("num_jobs") }),
     buildJobCount: t.int({ description: "Number of build jobs.", ...property("num_builds") }),
     savedSearches: t.field(savedSearches),
+    runsUrl: t.string(runsUrl),
+    metricsUrl: t.string(metricsUrl),
   }),
 });
 

@@ -35,6 +35,22 @@ const MetricFilter = builder.inputType("MetricFilter", {
   }),
 });
 
+const TextsFilter = builder.inputType("TextsFilter", {
+  description: "Texts, compared as a whole. At least one of the two lists; with both, a run must meet both.",
+  fields: (t) => ({
+    in: t.stringList({ description: "The run has one of them." }),
+    notIn: t.stringList({ description: "The run has none of them." }),
+  }),
+});
+
+const StatusesFilter = builder.inputType("StatusesFilter", {
+  description: "Statuses. At least one of the two lists; with both, a run must meet both.",
+  fields: (t) => ({
+    in: t.field({ type: [RunStatusEnum], description: "The run has one of them." }),
+    notIn: t.field({ type: [RunStatusEnum], description: "The run has none of them." }),
+  }),
+});
+
 type FieldBuilder = PothosSchemaTypes.InputFieldBuilder<PothosTypes, "InputObject">;
 
 const ofRun = (t: FieldBuilder) => ({
@@ -45,6 +61,15 @@ const ofRun = (t: FieldBuilder) => ({
       "Statuses. `UNKNOWN` matches runs that the service calls so, not those without a status. `OTHER` is rejected: see `rawStatus`.",
   }),
   notStatus: t.field({ type: [RunStatusEnum], description: "Statuses that the run does not have." }),
+  names: t.field({ type: TextsFilter, description: "Names to include or to leave out." }),
+  statuses: t.field({
+    type: StatusesFilter,
+    description: "Statuses to include or to leave out: as `status` and `notStatus`.",
+  }),
+  users: t.field({
+    type: TextsFilter,
+    description: "Login names of those who created the run, to include or to leave out.",
+  }),
   rawStatus: t.stringList({
     description: "Statuses as the service spells them, for those that `RunStatus` does not have.",
   }),
@@ -177,10 +202,37 @@ const metrics: Conditions<readonly (typeof MetricFilter.$inferInput)[]> = (value
     return given.length > 0 ? given : [hasMetric(argument, name)];
   });
 
+interface Plural<Value> {
+  readonly in?: readonly Value[] | null | undefined;
+  readonly notIn?: readonly Value[] | null | undefined;
+}
+
+/** The conditions of a filter with two lists. Each names its own list in messages. */
+const plural =
+  <Value>(
+    conditions: (operator: "anyOf" | "noneOf") => Conditions<readonly Value[]>,
+  ): Conditions<Plural<Value>> =>
+  (given, argument, filtered) => {
+    const lists = [
+      [`${argument}.in`, given.in, "anyOf"],
+      [`${argument}.notIn`, given.notIn, "noneOf"],
+    ] as const;
+    const found = lists.flatMap(([list, values, operator]) => {
+      if (values == null) return [];
+      if (values.length === 0) throw new InputError(`${list}: expected at least one value, got none`);
+      return conditions(operator)(values, list, filtered);
+    });
+    if (found.length > 0) return found;
+    throw new InputError(`${argument}: expected \`in\` or \`notIn\`, got none`);
+  };
+
 const MEMBERS: { readonly [Name in Member]-?: Conditions<NonNullable<RunFilter[Name]>> } = {
   name: set("name"),
   status: statuses("anyOf"),
   notStatus: statuses("noneOf"),
+  names: plural((operator) => set("name", operator)),
+  statuses: plural(statuses),
+  users: plural((operator) => set("user", operator)),
   rawStatus: set("status"),
   user: set("user"),
   tags: set("tags"),

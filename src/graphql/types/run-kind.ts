@@ -23,3 +23,14 @@ export function runKindNamed(name: string) {
   if (!kind) throw new TypeError(`expected a kind of run, got ${name}`);
   return kind;
 }
+
+/** The argument `kind` beside an `id` of any run. */
+export const kindArg = builder.args((t) => ({
+  kind: t.field({
+    type: RunKind,
+    description: "Kind of the run, for a unique name that several kinds can have.",
+  }),
+}));
+
+/** The kind that it names; null without one. */
+export const kindOf = (name: string | null | undefined) => (name == null ? null : runKindNamed(name));

@@ -5,14 +5,21 @@ import type { Anchors } from "../../rest/session/anchor.ts";
 import { slice } from "../../rest/session/pages.ts";
 import { scanList } from "../../rest/session/scan.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
-import type { ListRequest } from "../../rest/api/list-query.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import type { MetricDirection, Order } from "../../rest/api/profile.ts";
+import type { Order } from "../../rest/api/profile.ts";
 import { builder } from "../core/builder.ts";
-import { connect, connectionOf, offsetArgs, type PageArgs, sliceRequest } from "../core/connection.ts";
+import {
+  type AllNodes,
+  connect,
+  type Connection,
+  connectionOf,
+  offsetArgs,
+  type PageArgs,
+  sliceRequest,
+} from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { type Address, type Kind, toResource } from "../core/resource.ts";
+import { type Address, type Kind, type Resource, toResource } from "../core/resource.ts";
 import type { IsSelected } from "../../engine/field-source.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
 import { requires } from "../core/ids.ts";
@@ -20,32 +27,15 @@ import { runRefs } from "../core/refs.ts";
 import { declarationScan, requireDeclarations } from "./declaration-filter.ts";
 import { addScan } from "./list-scan.ts";
 import { conditionsOf, filterOf, type RunFilter } from "./run-filter.ts";
+import { MetricOrder, type OrderArgs, orderOf, RunOrder, RunOrdering } from "./run-order.ts";
 import { savedSearchFor } from "./saved-search.ts";
 import { checkGroups, groupsInFilter } from "./selections.ts";
+import { readWhole } from "./whole-list.ts";
 
 /*
  * Lists of runs. They are not in the service's document, but frontends need them. The fields are always in the schema, so
  * that generated code and composition do not depend on the deployment.
  */
-
-const RunOrder = builder.enumType("RunOrder", {
-  description:
-    "Order of a list of runs. Where the server does not have it, the list is null with the code `CAPABILITY_UNAVAILABLE`.",
-  values: {
-    UPDATED_DESC: { description: "Newest change first." },
-    UPDATED_ASC: { description: "Oldest change first." },
-    CREATED_DESC: { description: "Newest first." },
-    CREATED_ASC: { description: "Oldest first." },
-    STARTED_DESC: {
-      description: "Latest start first. Known servers put runs that have not started before all others.",
-    },
-    STARTED_ASC: { description: "Earliest start first. Runs that have not started come last." },
-    FINISHED_DESC: {
-      description: "Latest end first. Known servers put runs that have not ended before all others.",
-    },
-    FINISHED_ASC: { description: "Earliest end first. Runs that have not ended come last." },
-  } satisfies Record<Order, object>,
-});
 
 const idOf = ({ id }: RunnableRecord) => `${id}`;
 
@@ -72,39 +62,11 @@ const ANCHORS: Readonly<Record<Order, Anchors<RunnableRecord>>> = {
 /** Those of runs in another order. */
 const UNMARKED: Anchors<RunnableRecord> = { idOf, valueOf: () => null, moves: null };
 
-const OrderDirection = builder.enumType("OrderDirection", {
-  description: "Direction of an order.",
-  values: {
-    ASC: { description: "Smallest value first." },
-    DESC: { description: "Largest value first." },
-  } satisfies Record<MetricDirection, object>,
-});
-
-const MetricOrder = builder.inputType("MetricOrder", {
-  description:
-    "Order of experiments by the last value of a metric, those with equal values by their creation, newest first, where the server takes a second key.",
-  fields: (t) => ({
-    name: t.string({
-      required: true,
-      description:
-        "Name of the metric: letters, digits and single `_` in between. Not that of a column of the server, such as `id`, `name` or `tags`.",
-    }),
-    direction: t.field({
-      type: OrderDirection,
-      required: true,
-      description:
-        "Direction. Largest value first, experiments without the metric are left out; smallest value first, they come last.",
-    }),
-  }),
-});
-
-type RunListArgs = PageArgs & {
-  readonly orderBy?: Order | null | undefined;
-  readonly orderByMetric?: ListRequest["metricOrder"];
+export interface RunListArgs extends PageArgs, OrderArgs {
   readonly filter?: RunFilter | null | undefined;
   readonly query?: string | null | undefined;
   readonly savedSearch?: string | null | undefined;
-};
+}
 
 interface ListOptions<Of> {
   /** The group to which the list is restricted. */
@@ -115,6 +77,11 @@ interface ListOptions<Of> {
 
 const isSelectedOfNodes = (isSelected: IsSelected, field: string): boolean =>
   isSelected("nodes", field) || isSelected("edges", "node", field);
+
+/** The fields of a page of the list, as opposed to those of the whole list. */
+const OF_PAGES = ["nodes", "edges", "pageInfo", "totalCount", "isContinuous", "scan"];
+
+const hasMetrics = ({ keys }: Pick<RunKind, "keys">) => keys.includes("last_metric");
 
 /** The arguments of the lists of a kind. */
 const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
@@ -132,9 +99,14 @@ const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
     }),
     savedSearch: t.id({
       description:
-        "Global id of a search of `Project.savedSearches`. Its filter is forwarded unchanged; with `query` or `filter` as well, a run must match all of them. Its order is used unless `orderBy` or `orderByMetric` is given. Costs an upstream request for the saved searches. Requires the capability `SAVED_SEARCHES`.",
+        "Global id of a search of `Project.savedSearches`. Its filter is forwarded unchanged; with `query` or `filter` as well, a run must match all of them. Its order is used unless another one is given. Costs an upstream request for the saved searches. Requires the capability `SAVED_SEARCHES`.",
     }),
-    ...(keys.includes("last_metric") && {
+    order: t.field({
+      type: RunOrdering,
+      description:
+        "Order by a date or a metric, instead of `orderBy` and `orderByMetric`. Default: the order of the server.",
+    }),
+    ...(hasMetrics({ keys }) && {
       orderByMetric: t.field({
         type: MetricOrder,
         description:
@@ -163,59 +135,97 @@ export function runListOf({ name }: Pick<Kind, "name">): RunListKind {
 
 type RunListKind = (typeof runLists)[number];
 
+/** A list of runs that is read: its kind, the address of its parent, and the group to which it is restricted. */
+interface ReadList {
+  readonly list: RunListKind;
+  readonly address: ProjectAddress;
+  readonly listedIn: RunAddress | null;
+  /** Prefetches what the runs need, where there may be enough of them. */
+  readonly prefetch?: () => void;
+  /** Whether of the list nothing is wanted but figures over all of it. */
+  readonly isOnlySummary?: boolean;
+}
+
+/** Reads a part of a list of runs. Its rows are partial records. */
+export async function readRuns(
+  { list: { target, endpoint }, address, listedIn, prefetch, isOnlySummary = false }: ReadList,
+  args: RunListArgs,
+  context: Context,
+): Promise<Connection<Resource<RunnableRecord, RunAddress>>> {
+  const { session, names } = context;
+  const { query } = args;
+  const { order, metricOrder } = orderOf(args);
+  const { owner, project } = address;
+  const { kind } = target;
+  if (metricOrder && !hasMetrics(kind.run)) {
+    const argument = metricOrder.argument ?? "orderByMetric";
+    throw new InputError(`${argument}: expected for a list of experiments only, got it for ${kind.run.many}`);
+  }
+  const conditions = conditionsOf(args.filter, { kind, project: { owner, project }, names });
+  const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
+  const groups = groupsInFilter(session.server, asked);
+  if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
+  // Before a saved search is read, so that nothing is sent for arguments that cannot be used.
+  const own = session.server.listQuery(asked);
+  const request = sliceRequest(args, context);
+  const readSearch = args.savedSearch
+    ? savedSearchFor(args.savedSearch, { kind, project: address, names })
+    : null;
+  const saved = readSearch ? await readSearch(session) : null;
+  const listBy = (by: Order | null | undefined) => {
+    const base = saved || by !== order ? session.server.listQuery({ ...asked, order: by, saved }) : own;
+    return { endpoint, address, base, anchors: by ? ANCHORS[by] : UNMARKED };
+  };
+  const toNode = (record: RunnableRecord) => ({
+    ...toResource(kind, { owner, project, id: `${record.id}` }, record),
+    listedIn,
+  });
+  const scan = declarationScan(args.filter?.declarations);
+  if (scan) requireDeclarations(session.server, kind.run.records);
+  if (scan && args.offset != null)
+    throw new InputError("offset: expected none with a filter that needs a scan");
+  const find = scan && ((rows: readonly RunnableRecord[]) => context.inTurns(scan(rows)));
+  // The order of creation is stable; figures depend on none.
+  const isStable = !metricOrder && !saved && session.server.profile.orders.CREATED_ASC;
+  const whole = listBy(isStable ? "CREATED_ASC" : order);
+  const readAll = async (most: number): Promise<AllNodes<Resource<RunnableRecord, RunAddress>>> => {
+    const matching =
+      find &&
+      (async (rows: readonly RunnableRecord[]) => {
+        const found = new Set(await find(rows));
+        return rows.filter((_, index) => found.has(index));
+      });
+    const all = await readWhole(session, whole, { most, maxSize: request.maxSize, matching });
+    return { ...all, nodes: all.nodes.map(toNode) };
+  };
+  const list = isOnlySummary ? whole : listBy(order);
+  if (find) {
+    const maxRows = context.gateway.maxScannedRows;
+    const page = await scanList(session, list, { ...request, maxRows, find });
+    return { ...connect(page, toNode), endCursor: () => page.endCursor, scan: page.scan, readAll };
+  }
+  // A filter, or `first: 1`, may leave too few runs to be worth it.
+  if (!query && !readSearch && conditions.length === 0 && request.first !== 1) prefetch?.();
+  const page = await slice(session, list, isOnlySummary ? { ...request, first: request.maxSize } : request);
+  return { ...connect(page, toNode), scan: null, readAll };
+}
+
 /** A field with a list of runs of a project, or of another parent in it, such as a group. Its rows are partial records. */
 export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
-  { type, target, endpoint, args: listArgs }: RunListKind,
+  list: RunListKind,
   description: string,
   { groupOf, prefetchList }: ListOptions<Of> = {},
 ) => ({
-  type,
-  description: description + requires(endpoint),
-  args: listArgs,
+  type: list.type,
+  description: description + requires(list.endpoint),
+  args: list.args,
   ...fieldsOf<object, Of>().child(
-    async ({ address }, args: RunListArgs, context: Context, isSelected) => {
-      const { session, names } = context;
-      const { orderBy: order, orderByMetric: metricOrder, query } = args;
-      if (order && metricOrder) {
-        throw new InputError("orderByMetric: expected `orderBy` or `orderByMetric`, got both");
-      }
-      const { owner, project } = address;
-      const { kind } = target;
-      const conditions = conditionsOf(args.filter, { kind, project: { owner, project }, names });
-      const listedIn = groupOf?.(address) ?? null;
-      const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
-      const groups = groupsInFilter(session.server, asked);
-      if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
-      // Before a saved search is read, so that nothing is sent for arguments that cannot be used.
-      const own = session.server.listQuery(asked);
-      const request = sliceRequest(args, context);
-      const readSearch = args.savedSearch
-        ? savedSearchFor(args.savedSearch, { kind, project: address, names })
-        : null;
-      const base = readSearch
-        ? session.server.listQuery({ ...asked, saved: await readSearch(session) })
-        : own;
-      const list = { endpoint, address, base, anchors: order ? ANCHORS[order] : UNMARKED };
-      const toNode = (record: RunnableRecord) => ({
-        ...toResource(kind, { owner, project, id: `${record.id}` }, record),
-        listedIn,
-      });
-      const scan = declarationScan(args.filter?.declarations);
-      if (scan) {
-        requireDeclarations(session.server, kind.run.records);
-        if (args.offset != null)
-          throw new InputError("offset: expected none with a filter that needs a scan");
-        const page = await scanList(session, list, {
-          ...request,
-          maxRows: context.gateway.maxScannedRows,
-          find: (rows) => context.inTurns(scan(rows)),
-        });
-        return { ...connect(page, toNode), endCursor: () => page.endCursor, scan: page.scan };
-      }
-      // A filter, or `first: 1`, may leave too few runs to be worth it.
-      if (!query && !readSearch && conditions.length === 0 && request.first !== 1)
+    ({ address }, args: RunListArgs, context: Context, isSelected) => {
+      const prefetch = () =>
         prefetchList?.(address, context, (field) => isSelectedOfNodes(isSelected, field));
-      return { ...connect(await slice(session, list, request), toNode), scan: null };
+      const listedIn = groupOf?.(address) ?? null;
+      const isOnlySummary = isSelected("summary") && !OF_PAGES.some((field) => isSelected(field));
+      return readRuns({ list, address, listedIn, prefetch, isOnlySummary }, args, context);
     },
     // The service returns an empty list for a group that does not exist.
     ({ nodes, count, scan }) => nodes.length > 0 || Math.max(count ?? 0, scan?.rowsRead ?? 0) > 0,

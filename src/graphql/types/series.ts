@@ -6,15 +6,19 @@ export interface Series {
   readonly name: string;
   /** Number of points before downsampling. */
   readonly totalPoints: number;
+  /** The index of each point before downsampling; null if they are all there. */
+  readonly steps: readonly number[] | null;
   readonly times: readonly (string | null)[];
   readonly values: readonly (number | null)[];
 }
 
 /** All points of a metric. */
-interface Column extends Valued {
+export interface Column extends Valued {
   readonly times: (string | null)[];
   readonly values: (number | null)[];
   readonly points: number[];
+  /** What each value was recorded with. */
+  readonly records: MetricRecord[];
 }
 
 /** Returns a finite number, otherwise null. Some servers also send text and objects. */
@@ -42,13 +46,15 @@ class Table {
   *#build(): Generator<undefined, undefined> {
     let read = 0;
     for (const page of this.pages) {
-      for (const { created_at: time = null, values } of page) {
+      for (const record of page) {
+        const { created_at: time = null, values } = record;
         for (const name of values ? Object.keys(values) : []) {
-          const column = this.#columns.get(name) ?? { times: [], values: [], points: [] };
+          const column = this.#columns.get(name) ?? { times: [], values: [], points: [], records: [] };
           if (column.times.push(time) === 1) this.#columns.set(name, column);
           const value = finite(values?.[name]);
           if (value !== null) column.points.push(column.values.length);
           column.values.push(value);
+          column.records.push(record);
           read++;
         }
         if (++read < STRIDE) continue;
@@ -84,14 +90,20 @@ function tableOf(pages: readonly Records[]): Table {
   return table;
 }
 
+/** The columns of metric records, built in steps. */
+export function* builtTable(pages: readonly Records[]): Generator<undefined, Table> {
+  const table = tableOf(pages);
+  while (!table.steps.next().done) yield;
+  return table;
+}
+
 /** Converts metric records to one series of at most `maxPoints` per metric, in steps. */
 export function* seriesOf(
   pages: readonly Records[],
   names: readonly string[] | null | undefined,
   maxPoints: number,
 ): Generator<undefined, Series[]> {
-  const table = tableOf(pages);
-  while (!table.steps.next().done) yield;
+  const table = yield* builtTable(pages);
   const series: Series[] = [];
   for (const [name, column] of table.columns(names)) {
     yield;
@@ -100,11 +112,12 @@ export function* seriesOf(
   return series;
 }
 
-function thinned(column: Column, maxPoints: number): Pick<Series, "times" | "values"> {
+function thinned(column: Column, maxPoints: number): Pick<Series, "steps" | "times" | "values"> {
   const { times, values } = column;
-  if (values.length <= maxPoints) return { times, values };
+  if (values.length <= maxPoints) return { steps: null, times, values };
   const kept = lttb(column, maxPoints);
   return {
+    steps: kept,
     times: kept.map((index) => times[index] ?? null),
     values: kept.map((index) => values[index] ?? null),
   };

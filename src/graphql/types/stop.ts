@@ -1,5 +1,6 @@
 import type { Command } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
+import type { Session } from "../../rest/session/session.ts";
 import { builder } from "../core/builder.ts";
 import { identify, withId } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
@@ -17,7 +18,7 @@ import { isFinished } from "./status.ts";
 
 type RunRef = (typeof runRefs)[number];
 
-interface StopResult extends CommandResult<RunRef["$inferType"]["loaded"]> {
+export interface StopResult extends CommandResult<RunRef["$inferType"]["loaded"]> {
   readonly isSent: boolean;
 }
 
@@ -33,7 +34,37 @@ export const ifActiveArg = builder.args((t) => ({
   }),
 }));
 
-const stopRun =
+/** Stops a run: any, or with `ifActive` one that has not finished. */
+export async function stopRun(
+  source: RunRef["$inferType"],
+  endpoint: Command<RunAddress, undefined>,
+  ifActive: boolean,
+  session: Session,
+): Promise<StopResult> {
+  if (ifActive) {
+    session.server.offered(endpoint);
+    // What other operations have read may be older than its end.
+    session.cut();
+    const result = await fetchMore(source, STATE, session);
+    if (isFinished(result.loaded)) return { source, result, isSent: false };
+  }
+  await session.send(endpoint, source.address, undefined);
+  return { source, result: source, isSent: true };
+}
+
+/** The field of a payload that tells whether a run was stopped. */
+export const isSentField = {
+  nullable: false,
+  description: "Whether the command was sent. False for a finished run with `ifActive`.",
+  resolve: ({ isSent }: StopResult) => isSent,
+} as const;
+
+const TAKES_TIME =
+  "Stopping takes time: the status in the payload can still be the old one. Known servers stop a finished one as well, which turns its status into `STOPPED`: see `ifActive`.";
+
+export const stopTitle = (one: string) => `Stops ${one}. ${TAKES_TIME}`;
+
+const stop =
   (target: RunRef, endpoint: Command<RunAddress, undefined>): AddMutation =>
   (name) => {
     const { one } = target.kind.run;
@@ -42,38 +73,19 @@ const stopRun =
       target,
       AFTER_CHANGE,
     );
-    builder.objectField(type, "isSent", (t) =>
-      t.boolean({
-        nullable: false,
-        description: "Whether the command was sent. False for a finished run with `ifActive`.",
-        resolve: ({ isSent }) => isSent,
-      }),
-    );
+    builder.objectField(type, "isSent", (t) => t.boolean(isSentField));
     builder.mutationField(name, (t) =>
       t.field({
         type,
-        description: `Stops ${one}. Stopping takes time: the status in the payload can still be the old one. Known servers stop a finished one as well, which turns its status into \`STOPPED\`: see \`ifActive\`.`,
-        args: {
-          ...withId(target),
-          ...ifActiveArg,
-        },
-        resolve: async (_, { id, ifActive }, { session, names }): Promise<StopResult> => {
-          const source = identify(target.kind, "id", id, names);
-          if (ifActive) {
-            session.server.offered(endpoint);
-            // What other operations have read may be older than its end.
-            session.cut();
-            const result = await fetchMore(source, STATE, session);
-            if (isFinished(result.loaded)) return { source, result, isSent: false };
-          }
-          await session.send(endpoint, source.address, undefined);
-          return { source, result: source, isSent: true };
-        },
+        description: stopTitle(one),
+        args: { ...withId(target), ...ifActiveArg },
+        resolve: (_, { id, ifActive }, { session, names }) =>
+          stopRun(identify(target.kind, "id", id, names), endpoint, ifActive, session),
       }),
     );
   };
 
 for (const ref of runRefs) {
   const { name, endpoints } = ref.kind.run;
-  if (endpoints.stop) mutations({ [`stop${name}`]: stopRun(ref, endpoints.stop) });
+  if (endpoints.stop) mutations({ [`stop${name}`]: stop(ref, endpoints.stop) });
 }

@@ -14,6 +14,7 @@ import {
   type PageArgs,
   sliceRequest,
 } from "../core/connection.ts";
+import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { requires } from "../core/ids.ts";
 import { Project, User } from "../core/refs.ts";
@@ -45,13 +46,24 @@ const userList = <Row, Node>(
   }),
 });
 
-const ProjectConnection = connectionOf("Project", Project, "A page of projects.");
+export const ProjectConnection = connectionOf("Project", Project, "A page of projects.");
+
+/** Reads the projects of an owner that the caller may see. */
+export async function readProjects(owner: string, args: PageArgs, context: Context) {
+  const list = { endpoint: project.optional.list, address: { owner } };
+  const page = await slice(context.session, list, sliceRequest(args, context));
+  return connect(page, (record) => toResource(Project.kind, { owner, project: record.name }, record));
+}
 
 /** A field with a list of an owner's projects. */
-export const projectList = (description: string) =>
-  userList(ProjectConnection, project.optional.list, description, (record, { address: { username } }) =>
-    toResource(Project.kind, { owner: username, project: record.name }, record),
-  );
+export const projectList = (description: string) => ({
+  type: ProjectConnection,
+  description: description + requires(project.optional.list),
+  args: offsetArgs,
+  ...fieldsOf(User.kind).child(({ address: { username } }, args: PageArgs, context) =>
+    readProjects(username, args, context),
+  ),
+});
 
 const projectAddress = (name: string | null | undefined) =>
   resolveReference(Project.kind, name ?? "").address;

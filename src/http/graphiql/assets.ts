@@ -34,6 +34,11 @@ async function readAssets() {
     jsonWorker: script("json-worker", jsonWorker),
     waterfall: script("waterfall", readOwn("waterfall.js")),
     explain: script("explain", readOwn("explain.js")),
+    editors: script("editors", readOwn("editors.js")),
+    operations: script("operations", readOwn("operations.js")),
+    share: script("share", readOwn("share.js")),
+    storage: script("storage", readOwn("storage.js")),
+    sending: script("sending", readOwn("sending.js")),
     page: script("page", readOwn("page.js")),
     pageStyle: style("page", readOwn("page.css")),
     icon: asset("icon", readOwn("icon.svg"), {

@@ -1,17 +1,34 @@
 import type { AssetKey } from "./assets.ts";
-import type { Tab } from "./tabs.ts";
+import type { PageOperation } from "./operations.ts";
 
 /** Settings that `page/page.js` reads. */
 export interface PageSettings {
   /** The initial token; null when users must sign in. */
   readonly token: string | null;
   readonly signIn: string;
-  readonly tabs: readonly Tab[];
+  /** The document of the first tab. */
+  readonly welcome: string;
+  readonly operations: readonly PageOperation[];
+  /** Names of mutations that the page asks about before it sends them. */
+  readonly careful: readonly string[];
   /** Whether the page may ask what an operation costs. */
   readonly isExplainable: boolean;
   /** Prefix of GraphiQL's keys in the browser's storage: it separates the demo's tabs from those of a real server. */
   readonly storagePrefix: string;
 }
+
+/** In the order in which the page runs them: the last one uses the others. */
+const SCRIPTS = [
+  "editors",
+  "graphiql",
+  "waterfall",
+  "explain",
+  "storage",
+  "sending",
+  "operations",
+  "share",
+  "page",
+] as const satisfies readonly AssetKey[];
 
 /** Renders the page. URLs are relative because a proxy may serve the gateway under a path prefix. */
 export function documentOf(settings: PageSettings, hrefOf: (key: AssetKey) => string): string {
@@ -33,7 +50,24 @@ export function documentOf(settings: PageSettings, hrefOf: (key: AssetKey) => st
   <body>
     <header>
       <h1><img src="${hrefOf("icon")}" alt="" />Rungraph</h1>
-      <details id="account">
+      <details id="operations" class="menu">
+        <summary>Operations</summary>
+        <div class="panel">
+          <label>Find an operation <input type="search" autocomplete="off" /></label>
+          <div class="found"></div>
+        </div>
+      </details>
+      <details id="share" class="menu">
+        <summary>Share</summary>
+        <div class="panel">
+          <button data-as="link">Copy link</button>
+          <button data-as="curl">Copy as cURL</button>
+          <button data-as="javascript">Copy as JavaScript</button>
+          <button data-as="python">Copy as Python</button>
+          <p role="status"></p>
+        </div>
+      </details>
+      <details id="account" class="menu">
         <summary>Sign in</summary>
         <div class="panel">
           <form id="sign-in">
@@ -50,12 +84,17 @@ export function documentOf(settings: PageSettings, hrefOf: (key: AssetKey) => st
         </div>
       </details>
     </header>
+    <dialog id="ask" aria-labelledby="ask-title">
+      <form method="dialog">
+        <h2 id="ask-title"></h2>
+        <p></p>
+        <button value="run">Run it</button>
+        <button value="" autofocus>Cancel</button>
+      </form>
+    </dialog>
     <main id="root"><noscript>This page needs JavaScript.</noscript></main>
     <script type="application/json" id="settings">${asInlineJson({ ...settings, workers })}</script>
-    <script src="${hrefOf("graphiql")}"></script>
-    <script src="${hrefOf("waterfall")}"></script>
-    <script src="${hrefOf("explain")}"></script>
-    <script src="${hrefOf("page")}"></script>
+    ${SCRIPTS.map((key) => `<script src="${hrefOf(key)}"></script>`).join("\n    ")}
   </body>
 </html>
 `;

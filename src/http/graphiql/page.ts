@@ -1,16 +1,23 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { GraphQLSchema } from "graphql";
 import type { TypeNames } from "../../graphql/core/kinds.ts";
+import type { Capability } from "../../rest/api/server.ts";
 import { acceptsGzip } from "../compression.ts";
 import { PRIVATE } from "../graphql/encoding.ts";
 import { loadAssets } from "./assets.ts";
 import { documentOf } from "./document.ts";
 import { signInOperation } from "../shipped-operations.ts";
-import { tabsOf } from "./tabs.ts";
+import { carefulMutations } from "./careful.ts";
+import { pageOperations } from "./operations.ts";
+import { welcomeTo } from "./welcome.ts";
 
 interface Settings {
+  readonly schema: GraphQLSchema;
   readonly names: TypeNames;
   /** A token of the demo that the page starts with; null for a real server. */
   readonly exampleToken: string | null;
+  /** What the service offers now. */
+  readonly capabilities: () => readonly Capability[];
   /** Whether the page may ask what an operation costs. */
   readonly isExplainable: boolean;
   readonly onError: (error: unknown) => void;
@@ -49,19 +56,30 @@ const SAFE_HEADERS = {
 const isRead = ({ method }: IncomingMessage): boolean => method === "GET" || method === "HEAD";
 
 /** Serves GraphiQL to browsers that open `/graphql`, and the files that it loads. */
-export function createPage({ names, exampleToken, isExplainable, onError }: Settings): Page {
+export function createPage({
+  schema,
+  names,
+  exampleToken,
+  capabilities,
+  isExplainable,
+  onError,
+}: Settings): Page {
   const isDemo = exampleToken !== null;
   const settings = {
     token: exampleToken,
     signIn: signInOperation(names),
-    tabs: tabsOf(names, { isDemo }),
+    operations: pageOperations(names, { isDemo }),
+    careful: carefulMutations(schema),
     isExplainable,
     storagePrefix: isDemo ? "rungraph-demo:" : "rungraph:",
   };
 
   const sendDocument = async (response: ServerResponse): Promise<void> => {
     const assets = await loadAssets();
-    const html = documentOf(settings, (key) => `graphiql/${assets[key].name}`);
+    const html = documentOf(
+      { ...settings, welcome: welcomeTo({ isDemo, capabilities: capabilities() }) },
+      (key) => `graphiql/${assets[key].name}`,
+    );
     response
       .writeHead(200, {
         ...SAFE_HEADERS,

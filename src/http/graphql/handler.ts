@@ -28,7 +28,7 @@ interface Settings extends YogaSettings {
 }
 
 /**
- * Handles GraphQL requests. A subscription becomes an event stream. A POST with a single JSON result runs directly on the
+ * Handles GraphQL requests. A subscription becomes an event stream. A POST or QUERY with a single JSON result runs directly on the
  * engine, which is faster; everything else goes through Yoga. Both paths produce the same bytes for the same request.
  */
 export function createGraphqlHandler(settings: Settings): Execute {
@@ -36,10 +36,10 @@ export function createGraphqlHandler(settings: Settings): Execute {
   const { streams, openStream } = settings.subscriptions;
   const yoga = loadYoga(settings);
 
-  /** Runs the operation of a POST. */
-  const runPost = (body: Buffer, operation: Operation): Promise<WrittenResult> => {
+  /** Runs the operation of a body. */
+  const runBody = (body: Buffer, operation: Operation, isReadOnly: boolean): Promise<WrittenResult> => {
     try {
-      return engine.run(operation, parseBody(body), POST);
+      return engine.run(operation, parseBody(body), { isReadOnly });
     } catch (error) {
       return Promise.resolve({ errors: [publicError(error)] });
     }
@@ -103,18 +103,16 @@ export function createGraphqlHandler(settings: Settings): Execute {
     }
     const accept = resultTypeFor(request.headers.accept);
     const form = pieceFormFor(request.headers.accept);
+    const isReadOnly = request.method !== "POST";
     const params = form && readParams(request, body);
     if (form && params && mayBeIncremental(params)) {
-      const isReadOnly = request.method === "GET";
-      const result = await engine.run(operation, params, { isReadOnly, isIncremental: true });
-      const { pieces } = result;
-      if (!pieces && accept) return send(result, accept);
-      if (!pieces) return sendAs(form, result);
-      return deliver(response, { ...result, pieces }, form, operation, onResult);
+      const { pieces, ...result } = await engine.run(operation, params, { isReadOnly, isIncremental: true });
+      if (pieces) return deliver(response, { ...result, pieces }, form, operation, onResult);
+      return accept ? send(result, accept) : sendAs(form, result);
     }
     const type = body && accept;
-    if (body && type) return send(await runPost(body, operation), type);
-    const result = await yoga(request, response, { operation, body });
+    if (body && type) return send(await runBody(body, operation, isReadOnly), type);
+    const result = await yoga(request, response, { operation, body, isReadOnly });
     onResult(result.status);
     return delivery.pass(response, result, caller);
   };
@@ -124,8 +122,6 @@ export function createGraphqlHandler(settings: Settings): Execute {
     return run(() => answer(response, body, operation, end));
   };
 }
-
-const POST = { isReadOnly: false };
 
 /** Loads Yoga on the first request that needs it: it takes a sixth of the start-up time. */
 function loadYoga(settings: YogaSettings): YogaHandler {

@@ -8,8 +8,10 @@ import { parseBody, parseQueryString, encodeResult, PRIVATE, resultTypeFor } fro
 /** Yoga's server context. */
 export interface YogaContext {
   readonly operation: Operation;
-  /** The body of a POST, already read; null for other methods. */
+  /** The body of a POST or QUERY, already read; null for other methods. */
   readonly body: Buffer | null;
+  /** Whether a mutation is refused. */
+  readonly isReadOnly: boolean;
 }
 
 export type YogaHandler = (
@@ -46,13 +48,20 @@ export function createYogaHandler({ schema, engine, publicError }: YogaSettings)
   });
   return (request, response, context) =>
     // Safe: a request whose prototype is the request.
-    yoga.handleNodeRequestAndResponse(Object.create(request, HIDDEN) as IncomingMessage, response, context);
+    yoga.handleNodeRequestAndResponse(
+      Object.create(request, request.method === "QUERY" ? AS_POST : HIDDEN) as IncomingMessage,
+      response,
+      context,
+    );
 }
 
 /** What frameworks add to a request of `node:http`. Yoga would read the address from it, which the router has matched. */
 const HIDDEN = Object.fromEntries(
   ["body", "originalUrl", "protocol", "query", "raw"].map((key) => [key, { value: undefined }]),
 );
+
+/** Yoga does not know QUERY, which is a POST that only reads. */
+const AS_POST = { ...HIDDEN, method: { value: "POST" } };
 
 /** Replaces Yoga's parameter parsers. The engine checks whether there is a document. */
 const useParams = (): Plugin<object, YogaContext> => ({
@@ -69,14 +78,11 @@ const useParams = (): Plugin<object, YogaContext> => ({
 const toYoga = (params: OperationParams) => params as GraphQLParams;
 
 const useEngine = (engine: Engine): Plugin<object, YogaContext> => ({
-  onParams({ params, request, context, setParams, setParamsHandler }) {
+  onParams({ params, context, setParams, setParamsHandler }) {
     // Yoga rejects requests without a document, but a hash may stand for it.
     setParams({ ...params, query: params.query ?? "" });
-    setParamsHandler(() =>
-      engine.run((context as YogaContext).operation, params as OperationParams, {
-        isReadOnly: request.method === "GET",
-      }),
-    );
+    const { operation, isReadOnly } = context as YogaContext;
+    setParamsHandler(() => engine.run(operation, params as OperationParams, { isReadOnly }));
   },
   onResultProcess({ request, result, serverContext, setResult, setResultProcessor }) {
     // Results in pieces are not Yoga's, so other results need no handling.
@@ -94,5 +100,6 @@ const useEngine = (engine: Engine): Plugin<object, YogaContext> => ({
   onResponse({ serverContext, response }) {
     response.headers.set("x-request-id", serverContext.operation.scope.requestId);
     response.headers.set("cache-control", PRIVATE);
+    if (response.headers.get("allow") === "GET, POST") response.headers.set("allow", "GET, POST, QUERY");
   },
 });

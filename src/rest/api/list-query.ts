@@ -9,6 +9,8 @@ import type { MetricDirection, Order, Profile } from "./profile.ts";
 interface MetricOrder {
   readonly name: string;
   readonly direction: MetricDirection;
+  /** The argument that names the metric; `orderByMetric.name` without it. */
+  readonly argument?: string;
 }
 
 /** The order and filters of a list of runs. */
@@ -57,13 +59,15 @@ export function splitGroup(
   return { group: only.operands[0], conditions: conditions.filter((each) => each !== only) };
 }
 
+const METRIC_ARGUMENT = "orderByMetric.name";
+
 function metricOrderQuery(
   { metricOrders, filters: { language } }: Profile,
-  { name, direction }: MetricOrder,
+  { name, direction, argument = METRIC_ARGUMENT }: MetricOrder,
 ): Query {
   const parameters = metricOrders[direction] ?? lacking("the order by a metric");
-  checkLength("orderByMetric.name", name);
-  checkOrderName("orderByMetric.name", name, language);
+  checkLength(argument, name);
+  checkOrderName(argument, name, language);
   return Object.fromEntries(
     Object.entries(parameters).map(([key, value]) => [key, value.replaceAll("{metric}", () => name)]),
   );
@@ -103,9 +107,12 @@ function filterOf(
 }
 
 /** Databases put missing values first when they order downwards, so that runs without the metric would be the best ones. */
-function presenceIn({ name, direction }: MetricOrder, given: readonly Condition[]): readonly Condition[] {
+function presenceIn(
+  { name, direction, argument = "orderByMetric" }: MetricOrder,
+  given: readonly Condition[],
+): readonly Condition[] {
   const isCompared = given.some((condition) => condition.key === "metric" && condition.name === name);
-  return direction === "ASC" || isCompared ? [] : [hasMetric("orderByMetric", name)];
+  return direction === "ASC" || isCompared ? [] : [hasMetric(argument, name)];
 }
 
 function lacking(what: string): never {

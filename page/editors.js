@@ -1,0 +1,75 @@
+// @ts-check
+/* The editors of GraphiQL: what stands in them, and how an operation gets into a tab of its own. It runs before GraphiQL. */
+
+/** @type {{ workers: Record<string, string> }} */
+const { workers } = JSON.parse(document.querySelector("#settings")?.textContent ?? "");
+
+Object.assign(globalThis, {
+  MonacoEnvironment: {
+    globalAPI: true,
+    /** @param {string} _module @param {string} label */
+    getWorkerUrl: (_module, label) => workers[label],
+  },
+});
+
+/** @typedef {{ query: string, variables: string }} Written */
+
+/** GraphiQL's names of its editors' texts. */
+const TEXTS = { query: "operation.graphql", variables: "variables.json" };
+
+/** @param {string} name @returns {{ getValue: () => string, setValue: (text: string) => void } | undefined} */
+function textNamed(name) {
+  // @ts-expect-error: the bundle of GraphiQL comes without types for browsers.
+  const models = globalThis.monaco?.editor.getModels() ?? [];
+  return models.find((/** @type {{ uri: { path: string } }} */ { uri }) => uri.path.endsWith(name));
+}
+
+/** What stands in the editors now. @returns {Written} */
+const written = () => ({
+  query: textNamed(TEXTS.query)?.getValue() ?? "",
+  variables: textNamed(TEXTS.variables)?.getValue() ?? "",
+});
+
+/** Opens a tab. @param {Written} given */
+function openTab({ query, variables }) {
+  const button = document.querySelector(".graphiql-tab-add");
+  if (!(button instanceof HTMLElement)) throw new TypeError("expected GraphiQL's button for new tabs");
+  button.click();
+  textNamed(TEXTS.query)?.setValue(query);
+  textNamed(TEXTS.variables)?.setValue(variables);
+  document.querySelector(".graphiql-tab[aria-selected=true]")?.scrollIntoView({ inline: "nearest" });
+}
+
+/** Calls back once GraphiQL shows its editors. @param {Element} root @param {() => void} callback */
+function whenShown(root, callback) {
+  const isShown = () =>
+    textNamed(TEXTS.query) !== undefined && root.querySelector(".graphiql-tab-add") !== null;
+  const observer = new MutationObserver(() => {
+    if (!isShown()) return;
+    observer.disconnect();
+    callback();
+  });
+  observer.observe(root, { childList: true, subtree: true });
+}
+
+/** Toolbar buttons by key: GraphiQL binds them to the Windows key where it shows Ctrl. */
+const TOOLBAR_KEYS = new Map([
+  ["p", "Prettify"],
+  ["m", "Merge"],
+]);
+
+/** @param {KeyboardEvent} event */
+function pressToolbar(event) {
+  const label = event.ctrlKey && event.shiftKey ? TOOLBAR_KEYS.get(event.key.toLowerCase()) : undefined;
+  const button =
+    label === undefined ? null : document.querySelector(`.graphiql-toolbar [aria-label^=${label}]`);
+  if (!(button instanceof HTMLElement)) return;
+  event.preventDefault();
+  event.stopPropagation();
+  button.click();
+}
+
+document.addEventListener("keydown", pressToolbar, { capture: true });
+
+// For page.js: scripts share what is global.
+Object.assign(globalThis, { openTab, whenShown, written });

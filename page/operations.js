@@ -1,0 +1,109 @@
+// @ts-check
+/* The list of operations to begin with, and of those that were sent last. */
+
+/**
+ * @typedef {{ name: string, about: string, type: string, query: string, variables: string }} Operation
+ * @typedef {Pick<Storage, "getItem" | "setItem" | "removeItem">} Stored
+ */
+
+const HEADINGS = new Map([
+  ["recent", "Sent last"],
+  ["query", "Read"],
+  ["subscription", "Watch"],
+  ["mutation", "Change"],
+]);
+
+const RECENT = "recent";
+const MAX_RECENT = 12;
+
+/** @param {string} query */
+const nameIn = (query) => /^\s*(?:query|mutation|subscription)\s+(\w+)/m.exec(query)?.[1] ?? "without a name";
+
+/**
+ * Fills the list. Gives a function that remembers what was sent.
+ *
+ * @param {HTMLDetailsElement} menu @param {Operation[]} operations @param {Stored} storage
+ */
+function listOperations(menu, operations, storage) {
+  const found = menu.querySelector(".found");
+  const search = menu.querySelector("input");
+  if (!found || !search) throw new TypeError("expected the list of operations in the page");
+
+  /** @returns {Operation[]} */
+  const recent = () => JSON.parse(storage.getItem(RECENT) ?? "[]");
+
+  /** @param {Operation} operation */
+  const buttonOf = (operation) => {
+    const button = element("button", { type: "button" }, element("strong", {}, operation.name));
+    if (operation.about !== "") button.append(element("span", {}, operation.about));
+    button.addEventListener("click", () => {
+      menu.open = false;
+      openTab(operation);
+    });
+    return element("li", {}, button);
+  };
+
+  const show = () => {
+    const words = search.value.toLowerCase().split(/\s+/);
+    const matching = [...recent(), ...operations].filter(({ name, about }) =>
+      words.every((word) => `${name} ${about}`.toLowerCase().includes(word)),
+    );
+    const groups = [...HEADINGS].map(([type, heading]) => {
+      const items = matching.filter((operation) => operation.type === type).map(buttonOf);
+      return items.length === 0 ? [] : [element("h2", {}, heading), element("ul", {}, ...items)];
+    });
+    found.replaceChildren(...groups.flat());
+    if (matching.length === 0) found.append(element("p", {}, "No operation has these words."));
+  };
+
+  search.addEventListener("input", show);
+  show();
+  menu.addEventListener("toggle", () => {
+    if (menu.open) return search.focus();
+    search.value = "";
+    show();
+  });
+
+  /** @param {Params} params */
+  return ({ query, variables }) => {
+    const sent = { query, variables: JSON.stringify(variables ?? {}, null, 2) };
+    const others = recent().filter((each) => each.query !== sent.query || each.variables !== sent.variables);
+    const about =
+      variables && Object.keys(variables).length > 0 ? JSON.stringify(variables).slice(0, 100) : "";
+    const latest = { ...sent, name: nameIn(query), about, type: RECENT };
+    storage.setItem(RECENT, JSON.stringify([latest, ...others].slice(0, MAX_RECENT)));
+    show();
+  };
+}
+
+/** Forgets what was sent. @param {Stored} storage */
+const forgetSent = (storage) => storage.removeItem(RECENT);
+
+/** What a document says to the service. Comments and the words in them say nothing. @param {string} query */
+const wordsOf = (query) => new Set(query.replaceAll(/#.*/g, "").match(/\w+/g));
+
+/**
+ * Gives a function that asks whether an operation is meant, where it deletes or administrates.
+ *
+ * @param {HTMLDialogElement} dialog @param {string[]} careful the names of such mutations
+ */
+function questionBefore(dialog, careful) {
+  const title = dialog.querySelector("h2");
+  const text = dialog.querySelector("p");
+  if (!title || !text) throw new TypeError("expected a title and a text in the dialog");
+  /** @param {string} query @returns {Promise<boolean>} */
+  return async (query) => {
+    const words = wordsOf(query);
+    const named = careful.filter((name) => words.has(name));
+    if (!words.has("mutation") || named.length === 0) return true;
+    title.textContent = "Run this?";
+    text.textContent = `${named.join(", ")}: what is deleted is gone, and what is administered counts for all.`;
+    dialog.returnValue = "";
+    dialog.showModal();
+    await new Promise((resolve) => dialog.addEventListener("close", resolve, { once: true }));
+    return dialog.returnValue === "run";
+  };
+}
+
+// For page.js: scripts share what is global.
+Object.assign(globalThis, { forgetSent, listOperations, questionBefore });

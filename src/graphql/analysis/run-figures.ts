@@ -1,0 +1,251 @@
+import { isObject } from "../../rest/api/record.ts";
+import type { ExperimentRecord } from "../../rest/api/records.ts";
+import { finite } from "../types/series.ts";
+import { type RunStatus, statusOf } from "../types/status.ts";
+import { medianOf, Moments, rankCorrelation, told } from "./statistics.ts";
+
+/** Statistics of a metric over runs. */
+export interface MetricStatistics {
+  readonly name: string;
+  readonly count: number;
+  readonly leftOut: number;
+  readonly mean: number | null;
+  readonly standardDeviation: number | null;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly median: number | null;
+}
+
+/** The values of a parameter over runs. */
+export interface ParameterValues {
+  readonly name: string;
+  /** Number of runs that have it. */
+  readonly count: number;
+  /** The different values, the most frequent first. */
+  readonly values: readonly { readonly value: unknown; readonly count: number }[];
+  readonly min: number | null;
+  readonly max: number | null;
+}
+
+export interface RunGroupFigures {
+  readonly values: readonly { readonly name: string; readonly value: unknown }[];
+  readonly count: number;
+  readonly statuses: readonly StatusCount[];
+  readonly metrics: readonly MetricStatistics[];
+}
+
+export interface StatusCount {
+  readonly status: RunStatus;
+  readonly count: number;
+}
+
+export interface ParameterImportance {
+  readonly name: string;
+  readonly count: number;
+  readonly correlation: number | null;
+}
+
+/** Rows, or their values, that are looked at without a pause. */
+const STRIDE = 500;
+
+type Row = Partial<ExperimentRecord>;
+type Values = Readonly<Record<string, unknown>>;
+
+const NONE: Values = {};
+const parametersOf = ({ declarations }: Row): Values => (isObject(declarations) ? declarations : NONE);
+const metricsOf = ({ last_metric }: Row): Values => (isObject(last_metric) ? last_metric : NONE);
+
+/** How many there are of each, the most frequent first; of equal counts the first one first. */
+const countedOf = <Key>(counts: ReadonlyMap<Key, number>) =>
+  [...counts].toSorted(([, one], [, other]) => other - one);
+
+export function statusesOf(rows: readonly Row[]): StatusCount[] {
+  const counts = new Map<RunStatus, number>();
+  for (const { last_status } of rows) {
+    const status = statusOf(last_status);
+    counts.set(status, (counts.get(status) ?? 0) + 1);
+  }
+  return countedOf(counts).map(([status, count]) => ({ status, count }));
+}
+
+/** The values that rows have under a name. */
+interface Column {
+  readonly name: string;
+  readonly values: readonly unknown[];
+  /** The indexes of their rows. */
+  readonly rows: readonly number[];
+}
+
+/** The columns of some rows, in order of their names. Takes as long as there are values, however many names they have. */
+function* columnsOf(
+  rows: readonly Row[],
+  valuesOf: (row: Row) => Values,
+): Generator<undefined, readonly Column[]> {
+  const columns = new Map<string, { name: string; values: unknown[]; rows: number[] }>();
+  let seen = 0;
+  for (const [index, row] of rows.entries())
+    for (const [name, value] of Object.entries(valuesOf(row))) {
+      if (++seen % STRIDE === 0) yield;
+      const column = columns.get(name) ?? { name, values: [], rows: [] };
+      if (column.values.push(value ?? null) === 1) columns.set(name, column);
+      column.rows.push(index);
+    }
+  return [...columns.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** The parameters of runs, in order of their names: those that differ, or all. */
+export function* parametersIn(
+  rows: readonly Row[],
+  { onlyDifferences }: { readonly onlyDifferences: boolean },
+): Generator<undefined, ParameterValues[]> {
+  const found: ParameterValues[] = [];
+  let seen = 0;
+  for (const { name, values } of yield* columnsOf(rows, parametersOf)) {
+    const counts = new Map<string, { readonly value: unknown; count: number }>();
+    const numbers = new Moments();
+    for (const value of values) {
+      if (++seen % STRIDE === 0) yield;
+      const number = finite(value);
+      if (number !== null) numbers.add(number);
+      const key = JSON.stringify(value);
+      const known = counts.get(key);
+      if (known) known.count++;
+      else counts.set(key, { value, count: 1 });
+    }
+    if (onlyDifferences && counts.size === 1 && values.length === rows.length) continue;
+    found.push({
+      name,
+      count: values.length,
+      values: [...counts.values()].toSorted((one, other) => other.count - one.count),
+      ...rangeOf(numbers),
+    });
+  }
+  return found;
+}
+
+const rangeOf = ({ count, min, max }: Moments) => (count > 0 ? { min, max } : { min: null, max: null });
+
+/** Statistics of the latest values of metrics, in order of their names: of these, or of all. */
+export function* statisticsOf(
+  rows: readonly Row[],
+  wanted: readonly string[] | null | undefined,
+): Generator<undefined, MetricStatistics[]> {
+  const names = wanted ? new Set(wanted) : null;
+  const all: MetricStatistics[] = [];
+  let seen = 0;
+  for (const { name, values } of yield* columnsOf(rows, metricsOf)) {
+    if (names && !names.has(name)) continue;
+    const moments = new Moments();
+    const numbers: number[] = [];
+    for (const value of values) {
+      if (++seen % STRIDE === 0) yield;
+      const number = finite(value);
+      if (number === null) continue;
+      moments.add(number);
+      numbers.push(number);
+    }
+    const { count, mean } = moments;
+    all.push({
+      name,
+      count,
+      leftOut: values.length - count,
+      mean: count > 0 ? told(mean) : null,
+      standardDeviation: moments.standardDeviation(),
+      ...rangeOf(moments),
+      median: medianOf(numbers),
+    });
+  }
+  return all;
+}
+
+/** What runs are grouped by besides parameters: the values of a run, of which it is counted under each. */
+const KEYS: Readonly<Record<string, (row: Row) => readonly unknown[]>> = {
+  status: ({ last_status }) => [statusOf(last_status)],
+  user: ({ user }) => [user ?? null],
+  tag: ({ tags }) => (tags && tags.length > 0 ? tags : [null]),
+};
+
+/** The prefix of a parameter whose name is one of those keys. */
+const PARAMETER = "param.";
+
+function valuesBy(name: string, row: Row): readonly unknown[] {
+  const { [name]: key } = Object.hasOwn(KEYS, name) ? KEYS : {};
+  if (key) return key(row);
+  const values = parametersOf(row);
+  const parameter = name.startsWith(PARAMETER) ? name.slice(PARAMETER.length) : name;
+  return [Object.hasOwn(values, parameter) ? (values[parameter] ?? null) : null];
+}
+
+/** One row for each combination of values, the most frequent first. */
+export function* groupsOf(
+  rows: readonly Row[],
+  by: readonly string[],
+  metrics: readonly string[] | null | undefined,
+): Generator<undefined, RunGroupFigures[]> {
+  const groups = new Map<string, { readonly values: readonly unknown[]; readonly rows: Row[] }>();
+  for (const [index, row] of rows.entries()) {
+    if (index % STRIDE === STRIDE - 1) yield;
+    let combinations: readonly (readonly unknown[])[] = [[]];
+    for (const name of by) {
+      const values = valuesBy(name, row);
+      combinations = combinations.flatMap((before) => values.map((value) => [...before, value]));
+    }
+    for (const values of combinations) {
+      const key = JSON.stringify(values);
+      const group = groups.get(key) ?? { values, rows: [] };
+      if (group.rows.push(row) === 1) groups.set(key, group);
+    }
+  }
+  const found: RunGroupFigures[] = [];
+  for (const { values, rows: own } of groups.values())
+    found.push({
+      values: by.map((name, index) => ({ name, value: values[index] })),
+      count: own.length,
+      statuses: statusesOf(own),
+      metrics: yield* statisticsOf(own, metrics),
+    });
+  return found.toSorted((one, other) => other.count - one.count);
+}
+
+/** A number, or what stands for one. */
+const numberOf = (value: unknown): number | null =>
+  typeof value === "boolean" ? Number(value) : finite(value);
+
+/** The latest value of a metric in a row, where it is a finite number. */
+function measured(row: Row, metric: string): number | null {
+  const metrics = metricsOf(row);
+  return Object.hasOwn(metrics, metric) ? finite(metrics[metric]) : null;
+}
+
+/** How a metric goes with each parameter that has numbers, the strongest first. */
+export function* importanceOf(
+  rows: readonly Row[],
+  metric: string,
+): Generator<undefined, ParameterImportance[]> {
+  const all: ParameterImportance[] = [];
+  let seen = 0;
+  for (const { name, values, rows: indexes } of yield* columnsOf(rows, parametersOf)) {
+    const [xs, ys]: [number[], number[]] = [[], []];
+    for (const [place, value] of values.entries()) {
+      if (++seen % STRIDE === 0) yield;
+      const x = numberOf(value);
+      const y = x === null ? null : measured(rows[indexes[place] ?? 0] ?? {}, metric);
+      if (x === null || y === null) continue;
+      xs.push(x);
+      ys.push(y);
+    }
+    if (xs.length > 0) all.push({ name, count: xs.length, correlation: rankCorrelation(xs, ys) });
+  }
+  return all.toSorted((one, other) => Math.abs(other.correlation ?? 0) - Math.abs(one.correlation ?? 0));
+}
+
+/** The index of the row with the smallest or largest value, the first of equal ones; null when none has a finite one. */
+export function bestOf(rows: readonly Row[], metric: string, direction: "ASC" | "DESC"): number | null {
+  let best: { readonly index: number; readonly value: number } | null = null;
+  for (const [index, row] of rows.entries()) {
+    const value = measured(row, metric);
+    if (value === null) continue;
+    if (!best || (direction === "ASC" ? value < best.value : value > best.value)) best = { index, value };
+  }
+  return best?.index ?? null;
+}

@@ -1,0 +1,284 @@
+import { InputError } from "../../errors.ts";
+import { notOffered } from "../../rest/api/endpoint.ts";
+import { runs as kinds } from "../../rest/api/kinds.ts";
+import type { Server } from "../../rest/api/server.ts";
+import { builder } from "../core/builder.ts";
+import { type AllNodes, within } from "../core/connection.ts";
+import type { Context } from "../core/context.ts";
+import { shown } from "../core/fields.ts";
+import { Experiment } from "../core/refs.ts";
+import { DeclarationValueRef as DeclarationValue } from "../types/declarations.ts";
+import { runListOf } from "../types/run-list.ts";
+import { OrderDirection } from "../types/run-order.ts";
+import { RunStatusEnum } from "../types/status.ts";
+import {
+  bestOf,
+  groupsOf,
+  importanceOf,
+  type MetricStatistics,
+  type ParameterImportance,
+  parametersIn,
+  type ParameterValues,
+  type RunGroupFigures,
+  type StatusCount,
+  statisticsOf,
+  statusesOf,
+} from "./run-figures.ts";
+
+/*
+ * Figures over a list of experiments. Each is computed from the rows of the list when it is selected, in time slices.
+ */
+
+/** Most rows that one summary reads. */
+const MAX_SCAN = 10_000;
+
+/** Most names that runs are grouped by. */
+const MAX_KEYS = 5;
+
+type ExperimentResource = typeof Experiment.$inferType;
+type Runs = AllNodes<ExperimentResource>;
+
+const StatusCountRef = builder.objectRef<StatusCount>("StatusCount").implement({
+  description: "How many runs have a status.",
+  fields: (t) => ({
+    status: t.field({ type: RunStatusEnum, nullable: false, description: "Status.", ...shown("status") }),
+    count: t.int({ nullable: false, description: "Number of runs.", ...shown("count") }),
+  }),
+});
+
+type ValueCount = ParameterValues["values"][number];
+
+const ParameterValueCount = builder.objectRef<ValueCount>("ParameterValueCount").implement({
+  description: "How many runs have a value.",
+  fields: (t) => ({
+    value: t.field({ type: "JSON", description: "Value as received.", ...shown("value") }),
+    count: t.int({ nullable: false, description: "Number of runs.", ...shown("count") }),
+  }),
+});
+
+const ParameterRange = builder.objectRef<ParameterValues>("ParameterRange").implement({
+  description: "The values of a parameter over runs.",
+  fields: (t) => ({
+    name: t.string({ nullable: false, description: "Name of the parameter.", ...shown("name") }),
+    count: t.int({ nullable: false, description: "Number of runs that have it.", ...shown("count") }),
+    distinctCount: t.int({
+      nullable: false,
+      description: "Number of different values.",
+      resolve: ({ values }) => values.length,
+    }),
+    values: t.field({
+      type: [ParameterValueCount],
+      nullable: false,
+      description: "The different values, the most frequent first.",
+      args: {
+        first: t.arg.int({
+          required: true,
+          defaultValue: 20,
+          description: "Maximum number of values, from 1.",
+        }),
+      },
+      resolve: ({ values }, { first }) => values.slice(0, within("first", first, { from: 1, to: MAX_SCAN })),
+    }),
+    min: t.float({ description: "Smallest number. Null if no value is a number.", ...shown("min") }),
+    max: t.float({ description: "Largest number. Null if no value is a number.", ...shown("max") }),
+  }),
+});
+
+const MetricStatisticsRef = builder.objectRef<MetricStatistics>("MetricStatistics").implement({
+  description:
+    "Statistics of the latest values of a metric over runs. What is no finite number is left out, and counted.",
+  fields: (t) => ({
+    name: t.string({ nullable: false, description: "Name of the metric.", ...shown("name") }),
+    count: t.int({ nullable: false, description: "Number of runs with a finite value.", ...shown("count") }),
+    leftOut: t.int({
+      nullable: false,
+      description: "Number of runs whose value is no finite number.",
+      ...shown("leftOut"),
+    }),
+    mean: t.float({ description: "Mean. Null if there is no finite value.", ...shown("mean") }),
+    standardDeviation: t.float({
+      description: "Standard deviation of a sample (divided by n - 1). Null of fewer than two values.",
+      ...shown("standardDeviation"),
+    }),
+    min: t.float({ description: "Smallest value. Null if there is none.", ...shown("min") }),
+    max: t.float({ description: "Largest value. Null if there is none.", ...shown("max") }),
+    median: t.float({
+      description: "Middle value, or the mean of the two in the middle.",
+      ...shown("median"),
+    }),
+  }),
+});
+
+const RunGroupRef = builder.objectRef<RunGroupFigures>("RunGroup").implement({
+  description: "Runs with the same values.",
+  fields: (t) => ({
+    values: t.field({
+      type: [DeclarationValue],
+      nullable: false,
+      description: "What they have in common, in the order of `by`. Null for runs without the value.",
+      ...shown("values"),
+    }),
+    count: t.int({ nullable: false, description: "Number of runs.", ...shown("count") }),
+    statuses: t.field({
+      type: [StatusCountRef],
+      nullable: false,
+      description: "Their statuses, the most frequent first.",
+      ...shown("statuses"),
+    }),
+    metrics: t.field({
+      type: [MetricStatisticsRef],
+      nullable: false,
+      description: "Statistics of their latest metrics, ordered by name.",
+      ...shown("metrics"),
+    }),
+  }),
+});
+
+const ParameterImportanceRef = builder.objectRef<ParameterImportance>("ParameterImportance").implement({
+  description: "How a metric goes with a parameter.",
+  fields: (t) => ({
+    name: t.string({ nullable: false, description: "Name of the parameter.", ...shown("name") }),
+    count: t.int({
+      nullable: false,
+      description: "Number of runs that have both as numbers. A boolean counts as 0 or 1.",
+      ...shown("count"),
+    }),
+    correlation: t.float({
+      description:
+        "Spearman's rank correlation, -1 to 1. Null of fewer than two runs, and where one of both never differs.",
+      ...shown("correlation"),
+    }),
+  }),
+});
+
+/** Throws `UpstreamError` where the rows of this server's lists do not tell a key. */
+function requireInRows(server: Server, key: "declarations" | "last_metric"): void {
+  const { records } = kinds.experiment;
+  if (server.omits(records, key) || server.profile.omittedInLists[records]?.includes(key))
+    throw notOffered(`figures of ${key === "declarations" ? "parameters" : "metrics"} in lists`);
+}
+
+const rowsOf = ({ nodes }: Runs, key: "declarations" | "last_metric" | null, { server }: Context) => {
+  if (key) requireInRows(server, key);
+  return nodes.map(({ loaded }) => loaded);
+};
+
+const metricNames = {
+  description: "Names of the metrics to return. Absent ones are left out. Default: all.",
+};
+
+const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
+  description: "Figures over the experiments of a list.",
+  fields: (t) => ({
+    scanned: t.int({
+      nullable: false,
+      description: "Number of runs that the figures are about.",
+      resolve: ({ nodes }) => nodes.length,
+    }),
+    total: t.int({
+      description: "Number of runs of the list, as counted by the service. Null if it does not count them.",
+      ...shown("total"),
+    }),
+    isComplete: t.boolean({
+      nullable: false,
+      description:
+        "Whether the figures are about all runs of the list. False where `scan` or the operation's limit of upstream requests ended the reading, or runs were deleted meanwhile.",
+      ...shown("isComplete"),
+    }),
+    statuses: t.field({
+      type: [StatusCountRef],
+      nullable: false,
+      description: "Number of runs by status, the most frequent first.",
+      resolve: (runs, _, context) => statusesOf(rowsOf(runs, null, context)),
+    }),
+    parameters: t.field({
+      type: [ParameterRange],
+      description:
+        "Parameters with their values, ordered by name. Requires lists whose rows tell them, as `filter: {declarations: …}` does.",
+      args: {
+        onlyDifferences: t.arg.boolean({
+          required: true,
+          defaultValue: true,
+          description: "Whether parameters that are the same in all runs are left out.",
+        }),
+      },
+      resolve: (runs, args, context) =>
+        context.inTurns(parametersIn(rowsOf(runs, "declarations", context), args)),
+    }),
+    metrics: t.field({
+      type: [MetricStatisticsRef],
+      description: "Statistics of the latest value of each metric, ordered by name.",
+      args: { names: t.arg.stringList(metricNames) },
+      resolve: (runs, { names }, context) =>
+        context.inTurns(statisticsOf(rowsOf(runs, "last_metric", context), names)),
+    }),
+    groups: t.field({
+      type: [RunGroupRef],
+      description:
+        "One row for each combination of values, the most frequent first: such as the mean over seeds.",
+      args: {
+        by: t.arg.stringList({
+          required: true,
+          description: `Names of parameters, or \`status\`, \`user\` or \`tag\`, 1 to ${MAX_KEYS}. A run with several tags counts for each. A parameter of such a name is \`param.status\`.`,
+        }),
+        metrics: t.arg.stringList(metricNames),
+      },
+      resolve: (runs, { by, metrics }, context) => {
+        if (by.length < 1 || by.length > MAX_KEYS || new Set(by).size < by.length)
+          throw new InputError(
+            `by: expected 1 to ${MAX_KEYS} different names, such as ["lr", "status"], got ${by.length}`,
+          );
+        requireInRows(context.server, "declarations");
+        return context.inTurns(groupsOf(rowsOf(runs, "last_metric", context), by, metrics));
+      },
+    }),
+    importance: t.field({
+      type: [ParameterImportanceRef],
+      description:
+        "How a metric goes with each parameter that has numbers, the strongest first. It tells what goes together, not what causes what.",
+      args: { metric: t.arg.string({ required: true, description: "Name of the metric." }) },
+      resolve: (runs, { metric }, context) => {
+        requireInRows(context.server, "declarations");
+        return context.inTurns(importanceOf(rowsOf(runs, "last_metric", context), metric));
+      },
+    }),
+    best: t.field({
+      type: Experiment,
+      description:
+        "The run with the best latest value of a metric; of equal ones the earliest. Null if none has a finite value.",
+      args: {
+        metric: t.arg.string({ required: true, description: "Name of the metric." }),
+        direction: t.arg({
+          type: OrderDirection,
+          required: true,
+          description: "`ASC` where the smallest value is best, `DESC` where the largest is.",
+        }),
+      },
+      resolve: (runs, { metric, direction }, context) => {
+        const index = bestOf(rowsOf(runs, "last_metric", context), metric, direction);
+        return index === null ? null : (runs.nodes[index] ?? null);
+      },
+    }),
+  }),
+});
+
+builder.objectField(runListOf(Experiment.kind).type, "summary", (t) =>
+  t.field({
+    type: RunSummary,
+    description:
+      "Figures over all runs of the list, not only this page. Reads the list in pages, one upstream request each, from its beginning in the order of creation where the server has it. `first`, `after` and `offset` do not count. Where nothing else of the list is selected, its first page is not read by itself.",
+    args: {
+      scan: t.arg.int({
+        required: true,
+        defaultValue: 1_000,
+        description: `Maximum number of runs to read, up to ${MAX_SCAN}. It also ends at the operation's limit of upstream requests, and \`isComplete\` tells.`,
+      }),
+    },
+    resolve: ({ readAll }, { scan }) => {
+      const most = within("scan", scan, { from: 1, to: MAX_SCAN });
+      if (!readAll) throw notOffered("figures of this list");
+      // Safe: the list is one of experiments.
+      return readAll(most) as Promise<Runs>;
+    },
+  }),
+);

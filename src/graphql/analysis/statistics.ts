@@ -1,0 +1,68 @@
+/* Statistics of finite numbers. Own code: what is needed is a page long, and packages of statistics are many times that. */
+
+/** Count, mean, deviation and range of numbers, added one by one by Welford's method: exact also where they are close together. */
+export class Moments {
+  count = 0;
+  mean = 0;
+  min = Number.POSITIVE_INFINITY;
+  max = Number.NEGATIVE_INFINITY;
+  #squares = 0;
+
+  add(value: number): void {
+    this.count++;
+    const distance = value - this.mean;
+    this.mean += distance / this.count;
+    this.#squares += distance * (value - this.mean);
+    if (value < this.min) this.min = value;
+    if (value > this.max) this.max = value;
+  }
+
+  /** Standard deviation of a sample (divided by n - 1); null of fewer than two numbers, and where it is too large to be told. */
+  standardDeviation(): number | null {
+    return this.count < 2 ? null : told(Math.sqrt(this.#squares / (this.count - 1)));
+  }
+}
+
+/** A number that a result can hold; null for one that has become infinite. */
+export const told = (value: number): number | null => (Number.isFinite(value) ? value : null);
+
+/** The middle number, or the mean of the two in the middle; null of none. */
+export function medianOf(values: readonly number[]): number | null {
+  if (values.length === 0) return null;
+  const sorted = Float64Array.from(values).toSorted();
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? 0;
+  if (sorted.length % 2 === 1) return upper;
+  const lower = sorted[middle - 1] ?? 0;
+  return lower + (upper - lower) / 2;
+}
+
+/** The rank of each number, from 1; equal numbers share the mean of their ranks. */
+function ranksOf(values: readonly number[]): Float64Array {
+  const order = [...values.keys()].toSorted((one, other) => (values[one] ?? 0) - (values[other] ?? 0));
+  const ranks = new Float64Array(values.length);
+  for (let from = 0; from < order.length;) {
+    let to = from + 1;
+    while (to < order.length && values[order[to] ?? 0] === values[order[from] ?? 0]) to++;
+    for (let index = from; index < to; index++) ranks[order[index] ?? 0] = (from + to + 1) / 2;
+    from = to;
+  }
+  return ranks;
+}
+
+/**
+ * Spearman's rank correlation of pairs, -1 to 1. Null of fewer than two pairs, and where one side is the same in all of them.
+ */
+export function rankCorrelation(xs: readonly number[], ys: readonly number[]): number | null {
+  const [ranksOfX, ranksOfY] = [ranksOf(xs), ranksOf(ys)];
+  const mean = (xs.length + 1) / 2;
+  let [both, ofX, ofY] = [0, 0, 0];
+  for (const [index, rank] of ranksOfX.entries()) {
+    const x = rank - mean;
+    const y = (ranksOfY[index] ?? 0) - mean;
+    both += x * y;
+    ofX += x * x;
+    ofY += y * y;
+  }
+  return ofX === 0 || ofY === 0 ? null : Math.max(-1, Math.min(1, both / Math.sqrt(ofX * ofY)));
+}

@@ -1,0 +1,161 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { GraphQLError } from "graphql";
+import { withExtensions } from "../engine/errors.ts";
+import type { DownloadReport } from "../observability/reports.ts";
+import { openRequestSpan, traceIdOf } from "../observability/tracing.ts";
+import { type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
+import { RequestScope } from "../request-scope.ts";
+import type { Identify } from "./identity.ts";
+import { onceOver } from "./connection.ts";
+import { PRIVATE } from "./graphql/encoding.ts";
+import type { Delivery } from "./delivery.ts";
+import type { Doors } from "./doors.ts";
+
+export interface DownloadDoorSettings {
+  readonly publicError: (error: unknown) => GraphQLError;
+  readonly identify: Identify;
+  readonly doors: Doors;
+  readonly delivery: Delivery;
+  readonly onDownload: (report: DownloadReport, headers: IncomingHttpHeaders) => void;
+}
+
+/** A request for a download. */
+export interface Admission {
+  readonly scope: RequestScope;
+  /** Takes a place among the downloads. Throws `UpstreamError` without a token, and when there is none. */
+  readonly admit: () => void;
+}
+
+/** What is sent: the head, which is known before the body begins, and the body, which is read at the caller's pace. */
+export interface OpenedDownload {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Ends the body unread. */
+  readonly cancel: () => void;
+  /** What made the body break off, as an error for callers or a fault of the gateway. */
+  readonly failureOf: (error: unknown) => unknown;
+}
+
+interface DownloadTask {
+  readonly what: DownloadReport["what"];
+  /** The path without ids, for spans. */
+  readonly route: string;
+  readonly open: (admission: Admission) => Promise<OpenedDownload>;
+}
+
+/** The requested range is outside of the file. */
+export class OutsideOfFile extends InputError {
+  /** The `content-range` header, which tells the length of the file. */
+  readonly length: string | undefined;
+
+  constructor(length: string | undefined) {
+    super("Range: expected bytes that the file has, got others");
+    this.length = length;
+  }
+}
+
+const METHODS = ["GET", "HEAD"];
+
+/** Serves what can last long: no deadline, a place among the downloads, and a body that never looks whole when it is not. */
+export function createDownloadDoor({
+  publicError,
+  identify,
+  doors,
+  delivery,
+  onDownload,
+}: DownloadDoorSettings) {
+  const admissionOf = (scope: RequestScope): Admission => ({
+    scope,
+    admit: () => {
+      if (scope.token === null) {
+        throw new UpstreamError("UNAUTHENTICATED", "Expected the header `Authorization: token <token>`.");
+      }
+      const rejection = doors.admit("download", scope);
+      if (rejection) throw rejection;
+    },
+  });
+
+  const serve = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    { what, route, open }: DownloadTask,
+  ): Promise<void> => {
+    // Downloads have no deadline: only a disconnect of the caller ends the scope.
+    const scope = new RequestScope(identify(request), Number.POSITIVE_INFINITY);
+    const { requestId, caller } = scope;
+    const began = performance.now();
+    let bytes = 0;
+    const span = openRequestSpan(`${request.method} ${route}`, request.headers);
+    const traceId = span.traceId ?? traceIdOf(scope.traceparent);
+    const report = (code: string) => {
+      span.end({ error: code === "OK" || code === "REQUEST_CANCELLED" ? null : code });
+      const ms = performance.now() - began;
+      onDownload({ requestId, traceId, caller, what, code, bytes, ms }, request.headers);
+    };
+    // A download has eleven `close` listeners when node:http is instrumented; Node warns above ten.
+    response.setMaxListeners(20);
+    onceOver(response, () => scope.end("left"));
+    response.setHeaders(new Map(Object.entries({ ...NO_RENDERING, "x-request-id": requestId })));
+    try {
+      const { status, headers, body, cancel, failureOf } = await span.run(() => open(admissionOf(scope)));
+      /** What made the body break off; stays null when the caller disconnects. */
+      let failure: unknown = null;
+      if (request.method === "HEAD") {
+        cancel();
+        response.writeHead(status, headers).end();
+      } else {
+        const counting = counted(body, (length) => (bytes += length));
+        const sending = span.run(() =>
+          delivery.stream(response, { status, headers, body: counting }, caller),
+        );
+        await sending.catch((error: unknown) => {
+          if (!scope.ended()) failure = failureOf(error);
+          // A truncated file must not look complete.
+          response.destroy();
+        });
+      }
+      onceOver(response, () => {
+        scope.end("done");
+        const isComplete = response.writableFinished;
+        report(isComplete ? "OK" : failure ? codeOf(publicError(failure)) : "REQUEST_CANCELLED");
+      });
+    } catch (cause) {
+      const error = withExtensions(publicError(cause), { requestId });
+      const { retryAfterSeconds } = error.extensions;
+      const isOutside = cause instanceof OutsideOfFile;
+      report(codeOf(error));
+      if (isOutside && cause.length) response.setHeader("content-range", cause.length);
+      if (retryAfterSeconds !== undefined) response.setHeader("retry-after", String(retryAfterSeconds));
+      response.writeHead(statusOf(codeOf(error), isOutside ? "range" : undefined), JSON_TYPE);
+      response.end(JSON.stringify({ errors: [error] }));
+    }
+  };
+
+  return (request: IncomingMessage, response: ServerResponse, task: DownloadTask): void => {
+    if (METHODS.includes(request.method ?? "")) void serve(request, response, task);
+    else response.writeHead(405, { allow: METHODS.join(", ") }).end();
+  };
+}
+
+async function* counted(
+  stream: AsyncIterable<Uint8Array>,
+  onBytes: (length: number) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of stream) {
+    onBytes(chunk.length);
+    yield chunk;
+  }
+}
+
+const codeOf = ({ extensions: { code } }: GraphQLError): ErrorCode =>
+  isErrorCode(code) ? code : "INTERNAL_SERVER_ERROR";
+
+/** Keeps browsers from rendering the output of a run as a page of this origin. */
+const NO_RENDERING = {
+  "x-content-type-options": "nosniff",
+  "content-security-policy": "sandbox",
+  "cache-control": PRIVATE,
+};
+
+const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };

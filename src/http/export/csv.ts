@@ -1,0 +1,20 @@
+/** A value of a table: null when there is none; a list or an object as JSON. */
+export type Cell = unknown;
+
+/** What spreadsheets take for a formula, full-width signs included. */
+const EXECUTED = /^[=+\-@\t\r\n＝＋－＠]/;
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+
+/**
+ * Formats a cell by RFC 4180. A text that a spreadsheet would execute gets an apostrophe, unless it is a number. Null is
+ * nothing, an empty text two quotation marks.
+ */
+function csvCell(cell: Cell): string {
+  if (cell === null || cell === undefined) return "";
+  if (typeof cell === "number" || typeof cell === "boolean") return `${cell}`;
+  const text = typeof cell === "string" ? cell : JSON.stringify(cell);
+  const harmless = EXECUTED.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+  return harmless === "" || /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
+
+export const csvLine = (cells: readonly Cell[]): string => `${cells.map(csvCell).join(",")}\r\n`;

@@ -1,0 +1,117 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { GraphQLSchema } from "graphql";
+import { RequestScope } from "../../request-scope.ts";
+import { UNPACED } from "../../rest/session/batches.ts";
+import type { Extension } from "../../graphql/types/exports.ts";
+import { acceptsGzip, compressEach } from "../compression.ts";
+import {
+  type Admission,
+  createDownloadDoor,
+  type DownloadDoorSettings,
+  type OpenedDownload,
+} from "../download-door.ts";
+import { named } from "../file-name.ts";
+import { type ContextSettings, OperationContext } from "../operation.ts";
+import { FORMATS, type Piece } from "./formats.ts";
+import { openMetrics } from "./metrics.ts";
+import { createParameters } from "./parameters.ts";
+import { sourceOf } from "./run-pages.ts";
+import { openRuns } from "./runs.ts";
+import type { InPart, Table } from "./table.ts";
+
+const ROUTE = new RegExp(
+  `^/export/([^/?]+)/(runs|metrics)\\.(${Object.keys(FORMATS).join("|")})(?:\\?(.*))?$`,
+  "s",
+);
+
+/** The tables that are exported. */
+const TABLES = {
+  runs: { open: openRuns, lists: ["columns"] },
+  metrics: { open: openMetrics, lists: ["columns", "names"] },
+} as const;
+
+interface ExportSettings extends DownloadDoorSettings {
+  readonly schema: GraphQLSchema;
+  readonly contexts: ContextSettings;
+}
+
+/**
+ * Serves the routes behind `runsUrl` and `metricsUrl`: `GET /export/{global id}/runs.csv` and so on. Reads one page of the list
+ * after the other, as the caller reads the file. Returns false for other paths.
+ */
+export function createExports({ schema, contexts, ...settings }: ExportSettings) {
+  const serve = createDownloadDoor(settings);
+  const readParameters = createParameters(schema, contexts.names);
+
+  const partsOf =
+    (request: IncomingMessage, scope: RequestScope): InPart =>
+    async (work) => {
+      // Like the download itself, a part has no deadline: it may wait for the allowance of its token.
+      const part = new RequestScope(scope, Number.POSITIVE_INFINITY);
+      const end = () => part.end("left");
+      scope.onEnd(end);
+      try {
+        const source = { request, scope: part, pacing: UNPACED, onRequest: null, notes: null };
+        return await work(new OperationContext(contexts, source));
+      } finally {
+        scope.offEnd(end);
+        part.end("done");
+      }
+    };
+
+  const open = async (
+    request: IncomingMessage,
+    { id, what, format, query }: Exported,
+    { scope, admit }: Admission,
+  ): Promise<OpenedDownload> => {
+    const source = sourceOf(id, contexts.names);
+    const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
+    admit();
+    const asked = { source, parameters, format: FORMATS[format], inPart: partsOf(request, scope) };
+    const { total, pieces } = await TABLES[what].open(asked);
+    // What fails before the first row is an answer, not a body that breaks off.
+    const { value: begin = "" } = await pieces.next();
+    const rows = bytesOf(begin, pieces);
+    const isCompressed = acceptsGzip(request.headers["accept-encoding"]);
+    return {
+      status: 200,
+      headers: {
+        "content-type": FORMATS[format].contentType,
+        vary: "accept-encoding",
+        ...named("attachment", `${source.name}.${what}.${format}`),
+        ...(total !== null && { "x-total-count": `${total}` }),
+        ...(isCompressed && { "content-encoding": "gzip" }),
+      },
+      // The body reports its own end, be it early.
+      body: isCompressed ? compressEach(rows) : rows,
+      cancel: () => void pieces.return(undefined),
+      failureOf: (error) => error,
+    };
+  };
+
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    const [, id, what, format, query = ""] = ROUTE.exec(request.url ?? "") ?? [];
+    if (!id || !what || !format) return false;
+    // Safe: `ROUTE` matches no other words.
+    const exported = { id, query, what: what as keyof typeof TABLES, format: format as Extension };
+    serve(request, response, {
+      what: exported.what,
+      route: `/export/{id}/${what}.${format}`,
+      open: (admission) => open(request, exported, admission),
+    });
+    return true;
+  };
+}
+
+/** What the URL of an export names. */
+interface Exported {
+  readonly id: string;
+  readonly what: keyof typeof TABLES;
+  readonly format: Extension;
+  readonly query: string;
+}
+
+async function* bytesOf(begin: Piece, pieces: Table["pieces"]): AsyncGenerator<Uint8Array, undefined> {
+  if (begin.length > 0) yield Buffer.from(begin);
+  for await (const piece of pieces) if (piece.length > 0) yield Buffer.from(piece);
+}

@@ -1,0 +1,122 @@
+import { nextTurn } from "../../engine/turns.ts";
+import type { Context } from "../../graphql/core/context.ts";
+import { metricPages } from "../../graphql/types/metrics.ts";
+import { finite } from "../../graphql/types/series.ts";
+import type { MetricRecord } from "../../rest/api/records.ts";
+import type { Cell } from "./csv.ts";
+import type { Part } from "./formats.ts";
+import { type ExportedRun, RunColumns } from "./run-columns.ts";
+import { readRunPage } from "./run-pages.ts";
+import type { Table, TableRequest } from "./table.ts";
+
+/** A value of a metric. */
+interface Point {
+  readonly metric: string;
+  /** Index within its run, among the values of its metric. */
+  readonly step: number;
+  readonly recordedAt: string | null;
+  readonly value: number | null;
+}
+
+/** The columns of points. All others are those of their run. */
+const POINT: Readonly<Record<string, (point: Point, run: ExportedRun) => Cell>> = {
+  metric: ({ metric }) => metric,
+  step: ({ step }) => step,
+  recordedAt: ({ recordedAt }) => recordedAt,
+  secondsSinceStart: ({ recordedAt }, { loaded: { started_at } }) =>
+    secondsBetween(started_at ?? null, recordedAt),
+  value: ({ value }) => value,
+};
+
+const DEFAULT = ["uniqueName", ...Object.keys(POINT)];
+
+/** Seconds from one time to another; null when one is missing or invalid. */
+function secondsBetween(from: string | null, to: string | null): number | null {
+  if (from === null || to === null) return null;
+  const seconds = (Date.parse(to) - Date.parse(from)) / 1000;
+  return Number.isFinite(seconds) ? seconds : null;
+}
+
+/** The points of a run: its records in the order of the service, the values of each by name. */
+function* pointsOf(
+  pages: readonly (readonly MetricRecord[])[],
+  wanted: ReadonlySet<string> | null,
+): Generator<Point> {
+  const steps = new Map<string, number>();
+  for (const page of pages)
+    for (const { created_at: recordedAt = null, values } of page)
+      for (const metric of Object.keys(values ?? {}).toSorted()) {
+        if (wanted && !wanted.has(metric)) continue;
+        const step = steps.get(metric) ?? 0;
+        steps.set(metric, step + 1);
+        yield { metric, step, recordedAt, value: finite(values?.[metric]) };
+      }
+}
+
+/** The runs whose metrics are read at the same time. */
+const AT_ONCE = 4;
+
+/** Rows that are made without a pause. */
+const STRIDE = 200;
+
+/** Rows that are written without a pause: those of a record batch take a few milliseconds. */
+const PART = 5_000;
+
+/** A table with a row for each value of each metric of each run. */
+export async function openMetrics({ source, parameters, format, inPart }: TableRequest): Promise<Table> {
+  const { args, columns: chosen, names } = parameters;
+  const columns = chosen ?? DEFAULT;
+  const isOfPoint = (name: string) => Object.hasOwn(POINT, name);
+  const ofRuns = new RunColumns(
+    columns.filter((name) => !isOfPoint(name)),
+    { besides: Object.keys(POINT) },
+  );
+  const keys = columns.includes("secondsSinceStart") ? (["started_at"] as const) : [];
+  const wanted = names && new Set(names);
+
+  function* addTo(
+    parts: Part[],
+    run: ExportedRun,
+    pages: readonly (readonly MetricRecord[])[],
+    context: Context,
+  ) {
+    const cells = ofRuns.cellsOf(run, context);
+    let written = 0;
+    for (const point of pointsOf(pages, wanted)) {
+      if (written % PART === 0) parts.push(writer.part());
+      if (++written % STRIDE === 0) yield;
+      let next = 0;
+      parts.at(-1)?.add(columns.map((name) => (isOfPoint(name) ? POINT[name]?.(point, run) : cells[next++])));
+    }
+  }
+  const readPage = (after: string | null) =>
+    inPart(async (context) => {
+      const page = await readRunPage(source, args, after, context);
+      return { ...page, runs: await ofRuns.load(page.runs, context, keys) };
+    });
+  const written = (run: ExportedRun) =>
+    inPart(async (context) => {
+      const pages: (readonly MetricRecord[])[] = [];
+      for await (const page of metricPages(run, context)) pages.push(page);
+      const parts: Part[] = [];
+      await context.inTurns(addTo(parts, run, pages, context));
+      return parts;
+    });
+
+  const writer = await format.open(columns);
+  const first = await readPage(null);
+  async function* pieces(): Table["pieces"] {
+    for (let page = first; ; page = await readPage(page.next)) {
+      for (let from = 0; from < page.runs.length; from += AT_ONCE) {
+        const parts = await Promise.all(page.runs.slice(from, from + AT_ONCE).map(written));
+        for (const part of parts.flat()) {
+          yield part.take();
+          await nextTurn();
+        }
+      }
+      if (page.next === null) break;
+    }
+    yield writer.end();
+  }
+  return { total: first.count, pieces: pieces() };
+}

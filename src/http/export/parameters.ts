@@ -1,0 +1,95 @@
+import {
+  coerceInputValue,
+  type GraphQLInputType,
+  type GraphQLSchema,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+} from "graphql";
+import { InputError } from "../../errors.ts";
+import { quote } from "../../graphql/core/ids.ts";
+import type { TypeNames } from "../../graphql/core/kinds.ts";
+import type { RunListArgs } from "../../graphql/types/run-list.ts";
+
+/** The arguments of lists that an export sets itself. */
+const OWN = new Set(["first", "after", "offset"]);
+
+/** What the query of an export's URL says. */
+export interface ExportParameters {
+  /** The arguments of the list of runs. */
+  readonly args: RunListArgs;
+  /** Names of columns; null when the caller names none. */
+  readonly columns: readonly string[] | null;
+  /** Names of metrics; null when the caller names none. */
+  readonly names: readonly string[] | null;
+}
+
+/** The parameters with lists of names. */
+type NameList = Exclude<keyof ExportParameters, "args">;
+
+/**
+ * Creates the reader of the query of an export's URL. It takes the arguments of `Project.experiments`: enums and texts as they
+ * are, others as JSON. Throws `InputError`.
+ */
+export function createParameters(schema: GraphQLSchema, names: TypeNames) {
+  const project = schema.getType(names.publicName("Project"));
+  const { experiments } = isObjectType(project) ? project.getFields() : {};
+  if (!experiments) throw new TypeError("expected a schema with the experiments of projects");
+  const types = new Map(
+    experiments.args.flatMap(({ name, type }) => (OWN.has(name) ? [] : [[name, type] as const])),
+  );
+
+  return (query: URLSearchParams, lists: readonly NameList[]): ExportParameters => {
+    const given: Record<string, unknown> = {};
+    const named: Record<NameList, readonly string[] | null> = { columns: null, names: null };
+    for (const name of new Set(query.keys())) {
+      const [text = "", ...others] = query.getAll(name);
+      if (others.length > 0) throw new InputError(`${name}: expected one query parameter, got several`);
+      const type = types.get(name);
+      if (type) given[name] = valueOf(name, text, type);
+      else if (isOneOf(lists, name)) named[name] = namesIn(name, text);
+      else {
+        const known = [...types.keys(), ...lists].join(", ");
+        throw new InputError(`query: expected ${known}, got ${quote(name)}`);
+      }
+    }
+    // Safe: the values are those of the arguments.
+    return { args: given as RunListArgs, ...named };
+  };
+}
+
+function valueOf(name: string, text: string, type: GraphQLInputType): unknown {
+  const value = isJson(type) ? json(name, text) : text;
+  return coerceInputValue(value, type, (path, _, { message }) => {
+    // Without the value, which can be long.
+    const fault = message.replace(/, found .*$/s, "");
+    throw new InputError(`${[name, ...path].join(".")}: ${fault}`);
+  });
+}
+
+const isJson = (type: GraphQLInputType): boolean =>
+  isNonNullType(type) ? isJson(type.ofType) : isInputObjectType(type) || isListType(type);
+
+function json(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new InputError(`${name}: expected JSON, got ${quote(text)}`);
+  }
+}
+
+/** Reads a list of names: with commas in between, or as JSON where a name has one. */
+function namesIn(argument: string, text: string): readonly string[] {
+  const names = text.startsWith("[") ? json(argument, text) : text.split(",");
+  if (Array.isArray(names) && names.length > 0 && names.every(isText)) {
+    if (new Set(names).size === names.length) return names;
+    throw new InputError(`${argument}: expected each name once, got ${quote(text)}`);
+  }
+  throw new InputError(`${argument}: expected names such as \`status,param.lr\`, got ${quote(text)}`);
+}
+
+const isOneOf = <Name extends string>(names: readonly Name[], name: string): name is Name =>
+  names.some((each) => each === name);
+
+const isText = (value: unknown): value is string => typeof value === "string";

@@ -1,0 +1,160 @@
+import { InputError } from "../../errors.ts";
+import type { Context } from "../../graphql/core/context.ts";
+import { idOf, quote } from "../../graphql/core/ids.ts";
+import type { Experiment } from "../../graphql/core/refs.ts";
+import { isLoaded, load } from "../../graphql/core/resource.ts";
+import { finite } from "../../graphql/types/series.ts";
+import { durationSeconds, statusOf } from "../../graphql/types/status.ts";
+import type { ExperimentRecord } from "../../rest/api/records.ts";
+import type { Cell } from "./csv.ts";
+
+export type ExportedRun = typeof Experiment.$inferType;
+
+/** A column of runs: the keys of the record that it needs, and its cells. */
+interface Column {
+  readonly keys: readonly (keyof ExperimentRecord)[];
+  readonly cellOf: (run: ExportedRun, context: Context) => Cell;
+}
+
+/** A column with a key of the record, unchanged. */
+const shown = (key: keyof ExperimentRecord): Column => ({
+  keys: [key],
+  cellOf: ({ loaded }) => loaded[key] ?? null,
+});
+
+/** The columns that every run has, by the names of the fields of `Experiment`. */
+const FIXED: Readonly<Record<string, Column>> = {
+  id: { keys: [], cellOf: (run, { names }) => idOf(run, names) },
+  uniqueName: {
+    keys: ["unique_name"],
+    cellOf: ({ loaded, kind, address }) => loaded.unique_name ?? kind.formatName(address),
+  },
+  name: shown("name"),
+  description: shown("description"),
+  user: shown("user"),
+  status: { keys: ["last_status"], cellOf: ({ loaded }) => statusOf(loaded.last_status) },
+  tags: shown("tags"),
+  experimentGroup: shown("experiment_group"),
+  buildJob: shown("build_job"),
+  original: shown("original"),
+  createdAt: shown("created_at"),
+  updatedAt: shown("updated_at"),
+  startedAt: shown("started_at"),
+  finishedAt: shown("finished_at"),
+  durationSeconds: {
+    keys: ["last_status", "started_at", "finished_at"],
+    cellOf: ({ loaded }) => durationSeconds(loaded),
+  },
+};
+
+/** Values by name: those of the key of the record, whose names are the rest of the column's name. */
+interface Named {
+  readonly key: keyof ExperimentRecord;
+  readonly cellOf: (value: unknown) => Cell;
+}
+
+/** The columns whose names runs bring along, by their prefix. */
+const NAMED: Readonly<Record<string, Named>> = {
+  "param.": { key: "declarations", cellOf: (value) => value ?? null },
+  "metric.": { key: "last_metric", cellOf: finite },
+};
+
+const valuesOf = ({ loaded }: ExportedRun, { key }: Named): Readonly<Record<string, unknown>> => {
+  const { [key]: values } = loaded;
+  // Safe: any object has properties by name. The service documents no shape.
+  return typeof values === "object" && values !== null && !Array.isArray(values) ? (values as never) : {};
+};
+
+/** The column with this name; null when there is none. */
+function columnNamed(name: string): Column | null {
+  if (Object.hasOwn(FIXED, name)) return FIXED[name] ?? null;
+  for (const [prefix, named] of Object.entries(NAMED)) {
+    const inner = name.slice(prefix.length);
+    if (!name.startsWith(prefix) || inner === "") continue;
+    return {
+      keys: [named.key],
+      cellOf: (run) => {
+        const values = valuesOf(run, named);
+        return Object.hasOwn(values, inner) ? named.cellOf(values[inner]) : null;
+      },
+    };
+  }
+  return null;
+}
+
+/** The names of all parameters and metrics of some runs, each sorted. */
+function namesIn(runs: readonly ExportedRun[]): readonly string[] {
+  return Object.entries(NAMED).flatMap(([prefix, named]) => {
+    const names = new Set(runs.flatMap((run) => Object.keys(valuesOf(run, named))));
+    return [...names].toSorted().map((name) => prefix + name);
+  });
+}
+
+/** The columns that were not known when the file began, as one JSON object. */
+export const OTHERS = "others";
+
+interface ColumnOptions {
+  /** Whether runs may have parameters and metrics that are no columns, which then stand in the last one. */
+  readonly hasOthers?: boolean;
+  /** Names of columns that are not those of runs, for messages. */
+  readonly besides?: readonly string[];
+}
+
+/** The columns of a file of runs. */
+export class RunColumns {
+  readonly names: readonly string[];
+  readonly #columns: readonly Column[];
+  /** The names that the last column leaves out; null without such a column. */
+  readonly #known: ReadonlySet<string> | null;
+
+  /** Throws `InputError` for a name that no column has. */
+  constructor(names: readonly string[], { hasOthers = false, besides = [] }: ColumnOptions = {}) {
+    this.names = hasOthers ? [...names, OTHERS] : names;
+    this.#known = hasOthers ? new Set(names) : null;
+    this.#columns = names.map((name) => columnNamed(name) ?? unknownColumn(name, besides));
+  }
+
+  /**
+   * The columns when the caller names none: those that the first rows of the list tell, and their parameters and metrics. What
+   * later runs have besides stands in the column `others`.
+   */
+  static of(first: readonly ExportedRun[], { isWhole }: { readonly isWhole: boolean }): RunColumns {
+    const fixed = Object.entries(FIXED).flatMap(([name, { keys }]) =>
+      first.every(({ loaded }) => keys.every((key) => key in loaded)) ? [name] : [],
+    );
+    return new RunColumns([...fixed, ...namesIn(first)], { hasOthers: !isWhole });
+  }
+
+  /** Loads what the rows of lists do not tell, and further keys that are needed. */
+  async load(
+    runs: readonly ExportedRun[],
+    { session }: Context,
+    further: readonly (keyof ExperimentRecord)[] = [],
+  ): Promise<readonly ExportedRun[]> {
+    const keys = [...new Set([...further, ...this.#columns.flatMap((column) => column.keys)])];
+    return Promise.all(
+      runs.map(async (run) =>
+        isLoaded(run, keys, session.server) ? run : { ...run, loaded: await load(run, keys, session) },
+      ),
+    );
+  }
+
+  cellsOf(run: ExportedRun, context: Context): readonly Cell[] {
+    const cells = this.#columns.map(({ cellOf }) => cellOf(run, context));
+    return this.#known ? [...cells, this.#othersOf(run, this.#known)] : cells;
+  }
+
+  #othersOf(run: ExportedRun, known: ReadonlySet<string>): Cell {
+    const others = Object.entries(NAMED).flatMap(([prefix, named]) =>
+      Object.entries(valuesOf(run, named)).flatMap(([name, value]) =>
+        known.has(prefix + name) ? [] : [[prefix + name, named.cellOf(value)] as const],
+      ),
+    );
+    return others.length > 0 ? Object.fromEntries(others) : null;
+  }
+}
+
+function unknownColumn(name: string, besides: readonly string[]): never {
+  const known = [...besides, ...Object.keys(FIXED), ...Object.keys(NAMED).map((prefix) => `${prefix}<name>`)];
+  throw new InputError(`columns: expected ${known.join(", ")}, got ${quote(name)}`);
+}

@@ -1,0 +1,83 @@
+import { InputError, UpstreamError } from "../../errors.ts";
+import type { Context } from "../../graphql/core/context.ts";
+import { decodeId } from "../../graphql/core/ids.ts";
+import { kinds, type ProjectAddress, type TypeNames } from "../../graphql/core/kinds.ts";
+import { Experiment } from "../../graphql/core/refs.ts";
+import { fetchMore, toResource } from "../../graphql/core/resource.ts";
+import { type RunListArgs, readRuns, runListOf } from "../../graphql/types/run-list.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
+import type { ExportedRun } from "./run-columns.ts";
+
+/** Whose runs are exported: a group's, or a project's. */
+export interface Source {
+  readonly address: ProjectAddress;
+  readonly group: RunAddress | null;
+  /** Its unique name. */
+  readonly name: string;
+}
+
+/** Finds the source by its global id. Throws `InputError`. */
+export function sourceOf(id: string, names: TypeNames): Source {
+  const { kind, address } = decodeId("id", id, names);
+  const name = kind.formatName(address);
+  // Safe: addresses have the parameters of their kind. The same applies below.
+  if (kind.name === kinds.project.name) return { address: address as ProjectAddress, group: null, name };
+  if (kind.name === kinds.group.name) {
+    const group = address as RunAddress;
+    return { address: group, group, name };
+  }
+  const expected = [kinds.group, kinds.project].map((each) => names.publicName(each.name)).join(" or a ");
+  throw new InputError(
+    `id: expected the id of a ${expected}, got the id of a ${names.publicName(kind.name)}`,
+  );
+}
+
+/** A part of the list of runs. */
+export interface RunPage {
+  readonly runs: readonly ExportedRun[];
+  /** Length of the whole list; null when unknown. */
+  readonly count: number | null;
+  /** Where the list goes on; null at its end. */
+  readonly next: string | null;
+}
+
+const list = runListOf(Experiment.kind);
+
+/** Reads the page behind a cursor. Throws `UpstreamError` when a run may have been missed between the pages. */
+export async function readRunPage(
+  { address, group }: Source,
+  args: RunListArgs,
+  after: string | null,
+  context: Context,
+): Promise<RunPage> {
+  const ordered = { ...defaultOrder(args, context), ...args };
+  const paged = { ...ordered, first: context.gateway.maxPageSize, after };
+  const page = await readRuns({ list, address, listedIn: group }, paged, context);
+  if (page.isContinuous === false)
+    throw new UpstreamError(
+      "CONFLICT",
+      "The list has changed so that a run may be missing; export it again.",
+    );
+  // The service returns an empty list for a group that does not exist.
+  if (group && after === null && page.nodes.length === 0)
+    await fetchMore(toResource(kinds.group, group), [], context.session);
+  const next = page.hasNext ? page.endCursor() : null;
+  // The list would end too early, or never.
+  if (page.hasNext && (next === null || next === after))
+    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's list does not go on.");
+  return {
+    // Safe: they are the experiments of the list.
+    runs: page.nodes as readonly ExportedRun[],
+    count: page.count,
+    next,
+  };
+}
+
+/** The oldest first, where the server can: what begins meanwhile then comes last, and nothing moves. */
+const defaultOrder = (
+  { order, orderBy, orderByMetric, savedSearch }: RunListArgs,
+  { server }: Context,
+): Pick<RunListArgs, "orderBy"> =>
+  order || orderBy || orderByMetric || savedSearch || !server.profile.orders.CREATED_ASC
+    ? {}
+    : { orderBy: "CREATED_ASC" };

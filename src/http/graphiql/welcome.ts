@@ -1,0 +1,102 @@
+import type { Capability } from "../../rest/api/server.ts";
+
+interface Welcomed {
+  readonly isDemo: boolean;
+  readonly capabilities: readonly Capability[];
+}
+
+/**
+ * What the page shows first: with the demo a search, or at least a run of it, with build and machines. It takes no variables,
+ * because GraphiQL does not load those of the first default tab (graphql/graphiql#3392).
+ */
+export function welcomeTo({ isDemo, capabilities }: Welcomed): string {
+  if (!isDemo) return WORDS + START;
+  return WORDS + (capabilities.includes("LISTS") ? SEARCH : RUN);
+}
+
+const WORDS = `# The runs that your tracking service knows, as one graph:
+#
+#   group       a search: many experiments that try parameters
+#   experiment  one run; its jobs are its processes, each on a machine (a node of the cluster)
+#   build       made the image that an experiment runs in
+#
+# Run it by Ctrl-Enter. Below the answer you see the upstream requests that it took.
+# "Operations" above has more to begin with.
+
+`;
+
+const SEARCH = `query Welcome {
+  group(id: "ada.mnist.1") {
+    uniqueName
+    status
+    experiments(first: 3, query: "status:succeeded") {
+      totalCount
+      nodes {
+        uniqueName
+        status
+        lastMetric {
+          name
+          value
+        }
+        buildJob {
+          uniqueName
+          commit
+        }
+        jobs {
+          nodes {
+            role
+            nodeScheduled {
+              name
+              memory
+            }
+          }
+        }
+      }
+    }
+  }
+}
+`;
+
+const RUN = `query Welcome {
+  experiment(id: "ada.mnist.42") {
+    uniqueName
+    status
+    lastMetric {
+      name
+      value
+    }
+    experimentGroup {
+      uniqueName
+      status
+      experimentCounts {
+        total
+        succeeded
+      }
+    }
+    buildJob {
+      uniqueName
+      commit
+    }
+    jobs {
+      nodes {
+        role
+        nodeScheduled {
+          name
+          memory
+        }
+      }
+    }
+  }
+}
+`;
+
+const START = `query Welcome {
+  viewer {
+    username
+  }
+  gateway {
+    version
+    capabilities
+  }
+}
+`;

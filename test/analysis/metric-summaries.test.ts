@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { startRecords } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+
+const at = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, "0")}.000Z`;
+
+const RECORDS = [
+  { id: 1, created_at: at(10), values: { loss: 3, acc: 0.1 } },
+  { id: 2, created_at: at(20), values: { loss: 1 } },
+  { id: 3, created_at: at(30), values: { loss: "NaN", acc: 0.9 } },
+  { id: 4, created_at: null, values: { loss: 1, acc: 0.5 } },
+  { id: 5, created_at: at(50), values: { text: "a" } },
+];
+
+const POINT = "{ value step recordedAt secondsSinceStart others { name value } }";
+
+test("each metric is told over the whole run, by two requests", async () => {
+  const service = await startRecords({
+    "ada/mnist/experiments/42/": { id: 42, unique_name: "ada.mnist.42", started_at: at(5) },
+    "ada/mnist/experiments/42/metrics": { count: 5, next: null, previous: null, results: RECORDS },
+  });
+  const { ask } = await startGateway({ upstream: service });
+  const answer = await ask(`{
+    experiment(id: "ada.mnist.42") {
+      metricSummaries { name count leftOut mean first ${POINT} last { value step recordedAt } min ${POINT} max { value step } }
+      again: metricSummaries(names: ["acc", "none"]) { name }
+    }
+  }`);
+  expect(answer).toEqual({
+    data: {
+      experiment: {
+        metricSummaries: [
+          {
+            name: "acc",
+            count: 3,
+            leftOut: 0,
+            mean: 0.5,
+            first: {
+              value: 0.1,
+              step: 0,
+              recordedAt: at(10),
+              secondsSinceStart: 5,
+              others: [{ name: "loss", value: 3 }],
+            },
+            last: { value: 0.5, step: 2, recordedAt: null },
+            min: {
+              value: 0.1,
+              step: 0,
+              recordedAt: at(10),
+              secondsSinceStart: 5,
+              others: [{ name: "loss", value: 3 }],
+            },
+            max: { value: 0.9, step: 1 },
+          },
+          {
+            name: "loss",
+            count: 3,
+            leftOut: 1,
+            mean: 5 / 3,
+            first: {
+              value: 3,
+              step: 0,
+              recordedAt: at(10),
+              secondsSinceStart: 5,
+              others: [{ name: "acc", value: 0.1 }],
+            },
+            last: { value: 1, step: 3, recordedAt: null },
+            min: { value: 1, step: 1, recordedAt: at(20), secondsSinceStart: 15, others: [] },
+            max: { value: 3, step: 0 },
+          },
+          { name: "text", count: 0, leftOut: 1, mean: null, first: null, last: null, min: null, max: null },
+        ],
+        again: [{ name: "acc" }],
+      },
+    },
+  });
+  expect(service.calls().toSorted()).toEqual([
+    "GET ada/mnist/experiments/42/",
+    "GET ada/mnist/experiments/42/metrics",
+  ]);
+});

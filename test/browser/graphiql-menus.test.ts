@@ -1,0 +1,138 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { hasBrowser, tellMissingBrowser } from "../support/browser.ts";
+import { startDemoGateway } from "../support/demo-gateway.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import {
+  answerOf,
+  choose,
+  click,
+  isOnScreen,
+  menuOf,
+  openOperation,
+  picture,
+  reload,
+  run,
+  tabOf,
+  WIDE,
+  shareGraphiql,
+} from "../support/graphiql.ts";
+
+tellMissingBrowser("the tests of the menus of the GraphiQL page");
+
+const open = shareGraphiql();
+
+describe.runIf(hasBrowser)("GraphiQL's menus", () => {
+  test("opens each operation of the list, by words, in a tab that keeps its variables over a reload", async () => {
+    const { url } = await startDemoGateway();
+    const { page } = await open(url);
+    const menu = menuOf(page, "Operations");
+    await click(page, menu.locator("summary"));
+    expect(await menu.getByRole("heading").allTextContents()).toEqual(["Read", "Watch", "Change"]);
+    await menu.getByRole("searchbox").fill("log pieces");
+    expect(await menu.locator("li strong").allTextContents()).toEqual(["LiveLog"]);
+    await menu.getByRole("searchbox").fill("nothing like it");
+    await menu.getByText("No operation has these words.").waitFor();
+    await page.keyboard.press("Escape");
+    expect(await menu.getAttribute("open")).toBe(null);
+
+    const opened = [
+      "LiveLog",
+      "StartPage",
+      "GroupGraph",
+      "Restart",
+      "ClusterPage",
+      "RunLog",
+      "Origin",
+      "BestRuns",
+    ];
+    for (const name of opened) await openOperation(page, name);
+    const names = ["Welcome", ...opened];
+    expect(await page.getByRole("tab").locator("button[title]").allTextContents()).toEqual(names);
+    expect(await isOnScreen(tabOf(page, "BestRuns"), WIDE)).toBe(true);
+    for (const name of names.toReversed()) await choose(page, name);
+    await choose(page, "GroupGraph");
+    await reload(page, "GroupGraph");
+    await run(page);
+    await answerOf(page).getByText("ada.mnist.1").first().waitFor();
+  });
+
+  test("asks before it deletes or administrates, and sends nothing to who says no", async () => {
+    const service = await startFake(() => ({ text: "", status: 204 }));
+    const { url } = await startGateway({ upstream: service, exampleToken: "t0ken" });
+    const { page } = await open(
+      `${url}/graphql#${new URLSearchParams({
+        query: 'mutation Leave { deleteExperiment(id: "ada.mnist.42") { deletedId } }',
+      })}`,
+      WIDE,
+      "Leave",
+    );
+    const question = page.getByRole("dialog", { name: "Run this?" });
+    const sent = () => service.calls().filter((call) => call.startsWith("DELETE"));
+    await run(page);
+    await question.getByText("deleteExperiment: what is deleted is gone").waitFor();
+    await picture(page, "graphiql-question");
+    await page.keyboard.press("Escape");
+    await answerOf(page).getByText("Not sent.").waitFor();
+    expect(sent()).toEqual([]);
+    await run(page);
+    await click(page, question.getByRole("button", { name: "Run it" }));
+    await answerOf(page).getByText("deletedId").first().waitFor();
+    expect(sent()).toHaveLength(1);
+  });
+
+  test("shares an operation as a link and as code, never with a token", async () => {
+    const { url, demo } = await startDemoGateway();
+    const { page } = await open(url);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await openOperation(page, "ExperimentPage");
+    const menu = menuOf(page, "Share");
+    const copied = async (label: string) => {
+      if ((await menu.getAttribute("open")) === null) await click(page, menu.locator("summary"));
+      await page.evaluate(`navigator.clipboard.writeText("")`);
+      await click(page, menu.getByRole("button", { name: label }));
+      await menu.getByText(/^Copied/).waitFor();
+      return page.evaluate<string>(`navigator.clipboard.readText()`);
+    };
+    const texts: string[] = [];
+    for (const label of ["Copy as cURL", "Copy as JavaScript", "Copy as Python"])
+      texts.push(await copied(label));
+    for (const text of texts)
+      expect(text).toMatch(/RUNGRAPH_TOKEN[^]*ada\.mnist\.42|ada\.mnist\.42[^]*RUNGRAPH_TOKEN/);
+    const link = await copied("Copy link");
+    for (const { token } of demo.users) expect([...texts, link].join("")).not.toContain(token);
+
+    // The command is run as it was copied.
+    const [curl = ""] = texts;
+    const { stdout } = await promisify(execFile)("sh", ["-c", curl], {
+      env: { PATH: process.env["PATH"], RUNGRAPH_TOKEN: demo.users[0]?.token },
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ data: { experiment: { uniqueName: "ada.mnist.42" } } });
+
+    const other = await open(link, WIDE, "ExperimentPage");
+    await run(other.page);
+    await answerOf(other.page).getByText("ada.mnist.42").first().waitFor();
+    expect(other.page.url()).toBe(`${url}/graphql`);
+  });
+
+  test("keeps its height beside an answer of many requests, whose picture scrolls", async () => {
+    const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const { page } = await open(url);
+    await openOperation(page, "GroupGraph");
+    await run(page);
+    const panel = page.getByRole("region", { name: "Upstream requests" });
+    await panel.getByText(/^\d\d requests/).waitFor();
+    await picture(page, "graphiql-many");
+    expect(await isOnScreen(panel, WIDE)).toBe(true);
+    expect(await isOnScreen(page.locator(".graphiql-editor-tools"), WIDE)).toBe(true);
+    expect(
+      await page.evaluate(`{
+      const { scrollHeight, clientHeight } = document.querySelector(".explain .body");
+      scrollHeight > clientHeight;
+    }`),
+    ).toBe(true);
+    expect((await page.locator("header").boundingBox())?.y).toBe(0);
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, test } from "vitest";
+import { startWilling } from "../support/any-command.ts";
+import { failure, outcomeOf } from "../support/errors.ts";
+import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+
+const startAny = async (profile = "polyaxon-0.4") => {
+  const service = await startWilling();
+  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: profile } });
+  return { ask, sent: service.inOrder };
+};
+
+const RUNS = [
+  ["Experiment", `id: "ada.mnist.2.3"`, "experiments/3"],
+  ["Experiment", `id: "ada.mnist.3", kind: EXPERIMENT`, "experiments/3"],
+  ["Job", `id: "ada.mnist.jobs.5"`, "jobs/5"],
+  ["BuildJob", `id: "ada.mnist.builds.7"`, "builds/7"],
+  ["Group", `id: "ada.mnist.2", kind: GROUP`, "groups/2"],
+  ["Group", `id: "${globalId("Group:ada/mnist/2")}"`, "groups/2"],
+] as const;
+
+describe.each(RUNS)("a mutation of any run, of the %s with %s", (kind, id, path) => {
+  test.each([
+    ["stopRun", "", `POST ada/mnist/${path}/stop`],
+    ["bookmarkRun", "", `POST ada/mnist/${path}/bookmark/`],
+    ["bookmarkRun", ", isBookmarked: false", `DELETE ada/mnist/${path}/unbookmark/`],
+    ["archiveRun", "", `POST ada/mnist/${path}/archive`],
+    ["archiveRun", ", isArchived: false", `POST ada/mnist/${path}/restore`],
+  ])("%s%s sends the command of its kind", async (name, more, command) => {
+    const { ask, sent } = await startAny();
+    expect(
+      await ask(`mutation { done: ${name}(${id}${more}) { run { __typename project { name } } } }`),
+    ).toEqual({ data: { done: { run: { __typename: kind, project: { name: "mnist" } } } } });
+    expect(sent()).toEqual([command]);
+  });
+
+  test("deleteRun tells what was deleted, and where", async () => {
+    const { ask, sent } = await startAny();
+    const number = path.split("/")[1];
+    expect(await ask(`mutation { deleteRun(${id}) { deletedId project { uniqueName } } }`)).toEqual({
+      data: {
+        deleteRun: {
+          deletedId: globalId(`${kind}:ada/mnist/${number}`),
+          project: { uniqueName: "ada.mnist" },
+        },
+      },
+    });
+    expect(sent()).toEqual([`DELETE ada/mnist/${path}/`]);
+  });
+});
+
+test("payloads of one kind and of any share an interface", async () => {
+  const { ask } = await startAny();
+  const fragments = `fragment R on RunPayload { run { __typename } } fragment D on DeletedRun { deletedId }`;
+  const { data, errors } = await ask(
+    `mutation {
+      a: stopJob(id: "ada.mnist.jobs.5") { ...R }
+      b: stopRun(id: "ada.mnist.jobs.5") { ...R isSent }
+      c: bookmarkGroup(id: "ada.mnist.2") { ...R }
+      d: deleteJob(id: "ada.mnist.jobs.5") { ...D }
+      e: deleteRun(id: "ada.mnist.jobs.5") { ...D }
+    } ${fragments}`,
+  );
+  expect(errors).toBeUndefined();
+  const deleted = { deletedId: globalId("Job:ada/mnist/5") };
+  expect(data).toEqual({
+    a: { run: { __typename: "Job" } },
+    b: { run: { __typename: "Job" }, isSent: true },
+    c: { run: { __typename: "Group" } },
+    d: deleted,
+    e: deleted,
+  });
+});
+
+test.each([
+  [
+    `id: "ada.mnist.3"`,
+    'id: expected a global id or `kind` as well, got "ada.mnist.3", which can name Experiment or Group',
+  ],
+  [`id: "ada.mnist"`, 'id: expected a global id or a name such as ada.mnist.42, got "ada.mnist"'],
+  [`id: "nonsense"`, 'id: expected a global id or a name such as ada.mnist.42, got "nonsense"'],
+  [`id: "${globalId("Project:ada/mnist")}"`, "id: expected the id of a run, got the id of a Project"],
+  [
+    `id: "ada.mnist.jobs.5", kind: GROUP`,
+    'id: expected a global id or a name such as ada.mnist.5, got "ada.mnist.jobs.5"',
+  ],
+])("what names no run, or two, is refused unsent: %s", async (id, message) => {
+  const { ask, sent } = await startAny();
+  expect(outcomeOf(await ask(`mutation { deleteRun(${id}) { deletedId } }`))).toEqual({
+    data: { deleteRun: null },
+    errors: [failure("deleteRun", "BAD_USER_INPUT", message)],
+  });
+  expect(sent()).toEqual([]);
+});
+
+test("a server without archives says so", async () => {
+  const { ask, sent } = await startAny("document");
+  const { errors } = await ask(`mutation { archiveRun(id: "ada.mnist.jobs.5") { run { id } } }`);
+  expect(errors?.map(({ extensions }) => extensions["code"])).toEqual(["CAPABILITY_UNAVAILABLE"]);
+  expect(sent()).toEqual([]);
+});

@@ -1,0 +1,205 @@
+import { gunzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { globalId } from "../support/ids.ts";
+import { BROKEN, GROUP, HEADERS, PROJECT, pageOf, query, row, startExports } from "../support/exported.ts";
+
+const ROWS = [1, 2, 3, 4, 5].map((id) => row(id));
+
+describe("an export", () => {
+  test.each<[string, string, RegExp]>([
+    [
+      "of an experiment",
+      `${globalId("Experiment:ada/mnist/1")}/runs.csv`,
+      /^id: expected the id of a Group or a Project/,
+    ],
+    ["of nothing", "nothing/runs.csv", /^id: expected a global id/],
+    [
+      "with an unknown parameter",
+      `${PROJECT}/runs.csv?first=1`,
+      /^query: expected orderBy, .*, columns, got "first"$/,
+    ],
+    [
+      "with a parameter twice",
+      `${PROJECT}/runs.csv?query=a&query=b`,
+      /^query: expected one query parameter, got several$/,
+    ],
+    [
+      "with an unknown column",
+      `${PROJECT}/runs.csv?columns=lr`,
+      /^columns: expected id, .*param\.<name>, metric\.<name>, got "lr"$/,
+    ],
+    ["with a parameter without a name", `${PROJECT}/runs.csv?columns=param.`, /^columns: expected/],
+    ["with a column twice", `${PROJECT}/runs.csv?columns=id,id`, /^columns: expected each name once/],
+    ["without a column", `${PROJECT}/runs.csv?columns=`, /^columns: expected/],
+    [
+      "with a filter that is no JSON",
+      `${PROJECT}/runs.csv?filter=status`,
+      /^filter: expected JSON, got "status"$/,
+    ],
+    [
+      "with an unknown member of a filter",
+      `${PROJECT}/runs.csv${query({ filter: { nope: 1 } })}`,
+      /^filter: Field "nope" is not defined/,
+    ],
+    [
+      "with an unknown status",
+      `${PROJECT}/runs.csv${query({ filter: { status: ["NOPE"] } })}`,
+      /^filter\.status\.0: Value "NOPE" does not exist/,
+    ],
+    ["with an unknown order", `${PROJECT}/runs.csv?orderBy=SIZE`, /^orderBy: Value "SIZE" does not exist/],
+    [
+      "with two orders",
+      `${PROJECT}/runs.csv${query({ orderBy: "CREATED_ASC", orderByMetric: { name: "a", direction: "ASC" } })}`,
+      /^orderByMetric: expected `orderBy` or `orderByMetric`, got both$/,
+    ],
+  ])("%s is 400, and nothing is sent", async (_, path, message) => {
+    const { get, calls } = await startExports(ROWS);
+    const response = await get(path);
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      {
+        errors: [
+          {
+            message: expect.stringMatching(message),
+            extensions: expect.objectContaining({ code: "BAD_USER_INPUT", requestId: "story-1" }),
+          },
+        ],
+      },
+    ]);
+    expect(calls()).toEqual([]);
+  });
+
+  test("in a format that there is not is 404", async () => {
+    const { get } = await startExports(ROWS);
+    expect((await get(`${PROJECT}/runs.xlsx`)).status).toBe(404);
+  });
+
+  test("without a token is 401, and nothing is sent", async () => {
+    const { url, calls } = await startExports(ROWS);
+    expect((await fetch(`${url}/export/${PROJECT}/runs.csv`)).status).toBe(401);
+    expect(calls()).toEqual([]);
+  });
+
+  test("by POST is 405", async () => {
+    const { get } = await startExports(ROWS);
+    const response = await get(`${PROJECT}/runs.csv`, { method: "POST" });
+    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  });
+
+  test("whose first page fails has the status of the failure", async () => {
+    const { get } = await startExports(() => ({ status: 403, json: { detail: "No." } }));
+    expect((await get(`${PROJECT}/runs.csv`)).status).toBe(403);
+  });
+
+  test.each(["identity", "gzip"])("that ends early never looks whole: %s", async (encoding) => {
+    const { get, logged } = await startExports(
+      (seen) => (seen.path.includes("offset") ? { status: 500, json: {} } : pageOf(ROWS, seen)),
+      { MAX_PAGE_SIZE: "2" },
+    );
+    const body = get(`${PROJECT}/runs.csv`, { headers: { "accept-encoding": encoding } }).then((response) =>
+      response.text(),
+    );
+    await expect(body).rejects.toThrow(BROKEN);
+    await expect.poll(logged).toContain('"what":"runs","code":"UPSTREAM_ERROR"');
+  });
+
+  test("in an order whose runs move breaks off when one may be missing", async () => {
+    let pages = 0;
+    const { get, logged } = await startExports(
+      // The anchor has changed: it has left its place.
+      (seen) =>
+        pageOf(
+          pages++ === 0 ? ROWS : ROWS.map((each) => ({ ...each, updated_at: "2026-02-01T00:00:00Z" })),
+          seen,
+        ),
+      { MAX_PAGE_SIZE: "2" },
+    );
+    const body = get(`${PROJECT}/runs.csv?orderBy=UPDATED_DESC`).then((response) => response.text());
+    await expect(body).rejects.toThrow(BROKEN);
+    await expect.poll(logged).toContain('"what":"runs","code":"CONFLICT"');
+  });
+
+  test("is compressed where its caller accepts gzip", async () => {
+    const { url } = await startExports(ROWS, { MAX_PAGE_SIZE: "2" });
+    const { get } = await import("node:http");
+    const path = `${url}/export/${PROJECT}/runs.csv?columns=uniqueName`;
+    const { headers, body } = await new Promise<{ headers: object; body: Buffer }>((resolve, reject) => {
+      const options = { headers: { ...HEADERS, "accept-encoding": "gzip" } };
+      get(path, options, (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("end", () => resolve({ headers: response.headers, body: Buffer.concat(chunks) }));
+      }).on("error", reject);
+    });
+    expect(headers).toMatchObject({
+      "content-encoding": "gzip",
+      vary: "accept-encoding",
+      "x-total-count": "5",
+    });
+    expect(gunzipSync(body).toString()).toBe(
+      `uniqueName\r\n${ROWS.map(({ unique_name }) => `${unique_name}\r\n`).join("")}`,
+    );
+  });
+
+  test("by HEAD tells the headers, and reads only the first page", async () => {
+    const { get, calls } = await startExports(ROWS, { MAX_PAGE_SIZE: "2" });
+    const response = await get(`${GROUP}/runs.csv`, { method: "HEAD" });
+    expect([response.status, response.headers.get("x-total-count"), await response.text()]).toEqual([
+      200,
+      "5",
+      "",
+    ]);
+    expect(calls()).toHaveLength(1);
+  });
+
+  test("takes a place among the downloads, and gives it back", async () => {
+    const { get, url } = await startExports(ROWS, { MAX_DOWNLOADS: "1" });
+    for (let time = 0; time < 3; time++) await (await get(`${PROJECT}/runs.csv`)).text();
+    await expect
+      .poll(async () => (await fetch(`${url}/metrics`)).text())
+      .toContain("\nrungraph_downloads_running 0\n");
+    expect(await (await fetch(`${url}/metrics`)).text()).toContain(
+      'rungraph_downloads_total{what="runs",code="OK"} 3',
+    );
+  });
+
+  test("does not begin while the gateway drains", async () => {
+    const { get, drain, calls } = await startExports(ROWS);
+    drain();
+    expect((await get(`${PROJECT}/runs.csv`)).status).toBe(503);
+    expect(calls()).toEqual([]);
+  });
+});
+
+test("an export whose caller leaves reads no further, and gives its place back", async () => {
+  const { get, logged, url, calls } = await startExports(
+    // The last page never comes.
+    (seen) => (seen.path.includes("offset=3") ? new Promise<never>(() => {}) : pageOf(ROWS, seen)),
+    { MAX_PAGE_SIZE: "2" },
+  );
+  const leaving = new AbortController();
+  const { body } = await get(`${PROJECT}/runs.csv?columns=uniqueName`, { signal: leaving.signal });
+  await body?.getReader().read();
+  await expect.poll(() => calls().length).toBe(3);
+  leaving.abort();
+  await expect.poll(logged).toContain('"what":"runs","code":"REQUEST_CANCELLED"');
+  await expect
+    .poll(async () => (await fetch(`${url}/metrics`)).text())
+    .toMatch(/\nrungraph_upstream_requests_running 0\n[^]*\nrungraph_downloads_running 0\n/);
+});
+
+test("an export of a server without lists is 404, and nothing is sent", async () => {
+  const { get, calls } = await startExports(ROWS, { UPSTREAM_PROFILE: "document" });
+  const response = await get(`${PROJECT}/metrics.ndjson`);
+  expect([response.status, await response.json()]).toMatchObject([
+    404,
+    { errors: [{ extensions: { code: "CAPABILITY_UNAVAILABLE" } }] },
+  ]);
+  expect(calls()).toEqual([]);
+});
+
+test("an export that the service throttles before it begins is 429 with a pause", async () => {
+  const { get } = await startExports(() => ({ status: 429, json: {}, headers: { "retry-after": "7" } }));
+  const response = await get(`${PROJECT}/runs.csv`);
+  expect([response.status, response.headers.get("retry-after")]).toEqual([429, "7"]);
+});

@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+import { BROKEN, PROJECT, pageOf, query, row, startExports } from "../support/exported.ts";
+import type { Seen, Told } from "../support/fake.ts";
+
+const LIST = "GET ada/mnist/experiments?sort=created_at%2C-updated_at&limit=500";
+
+const record = (id: number, second: number, values: object) => ({
+  id,
+  created_at: `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`,
+  values,
+});
+
+const METRICS: Readonly<Record<string, readonly object[]>> = {
+  "1": [
+    record(1, 10, { loss: 2, accuracy: 0.1 }),
+    record(2, 20, { loss: 1 }),
+    record(3, 30, { loss: "NaN", accuracy: 0.5 }),
+  ],
+  "2": [record(4, 5, { loss: 3 })],
+};
+
+const RUNS = [
+  row(1, { started_at: "2026-01-01T00:00:05Z", declarations: { lr: 0.1 } }),
+  row(2, { started_at: null, declarations: { lr: 0.2 } }),
+  ...[3, 4, 5].map((id) => row(id, { started_at: null, declarations: null })),
+];
+
+const answer = (seen: Seen): Told | undefined => {
+  const id = /experiments\/(\d+)\/metrics/.exec(seen.path)?.[1];
+  return id ? { json: { count: null, next: null, results: METRICS[id] ?? [] } } : pageOf(RUNS, seen);
+};
+
+test("metrics are a row for each value, with its step and time within its run", async () => {
+  const { get, calls } = await startExports(answer);
+  const response = await get(`${PROJECT}/metrics.csv`);
+  expect(await response.text()).toBe(
+    [
+      "uniqueName,metric,step,recordedAt,secondsSinceStart,value",
+      "ada.mnist.1,accuracy,0,2026-01-01T00:00:10Z,5,0.1",
+      "ada.mnist.1,loss,0,2026-01-01T00:00:10Z,5,2",
+      "ada.mnist.1,loss,1,2026-01-01T00:00:20Z,15,1",
+      "ada.mnist.1,accuracy,1,2026-01-01T00:00:30Z,25,0.5",
+      "ada.mnist.1,loss,2,2026-01-01T00:00:30Z,25,",
+      "ada.mnist.2,loss,0,2026-01-01T00:00:05Z,,3",
+      "",
+    ].join("\r\n"),
+  );
+  expect(response.headers.get("x-total-count")).toBe("5");
+  expect(response.headers.get("content-disposition")).toBe('attachment; filename="ada.mnist.metrics.csv"');
+  expect(calls()).toEqual([
+    "GET ada/mnist/experiments/1/metrics",
+    "GET ada/mnist/experiments/2/metrics",
+    "GET ada/mnist/experiments/3/metrics",
+    "GET ada/mnist/experiments/4/metrics",
+    "GET ada/mnist/experiments/5/metrics",
+    LIST,
+  ]);
+});
+
+test("metrics can be some of them, and have columns of their run", async () => {
+  const { get } = await startExports(answer);
+  const chosen = { names: "loss", columns: "param.lr,step,value" };
+  expect(await (await get(`${PROJECT}/metrics.ndjson${query(chosen)}`)).text()).toBe(
+    [
+      '{"param.lr":0.1,"step":0,"value":2}',
+      '{"param.lr":0.1,"step":1,"value":1}',
+      '{"param.lr":0.1,"step":2,"value":null}',
+      '{"param.lr":0.2,"step":0,"value":3}',
+      "",
+    ].join("\n"),
+  );
+});
+
+test("metrics that cannot be read break the file off, and are an answer where it has not begun", async () => {
+  const failing = (id: number) =>
+    startExports((seen) => (seen.path.includes(`/${id}/metrics`) ? { status: 500, json: {} } : answer(seen)));
+  const atFirst = await failing(1);
+  expect((await atFirst.get(`${PROJECT}/metrics.csv`)).status).toBe(502);
+  const { get, logged } = await failing(5);
+  const body = get(`${PROJECT}/metrics.csv`).then((response) => response.text());
+  await expect(body).rejects.toThrow(BROKEN);
+  await expect.poll(logged).toContain('"what":"metrics","code":"UPSTREAM_ERROR"');
+});
+
+test("only metrics have names of metrics", async () => {
+  const { get, calls } = await startExports([]);
+  expect((await get(`${PROJECT}/runs.csv?names=loss`)).status).toBe(400);
+  const response = await get(`${PROJECT}/metrics.csv?columns=loss`);
+  expect(await response.json()).toMatchObject({
+    errors: [{ message: expect.stringMatching(/^columns: expected metric, step, .*, got "loss"$/) }],
+  });
+  expect(calls()).toEqual([]);
+});
+
+test("metrics without runs have only the names of the columns", async () => {
+  const { get } = await startExports([]);
+  expect(await (await get(`${PROJECT}/metrics.csv?columns=metric,value`)).text()).toBe("metric,value\r\n");
+});

@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { PROJECT, row, startExports } from "../support/exported.ts";
+
+test("runs as NDJSON are an object a line, each with all columns", async () => {
+  const { get, calls } = await startExports([
+    row(1, { tags: ["a"], declarations: { lr: 0.1, act: "=x" }, last_metric: { loss: "NaN" } }),
+    row(2, { tags: null, declarations: { layers: [64, 32] }, last_metric: { loss: 0.5 } }),
+  ]);
+  const response = await get(
+    `${PROJECT}/runs.ndjson?columns=uniqueName,tags,param.lr,param.act,param.layers,metric.loss`,
+  );
+  expect(response.headers.get("content-type")).toBe("application/x-ndjson");
+  expect(await response.text()).toBe(
+    [
+      '{"uniqueName":"ada.mnist.1","tags":["a"],"param.lr":0.1,"param.act":"=x","param.layers":null,"metric.loss":null}',
+      '{"uniqueName":"ada.mnist.2","tags":null,"param.lr":null,"param.act":null,"param.layers":[64,32],"metric.loss":0.5}',
+      "",
+    ].join("\n"),
+  );
+  expect(calls()).toHaveLength(1);
+});
+
+test("what the first page lacks stands in `others`, as an object", async () => {
+  const rows = [1, 2, 3].map((id) => row(id, { declarations: { [id < 3 ? "lr" : "depth"]: id } }));
+  const { get } = await startExports(rows, { MAX_PAGE_SIZE: "2" });
+  const text = await (await get(`${PROJECT}/runs.ndjson`)).text();
+  expect(
+    text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line)),
+  ).toEqual([
+    expect.objectContaining({ "param.lr": 1, others: null }),
+    expect.objectContaining({ "param.lr": 2, others: null }),
+    expect.objectContaining({ "param.lr": null, others: { "param.depth": 3 } }),
+  ]);
+});
+
+test("a project without runs is an empty file", async () => {
+  const { get } = await startExports([]);
+  const response = await get(`${PROJECT}/runs.ndjson`);
+  expect([response.status, await response.text()]).toEqual([200, ""]);
+});

@@ -1,0 +1,197 @@
+import { describe, expect, test } from "vitest";
+import { globalId } from "../support/ids.ts";
+import { GROUP, PROJECT, pageOf, query, row, startExports } from "../support/exported.ts";
+
+const SORT = "sort=created_at%2C-updated_at";
+const LIST = "GET ada/mnist/experiments";
+
+/** The lines of a file, each without its end. */
+const lines = (text: string): string[] => {
+  expect(text.endsWith("\r\n")).toBe(true);
+  return text.slice(0, -2).split("\r\n");
+};
+
+describe("runs as CSV", () => {
+  test("have the fields of runs, and their parameters and latest metrics, as columns", async () => {
+    const { get, calls } = await startExports([
+      row(1, {
+        name: "first",
+        user: "ada",
+        description: null,
+        last_status: "succeeded",
+        tags: ["a", "b"],
+        experiment_group: "ada.mnist.5",
+        build_job: "ada.mnist.builds.9",
+        original: null,
+        updated_at: "2026-01-01T00:02:00Z",
+        started_at: "2026-01-01T00:00:10Z",
+        finished_at: "2026-01-01T00:01:10.5Z",
+        declarations: { lr: 0.1, layers: [64, 32] },
+        last_metric: { loss: 0.25 },
+      }),
+      row(2, { last_status: "created", declarations: { lr: 1e-7, act: "relu" }, last_metric: {} }),
+    ]);
+    const response = await get(`${PROJECT}/runs.csv?columns=uniqueName,status,param.lr,metric.loss`);
+    expect(await response.text()).toBe(
+      "uniqueName,status,param.lr,metric.loss\r\nada.mnist.1,SUCCEEDED,0.1,0.25\r\nada.mnist.2,CREATED,1e-7,\r\n",
+    );
+    expect(calls()).toEqual([`${LIST}?${SORT}&limit=500`]);
+    const told = Object.fromEntries(response.headers);
+    expect([response.status, told]).toMatchObject([
+      200,
+      {
+        "content-type": "text/csv; charset=utf-8; header=present",
+        "content-disposition": 'attachment; filename="ada.mnist.runs.csv"',
+        "cache-control": "private, no-store",
+        "x-content-type-options": "nosniff",
+        "x-request-id": "story-1",
+        "x-total-count": "2",
+      },
+    ]);
+  });
+
+  test("have all columns that the server's list tells, when none is named", async () => {
+    const whole = {
+      name: "first",
+      user: "ada",
+      description: "A, or B",
+      last_status: "succeeded",
+      tags: ["a"],
+      experiment_group: "ada.mnist.5",
+      build_job: null,
+      original: null,
+      updated_at: "2026-01-01T00:02:00Z",
+      started_at: "2026-01-01T00:00:10Z",
+      finished_at: "2026-01-01T00:01:10.5Z",
+    };
+    const { get, calls } = await startExports([
+      row(1, { ...whole, declarations: { lr: 0.1, b: 1 }, last_metric: { loss: 0.25 } }),
+      row(2, { ...whole, declarations: { a: [64, 32] }, last_metric: null }),
+    ]);
+    expect(lines(await (await get(`${PROJECT}/runs.csv`)).text())).toEqual([
+      "id,uniqueName,name,description,user,status,tags,experimentGroup,buildJob,original,createdAt,updatedAt,startedAt,finishedAt,durationSeconds,param.a,param.b,param.lr,metric.loss",
+      `${globalId("Experiment:ada/mnist/1")},ada.mnist.1,first,"A, or B",ada,SUCCEEDED,"[""a""]",ada.mnist.5,,,2026-01-01T00:00:00Z,2026-01-01T00:02:00Z,2026-01-01T00:00:10Z,2026-01-01T00:01:10.5Z,60.5,,1,0.1,0.25`,
+      `${globalId("Experiment:ada/mnist/2")},ada.mnist.2,first,"A, or B",ada,SUCCEEDED,"[""a""]",ada.mnist.5,,,2026-01-02T00:00:00Z,2026-01-01T00:02:00Z,2026-01-01T00:00:10Z,2026-01-01T00:01:10.5Z,60.5,"[64,32]",,,`,
+    ]);
+    expect(calls()).toEqual([`${LIST}?${SORT}&limit=500`]);
+  });
+
+  test("are read page by page; what the first page lacks stands in the last column", async () => {
+    const rows = [1, 2, 3, 4, 5].map((id) => row(id, { declarations: { [id < 3 ? "lr" : "depth"]: id } }));
+    const { get, inOrder } = await startExports(rows, { MAX_PAGE_SIZE: "2" });
+    const response = await get(`${PROJECT}/runs.csv`);
+    const [head = "", ...body] = lines(await response.text());
+    expect(response.headers.get("x-total-count")).toBe("5");
+    expect(head.split(",").slice(-2)).toEqual(["param.lr", "others"]);
+    expect(body.map((line) => line.split(",")[1])).toEqual(rows.map(({ unique_name }) => unique_name));
+    expect(body.map((line) => /,(\d*,(?:"[^]*")?)$/.exec(line)?.[1])).toEqual([
+      "1,",
+      "2,",
+      ',"{""param.depth"":3}"',
+      ',"{""param.depth"":4}"',
+      ',"{""param.depth"":5}"',
+    ]);
+    expect(inOrder()).toEqual([
+      `${LIST}?${SORT}&limit=2`,
+      `${LIST}?${SORT}&limit=3&offset=1`,
+      `${LIST}?${SORT}&limit=3&offset=3`,
+    ]);
+  });
+
+  test("of a group are its experiments", async () => {
+    const { get, calls } = await startExports([row(1)]);
+    const response = await get(`${GROUP}/runs.csv?columns=uniqueName`);
+    expect(await response.text()).toBe("uniqueName\r\nada.mnist.1\r\n");
+    expect(response.headers.get("content-disposition")).toBe('attachment; filename="ada.mnist.5.runs.csv"');
+    expect(calls()).toEqual([`${LIST}?group=5&${SORT}&limit=500`]);
+  });
+
+  test("of a group that does not exist are 404", async () => {
+    const { get, inOrder } = await startExports((seen) =>
+      seen.path.includes("/experiments") ? pageOf([], seen) : undefined,
+    );
+    expect((await get(`${GROUP}/runs.csv`)).status).toBe(404);
+    expect(inOrder()).toEqual([`${LIST}?group=5&${SORT}&limit=500`, "GET ada/mnist/groups/5/"]);
+  });
+
+  test("of a project without any have only the names of the columns", async () => {
+    const { get } = await startExports([]);
+    const response = await get(`${PROJECT}/runs.csv?columns=uniqueName,param.lr`);
+    expect(await response.text()).toBe("uniqueName,param.lr\r\n");
+    expect(response.headers.get("x-total-count")).toBe("0");
+  });
+
+  test.each<[string, Record<string, unknown>, string]>([
+    ["a filter", { filter: { status: ["RUNNING"] } }, `${SORT}&query=status%3Arunning`],
+    ["an order", { orderBy: "FINISHED_DESC" }, "sort=-finished_at%2C-created_at"],
+    [
+      "an order by a metric",
+      { orderByMetric: { name: "loss", direction: "ASC" } },
+      "sort=metric.loss%2C-created_at",
+    ],
+    ["the server's own language", { query: "tags:good" }, `${SORT}&query=tags%3Agood`],
+  ])("can have %s, as in GraphQL", async (_, parameters, asked) => {
+    const { get, calls } = await startExports([row(1)]);
+    const response = await get(`${PROJECT}/runs.csv${query({ ...parameters, columns: "uniqueName" })}`);
+    expect(await response.text()).toBe("uniqueName\r\nada.mnist.1\r\n");
+    expect(calls()).toEqual([`${LIST}?${asked}&limit=500`]);
+  });
+
+  test("are found by a scan where the server cannot compare a parameter; their number is not known before", async () => {
+    const rows = [1, 2, 3, 4, 5].map((id) => row(id, { declarations: { lr: id } }));
+    const { get, inOrder } = await startExports(rows, { MAX_PAGE_SIZE: "2", MAX_SCANNED_ROWS: "2" });
+    const filter = { declarations: [{ name: "lr", atLeast: 3 }] };
+    const response = await get(`${PROJECT}/runs.csv${query({ filter, columns: "uniqueName" })}`);
+    expect(await response.text()).toBe("uniqueName\r\nada.mnist.3\r\nada.mnist.4\r\nada.mnist.5\r\n");
+    expect(response.headers.has("x-total-count")).toBe(false);
+    expect(inOrder()).toEqual([
+      `${LIST}?${SORT}&limit=2`,
+      `${LIST}?${SORT}&limit=3&offset=1`,
+      `${LIST}?${SORT}&limit=3&offset=3`,
+    ]);
+  });
+
+  test("have no cell that a spreadsheet would execute, and numbers as they are", async () => {
+    const values = {
+      formula: '=HYPERLINK("http://x")',
+      plus: "+1+1",
+      minus: "-1",
+      power: "+1e5",
+      at: "@SUM(A1)",
+      tab: "\t=1",
+      wide: "＝1",
+      below: -0.5,
+      quoted: 'a "b"',
+      long: "a\r\nb",
+      empty: "",
+      none: null,
+      yes: true,
+      nested: { a: [1] },
+      ada: "ä,é",
+    };
+    const { get } = await startExports([row(1, { declarations: values })]);
+    const columns = Object.keys(values)
+      .map((name) => `param.${name}`)
+      .join(",");
+    const text = await (await get(`${PROJECT}/runs.csv${query({ columns })}`)).text();
+    expect(text.slice(columns.length + 2)).toBe(
+      `"'=HYPERLINK(""http://x"")",'+1+1,-1,+1e5,'@SUM(A1),'\t=1,'＝1,-0.5,"a ""b""","a\r\nb","",,true,"{""a"":[1]}","ä,é"\r\n`,
+    );
+  });
+
+  test("can have columns whose names have commas, as a JSON list", async () => {
+    const { get } = await startExports([row(1, { declarations: { "a,b": 1 } })]);
+    const response = await get(`${PROJECT}/runs.csv${query({ columns: ["param.a,b", "uniqueName"] })}`);
+    expect(await response.text()).toBe('"param.a,b",uniqueName\r\n1,ada.mnist.1\r\n');
+  });
+
+  test("of 10,000 runs cost 20 requests", async () => {
+    const rows = Array.from({ length: 10_000 }, (_, index) =>
+      row(index + 1, { created_at: "2026-01-01T00:00:00Z", declarations: { lr: index } }),
+    );
+    const { get, calls } = await startExports(rows);
+    const text = await (await get(`${PROJECT}/runs.csv?columns=uniqueName,param.lr`)).text();
+    expect(lines(text).slice(1)).toEqual(rows.map(({ id }, index) => `ada.mnist.${id},${index}`));
+    expect(calls()).toHaveLength(20);
+  });
+});

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { GROUP, HEADERS, PROJECT, row, startExports } from "../support/exported.ts";
+
+const URLS = `{
+  project(owner: "ada", name: "mnist") { runsUrl metricsUrl(format: NDJSON) }
+  group(id: "ada.mnist.5") { runsUrl(format: NDJSON) metricsUrl }
+}`;
+
+test("projects and groups tell the addresses of their exports", async () => {
+  const { ask, url, calls } = await startExports((seen) =>
+    seen.path.endsWith("/groups/5/") ? { json: { id: 5 } } : undefined,
+  );
+  expect(await ask(URLS)).toEqual({
+    data: {
+      project: {
+        runsUrl: `${url}/export/${PROJECT}/runs.csv`,
+        metricsUrl: `${url}/export/${PROJECT}/metrics.ndjson`,
+      },
+      group: {
+        runsUrl: `${url}/export/${GROUP}/runs.ndjson`,
+        metricsUrl: `${url}/export/${GROUP}/metrics.csv`,
+      },
+    },
+  });
+  expect(calls()).toEqual(["GET ada/mnist/groups/5/"]);
+});
+
+test("the addresses hold where types have other names", async () => {
+  const { ask, get, url } = await startExports([row(1)], {
+    TYPE_NAMES: "Project=MlProject,Experiment=MlExperiment",
+  });
+  const { data } = await ask<{ project: { runsUrl: string } }, object>(
+    '{ project: mlProject(owner: "ada", name: "mnist") { runsUrl } }',
+  );
+  const { runsUrl } = data.project;
+  const response = await fetch(`${runsUrl}?columns=uniqueName&orderBy=CREATED_DESC`, { headers: HEADERS });
+  expect(await response.text()).toBe("uniqueName\r\nada.mnist.1\r\n");
+  expect(runsUrl.startsWith(url)).toBe(true);
+  expect((await get(`${PROJECT}/runs.csv`)).status).toBe(400);
+});

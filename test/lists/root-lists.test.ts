@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import { failure, outcomeOf } from "../support/errors.ts";
+import { globalId } from "../support/ids.ts";
+import { startProfile } from "../support/profiles.ts";
+
+describe("root lists", () => {
+  test("the projects of the caller, or of somebody else", async () => {
+    const { ask, calls } = await startProfile();
+    const projects = { nodes: [{ uniqueName: "ada.speech" }, { uniqueName: "ada.mnist" }], totalCount: 2 };
+    expect(await ask(`{ projects { nodes { uniqueName } totalCount } }`)).toEqual({ data: { projects } });
+    expect(calls()).toEqual(["GET ada", "GET users/"]);
+    expect(await ask(`{ projects(owner: "ada", first: 2) { nodes { uniqueName } totalCount } }`)).toEqual({
+      data: { projects },
+    });
+    expect(calls()).toEqual(["GET ada?limit=2"]);
+  });
+
+  test("the runs of a project are of one kind, with the order and the filter of its own lists", async () => {
+    const { ask, calls } = await startProfile();
+    const args = `first: 2, order: { field: CREATED, direction: ASC }`;
+    expect(
+      await ask(`{
+        jobs: runs(kind: JOB, project: "ada.mnist", ${args}) { nodes { __typename uniqueName } totalCount }
+        best: runs(project: "${globalId("Project:ada/mnist")}", first: 1, order: { metric: "accuracy" },
+          filter: { status: [SUCCEEDED] }) { nodes { __typename project { name } } scan { rowsRead } }
+        groups(project: "ada.mnist", ${args}) { nodes { uniqueName } }
+      }`),
+    ).toEqual({
+      data: {
+        jobs: {
+          nodes: [
+            { __typename: "Job", uniqueName: "ada.mnist.jobs.1" },
+            { __typename: "Job", uniqueName: "ada.mnist.jobs.3" },
+          ],
+          totalCount: 6,
+        },
+        best: { nodes: [{ __typename: "Experiment", project: { name: "mnist" } }], scan: null },
+        groups: { nodes: [{ uniqueName: "ada.mnist.1" }, { uniqueName: "ada.mnist.2" }] },
+      },
+    });
+    expect(calls()).toEqual([
+      "GET ada/mnist/experiments?sort=-metric.accuracy%2C-created_at&query=status%3Asucceeded%2Cmetric.accuracy%3A%3E%3D-1e308&limit=1",
+      "GET ada/mnist/groups?sort=created_at%2C-updated_at&limit=2",
+      "GET ada/mnist/jobs?sort=created_at%2C-updated_at&limit=2",
+    ]);
+  });
+
+  const of = (what: string) =>
+    `The server behind this gateway does not offer lists of ${what} of all projects; name one by the argument \`project\`. \`gateway.capabilities\` tells what there is.`;
+
+  test("without a project tell that there are none, and which argument helps", async () => {
+    const { ask, calls } = await startProfile();
+    expect(outcomeOf(await ask(`{ runs(kind: JOB) { totalCount } groups { totalCount } }`))).toEqual({
+      data: { runs: null, groups: null },
+      errors: [
+        failure("runs", "CAPABILITY_UNAVAILABLE", of("jobs")),
+        failure("groups", "CAPABILITY_UNAVAILABLE", of("groups")),
+      ],
+    });
+    expect(calls()).toEqual([]);
+  });
+
+  test("of a server without lists are null, and nothing is sent", async () => {
+    const { ask, calls } = await startProfile("document");
+    const message =
+      "The server behind this gateway does not offer this. `gateway.capabilities` tells what there is.";
+    expect(
+      outcomeOf(await ask(`{ projects { totalCount } runs(project: "ada.mnist") { totalCount } }`)),
+    ).toEqual({
+      data: { projects: null, runs: null },
+      errors: [
+        failure("projects", "CAPABILITY_UNAVAILABLE", message),
+        failure("runs", "CAPABILITY_UNAVAILABLE", message),
+      ],
+    });
+    expect(calls()).toEqual([]);
+  });
+});

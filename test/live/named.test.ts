@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { experimentId, FIRST_POLL, startLive, update } from "../support/live-service.ts";
+
+const WATCH = (id: string) => `subscription { runUpdated(${id}) { run { id uniqueName } } }`;
+
+test("a run is watched by its id or its name, with one poll for both", async () => {
+  const { watch, subscribe, advance, requests } = await startLive([{ id: 1, last_status: "running" }]);
+  const watchers = await Promise.all([
+    subscribe({ query: WATCH(`id: "ada.mnist.1", kind: EXPERIMENT`) }),
+    subscribe({ query: WATCH(`id: "ada.mnist.2.1"`) }),
+    subscribe({ query: WATCH(`id: "${experimentId(1)}"`) }),
+  ]);
+  const byId = await watch(1);
+  advance(FIRST_POLL);
+  for (const watcher of watchers) {
+    expect(await watcher.next()).toMatchObject({ data: { runUpdated: { run: { id: experimentId(1) } } } });
+  }
+  expect(await byId.next()).toEqual(update(1, "RUNNING"));
+  expect(await requests(1)).toEqual(["GET ada/mnist/experiments/1/"]);
+});
+
+test.each([
+  [`runUpdated(id: "ada.mnist.1") { run { id } }`, "id: expected a global id or `kind` as well"],
+  [`runLogAppended(id: "ada.mnist") { text }`, "id: expected a global id or a name such as ada.mnist.42"],
+  [
+    `runsUpdated(of: "ada.mnist.jobs.1") { run { id } }`,
+    "of: expected a global id or a name such as ada.mnist,",
+  ],
+])("a name that cannot be meant is refused: %s", async (field, message) => {
+  const { subscribe, inOrder } = await startLive([]);
+  const watcher = await subscribe({ query: `subscription { ${field} }` });
+  const told = await watcher.next();
+  expect(told?.errors?.[0]?.message).toContain(message);
+  expect(inOrder()).toEqual([]);
+});
+
+test("the log of an experiment is followed by its name", async () => {
+  const { subscribe, advance } = await startLive([{ id: 1, last_status: "running" }], {
+    answer: ({ path }) => (path.endsWith("/logs/") ? { text: "one\n" } : undefined),
+  });
+  const reader = await subscribe({ query: `subscription { runLogAppended(id: "ada.mnist.1") { text } }` });
+  advance(FIRST_POLL);
+  expect(await reader.next()).toEqual({ data: { runLogAppended: { text: "one\n" } } });
+});

@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { startFake, startRecords } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+
+const ask = async (record: object, selection: string) => {
+  const service = await startRecords({ "ada/mnist/experiments/42/": { id: 42, ...record } });
+  const gateway = await startGateway({ upstream: service });
+  const answer = await gateway.ask(`{ experiment(id: "ada.mnist.42") { ${selection} } }`);
+  expect(service.calls()).toEqual(["GET ada/mnist/experiments/42/"]);
+  return answer;
+};
+
+const NAMES = `all: declarationValues { name value } some: declarationValues(names: ["lr", "no"]) { name value }
+  lr: declaration(name: "lr") none: declaration(name: "toString")`;
+
+test("parameters are told by name, in order, whatever their names", async () => {
+  const declarations = JSON.parse('{"lr": 0.1, "layers": [1, 2], "__proto__": "x", "opt": null}') as object;
+  expect(await ask({ declarations }, NAMES)).toEqual({
+    data: {
+      experiment: {
+        all: [
+          { name: "__proto__", value: "x" },
+          { name: "layers", value: [1, 2] },
+          { name: "lr", value: 0.1 },
+          { name: "opt", value: null },
+        ],
+        some: [{ name: "lr", value: 0.1 }],
+        lr: 0.1,
+        none: null,
+      },
+    },
+  });
+});
+
+test.each([null, "text", [1]])("parameters that are %j have no names", async (declarations) => {
+  expect(await ask({ declarations }, NAMES)).toEqual({
+    data: { experiment: { all: null, some: null, lr: null, none: null } },
+  });
+});
+
+test("latestMetrics is what lastMetric was", async () => {
+  const metrics = [{ name: "loss", value: 0.5 }];
+  expect(
+    await ask(
+      { last_metric: { loss: 0.5, epoch: 2 } },
+      `one: latestMetrics(names: ["loss"]) { name value }
+      other: lastMetric(names: ["loss"]) { name value }`,
+    ),
+  ).toEqual({ data: { experiment: { one: metrics, other: metrics } } });
+});
+
+test("a step of a curve is the index of its point, also where points were left out", async () => {
+  const rows = Array.from({ length: 9 }, (_, index) => ({
+    id: index + 1,
+    values: { loss: index === 4 ? 100 : 0, ...(index % 2 === 1 && { accuracy: index }) },
+  }));
+  const service = await startFake(() => ({ json: { count: 9, next: null, results: rows } }));
+  const gateway = await startGateway({ upstream: service });
+  expect(
+    await gateway.ask(`{ experiment(id: "ada.mnist.42") {
+      all: metricSeries { name steps values }
+      few: metricSeries(names: ["loss"], maxPoints: 3) { steps values }
+    } }`),
+  ).toEqual({
+    data: {
+      experiment: {
+        all: [
+          { name: "accuracy", steps: [0, 1, 2, 3], values: [1, 3, 5, 7] },
+          { name: "loss", steps: [0, 1, 2, 3, 4, 5, 6, 7, 8], values: [0, 0, 0, 0, 100, 0, 0, 0, 0] },
+        ],
+        few: [{ steps: [0, 4, 8], values: [0, 100, 0] }],
+      },
+    },
+  });
+});

@@ -1,0 +1,58 @@
+import { type Seen, startFake, type Told } from "./fake.ts";
+import { startGateway } from "./gateway.ts";
+import { globalId } from "./ids.ts";
+
+export const PROJECT = globalId("Project:ada/mnist");
+export const GROUP = globalId("Group:ada/mnist/5");
+export const HEADERS = { authorization: "token t0ken", "x-request-id": "story-1" };
+
+/** What fetch calls a body that breaks off, and one that breaks off before its head was written. */
+export const BROKEN = /^(?:terminated|fetch failed)$/;
+
+/** A row of the list of experiments of `ada/mnist`, created on a day of its own. */
+export const row = (id: number, given: object = {}) => ({
+  id,
+  unique_name: `ada.mnist.${id}`,
+  created_at: `2026-01-${String(id).padStart(2, "0")}T00:00:00Z`,
+  ...given,
+});
+
+/** The page of a list that a request asks for by `limit` and `offset`. */
+export function pageOf(rows: readonly object[], { path }: Pick<Seen, "path">): Told {
+  const { searchParams } = new URL(path, "http://service");
+  const offset = Number(searchParams.get("offset") ?? 0);
+  const limit = Number(searchParams.get("limit") ?? 20);
+  const results = rows.slice(offset, offset + limit);
+  return { json: { count: rows.length, next: null, results } };
+}
+
+/** A gateway before a service with experiments, or with answers of its own, and a client of its exports. */
+export async function startExports(
+  rows: readonly object[] | ((seen: Seen) => Told | undefined | Promise<Told>),
+  env: Record<string, string> = {},
+) {
+  const service = await startFake((seen) => (typeof rows === "function" ? rows(seen) : pageOf(rows, seen)));
+  const gateway = await startGateway({
+    upstream: service,
+    env: { UPSTREAM_PROFILE: "polyaxon-0.4", ...env },
+  });
+  const get = (
+    path: string,
+    options: { method?: string; headers?: Record<string, string>; signal?: AbortSignal } = {},
+  ) =>
+    fetch(`${gateway.url}/export/${path}`, {
+      ...options,
+      // fetch would ask for gzip by itself.
+      headers: { ...HEADERS, "accept-encoding": "identity", ...options.headers },
+    });
+  return { ...gateway, ...service, url: gateway.url, get };
+}
+
+/** The query of a URL with these parameters, those that are no texts as JSON. */
+export const query = (parameters: Record<string, unknown>): string =>
+  `?${new URLSearchParams(
+    Object.entries(parameters).map(([name, value]) => [
+      name,
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]),
+  )}`;

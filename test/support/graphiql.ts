@@ -1,0 +1,123 @@
+import type { Locator, Page } from "playwright-core";
+import { expect } from "vitest";
+import { shareBrowser, SHOWN } from "./browser.ts";
+
+export const WIDE = { width: 1400, height: 900 };
+export const NARROW = { width: 390, height: 844 };
+
+/** Opens GraphiQL in a browser of the file. */
+export function shareGraphiql() {
+  const openPage = shareBrowser();
+  return async (url: string, viewport = WIDE, first = "Welcome") => {
+    const page = await openPage({ viewport });
+    // The browser has no internet: whatever does not come from the gateway does not come.
+    const elsewhere: string[] = [];
+    page.on("request", (request) => {
+      if (new URL(request.url()).origin !== new URL(url).origin) elsewhere.push(request.url());
+    });
+    // What the browser complains of: refused by the content security policy, or thrown.
+    const complaints: string[] = [];
+    page.on("console", (message) => {
+      if (message.type() === "error") complaints.push(message.text());
+    });
+    page.on("pageerror", (fault) => complaints.push(fault.message));
+    await page.goto(url);
+    await tabOf(page, first).waitFor();
+    return { page, elsewhere, complaints };
+  };
+}
+
+/** What a page does when a button is pressed shows within a few of its frames. */
+const FRAMES = `new Promise((resolve) => {
+  const wait = (frames) => (frames === 0 ? resolve() : requestAnimationFrame(() => wait(frames - 1)));
+  wait(8);
+})`;
+
+/** Clicks as a hand does: it presses for some frames, moves a little, and lets go. */
+export async function click(page: Page, target: Locator): Promise<void> {
+  await target.scrollIntoViewIfNeeded();
+  const box = await target.boundingBox();
+  if (!box) throw new TypeError("expected something to click on, got nothing that is shown");
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.mouse.move(x + 2, y, { steps: 2 });
+  await page.evaluate(FRAMES);
+  await page.mouse.up();
+}
+
+export const tabOf = (page: Page, name: string) => page.getByRole("tab").filter({ hasText: name });
+export const answerOf = (page: Page) => page.locator(".graphiql-response");
+export const run = (page: Page) => click(page, page.getByRole("button", { name: /execute query/i }));
+
+/** Clicks on a tab, which is the chosen one then. The hand slides along the tab: that is no wish to move it. */
+export async function choose(page: Page, name: string): Promise<void> {
+  const button = tabOf(page, name).getByTitle(name);
+  await button.scrollIntoViewIfNeeded();
+  const box = await button.boundingBox();
+  if (!box) throw new TypeError("expected a tab to click on, got none that is shown");
+  const y = box.y + box.height / 2;
+  await page.mouse.move(box.x + 5, y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width - 30, y, { steps: 10 });
+  await page.evaluate(FRAMES);
+  await page.mouse.up();
+  await expect.poll(() => tabOf(page, name).getAttribute("aria-selected"), SHOWN).toBe("true");
+}
+
+export const menuOf = (page: Page, name: string) =>
+  page.locator(".menu").filter({ has: page.getByText(name, { exact: true }) });
+
+/** Opens an operation of the list in a tab of its own. */
+export async function openOperation(page: Page, name: string): Promise<void> {
+  const menu = menuOf(page, "Operations");
+  await click(page, menu.locator("summary"));
+  await click(
+    page,
+    menu
+      .getByRole("button")
+      .filter({ hasText: new RegExp(`^${name}`) })
+      .last(),
+  );
+  await expect.poll(() => tabOf(page, name).getAttribute("aria-selected"), SHOWN).toBe("true");
+}
+
+/** Reloads once the tab that was chosen is stored: GraphiQL does it a moment later. */
+export async function reload(page: Page, chosen: string): Promise<void> {
+  const isStored = async () => {
+    const stored = await page.evaluate(() => JSON.stringify(Object.entries(globalThis.localStorage)));
+    const entries = JSON.parse(stored) as [name: string, value: string][];
+    const [, text = "null"] = entries.find(([name]) => name.endsWith(":tabState")) ?? [];
+    const state = JSON.parse(text) as { tabs: { title: string }[]; activeTabIndex: number } | null;
+    return state?.tabs[state.activeTabIndex]?.title;
+  };
+  await expect.poll(isStored, SHOWN).toBe(chosen);
+  await page.reload();
+  await expect.poll(() => tabOf(page, chosen).getAttribute("aria-selected"), SHOWN).toBe("true");
+}
+
+/** Whether all of it lies within the window. */
+export async function isOnScreen(target: Locator, { width, height }: typeof WIDE): Promise<boolean> {
+  const box = (await target.isVisible()) ? await target.boundingBox() : null;
+  return (
+    box !== null && box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height
+  );
+}
+
+/** What the browser keeps. */
+export const storesOf = (page: Page) =>
+  page.evaluate(() => ({
+    local: JSON.stringify(globalThis.localStorage),
+    session: JSON.stringify(globalThis.sessionStorage),
+  }));
+
+export async function picture(page: Page, name: string): Promise<void> {
+  const directory = process.env["PICTURE"];
+  if (directory) await page.screenshot({ path: `${directory}/${name}.png` });
+}
+
+export async function signIn(page: Page, username: string, password: string): Promise<void> {
+  await page.getByLabel("User name").fill(username);
+  await page.getByLabel("Password").fill(password);
+  await click(page, page.getByRole("button", { name: "Sign in" }));
+}

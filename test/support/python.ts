@@ -1,0 +1,25 @@
+import { execFile, execFileSync } from "node:child_process";
+import { promisify } from "node:util";
+
+/** The program of a Python that can import a module: the first one of the path, or Debian's; null without one. */
+export function findPython(module: string): string | null {
+  for (const program of ["python3", "/usr/bin/python3"]) {
+    try {
+      const script = `import sys, ${module}; print(sys.executable)`;
+      return execFileSync(program, ["-c", script], { encoding: "utf8", stdio: "pipe" }).trim();
+    } catch {
+      // The next one may have it.
+    }
+  }
+  return null;
+}
+
+/** Runs a script, and returns what it prints. */
+export async function runPython(
+  program: string,
+  script: string,
+  parameters: readonly string[],
+): Promise<string> {
+  const { stdout } = await promisify(execFile)(program, ["-c", script, ...parameters]);
+  return stdout;
+}
