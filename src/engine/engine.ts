@@ -13,11 +13,13 @@ import { rejection, withExtensions, withoutSuggestions } from "./errors.ts";
 import type { PlacedContext } from "./field-source.ts";
 import {
   execute,
+  type ExecutedResult,
   type ExecutionLimits,
   openOperationMeter,
   rejectionOf,
   type WrittenResult,
 } from "./execution.ts";
+import { publicPieces, type PublicPieces } from "./incremental.ts";
 import type { Meter } from "./meter.ts";
 import type { Plan } from "./plan/plan.ts";
 import { mergeFailures, separateNames } from "./shared-failures.ts";
@@ -50,7 +52,12 @@ interface RunOptions {
   readonly isReadOnly: boolean;
   /** Longest result, in bytes, when it is less than for other requests. */
   readonly maxBytes?: number;
+  /** Whether the result may come in pieces; otherwise it is whole, whatever is deferred. */
+  readonly isIncremental?: boolean;
 }
+
+/** A result of which parts may follow. */
+export type EngineResult = WrittenResult & { readonly pieces?: PublicPieces };
 
 /** A request for a subscription, independent of its transport. `openStream` is called once its document is valid. */
 interface StreamRequest extends StreamSource {
@@ -73,11 +80,7 @@ export interface EngineSettings extends DocumentSettings {
 /** Runs GraphQL requests of any transport: documents, limits, validation, plans, execution and errors. */
 export interface Engine {
   /** Runs a request. Never rejects. */
-  readonly run: (
-    operation: Operation,
-    params: OperationParams,
-    options: RunOptions,
-  ) => Promise<WrittenResult>;
+  readonly run: (operation: Operation, params: OperationParams, options: RunOptions) => Promise<EngineResult>;
   /** The type of a request's operation; null when its document cannot be read. */
   readonly typeOf: (params: OperationParams, scope: RequestScope) => Promise<OperationTypeNode | null>;
   /** Opens the results of a subscription. Resolves with a single result when it cannot be opened. Never rejects. */
@@ -157,22 +160,23 @@ export function createEngine(settings: EngineSettings): Engine {
     { variables }: OperationParams,
     { scope, openContext }: Pick<Operation, "scope" | "openContext">,
     limits: ExecutionLimits,
-    event?: unknown,
-  ): Promise<WrittenResult> => {
+    { event, isIncremental = false }: { readonly event?: unknown; readonly isIncremental?: boolean } = {},
+  ): Promise<ExecutedResult> => {
     const meter = openOperationMeter(scope, limits, turns);
-    return execute(plan, variables ?? {}, openContext(meter), meter, event);
+    return execute(plan, variables ?? {}, openContext(meter), meter, event, isIncremental);
   };
 
   const limitsFor = (maxBytes = executionLimits.bytes): ExecutionLimits =>
     maxBytes < executionLimits.bytes ? { ...executionLimits, bytes: maxBytes } : executionLimits;
 
-  const withPublicErrors = (result: WrittenResult, plan: Plan): WrittenResult => {
+  const publicErrorsOf = (
+    { errors, data }: { readonly errors: readonly GraphQLError[]; readonly data?: unknown },
+    plan: Plan,
+  ) => mergeFailures({ errors, data }, separateNames(schema, plan)).map(publicError);
+
+  const withPublicErrors = <Result extends WrittenResult>(result: Result, plan: Plan): Result => {
     const { errors, data } = result;
-    if (!errors) return result;
-    return {
-      ...result,
-      errors: mergeFailures({ errors, data }, separateNames(schema, plan)).map(publicError),
-    };
+    return errors ? { ...result, errors: publicErrorsOf({ errors, data }, plan) } : result;
   };
 
   const failed = (error: unknown, facts: OperationFacts): WrittenResult => {
@@ -182,8 +186,9 @@ export function createEngine(settings: EngineSettings): Engine {
   };
 
   return {
-    run: async (operation, params, { isReadOnly, maxBytes }) => {
+    run: async (operation, params, { isReadOnly, maxBytes, isIncremental = false }) => {
       const { facts, scope } = operation;
+      let isWhole = true;
       try {
         const text = settings.documents(params);
         // Nearly every document is known: without a promise it costs nothing.
@@ -192,14 +197,24 @@ export function createEngine(settings: EngineSettings): Engine {
         const plan = planOf(document, params, facts, isReadOnly);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
-        const result = withPublicErrors(await resultOf(plan, params, operation, limitsFor(maxBytes)), plan);
+        const run = resultOf(plan, params, operation, limitsFor(maxBytes), { isIncremental });
+        const { pieces, ...result } = withPublicErrors(await run, plan);
         if (result.errors) facts.codes = codesOf(result.errors);
-        return result;
+        if (!pieces) return result;
+        isWhole = false;
+        const later = publicPieces(pieces, {
+          convert: (part) => publicErrorsOf(part, plan),
+          onErrors: (errors) => {
+            facts.codes = [...new Set([...facts.codes, ...codesOf(errors)])];
+          },
+          onEnd: () => scope.end("done"),
+        });
+        return { ...result, pieces: later };
       } catch (error) {
         return failed(error, facts);
       } finally {
         // Cancels prefetches that turned out not to be needed.
-        scope.end("done");
+        if (isWhole) scope.end("done");
       }
     },
     typeOf: async (params, scope) => {
@@ -220,7 +235,7 @@ export function createEngine(settings: EngineSettings): Engine {
         const plan = planOf(prepared, params, facts, true);
         if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
         const results = await openResults({ schema, document }, request, (event, execution) =>
-          resultOf(plan, params, execution, executionLimits, event)
+          resultOf(plan, params, execution, executionLimits, { event })
             .then((result) => withPublicErrors(result, plan))
             .catch((error: unknown) => failed(error, facts)),
         );

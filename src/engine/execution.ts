@@ -13,6 +13,7 @@ import { toJsonText } from "./json-text.ts";
 import { type Fragments, sizeOfSelection } from "./limits/selection.ts";
 import { tooLarge } from "./limits/too-large.ts";
 import { Meter } from "./meter.ts";
+import type { Pieces } from "./plan/pieces.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { Turns } from "./turns.ts";
 
@@ -27,6 +28,9 @@ export interface ExecutionLimits {
 
 /** A result. `stringify` is present for large results, whose data is already serialized. */
 export type WrittenResult = ExecutionResult & { readonly stringify?: (result: object) => string };
+
+/** A result of which parts may be delivered later. */
+export type ExecutedResult = WrittenResult & { readonly pieces?: Pieces };
 
 /** Maximum errors of one result: one per item of the longest page. Each costs as much as hundreds of fields. */
 const MAX_ERRORS = 500;
@@ -66,19 +70,21 @@ export const execute = (
   context: PlacedContext,
   meter: Meter,
   event: unknown,
-): Promise<WrittenResult> =>
+  isIncremental = false,
+): Promise<ExecutedResult> =>
   new Promise((resolve, reject) => {
     meter.onStop((reason) => resolve(resultOfStopped(plan, reason)));
-    plan.run(variables, context, meter, event, (result) => {
+    const onResult = (result: ExecutionResult, pieces?: Pieces): void => {
       // What is left of a stopped operation may complete in the same piece of work.
       if (meter.isStopped()) return;
-      const bounded = withBoundedErrors(result, meter);
+      const bounded = { ...withBoundedErrors(result, meter), ...(pieces && { pieces }) };
       if (!bounded.data || meter.bytes() <= LARGE_BYTES) resolve(bounded);
       else written(bounded, bounded.data).then(resolve, reject);
-    });
+    };
+    plan.run(variables, context, meter, event, onResult, isIncremental);
   });
 
-async function written(result: ExecutionResult, data: object): Promise<WrittenResult> {
+async function written(result: ExecutedResult, data: object): Promise<WrittenResult> {
   return { ...result, stringify: stringifierOf(await toJsonText(data)) };
 }
 

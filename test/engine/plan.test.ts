@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { startBroken } from "../support/broken.ts";
 import { cases } from "../support/cases.ts";
 import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
-import { listen } from "../support/listen.ts";
+import { nullAt } from "../support/pieces.ts";
 import {
   EXISTING_ROOTS,
   listOperation,
@@ -25,37 +25,8 @@ const MISSING: readonly Root[] = [
 /** What answers differently from one moment to the next. */
 const LEFT_OUT = new Set(["durationSeconds", "ExperimentJob.logs"]);
 
-const BROKEN: readonly (readonly [status: number, body: string])[] = [
-  [404, '{"detail":"Not found."}'],
-  [403, '{"detail":"You may not."}'],
-  [500, "<h1>Server Error</h1>"],
-  [200, '{"id":"no number","results":[null,1]}'],
-  [200, "[]"],
-];
-
 /** Lists of experiments, which are asked for with a query. */
 const EXPERIMENTS = /experiments\?/;
-
-/** A service in front of another, at which some addresses fail, always the same ones and in the same way. */
-async function startBroken(service: string, share: number, kept: RegExp | null): Promise<{ url: string }> {
-  const url = await listen(async (request, response) => {
-    const [first = 0, second = 0] = createHash("sha256")
-      .update(request.url ?? "")
-      .digest();
-    if (first < share * 256 && !kept?.test(request.url ?? "")) {
-      const [status, body] = BROKEN[second % BROKEN.length] ?? [500, ""];
-      response.writeHead(status, { "content-type": "application/json" }).end(body);
-      return;
-    }
-    const { authorization = "" } = request.headers;
-    const answer = await fetch(`${service}${request.url}`, { headers: { authorization } });
-    const body = Buffer.from(await answer.arrayBuffer());
-    response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" }).end(body);
-  });
-  return { url };
-}
-
-type Path = readonly (string | number)[];
 
 /**
  * The text of an answer without what differs from one request to the next. Of a null that came from below only its place
@@ -78,17 +49,6 @@ function comparable(document: string, { data, errors = [] }: Answer<object>): st
 }
 
 const isName = (key: string | number): boolean => typeof key === "string";
-
-/** How far a path leads into data before it meets null. */
-function nullAt(data: unknown, path: Path): Path {
-  let value = data;
-  const end = path.findIndex((key) => {
-    if (value === null) return true;
-    value = Reflect.get(Object(value), key);
-    return false;
-  });
-  return end === -1 ? path : path.slice(0, end);
-}
 
 /** Asks a planned gateway and one of graphql-js, in front of a service at which some addresses fail. */
 async function startBoth(share: number, env: Record<string, string> = {}, kept: RegExp | null = null) {

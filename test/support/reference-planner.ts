@@ -77,6 +77,7 @@ function compilationOf({ schema, fragments, variableValues }: GraphQLResolveInfo
     schema,
     fragments: new Map(Object.entries(fragments)),
     onCompiled: () => {},
+    deferral: null,
     isLeftOut: (node: SelectionNode) =>
       getDirectiveValues(GraphQLSkipDirective, node, variableValues)?.["if"] === true ||
       getDirectiveValues(GraphQLIncludeDirective, node, variableValues)?.["if"] === false,

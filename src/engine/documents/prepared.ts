@@ -12,6 +12,7 @@ import {
 import { LRUCache } from "lru-cache";
 import { documentError } from "../errors.ts";
 import { limitRules, type OperationLimits, parseBounded } from "../limits/document.ts";
+import { laterRule } from "../limits/later.ts";
 import { subscriptionRootRule } from "../limits/subscription-root.ts";
 import { BYTES_PER_CHARACTER } from "./persisted.ts";
 import { createPlan, type Plan, type Planner } from "../plan/plan.ts";
@@ -76,6 +77,7 @@ export function createDocuments({
   const rules = [
     ...specifiedRules.map((rule) => (rule === SingleFieldSubscriptionsRule ? subscriptionRootRule : rule)),
     ...limitRules(limits),
+    laterRule,
     ...(isIntrospectable ? [] : [NoSchemaIntrospectionCustomRule]),
   ];
 

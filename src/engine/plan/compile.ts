@@ -1,6 +1,5 @@
 import {
   type FieldNode,
-  type FragmentDefinitionNode,
   getNullableType,
   type GraphQLField,
   type GraphQLObjectType,
@@ -8,30 +7,28 @@ import {
   type GraphQLSchema,
   isLeafType,
   isNonNullType,
-  Kind,
-  type SelectionNode,
   type SelectionSetNode,
 } from "graphql";
-import type { FieldExtensions, IsSelected, PlacedContext, SelectionNeeds } from "../field-source.ts";
-import { appliesTo, INTROSPECTION } from "../limits/selection.ts";
+import type { FieldExtensions, PlacedContext, SelectionNeeds } from "../field-source.ts";
+import { INTROSPECTION } from "../limits/selection.ts";
 import { argumentsOf, noArgs } from "./arguments.ts";
-import { asIsOf, type CompletedField, completerOf } from "./complete.ts";
+import { collectFields, type CollectSettings, selectedBelow, setsOf, withoutSpread } from "./collect.ts";
+import { asIsOf, completerOf } from "./complete.ts";
+import { divide, type NodesByKey, type Tags, tagsOf } from "./deferral.ts";
 import type {
   Compilation,
   Complete,
+  CompletedField,
   PlainField,
   PlannedField,
   Selection,
   Slots,
   StartRead,
+  Usage,
 } from "./types.ts";
 
 /** What the selections of one plan have in common. */
-export interface CompileSettings {
-  readonly schema: GraphQLSchema;
-  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  /** Whether `@skip` or `@include` leaves a node out. */
-  readonly isLeftOut: (node: SelectionNode) => boolean;
+export interface CompileSettings extends CollectSettings {
   /** Receives the heap size of each compiled selection, in bytes. */
   readonly onCompiled: (bytes: number) => void;
 }
@@ -40,11 +37,21 @@ export interface CompileSettings {
 const BYTES_PER_FIELD = 1_400;
 const BYTES_PER_CHARACTER = 16;
 
+/** A compilation whose selections are compiled. */
+interface Compiling extends Compilation {
+  /** Remembers which deferred fragments select the nodes of a field. */
+  readonly tag: (nodes: readonly FieldNode[], tags: Tags) => void;
+}
+
 /** Compiles the selections of one operation, each on first use. */
-export function createCompilation(settings: CompileSettings): Compilation {
+export function createCompilation(settings: CompileSettings): Compiling {
   const byType = new Map<GraphQLObjectType, Map<object, Selection>>();
-  const compilation: Compilation = {
+  const tagsByNodes = new WeakMap<readonly FieldNode[], Tags>();
+  const compilation: Compiling = {
     schema: settings.schema,
+    isIncremental: settings.deferral !== null,
+    streamedOf: (nodes) => settings.deferral?.streamedOf(nodes) ?? null,
+    tag: (nodes, tags) => void tagsByNodes.set(nodes, tags),
     selectionOf: (type, nodes) => {
       const selections = byType.get(type) ?? new Map<object, Selection>();
       byType.set(type, selections);
@@ -54,7 +61,7 @@ export function createCompilation(settings: CompileSettings): Compilation {
       const key = only && sets.length === 1 ? withoutSpread(settings, type, only) : nodes;
       const compiled = selections.get(key);
       if (compiled) return compiled;
-      const selection = compileSelection(settings, compilation, type, sets);
+      const selection = compileSelection(settings, compilation, type, sets, tagsByNodes.get(nodes));
       selections.set(key, selection);
       return selection;
     },
@@ -62,38 +69,68 @@ export function createCompilation(settings: CompileSettings): Compilation {
   return compilation;
 }
 
-/** The selection set of a fragment, for a set that only spreads it. */
-function withoutSpread(
-  { schema, fragments, isLeftOut }: CompileSettings,
-  type: GraphQLObjectType,
-  set: SelectionSetNode,
-): SelectionSetNode {
-  const [only, ...others] = set.selections;
-  if (only?.kind !== Kind.FRAGMENT_SPREAD || others.length > 0 || isLeftOut(only)) return set;
-  const fragment = fragments.get(only.name.value);
-  return fragment && appliesTo(schema, fragment.typeCondition.name.value, type) ? fragment.selectionSet : set;
-}
-
-const setsOf = (nodes: readonly FieldNode[]) => nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
-
 /** Compiles merged selection sets for an object type. */
 export function compileSelection(
   settings: CompileSettings,
-  compilation: Compilation,
+  compilation: Compiling,
   type: GraphQLObjectType,
   sets: readonly SelectionSetNode[],
+  tags?: Tags,
 ): Selection {
-  const nodesByKey = collectFields(settings, type, sets);
+  const collected = collectFields(settings, type, sets, tags?.usages);
+  const { deferral } = settings;
+  if (!deferral) return selectionOf(settings, compilation, type, collected.nodesByKey);
+  const delivered = tags?.delivered ?? [];
+  const { fields, groups } = divide(collected, delivered);
+  const select = (nodesByKey: NodesByKey, usages: readonly Usage[]): Selection => {
+    for (const nodes of nodesByKey.values()) {
+      const below = tagsOf(collected.usagesOf.get(nodes), usages);
+      if (below) compilation.tag(nodes, below);
+    }
+    const selection = selectionOf(settings, compilation, type, nodesByKey);
+    return { ...selection, isKept: selection.isKept && !tags && !deferral.isWithin(sets) };
+  };
+  const selection = select(fields, delivered);
+  // A fragment of which everything comes earlier may have fields of its own further below.
+  if (collected.begun.length === 0 && groups.length === 0) return selection;
+  const later = groups.map(({ usages, nodesByKey }) => ({ usages, selection: select(nodesByKey, usages) }));
+  const needs = later.map((group) => group.selection.needs);
+  return {
+    ...selection,
+    // Without plain fields its objects are not written in one loop, which would pass over what is deferred.
+    plain: [],
+    others: selection.fields,
+    needs: {
+      ...selection.needs,
+      deferred: {
+        keys: needs.flatMap(({ keys }) => keys),
+        children: needs.flatMap(({ children }) => children),
+      },
+    },
+    deferred: { usages: collected.begun, groups: later },
+  };
+}
+
+/** Compiles collected fields. */
+function selectionOf(
+  settings: CompileSettings,
+  compilation: Compilation,
+  type: GraphQLObjectType,
+  nodesByKey: NodesByKey,
+): Selection {
   const fields = [...nodesByKey].map(([key, nodes]) => compileField(settings, compilation, type, key, nodes));
   settings.onCompiled(weigh(fields));
   const extensionsOf = ({ name }: PlannedField): FieldExtensions => type.getFields()[name]?.extensions ?? {};
   const plain = fields.map((field) => plainFieldOf(type, field, extensionsOf(field)));
+  const isOfRecord = fields.some((field) => extensionsOf(field).keys !== undefined);
   return {
     type,
     fields,
     plain: plain.filter((field) => field !== null),
     others: fields.filter((_, index) => plain[index] === null),
-    isOfRecord: fields.some((field) => extensionsOf(field).keys !== undefined),
+    isOfRecord,
+    isKept: isOfRecord,
+    deferred: null,
     needs: needsOf(type, fields),
     createObject: objectFactory([...nodesByKey.keys()]),
   };
@@ -155,37 +192,6 @@ function needsOf(type: GraphQLObjectType, fields: readonly PlannedField[]): Sele
 /** The context for a field of the object whose context this is. */
 const contextBelow = (context: PlacedContext, key: string): PlacedContext =>
   context.at ? context.at({ parent: context.place, at: key }) : context;
-
-/** The fields that selection sets select on a type (null: on any), by response name. Each fragment counts at its first spread only. */
-function collectFields(
-  { schema, fragments, isLeftOut }: CompileSettings,
-  type: GraphQLObjectType | null,
-  sets: readonly SelectionSetNode[],
-): Map<string, FieldNode[]> {
-  const nodesByKey = new Map<string, FieldNode[]>();
-  const seen = new Set<string>();
-  const collect = ({ selections }: SelectionSetNode): void => {
-    for (const node of selections) {
-      if (isLeftOut(node)) continue;
-      if (node.kind === Kind.FIELD) {
-        const key = (node.alias ?? node.name).value;
-        const nodes = nodesByKey.get(key);
-        if (nodes) nodes.push(node);
-        else nodesByKey.set(key, [node]);
-        continue;
-      }
-      if (node.kind === Kind.FRAGMENT_SPREAD) {
-        if (seen.has(node.name.value)) continue;
-        seen.add(node.name.value);
-      }
-      const part = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      if (!part) continue;
-      if (!type || appliesTo(schema, part.typeCondition?.name.value, type)) collect(part.selectionSet);
-    }
-  };
-  for (const set of sets) collect(set);
-  return nodesByKey;
-}
 
 function compileField(
   settings: CompileSettings,
@@ -280,15 +286,4 @@ function childOf(
   const start = child.start as (...given: readonly unknown[]) => Promise<unknown>;
   const isSelected = selectedBelow(settings, nodes);
   return (parent, args, context) => start(parent, args, context, isSelected);
-}
-
-/** What is selected below a field. Ignores type conditions: no two types here use one name for different things. */
-function selectedBelow(settings: CompileSettings, nodes: readonly FieldNode[]): IsSelected {
-  const isSelected = (sets: readonly SelectionSetNode[], [name, ...rest]: readonly string[]): boolean => {
-    const fields = [...collectFields(settings, null, sets).values()]
-      .flat()
-      .filter((field) => field.name.value === name);
-    return rest.length === 0 ? fields.length > 0 : isSelected(setsOf(fields), rest);
-  };
-  return (...path) => isSelected(setsOf(nodes), path);
 }

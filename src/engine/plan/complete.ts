@@ -9,25 +9,20 @@ import {
   isNonNullType,
   isObjectType,
 } from "graphql";
-import type { Prefetch, Recorded, ScalarExtensions } from "../field-source.ts";
+import type { Recorded, ScalarExtensions } from "../field-source.ts";
 import { sizeOfJson } from "../json-size.ts";
 import { isSliceOver } from "../turns.ts";
 import { contextAt, defer, end, runFields, settle, writePlain } from "./run.ts";
 import type {
   Compilation,
   Complete,
+  CompletedField,
   CompletedObject,
-  FieldSite,
   Container,
   Run,
   Selection,
   Slots,
 } from "./types.ts";
-
-export interface CompletedField extends FieldSite {
-  /** Prefetches the selection of the field's objects where they are nullable. */
-  readonly prefetch: Prefetch | undefined;
-}
 
 /** Creates the function that completes values of a type, with the behaviour and messages of graphql-js. */
 export function completerOf(
@@ -115,13 +110,15 @@ function completeList(
 ): Complete {
   const completeItem = completerOf(compilation, itemType, field);
   const isItemNullable = !isNonNullType(itemType);
+  const streamed = compilation.streamedOf(field.nodes);
   return (value, slots, at, above, run) => {
     if (typeof value !== "object" || value === null || !(Symbol.iterator in value)) {
       throw new GraphQLError(
         `Expected Iterable, but did not find one for field "${field.parentType}.${field.name}".`,
       );
     }
-    const items: readonly unknown[] = Array.isArray(value) ? value : [...(value as Iterable<unknown>)];
+    const all: readonly unknown[] = Array.isArray(value) ? value : [...(value as Iterable<unknown>)];
+    const items = streamed ? all.slice(0, streamed.initialCount(run.variables)) : all;
     if (!run.meter.count(items.length, items.length * ITEM_BYTES)) return;
     const list: unknown[] = items.map(() => null);
     // Safe: an array's items are keyed by their index.
@@ -129,7 +126,13 @@ function completeList(
     slots[at] = list;
     const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
     // Items are awaited later, or never when the operation is stopped: prevents unhandled rejections.
-    for (const item of items) if (item instanceof Promise) item.catch(() => {});
+    for (const item of all) if (item instanceof Promise) item.catch(() => {});
+    if (streamed && all.length > items.length) {
+      const { label } = streamed;
+      const from = items.length;
+      const rest = all.slice(from);
+      run.later?.stream({ label, list: container, items: rest, from, field, isItemNullable, completeItem });
+    }
     const completeFrom = (first: number): void => {
       for (let index = first; index < items.length; index++) {
         if (index > first && index % STRIDE === 0 && isSliceOver()) {
@@ -151,6 +154,7 @@ function completeObject(
   isNullable: boolean,
 ): Complete {
   let selection: Selection | null = null;
+  const complete = completeFieldsOf(compilation, field);
   return (value, slots, at, above, run) => {
     selection ??= compilation.selectionOf(type, field.nodes);
     if (isPlain(selection)) {
@@ -158,7 +162,8 @@ function completeObject(
       slots[at] = values;
       if (writePlain(selection, value, values, run)) return;
     }
-    completeSelected(selection, value, field, { parent: above, slots, at, isNullable, isNulled: false }, run);
+    const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
+    completeSelected(selection, value, field, container, run, complete);
   };
 }
 
@@ -166,11 +171,13 @@ function completeObject(
 const isPlain = ({ others, isOfRecord }: Selection): boolean => others.length === 0 && !isOfRecord;
 
 function completeAbstract(
-  { schema, selectionOf }: Compilation,
+  compilation: Compilation,
   type: GraphQLAbstractType,
   field: CompletedField,
   isNullable: boolean,
 ): Complete {
+  const { schema, selectionOf } = compilation;
+  const complete = completeFieldsOf(compilation, field);
   const selections = new Map<unknown, Selection>();
   const select = (name: unknown): Selection => {
     const object = typeof name === "string" ? schema.getType(name) : null;
@@ -185,30 +192,45 @@ function completeAbstract(
     // Our `resolveType` functions read only the value and the context.
     const name: unknown = type.resolveType?.(value, run.context, null as never, type);
     const selection = selections.get(name) ?? select(name);
-    completeSelected(selection, value, field, { parent: above, slots, at, isNullable, isNulled: false }, run);
+    const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
+    completeSelected(selection, value, field, container, run, complete);
   };
 }
 
-function completeSelected(
+/** Completes the fields of an object of a field whose parts may be delivered later. */
+const completeAndDefer =
+  (field: CompletedField): typeof completeFields =>
+  (selection, object, container, run) => {
+    if (selection.deferred) run.later?.defer(selection.deferred, object, field, container);
+    completeFields(selection, object, container, run);
+  };
+
+const completeFieldsOf = ({ isIncremental }: Compilation, field: CompletedField): typeof completeFields =>
+  isIncremental ? completeAndDefer(field) : completeFields;
+
+/** Prefetches what the fields of an object need, and completes them. */
+export function completeSelected(
   selection: Selection,
   value: unknown,
   field: CompletedField,
   container: Container,
   run: Run,
+  complete = completeFields,
 ): void {
   const { slots, at, parent, isNullable } = container;
   if (!field.prefetch || !isNullable || !parent) {
-    completeFields(selection, value, container, run);
+    complete(selection, value, container, run);
     return;
   }
   // Safe: the field's declaration matches the prefetch with its objects and context.
   const prefetch = field.prefetch as (...given: readonly unknown[]) => unknown;
   const loaded = prefetch(value, selection.needs, contextAt(run.context, parent, at), run.variables);
-  const complete = (object: unknown): void => completeFields(selection, object, container, run);
-  settle(loaded, complete, field, slots, at, parent, isNullable, run);
+  const completeLoaded = (object: unknown): void => complete(selection, object, container, run);
+  settle(loaded, completeLoaded, field, slots, at, parent, isNullable, run);
 }
 
-function completeFields(selection: Selection, object: unknown, container: Container, run: Run): void {
+/** Completes the fields of an object that is loaded. */
+export function completeFields(selection: Selection, object: unknown, container: Container, run: Run): void {
   const { meter, completed } = run;
   const record = recordOf(selection, object, run);
   const known = record && completed.get(selection)?.get(record);
@@ -232,7 +254,7 @@ function completeFields(selection: Selection, object: unknown, container: Contai
 }
 
 /** The record of an object that is complete wherever it is selected like this; null for others, and where places are noted. */
-function recordOf({ isOfRecord }: Selection, object: unknown, { context }: Run): object | null {
+function recordOf({ isKept }: Selection, object: unknown, { context }: Run): object | null {
   // Safe: such selections have such objects.
-  return isOfRecord && !context.at ? (object as Recorded).loaded : null;
+  return isKept && !context.at ? (object as Recorded).loaded : null;
 }

@@ -16,6 +16,9 @@ import type { PlacedContext, Variables } from "../field-source.ts";
 import { type Fragments, fragmentsOf } from "../limits/selection.ts";
 import type { Meter } from "../meter.ts";
 import { compileSelection, createCompilation } from "./compile.ts";
+import { createDeferral } from "./deferral.ts";
+import { openLater } from "./later.ts";
+import type { Pieces } from "./pieces.ts";
 import { end, runFields } from "./run.ts";
 import type { Container, Run, Selection, Slots } from "./types.ts";
 
@@ -29,8 +32,13 @@ export interface Plan {
     context: PlacedContext,
     meter: Meter,
     event: unknown,
-    /** Called at most once, with the result; with a part of it when the meter has stopped the operation. */
-    onResult: (result: ExecutionResult) => void,
+    /**
+     * Called at most once, with the result; with a part of it when the meter has stopped the operation. `pieces` are what
+     * `@defer` and `@stream` leave out of it.
+     */
+    onResult: (result: ExecutionResult, pieces?: Pieces) => void,
+    /** Whether the result may come in pieces. */
+    isIncremental?: boolean,
   ) => void;
 }
 
@@ -48,21 +56,22 @@ export type Planner = (
  */
 export const createPlan: Planner = (schema, document, operation, onGrown) => {
   const fragments = fragmentsOf(document);
-  const conditions = conditionsOf(document);
-  /** Root selections by combination of the `@skip` and `@include` variables. */
+  const { conditions, hasLater } = directivesOf(document);
+  /** Root selections by combination of the variables of directives. */
   const roots = new Map<string, Selection>();
   const rootType = schema.getRootType(operation.operation);
 
-  const rootFor = (variables: Variables): Selection => {
+  const rootFor = (variables: Variables, isLater: boolean): Selection => {
     // Null is a third value: evaluating the condition throws.
-    const combination = conditions.map((name) => String(variables[name])).join();
+    const combination = conditions.map((name) => String(variables[name])).join() + (isLater ? " later" : "");
     const compiled = roots.get(combination);
     if (compiled) return compiled;
     if (!rootType)
       throw new GraphQLError(`Schema is not configured to execute ${operation.operation} operation.`);
     const isLeftOut = (node: SelectionNode): boolean =>
       node.directives?.length ? isSkipped(node, variables) : false;
-    const settings = { schema, fragments, isLeftOut, onCompiled: onGrown };
+    const deferral = isLater ? createDeferral(schema, fragments, variables) : null;
+    const settings = { schema, fragments, isLeftOut, deferral, onCompiled: onGrown };
     const root = compileSelection(settings, createCompilation(settings), rootType, [operation.selectionSet]);
     roots.set(combination, root);
     return root;
@@ -71,7 +80,7 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
   return {
     operation,
     fragments,
-    run: (given, context, meter, event, onResult) => {
+    run: (given, context, meter, event, onResult, isIncremental = false) => {
       const definitions = operation.variableDefinitions ?? [];
       const { errors, coerced } =
         definitions.length > 0
@@ -80,7 +89,7 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
       if (errors) return onResult({ errors });
       let root: Selection;
       try {
-        root = rootFor(coerced);
+        root = rootFor(coerced, isIncremental && hasLater);
       } catch (fault) {
         if (!(fault instanceof GraphQLError)) throw fault;
         return onResult({ errors: [fault], data: null });
@@ -95,9 +104,24 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
         isNullable: true,
         isNulled: false,
       };
-      const onEnd = () => onResult(failures.length === 0 ? result : { errors: failures, ...result });
-      const completed: Run["completed"] = new Map();
-      const run: Run = { context, variables: coerced, meter, errors: failures, completed, pending: 1, onEnd };
+      const later = isIncremental && hasLater ? openLater({ context, variables: coerced, meter }) : null;
+      const onEnd = () => {
+        const whole = failures.length === 0 ? result : { errors: failures, ...result };
+        later?.first.admit();
+        if (later?.pieces.hasNext()) onResult(whole, later.pieces);
+        else onResult(whole);
+      };
+      const run: Run = {
+        context,
+        variables: coerced,
+        meter,
+        errors: failures,
+        completed: new Map(),
+        pending: 1,
+        onEnd,
+        later: later && later.first.later,
+      };
+      if (root.deferred) run.later?.defer(root.deferred, event, null, container);
       if (operation.operation === "mutation") return runSerially(root, data, container, run);
       runFields(root, event, container, data, run);
       end(run);
@@ -109,18 +133,27 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
 const MAX_VARIABLE_ERRORS = 50;
 const NO_VARIABLES = { errors: undefined, coerced: {} };
 
-/** The variables in `@skip` and `@include`. */
-function conditionsOf(document: DocumentNode): readonly string[] {
+/** The variables in `if` of directives, and whether a document has `@defer` or `@stream`. */
+function directivesOf(document: DocumentNode): {
+  readonly conditions: readonly string[];
+  readonly hasLater: boolean;
+} {
   const names = new Set<string>();
+  let hasLater = false;
   // Most documents have no directive. Visiting one takes longer than parsing it.
-  if (document.loc?.source.body.includes("@") === false) return [];
+  if (document.loc?.source.body.includes("@") === false) return { conditions: [], hasLater };
   visit(document, {
     Directive: ({ name, arguments: given = [] }) => {
-      if (name.value !== "skip" && name.value !== "include") return;
-      for (const { value } of given) if (value.kind === Kind.VARIABLE) names.add(value.name.value);
+      if (name.value === "defer" || name.value === "stream") hasLater = true;
+      else if (name.value !== "skip" && name.value !== "include") return;
+      for (const {
+        name: { value: argument },
+        value,
+      } of given)
+        if (argument === "if" && value.kind === Kind.VARIABLE) names.add(value.name.value);
     },
   });
-  return [...names];
+  return { conditions: [...names], hasLater };
 }
 
 const isSkipped = (node: SelectionNode, variables: Variables): boolean =>

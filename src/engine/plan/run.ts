@@ -142,15 +142,20 @@ function fail(
   }
 }
 
-function isDropped(above: Container): boolean {
+/** Whether a container, or one above it, has become null. */
+export function isDropped(above: Container): boolean {
   for (let container: Container | null = above; container; container = container.parent)
     if (container.isNulled) return true;
   return false;
 }
 
 function locate(error: unknown, { nodes }: FieldSite, at: string | number, above: Container): GraphQLError {
-  const path = [at];
-  for (let container: Container = above; container.parent; container = container.parent)
-    path.unshift(container.at);
-  return locatedError(error, [...nodes], path);
+  return locatedError(error, [...nodes], [...pathOf(above), at]);
+}
+
+/** The path of an object or list in the result. */
+export function pathOf(place: Container): (string | number)[] {
+  const path: (string | number)[] = [];
+  for (let container = place; container.parent; container = container.parent) path.unshift(container.at);
+  return path;
 }

@@ -1,5 +1,5 @@
 import type { FieldNode, GraphQLError, GraphQLObjectType, GraphQLSchema } from "graphql";
-import type { PlacedContext, ResultPlace, SelectionNeeds, Variables } from "../field-source.ts";
+import type { PlacedContext, Prefetch, ResultPlace, SelectionNeeds, Variables } from "../field-source.ts";
 import type { Meter } from "../meter.ts";
 
 /** A compiled selection on one object type at one place of a document. */
@@ -12,9 +12,42 @@ export interface Selection {
   readonly others: readonly PlannedField[];
   /** Whether its objects are `Recorded`. */
   readonly isOfRecord: boolean;
+  /** Whether a complete object of a record is kept for other places. Not where a part is delivered later: each place has its own. */
+  readonly isKept: boolean;
+  /** What is delivered later; null in most documents. */
+  readonly deferred: Deferred | null;
   readonly needs: SelectionNeeds;
   /** Creates the object for the values, all null: without a prototype when a response name is `__proto__`. */
   readonly createObject: () => Slots;
+}
+
+/** What of a selection is delivered after the rest. */
+export interface Deferred {
+  /** The deferred fragments that begin here. */
+  readonly usages: readonly Usage[];
+  readonly groups: readonly DeferredGroup[];
+}
+
+/** A fragment with `@defer` at one place of a document. */
+export interface Usage {
+  /** Tells it apart from the others of the operation. */
+  readonly index: number;
+  readonly label: string | null;
+  /** The deferred fragment that contains it and other fields of the same object; null without one. */
+  readonly parent: Usage | null;
+}
+
+/** Fields that the same deferred fragments select, and nothing that comes earlier. */
+export interface DeferredGroup {
+  readonly usages: readonly Usage[];
+  readonly selection: Selection;
+}
+
+/** What `@stream` says of a list. */
+export interface Streamed {
+  readonly label: string | null;
+  /** Number of items that are delivered with the list. */
+  readonly initialCount: (variables: Variables) => number;
 }
 
 /** A field that shows a key of the object or of its record, of a type whose values are mostly written as they are. */
@@ -90,11 +123,49 @@ export interface Run {
   pending: number;
   /** Called when `pending` is zero. */
   readonly onEnd: () => void;
+  /** Receives what is delivered later; null where nothing is. */
+  readonly later: Later | null;
+}
+
+/** Receives the parts of a result that are delivered later. */
+export interface Later {
+  /** Adds the deferred parts of an object; `field` is null for the root. */
+  readonly defer: (
+    deferred: Deferred,
+    object: unknown,
+    field: CompletedField | null,
+    place: Container,
+  ) => void;
+  /** Adds the rest of a list, whose items `completeItem` completes. */
+  readonly stream: (rest: StreamedRest) => void;
+}
+
+/** The items of a list that are delivered later. */
+export interface StreamedRest {
+  readonly label: string | null;
+  /** The list itself. */
+  readonly list: Container;
+  readonly items: readonly unknown[];
+  /** Index of the first of the items. */
+  readonly from: number;
+  readonly field: FieldSite;
+  readonly isItemNullable: boolean;
+  readonly completeItem: Complete;
+}
+
+/** A field whose objects are completed. */
+export interface CompletedField extends FieldSite {
+  /** Prefetches the selection of the field's objects where they are nullable. */
+  readonly prefetch: Prefetch | undefined;
 }
 
 /** The compiled selections of a plan, for completing values. */
 export interface Compilation {
   readonly schema: GraphQLSchema;
+  /** Whether parts of the result are delivered later. */
+  readonly isIncremental: boolean;
+  /** What `@stream` says of a field; null without it. */
+  readonly streamedOf: (nodes: readonly FieldNode[]) => Streamed | null;
   /** The selection on a type below a field. Compiled on first use. */
   readonly selectionOf: (type: GraphQLObjectType, nodes: readonly FieldNode[]) => Selection;
 }

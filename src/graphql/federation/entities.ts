@@ -1,9 +1,10 @@
-import type { GraphQLSchema } from "graphql";
+import { type GraphQLSchema, specifiedDirectives } from "graphql";
 import type { FieldExtensions } from "../../engine/field-source.ts";
 import { InputError } from "../../errors.ts";
 import { builder } from "../core/builder.ts";
 import { within } from "../core/connection.ts";
 import { identify, identifyRun, named } from "../core/ids.ts";
+import { defer, stream } from "../core/incremental.ts";
 import { resourceRefs, Run } from "../core/refs.ts";
 import type { Kind, Resource } from "../core/resource.ts";
 import type { TypeNames } from "../core/kinds.ts";
@@ -106,7 +107,9 @@ const LINK = { url: "https://specs.apollo.dev/federation/v2.3", import: ["@key",
 
 /** Builds the schema with the directives of federation, where the printer of the SDL reads them. */
 export function toSubgraphSchema(): GraphQLSchema {
-  const schema = builder.toSchema({ extensions: { directives: { link: LINK } }, sortSchema: false });
+  const directives = [...specifiedDirectives, defer, stream];
+  const extensions = { directives: { link: LINK } };
+  const schema = builder.toSchema({ directives, extensions, sortSchema: false });
   for (const [name, fields] of keyFields) {
     const type = schema.getType(name);
     if (!type) throw new TypeError(`the schema has no entity ${name}`);

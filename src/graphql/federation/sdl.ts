@@ -1,5 +1,5 @@
 import { getDocumentNodeFromSchema, MapperKind, mapSchema } from "@graphql-tools/utils";
-import { type GraphQLSchema, lexicographicSortSchema, print, printSchema } from "graphql";
+import { type GraphQLSchema, Kind, lexicographicSortSchema, print, printSchema } from "graphql";
 
 /** Whether a type or root field is federation's: `_Any`, `_entities`. Names of introspection have two underscores. */
 const isFederations = (name: string) => /^_[^_]/.test(name);
@@ -15,6 +15,12 @@ const sorted = (schema: GraphQLSchema) => lexicographicSortSchema(withoutFederat
 
 export const printPlain = (schema: GraphQLSchema): string => `${printSchema(sorted(schema))}\n`;
 
-/** Prints the SDL of a subgraph, with the directives in the `extensions` of the schema and its types. */
-export const printSubgraph = (schema: GraphQLSchema): string =>
-  print(getDocumentNodeFromSchema(sorted(schema)));
+/**
+ * Prints the SDL of a subgraph, with the directives in the `extensions` of the schema and its types; without definitions of
+ * directives that a router has itself, as `@defer`.
+ */
+export function printSubgraph(schema: GraphQLSchema): string {
+  const document = getDocumentNodeFromSchema(sorted(schema));
+  const definitions = document.definitions.filter(({ kind }) => kind !== Kind.DIRECTIVE_DEFINITION);
+  return print({ ...document, definitions });
+}

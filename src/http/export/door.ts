@@ -1,11 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { pipeline } from "node:stream";
-import { constants, createGzip } from "node:zlib";
 import type { GraphQLSchema } from "graphql";
 import { RequestScope } from "../../request-scope.ts";
 import { UNPACED } from "../../rest/session/batches.ts";
 import type { Extension } from "../../graphql/types/exports.ts";
-import { acceptsGzip } from "../compression.ts";
+import { acceptsGzip, compressEach } from "../compression.ts";
 import {
   type Admission,
   createDownloadDoor,
@@ -85,7 +83,7 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
         ...(isCompressed && { "content-encoding": "gzip" }),
       },
       // The body reports its own end, be it early.
-      body: isCompressed ? compressed(rows) : rows,
+      body: isCompressed ? compressEach(rows) : rows,
       cancel: () => void pieces.return(undefined),
       failureOf: (error) => error,
     };
@@ -116,10 +114,4 @@ interface Exported {
 async function* bytesOf(begin: Piece, pieces: Table["pieces"]): AsyncGenerator<Uint8Array, undefined> {
   if (begin.length > 0) yield Buffer.from(begin);
   for await (const piece of pieces) if (piece.length > 0) yield Buffer.from(piece);
-}
-
-/** Compresses a body as it is read. Breaks off when the body does. */
-async function* compressed(body: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  // Each page is sent when it is there. Its error also destroys the stream that is read here.
-  yield* pipeline(body, createGzip({ flush: constants.Z_SYNC_FLUSH }), () => {});
 }

@@ -37,7 +37,8 @@ const COMMENT_INTERVAL_MS = 10_000;
 const CLOSING_MS = 1_000;
 
 const COMMENT = Buffer.from(":\n\n");
-const COMPLETE = "event: complete\ndata:\n\n";
+/** The last event of a stream. */
+export const COMPLETE = "event: complete\ndata:\n\n";
 
 export function createEventStreams({ engine, delivery, clock }: Settings) {
   /** The responses that are open streams, with functions that end them. */
@@ -124,7 +125,10 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
 }
 
 /** The parameters of a request; null when they cannot be read, which the handler of single results reports. */
-function readParams({ method, url = "" }: IncomingMessage, body: Buffer | null): OperationParams | null {
+export function readParams(
+  { method, url = "" }: IncomingMessage,
+  body: Buffer | null,
+): OperationParams | null {
   try {
     if (body) return parseBody(body);
     return method === "GET" ? parseQueryString(url.split("?")[1] ?? "") : null;
@@ -133,7 +137,8 @@ function readParams({ method, url = "" }: IncomingMessage, body: Buffer | null):
   }
 }
 
-const headersOf = (requestId: string) => ({
+/** The headers of an event stream. */
+export const headersOf = (requestId: string) => ({
   "content-type": "text/event-stream; charset=utf-8",
   // Proxies that compress would hold events back.
   "cache-control": `${PRIVATE}, no-transform`,

@@ -1,11 +1,21 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Engine, Operation } from "../../engine/engine.ts";
 import type { WrittenResult } from "../../engine/execution.ts";
+import { acceptsGzip, compressEach } from "../compression.ts";
 import type { Delivery } from "../delivery.ts";
 import type { Doors } from "../doors.ts";
 import type { HttpOperation, RequestState } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import { acceptsEventStream, encodeResult, parseBody, type ResultType, resultTypeFor } from "./encoding.ts";
+import { readParams } from "./event-stream.ts";
+import {
+  bodyOf,
+  type Encoding,
+  type FirstResult,
+  mayBeIncremental,
+  type PieceForm,
+  pieceFormFor,
+} from "./pieces.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { YogaHandler, YogaSettings } from "./yoga.ts";
 
@@ -35,6 +45,27 @@ export function createGraphqlHandler(settings: Settings): Execute {
     }
   };
 
+  /** Delivers a result in pieces, compressed when the caller accepts gzip. */
+  const deliver = async (
+    response: ServerResponse,
+    result: FirstResult,
+    form: PieceForm,
+    { scope: { requestId, caller }, extensions }: Operation,
+    onResult: (status: number) => void,
+  ): Promise<void> => {
+    const finish: Encoding["finish"] = (part) => engine.finish(part, requestId);
+    const plain = bodyOf(result, form, { finish, extensions });
+    const isCompressed = form.isCompressible && acceptsGzip(response.req.headers["accept-encoding"]);
+    const body = isCompressed ? compressEach(plain) : plain;
+    const headers = { ...form.headers(requestId), ...(isCompressed && { "content-encoding": "gzip" }) };
+    try {
+      await delivery.stream(response, { status: 200, headers, body }, caller);
+    } finally {
+      result.pieces.return();
+      onResult(200);
+    }
+  };
+
   const answer = async (
     response: ServerResponse,
     body: Buffer | null,
@@ -49,6 +80,14 @@ export function createGraphqlHandler(settings: Settings): Execute {
       onResult(encoded.status);
       return delivery.send(response, encoded, caller);
     };
+    /** Sends a single result to a caller who accepts only pieces. */
+    const sendAs = (form: PieceForm, result: WrittenResult): Promise<void> => {
+      const whole = encodeResult(engine.finish(result, requestId, extensions), "application/json", requestId);
+      onResult(whole.status);
+      const text = form.ends.join(form.frame(whole.body));
+      const { status } = whole;
+      return delivery.send(response, { status, headers: form.headers(requestId), body: text }, caller);
+    };
     if (acceptsEventStream(request.headers.accept)) {
       const params = await streams.paramsOf(request, body, scope);
       if (params) {
@@ -62,8 +101,16 @@ export function createGraphqlHandler(settings: Settings): Execute {
         return send({ errors: [publicError(rejection)] }, "application/graphql-response+json");
       }
     }
-    const type = body && resultTypeFor(request.headers.accept);
+    const accept = resultTypeFor(request.headers.accept);
+    const form = pieceFormFor(request.headers.accept);
     const isReadOnly = request.method !== "POST";
+    const params = form && readParams(request, body);
+    if (form && params && mayBeIncremental(params)) {
+      const { pieces, ...result } = await engine.run(operation, params, { isReadOnly, isIncremental: true });
+      if (pieces) return deliver(response, { ...result, pieces }, form, operation, onResult);
+      return accept ? send(result, accept) : sendAs(form, result);
+    }
+    const type = body && accept;
     if (body && type) return send(await runBody(body, operation, isReadOnly), type);
     const result = await yoga(request, response, { operation, body, isReadOnly });
     onResult(result.status);

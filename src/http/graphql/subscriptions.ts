@@ -9,7 +9,7 @@ import type { Doors } from "../doors.ts";
 import type { Delivery } from "../delivery.ts";
 import { type ContextSettings, OperationContext } from "../operation.ts";
 import { createEventStreams } from "./event-stream.ts";
-import { createWebSockets } from "./web-socket.ts";
+import { createWebSockets, type SocketSettings } from "./web-socket.ts";
 import type { OpenStream } from "../../engine/subscription.ts";
 import { UNPACED } from "../../rest/session/batches.ts";
 
@@ -59,8 +59,10 @@ export function createSubscriptions({ requestTimeoutMs, contexts, ...settings }:
     };
   };
 
+  const openContext: SocketSettings["openContext"] = (request, scope, pacing) =>
+    new OperationContext(contexts, { request, scope, pacing, onRequest: null, notes: null });
   const streams = createEventStreams(settings);
-  const webSockets = createWebSockets({ ...settings, openStream, requestTimeoutMs });
+  const webSockets = createWebSockets({ ...settings, openStream, openContext, requestTimeoutMs });
   return {
     streams,
     openStream,

@@ -1,6 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { type GraphQLError, type GraphQLFormattedError, type GraphQLSchema, parse } from "graphql";
+import {
+  type FormattedExecutionResult,
+  type GraphQLError,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+  parse,
+} from "graphql";
 import { CloseCode, handleProtocols, makeServer } from "graphql-ws";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { WrittenResult } from "../../engine/execution.ts";
@@ -11,6 +17,7 @@ import type { Doors } from "../doors.ts";
 import type { Identify } from "../identity.ts";
 import type { Place } from "../places.ts";
 import { toJson } from "./encoding.ts";
+import type { PieceMessage } from "./web-socket-pieces.ts";
 import { Connection } from "./web-socket-connection.ts";
 
 export interface WebSocketSettings {
@@ -22,11 +29,11 @@ export interface WebSocketSettings {
   readonly maxBytes: number;
   /** How long a client may not read, in milliseconds. */
   readonly readTimeoutMs: number;
-  /** Begins a subscription with the headers of a connection. Resolves with errors when it cannot begin. */
+  /** Begins an operation with the headers of a connection. Resolves with errors when it cannot begin. */
   readonly begin: (
     request: IncomingMessage,
     params: OperationParams,
-  ) => Promise<AsyncIterableIterator<WrittenResult> | readonly GraphQLError[]>;
+  ) => Promise<AsyncIterableIterator<WrittenResult | PieceMessage> | readonly GraphQLError[]>;
 }
 
 /** Stands for every operation: the engine has read the document when `graphql-ws` asks what it is. */
@@ -67,10 +74,12 @@ export function createWebSocketServer({ schema, maxBytes, identify, begin, ...se
       }),
     // Safe: `onSubscribe` returned it.
     subscribe: ({ contextValue }) => contextValue as AsyncIterableIterator<WrittenResult>,
-    onNext: (_, _id, _payload, _args, { errors, data }) => ({
-      ...(errors && { errors: errors.map(formatted) }),
-      data: data ?? null,
-    }),
+    onNext: (_, _id, _payload, _args, result) => {
+      // Safe: the protocol sends what it is given, and clients know the pieces of a result.
+      if ("message" in result) return result.message as FormattedExecutionResult;
+      const { errors, data } = result;
+      return { ...(errors && { errors: errors.map(formatted) }), data: data ?? null };
+    },
     onError: (_, _id, _payload, errors) => errors.map(formatted),
   });
 
@@ -116,11 +125,11 @@ function requestOf({ request, authorization }: Connection): IncomingMessage {
 }
 
 /** The results of a subscription. Calls back when there are no more, or nobody waits for them. */
-function untilEnd(
-  results: AsyncIterableIterator<WrittenResult>,
+function untilEnd<Result>(
+  results: AsyncIterableIterator<Result>,
   end: () => void,
-): AsyncIterableIterator<WrittenResult> {
-  const watched: AsyncIterableIterator<WrittenResult> = {
+): AsyncIterableIterator<Result> {
+  const watched: AsyncIterableIterator<Result> = {
     next: async () => {
       const next = await results.next();
       if (next.done) end();

@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { statusOf, UpstreamError } from "../../errors.ts";
-import type { Engine, OperationFacts } from "../../engine/engine.ts";
+import type { Engine, Operation, OperationFacts } from "../../engine/engine.ts";
+import type { PlacedContext } from "../../engine/field-source.ts";
+import type { Meter } from "../../engine/meter.ts";
 import type { OpenStream } from "../../engine/subscription.ts";
 import type { OperationReport } from "../../observability/reports.ts";
 import { traceIdOf } from "../../observability/tracing.ts";
@@ -10,9 +12,11 @@ import type { Doors } from "../doors.ts";
 import type { Identify } from "../identity.ts";
 import type { Place } from "../places.ts";
 import { refuse } from "../server.ts";
+import { mayBeIncremental } from "./pieces.ts";
+import { runInPieces } from "./web-socket-pieces.ts";
 import type { createWebSocketServer, WebSocketSettings } from "./web-socket-server.ts";
 
-interface Settings extends Omit<WebSocketSettings, "begin"> {
+export interface SocketSettings extends Omit<WebSocketSettings, "begin"> {
   readonly engine: Engine;
   readonly identify: Identify;
   readonly doors: Doors;
@@ -21,6 +25,8 @@ interface Settings extends Omit<WebSocketSettings, "begin"> {
   readonly requestTimeoutMs: number;
   /** Opens the stream of a subscription that came with these headers. */
   readonly openStream: (request: IncomingMessage, scope: RequestScope) => OpenStream;
+  /** Opens the context of a query that came with these headers. */
+  readonly openContext: (request: IncomingMessage, scope: RequestScope, pacing: Meter) => PlacedContext;
   readonly onOperation: (report: OperationReport, headers: IncomingHttpHeaders) => void;
 }
 
@@ -33,8 +39,8 @@ export interface WebSockets {
   readonly drain: () => void;
 }
 
-/** Accepts WebSockets at `/graphql`, for subscriptions only. Loads the protocol with the first connection. */
-export function createWebSockets(settings: Settings): WebSockets {
+/** Accepts WebSockets at `/graphql`, for subscriptions and for queries in pieces. Loads the protocol with the first connection. */
+export function createWebSockets(settings: SocketSettings): WebSockets {
   const { engine, identify, doors, origins, requestTimeoutMs } = settings;
   let server: ReturnType<typeof createWebSocketServer> | null = null;
   let isDraining = false;
@@ -46,14 +52,34 @@ export function createWebSockets(settings: Settings): WebSockets {
     const began = performance.now();
     const facts: OperationFacts = { type: "invalid", name: null, hash: null, codes: [] };
     const scope = new RequestScope(identity, requestTimeoutMs);
+    const onEnd = () => {
+      scope.end("done");
+      const { upstreamRequests } = scope;
+      settings.onOperation(
+        {
+          requestId,
+          traceId,
+          caller,
+          ...facts,
+          status: null,
+          upstreamRequests,
+          ms: performance.now() - began,
+        },
+        request.headers,
+      );
+    };
+    if (mayBeIncremental(params) && (await engine.typeOf(params, scope)) === "query") {
+      const openContext: Operation["openContext"] = (pacing) => {
+        const rejection = doors.admit("operation", scope);
+        if (rejection) throw rejection;
+        return settings.openContext(request, scope, pacing);
+      };
+      const operation = { scope, facts, openContext, extensions: null };
+      return runInPieces(operation, params, { engine, onEnd });
+    }
     const openStream = () => settings.openStream(request, scope);
     const opened = await engine.subscribe({ scope, params, facts, openStream });
-    scope.end("done");
-    const { upstreamRequests } = scope;
-    settings.onOperation(
-      { requestId, traceId, caller, ...facts, status: null, upstreamRequests, ms: performance.now() - began },
-      request.headers,
-    );
+    onEnd();
     if (!("results" in opened)) return engine.finish(opened, requestId).errors ?? [];
     const { results } = opened;
     const finished = {

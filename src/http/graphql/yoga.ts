@@ -85,7 +85,7 @@ const useEngine = (engine: Engine): Plugin<object, YogaContext> => ({
     setParamsHandler(() => engine.run(operation, params as OperationParams, { isReadOnly }));
   },
   onResultProcess({ request, result, serverContext, setResult, setResultProcessor }) {
-    // `@defer` and `@stream` are not supported, so other results need no handling.
+    // Results in pieces are not Yoga's, so other results need no handling.
     if (Array.isArray(result) || Symbol.asyncIterator in result) return;
     const { extensions, scope } = serverContext.operation;
     const { requestId } = scope;

@@ -33,6 +33,8 @@ export class Explanation implements SessionNotes {
   readonly #began: number;
   readonly #notes: Note[] = [];
   readonly #attempts: ExplainedAttempt[] = [];
+  /** The number of requests that led to the first piece of the result; null until that is complete. */
+  #atOnce: number | null = null;
   /** The notes by the names of the places that load them. */
   readonly #byPlace = new Map<string, Note[]>();
   readonly #free = new Set<string>();
@@ -99,7 +101,12 @@ export class Explanation implements SessionNotes {
       reads[served]++;
       reads.shared += places.size - 1;
     }
-    const requests = this.#attempts.map((attempt) => attempt.report(this.#began));
+    this.#atOnce ??= this.#attempts.length;
+    const atOnce = this.#atOnce;
+    const requests = this.#attempts.map((attempt, index) => {
+      const report = attempt.report(this.#began);
+      return index < atOnce ? report : { ...report, isDeferred: true };
+    });
     return {
       requests,
       reads,

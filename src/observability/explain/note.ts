@@ -25,6 +25,8 @@ export interface ExplainedRequest extends NamedPlaces {
   readonly bytes: number;
   /** Number of reads that a list answers; 1 for other requests. */
   readonly reads: number;
+  /** Present where it began after the first piece of a result with `@defer` or `@stream`. */
+  readonly isDeferred?: boolean;
 }
 
 /** What is noted about one command, or one response of the service and the places that load it. */

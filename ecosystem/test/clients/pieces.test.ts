@@ -1,0 +1,141 @@
+import { ApolloClient, ApolloLink, HttpLink, InMemoryCache } from "@apollo/client";
+import { Defer20220824Handler, GraphQL17Alpha9Handler } from "@apollo/client/incremental";
+import { Client, fetchExchange, gql } from "@urql/core";
+import { expect, onTestFinished, test } from "vitest";
+import { startDemoService, still, tokenOf } from "../../../test/support/demo-gateway.ts";
+import { gate } from "../../../test/support/gate.ts";
+import { startGateway } from "../../../test/support/gateway.ts";
+import { listen } from "../../../test/support/listen.ts";
+
+/** A table of runs, whose builds and jobs are shown when they are there. */
+const tableOf = (later: string, jobs: string) => `query Table {
+  project(owner: "ada", name: "mnist") {
+    id
+    experiments(first: 50) {
+      nodes {
+        id
+        status
+        ... on Experiment ${later} { buildJob { id commit } jobs ${jobs} { nodes { id status } } }
+      }
+    }
+  }
+}`;
+const TABLE = gql(tableOf("@defer", ""));
+
+interface Row {
+  readonly status: string;
+  readonly buildJob?: { readonly commit: string | null } | null;
+}
+interface Table {
+  readonly project: { readonly experiments: { readonly nodes: readonly Row[] } };
+}
+
+/** A gateway in front of a service that answers one round of requests, and the others when `open` is called. */
+async function start() {
+  const demo = await startDemoService({ now: still });
+  const { opened, open } = gate();
+  const url = await listen(async (request, response) => {
+    if (!request.url?.includes("experiments?")) await opened;
+    const { authorization = "" } = request.headers;
+    const answer = await fetch(`${demo.url}${request.url}`, { headers: { authorization } });
+    response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
+  });
+  const token = tokenOf(demo, "ada");
+  const env = { UPSTREAM_PROFILE: "polyaxon-0.2" };
+  const gateway = await startGateway({ upstream: { url }, token, env });
+  const whole = async () =>
+    (await (await startGateway({ upstream: demo, token, env })).ask<Table, object>(tableOf("", ""))).data;
+  return { uri: `${gateway.url}/graphql`, headers: { authorization: `token ${token}` }, open, whole };
+}
+
+const rowsOf = (data: unknown): readonly Row[] => (data as Table).project.experiments.nodes;
+
+/** What a table shows at first, with only one round answered, and when all is there. */
+const shownOf = (shown: readonly unknown[]) => ({
+  first: rowsOf(shown[0]).map(({ status }) => status),
+  builtAtFirst: rowsOf(shown[0]).filter(({ buildJob }) => buildJob).length,
+  last: shown.at(-1),
+});
+const expectedOf = (whole: unknown) => ({
+  first: rowsOf(whole).map(({ status }) => status),
+  builtAtFirst: 0,
+  last: whole,
+});
+
+test.each([
+  ["that of graphql-js 17", () => new GraphQL17Alpha9Handler()],
+  ["that of August 2022", () => new Defer20220824Handler()],
+] as const)(
+  "Apollo Client shows a table after one round, by its handler for %s",
+  async (_, createHandler) => {
+    const { uri, headers, open, whole } = await start();
+    const client = new ApolloClient({
+      link: ApolloLink.from([new HttpLink({ uri, headers })]),
+      cache: new InMemoryCache(),
+      // Safe: the types of Apollo Client differ only with `exactOptionalPropertyTypes`.
+      incrementalHandler: createHandler() as NonNullable<ApolloClient.Options["incrementalHandler"]>,
+    });
+    onTestFinished(() => client.stop());
+    const shown = await new Promise<unknown[]>((resolve, reject) => {
+      const all: unknown[] = [];
+      const subscription = client.watchQuery({ query: TABLE, fetchPolicy: "no-cache" }).subscribe({
+        next: ({ data, error, loading, dataState }) => {
+          if (error) reject(error);
+          if (dataState === "empty") return;
+          all.push(structuredClone(data));
+          open();
+          if (!loading && dataState === "complete") resolve(all);
+        },
+        error: reject,
+      });
+      onTestFinished(() => subscription.unsubscribe());
+    });
+    expect(shownOf(shown)).toMatchObject(expectedOf(await whole()));
+  },
+);
+
+test("urql shows a table after one round", async () => {
+  const { uri, headers, open, whole } = await start();
+  const client = new Client({
+    url: uri,
+    exchanges: [fetchExchange],
+    fetchOptions: { headers },
+    preferGetMethod: "within-url-limit",
+  });
+  const shown = await new Promise<unknown[]>((resolve, reject) => {
+    const all: unknown[] = [];
+    const { unsubscribe } = client.query(TABLE, {}).subscribe(({ data, error, hasNext }) => {
+      if (error) reject(error);
+      all.push(structuredClone(data));
+      open();
+      if (!hasNext) resolve(all);
+    });
+    onTestFinished(unsubscribe);
+  });
+  expect(shownOf(shown)).toMatchObject(expectedOf(await whole()));
+});
+
+// Of pieces as graphql-js 17 writes them it puts all items at the beginning of the list.
+test("urql shows the items of a list as they come, in pieces as of August 2022", async () => {
+  const { uri, headers, open, whole } = await start();
+  open();
+  const older = { ...headers, accept: "multipart/mixed;deferSpec=20220824, application/json" };
+  const client = new Client({
+    url: uri,
+    exchanges: [fetchExchange],
+    fetchOptions: { headers: older },
+    preferGetMethod: false,
+  });
+  const query = tableOf("", "").replace("nodes {", "nodes @stream(initialCount: 2) {");
+  const lengths: number[] = [];
+  const last = await new Promise<unknown>((resolve, reject) => {
+    const { unsubscribe } = client.query(gql(query), {}).subscribe(({ data, error, hasNext }) => {
+      if (error) reject(error);
+      lengths.push(rowsOf(data).length);
+      if (!hasNext) resolve(data);
+    });
+    onTestFinished(unsubscribe);
+  });
+  expect(lengths[0]).toBe(2);
+  expect(last).toMatchObject(await whole());
+});

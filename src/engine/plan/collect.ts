@@ -1,0 +1,88 @@
+import {
+  type FieldNode,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  Kind,
+  type SelectionNode,
+  type SelectionSetNode,
+} from "graphql";
+import type { IsSelected } from "../field-source.ts";
+import { appliesTo, type Fragments } from "../limits/selection.ts";
+import type { Collected, Deferral, NodesByKey, Tags } from "./deferral.ts";
+import type { Usage } from "./types.ts";
+
+export interface CollectSettings {
+  readonly schema: GraphQLSchema;
+  readonly fragments: Fragments;
+  /** Whether `@skip` or `@include` leaves a node out. */
+  readonly isLeftOut: (node: SelectionNode) => boolean;
+  /** What is delivered later; null for nothing. */
+  readonly deferral: Deferral | null;
+}
+
+/** The selection set of a fragment, for a set that only spreads it. */
+export function withoutSpread(
+  { schema, fragments, isLeftOut, deferral }: CollectSettings,
+  type: GraphQLObjectType,
+  set: SelectionSetNode,
+): SelectionSetNode {
+  const [only, ...others] = set.selections;
+  if (only?.kind !== Kind.FRAGMENT_SPREAD || others.length > 0 || isLeftOut(only)) return set;
+  if (deferral?.begin(only, null)) return set;
+  const fragment = fragments.get(only.name.value);
+  return fragment && appliesTo(schema, fragment.typeCondition.name.value, type) ? fragment.selectionSet : set;
+}
+
+export const setsOf = (nodes: readonly FieldNode[]) =>
+  nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+
+/** The fields that selection sets select on a type (null: on any), by response name. Each fragment counts at its first spread only. */
+export function collectFields(
+  { schema, fragments, isLeftOut, deferral }: CollectSettings,
+  type: GraphQLObjectType | null,
+  sets: readonly SelectionSetNode[],
+  usages: Tags["usages"] = [],
+): Collected {
+  const nodesByKey: NodesByKey = new Map();
+  const usagesOf = new Map<readonly FieldNode[], (Usage | null)[]>();
+  const begun: Usage[] = [];
+  const seen = new Set<string>();
+  const collect = ({ selections }: SelectionSetNode, usage: Usage | null): void => {
+    for (const node of selections) {
+      if (isLeftOut(node)) continue;
+      if (node.kind === Kind.FIELD) {
+        const key = (node.alias ?? node.name).value;
+        const nodes = nodesByKey.get(key) ?? [];
+        if (nodes.push(node) === 1) nodesByKey.set(key, nodes);
+        if (deferral) usagesOf.set(nodes, [...(usagesOf.get(nodes) ?? []), usage]);
+        continue;
+      }
+      const isSpread = node.kind === Kind.FRAGMENT_SPREAD;
+      // What is spread without being deferred is there already.
+      if (isSpread && seen.has(node.name.value)) continue;
+      const part = isSpread ? fragments.get(node.name.value) : node;
+      if (!part || (type && !appliesTo(schema, part.typeCondition?.name.value, type))) continue;
+      const deferred = deferral?.begin(node, usage) ?? null;
+      if (deferred) begun.push(deferred);
+      else if (isSpread) {
+        if (usage && seen.has(`${usage.index} ${node.name.value}`)) continue;
+        seen.add(usage ? `${usage.index} ${node.name.value}` : node.name.value);
+      }
+      collect(part.selectionSet, deferred ?? usage);
+    }
+  };
+  for (const [index, set] of sets.entries()) collect(set, usages[index] ?? null);
+  return { nodesByKey, usagesOf, begun };
+}
+
+/** What is selected below a field, deferred or not. Ignores type conditions: no two types here use one name for different things. */
+export function selectedBelow(settings: CollectSettings, nodes: readonly FieldNode[]): IsSelected {
+  const whole = { ...settings, deferral: null };
+  const isSelected = (sets: readonly SelectionSetNode[], [name, ...rest]: readonly string[]): boolean => {
+    const fields = [...collectFields(whole, null, sets).nodesByKey.values()]
+      .flat()
+      .filter((field) => field.name.value === name);
+    return rest.length === 0 ? fields.length > 0 : isSelected(setsOf(fields), rest);
+  };
+  return (...path) => isSelected(setsOf(nodes), path);
+}

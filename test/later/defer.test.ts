@@ -1,0 +1,244 @@
+import { describe, expect, test } from "vitest";
+import { startFake, startRecords } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { askInPieces, merge } from "../support/pieces.ts";
+
+const EXPERIMENT = {
+  id: 3,
+  unique_name: "ada.mnist.3",
+  description: "A run.",
+  last_status: "running",
+  build_job: "ada.mnist.builds.7",
+};
+const BUILD = { id: 7, unique_name: "ada.mnist.builds.7", description: "A build.", last_status: "succeeded" };
+
+const SIGNED_IN = { authorization: "token t0ken" };
+
+async function start(records: Record<string, unknown> = {}) {
+  const upstream = await startRecords({
+    "ada/mnist/experiments/3/": EXPERIMENT,
+    "ada/mnist/builds/7/": BUILD,
+    ...records,
+  });
+  const gateway = await startGateway({ upstream });
+  const ask = (query: string, variables = {}) => askInPieces(gateway.url, { query, variables }, SIGNED_IN);
+  return { ask, calls: upstream.inOrder, gateway, upstream };
+}
+
+test("a deferred fragment follows the rest, and its reads begin after those of the rest", async () => {
+  const { ask, calls } = await start();
+  const pieces = await ask(`{
+    experiment(id: "ada.mnist.3") {
+      status
+      ... @defer(label: "build") { buildJob { description } }
+    }
+  }`);
+  expect(pieces).toEqual([
+    {
+      data: { experiment: { status: "RUNNING" } },
+      pending: [{ id: "0", path: ["experiment"], label: "build" }],
+      hasNext: true,
+    },
+    {
+      incremental: [{ id: "0", data: { buildJob: { description: "A build." } } }],
+      completed: [{ id: "0" }],
+      hasNext: false,
+    },
+  ]);
+  expect(calls()).toEqual(["GET ada/mnist/experiments/3/", "GET ada/mnist/builds/7/"]);
+});
+
+test("a caller who accepts no pieces gets the whole result, as without the directives", async () => {
+  const { gateway } = await start();
+  const query = `{ experiment(id: "ada.mnist.3") { ... @defer { buildJob { description } } status } }`;
+  expect(await gateway.ask(query)).toEqual({
+    data: { experiment: { buildJob: { description: "A build." }, status: "RUNNING" } },
+  });
+});
+
+test("a condition decides by its variable", async () => {
+  const { ask } = await start();
+  const query = `query ($later: Boolean!) {
+    experiment(id: "ada.mnist.3") { status ... @defer(if: $later) { description } }
+  }`;
+  const [whole, ...others] = await ask(query, { later: false });
+  expect([whole, others]).toEqual([
+    { data: { experiment: { status: "RUNNING", description: "A run." } } },
+    [],
+  ]);
+  expect(await ask(query, { later: true })).toHaveLength(2);
+});
+
+test("what is selected at once is not deferred, and what two fragments defer is delivered once", async () => {
+  const { ask, calls } = await start();
+  const pieces = await ask(`{
+    experiment(id: "ada.mnist.3") {
+      buildJob { id }
+      ... @defer(label: "a") { buildJob { id description } status }
+      ... @defer(label: "b") { buildJob { description } }
+      ... @defer(label: "c") { buildJob { id } }
+    }
+  }`);
+  const build = { id: expect.any(String) };
+  expect(pieces[0]).toEqual({
+    data: { experiment: { buildJob: build } },
+    pending: [
+      { id: "0", path: ["experiment"], label: "a" },
+      { id: "1", path: ["experiment"], label: "b" },
+    ],
+    hasNext: true,
+  });
+  expect(merge(pieces)).toEqual({
+    data: { experiment: { buildJob: { ...build, description: "A build." }, status: "RUNNING" } },
+    errors: [],
+    failed: [],
+  });
+  expect(calls()).toEqual(["GET ada/mnist/experiments/3/", "GET ada/mnist/builds/7/"]);
+});
+
+test("a fragment within a deferred one follows it", async () => {
+  const { ask } = await start();
+  const pieces = await ask(`{
+    experiment(id: "ada.mnist.3") {
+      id
+      ... @defer(label: "outer") { status ... @defer(label: "inner") { buildJob { description } } }
+    }
+  }`);
+  expect(pieces.map(({ pending = [] }) => pending.map(({ label }) => label))).toEqual([
+    ["outer"],
+    ["inner"],
+    [],
+  ]);
+  expect(pieces[2]).toEqual({
+    incremental: [{ id: "1", data: { buildJob: { description: "A build." } } }],
+    completed: [{ id: "1" }],
+    hasNext: false,
+  });
+});
+
+test("a fragment of which everything comes earlier waits for it with what it has further below", async () => {
+  const { ask } = await start();
+  const pieces = await ask(`{
+    ... @defer(label: "outer") {
+      experiment(id: "ada.mnist.3") { status }
+      ... @defer(label: "inner") { experiment(id: "ada.mnist.3") { status buildJob { description } } }
+    }
+  }`);
+  expect(pieces.map(({ pending = [] }) => pending.map(({ label, path }) => [label, path]))).toEqual([
+    [["outer", []]],
+    [["inner", []]],
+    [],
+  ]);
+  expect(pieces[2]?.incremental).toEqual([
+    { id: "1", subPath: ["experiment"], data: { buildJob: { description: "A build." } } },
+  ]);
+});
+
+test("nothing is announced or sent for what has become null", async () => {
+  const { ask, calls } = await start();
+  const pieces = await ask(`{
+    experiment(id: "ada.mnist.4") { status ... @defer { buildJob { description } statuses { totalCount } } }
+  }`);
+  expect(pieces).toMatchObject([{ data: { experiment: null }, errors: [{ path: ["experiment"] }] }]);
+  expect(pieces[0]).not.toHaveProperty("hasNext");
+  expect(calls()).toEqual(["GET ada/mnist/experiments/4/"]);
+});
+
+test("an error of a deferred field is told in its piece, and one that leaves nothing of the fragment fails it", async () => {
+  const { ask } = await start({
+    "ada/mnist/experiments/3/": { ...EXPERIMENT, build_job: "ada.mnist.builds.8" },
+  });
+  const pieces = await ask(`{
+    experiment(id: "ada.mnist.3") {
+      buildJob { id ... @defer(label: "build") { description } }
+      ... @defer(label: "again") { again: buildJob { description } }
+    }
+  }`);
+  expect(merge(pieces)).toMatchObject({
+    data: { experiment: { buildJob: { id: expect.any(String) }, again: null } },
+    errors: [
+      { path: ["experiment", "again"], extensions: { code: "NOT_FOUND" } },
+      { path: ["experiment", "buildJob"], extensions: { code: "NOT_FOUND" } },
+    ],
+    failed: [["experiment", "buildJob"]],
+  });
+});
+
+test("a page whose runs refer to one record reads it once", async () => {
+  const results = [1, 2, 3].map((id) => ({ ...EXPERIMENT, id, unique_name: `ada.mnist.${id}` }));
+  const upstream = await startFake(({ path }) => {
+    if (path.includes("builds/7")) return { json: BUILD };
+    return { json: { count: 3, next: null, previous: null, results } };
+  });
+  const { url } = await startGateway({ upstream, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
+  const query = `{ project(owner: "ada", name: "mnist") {
+    experiments(first: 3) { nodes { status ... @defer { buildJob { description } } } }
+  } }`;
+  const pieces = await askInPieces(url, { query }, SIGNED_IN);
+  expect(pieces).toHaveLength(2);
+  const buildJob = { description: "A build." };
+  const node = { status: "RUNNING", buildJob };
+  expect(merge(pieces).data).toEqual({ project: { experiments: { nodes: [node, node, node] } } });
+  expect(upstream.inOrder()).toEqual(["GET ada/mnist/experiments?limit=3", "GET ada/mnist/builds/7/"]);
+});
+
+test("what a mutation returns may be deferred: it is read after the command", async () => {
+  const upstream = await startFake(({ method, path }) => {
+    if (method === "POST") return { json: {} };
+    return { json: path.includes("builds") ? BUILD : EXPERIMENT };
+  });
+  const { url } = await startGateway({ upstream });
+  const query = `mutation { stopExperiment(id: "ada.mnist.3") {
+    isSent ... @defer { experiment { buildJob { description } } }
+  } }`;
+  const pieces = await askInPieces(url, { query }, SIGNED_IN);
+  expect(pieces[0]).toMatchObject({ data: { stopExperiment: { isSent: true } }, hasNext: true });
+  expect(merge(pieces).data).toEqual({
+    stopExperiment: { isSent: true, experiment: { buildJob: { description: "A build." } } },
+  });
+  expect(upstream.inOrder()[0]).toBe("POST ada/mnist/experiments/3/stop");
+});
+
+test("representations of a router may be deferred as well", async () => {
+  const { ask } = await start();
+  const pieces = await ask(
+    `query ($of: [_Any!]!) { _entities(representations: $of) { ... on Experiment { id ... @defer { status } } } }`,
+    { of: [{ __typename: "Experiment", id: "RXhwZXJpbWVudDphZGEvbW5pc3QvMw" }] },
+  );
+  expect(merge(pieces).data).toMatchObject({ _entities: [{ status: "RUNNING" }] });
+  expect(pieces[0]?.pending).toEqual([{ id: "0", path: ["_entities", 0] }]);
+});
+
+describe("is refused", () => {
+  const many = Array.from({ length: 102 }, () => "... @defer { status }").join(" ");
+  const few = many.slice(0, many.length / 2);
+  test.each([
+    [
+      `{ experiment(id: "a.b.1") { ... @defer(label: "x") { id } ... @defer(label: "x") { status } } }`,
+      "label of @defer: expected one that no other has",
+    ],
+    [
+      `query ($l: String) { experiment(id: "a.b.1") { ... @defer(label: $l) { id } } }`,
+      "label of @defer: expected a constant string",
+    ],
+    [
+      `subscription { runUpdated(id: "a.b.1") { ... @defer { __typename } } }`,
+      "Expected no @defer or @stream in a subscription: each of its results is whole.",
+    ],
+    [
+      `mutation { ... @defer { stopExperiment(id: "a.b.1") { isSent } } }`,
+      "Expected no @defer or @stream at the root of a mutation, only in what it returns.",
+    ],
+    [`{ experiment(id: "a.b.1") @stream { id } }`, "Expected @stream on a list, got it on experiment."],
+    [`{ experiment(id: "a.b.1") { ${many} } }`, "Expected at most 100 @defer and @stream, got more."],
+    [
+      `{ experiment(id: "a.b.1") { ...A ...A @defer ...B } } fragment B on Experiment { ...A @defer }
+       fragment A on Experiment { ${few} }`,
+      "Expected at most 100 @defer and @stream, got more.",
+    ],
+  ])("%s", async (query, message) => {
+    const { gateway } = await start();
+    const { errors = [] } = await gateway.ask(query);
+    expect(errors.map((error) => error.message)).toContain(message);
+  });
+});

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { askInPieces, merge } from "../support/pieces.ts";
+
+const SIGNED_IN = { authorization: "token t0ken" };
+
+/** Three runs, each with a build of its own; that of the second does not exist. */
+async function start() {
+  const results = [1, 2, 3].map((id) => ({
+    id,
+    unique_name: `ada.mnist.${id}`,
+    last_status: "running",
+    build_job: `ada.mnist.builds.${id}`,
+  }));
+  const upstream = await startFake(({ path }) => {
+    if (path.includes("experiments")) return { json: { count: 3, next: null, previous: null, results } };
+    const id = Number(/builds\/(\d+)/.exec(path)?.[1]);
+    return id === 2 ? undefined : { json: { id, description: `Build ${id}.` } };
+  });
+  const { url } = await startGateway({ upstream, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
+  const ask = (nodes: string, variables = {}) => {
+    const list = `project(owner: "ada", name: "mnist") { experiments(first: 3) { ${nodes} } }`;
+    const query = nodes.includes("$")
+      ? `query ($count: Int! = 1, $on: Boolean! = true) { ${list} }`
+      : `{ ${list} }`;
+    return askInPieces(url, { query, variables }, SIGNED_IN);
+  };
+  return { ask, calls: upstream.inOrder };
+}
+
+const NODES = `nodes @stream(initialCount: $count, if: $on, label: "runs") { buildJob { description } }`;
+const PATH = ["project", "experiments", "nodes"];
+const built = (id: number) => ({ buildJob: { description: `Build ${id}.` } });
+const missing = (index: number) => ({
+  path: [...PATH, index, "buildJob"],
+  extensions: { code: "NOT_FOUND" },
+});
+
+test("the items of a list follow those that come with it, in their order, and their reads begin after those", async () => {
+  const { ask, calls } = await start();
+  const pieces = await ask(NODES);
+  expect(pieces[0]).toEqual({
+    data: { project: { experiments: { nodes: [built(1)] } } },
+    pending: [{ id: "0", path: PATH, label: "runs" }],
+    hasNext: true,
+  });
+  const { data, errors } = merge(pieces);
+  expect(data).toEqual({ project: { experiments: { nodes: [built(1), { buildJob: null }, built(3)] } } });
+  expect(errors).toMatchObject([missing(1)]);
+  const [list, first, ...others] = calls();
+  expect([list, first]).toEqual(["GET ada/mnist/experiments?limit=3", "GET ada/mnist/builds/1/"]);
+  expect(others.toSorted()).toEqual(["GET ada/mnist/builds/2/", "GET ada/mnist/builds/3/"]);
+});
+
+test.each([{ count: 3 }, { count: 9 }, { on: false }])("nothing follows with %j", async (variables) => {
+  const { ask } = await start();
+  const pieces = await ask(NODES, variables);
+  expect(pieces).toMatchObject([{ errors: [missing(1)] }]);
+  expect(pieces[0]).not.toHaveProperty("hasNext");
+});
+
+test("a count below zero is an error of the list", async () => {
+  const { ask } = await start();
+  expect(await ask(NODES, { count: -1 })).toMatchObject([
+    { errors: [{ message: "initialCount: expected 0 or more, got -1" }] },
+  ]);
+});
+
+test("a list in a deferred fragment is streamed after it, and its items may be deferred", async () => {
+  const { ask } = await start();
+  const pieces = await ask(
+    `totalCount ... @defer { nodes @stream { status ... @defer { buildJob { description } } } }`,
+  );
+  expect(merge(pieces)).toMatchObject({
+    data: { project: { experiments: { nodes: [built(1), { buildJob: null }, built(3)] } } },
+    failed: [],
+  });
+});

@@ -1,0 +1,185 @@
+import { request } from "node:http";
+import { createGunzip } from "node:zlib";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startFake } from "../support/fake.ts";
+import { gate } from "../support/gate.ts";
+import { startGateway } from "../support/gateway.ts";
+import { partsOf, type PieceJson } from "../support/pieces.ts";
+
+const SIGNED_IN = { authorization: "token t0ken" };
+
+const QUERY = `{ experiment(id: "ada.mnist.3") { status ... @defer(label: "build") { buildJob { description } } } }`;
+const STREAM = `{ entities(ids: ["RXhwZXJpbWVudDphZGEvbW5pc3QvMw", "?"]) @stream(initialCount: 1) { id } }`;
+
+/** A service whose builds are answered when `opened` is fulfilled. */
+async function start(opened: Promise<void> = Promise.resolve()) {
+  const upstream = await startFake(async ({ path }) => {
+    if (path.includes("experiments"))
+      return { json: { id: 3, last_status: "running", build_job: "ada.mnist.builds.7" } };
+    await opened;
+    return { json: { id: 7, description: "A build." } };
+  });
+  return startGateway({ upstream, env: { EXPLAIN: "on" } });
+}
+
+const post = (url: string, accept: string, query = QUERY) =>
+  fetch(`${url}/graphql`, {
+    method: "POST",
+    headers: { ...SIGNED_IN, "content-type": "application/json", accept, "x-request-id": "story" },
+    body: JSON.stringify({ query }),
+  });
+
+const FIRST = `{"data":{"experiment":{"status":"RUNNING"}},"pending":[{"id":"0","path":["experiment"],"label":"build"}],"hasNext":true}`;
+const SECOND = `{"incremental":[{"id":"0","data":{"buildJob":{"description":"A build."}}}],"completed":[{"id":"0"}],"hasNext":false}`;
+
+const EXPERIMENT = "{owner}/{project}/experiments/{id}/";
+const BUILD = "{owner}/{project}/builds/{id}/";
+
+const parts = (...pieces: readonly string[]): string =>
+  `---${pieces.map((json) => `\r\nContent-Type: application/json; charset=utf-8\r\n\r\n${json}\r\n---`).join("")}--\r\n`;
+const events = (...pieces: readonly string[]): string =>
+  `${pieces.map((json) => `event: next\ndata: ${json}\n\n`).join("")}event: complete\ndata:\n\n`;
+
+describe("pieces come in the form that the caller accepts", () => {
+  test.each([
+    ["multipart/mixed", 'multipart/mixed; boundary="-"'],
+    // Apollo Client's handlers and urql put these in front of JSON.
+    [
+      "multipart/mixed;incrementalSpec=v0.2,application/graphql-response+json,application/json;q=0.9",
+      'multipart/mixed; boundary="-"; incrementalSpec=v0.2',
+    ],
+    [
+      "application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed",
+      'multipart/mixed; boundary="-"',
+    ],
+  ])("%s", async (accept, type) => {
+    const { url } = await start();
+    const response = await post(url, accept);
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, type]);
+    expect(response.headers.get("cache-control")).toBe("private, no-store");
+    expect(response.headers.get("x-request-id")).toBe("story");
+    expect(await response.text()).toBe(parts(FIRST, SECOND));
+  });
+
+  test("as of August 2022, each part has its path", async () => {
+    const { url } = await start();
+    const accept = 'multipart/mixed; boundary="-"; deferSpec=20220824, application/json';
+    const response = await post(url, accept);
+    expect(response.headers.get("content-type")).toBe('multipart/mixed; boundary="-"; deferSpec=20220824');
+    expect(await response.text()).toBe(
+      parts(
+        `{"data":{"experiment":{"status":"RUNNING"}},"hasNext":true}`,
+        `{"incremental":[{"data":{"buildJob":{"description":"A build."}},"path":["experiment"],"label":"build"}],"hasNext":false}`,
+      ),
+    );
+    const streamed = await post(url, accept, STREAM);
+    expect(await streamed.text()).toContain(
+      `{"incremental":[{"items":[null],"path":["entities",1],"errors":[`,
+    );
+  });
+
+  test("text/event-stream, also by GET", async () => {
+    const { url } = await start();
+    const response = await post(url, "text/event-stream");
+    expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+    expect(await response.text()).toBe(events(FIRST, SECOND));
+    const got = await fetch(`${url}/graphql?${new URLSearchParams({ query: QUERY })}`, {
+      headers: { ...SIGNED_IN, accept: "text/event-stream" },
+    });
+    expect(await got.text()).toBe(events(FIRST, SECOND));
+  });
+
+  test.each([
+    "application/json",
+    "application/json, multipart/mixed;q=0",
+    'multipart/mixed; subscriptionSpec="1.0", application/json',
+    "*/*",
+  ])("%s: one whole result", async (accept) => {
+    const { url } = await start();
+    const response = await post(url, accept);
+    expect(response.headers.get("content-type")).toContain("application/json");
+    expect(await response.json()).toEqual({
+      data: { experiment: { status: "RUNNING", buildJob: { description: "A build." } } },
+    });
+  });
+
+  test("a result with no later part is one JSON object, and so is that of an invalid document", async () => {
+    const { url } = await start();
+    const accept = "multipart/mixed, application/json";
+    for (const query of [
+      QUERY.replace("@defer(", "@defer(if: false, "),
+      QUERY.replace("@defer", "@defer(x: 1)"),
+    ]) {
+      const response = await post(url, accept, query);
+      expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+      await response.json();
+    }
+  });
+});
+
+test.each([
+  ["multipart/mixed", parts],
+  ["text/event-stream", events],
+])("a caller who accepts only %s gets a single result in that form", async (accept, form) => {
+  const { url } = await start();
+  const response = await post(url, accept, QUERY.replace("@defer(", "@defer(if: false, "));
+  expect(response.status).toBe(200);
+  expect(await response.text()).toBe(
+    form(`{"data":{"experiment":{"status":"RUNNING","buildJob":{"description":"A build."}}}}`),
+  );
+});
+
+test("compressed pieces are sent when they are there", async () => {
+  const { opened, open } = gate();
+  const { url } = await start(opened);
+  const sent = request(`${url}/graphql`, {
+    method: "POST",
+    headers: {
+      ...SIGNED_IN,
+      "content-type": "application/json",
+      accept: "multipart/mixed",
+      "accept-encoding": "gzip",
+    },
+  });
+  onTestFinished(() => void sent.destroy());
+  const text = await new Promise<string>((resolve, reject) => {
+    sent.once("error", reject).once("response", (response) => {
+      expect(response.headers["content-encoding"]).toBe("gzip");
+      let read = "";
+      response
+        .pipe(createGunzip())
+        .on("data", (bytes: Buffer) => {
+          read += bytes.toString();
+          // The service has not answered for the second piece yet.
+          if (read.includes(FIRST)) open();
+        })
+        .once("end", () => resolve(read))
+        .once("error", reject);
+    });
+    sent.end(JSON.stringify({ query: QUERY }));
+  });
+  expect(text).toBe(parts(FIRST, SECOND));
+});
+
+test("the report and the explanation of an operation are of all its pieces", async () => {
+  const { url, logged } = await start();
+  const response = await fetch(`${url}/graphql`, {
+    method: "POST",
+    headers: {
+      ...SIGNED_IN,
+      "content-type": "application/json",
+      accept: "multipart/mixed",
+      "x-rungraph-explain": "1",
+    },
+    body: JSON.stringify({ query: QUERY }),
+  });
+  const pieces: PieceJson[] = [];
+  for await (const part of partsOf(response)) pieces.push(part);
+  const requestsOf = ({ extensions }: PieceJson) => extensions?.["explain"];
+  expect(requestsOf(pieces[0] ?? {})).toMatchObject({ requests: [{ template: EXPERIMENT }] });
+  expect(requestsOf(pieces[1] ?? {})).toMatchObject({
+    requests: [{ template: EXPERIMENT }, { template: BUILD, isDeferred: true }],
+    totals: { requests: 2 },
+  });
+  expect(logged()).toContain('"upstreamRequests":2');
+});

@@ -1,0 +1,110 @@
+import type { GraphQLFormattedError } from "graphql";
+
+export type Path = readonly (string | number)[];
+
+interface Part {
+  readonly id: string;
+  readonly subPath?: Path;
+  readonly data?: Record<string, unknown>;
+  readonly items?: readonly unknown[];
+  readonly errors?: readonly GraphQLFormattedError[];
+}
+
+/** A result, or a piece of one, as graphql-js 17 writes it. */
+export interface PieceJson {
+  readonly data?: unknown;
+  readonly errors?: readonly GraphQLFormattedError[];
+  readonly pending?: readonly { readonly id: string; readonly path: Path; readonly label?: string }[];
+  readonly incremental?: readonly Part[];
+  readonly completed?: readonly Pick<Part, "id" | "errors">[];
+  readonly hasNext?: boolean;
+  readonly extensions?: Readonly<Record<string, unknown>>;
+}
+
+/** Reads the parts of a `multipart/mixed` body as they arrive. */
+export async function* partsOf({ body, headers }: Response): AsyncGenerator<PieceJson> {
+  const [, boundary = "?"] = /boundary="([^"]+)"/.exec(headers.get("content-type") ?? "") ?? [];
+  const decoder = new TextDecoder();
+  let text = "\r\n";
+  for await (const bytes of body ?? []) {
+    text += decoder.decode(bytes, { stream: true });
+    const parts = text.split(`\r\n--${boundary}`);
+    text = parts.pop() ?? "";
+    for (const part of parts) if (part.trim() !== "") yield JSON.parse(part.slice(part.indexOf("\r\n\r\n")));
+  }
+  if (text !== "--\r\n") throw new Error(`expected the end of the body, got ${JSON.stringify(text)}`);
+}
+
+/** Merges pieces into one result, strictly: each must belong to a pending part, and nothing is delivered twice. */
+export function merge(pieces: readonly PieceJson[]) {
+  const [first = {}, ...later] = pieces;
+  const result = structuredClone({ data: first.data, errors: [...(first.errors ?? [])] });
+  const pending = new Map<string, Path>();
+  const announce = ({ pending: announced = [] }: PieceJson) => {
+    for (const { id, path } of announced) {
+      if (pending.has(id)) throw new Error(`${id} is announced twice`);
+      pending.set(id, path);
+    }
+  };
+  const pathOf = (id: string): Path => {
+    const path = pending.get(id);
+    if (!path) throw new Error(`${id} is not pending`);
+    return path;
+  };
+  /** What could not be completed. */
+  const failed: Path[] = [];
+  announce(first);
+  for (const piece of later) {
+    announce(piece);
+    for (const { id, subPath = [], data, items, errors = [] } of piece.incremental ?? []) {
+      const target = [...pathOf(id), ...subPath].reduce<unknown>(
+        (value, key) => Reflect.get(Object(value), key),
+        result.data,
+      );
+      if (items) (target as unknown[]).push(...structuredClone(items));
+      for (const [key, value] of Object.entries(data ?? {})) {
+        if (typeof target !== "object" || target === null) throw new Error(`nothing at ${pathOf(id)}`);
+        if (key in target) throw new Error(`${key} is delivered twice`);
+        Reflect.set(target, key, structuredClone(value));
+      }
+      result.errors.push(...errors);
+    }
+    for (const { id, errors } of piece.completed ?? []) {
+      if (errors) failed.push(pathOf(id));
+      result.errors.push(...(errors ?? []));
+      pathOf(id);
+      pending.delete(id);
+    }
+    if (piece.hasNext !== pending.size > 0) throw new Error("hasNext is not whether parts are pending");
+  }
+  return { ...result, failed };
+}
+
+/** Sends an operation and reads its pieces; a single result is the only piece. */
+export async function askInPieces(
+  url: string,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<PieceJson[]> {
+  const response = await fetch(`${url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "multipart/mixed, application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+  if (!response.headers.get("content-type")?.startsWith("multipart"))
+    return [(await response.json()) as PieceJson];
+  const pieces: PieceJson[] = [];
+  for await (const part of partsOf(response)) pieces.push(part);
+  return pieces;
+}
+
+/** How far a path leads into data before it meets null. */
+export function nullAt(data: unknown, path: Path): Path {
+  let value = data;
+  const end = path.findIndex((key) => {
+    if (value === null) return true;
+    value = Reflect.get(Object(value), key);
+    return false;
+  });
+  return end === -1 ? path : path.slice(0, end);
+}

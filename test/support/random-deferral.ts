@@ -1,0 +1,77 @@
+import fc from "fast-check";
+import {
+  getNullableType,
+  type InlineFragmentNode,
+  isListType,
+  Kind,
+  parse,
+  print,
+  type SelectionNode,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
+} from "graphql";
+import { schema } from "../../src/graphql/schema.ts";
+
+/** `@stream(initialCount: 1)` and the like, as a parsed document has it. */
+function directiveOf(text: string) {
+  const [operation] = parse(`{ a ${text} }`).definitions;
+  if (operation?.kind !== Kind.OPERATION_DEFINITION) throw new TypeError("expected an operation");
+  return operation.selectionSet.selections[0]?.directives ?? [];
+}
+
+const deferred = (selections: readonly SelectionNode[], text = "@defer"): InlineFragmentNode => ({
+  kind: Kind.INLINE_FRAGMENT,
+  directives: directiveOf(text),
+  selectionSet: { kind: Kind.SELECTION_SET, selections },
+});
+
+/** What becomes of a selection: itself, deferred, at once and deferred, deferred twice, or deferred within another. */
+const FORMS: readonly ((node: SelectionNode) => readonly SelectionNode[])[] = [
+  (node) => [deferred([node])],
+  (node) => [deferred([node])],
+  (node) => [node, deferred([node])],
+  (node) => [deferred([node]), node],
+  (node) => [deferred([node]), deferred([node])],
+  (node) => [deferred([node, deferred([node])])],
+  (node) => [deferred([deferred([node])])],
+  (node) => [deferred([node], "@defer(if: $no)")],
+  (node) => [deferred([node], "@defer(if: $yes)")],
+];
+
+/** Deferred places of one document before its fragments are expanded. */
+const MOST = 6;
+
+/** Random `@defer` and `@stream` in a document with the variables `$yes` and `$no`. */
+export const deferral = (): fc.Arbitrary<(document: string) => string> =>
+  fc.array(fc.nat(99), { minLength: 40, maxLength: 40 }).map((choices) => (text) => {
+    let made = 0;
+    let at = 0;
+    const choose = (): number => choices[at++ % choices.length] ?? 0;
+    const types = new TypeInfo(schema);
+    const changed = visit(
+      parse(text),
+      visitWithTypeInfo(types, {
+        Field: (node) => {
+          const type = types.getType();
+          if (!type || !isListType(getNullableType(type)) || made >= MOST || choose() > 30) return undefined;
+          made++;
+          const directives = directiveOf(`@stream(initialCount: ${choose() % 3})`);
+          return { ...node, directives: [...(node.directives ?? []), ...directives] };
+        },
+        SelectionSet: {
+          leave: (node) => ({
+            ...node,
+            selections: node.selections.flatMap((selection) => {
+              const choice = choose();
+              const form = FORMS[choice % 3 === 0 ? Math.floor(choice / 3) % FORMS.length : -1];
+              if (!form || made >= MOST) return [selection];
+              made++;
+              return form(selection);
+            }),
+          }),
+        },
+      }),
+    );
+    return print(changed);
+  });
