@@ -15,7 +15,7 @@ test("QUERY takes the body of a POST, with the same answer", async () => {
   expect((await send("QUERY")).slice(0, 2)).toEqual([200, '{"data":{"__typename":"Query"}}']);
 });
 
-test.each(["application/json", "application/graphql-response+json", "text/html"])(
+test.each(["application/json", "application/graphql-response+json", "multipart/mixed", "text/html"])(
   "QUERY is safe: a mutation is refused and sends nothing (accept: %s)",
   async (accept) => {
     const { url, calls } = await startDemoGateway();
