@@ -12,7 +12,10 @@ Object.assign(globalThis, {
   },
 });
 
-/** @typedef {{ query: string, variables: string }} Written */
+/**
+ * @typedef {{ query: string, variables: string }} Written
+ * @typedef {{ trigger: (source: string, command: string, payload: object) => void }} Triggered
+ */
 
 /** GraphiQL's names of its editors' texts. */
 const TEXTS = { query: "operation.graphql", variables: "variables.json" };
@@ -37,7 +40,42 @@ function openTab({ query, variables }) {
   button.click();
   textNamed(TEXTS.query)?.setValue(query);
   textNamed(TEXTS.variables)?.setValue(variables);
-  document.querySelector(".graphiql-tab[aria-selected=true]")?.scrollIntoView({ inline: "nearest" });
+  document.querySelector(".graphiql-tab-active")?.scrollIntoView({ inline: "nearest" });
+}
+
+/**
+ * Makes the button in each tab the tab: GraphiQL's tabs are controls around controls, which screen readers cannot tell apart.
+ *
+ * @param {Element} root
+ */
+function nameTabs(root) {
+  const name = () => {
+    for (const item of root.querySelectorAll(".graphiql-tab")) {
+      const button = item.querySelector(".graphiql-tab-button");
+      if (!button) continue;
+      const isChosen = `${item.classList.contains("graphiql-tab-active")}`;
+      if (item.role !== "presentation") item.role = "presentation";
+      if (item.ariaSelected !== null) item.ariaSelected = null;
+      if (button.role !== "tab") button.role = "tab";
+      if (button.ariaSelected !== isChosen) button.ariaSelected = isChosen;
+    }
+  };
+  new MutationObserver(name).observe(root, {
+    attributeFilter: ["aria-selected", "class"],
+    childList: true,
+    subtree: true,
+  });
+}
+
+/** Lets the Tab key leave the editors: who has no mouse would not get out of them. */
+function freeTabKey() {
+  // @ts-expect-error: as above.
+  const { editor } = globalThis.monaco;
+  const { dispose } = editor.onDidCreateEditor((/** @type {Triggered} */ first) => {
+    dispose();
+    // The option of the same name changes nothing; the command does, for all editors, once this one is complete.
+    queueMicrotask(() => first.trigger("page", "editor.action.toggleTabFocusMode", {}));
+  });
 }
 
 /** Calls back once GraphiQL shows its editors. @param {Element} root @param {() => void} callback */
@@ -72,4 +110,4 @@ function pressToolbar(event) {
 document.addEventListener("keydown", pressToolbar, { capture: true });
 
 // For page.js: scripts share what is global.
-Object.assign(globalThis, { openTab, whenShown, written });
+Object.assign(globalThis, { freeTabKey, nameTabs, openTab, whenShown, written });

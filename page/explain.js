@@ -1,7 +1,7 @@
 // @ts-check
 /* Asks what the operations of GraphiQL cost, and shows it below their answers. */
 
-const CHOSEN_TAB = ".graphiql-tab [aria-selected=true], .graphiql-tab[aria-selected=true]";
+const CHOSEN_TAB = ".graphiql-tab-active";
 
 /**
  * Shows below each answer of GraphiQL what it cost. Folding the panel ends it: nothing is asked then.
@@ -38,7 +38,7 @@ function explainAnswers(root, storage) {
     show();
   };
   new MutationObserver(place).observe(root, {
-    attributeFilter: ["aria-selected"],
+    attributeFilter: ["class"],
     childList: true,
     subtree: true,
   });

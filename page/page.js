@@ -158,6 +158,8 @@ async function run(params, tabHeaders) {
   return sendOfTab(params, token, { ...tabHeaders, ...headers }, take);
 }
 
+nameTabs(root);
+freeTabKey();
 whenShown(root, openLinked);
 addEventListener("hashchange", openLinked);
 

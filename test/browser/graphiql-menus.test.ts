@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import axe, { type AxeResults } from "axe-core";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, tellMissingBrowser } from "../support/browser.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
@@ -50,7 +51,7 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
     ];
     for (const name of opened) await openOperation(page, name);
     const names = ["Welcome", ...opened];
-    expect(await page.getByRole("tab").locator("button[title]").allTextContents()).toEqual(names);
+    expect(await page.getByRole("tab").allTextContents()).toEqual(names);
     expect(await isOnScreen(tabOf(page, "BestRuns"), WIDE)).toBe(true);
     for (const name of names.toReversed()) await choose(page, name);
     await choose(page, "GroupGraph");
@@ -134,5 +135,36 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
     }`),
     ).toBe(true);
     expect((await page.locator("header").boundingBox())?.y).toBe(0);
+  });
+
+  test.each(["light", "dark"] as const)("has no fault that axe knows, in %s", async (colorScheme) => {
+    const { url } = await startDemoGateway();
+    const { page } = await open(url, WIDE, "Welcome", { colorScheme, bypassCSP: true });
+    await run(page);
+    await answerOf(page).getByText('"ada.mnist.42"').first().waitFor();
+    await page.evaluate(axe.source);
+    const faults = async () => {
+      const { violations } = await page.evaluate<AxeResults>("axe.run()");
+      return violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]);
+    };
+    expect(await faults()).toEqual([]);
+    for (const name of ["Operations", "Share", "Signed in as ada"]) {
+      await click(page, menuOf(page, name).locator("summary"));
+      expect(await faults()).toEqual([]);
+      await page.keyboard.press("Escape");
+    }
+  });
+
+  test("lets the Tab key leave the editor", async () => {
+    const { url } = await startDemoGateway();
+    const { page } = await open(url);
+    await click(page, page.locator(".graphiql-query-editor .monaco-editor"));
+    const isInside = () =>
+      page.evaluate<boolean>(
+        `document.activeElement.closest(".graphiql-query-editor .monaco-editor") !== null`,
+      );
+    expect(await isInside()).toBe(true);
+    await page.keyboard.press("Tab");
+    expect(await isInside()).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-import type { Locator, Page } from "playwright-core";
+import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 import { shareBrowser, SHOWN } from "./browser.ts";
 
@@ -8,8 +8,8 @@ export const NARROW = { width: 390, height: 844 };
 /** Opens GraphiQL in a browser of the file. */
 export function shareGraphiql() {
   const openPage = shareBrowser();
-  return async (url: string, viewport = WIDE, first = "Welcome") => {
-    const page = await openPage({ viewport });
+  return async (url: string, viewport = WIDE, first = "Welcome", options: BrowserContextOptions = {}) => {
+    const page = await openPage({ viewport, ...options });
     // The browser has no internet: whatever does not come from the gateway does not come.
     const elsewhere: string[] = [];
     page.on("request", (request) => {
@@ -52,7 +52,7 @@ export const run = (page: Page) => click(page, page.getByRole("button", { name: 
 
 /** Clicks on a tab, which is the chosen one then. The hand slides along the tab: that is no wish to move it. */
 export async function choose(page: Page, name: string): Promise<void> {
-  const button = tabOf(page, name).getByTitle(name);
+  const button = tabOf(page, name);
   await button.scrollIntoViewIfNeeded();
   const box = await button.boundingBox();
   if (!box) throw new TypeError("expected a tab to click on, got none that is shown");
