@@ -1,7 +1,9 @@
-import { expect, test, vi } from "vitest";
+import { connect } from "node:net";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { startFake } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
 import { startGateway } from "../support/gateway.ts";
+import { handClock } from "../support/hand-clock.ts";
 import { listen } from "../support/listen.ts";
 import { PATIENT, withDeadline } from "../support/patience.ts";
 import { askInPieces, merge, partsOf } from "../support/pieces.ts";
@@ -35,7 +37,9 @@ test("the budget of requests is one for all pieces, and what is beyond it is an 
   const upstream = await startWith(Promise.resolve());
   const { url } = await startGateway({ upstream, env: { MAX_UPSTREAM_REQUESTS: "2" } });
   const { data, errors } = merge(await askInPieces(url, { query: QUERY }, SIGNED_IN));
-  expect(data).toMatchObject({ experiment: { status: "RUNNING", buildJob: { description: /^x+$/ } } });
+  expect(data).toMatchObject({
+    experiment: { status: "RUNNING", buildJob: { description: expect.stringMatching(/^x+$/) } },
+  });
   expect(errors).toMatchObject([{ path: ["experiment", "experimentGroup", "description"] }]);
   expect(upstream.calls()).toHaveLength(2);
 });
@@ -104,4 +108,60 @@ test("a gateway that drains finishes the pieces of what it has begun", async () 
   gateway.drain();
   open();
   expect(merge(await asking)).toMatchObject({ errors: [], failed: [] });
+});
+
+test("what the service breaks off in the middle is an error at its place, in a piece that ends the body", async () => {
+  const url = await listen((request, response) => {
+    if (request.url?.includes("builds")) return void request.socket.destroy();
+    const record = request.url?.includes("groups") ? { id: 2, description: "g" } : EXPERIMENT;
+    response.setHeader("content-type", "application/json").end(JSON.stringify(record));
+  });
+  const gateway = await startGateway({ upstream: { url } });
+  const { data, errors, failed } = merge(await askInPieces(gateway.url, { query: QUERY }, SIGNED_IN));
+  expect(data).toEqual({
+    experiment: { status: "RUNNING", buildJob: { description: null }, experimentGroup: { description: "g" } },
+  });
+  expect(errors).toMatchObject([
+    { path: ["experiment", "buildJob", "description"], extensions: { code: "UPSTREAM_UNAVAILABLE" } },
+  ]);
+  expect(failed).toEqual([]);
+});
+
+test("a caller who does not read on is disconnected after READ_TIMEOUT_MS, and its place is free", async () => {
+  const READ_TIMEOUT_MS = 7_000;
+  const rows = Array.from({ length: 500 }, (_, index) => ({
+    id: index + 1,
+    description: "x".repeat(20_000),
+  }));
+  const upstream = await startFake(() => ({ json: { count: rows.length, next: null, results: rows } }));
+  const { clock, advance, timers } = handClock();
+  const gateway = await startGateway({
+    upstream,
+    clock,
+    env: {
+      UPSTREAM_PROFILE: "polyaxon-0.4",
+      READ_TIMEOUT_MS: `${READ_TIMEOUT_MS}`,
+      MAX_OPERATIONS_PER_TOKEN: "1",
+      MAX_RESULT_BYTES: "20000000",
+    },
+  });
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  onTestFinished(() => void socket.destroy());
+  socket.pause();
+  const query = `{ project(owner: "ada", name: "mnist") {
+    experiments(first: 500) { nodes @stream(initialCount: 1) { id description } }
+  } }`;
+  const body = JSON.stringify({ query });
+  socket.write(
+    `POST /graphql HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: token t0ken\r\naccept: multipart/mixed\r\n` +
+      `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  const isStuck = () => timers().some((at) => at > READ_TIMEOUT_MS - 1_000 && at <= READ_TIMEOUT_MS);
+  await vi.waitUntil(isStuck, PATIENT);
+  expect((await gateway.ask("{ viewer { id } }")).errors).toMatchObject([
+    { extensions: { code: "RATE_LIMITED" } },
+  ]);
+  advance(READ_TIMEOUT_MS);
+  await vi.waitFor(async () => expect((await gateway.ask("{ __typename }")).errors).toBeUndefined(), PATIENT);
 });

@@ -12,6 +12,7 @@ const READABLE = [
   "etag",
   "retry-after",
   "x-request-id",
+  "x-total-count",
 ];
 
 /** The page of a run: the addresses of its downloads as GraphQL tells them, and the header that ada sends with everything. */
@@ -96,7 +97,7 @@ test("a page of another origin may ask for what it needs, by GraphQL and by down
   ]);
   const granted = {
     origin: ORIGIN,
-    methods: "GET,POST",
+    methods: "GET,POST,QUERY",
     headers:
       "authorization,content-type,x-request-id,traceparent,range,if-range,cache-control,x-rungraph-explain,apollographql-client-name,apollographql-client-version,graphql-client-name,graphql-client-version",
     readable: READABLE,

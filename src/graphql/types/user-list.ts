@@ -21,6 +21,7 @@ import { Project, User } from "../core/refs.ts";
 import { resolveReference, toResource } from "../core/resource.ts";
 import { plural } from "../core/kinds.ts";
 import { runLists } from "./run-list.ts";
+import { readWhole } from "./whole-list.ts";
 
 /*
  * Lists of a user: projects, bookmarks and archived records. Bookmarks and archived runs are of several projects.
@@ -41,8 +42,14 @@ const userList = <Row, Node>(
   args: offsetArgs,
   ...fieldsOf(User.kind).child(async (user, args: PageArgs, context) => {
     const list = { endpoint, address: { owner: user.address.username } };
-    const page = await slice(context.session, list, sliceRequest(args, context));
-    return connect(page, (row) => toNode(row, user));
+    const request = sliceRequest(args, context);
+    const { session } = context;
+    const toOwnNode = (row: Row) => toNode(row, user);
+    const readAll = async (most: number) => {
+      const all = await readWhole(session, list, { most, maxSize: request.maxSize, matching: null });
+      return { ...all, nodes: all.nodes.map(toOwnNode).filter((node) => node !== null) };
+    };
+    return { ...connect(await slice(session, list, request), toOwnNode), readAll };
   }),
 });
 
