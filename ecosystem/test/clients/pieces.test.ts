@@ -2,51 +2,9 @@ import { ApolloClient, ApolloLink, HttpLink, InMemoryCache } from "@apollo/clien
 import { Defer20220824Handler, GraphQL17Alpha9Handler } from "@apollo/client/incremental";
 import { Client, fetchExchange, gql } from "@urql/core";
 import { expect, onTestFinished, test } from "vitest";
-import { startDemoService, still, tokenOf } from "../../../test/support/demo-gateway.ts";
-import { gate } from "../../../test/support/gate.ts";
-import { startGateway } from "../../../test/support/gateway.ts";
-import { listen } from "../../../test/support/listen.ts";
+import { type Row, startTable as start, type Table, tableOf } from "./table.ts";
 
-/** A table of runs, whose builds and jobs are shown when they are there. */
-const tableOf = (later: string, jobs: string) => `query Table {
-  project(owner: "ada", name: "mnist") {
-    id
-    experiments(first: 50) {
-      nodes {
-        id
-        status
-        ... on Experiment ${later} { buildJob { id commit } jobs ${jobs} { nodes { id status } } }
-      }
-    }
-  }
-}`;
 const TABLE = gql(tableOf("@defer", ""));
-
-interface Row {
-  readonly status: string;
-  readonly buildJob?: { readonly commit: string | null } | null;
-}
-interface Table {
-  readonly project: { readonly experiments: { readonly nodes: readonly Row[] } };
-}
-
-/** A gateway in front of a service that answers one round of requests, and the others when `open` is called. */
-async function start() {
-  const demo = await startDemoService({ now: still });
-  const { opened, open } = gate();
-  const url = await listen(async (request, response) => {
-    if (!request.url?.includes("experiments?")) await opened;
-    const { authorization = "" } = request.headers;
-    const answer = await fetch(`${demo.url}${request.url}`, { headers: { authorization } });
-    response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
-  });
-  const token = tokenOf(demo, "ada");
-  const env = { UPSTREAM_PROFILE: "polyaxon-0.2" };
-  const gateway = await startGateway({ upstream: { url }, token, env });
-  const whole = async () =>
-    (await (await startGateway({ upstream: demo, token, env })).ask<Table, object>(tableOf("", ""))).data;
-  return { uri: `${gateway.url}/graphql`, headers: { authorization: `token ${token}` }, open, whole };
-}
 
 const rowsOf = (data: unknown): readonly Row[] => (data as Table).project.experiments.nodes;
 
