@@ -31,6 +31,9 @@ const READING = [
   "OutputFiles",
   "SearchSummary",
   "CompareRuns",
+  "FindRuns",
+  "WhyFailed",
+  "FindProjects",
   "graphql_query",
   "graphql_schema",
 ];
@@ -119,6 +122,11 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
       },
     });
     expect(calls()).toEqual(["GET ada/mnist/experiments/61/", "POST ada/mnist/experiments/42/restart/"]);
+    const signIn = `mutation { login(input: { username: "ada", password: "ada-demo" }) { token } }`;
+    expect(await use("graphql_mutation", { query: signIn })).toMatchObject({
+      text: expect.stringContaining("a password is not for an agent"),
+      isError: true,
+    });
     const wrong = await use("graphql_mutation", { query: "{ viewer { id } }" });
     expect(wrong.text).toContain("Expected a mutation, got a query.");
     expect(calls()).toEqual([]);

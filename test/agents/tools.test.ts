@@ -29,11 +29,18 @@ describe("the tool of a shipped operation", () => {
     const { tools } = await client.listTools();
     expect(tools.find(({ name }) => name === "RunLog")).toEqual({
       name: "RunLog",
-      description: "The last lines of a run's log. `id` is a global id.",
+      title: "Run log",
+      description:
+        "What did a run print? The last lines of its log. `id` is a global id or a unique name; `kind` is needed where an experiment and a group can have the name.",
       inputSchema: {
         type: "object",
         properties: {
           id: { type: "string", description: ANY_RUN },
+          kind: {
+            type: "string",
+            enum: ["EXPERIMENT", "JOB", "BUILD_JOB", "GROUP"],
+            description: "Kind of the run, for a unique name that several kinds can have.",
+          },
           lines: {
             type: "integer",
             description: "Returns this many last lines instead of the first bytes (1 to 5000).",
@@ -45,13 +52,17 @@ describe("the tool of a shipped operation", () => {
       },
       annotations: READS,
     });
-    expect(tools.filter(({ description = "" }) => description === "")).toEqual([]);
+    // Sentences, none of which tells what only a developer wants to know.
+    for (const { description = "" } of tools) {
+      expect(description).toMatch(/^[A-Z].*[.?]$/s);
+      expect(description).not.toContain("upstream request");
+    }
   });
 
   test("tells which arguments it takes", async () => {
     const { use, calls } = await start({});
     expect(await use("RunLog", { id: "x", line: 5 })).toEqual({
-      text: expect.stringContaining("expected only id, lines, got others"),
+      text: expect.stringContaining("expected only id, kind, lines, got others"),
       result: {},
       isError: true,
     });
@@ -110,6 +121,7 @@ describe("the tools of trusted documents", () => {
     expect(tools).toEqual([
       {
         name: "Runs",
+        title: "Runs",
         description: expect.stringMatching(/^group: \w+/),
         inputSchema: {
           type: "object",
@@ -131,6 +143,7 @@ describe("the tools of trusted documents", () => {
       },
       {
         name: "Record",
+        title: "Record",
         description: expect.stringMatching(/^createExperimentMetric: .+\nupdateExperiment: .+/),
         inputSchema: {
           type: "object",
@@ -262,9 +275,7 @@ describe("the schema", () => {
     const { text } = await use("graphql_schema", { types: ["Trial"] });
     expect(text).toContain("type Trial implements");
     const { tools } = await client.listTools();
-    expect(tools.find(({ name }) => name === "RunLog")?.description).toBe(
-      "The last lines of a run's log. `id` is a global id.",
-    );
+    expect(tools.find(({ name }) => name === "RunLog")?.description).toMatch(/^What did a run print\?/);
     expect(JSON.stringify(tools.find(({ name }) => name === "graphql_schema"))).not.toContain("Experiment");
     expect(await names()).toContain("Restart");
     expect((await use("ExperimentPage", { id: "ada.mnist.42" })).result).toMatchObject({

@@ -9,7 +9,7 @@ import { orderOf } from "./sort.ts";
 import { Status } from "./status.tsx";
 
 const groupQuery = graphql(`
-  query Group($id: ID!, $orderBy: RunOrder, $orderByMetric: MetricOrder) {
+  query Group($id: ID!, $orderBy: RunOrder, $orderByMetric: MetricOrder, $later: Boolean! = true) {
     group(id: $id) {
       id
       uniqueName

@@ -4,9 +4,15 @@ import { Trouble } from "./errors.tsx";
 import { graphql } from "./generated/index.ts";
 import { orderOf } from "./sort.ts";
 
-/** The cache merges the page into the list of the group or project. */
+/** The cache merges the page into the list of the group or project: it comes whole, in one piece. */
 const moreRunsQuery = graphql(`
-  query MoreRuns($of: ID!, $after: String, $orderBy: RunOrder, $orderByMetric: MetricOrder) {
+  query MoreRuns(
+    $of: ID!
+    $after: String
+    $orderBy: RunOrder
+    $orderByMetric: MetricOrder
+    $later: Boolean! = false
+  ) {
     entity(id: $of) {
       id
       ... on Group {

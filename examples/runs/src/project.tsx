@@ -7,7 +7,13 @@ import { Runs } from "./runs.tsx";
 import { orderOf } from "./sort.ts";
 
 const projectQuery = graphql(`
-  query Project($owner: String!, $name: String!, $orderBy: RunOrder, $orderByMetric: MetricOrder) {
+  query Project(
+    $owner: String!
+    $name: String!
+    $orderBy: RunOrder
+    $orderByMetric: MetricOrder
+    $later: Boolean! = true
+  ) {
     project(owner: $owner, name: $name) {
       id
       uniqueName

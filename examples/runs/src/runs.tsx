@@ -2,6 +2,7 @@ import type { KeyboardEvent } from "react";
 import { type Address, hrefOf } from "./address.ts";
 import { Duration } from "./duration.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
+import { Image } from "./image.tsx";
 import { LiveBadge } from "./live-badge.tsx";
 import { MoreRuns } from "./more-runs.tsx";
 import { Moving } from "./moving.tsx";
@@ -38,6 +39,7 @@ const runsFragment = graphql(`
     nodes {
       id
       ...RunRow
+      ...Image @defer(if: $later)
     }
   }
 `);
@@ -61,8 +63,9 @@ const namesIn = (records: readonly object[]) => [
 /** Runs as a table with a column for each parameter and each metric. */
 export function Runs({ of, page, sort, address, onChange }: RunsProps) {
   const { nodes, pageInfo, totalCount } = readFragment(runsFragment, page);
-  const runs = readFragment(runRowFragment, nodes).map((run) => ({
+  const runs = readFragment(runRowFragment, nodes).map((run, index) => ({
     ...run,
+    row: nodes[index] ?? null,
     parameters: parametersOf(run.declarations),
     metrics: Object.fromEntries((run.latestMetrics ?? []).map(({ name, value }) => [name, value])),
   }));
@@ -96,6 +99,7 @@ export function Runs({ of, page, sort, address, onChange }: RunsProps) {
                 </th>
               ))}
               <th scope="col">duration</th>
+              <th scope="col">image</th>
             </tr>
           </thead>
           <tbody>
@@ -126,6 +130,7 @@ export function Runs({ of, page, sort, address, onChange }: RunsProps) {
                 <td>
                   <Duration of={run} />
                 </td>
+                <td>{run.row && <Image of={run.row} />}</td>
               </tr>
             ))}
           </tbody>

@@ -37,9 +37,9 @@ export async function open(gatewayUrl: string, options: BrowserContextOptions = 
     },
     /** Names of the operations that the page sent since the last look. */
     sent: () => sent.splice(0),
-    /** The cells of the table but for the duration, a line a run. */
+    /** The cells of the table but for the duration and the image, a line a run. */
     rows: async () =>
-      (await page.locator("tbody tr").allInnerTexts()).map((line) => line.split("\t").slice(0, -1)),
+      (await page.locator("tbody tr").allInnerTexts()).map((line) => line.split("\t").slice(0, -2)),
     /** A run's row, as its link. */
     row: (name: string) => page.getByRole("table").getByRole("link", { name, exact: true }),
     graph: page.getByRole("img", { name: "Run graph" }),

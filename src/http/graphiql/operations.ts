@@ -41,12 +41,14 @@ function commentOf(query: string): string {
   return comment.replaceAll(/^# ?/gm, "").replaceAll("\n", " ").trim();
 }
 
-/** Blank values for the required variables: `{ "id": "" }` for `($id: ID!, $after: String)`. */
+/** Blank values for the required variables without a default: `{ "id": "" }` for `($id: ID!, $after: String)`. */
 function blankVariables({ definitions }: DocumentNode): Record<string, unknown> {
   const required = definitions
     .flatMap((definition) => (isOperation(definition) ? (definition.variableDefinitions ?? []) : []))
-    .flatMap(({ type, variable }) =>
-      type.kind === Kind.NON_NULL_TYPE ? [[variable.name.value, blankOf(type.type)] as const] : [],
+    .flatMap(({ type, variable, defaultValue }) =>
+      type.kind === Kind.NON_NULL_TYPE && !defaultValue
+        ? [[variable.name.value, blankOf(type.type)] as const]
+        : [],
     );
   return Object.fromEntries(required);
 }

@@ -67,13 +67,20 @@ function operationsOf(schema: GraphQLSchema, { text, params }: NamedText): ToolO
     const { value: name } = node.name;
     const inputSchema = inputSchemaOf(schema, own, node);
     if (type === "subscription" || isOfEveryObject(name) || signsIn(own) || !inputSchema) return [];
-    const description = node.description?.value ?? (commentOf(node) || describeFields(schema, node));
+    const described = node.description?.value ?? (commentOf(node) || describeFields(schema, node));
+    const description = withoutCosts(described);
     return { name, type, description, inputSchema, params: { ...params, operationName: name } };
   });
 }
 
 /** `constructor` and the like: the SDK keeps tools as properties of an object, and would fail at every message. */
 const isOfEveryObject = (name: string): boolean => name in {};
+
+/** Whether a text is a document that signs in. One that cannot be read does nothing. */
+export function textSignsIn(text: string): boolean {
+  const document = parsed(text);
+  return document !== null && signsIn(document);
+}
 
 /** Whether `login` is selected, at the root or in a fragment: no other type has a field of this name. */
 function signsIn(document: DocumentNode): boolean {
@@ -105,6 +112,13 @@ function commentOf({ loc }: OperationDefinitionNode): string {
   for (; token?.kind === TokenKind.COMMENT; token = token.prev) lines.unshift(token.value.trim());
   return lines.join(" ");
 }
+
+/** A description without the sentences about upstream requests, which say nothing of when to use a tool. */
+const withoutCosts = (description: string): string =>
+  description
+    .split(/(?<=[.?!]) +/)
+    .filter((sentence) => !/\bupstream requests?\b/.test(sentence))
+    .join(" ") || description;
 
 /** Describes an operation by its root fields: generated manifests have no comments. */
 function describeFields(schema: GraphQLSchema, node: OperationDefinitionNode): string {

@@ -10,7 +10,7 @@ import type { ExecutionResult } from "graphql";
 import * as z from "zod";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { toJson } from "../graphql/encoding.ts";
-import type { ToolOperation, ToolType } from "./documents.ts";
+import { textSignsIn, type ToolOperation, type ToolType } from "./documents.ts";
 import type { Sdl } from "./sdl.ts";
 
 /** Runs an operation of the caller. `type` is the only one that is run. */
@@ -32,7 +32,18 @@ const tool =
     call: (input: Input, execute: RunOperation) => Promise<CallToolResult> | CallToolResult,
   ): Tool =>
   (server, execute) =>
-    void server.registerTool(name, config, (input: Input) => call(input, execute));
+    void server.registerTool(name, { title: titleOf(name), ...config }, (input: Input) =>
+      call(input, execute),
+    );
+
+/** What people read instead of a name: `Best runs` for `BestRuns`, `Graphql query` for `graphql_query`. */
+function titleOf(name: string): string {
+  const words = name
+    .replaceAll("_", " ")
+    .replaceAll(/(?<=[a-z\d])(?=[A-Z])/g, " ")
+    .toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
 
 /** Clients ask their user before a tool that may destroy. `openWorldHint`: whether it reaches beyond the service. */
 const ANNOTATIONS: Readonly<Record<ToolType, ToolAnnotations>> = {
@@ -101,8 +112,19 @@ export const toolOfOwnDocuments = (type: ToolType, hasSchema: boolean): Tool =>
       inputSchema: OwnOperation,
       annotations: ANNOTATIONS[type],
     },
-    async (params, execute) => toToolResult(await execute(params, type)),
+    async (params, execute) =>
+      textSignsIn(params.query) ? NO_SIGN_IN : toToolResult(await execute(params, type)),
   );
+
+const NO_SIGN_IN: CallToolResult = {
+  content: [
+    {
+      type: "text",
+      text: "Expected an operation without `login`: a password is not for an agent. The client sends the user's token with each call.",
+    },
+  ],
+  isError: true,
+};
 
 const TypeNames = z.strictObject({
   types: z.array(z.string()).min(1).default(["Query"]).describe("Names of types, such as Query."),

@@ -1,7 +1,12 @@
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
+import { text } from "node:stream/consumers";
+import { startDemoGateway, startDemoService } from "../../../../test/support/demo-gateway.ts";
+import { gate } from "../../../../test/support/gate.ts";
+import { startGateway } from "../../../../test/support/gateway.ts";
+import { listen } from "../../../../test/support/listen.ts";
 import { handClock } from "../../../../test/support/hand-clock.ts";
-import { hasBrowser } from "../../../../test/support/browser.ts";
+import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
 import { open, signIn } from "../page.ts";
 
 const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
@@ -65,6 +70,10 @@ const namesBy = (runs: readonly Listed[], better: (a: Listed, b: Listed) => numb
     ...runs.filter(({ loss }) => loss === null),
   ].map(({ uniqueName }) => uniqueName);
 
+/** Waits until the table shows what comes in later pieces of its answer. */
+const allThere = (page: Page) =>
+  expect.poll(() => page.getByRole("cell", { name: "…", exact: true }).count(), SHOWN).toBe(0);
+
 const isNoSubscription = (operation: string) => !operation.startsWith("Watch");
 
 test.runIf(hasBrowser)(
@@ -93,7 +102,9 @@ test.runIf(hasBrowser)(
     await page.getByRole("link", { name: "ada.mnist.1" }).click();
     await row("ada.mnist.1.46").waitFor();
     expect(sent().filter(isNoSubscription)).toEqual(["Group"]);
+    await allThere(page);
     expect(calls()).toEqual([
+      "GET ada/mnist/builds/2/",
       "GET ada/mnist/experiments?group=1&sort=-created_at%2C-updated_at&limit=12",
       "GET ada/mnist/groups/1/",
     ]);
@@ -114,7 +125,10 @@ test.runIf(hasBrowser)(
     await page.getByRole("button", { name: "Load more" }).click();
     await row("ada.mnist.1.9").waitFor();
     expect(sent().filter(isNoSubscription)).toEqual(["MoreRuns"]);
+    await allThere(page);
     expect(calls()).toEqual([
+      "GET ada/mnist/builds/1/",
+      "GET ada/mnist/builds/2/",
       "GET ada/mnist/experiments?group=1&sort=-created_at%2C-updated_at&limit=13&offset=11",
     ]);
     expect(await page.getByRole("button", { name: "Load more" }).count()).toBe(0);
@@ -158,6 +172,7 @@ test.runIf(hasBrowser)(
 
     const { data } = await ask<Expected, never>(EXPECTED);
     const all = data.group.experiments.nodes;
+    await allThere(page);
     const shown = async () => (await rows()).map(([name]) => name);
     calls();
 
@@ -168,7 +183,10 @@ test.runIf(hasBrowser)(
     expect(await page.getByRole("columnheader", { name: "loss" }).getAttribute("aria-sort")).toBe(
       "ascending",
     );
+    await allThere(page);
     expect(calls()).toEqual([
+      "GET ada/mnist/builds/1/",
+      "GET ada/mnist/builds/2/",
       "GET ada/mnist/experiments?group=1&sort=metric.loss%2C-created_at&limit=12",
       "GET ada/mnist/groups/1/",
     ]);
@@ -176,14 +194,20 @@ test.runIf(hasBrowser)(
     await page.getByRole("button", { name: "Load more" }).click();
     await page.getByText("Sorted by loss, best first. 24 runs.").waitFor();
     expect(await shown()).toEqual(byLossNames);
+    await allThere(page);
     expect(calls()).toEqual([
+      "GET ada/mnist/builds/1/",
+      "GET ada/mnist/builds/2/",
       "GET ada/mnist/experiments?group=1&sort=metric.loss%2C-created_at&limit=13&offset=11",
     ]);
 
     await page.getByRole("link", { name: "accuracy" }).click();
     await page.getByText("12 of 23 runs are loaded. Runs without accuracy are left out.").waitFor();
     expect(await shown()).toEqual(namesBy(all, byAccuracy).slice(0, 12));
+    await allThere(page);
     expect(calls()).toEqual([
+      "GET ada/mnist/builds/1/",
+      "GET ada/mnist/builds/2/",
       "GET ada/mnist/experiments?group=1&sort=-metric.accuracy%2C-created_at&query=metric.accuracy%3A%3E%3D-1e308&limit=12",
       "GET ada/mnist/groups/1/",
     ]);
@@ -191,6 +215,7 @@ test.runIf(hasBrowser)(
     await page.getByRole("link", { name: "accuracy" }).click();
     await page.getByText("12 of 24 runs are loaded.", { exact: true }).waitFor();
     expect(await shown()).toEqual(all.slice(0, 12).map(({ uniqueName }) => uniqueName));
+    await allThere(page);
     expect(calls()).toEqual([]);
   },
 );
@@ -238,3 +263,34 @@ test.runIf(hasBrowser)("public projects of others are opened by name", async () 
   await row("grace.vision.60").waitFor();
   expect(new URL(page.url()).hash).toBe("#list=grace.vision");
 });
+
+test.runIf(hasBrowser)(
+  "a table is there after one round of requests, and its images when they come",
+  async () => {
+    const now = Date.now();
+    const demo = await startDemoService({ now: () => now });
+    const { opened, open: answerBuilds } = gate();
+    const service = await listen(async (request, response) => {
+      if (request.url?.includes("/builds")) await opened;
+      const body = request.method === "POST" ? await text(request) : null;
+      const { authorization, "content-type": type = "application/json" } = request.headers;
+      const answer = await fetch(`${demo.url}${request.url}`, {
+        method: request.method ?? "GET",
+        headers: { "content-type": type, ...(authorization && { authorization }) },
+        body,
+      });
+      response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
+    });
+    const { url } = await startGateway({ upstream: { url: service }, token: null, env });
+    const { page, row, picture } = await open(url);
+    await signIn(page, "ada");
+    await page.getByRole("link", { name: "ada.mnist.1" }).click();
+    await row("ada.mnist.1.46").waitFor();
+    expect(await page.getByRole("cell", { name: "…", exact: true }).count()).toBe(12);
+    await picture("table-first");
+    answerBuilds();
+    await allThere(page);
+    await picture("table-then");
+    expect(await page.locator("td code").allTextContents()).toHaveLength(12);
+  },
+);
