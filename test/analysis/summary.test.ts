@@ -199,6 +199,38 @@ test("groups are told by parameter, status, user and tag, with statistics of eac
   expect(calls()).toEqual([WHOLE]);
 });
 
+test("names that every object has are names like others", async () => {
+  const { list } = await startRuns(ROWS.slice(0, 1));
+  const { data, errors } = await list(
+    "",
+    `summary {
+      groups(by: ["__proto__", "constructor"]) { count values { name value } }
+      importance(metric: "__proto__") { name }
+      best(metric: "constructor", direction: ASC) { uniqueName }
+    }`,
+  );
+  expect(errors).toBeUndefined();
+  expect(data).toEqual({
+    project: {
+      experiments: {
+        summary: {
+          groups: [
+            {
+              count: 1,
+              values: [
+                { name: "__proto__", value: null },
+                { name: "constructor", value: null },
+              ],
+            },
+          ],
+          importance: [],
+          best: null,
+        },
+      },
+    },
+  });
+});
+
 test("importance is the rank correlation of a metric with each parameter that has numbers", async () => {
   const rows = [1, 2, 3, 4].map((id) =>
     row(id, {

@@ -169,7 +169,7 @@ const KEYS: Readonly<Record<string, (row: Row) => readonly unknown[]>> = {
 const PARAMETER = "param.";
 
 function valuesBy(name: string, row: Row): readonly unknown[] {
-  const { [name]: key } = Object.hasOwn(KEYS, name) ? KEYS : {};
+  const key = Object.hasOwn(KEYS, name) ? KEYS[name] : undefined;
   if (key) return key(row);
   const values = parametersOf(row);
   const parameter = name.startsWith(PARAMETER) ? name.slice(PARAMETER.length) : name;
