@@ -12,14 +12,17 @@ import {
   getFragment,
   getRequest,
   getSingularSelector,
+  type GraphQLResponse,
   type GraphQLTaggedNode,
   Network,
+  Observable,
   RecordSource,
   Store,
   type Variables,
 } from "relay-runtime";
 import { onTestFinished } from "vitest";
 import { startDemoGateway, tokenOf } from "../../../test/support/demo-gateway.ts";
+import { partsOf } from "../../../test/support/pieces.ts";
 
 const COMPILER = fileURLToPath(new URL("../../node_modules/relay-compiler/cli.js", import.meta.url));
 const run = promisify(execFile);
@@ -72,8 +75,30 @@ export async function startRelay(
   // The answer to this very query.
   const { data } = (await ask(getIntrospectionQuery())) as { data: IntrospectionQuery };
   const artifact = await compile(printSchema(buildClientSchema(data)), documents);
+  /** The pieces of a result, each as Relay takes it. It knows the form of August 2022, one part at a time. */
+  const inPieces = (query: string, variables: Variables) =>
+    Observable.create<GraphQLResponse>((sink) => {
+      const send = async () => {
+        const response = await fetch(`${url}/graphql`, {
+          method: "POST",
+          headers: {
+            authorization,
+            "content-type": "application/json",
+            accept: "multipart/mixed;deferSpec=20220824",
+          },
+          body: JSON.stringify({ query, variables }),
+        });
+        for await (const { incremental, hasNext, ...first } of partsOf(response))
+          for (const part of incremental ?? [first])
+            // Safe: in this form a part has data, path and label.
+            sink.next({ ...part, extensions: { is_final: !hasNext } } as GraphQLResponse);
+      };
+      send().then(sink.complete, sink.error);
+    });
   const environment = new Environment({
-    network: Network.create(({ text }, variables) => ask(text, variables)),
+    network: Network.create(({ text }, variables) =>
+      text?.includes("@defer") ? inPieces(text, variables) : ask(text, variables),
+    ),
     store: new Store(new RecordSource()),
   });
   /** What a component shows: its query's data, without another request. */

@@ -1,4 +1,11 @@
-import { commitMutation } from "relay-runtime";
+import {
+  commitMutation,
+  createOperationDescriptor,
+  fetchQuery,
+  getFragment,
+  getRequest,
+  getSingularSelector,
+} from "relay-runtime";
 import { expect, test } from "vitest";
 import { startRelay } from "./relay-frontend.ts";
 
@@ -170,4 +177,43 @@ test("with Relay's names a machine is a `ClusterNode`, and refetched like everyt
   const { node } = await load("MachineRefetchQuery", { id: machine.id });
   expect(await read("Machine_node", node)).toEqual(machine);
   expect(calls()).toEqual(["GET cluster/", "GET cluster/"]);
+});
+
+interface Table {
+  readonly project: {
+    readonly experiments: { readonly nodes: readonly { readonly status: string }[] };
+  };
+}
+
+const fail = (): never => {
+  throw new TypeError("expected a run with the fragment");
+};
+
+test("a deferred fragment is shown when its piece comes", async () => {
+  const { environment, artifact, calls } = await startRelay({
+    Table: `query TableQuery {
+      project(owner: "ada", name: "mnist") { experiments(first: 3) { nodes { status ...Details_run @defer } } }
+    }`,
+    Details: `fragment Details_run on Experiment { buildJob { commit } }`,
+  });
+  const table = await artifact("TableQuery");
+  const operation = createOperationDescriptor(getRequest(table), {});
+  const details = getFragment(await artifact("Details_run"));
+  /** What components show at once: the statuses, and the commits that are there. */
+  const shown = () => {
+    // Safe: it is what the query asks for.
+    const { project } = environment.lookup(operation.fragment).data as unknown as Table;
+    return project.experiments.nodes.map((row) => {
+      const { data } = environment.lookup(getSingularSelector(details, row) ?? fail());
+      return [row.status, (data as { buildJob?: { commit: string } }).buildJob?.commit];
+    });
+  };
+  const states: unknown[] = [];
+  await new Promise<void>((complete, error: (fault: Error) => void) => {
+    fetchQuery(environment, table, {}).subscribe({ next: () => void states.push(shown()), complete, error });
+  });
+  const statuses = shown().map(([status]) => status);
+  expect(states[0]).toEqual(statuses.map((status) => [status, undefined]));
+  expect(shown()).toEqual(statuses.map((status) => [status, expect.any(String)]));
+  expect(calls()).toHaveLength(2);
 });
