@@ -51,6 +51,10 @@ const ROWS = [
   row(5, { last_status: "created", user: "bob", declarations: null, last_metric: null }),
 ];
 
+interface Paged {
+  readonly project: { readonly experiments: { readonly pageInfo: { readonly endCursor: string } } };
+}
+
 const WHOLE = "GET ada/mnist/experiments?sort=created_at%2C-updated_at&limit=500";
 
 test("a summary alone is one request, and tells statuses, parameters, metrics and the best", async () => {
@@ -283,6 +287,16 @@ test("a page and two summaries read the list in its order and once as a whole", 
       `${sorted}&limit=2&offset=1`,
     ].toSorted(),
   );
+});
+
+test("the page that the arguments name is not read where only figures are selected", async () => {
+  const { list, calls } = await startRuns(ROWS);
+  const cursor = await list("(first: 2, orderBy: CREATED_DESC)", "pageInfo { endCursor }");
+  expect(cursor.errors).toBeUndefined();
+  const after = JSON.stringify((cursor.data as Paged).project.experiments.pageInfo.endCursor);
+  const { data } = await list(`(first: 2, after: ${after}, orderBy: CREATED_DESC)`, "summary { scanned }");
+  expect(data).toEqual({ project: { experiments: { summary: { scanned: 5 } } } });
+  expect(calls().slice(1)).toEqual([WHOLE]);
 });
 
 test("a filter by numbers is also that of the figures", async () => {

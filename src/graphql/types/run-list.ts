@@ -167,7 +167,10 @@ export async function readRuns(
   if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
   // Before a saved search is read, so that nothing is sent for arguments that cannot be used.
   const own = session.server.listQuery(asked);
-  const request = sliceRequest(args, context);
+  const given = sliceRequest(args, context);
+  const { maxSize } = given;
+  // The first page that the figures read.
+  const request = isOnlySummary ? { first: maxSize, maxSize, after: null, offset: 0 } : given;
   const readSearch = args.savedSearch
     ? savedSearchFor(args.savedSearch, { kind, project: address, names })
     : null;
@@ -195,7 +198,7 @@ export async function readRuns(
         const found = new Set(await find(rows));
         return rows.filter((_, index) => found.has(index));
       });
-    const all = await readWhole(session, whole, { most, maxSize: request.maxSize, matching });
+    const all = await readWhole(session, whole, { most, maxSize, matching });
     return { ...all, nodes: all.nodes.map(toNode) };
   };
   const list = isOnlySummary ? whole : listBy(order);
@@ -206,7 +209,7 @@ export async function readRuns(
   }
   // A filter, or `first: 1`, may leave too few runs to be worth it.
   if (!query && !readSearch && conditions.length === 0 && request.first !== 1) prefetch?.();
-  const page = await slice(session, list, isOnlySummary ? { ...request, first: request.maxSize } : request);
+  const page = await slice(session, list, request);
   return { ...connect(page, toNode), scan: null, readAll };
 }
 
