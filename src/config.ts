@@ -53,7 +53,7 @@ const SECTIONS = {
       .default("")
       .transform(parseOrigins)
       .describe(
-        "Origins whose pages may call the gateway, separated by commas, such as `https://app.example.com`. Credentials (cookies) are not allowed.",
+        "Origins whose pages may call the gateway, separated by commas, such as `https://app.example.com`. Credentials (cookies) are not allowed. With the demo service pages from this machine (`localhost`) may call as well.",
       ),
     TRUSTED_PROXIES: trustedProxies.describe(
       "Proxies in front of the gateway whose `Forwarded` or `X-Forwarded-For` names the client: how many there are, or their addresses and networks, separated by commas, such as `10.0.0.0/8`. Without it the address of the connection counts, so that all who come through one proxy share the limits of one address. See [operations.md](operations.md#behind-a-proxy).",

@@ -25,6 +25,7 @@ import { Doors } from "./http/doors.ts";
 import { loadMcp } from "./http/mcp/load-mcp.ts";
 import { createIdentify } from "./http/identity.ts";
 import { createOperations, type ContextSettings } from "./http/operation.ts";
+import { LOCAL_PAGES } from "./http/origins.ts";
 import { createRouter } from "./http/router.ts";
 import { Turns } from "./engine/turns.ts";
 import { createGraphqlHandler } from "./http/graphql/handler.ts";
@@ -163,8 +164,11 @@ export function createGateway({
     lookAhead,
   };
 
+  const isDemo = exampleToken !== undefined;
+  const origins = isDemo ? [...config.CORS_ORIGINS, LOCAL_PAGES] : config.CORS_ORIGINS;
   const subscriptions = createSubscriptions({
     ...subscriptionSettings(config),
+    origins,
     schema,
     engine,
     callers,
@@ -207,7 +211,7 @@ export function createGateway({
       : null,
     telemetry,
     metrics: config.METRICS ? metricsOf(telemetry.registry) : null,
-    origins: config.CORS_ORIGINS,
+    origins,
     bodies: { callers, maxBytes: config.MAX_BODY_BYTES, maxWaitingBytes: config.MAX_WAITING_BYTES },
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
     onError: events.unexpected,

@@ -28,7 +28,6 @@ export const subscriptionSettings = (config: Config) => ({
   requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
   readTimeoutMs: config.READ_TIMEOUT_MS,
   maxBytes: config.MAX_BODY_BYTES,
-  origins: config.CORS_ORIGINS,
 });
 
 /** What processes share by Redis. */

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import cors from "cors";
 import { atEndOfTurn } from "../engine/turns.ts";
 import type { Identity } from "../request-scope.ts";
@@ -15,6 +15,7 @@ import type { Doors, PlaceKind } from "./doors.ts";
 import { acceptsEventStream } from "./graphql/encoding.ts";
 import { type Protocol, reject, type Rejection } from "./rejection.ts";
 import { openRequest, type RequestState } from "./operation.ts";
+import { isAmong, isOwnLocalPage, type Origins } from "./origins.ts";
 import { afterPoll, QUIET_MS, refuse } from "./server.ts";
 import { hasValidUrl, readTarget } from "./target.ts";
 
@@ -35,7 +36,7 @@ export interface RouterSettings {
   readonly telemetry: Telemetry;
   /** The metrics as text. Null when `/metrics` is off. */
   readonly metrics: (() => Promise<string>) | null;
-  readonly origins: readonly string[];
+  readonly origins: Origins;
   readonly bodies: BodySettings;
   readonly doors: Doors;
   readonly requestTimeoutMs: number;
@@ -65,7 +66,7 @@ export function createRouter(settings: RouterSettings): Router {
   const open = new TransientList<ServerResponse>();
   let draining = false;
   let onEmpty: (() => void) | null = null;
-  // Exact origins, never `*`, and no credentials: tokens are sent in a header that only the page's own code can set.
+  // Never `*`, and no credentials: tokens are sent in a header that only the page's own code can set.
   const allow = cors({
     origin: [...settings.origins],
     methods: ["GET", "POST", "QUERY"],
@@ -158,14 +159,17 @@ export function createRouter(settings: RouterSettings): Router {
 
   const serveGraphql = serve("graphql", graphql);
 
-  /** Without sessions, MCP has only POST. Browsers add an origin: a page that no setting names may be one that rebinds DNS. */
+  /** Whether a page may be served: one that no setting names may be one that rebinds DNS. */
+  const isKnownPage = ({ origin, host }: IncomingHttpHeaders): boolean =>
+    origin === undefined || isAmong(settings.origins, origin) || isOwnLocalPage(origin, host);
+
+  /** Without sessions, MCP has only POST. */
   const guardMcp =
     (serveMcp: Listener): Listener =>
     (request, response) => {
       const { method, headers } = request;
       if (method !== "POST") response.writeHead(405, { allow: "POST" }).end();
-      else if (headers.origin === undefined || settings.origins.includes(headers.origin))
-        serveMcp(request, response);
+      else if (isKnownPage(headers)) serveMcp(request, response);
       else rejectAs("other origin", "mcp", identify(request), response);
     };
   const serveMcp = mcp && guardMcp(serve("mcp", mcp));

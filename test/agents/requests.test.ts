@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { connectAgent, MCP_HEADERS, rpc } from "../support/agent.ts";
-import { startDemoGateway } from "../support/demo-gateway.ts";
+import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
 import { startHoldingRecords } from "../support/holding.ts";
 import { PATIENT } from "../support/patience.ts";
@@ -119,7 +119,7 @@ describe("what the gateway rejects before a message is read", () => {
   });
 
   test.each(["GET", "DELETE", "PUT", "OPTIONS"])("%s: there are no sessions", async (method) => {
-    const { url } = await start();
+    const { url } = await startGateway({ upstream: await startDemoService(), env: { MCP: "read" } });
     const { status, headers, text } = await sendTo(`${url}/mcp`, { method, headers: MCP_HEADERS });
     expect([status, headers.get("allow"), text]).toEqual([405, "POST", ""]);
   });
@@ -181,11 +181,20 @@ test("a caller that leaves ends what its tool reads", async () => {
 describe("pages", () => {
   const APP = "https://app.example";
 
-  test("of any origin are refused, even of the gateway's own: a name that is rebound looks like it", async () => {
-    const { url, post } = await start();
-    for (const origin of [url, APP, "null", "http://localhost"]) {
-      const { status, answer } = await post(LIST, { origin });
-      expect({ status, answer }).toEqual({
+  test("of other origins are refused, even where host and origin agree: a name that is rebound looks like that", async () => {
+    const { url } = await startGateway({ upstream: await startDemoService(), env: { MCP: "read" } });
+    const send = (origin: string, host: string) =>
+      sendTo(`${url}/mcp`, { body: LIST, headers: { ...MCP_HEADERS, origin, host } });
+    const { host } = new URL(url);
+    expect((await send(url, host)).status).toBe(200);
+    for (const [origin, to] of [
+      [APP, host],
+      ["null", host],
+      ["http://localhost", host],
+      ["http://rebound.example", "rebound.example"],
+    ] as const) {
+      const { status, text } = await send(origin, to);
+      expect({ status, answer: JSON.parse(text) as unknown }).toEqual({
         status: 403,
         answer: errorOf(-32_000, "Expected no Origin or one of CORS_ORIGINS, got another.", {
           code: "BAD_REQUEST",

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { startDemoGateway } from "../support/demo-gateway.ts";
+import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import { sendTo } from "../support/raw-requests.ts";
 
 const APP_ORIGIN = "https://app.example";
@@ -13,7 +14,7 @@ describe("pages of other origins", () => {
   const PATHS = ["/graphql?query={__typename}", DOWNLOAD];
 
   test.each(PATHS)("may not ask for %s as long as no origin is allowed", async (path) => {
-    const { url } = await startDemoGateway();
+    const { url } = await startGateway({ upstream: await startDemoService(), token: null });
     expect(namesOf((await asking(url, path, APP_ORIGIN)).headers)).toEqual([]);
     const preflight = await sendTo(url + path, {
       method: "OPTIONS",
@@ -62,6 +63,26 @@ describe("pages of other origins", () => {
     expect(headers.has("access-control-allow-credentials")).toBe(false);
     expect((await preflight("https://evil.example")).headers.has("access-control-allow-origin")).toBe(false);
     expect(calls()).toEqual([]);
+  });
+
+  test("of this machine may ask the demo", async () => {
+    const { url } = await startDemoGateway();
+    const allowed = async (origin: string) =>
+      (await asking(url, PATHS[0] ?? "", origin)).headers.get("access-control-allow-origin");
+    for (const origin of [
+      "http://localhost:5173",
+      "http://127.0.0.1:3000",
+      "https://[::1]",
+      "http://localhost",
+    ])
+      expect(await allowed(origin)).toBe(origin);
+    for (const origin of [
+      APP_ORIGIN,
+      "http://localhost.evil.example",
+      "http://evil.example:127.0.0.1",
+      "null",
+    ])
+      expect(await allowed(origin)).toBe(null);
   });
 
   test("can read a refusal as well", async () => {

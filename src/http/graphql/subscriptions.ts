@@ -8,6 +8,7 @@ import type { Identify } from "../identity.ts";
 import type { Doors } from "../doors.ts";
 import type { Delivery } from "../delivery.ts";
 import { type ContextSettings, OperationContext } from "../operation.ts";
+import type { Origins } from "../origins.ts";
 import { createEventStreams } from "./event-stream.ts";
 import { createWebSockets, type SocketSettings } from "./web-socket.ts";
 import type { OpenStream } from "../../engine/subscription.ts";
@@ -25,7 +26,7 @@ interface Settings extends LiveSettings {
   readonly readTimeoutMs: number;
   /** Longest message of a WebSocket, in bytes. */
   readonly maxBytes: number;
-  readonly origins: readonly string[];
+  readonly origins: Origins;
   readonly contexts: ContextSettings;
   readonly onOperation: (report: OperationReport, headers: IncomingHttpHeaders) => void;
 }

@@ -10,6 +10,7 @@ import { traceIdOf } from "../../observability/tracing.ts";
 import { RequestScope } from "../../request-scope.ts";
 import type { Doors } from "../doors.ts";
 import type { Identify } from "../identity.ts";
+import { isAmong, type Origins } from "../origins.ts";
 import type { Place } from "../places.ts";
 import { refuse } from "../server.ts";
 import { mayBeIncremental } from "./pieces.ts";
@@ -21,7 +22,7 @@ export interface SocketSettings extends Omit<WebSocketSettings, "begin"> {
   readonly identify: Identify;
   readonly doors: Doors;
   /** Origins whose pages may connect, besides the gateway's own. */
-  readonly origins: readonly string[];
+  readonly origins: Origins;
   readonly requestTimeoutMs: number;
   /** Opens the stream of a subscription that came with these headers. */
   readonly openStream: (request: IncomingMessage, scope: RequestScope) => OpenStream;
@@ -128,9 +129,5 @@ export function createWebSockets(settings: SocketSettings): WebSockets {
  * Whether a page of this origin may connect. Browsers apply no CORS to WebSockets. Programs send no origin. The scheme is
  * not compared: behind a proxy it is not known.
  */
-const isAllowed = (
-  origin: string | undefined,
-  host: string | undefined,
-  origins: readonly string[],
-): boolean =>
-  origin === undefined || origins.includes(origin) || (URL.canParse(origin) && new URL(origin).host === host);
+const isAllowed = (origin: string | undefined, host: string | undefined, origins: Origins): boolean =>
+  origin === undefined || isAmong(origins, origin) || (URL.canParse(origin) && new URL(origin).host === host);
