@@ -10,7 +10,7 @@ describe("an export", () => {
     [
       "of an experiment",
       `${globalId("Experiment:ada/mnist/1")}/runs.csv`,
-      /^id: expected the id of a Group or a Project/,
+      /^id: expected the id of a Group or Project/,
     ],
     ["of nothing", "nothing/runs.csv", /^id: expected a global id/],
     [

@@ -38,3 +38,16 @@ test("the addresses hold where types have other names", async () => {
   expect(runsUrl.startsWith(url)).toBe(true);
   expect((await get(`${PROJECT}/runs.csv`)).status).toBe(400);
 });
+
+test("names stand in addresses as well", async () => {
+  const { get, calls } = await startExports([row(1)]);
+  for (const name of ["ada.mnist", "ada.mnist.5"]) {
+    const response = await get(`${name}/runs.csv?columns=uniqueName`);
+    expect(await response.text()).toBe("uniqueName\r\nada.mnist.1\r\n");
+    expect(response.headers.get("content-disposition")).toBe(`attachment; filename="${name}.runs.csv"`);
+  }
+  expect(calls()).toEqual([
+    "GET ada/mnist/experiments?group=5&sort=created_at%2C-updated_at&limit=500",
+    "GET ada/mnist/experiments?sort=created_at%2C-updated_at&limit=500",
+  ]);
+});

@@ -17,6 +17,10 @@ const FOLDER = "../frontend/";
 /** How the gateway is started, with its settings in front. */
 const START = /^((?:\w+=\S+ )*)npm start$/;
 const INSTALL = /^npm install (?:--save-dev )?/;
+/** The package that `npm pack` makes of the gateway, in its folder. */
+const PACKED = "../rungraph/rungraph-*.tgz";
+/** A variable for the commands behind it. */
+const EXPORT = /^export (\w+)=(\S+)$/;
 /** A server of the page, which goes on while its other commands run. */
 const SERVE = /^(node \S+) &$/;
 
@@ -45,7 +49,12 @@ export async function walk(path: string, { gateway, programs = "" }: WalkOptions
 
   let url = "";
   const here = (text: string) => text.replaceAll(ADDRESS, url);
-  const PATH = [programs, process.env["PATH"]].filter(Boolean).join(delimiter);
+  // Of the test's own environment nothing else: programs behave otherwise where NODE_ENV is `test`.
+  const env: NodeJS.ProcessEnv = {
+    PATH: [programs, process.env["PATH"]].filter(Boolean).join(delimiter),
+    HOME: process.env["HOME"],
+    NO_COLOR: "1",
+  };
   const told: Record<string, string> = {};
   const printed: Record<string, string> = {};
   /** What the last commands printed, until the page tells it. */
@@ -54,10 +63,12 @@ export async function walk(path: string, { gateway, programs = "" }: WalkOptions
   const follow = async (line: string) => {
     const [, settings] = START.exec(line) ?? [];
     const [, server] = SERVE.exec(line) ?? [];
+    const [, variable, value] = EXPORT.exec(line) ?? [];
     if (server !== undefined) ({ url } = await startServer(server, folder));
     else if (settings !== undefined) url = await startGateway(settings, folder);
+    else if (variable !== undefined) env[variable] = value;
     else if (INSTALL.test(line)) await expectInstalled(line);
-    else return run(here(line), folder, PATH);
+    else return run(here(line), folder, env);
     return "";
   };
 
@@ -124,15 +135,14 @@ async function expectInstalled(line: string): Promise<void> {
   const installed = { ...dependencies, ...devDependencies, rungraph: "" };
   const missing = line
     .replace(INSTALL, "")
+    .replace(PACKED, "rungraph")
     .split(" ")
     .filter((name) => !(name in installed));
   if (missing.length > 0) throw new TypeError(`ecosystem/package.json lacks ${missing.join(", ")}`);
 }
 
 /** Runs a command in a folder and gives what it prints; throws what it complains about. */
-async function run(command: string, cwd: string, PATH: string): Promise<string> {
-  // Of the test's own environment nothing: programs behave otherwise where NODE_ENV is `test`.
-  const env = { PATH, HOME: process.env["HOME"], NO_COLOR: "1" };
+async function run(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
   try {
     // As npx finds a program, without the second that npx itself takes.
     const program = command.replace(/^((?:\w+=\S+ )*)npx /, "$1node_modules/.bin/");

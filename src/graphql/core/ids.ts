@@ -151,6 +151,9 @@ export function identifyAmong(
   );
 }
 
+/** What has lists of runs. */
+export const PARENTS: Candidates = { kinds: [kinds.project, kinds.group], one: "Group or Project" };
+
 type RunResource = Resource<RunnableRecord, RunAddress>;
 
 const isRun = (resource: Resource): resource is RunResource => resource.kind.run !== null;

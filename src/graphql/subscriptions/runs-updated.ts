@@ -3,7 +3,7 @@ import { slice } from "../../rest/session/pages.ts";
 import { builder } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
-import { type Candidates, identifyAmong } from "../core/ids.ts";
+import { identifyAmong, PARENTS } from "../core/ids.ts";
 import { kinds, type TypeNames } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
 import { declarationScan } from "../types/declaration-filter.ts";
@@ -21,8 +21,6 @@ interface Args {
   readonly query?: string | null | undefined;
   readonly first?: number | null | undefined;
 }
-
-const PARENTS: Candidates = { kinds: [kinds.project, kinds.group], one: "Group or Project" };
 
 /** Finds the list: of a project, or of the experiments of a group. Throws `InputError`. */
 function parentOf({ of, kind }: Args, names: TypeNames) {

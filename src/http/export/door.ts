@@ -36,7 +36,7 @@ interface ExportSettings extends DownloadDoorSettings {
 }
 
 /**
- * Serves the routes behind `runsUrl` and `metricsUrl`: `GET /export/{global id}/runs.csv` and so on. Reads one page of the list
+ * Serves the routes behind `runsUrl` and `metricsUrl`: `GET /export/{id}/runs.csv` and so on, by global id or unique name. Reads one page of the list
  * after the other, as the caller reads the file. Returns false for other paths.
  */
 export function createExports({ schema, contexts, ...settings }: ExportSettings) {

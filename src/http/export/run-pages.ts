@@ -1,6 +1,6 @@
-import { InputError, UpstreamError } from "../../errors.ts";
+import { UpstreamError } from "../../errors.ts";
 import type { Context } from "../../graphql/core/context.ts";
-import { decodeId } from "../../graphql/core/ids.ts";
+import { identifyAmong, PARENTS } from "../../graphql/core/ids.ts";
 import { kinds, type ProjectAddress, type TypeNames } from "../../graphql/core/kinds.ts";
 import { Experiment } from "../../graphql/core/refs.ts";
 import { fetchMore, toResource } from "../../graphql/core/resource.ts";
@@ -16,20 +16,14 @@ export interface Source {
   readonly name: string;
 }
 
-/** Finds the source by its global id. Throws `InputError`. */
+/** Finds the source by its global id or unique name. Throws `InputError`. */
 export function sourceOf(id: string, names: TypeNames): Source {
-  const { kind, address } = decodeId("id", id, names);
+  const { kind, address } = identifyAmong(PARENTS, "id", id, names);
   const name = kind.formatName(address);
   // Safe: addresses have the parameters of their kind. The same applies below.
   if (kind.name === kinds.project.name) return { address: address as ProjectAddress, group: null, name };
-  if (kind.name === kinds.group.name) {
-    const group = address as RunAddress;
-    return { address: group, group, name };
-  }
-  const expected = [kinds.group, kinds.project].map((each) => names.publicName(each.name)).join(" or a ");
-  throw new InputError(
-    `id: expected the id of a ${expected}, got the id of a ${names.publicName(kind.name)}`,
-  );
+  const group = address as RunAddress;
+  return { address: group, group, name };
 }
 
 /** A part of the list of runs. */
