@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
-import { startDemoGateway } from "../support/demo-gateway.ts";
+import { startDemoGateway, still } from "../support/demo-gateway.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { isNotRun, NOT_RUN } from "./not-run.ts";
 import { type Block, readPage } from "./page.ts";
@@ -63,6 +63,18 @@ test.each(operations)(
     const { ask, calls } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
     const answer = await ask<unknown, object>(block.text);
     expect({ answer, requests: calls() }).toEqual(expected);
+  },
+);
+
+test.each(operations.filter(({ page }) => page === "README.md"))(
+  "the result of $name of $page stays true for a day",
+  async ({ block, expected }) => {
+    let time = still();
+    const { ask } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" }, now: () => time });
+    for (const hours of [1, 3, 24]) {
+      time = still() + hours * 3_600_000;
+      expect(await ask<unknown, object>(block.text)).toEqual(expected.answer);
+    }
   },
 );
 

@@ -11,7 +11,7 @@ interface Welcomed {
  */
 export function welcomeTo({ isDemo, capabilities }: Welcomed): string {
   if (!isDemo) return WORDS + START;
-  return WORDS + (capabilities.includes("LISTS") ? SEARCH : RUN);
+  return WORDS + (capabilities.includes("METRIC_ORDERS") ? SEARCH : RUN);
 }
 
 const WORDS = `# The runs that your tracking service knows, as one graph:
@@ -29,15 +29,13 @@ const SEARCH = `query Welcome {
   group(id: "ada.mnist.1") {
     uniqueName
     status
-    experiments(first: 3, query: "status:succeeded") {
+    experiments(first: 3, order: { metric: "loss", direction: ASC }) {
       totalCount
       nodes {
         uniqueName
         status
-        lastMetric {
-          name
-          value
-        }
+        lastMetricValue(name: "loss")
+        declaration(name: "lr")
         buildJob {
           uniqueName
           commit
@@ -61,7 +59,7 @@ const RUN = `query Welcome {
   experiment(id: "ada.mnist.42") {
     uniqueName
     status
-    lastMetric {
+    latestMetrics {
       name
       value
     }
