@@ -43,7 +43,7 @@ const OPTIONAL = [
 ];
 
 /** The mutations that send a command of whatever kind a run is. */
-const OF_ANY_RUN = ["stopRun", "bookmarkRun", "archiveRun", "deleteRun"];
+const OF_ANY_RUN = ["stop", "bookmark", "archive", "delete"].flatMap((act) => [`${act}Run`, `${act}Runs`]);
 
 test("the mutations of the schema are those that endpoint-table.txt names and those of optional endpoints, each once", () => {
   const mutations = Object.keys(schema.getMutationType()?.getFields() ?? {});

@@ -235,6 +235,11 @@ const doors: readonly Door[] = [
     query: `mutation ($x: ID!) { ${field}(id: $x) { __typename } }`,
     texts: { ...anyId, ...idsBut("Experiment", "Job", "BuildJob", "Group"), ...AMBIGUOUS },
   })),
+  ...["stopRuns", "bookmarkRuns", "archiveRuns", "deleteRuns"].map((field) => ({
+    argument: `${field}(ids:)`,
+    query: `mutation ($x: ID!) { ${field}(ids: [$x]) { __typename } }`,
+    texts: { ...anyId, ...idsBut("Experiment", "Job", "BuildJob", "Group"), ...AMBIGUOUS },
+  })),
   ...["experiment", "job", "buildJob", "group", "experimentJob", "run"].map((field) => ({
     argument: `${field}(id:), of which nothing is asked that costs a request`,
     query: `query ($x: ID!) { ${field}(id: $x) { id } }`,

@@ -1,8 +1,7 @@
-import { InputError, UpstreamError } from "../../errors.ts";
+import { UpstreamError } from "../../errors.ts";
 import type { Command } from "../../rest/api/endpoint.ts";
 import { runs } from "../../rest/api/kinds.ts";
 import { builder } from "../core/builder.ts";
-import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { identify, idOf, requires } from "../core/ids.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
@@ -10,6 +9,7 @@ import { Experiment } from "../core/refs.ts";
 import { fetchMore } from "../core/resource.ts";
 import { isFinished } from "./status.ts";
 import { ifActiveArg, STATE } from "./stop.ts";
+import { checkIds, orError, orThrow, type Outcome, severalIds } from "../operations/each.ts";
 import { payloadOf, payloadTitle } from "../operations/mutations.ts";
 
 /*
@@ -20,7 +20,7 @@ import { payloadOf, payloadTitle } from "../operations/mutations.ts";
 type Source = typeof Experiment.$inferType;
 
 /** What became of one experiment. */
-interface Outcome {
+interface Acted {
   readonly source: Source;
   readonly isSent: boolean;
 }
@@ -28,7 +28,7 @@ interface Outcome {
 const idsArg = builder.args((t) => ({
   ids: t.idList({
     required: true,
-    description: `Global ids, or unique names such as \`${Experiment.kind.exampleName}\`: 1 to ${MAX_IDS}.`,
+    description: severalIds(Experiment.kind.exampleName),
   }),
 }));
 
@@ -41,9 +41,8 @@ async function actOnMany(
   ids: readonly string[],
   isWanted: (source: Source) => boolean,
   { session, names }: Context,
-): Promise<readonly (Outcome | UpstreamError)[]> {
-  if (ids.length < 1 || ids.length > MAX_IDS)
-    throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
+): Promise<readonly Outcome<Acted>[]> {
+  checkIds(ids);
   const named = ids.map((id, index) => identify(Experiment.kind, `ids[${index}]`, id, names));
   session.server.offered(endpoint);
   // What other operations have read may be older.
@@ -80,25 +79,12 @@ function projectsOf(sources: readonly Source[]) {
   return [...projects.values()];
 }
 
-/** The error of the service as a value. */
-const orError = <Value>(promise: Promise<Value>): Promise<Value | UpstreamError> =>
-  promise.catch((error: unknown) => {
-    if (error instanceof UpstreamError) return error;
-    throw error;
-  });
-
-/** An outcome, or its error as the item of a list. */
-const orThrow = async (outcome: Outcome | UpstreamError): Promise<Outcome> => {
-  if (outcome instanceof UpstreamError) throw outcome;
-  return outcome;
-};
-
 const ONE_EACH =
   "One for each id, in their order. Null with an error for an experiment that does not exist, and for all of a project that refuses the command.";
 
 const { stopMany, deleteMany } = runs.experiment.optional;
 
-const Stopped = builder.objectRef<Outcome>("StopExperimentsResult").implement({
+const Stopped = builder.objectRef<Acted>("StopExperimentsResult").implement({
   description: "What became of one of several experiments.",
   fields: (t) => ({
     experiment: t.field({
@@ -116,7 +102,7 @@ const Stopped = builder.objectRef<Outcome>("StopExperimentsResult").implement({
 
 builder.mutationField("stopExperiments", (t) =>
   t.field({
-    type: payloadOf<readonly (Outcome | UpstreamError)[]>("stopExperiments").implement({
+    type: payloadOf<readonly Outcome<Acted>[]>("stopExperiments").implement({
       description: payloadTitle("stopExperiments"),
       fields: (of) => ({
         results: of.field({
@@ -136,7 +122,7 @@ builder.mutationField("stopExperiments", (t) =>
 
 builder.mutationField("deleteExperiments", (t) =>
   t.field({
-    type: payloadOf<readonly (Outcome | UpstreamError)[]>("deleteExperiments").implement({
+    type: payloadOf<readonly Outcome<Acted>[]>("deleteExperiments").implement({
       description: payloadTitle("deleteExperiments"),
       fields: (of) => ({
         deletedIds: of.idList({

@@ -1,13 +1,14 @@
-import type { Command } from "../../rest/api/endpoint.ts";
-import { notOffered } from "../../rest/api/endpoint.ts";
+import type { ObjectRef } from "@pothos/core";
+import { type Command, notOffered } from "../../rest/api/endpoint.ts";
 import type { RunKind as Row } from "../../rest/api/kind.ts";
 import { runs } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { builder } from "../core/builder.ts";
+import { builder, type PothosTypes } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
 import { ANY_RUN, identifyRun, requires } from "../core/ids.ts";
 import { Run } from "../core/refs.ts";
 import { unverified } from "../core/resource.ts";
+import { checkIds, orError, orThrow, type Outcome, severalIds } from "../operations/each.ts";
 import {
   type CommandResult,
   DeletedRun,
@@ -18,36 +19,81 @@ import {
 import { kindArg, kindOf } from "./run-kind.ts";
 import { ifActiveArg, isSentField, stopRun, type StopResult, stopTitle } from "./stop.ts";
 
-/* Root fields for a run of any kind: the look-up, and a mutation for each command that all kinds have. */
+/*
+ * Root fields for runs of any kind: the look-up, and for each command that all kinds have a mutation of one run and one of
+ * several.
+ */
 
 const anyRun = builder.args((t) => ({ id: t.id({ required: true, description: ANY_RUN }), ...kindArg }));
+
+const anyRuns = builder.args((t) => ({
+  ids: t.idList({ required: true, description: severalIds("ada.mnist.jobs.3") }),
+  ...kindArg,
+}));
 
 interface AnyRun {
   readonly id: string;
   readonly kind?: string | null | undefined;
 }
 
-const runOf = ({ id, kind }: AnyRun, { names }: Context) => identifyRun("id", id, names, kindOf(kind));
+const runOf = ({ id, kind }: AnyRun, { names }: Context, argument = "id") =>
+  identifyRun(argument, id, names, kindOf(kind));
 
 type RunResource = ReturnType<typeof runOf>;
 type Result = CommandResult<RunResource["loaded"]>;
-type Act = Command<RunAddress, undefined>;
+type Find = (row: Row) => Command<RunAddress, undefined> | undefined;
 
 /** The endpoint of a command for a run. Throws `UpstreamError` for a kind without it. */
-function endpointOf({ kind: { run } }: RunResource, find: (row: Row) => Act | undefined): Act {
+function endpointOf({ kind: { run } }: RunResource, find: Find) {
   const endpoint = run && find(run);
   if (!endpoint) throw notOffered("this for such a run");
   return endpoint;
 }
 
 /** Sends a command for a run. */
-async function sendTo(source: RunResource, endpoint: Act, { session }: Context): Promise<Result> {
-  await session.send(endpoint, source.address, undefined);
+async function sendTo(source: RunResource, find: Find, { session }: Context): Promise<Result> {
+  await session.send(endpointOf(source, find), source.address, undefined);
   return { source, result: source };
 }
 
-const payloadWithRun = (mutation: string) =>
-  payloadOf<Result>(mutation).implement({ description: payloadTitle(mutation), interfaces: [RunPayload] });
+const stop = async (source: RunResource, ifActive: boolean, { session }: Context): Promise<StopResult> =>
+  stopRun(
+    source,
+    endpointOf(source, ({ endpoints }) => endpoints.stop),
+    ifActive,
+    session,
+  );
+
+const findBookmark =
+  (isBookmarked: boolean) =>
+  ({ endpoints: { bookmark, unbookmark } }: Row) =>
+    isBookmarked ? bookmark : unbookmark;
+
+const findArchive =
+  (isArchived: boolean) =>
+  ({ optional }: Row) =>
+    isArchived ? optional?.archive : optional?.restore;
+
+const findDelete = ({ endpoints }: Row) => endpoints.delete;
+
+/** Sends a command once for each run, side by side. Gives an outcome for each id, in their order. */
+async function sendToEach<One>(
+  { ids, kind }: Omit<AnyRun, "id"> & { readonly ids: readonly string[] },
+  context: Context,
+  send: (source: RunResource) => Promise<One>,
+): Promise<readonly Outcome<One>[]> {
+  checkIds(ids);
+  const sources = ids.map((id, index) => runOf({ id, kind }, context, `ids[${index}]`));
+  const sent = new Map<string, Promise<Outcome<One>>>();
+  return Promise.all(
+    sources.map((source) => {
+      const key = `${source.kind.name}:${source.kind.formatName(source.address)}`;
+      const outcome = sent.get(key) ?? orError(send(source));
+      sent.set(key, outcome);
+      return outcome;
+    }),
+  );
+}
 
 const StopRunPayload = payloadOf<StopResult>("stopRun").implement({
   description: payloadTitle("stopRun"),
@@ -55,7 +101,57 @@ const StopRunPayload = payloadOf<StopResult>("stopRun").implement({
   fields: (t) => ({ isSent: t.boolean(isSentField) }),
 });
 
-const { archive } = runs.experiment.optional;
+const withRun = (mutation: string) =>
+  payloadOf<Result>(mutation).implement({ description: payloadTitle(mutation), interfaces: [RunPayload] });
+
+const BookmarkRunPayload = withRun("bookmarkRun");
+const ArchiveRunPayload = withRun("archiveRun");
+
+const DeleteRunPayload = payloadOf<Result>("deleteRun").implement({
+  description: payloadTitle("deleteRun"),
+  interfaces: [DeletedRun],
+});
+
+/** The payload of a mutation of several runs, whose results are payloads of the mutation of one. */
+const severalOf = <One extends Result>(mutation: string, payload: ObjectRef<PothosTypes, One>) =>
+  payloadOf<readonly Outcome<One>[]>(mutation).implement({
+    description: payloadTitle(mutation),
+    fields: (t) => ({
+      results: t.field({
+        type: [payload],
+        nullable: { list: false, items: true },
+        description: "One for each id, in their order. Null with an error for a run that it failed for.",
+        // Safe: Pothos does not resolve the shape of a type parameter.
+        resolve: (outcomes) => outcomes.map(orThrow) as never,
+      }),
+    }),
+  });
+
+const EACH = "One upstream request for each, side by side.";
+
+const isBookmarkedArg = builder.args((t) => ({
+  isBookmarked: t.boolean({
+    required: true,
+    defaultValue: true,
+    description: "Whether it shall be bookmarked. False removes the bookmark.",
+  }),
+}));
+
+const isArchivedArg = builder.args((t) => ({
+  isArchived: t.boolean({
+    required: true,
+    defaultValue: true,
+    description: "Whether it shall be in the archive. False restores it.",
+  }),
+}));
+
+const bookmarkTitle = (what: string) => `Bookmarks ${what} for the caller, or removes the bookmark.`;
+
+const archiveTitle = (what: string) =>
+  `Archives ${what}, or restores it: lists leave it out until it is restored. The server can stop what is archived, and delete it for good after some days.${requires(runs.experiment.optional.archive)}`;
+
+const ONE = "a run of any kind";
+const SEVERAL = "each of several runs of any kind";
 
 builder.queryField("run", (t) =>
   t.field({
@@ -69,62 +165,55 @@ builder.queryField("run", (t) =>
 builder.mutationFields((t) => ({
   stopRun: t.field({
     type: StopRunPayload,
-    description: stopTitle("a run of any kind"),
+    description: stopTitle(ONE),
     args: { ...anyRun, ...ifActiveArg },
-    resolve: (_, { ifActive, ...args }, context) => {
-      const source = runOf(args, context);
-      const endpoint = endpointOf(source, ({ endpoints }) => endpoints.stop);
-      return stopRun(source, endpoint, ifActive, context.session);
-    },
+    resolve: (_, { ifActive, ...args }, context) => stop(runOf(args, context), ifActive, context),
+  }),
+  stopRuns: t.field({
+    type: severalOf("stopRuns", StopRunPayload),
+    description: `${stopTitle(SEVERAL)} ${EACH} \`stopExperiments\` takes fewer where the server has it.`,
+    args: { ...anyRuns, ...ifActiveArg },
+    resolve: (_, { ifActive, ...args }, context) =>
+      sendToEach(args, context, (source) => stop(source, ifActive, context)),
   }),
   bookmarkRun: t.field({
-    type: payloadWithRun("bookmarkRun"),
-    description: "Bookmarks a run of any kind for the caller, or removes the bookmark.",
-    args: {
-      ...anyRun,
-      isBookmarked: t.arg.boolean({
-        required: true,
-        defaultValue: true,
-        description: "Whether it shall be bookmarked. False removes the bookmark.",
-      }),
-    },
-    resolve: (_, { isBookmarked, ...args }, context) => {
-      const source = runOf(args, context);
-      const find = ({ endpoints: { bookmark, unbookmark } }: Row) => (isBookmarked ? bookmark : unbookmark);
-      return sendTo(source, endpointOf(source, find), context);
-    },
+    type: BookmarkRunPayload,
+    description: bookmarkTitle(ONE),
+    args: { ...anyRun, ...isBookmarkedArg },
+    resolve: (_, { isBookmarked, ...args }, context) =>
+      sendTo(runOf(args, context), findBookmark(isBookmarked), context),
+  }),
+  bookmarkRuns: t.field({
+    type: severalOf("bookmarkRuns", BookmarkRunPayload),
+    description: `${bookmarkTitle(SEVERAL)} ${EACH}`,
+    args: { ...anyRuns, ...isBookmarkedArg },
+    resolve: (_, { isBookmarked, ...args }, context) =>
+      sendToEach(args, context, (source) => sendTo(source, findBookmark(isBookmarked), context)),
   }),
   archiveRun: t.field({
-    type: payloadWithRun("archiveRun"),
-    description: `Archives a run of any kind, or restores it: lists leave it out until it is restored. The server can stop what is archived, and delete it for good after some days.${requires(archive)}`,
-    args: {
-      ...anyRun,
-      isArchived: t.arg.boolean({
-        required: true,
-        defaultValue: true,
-        description: "Whether it shall be in the archive. False restores it.",
-      }),
-    },
-    resolve: (_, { isArchived, ...args }, context) => {
-      const source = runOf(args, context);
-      const find = ({ optional }: Row) => (isArchived ? optional?.archive : optional?.restore);
-      return sendTo(source, endpointOf(source, find), context);
-    },
+    type: ArchiveRunPayload,
+    description: archiveTitle(ONE),
+    args: { ...anyRun, ...isArchivedArg },
+    resolve: (_, { isArchived, ...args }, context) =>
+      sendTo(runOf(args, context), findArchive(isArchived), context),
+  }),
+  archiveRuns: t.field({
+    type: severalOf("archiveRuns", ArchiveRunPayload),
+    description: `${archiveTitle(SEVERAL)} ${EACH}`,
+    args: { ...anyRuns, ...isArchivedArg },
+    resolve: (_, { isArchived, ...args }, context) =>
+      sendToEach(args, context, (source) => sendTo(source, findArchive(isArchived), context)),
   }),
   deleteRun: t.field({
-    type: payloadOf<Result>("deleteRun").implement({
-      description: payloadTitle("deleteRun"),
-      interfaces: [DeletedRun],
-    }),
-    description: "Deletes a run of any kind.",
+    type: DeleteRunPayload,
+    description: `Deletes ${ONE}.`,
     args: anyRun,
-    resolve: (_, args, context) => {
-      const source = runOf(args, context);
-      return sendTo(
-        source,
-        endpointOf(source, ({ endpoints }) => endpoints.delete),
-        context,
-      );
-    },
+    resolve: (_, args, context) => sendTo(runOf(args, context), findDelete, context),
+  }),
+  deleteRuns: t.field({
+    type: severalOf("deleteRuns", DeleteRunPayload),
+    description: `Deletes ${SEVERAL}. ${EACH} \`deleteExperiments\` takes fewer where the server has it.`,
+    args: anyRuns,
+    resolve: (_, args, context) => sendToEach(args, context, (source) => sendTo(source, findDelete, context)),
   }),
 }));

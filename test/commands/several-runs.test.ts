@@ -1,0 +1,115 @@
+import { describe, expect, test } from "vitest";
+import { startWilling } from "../support/any-command.ts";
+import { failure, outcomeOf } from "../support/errors.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { globalId } from "../support/ids.ts";
+
+const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
+const IDS = `["ada.mnist.2.3", "ada.mnist.jobs.5", "ada.mnist.builds.7", "${globalId("Group:ada/mnist/2")}"]`;
+const PATHS = ["experiments/3", "jobs/5", "builds/7", "groups/2"];
+const KINDS = ["Experiment", "Job", "BuildJob", "Group"];
+
+const startAny = async () => {
+  const service = await startWilling();
+  const { ask } = await startGateway({ upstream: service, env });
+  return { ask, sent: () => service.inOrder().toSorted() };
+};
+
+describe("a mutation of several runs", () => {
+  test.each([
+    ["stopRuns", "", "POST", "/stop"],
+    ["bookmarkRuns", "", "POST", "/bookmark/"],
+    ["bookmarkRuns", ", isBookmarked: false", "DELETE", "/unbookmark/"],
+    ["archiveRuns", "", "POST", "/archive"],
+    ["archiveRuns", ", isArchived: false", "POST", "/restore"],
+  ])("%s%s sends the command of its kind for each", async (name, more, method, end) => {
+    const { ask, sent } = await startAny();
+    expect(
+      await ask(`mutation { done: ${name}(ids: ${IDS}${more}) { results { run { __typename } } } }`),
+    ).toEqual({ data: { done: { results: KINDS.map((kind) => ({ run: { __typename: kind } })) } } });
+    expect(sent()).toEqual(PATHS.map((path) => `${method} ada/mnist/${path}${end}`).toSorted());
+  });
+
+  test("deleteRuns tells what was deleted", async () => {
+    const { ask, sent } = await startAny();
+    const { data } = await ask(`mutation { deleteRuns(ids: ${IDS}) { results { deletedId } } }`);
+    expect(data).toEqual({
+      deleteRuns: {
+        results: [
+          "Experiment:ada/mnist/3",
+          "Job:ada/mnist/5",
+          "BuildJob:ada/mnist/7",
+          "Group:ada/mnist/2",
+        ].map((id) => ({ deletedId: globalId(id) })),
+      },
+    });
+    expect(sent()).toEqual(PATHS.map((path) => `DELETE ada/mnist/${path}/`).toSorted());
+  });
+
+  test("sends one command for a run that is named twice", async () => {
+    const { ask, sent } = await startAny();
+    const ids = `["ada.mnist.jobs.5", "${globalId("Job:ada/mnist/5")}", "ada.mnist.jobs.5"]`;
+    const { data } = await ask(`mutation { stopRuns(ids: ${ids}) { results { isSent run { id } } } }`);
+    const stopped = { isSent: true, run: { id: globalId("Job:ada/mnist/5") } };
+    expect(data).toEqual({ stopRuns: { results: [stopped, stopped, stopped] } });
+    expect(sent()).toEqual(["POST ada/mnist/jobs/5/stop"]);
+  });
+
+  test("tells of each whether it failed, also where nobody asks for the results", async () => {
+    const service = await startFake(({ path }) =>
+      path.includes("/jobs/6/") ? { status: 404, json: { detail: "Not found." } } : { json: {} },
+    );
+    const { ask } = await startGateway({ upstream: service, env });
+    const mutation = (selection: string) =>
+      `mutation { bookmarkRuns(ids: ["ada.mnist.jobs.5", "ada.mnist.jobs.6"]) { ${selection} } }`;
+    expect(outcomeOf(await ask(mutation("results { run { id } }")))).toEqual({
+      data: { bookmarkRuns: { results: [{ run: { id: globalId("Job:ada/mnist/5") } }, null] } },
+      errors: [
+        {
+          ...failure("bookmarkRuns.results.1", "NOT_FOUND", "Not found."),
+          upstream: { method: "POST", route: "{owner}/{project}/jobs/{id}/bookmark/", status: 404 },
+        },
+      ],
+    });
+    expect(await ask(mutation("__typename"))).toEqual({
+      data: { bookmarkRuns: { __typename: "BookmarkRunsPayload" } },
+    });
+  });
+
+  test("reads what may have finished, and stops the others", async () => {
+    const service = await startFake(({ method, path }) =>
+      method === "GET"
+        ? { json: { id: 5, last_status: path.includes("/jobs/5/") ? "succeeded" : "running" } }
+        : { json: {} },
+    );
+    const { ask } = await startGateway({ upstream: service, env });
+    const ids = `["ada.mnist.jobs.5", "ada.mnist.builds.7"]`;
+    const { data } = await ask(`mutation { stopRuns(ids: ${ids}, ifActive: true) { results { isSent } } }`);
+    expect(data).toEqual({ stopRuns: { results: [{ isSent: false }, { isSent: true }] } });
+    expect(service.calls()).toEqual([
+      "GET ada/mnist/builds/7/",
+      "GET ada/mnist/jobs/5/",
+      "POST ada/mnist/builds/7/stop",
+    ]);
+  });
+
+  test.each([
+    ["[]", "ids: expected 1 to 100 ids, got 0"],
+    [
+      `["ada.mnist.jobs.5", "ada.mnist.3"]`,
+      'ids[1]: expected a global id or `kind` as well, got "ada.mnist.3", which can name Experiment or Group',
+    ],
+    [
+      JSON.stringify(Array.from({ length: 101 }, (_, id) => `ada.mnist.jobs.${id}`)),
+      "ids: expected 1 to 100 ids, got 101",
+    ],
+  ])("with ids that are wrong is refused unsent: %#", async (ids, message) => {
+    const { ask, sent } = await startAny();
+    expect(outcomeOf(await ask(`mutation { deleteRuns(ids: ${ids}) { results { deletedId } } }`))).toEqual({
+      data: { deleteRuns: null },
+      errors: [failure("deleteRuns", "BAD_USER_INPUT", message)],
+    });
+    expect(sent()).toEqual([]);
+  });
+});
