@@ -10,6 +10,18 @@ export interface Address {
   readonly sort?: string | undefined;
   /** What is shown of the run. Undefined: its metrics and its graph. */
   readonly show?: string | undefined;
+  /** Unique names of runs that are compared, with commas between them. */
+  readonly compare?: string | undefined;
+  /** `all`: the comparison also shows what is the same in all runs. */
+  readonly rows?: string | undefined;
+  /** How curves are drawn: `time` instead of steps, `log`, and the weight of the past in their average, such as `0.6`. */
+  readonly axis?: string | undefined;
+  readonly scale?: string | undefined;
+  readonly smooth?: string | undefined;
+  /** Unique name of a build job, name of a machine, unique name of the run whose output files are shown. */
+  readonly build?: string | undefined;
+  readonly machine?: string | undefined;
+  readonly files?: string | undefined;
 }
 
 /** The target of a link. Links change the address, and the page follows it: back, reload and bookmarks work. */
@@ -22,8 +34,14 @@ export function hrefOf(address: Address): string {
 export const projectOf = (uniqueName: string) => uniqueName.split(".", 2).join(".");
 
 function parse(hash: string): Address {
-  const { list, run, sort, show } = Object.fromEntries(new URLSearchParams(hash.slice(1)));
-  return { list: list ?? (run && projectOf(run)), run, sort, show };
+  const { list, run, sort, show, ...pages }: Address = Object.fromEntries(new URLSearchParams(hash.slice(1)));
+  return { list: list ?? (run && projectOf(run)), run, sort, show, ...pages };
+}
+
+/** Changes the address without a step of its own on the way back: for what is tried out, such as a slider. */
+export function replaceAddress(address: Address): void {
+  history.replaceState(null, "", hrefOf(address));
+  dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
 function subscribe(onChange: () => void) {

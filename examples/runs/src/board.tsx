@@ -2,6 +2,7 @@ import { useRef } from "react";
 import { type Address, hrefOf, useAddress } from "./address.ts";
 import { useFocusWhenLost } from "./focus.ts";
 import { GroupRuns } from "./group.tsx";
+import { pageOf } from "./pages.tsx";
 import { ProjectRuns } from "./project.tsx";
 import { Run } from "./run.tsx";
 import { Start } from "./start.tsx";
@@ -15,18 +16,21 @@ export function Board({ onSignOut }: { onSignOut: () => void }) {
         <Crumbs address={address} />
         <button onClick={onSignOut}>Sign out</button>
       </header>
-      {address.list ? <Selected list={address.list} address={address} /> : <Start />}
+      {pageOf(address)?.element ??
+        (address.list ? <Selected list={address.list} address={address} /> : <Start />)}
     </>
   );
 }
 
 /** The way back; on a narrow page, where only the last selection is shown, the only one. */
-function Crumbs({ address: { list, run, sort } }: { address: Address }) {
+function Crumbs({ address }: { address: Address }) {
+  const { list, run, sort } = address;
+  const here = pageOf(address)?.name ?? run;
   return (
     <nav aria-label="Breadcrumb" className="crumbs">
-      <h1>{list ? <a href="#">Runs</a> : "Runs"}</h1>
-      {list && (run ? <a href={hrefOf({ list, sort })}>{list}</a> : <span aria-current="page">{list}</span>)}
-      {run && <span aria-current="page">{run}</span>}
+      <h1>{list || here ? <a href="#">Runs</a> : "Runs"}</h1>
+      {list && (here ? <a href={hrefOf({ list, sort })}>{list}</a> : <span aria-current="page">{list}</span>)}
+      {here && <span aria-current="page">{here}</span>}
     </nav>
   );
 }

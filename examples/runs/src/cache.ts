@@ -4,16 +4,23 @@ import { relayPagination } from "@urql/exchange-graphcache/extras";
 /** Objects without an id of their own: they are kept as parts of what they belong to. */
 const PARTS = [
   "CodeReference",
+  "ComparedValues",
   "ExperimentConnection",
   "ExperimentCounts",
   "ExperimentJobConnection",
   "GroupConnection",
   "LogChunk",
+  "MetricPoint",
   "MetricRecordConnection",
   "MetricSeries",
+  "MetricSummary",
   "MetricValue",
+  "OutputFile",
+  "OutputFolder",
+  "OutputSubfolder",
   "PageInfo",
   "ProjectConnection",
+  "RunComparison",
   "RunUpdate",
   "StatusRecordConnection",
 ];

@@ -1,80 +1,101 @@
-import { type PointerEvent, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { clock } from "./clock.ts";
-
-/** A value of a metric and when it was recorded. */
-export interface Point {
-  readonly second: number;
-  readonly value: number;
-}
+import { Swatch } from "./colours.tsx";
+import { acrossOf, type Axis, type Curve, inDigits, type Point, pointAt } from "./curve.ts";
+import { type Drawing, Plot, type Range } from "./plot.tsx";
 
 interface ChartProps {
+  /** Name of the metric. */
   readonly name: string;
-  readonly points: readonly Point[];
-  /** Whether points can still be added. */
-  readonly isLive: boolean;
+  readonly curves: readonly Curve[];
+  readonly drawing: Drawing;
+  readonly range: Range | null;
+  readonly onRange: (range: Range | null) => void;
+  readonly chosen?: string | undefined;
+  /** What belongs to the chart and stands below it. */
+  readonly children?: ReactNode;
 }
 
-/** Places values between 0 and 100, the smallest at 0. */
-function scaleOf(values: readonly number[]) {
-  const [min, max] = [Math.min(...values), Math.max(...values)];
-  return { min, max, place: (value: number) => (100 * (value - min)) / (max - min || 1) };
-}
+const inWords = (across: number, axis: Axis) =>
+  axis === "time" ? clock(across) : `step ${Math.round(across)}`;
 
-/** One metric over the time since its first value, and the value under the pointer, else the last one. */
-export function Chart({ name, points, isLive }: ChartProps) {
-  const [read, setRead] = useState<number>();
-  const last = points.length - 1;
-  const shown = points[read ?? last];
-  if (!shown) return null;
+/**
+ * One metric as curves, and the value of each where the pointer is, else its last one. The slider below does for
+ * keyboards, fingers and screen readers what the pointer does.
+ */
+export function Chart({ name, curves, drawing, range, onRange, chosen, children }: ChartProps) {
+  const [across, setAcross] = useState<number | null>(null);
+  const { axis } = drawing;
+  const places = [
+    ...new Set(curves.flatMap(({ points }) => points.map((point) => acrossOf(point, axis)))),
+  ].toSorted((a, b) => a - b);
+  const last = places.length - 1;
+  if (last < 0) return null;
 
-  const x = scaleOf(points.map(({ second }) => second));
-  const y = scaleOf(points.map(({ value }) => value));
-  const across = ({ second }: Point) => x.place(second);
-  const down = ({ value }: Point) => 100 - y.place(value);
-  const line = points.map((point) => `${across(point).toFixed(2)},${down(point).toFixed(2)}`).join(" ");
-  const reading = `${shown.value.toPrecision(4)} at ${clock(shown.second - x.min)}`;
-
-  function follow({ clientX, currentTarget }: PointerEvent) {
-    const { left, width } = currentTarget.getBoundingClientRect();
-    const distances = points.map((point) => Math.abs(across(point) - (100 * (clientX - left)) / width));
-    setRead(distances.indexOf(Math.min(...distances)));
-  }
-
+  const read = curves.flatMap((curve) => {
+    const point = pointAt(curve.points, across ?? Infinity, axis);
+    return point ? [{ ...curve, point }] : [];
+  });
+  const at =
+    across === null
+      ? last
+      : Math.max(
+          0,
+          places.findLastIndex((place) => place <= across),
+        );
+  const worded = ({ point }: { point: Point }) =>
+    `${inDigits(point.value)} at ${inWords(acrossOf(point, axis), axis)}`;
+  const only = read.length === 1 ? read[0] : undefined;
   return (
     <figure className="chart">
       <figcaption>
         <strong>{name}</strong>
-        <span>{reading}</span>
+        <span>{only ? worded(only) : across === null ? "last values" : inWords(across, axis)}</span>
       </figcaption>
-      <div className="plot">
-        <svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label={`${name} over time`}>
-          <polygon points={`0,100 ${line} 100,100`} />
-          <polyline points={line} />
-        </svg>
-        <span
-          className={isLive && read === undefined ? "dot live" : "dot"}
-          style={{ left: `${across(shown)}%`, top: `${down(shown)}%` }}
-        />
-        {/* Over the picture and invisible: it reads the values by pointer, touch and arrow keys. */}
-        <input
-          type="range"
-          min="0"
-          max={last}
-          value={read ?? last}
-          aria-label={`Value of ${name}`}
-          aria-valuetext={reading}
-          onChange={({ currentTarget }) => setRead(currentTarget.valueAsNumber)}
-          onPointerMove={follow}
-          onPointerLeave={() => setRead(undefined)}
-          onBlur={() => setRead(undefined)}
-        />
-        <span className="max">{y.max.toPrecision(3)}</span>
-        <span className="min">{y.min.toPrecision(3)}</span>
-      </div>
-      <div className="axis">
-        <span>0:00</span>
-        <span>{clock(x.max - x.min)}</span>
-      </div>
+      <Plot
+        label={`${name} over ${axis === "time" ? "time" : "steps"}`}
+        curves={curves}
+        drawing={drawing}
+        range={range}
+        across={across}
+        chosen={chosen}
+        onRange={onRange}
+        onRead={setAcross}
+      />
+      <input
+        type="range"
+        min="0"
+        max={last}
+        value={at}
+        aria-label={`Value of ${name}`}
+        aria-valuetext={read.map((each) => `${only ? "" : `${each.name} `}${worded(each)}`).join(", ")}
+        onChange={({ currentTarget }) => setAcross(places[currentTarget.valueAsNumber] ?? null)}
+        onBlur={() => setAcross(null)}
+      />
+      {!only && <Readings of={read} chosen={chosen} />}
+      {children}
     </figure>
+  );
+}
+
+/** Readings that are shown; the others stand in the table of numbers. */
+const SHOWN = 8;
+
+function Readings({
+  of,
+  chosen,
+}: {
+  of: readonly (Curve & { readonly point: Point })[];
+  chosen: string | undefined;
+}) {
+  return (
+    <ul className="readings">
+      {of.slice(0, SHOWN).map(({ name, place, point }) => (
+        <li key={name} data-chosen={name === chosen || undefined}>
+          <Swatch place={place} /> {name} <strong>{inDigits(point.value)}</strong>
+        </li>
+      ))}
+      {of.length > SHOWN && <li>and {of.length - SHOWN} more</li>}
+    </ul>
   );
 }

@@ -1,5 +1,6 @@
 import type { KeyboardEvent } from "react";
 import { type Address, hrefOf } from "./address.ts";
+import { compareHref } from "./compare-href.ts";
 import { Duration } from "./duration.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { Image } from "./image.tsx";
@@ -145,6 +146,17 @@ export function Runs({ of, page, sort, address, onChange }: RunsProps) {
             : `${runs.length} runs.`}
           {sort && leftOutOf(sort)}
         </p>
+        {runs.length > 1 && (
+          <a
+            className="button"
+            href={compareHref(
+              runs.map(({ uniqueName }) => uniqueName),
+              address,
+            )}
+          >
+            Compare
+          </a>
+        )}
         {pageInfo.hasNextPage && <MoreRuns key={sort} of={of} after={pageInfo.endCursor} sort={sort} />}
       </footer>
     </>

@@ -9,6 +9,7 @@ import "./stories/actions.ts";
 import "./stories/access.ts";
 import "./stories/live.ts";
 import "./stories/origin.ts";
+import "./stories/compare.ts";
 
 beforeAll(() => {
   execFileSync("npm", ["run", "--silent", "build"], {

@@ -1,0 +1,65 @@
+/** A value of a metric, and when it was recorded. */
+export interface Point {
+  /** Its index among all values of the metric in its run. */
+  readonly step: number;
+  /** Seconds since the first value. */
+  readonly second: number;
+  readonly value: number;
+}
+
+/** One metric of one run. */
+export interface Curve {
+  /** Name of the run. */
+  readonly name: string;
+  /** Place in the table of colours: it stays when other curves come and go. */
+  readonly place: number;
+  readonly points: readonly Point[];
+}
+
+export type Axis = "step" | "time";
+
+/** Where a point stands from left to right. */
+export const acrossOf = ({ step, second }: Point, axis: Axis) => (axis === "time" ? second : step);
+
+interface Series {
+  readonly steps: readonly number[];
+  readonly times: readonly (string | null)[];
+  readonly values: readonly (number | null)[];
+}
+
+/** The points of a series. Those without a value or a time are left out. */
+export function pointsOf({ steps, times, values }: Series): Point[] {
+  const start = times.find((time) => time !== null);
+  return values.flatMap((value, at) => {
+    const [step, time] = [steps[at], times[at]];
+    if (value === null || step === undefined || !time || !start) return [];
+    return [{ step, second: (Date.parse(time) - Date.parse(start)) / 1_000, value }];
+  });
+}
+
+/**
+ * The exponential moving average of the values, without the bias of its beginning, as TensorBoard draws it. `weight` is
+ * what the past weighs at each step: 0 leaves the values as they are. Where points were left out by downsampling, the
+ * past weighs as much less.
+ */
+export function smooth(points: readonly Point[], weight: number): number[] {
+  let [average, debias, before] = [0, 0, 0];
+  return points.map(({ step, value }) => {
+    const past = weight ** Math.max(1, step - before);
+    before = step;
+    average = average * past + value * (1 - past);
+    debias = debias * past + 1 - past;
+    return average / debias;
+  });
+}
+
+/** The last point at a place or before it; the first one if there is none. */
+export function pointAt(points: readonly Point[], across: number, axis: Axis): Point | undefined {
+  return points.findLast((point) => acrossOf(point, axis) <= across) ?? points[0];
+}
+
+/** A value of a metric in digits, the same wherever it stands; a dash where there is none. */
+export function inDigits(value: number | null | undefined): string {
+  if (typeof value !== "number") return "–";
+  return value !== 0 && Math.abs(value) < 0.0005 ? value.toExponential(3) : value.toFixed(4);
+}

@@ -1,0 +1,155 @@
+import { Fragment } from "react";
+import { type Address, hrefOf, projectOf, replaceAddress } from "./address.ts";
+import { inDigits } from "./curve.ts";
+import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
+import { LeaveOut } from "./leave-out.tsx";
+import { directionOf } from "./sort.ts";
+import { Status } from "./status.tsx";
+import { Swatch } from "./colours.tsx";
+
+const differencesFragment = graphql(`
+  fragment Differences on RunComparison {
+    runs {
+      id
+      uniqueName
+      ...Status
+    }
+    parameters {
+      ...Compared
+    }
+    metrics {
+      ...Compared
+    }
+    origin {
+      ...Compared
+    }
+  }
+`);
+
+const comparedFragment = graphql(`
+  fragment Compared on ComparedValues {
+    name
+    differs
+    values
+  }
+`);
+
+interface DifferencesProps {
+  readonly of: FragmentType<typeof differencesFragment>;
+  readonly address: Address;
+}
+
+/** Words of the service that run together. */
+const WORDS: Readonly<Record<string, string>> = {
+  buildJob: "build",
+  experimentGroup: "group",
+  original: "cloned from",
+};
+
+/** Values side by side, a column a run. */
+export function Differences({ of, address }: DifferencesProps) {
+  const { runs, parameters, metrics, origin } = readFragment(differencesFragment, of);
+  const names = runs.map(({ uniqueName }) => uniqueName);
+  const isWhole = address.rows === "all";
+  const parts = [
+    { title: "Metrics, last values", rows: readFragment(comparedFragment, metrics), isMetric: true },
+    { title: "Parameters", rows: readFragment(comparedFragment, parameters), isMetric: false },
+    { title: "Origin", rows: readFragment(comparedFragment, origin), isMetric: false },
+  ].map((part) => ({ ...part, shown: part.rows.filter(({ differs }) => isWhole || differs) }));
+  const rows = parts.flatMap((part) => part.rows);
+  const same = rows.filter(({ differs }) => !differs).length;
+  return (
+    <section className="panel" aria-labelledby="differences">
+      <div className="heading">
+        <h3 id="differences">What differs</h3>
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={isWhole}
+            onChange={() => replaceAddress({ ...address, rows: isWhole ? undefined : "all" })}
+          />
+          also what is the same ({same})
+        </label>
+      </div>
+      <div className="scroll" tabIndex={0} role="group" aria-label="Table of what differs">
+        <table className="differences">
+          <thead>
+            <tr>
+              <td />
+              {runs.map((run, place) => (
+                <th key={run.id} scope="col">
+                  <Swatch place={place} />
+                  <a href={hrefOf({ list: projectOf(run.uniqueName), run: run.uniqueName })}>
+                    {run.uniqueName}
+                  </a>
+                  <Status of={run} />
+                  <LeaveOut name={run.uniqueName} names={names} address={address} />
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {parts.map(({ title, shown, isMetric }) => (
+              <Fragment key={title}>
+                <tr className="part">
+                  <th scope="rowgroup" colSpan={runs.length + 1}>
+                    <span>{title}</span>
+                    {shown.length === 0 && <span className="hint"> – nothing differs</span>}
+                  </th>
+                </tr>
+                {shown.map(({ name, values }) => (
+                  <Row key={name} name={name} values={values} ids={names} isMetric={isMetric} />
+                ))}
+              </Fragment>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p className="hint">
+        ★ marks the best value of a metric: the smallest if its name tells of losses and errors, else the
+        largest.
+      </p>
+    </section>
+  );
+}
+
+interface RowProps {
+  readonly name: string;
+  readonly values: readonly unknown[];
+  readonly ids: readonly string[];
+  readonly isMetric: boolean;
+}
+
+function Row({ name, values, ids, isMetric }: RowProps) {
+  const best = isMetric && ids.length > 1 ? bestOf(name, values) : undefined;
+  return (
+    <tr>
+      <th scope="row">{WORDS[name] ?? name}</th>
+      {values.map((value, at) => (
+        <td key={ids[at]} className={value === best ? "best" : undefined}>
+          {value === best && (
+            <>
+              <span aria-hidden="true">★ </span>
+              <span className="visually-hidden">best: </span>
+            </>
+          )}
+          {isMetric && typeof value === "number" ? inDigits(value) : inWords(value)}
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+/** The best of the values, unless there are no two of them that differ. */
+function bestOf(metric: string, values: readonly unknown[]): number | undefined {
+  const numbers = values.filter((value) => typeof value === "number");
+  const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
+  if (numbers.length < 2 || least === most) return undefined;
+  return directionOf(metric) === "ascending" ? least : most;
+}
+
+function inWords(value: unknown): string {
+  if (value === null || value === undefined) return "–";
+  if (Array.isArray(value)) return value.map(inWords).join(", ");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

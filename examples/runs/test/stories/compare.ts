@@ -1,0 +1,206 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
+import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
+import { faultsOf, LOOKS } from "../axe.ts";
+import { alertOf, open, signIn } from "../page.ts";
+
+const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
+
+const NAMES = ["ada.mnist.1.44", "ada.mnist.1.28", "ada.mnist.42"];
+const COMPARISON = `#list=ada.mnist&compare=${NAMES.join(",")}`;
+
+/** The page that compares, with what it complains of in the console. */
+async function openComparison(hash = COMPARISON, options = {}) {
+  const now = Date.now();
+  const gateway = await startDemoGateway({ env, now: () => now });
+  const opened = await open(gateway.url, options);
+  const complaints: string[] = [];
+  opened.page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  opened.page.on("pageerror", ({ message }) => complaints.push(message));
+  await opened.page.goto(`${opened.address}${hash}`);
+  await signIn(opened.page, "ada");
+  return { ...gateway, ...opened, complaints };
+}
+
+const chartOf = (page: Page, metric: string) => page.getByRole("figure").filter({ hasText: metric });
+
+/** How many pixels of the canvas of a chart have about this colour. */
+const pixelsOf = (page: Page, metric: string, colour: readonly [number, number, number]) =>
+  chartOf(page, metric)
+    .locator("canvas")
+    .evaluate((canvas: HTMLCanvasElement, [red, green, blue]) => {
+      const pixels = canvas.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data ?? [];
+      let found = 0;
+      for (let at = 0; at < pixels.length; at += 4) {
+        const [r = 0, g = 0, b = 0, a = 0] = pixels.slice(at, at + 4);
+        if (a > 200 && Math.abs(r - red) + Math.abs(g - green) + Math.abs(b - blue) < 24) found += 1;
+      }
+      return found;
+    }, colour);
+
+const BLUE = [0, 0x72, 0xb2] as const;
+
+test.runIf(hasBrowser)(
+  "several runs side by side show what differs, the best values, and their curves in one chart a metric",
+  async () => {
+    const { page, calls, complaints } = await openComparison();
+    const table = page.getByRole("table").filter({ hasText: "Parameters" });
+    await table.waitFor();
+    await chartOf(page, "loss").waitFor();
+    expect(calls().filter((call) => !call.includes("users"))).toEqual([
+      "GET ada/mnist/experiments/42/metrics",
+      "GET ada/mnist/experiments?query=id%3A44%7C28%7C42&limit=100",
+      "GET ada/mnist/groups/1/metrics",
+    ]);
+    expect(await table.locator("thead a:not(.remove)").allInnerTexts()).toEqual(NAMES);
+    const rowOf = async (name: string) =>
+      (await table.getByRole("row", { name }).first().innerText()).split("\t").slice(1);
+    expect(await rowOf("activation")).toEqual(["sigmoid", "sigmoid", "relu"]);
+    expect(await rowOf("kernel")).toEqual(["–", "–", "5"]);
+    expect((await rowOf("loss")).filter((cell) => cell.includes("best"))).toHaveLength(1);
+    expect(await table.getByRole("rowheader", { name: "framework" }).count()).toBe(0);
+    await page.getByRole("checkbox", { name: "also what is the same" }).check();
+    expect(await rowOf("framework")).toEqual(["pytorch", "pytorch", "pytorch"]);
+    expect(new URL(page.url()).hash).toContain("rows=all");
+
+    for (const metric of ["accuracy", "loss"])
+      expect(await chartOf(page, metric).locator(".readings li").allInnerTexts()).toHaveLength(3);
+    expect(await pixelsOf(page, "loss", BLUE)).toBeGreaterThan(100);
+    expect(complaints).toEqual([]);
+  },
+);
+
+test.runIf(hasBrowser)(
+  "a curve leaves the charts by its name in the legend, and comes back in its colour",
+  async () => {
+    const { page } = await openComparison();
+    const name = page.getByRole("list", { name: "Runs" }).getByRole("button", { name: NAMES[0] ?? "" });
+    await chartOf(page, "loss").waitFor();
+    await name.click();
+    expect(await name.getAttribute("aria-pressed")).toBe("false");
+    await page.mouse.move(0, 0);
+    await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBe(0);
+    expect(await chartOf(page, "loss").locator(".readings li").allInnerTexts()).toHaveLength(2);
+    await name.press("Enter");
+    await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBeGreaterThan(100);
+  },
+);
+
+test.runIf(hasBrowser)(
+  "smoothing, a log scale and time instead of steps stay in the address, also through a reload",
+  async () => {
+    const { page } = await openComparison();
+    await chartOf(page, "loss").waitFor();
+    await page.getByRole("combobox", { name: "Over" }).selectOption("time");
+    await page.getByRole("img", { name: "loss over time" }).waitFor();
+    await page.getByRole("slider", { name: "Smoothing" }).fill("0.81");
+    await page.getByRole("checkbox", { name: "log scale" }).check();
+    const { searchParams } = new URL(`http://page?${new URL(page.url()).hash.slice(1)}`);
+    expect(["axis", "scale", "smooth"].map((name) => searchParams.get(name))).toEqual([
+      "time",
+      "log",
+      "0.81",
+    ]);
+
+    await page.reload();
+    await signIn(page, "ada");
+    await page.getByRole("img", { name: "loss over time" }).waitFor();
+    expect(await page.getByRole("slider", { name: "Smoothing" }).inputValue()).toBe("0.81");
+    expect(await page.getByRole("checkbox", { name: "log scale" }).isChecked()).toBe(true);
+    await page.goBack();
+    await page.getByRole("heading", { name: "Projects of ada" }).waitFor();
+  },
+);
+
+test.runIf(hasBrowser)(
+  "the charts are zoomed by a drag and by buttons, and read by pointer and by keys",
+  async () => {
+    const { page } = await openComparison();
+    const chart = chartOf(page, "loss");
+    const plot = chart.locator(".u-over");
+    await plot.waitFor();
+    const box = await plot.boundingBox();
+    if (!box) throw new Error("expected a chart, got none");
+    const reset = page.getByRole("button", { name: "Reset zoom" });
+    expect(await reset.isDisabled()).toBe(true);
+
+    await page.mouse.move(box.x + box.width * 0.25, box.y + 40);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.5, box.y + 60, { steps: 4 });
+    await page.mouse.up();
+    await expect.poll(() => reset.isDisabled(), SHOWN).toBe(false);
+    // A quarter of 60 steps is shown now: its middle is between the steps 15 and 30.
+    await page.mouse.move(box.x + box.width * 0.5, box.y + 60);
+    await chart.getByText(/^step 2[123]$/).waitFor();
+    await reset.click();
+    await page.mouse.move(box.x + box.width * 0.5, box.y + 60);
+    await chart.getByText(/^step (29|30)$/).waitFor();
+    await page.mouse.move(0, 0);
+    await chart.getByText("last values").waitFor();
+
+    await page.getByRole("button", { name: "Zoom in" }).press("Enter");
+    await page.getByRole("button", { name: "Further on" }).press("Enter");
+    await page.getByRole("button", { name: "Zoom out" }).press("Enter");
+    await page.getByRole("button", { name: "Zoom out" }).press("Enter");
+    expect(await reset.isDisabled()).toBe(true);
+
+    const reading = page.getByRole("slider", { name: "Value of loss" });
+    await reading.press("Home");
+    await chart.getByText("step 0", { exact: true }).waitFor();
+    expect(await reading.getAttribute("aria-valuetext")).toMatch(
+      /^ada\.mnist\.1\.44 \d\.\d{4} at step 0, ada\.mnist\.1\.28 /,
+    );
+    await chart.getByText("Numbers of loss").click();
+    expect(await chart.getByRole("row", { name: NAMES[2] ?? "" }).innerText()).toMatch(
+      /^ada\.mnist\.42\t60\t2\.1210\t0\.1115\t0\.4545\t0\.1020 at 57\t/,
+    );
+  },
+);
+
+test.runIf(hasBrowser)(
+  "a list leads to a comparison of its runs, from which runs are left out and to which others are added",
+  async () => {
+    const { page } = await openComparison("#list=ada.mnist.1");
+    await page.getByRole("link", { name: "Compare", exact: true }).click();
+    await page.getByRole("heading", { name: "12 runs compared" }).waitFor();
+    await page.getByRole("link", { name: "Compare without ada.mnist.1.44" }).click();
+    await page.getByRole("heading", { name: "11 runs compared" }).waitFor();
+    await page.getByLabel("Another run").fill("ada.mnist.42");
+    await page.getByRole("button", { name: "Compare", exact: true }).click();
+    await page.getByRole("heading", { name: "12 runs compared" }).waitFor();
+    await page.getByRole("columnheader", { name: "ada.mnist.42" }).waitFor();
+    expect(await page.title()).toBe("12 runs compared – Runs");
+    await page
+      .getByRole("navigation", { name: "Breadcrumb" })
+      .getByRole("link", { name: "ada.mnist.1" })
+      .click();
+    await page.getByRole("table", { name: "Runs of ada.mnist.1" }).waitFor();
+  },
+);
+
+test.runIf(hasBrowser)("a run that does not exist is told, and can be left out", async () => {
+  const { page } = await openComparison("#compare=ada.mnist.1.44,ada.mnist.999");
+  await page.getByRole("alert").waitFor();
+  expect(await alertOf(page)).toBe("There is no such record. NOT_FOUND");
+  await page.getByRole("link", { name: "Compare without ada.mnist.999" }).click();
+  await page.getByRole("columnheader", { name: "ada.mnist.1.44" }).waitFor();
+  expect(await page.getByRole("alert").count()).toBe(0);
+});
+
+test.runIf(hasBrowser).each(LOOKS)(
+  "a comparison has no fault that axe knows, and fits: $name",
+  async ({ name, ...look }) => {
+    const { page, picture, complaints } = await openComparison(`${COMPARISON}&smooth=0.6`, look);
+    await chartOf(page, "loss").waitFor();
+    await picture(`compare-${name}`);
+    expect(await faultsOf(page)).toEqual([]);
+    await page.getByText("Numbers of loss").click();
+    await page.getByRole("checkbox", { name: "also what is the same" }).check();
+    expect(await faultsOf(page)).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth > innerWidth")).toBe(false);
+    expect(complaints).toEqual([]);
+  },
+);
