@@ -14,6 +14,8 @@ export interface Address {
   readonly compare?: string | undefined;
   /** `all`: the comparison also shows what is the same in all runs. */
   readonly rows?: string | undefined;
+  /** The metric by which lines of the comparison are coloured. */
+  readonly metric?: string | undefined;
   /** How curves are drawn: `time` instead of steps, `log`, and the weight of the past in their average, such as `0.6`. */
   readonly axis?: string | undefined;
   readonly scale?: string | undefined;

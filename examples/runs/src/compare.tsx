@@ -9,11 +9,13 @@ import { LeaveOut } from "./leave-out.tsx";
 import { useFocusWhenLost } from "./focus.ts";
 import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
+import { Parallel } from "./parallel.tsx";
 
 const compareQuery = graphql(`
   query Compare($ids: [ID!]!, $maxPoints: Int!) {
     compareRuns(ids: $ids, onlyDifferences: false) {
       ...Differences
+      ...Parallel
       runs {
         id
         ...Curves @defer
@@ -54,6 +56,7 @@ export function Compare({ address }: { address: Address }) {
         <>
           <Curves of={comparison.runs} names={names} address={address} />
           <Differences of={comparison} address={address} />
+          <Parallel key={address.compare} of={comparison} address={address} />
         </>
       )}
       <AddRun names={names} address={address} />

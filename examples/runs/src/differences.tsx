@@ -1,5 +1,6 @@
 import { Fragment } from "react";
 import { type Address, hrefOf, projectOf, replaceAddress } from "./address.ts";
+import { comparedFragment } from "./compared.ts";
 import { inDigits } from "./curve.ts";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { LeaveOut } from "./leave-out.tsx";
@@ -23,14 +24,6 @@ const differencesFragment = graphql(`
     origin {
       ...Compared
     }
-  }
-`);
-
-const comparedFragment = graphql(`
-  fragment Compared on ComparedValues {
-    name
-    differs
-    values
   }
 `);
 

@@ -10,6 +10,7 @@ import "./stories/access.ts";
 import "./stories/live.ts";
 import "./stories/origin.ts";
 import "./stories/compare.ts";
+import "./stories/parallel.ts";
 
 beforeAll(() => {
   execFileSync("npm", ["run", "--silent", "build"], {

@@ -1,29 +1,12 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
-import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
 import { faultsOf, LOOKS } from "../axe.ts";
-import { alertOf, open, signIn } from "../page.ts";
-
-const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
+import { openAt } from "../open-at.ts";
+import { alertOf, signIn } from "../page.ts";
 
 const NAMES = ["ada.mnist.1.44", "ada.mnist.1.28", "ada.mnist.42"];
 const COMPARISON = `#list=ada.mnist&compare=${NAMES.join(",")}`;
-
-/** The page that compares, with what it complains of in the console. */
-async function openComparison(hash = COMPARISON, options = {}) {
-  const now = Date.now();
-  const gateway = await startDemoGateway({ env, now: () => now });
-  const opened = await open(gateway.url, options);
-  const complaints: string[] = [];
-  opened.page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
-  });
-  opened.page.on("pageerror", ({ message }) => complaints.push(message));
-  await opened.page.goto(`${opened.address}${hash}`);
-  await signIn(opened.page, "ada");
-  return { ...gateway, ...opened, complaints };
-}
 
 const chartOf = (page: Page, metric: string) => page.getByRole("figure").filter({ hasText: metric });
 
@@ -46,7 +29,7 @@ const BLUE = [0, 0x72, 0xb2] as const;
 test.runIf(hasBrowser)(
   "several runs side by side show what differs, the best values, and their curves in one chart a metric",
   async () => {
-    const { page, calls, complaints } = await openComparison();
+    const { page, calls, complaints } = await openAt(COMPARISON);
     const table = page.getByRole("table").filter({ hasText: "Parameters" });
     await table.waitFor();
     await chartOf(page, "loss").waitFor();
@@ -76,7 +59,7 @@ test.runIf(hasBrowser)(
 test.runIf(hasBrowser)(
   "a curve leaves the charts by its name in the legend, and comes back in its colour",
   async () => {
-    const { page } = await openComparison();
+    const { page } = await openAt(COMPARISON);
     const name = page.getByRole("list", { name: "Runs" }).getByRole("button", { name: NAMES[0] ?? "" });
     await chartOf(page, "loss").waitFor();
     await name.click();
@@ -92,7 +75,7 @@ test.runIf(hasBrowser)(
 test.runIf(hasBrowser)(
   "smoothing, a log scale and time instead of steps stay in the address, also through a reload",
   async () => {
-    const { page } = await openComparison();
+    const { page } = await openAt(COMPARISON);
     await chartOf(page, "loss").waitFor();
     await page.getByRole("combobox", { name: "Over" }).selectOption("time");
     await page.getByRole("img", { name: "loss over time" }).waitFor();
@@ -118,7 +101,7 @@ test.runIf(hasBrowser)(
 test.runIf(hasBrowser)(
   "the charts are zoomed by a drag and by buttons, and read by pointer and by keys",
   async () => {
-    const { page } = await openComparison();
+    const { page } = await openAt(COMPARISON);
     const chart = chartOf(page, "loss");
     const plot = chart.locator(".u-over");
     await plot.waitFor();
@@ -163,7 +146,7 @@ test.runIf(hasBrowser)(
 test.runIf(hasBrowser)(
   "a list leads to a comparison of its runs, from which runs are left out and to which others are added",
   async () => {
-    const { page } = await openComparison("#list=ada.mnist.1");
+    const { page } = await openAt("#list=ada.mnist.1");
     await page.getByRole("link", { name: "Compare", exact: true }).click();
     await page.getByRole("heading", { name: "12 runs compared" }).waitFor();
     await page.getByRole("link", { name: "Compare without ada.mnist.1.44" }).click();
@@ -182,7 +165,7 @@ test.runIf(hasBrowser)(
 );
 
 test.runIf(hasBrowser)("a run that does not exist is told, and can be left out", async () => {
-  const { page } = await openComparison("#compare=ada.mnist.1.44,ada.mnist.999");
+  const { page } = await openAt("#compare=ada.mnist.1.44,ada.mnist.999");
   await page.getByRole("alert").waitFor();
   expect(await alertOf(page)).toBe("There is no such record. NOT_FOUND");
   await page.getByRole("link", { name: "Compare without ada.mnist.999" }).click();
@@ -193,7 +176,7 @@ test.runIf(hasBrowser)("a run that does not exist is told, and can be left out",
 test.runIf(hasBrowser).each(LOOKS)(
   "a comparison has no fault that axe knows, and fits: $name",
   async ({ name, ...look }) => {
-    const { page, picture, complaints } = await openComparison(`${COMPARISON}&smooth=0.6`, look);
+    const { page, picture, complaints } = await openAt(`${COMPARISON}&smooth=0.6`, look);
     await chartOf(page, "loss").waitFor();
     await picture(`compare-${name}`);
     expect(await faultsOf(page)).toEqual([]);

@@ -1,0 +1,18 @@
+import type { BrowserContextOptions } from "playwright-core";
+import { startDemoGateway } from "../../../test/support/demo-gateway.ts";
+import { open, signIn } from "./page.ts";
+
+/** A page of the demo's, signed in as ada, with what it complains of in the console. */
+export async function openAt(hash: string, options: BrowserContextOptions = {}) {
+  const now = Date.now();
+  const gateway = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" }, now: () => now });
+  const opened = await open(gateway.url, options);
+  const complaints: string[] = [];
+  opened.page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  opened.page.on("pageerror", ({ message }) => complaints.push(message));
+  await opened.page.goto(`${opened.address}${hash}`);
+  await signIn(opened.page, "ada");
+  return { ...gateway, ...opened, complaints };
+}
