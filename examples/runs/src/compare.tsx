@@ -1,4 +1,4 @@
-import { type FormEvent, useRef } from "react";
+import type { FormEvent } from "react";
 import { useQuery } from "urql";
 import { type Address, projectOf, replaceAddress } from "./address.ts";
 import { comparedIn, MOST_COMPARED } from "./compare-href.ts";
@@ -6,10 +6,10 @@ import { Curves } from "./curves.tsx";
 import { Differences } from "./differences.tsx";
 import { Trouble } from "./errors.tsx";
 import { LeaveOut } from "./leave-out.tsx";
-import { useFocusWhenLost } from "./focus.ts";
 import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
 import { Parallel } from "./parallel.tsx";
+import { Sheet } from "./sheet.tsx";
 
 const compareQuery = graphql(`
   query Compare($ids: [ID!]!, $maxPoints: Int!) {
@@ -37,12 +37,9 @@ export function Compare({ address }: { address: Address }) {
     requestPolicy: "cache-and-network",
   });
   const comparison = data?.compareRuns;
-  const main = useRef<HTMLElement>(null);
-  useFocusWhenLost(main, "compare");
   const reload = () => read({ requestPolicy: "network-only" });
   return (
-    <main className="compare" ref={main} tabIndex={-1}>
-      <title>{`${names.length} runs compared – Runs`}</title>
+    <Sheet name={`${names.length} runs compared`}>
       <div className="heading">
         <h2>{names.length === 1 ? "One run" : `${names.length} runs`} compared</h2>
         <button disabled={fetching} onClick={reload}>
@@ -60,7 +57,7 @@ export function Compare({ address }: { address: Address }) {
         </>
       )}
       <AddRun names={names} address={address} />
-    </main>
+    </Sheet>
   );
 }
 

@@ -45,9 +45,9 @@ export function Differences({ of, address }: DifferencesProps) {
   const names = runs.map(({ uniqueName }) => uniqueName);
   const isWhole = address.rows === "all";
   const parts = [
-    { title: "Metrics, last values", rows: readFragment(comparedFragment, metrics), isMetric: true },
-    { title: "Parameters", rows: readFragment(comparedFragment, parameters), isMetric: false },
-    { title: "Origin", rows: readFragment(comparedFragment, origin), isMetric: false },
+    { title: "Metrics, last values", rows: readFragment(comparedFragment, metrics), kind: "metric" as const },
+    { title: "Parameters", rows: readFragment(comparedFragment, parameters), kind: "parameter" as const },
+    { title: "Origin", rows: readFragment(comparedFragment, origin), kind: "origin" as const },
   ].map((part) => ({ ...part, shown: part.rows.filter(({ differs }) => isWhole || differs) }));
   const rows = parts.flatMap((part) => part.rows);
   const same = rows.filter(({ differs }) => !differs).length;
@@ -82,7 +82,7 @@ export function Differences({ of, address }: DifferencesProps) {
             </tr>
           </thead>
           <tbody>
-            {parts.map(({ title, shown, isMetric }) => (
+            {parts.map(({ title, shown, kind }) => (
               <Fragment key={title}>
                 <tr className="part">
                   <th scope="rowgroup" colSpan={runs.length + 1}>
@@ -91,7 +91,7 @@ export function Differences({ of, address }: DifferencesProps) {
                   </th>
                 </tr>
                 {shown.map(({ name, values }) => (
-                  <Row key={name} name={name} values={values} ids={names} isMetric={isMetric} />
+                  <Row key={name} name={name} values={values} ids={names} kind={kind} />
                 ))}
               </Fragment>
             ))}
@@ -110,11 +110,11 @@ interface RowProps {
   readonly name: string;
   readonly values: readonly unknown[];
   readonly ids: readonly string[];
-  readonly isMetric: boolean;
+  readonly kind: "metric" | "parameter" | "origin";
 }
 
-function Row({ name, values, ids, isMetric }: RowProps) {
-  const best = isMetric && ids.length > 1 ? bestOf(name, values) : undefined;
+function Row({ name, values, ids, kind }: RowProps) {
+  const best = kind === "metric" && ids.length > 1 ? bestOf(name, values) : undefined;
   return (
     <tr>
       <th scope="row">{WORDS[name] ?? name}</th>
@@ -126,11 +126,26 @@ function Row({ name, values, ids, isMetric }: RowProps) {
               <span className="visually-hidden">best: </span>
             </>
           )}
-          {isMetric && typeof value === "number" ? inDigits(value) : inWords(value)}
+          {kind === "metric" && inDigits(typeof value === "number" ? value : null)}
+          {kind === "parameter" && inWords(value)}
+          {kind === "origin" && <Origin name={name} value={value} />}
         </td>
       ))}
     </tr>
   );
+}
+
+/** What leads to the page of what a run came from. */
+const PLACES: Readonly<Record<string, (name: string) => Address>> = {
+  buildJob: (build) => ({ list: projectOf(build), build }),
+  experimentGroup: (list) => ({ list }),
+  original: (run) => ({ list: projectOf(run), run }),
+};
+
+function Origin({ name, value }: { name: string; value: unknown }) {
+  const placeOf = PLACES[name];
+  const words = inWords(value);
+  return placeOf && typeof value === "string" ? <a href={hrefOf(placeOf(value))}>{words}</a> : words;
 }
 
 /** The best of the values, unless there are no two of them that differ. */

@@ -1,5 +1,7 @@
 import { useState } from "react";
 import { CombinedError } from "urql";
+import { type Address, hrefOf } from "./address.ts";
+import { bytesInWords } from "./bytes.ts";
 import { download, save } from "./download.ts";
 import { codesOf, Trouble } from "./errors.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
@@ -13,18 +15,36 @@ const downloadsFragment = graphql(`
   }
 `);
 
+interface DownloadsProps {
+  readonly of: FragmentType<typeof downloadsFragment>;
+  readonly address: Address;
+}
+
 /** The files of a run. */
-export function Downloads({ of }: { of: FragmentType<typeof downloadsFragment> }) {
+export function Downloads({ of, address }: DownloadsProps) {
   const { uniqueName, outputsUrl, logsUrl } = readFragment(downloadsFragment, of);
   return (
     <div className="downloads">
+      <a className="button" href={hrefOf({ ...address, files: uniqueName })}>
+        Output files
+      </a>
       <Download url={outputsUrl} name={`${uniqueName}.tar.gz`} label="Download outputs" />
       <Download url={logsUrl} name={`${uniqueName}.log`} label="Download log" />
     </div>
   );
 }
 
-function Download({ url, name, label }: { url: string; name: string; label: string }) {
+interface DownloadProps {
+  readonly url: string;
+  /** Name of the file that is saved. */
+  readonly name: string;
+  readonly label: string;
+  /** What it is called where the label alone does not tell. */
+  readonly title?: string;
+}
+
+/** Saves a file, and tells how far that is. */
+export function Download({ url, name, label, title }: DownloadProps) {
   const { token, end } = useSession();
   const [loaded, setLoaded] = useState<number>();
   const [outcome, setOutcome] = useState<{ readonly saved?: string; readonly error?: CombinedError }>({});
@@ -35,7 +55,7 @@ function Download({ url, name, label }: { url: string; name: string; label: stri
     try {
       const bytes = await download(url, token, setLoaded);
       save(name, bytes);
-      setOutcome({ saved: `${name}, ${inWords(bytes.size)}` });
+      setOutcome({ saved: `${name}, ${bytesInWords(bytes.size)}` });
     } catch (error) {
       if (!(error instanceof CombinedError)) throw error;
       if (codesOf(error).includes("UNAUTHENTICATED")) end();
@@ -48,19 +68,13 @@ function Download({ url, name, label }: { url: string; name: string; label: stri
   const { saved, error } = outcome;
   return (
     <div>
-      <button disabled={loaded !== undefined} onClick={start}>
+      <button aria-label={title} disabled={loaded !== undefined} onClick={start}>
         {label}
       </button>
       <span role="status" className="hint">
-        {loaded === undefined ? saved && `Saved ${saved}` : inWords(loaded)}
+        {loaded === undefined ? saved && `Saved ${saved}` : bytesInWords(loaded)}
       </span>
       <Trouble error={error} retry={start} />
     </div>
   );
-}
-
-/** A number of bytes as `3.4 MB`. */
-function inWords(bytes: number): string {
-  const [unit, size] = bytes < 1e6 ? ["kB", 1e3] : ["MB", 1e6];
-  return `${(bytes / size).toFixed(1)} ${unit}`;
 }

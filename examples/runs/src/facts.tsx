@@ -1,6 +1,7 @@
-import { hrefOf, projectOf } from "./address.ts";
+import { type Address, hrefOf, projectOf } from "./address.ts";
 import { Code } from "./code.tsx";
 import { Duration } from "./duration.tsx";
+import { Fact, Moment } from "./fact.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { parametersOf } from "./parameters.ts";
 
@@ -15,6 +16,10 @@ const factsFragment = graphql(`
       id
       uniqueName
     }
+    buildJob {
+      id
+      uniqueName
+    }
     ...Duration
   }
 `);
@@ -26,12 +31,15 @@ const ORIGINS: Readonly<Record<string, string>> = {
   COPY: "copied from",
 };
 
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+interface FactsProps {
+  readonly of: FragmentType<typeof factsFragment>;
+  readonly address: Address;
+}
 
 /** What is known of a run in words and numbers. */
-export function Facts({ of }: { of: FragmentType<typeof factsFragment> }) {
+export function Facts({ of, address }: FactsProps) {
   const run = readFragment(factsFragment, of);
-  const { id, description, declarations, startedAt, cloningStrategy, original } = run;
+  const { id, description, declarations, startedAt, cloningStrategy, original, buildJob } = run;
   return (
     <>
       {description && <p className="hint">{description}</p>}
@@ -44,9 +52,7 @@ export function Facts({ of }: { of: FragmentType<typeof factsFragment> }) {
         ))}
         <div>
           <dt>started</dt>
-          <dd>
-            {startedAt ? <time dateTime={startedAt}>{moment.format(new Date(startedAt))}</time> : "not yet"}
-          </dd>
+          <dd>{startedAt ? <Moment at={startedAt} /> : "not yet"}</dd>
         </div>
         <div>
           <dt>duration</dt>
@@ -64,6 +70,9 @@ export function Facts({ of }: { of: FragmentType<typeof factsFragment> }) {
             </dd>
           </div>
         )}
+        <Fact name="build">
+          {buildJob && <a href={hrefOf({ ...address, build: buildJob.uniqueName })}>{buildJob.uniqueName}</a>}
+        </Fact>
         <Code id={id} />
       </dl>
     </>

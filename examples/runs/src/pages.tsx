@@ -1,6 +1,9 @@
 import type { ReactNode } from "react";
 import type { Address } from "./address.ts";
+import { Build } from "./build.tsx";
 import { Compare } from "./compare.tsx";
+import { Files } from "./files.tsx";
+import { Machine } from "./machine.tsx";
 
 interface Page {
   /** What the way back calls it. */
@@ -11,5 +14,9 @@ interface Page {
 /** The page of its own that an address names, beside the start page, the lists and their runs. */
 export function pageOf(address: Address): Page | undefined {
   if (address.compare) return { name: "compare", element: <Compare address={address} /> };
+  if (address.build)
+    return { name: address.build, element: <Build name={address.build} address={address} /> };
+  if (address.machine) return { name: address.machine, element: <Machine name={address.machine} /> };
+  if (address.files) return { name: "output files", element: <Files run={address.files} /> };
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { type Address, hrefOf, projectOf, replaceAddress } from "./address.ts";
 import { compareHref } from "./compare-href.ts";
 import { comparedFragment } from "./compared.ts";
@@ -6,6 +6,7 @@ import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { ParallelAxis, WHOLE } from "./parallel-axis.tsx";
 import type { Range } from "./plot.tsx";
 import { type Scale, scaleOf } from "./scale.ts";
+import { useWidthOf } from "./width.ts";
 
 const parallelFragment = graphql(`
   fragment Parallel on RunComparison {
@@ -175,15 +176,3 @@ export function Parallel({ of, address }: ParallelProps) {
 /** From blue, the smallest, to orange: told apart with any colour vision. */
 const mixOf = (place: number) =>
   `color-mix(in oklab, var(--large) ${Math.round(place * 100)}%, var(--small))`;
-
-function useWidthOf(element: { readonly current: HTMLElement | null }): number {
-  const [width, setWidth] = useState(0);
-  useLayoutEffect(() => {
-    const { current } = element;
-    if (!current) return;
-    const sized = new ResizeObserver(() => setWidth(current.clientWidth));
-    sized.observe(current);
-    return () => sized.disconnect();
-  }, [element]);
-  return width;
-}

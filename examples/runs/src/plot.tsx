@@ -102,7 +102,7 @@ export function Plot({ label, curves, drawing, range, across, chosen, onRange, o
         width: size.width,
         height: size.height,
         legend: { show: false },
-        padding: [10, 12, 0, 0],
+        padding: [10, 18, 0, 0],
         focus: { alpha: 0.2 },
         cursor: {
           y: false,

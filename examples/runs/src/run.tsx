@@ -46,17 +46,17 @@ export function Run({ name, address }: { name: string; address: Address }) {
         <>
           <Actions of={run} />
           {run.status === "FAILED" && <Failure id={run.id} />}
-          <Facts of={run} />
+          <Facts of={run} address={address} />
           <Views address={address} />
           {address.show === "log" ? (
             <Log id={run.id} name={name} />
           ) : (
             <>
               <Charts of={run} onChange={reload} />
-              <Graph run={run} />
+              <Graph run={run} address={address} />
             </>
           )}
-          <Downloads of={run} />
+          <Downloads of={run} address={address} />
         </>
       )}
     </>

@@ -3,9 +3,9 @@ import { startDemoGateway } from "../../../test/support/demo-gateway.ts";
 import { open, signIn } from "./page.ts";
 
 /** A page of the demo's, signed in as ada, with what it complains of in the console. */
-export async function openAt(hash: string, options: BrowserContextOptions = {}) {
+export async function openAt(hash: string, options: BrowserContextOptions = {}, profile = "polyaxon-0.4") {
   const now = Date.now();
-  const gateway = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" }, now: () => now });
+  const gateway = await startDemoGateway({ env: { UPSTREAM_PROFILE: profile }, now: () => now });
   const opened = await open(gateway.url, options);
   const complaints: string[] = [];
   opened.page.on("console", (message) => {

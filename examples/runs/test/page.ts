@@ -42,7 +42,7 @@ export async function open(gatewayUrl: string, options: BrowserContextOptions = 
       (await page.locator("tbody tr").allInnerTexts()).map((line) => line.split("\t").slice(0, -2)),
     /** A run's row, as its link. */
     row: (name: string) => page.getByRole("table").getByRole("link", { name, exact: true }),
-    graph: page.getByRole("img", { name: "Run graph" }),
+    graph: page.getByRole("group", { name: "Run graph" }),
     /** Takes a picture for the documentation if the variable PICTURE names a folder for it. */
     picture: async (name: string) => {
       const folder = process.env["PICTURE"];

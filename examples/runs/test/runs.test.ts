@@ -11,6 +11,7 @@ import "./stories/live.ts";
 import "./stories/origin.ts";
 import "./stories/compare.ts";
 import "./stories/parallel.ts";
+import "./stories/pages.ts";
 
 beforeAll(() => {
   execFileSync("npm", ["run", "--silent", "build"], {

@@ -36,7 +36,10 @@ test.runIf(hasBrowser)("a run tells how it came from another one", async () => {
   await page.getByRole("term").getByText("restarted from").waitFor();
   await page.getByRole("definition").getByRole("link", { name: "ada.mnist.37" }).click();
   await page.getByRole("term").getByText("copied from").waitFor();
-  expect(await page.getByRole("definition").getByRole("link").allInnerTexts()).toEqual(["ada.mnist.4"]);
+  expect(await page.getByRole("definition").getByRole("link").allInnerTexts()).toEqual([
+    "ada.mnist.4",
+    "ada.mnist.builds.2",
+  ]);
 });
 
 test.runIf(hasBrowser)("a server that tells of no code shows none, and no error", async () => {

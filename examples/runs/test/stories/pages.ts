@@ -1,0 +1,168 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { hasBrowser } from "../../../../test/support/browser.ts";
+import { faultsOf, LOOKS } from "../axe.ts";
+import { openAt } from "../open-at.ts";
+import { alertOf, PHONE } from "../page.ts";
+
+const RUN = "#list=ada.mnist.1&run=ada.mnist.1.28";
+
+/** What the pages should show, asked for without them. */
+const EXPECTED = `{
+  experiment(id: "ada.mnist.1.28") {
+    buildJob { uniqueName commit dockerfile experimentCount nodeScheduled { name osImage kernelVersion } }
+    outputFiles { folders { name } files { name } }
+    checkpoints: outputFiles(path: "checkpoints") { files { name } }
+  }
+}`;
+
+interface Named {
+  readonly name: string;
+}
+interface Expected {
+  readonly experiment: {
+    readonly buildJob: {
+      readonly uniqueName: string;
+      readonly commit: string;
+      readonly dockerfile: string;
+      readonly experimentCount: number;
+      readonly nodeScheduled: Named & { readonly osImage: string; readonly kernelVersion: string };
+    };
+    readonly outputFiles: { readonly folders: readonly Named[]; readonly files: readonly Named[] };
+    readonly checkpoints: { readonly files: readonly Named[] };
+  };
+}
+
+test.runIf(hasBrowser)(
+  "the graph of a run leads to its build job, from there to its machine, and back",
+  async () => {
+    const { page, graph, ask, calls, complaints } = await openAt(RUN);
+    const { data } = await ask<Expected, never>(EXPECTED);
+    const { uniqueName, commit, dockerfile, experimentCount, nodeScheduled } = data.experiment.buildJob;
+    await graph.getByRole("link", { name: `build job ${uniqueName}` }).waitFor();
+    calls();
+
+    await graph.getByRole("link", { name: `build job ${uniqueName}` }).click();
+    await page.getByRole("definition").getByText(commit).waitFor();
+    expect(calls().filter((call) => call.includes("builds"))).toEqual([
+      `GET ada/mnist/builds/${uniqueName.split(".").at(-1)}/`,
+    ]);
+    expect(await page.getByRole("region", { name: "Dockerfile" }).innerText()).toBe(dockerfile.trimEnd());
+    await page.getByText(`${experimentCount} runs`).waitFor();
+
+    await page.getByRole("link", { name: nodeScheduled.name }).click();
+    await page.getByRole("definition").getByText(nodeScheduled.kernelVersion).waitFor();
+    await page.getByRole("definition").getByText(nodeScheduled.osImage).waitFor();
+    expect(await page.title()).toBe(`${nodeScheduled.name} – Runs`);
+    await page.goBack();
+    await page.getByRole("heading", { name: uniqueName }).waitFor();
+    await page.goBack();
+    await graph.waitFor();
+    expect(complaints).toEqual([]);
+  },
+);
+
+test.runIf(hasBrowser)(
+  "output files are a tree whose folders are read when they are opened, and each is saved as it is",
+  async () => {
+    const { page, ask, calls, demo, complaints } = await openAt(RUN);
+    const { data } = await ask<Expected, never>(EXPECTED);
+    const { outputFiles, checkpoints } = data.experiment;
+    await page.getByRole("link", { name: "Output files" }).click();
+    const names = () => page.locator(".file > :first-child").allInnerTexts();
+    const folder = page.getByRole("button", { name: "checkpoints/", exact: true });
+    await folder.waitFor();
+    expect(await names()).toEqual(outputFiles.files.map(({ name }) => name));
+    calls();
+    await folder.press("Enter");
+    await page.getByText(checkpoints.files[0]?.name ?? "", { exact: true }).waitFor();
+    expect(calls().filter((call) => call.includes("tree"))).toEqual([
+      "GET ada/mnist/experiments/28/outputs/tree?path=checkpoints",
+    ]);
+    expect((await names()).toSorted()).toEqual(
+      [...outputFiles.files, ...checkpoints.files].map(({ name }) => name).toSorted(),
+    );
+
+    const saving = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download README.txt" }).click();
+    const saved = await saving;
+    expect(saved.suggestedFilename()).toBe("README.txt");
+    const response = await fetch(
+      `${demo.url}/api/v1/ada/mnist/experiments/28/outputs/files?path=README.txt`,
+      { headers: { authorization: `token ${demo.users[0]?.token}` } },
+    );
+    expect(await readFile(await saved.path(), "utf8")).toBe(await response.text());
+
+    await folder.press("Enter");
+    expect(await names()).toEqual(outputFiles.files.map(({ name }) => name));
+    await page.getByRole("link", { name: "ada.mnist.1.28" }).click();
+    await page.getByRole("heading", { name: "ada.mnist.1.28" }).waitFor();
+    expect(complaints).toEqual([]);
+  },
+);
+
+test.runIf(hasBrowser)("the graph fits a phone, and each of its nodes leads somewhere", async () => {
+  const { graph, picture } = await openAt(RUN, { viewport: PHONE });
+  await graph.scrollIntoViewIfNeeded();
+  await picture("graph-phone");
+  const box = await graph.boundingBox();
+  expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
+  const links = graph.getByRole("link");
+  expect(await links.count()).toBe(await graph.locator("rect").count());
+  for (const link of await links.all()) expect(await link.getAttribute("href")).toMatch(/^#list=ada\.mnist/);
+});
+
+test.runIf(hasBrowser)("what does not exist is told on its page", async () => {
+  const { page, address } = await openAt("#build=ada.mnist.builds.999");
+  expect(await alertOf(page)).toBe("There is no such record. NOT_FOUND");
+  await page.goto(`${address}#machine=nowhere`);
+  await page.getByRole("heading", { name: "nowhere" }).waitFor();
+  expect(await alertOf(page)).toBe("There is no such record. NOT_FOUND");
+});
+
+test.runIf(hasBrowser)("a server that lists no output files says so", async () => {
+  const { page } = await openAt("#files=ada.mnist.42", {}, "polyaxon-0.2");
+  expect(await alertOf(page)).toMatch(/CAPABILITY_UNAVAILABLE$/);
+  expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+});
+
+test.runIf(hasBrowser).each(LOOKS)(
+  "a run with its charts and its graph has no fault that axe knows, and fits: $name",
+  async ({ name, ...look }) => {
+    const { page, graph, picture, complaints } = await openAt(RUN, look);
+    await graph.waitFor();
+    await page.getByRole("definition").getByText("wide-kernels").waitFor();
+    await picture(`run-${name}`);
+    expect(await faultsOf(page)).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth > innerWidth")).toBe(false);
+    expect(complaints).toEqual([]);
+  },
+);
+
+test.runIf(hasBrowser).each(LOOKS)(
+  "pages of a build, a machine and files have no fault that axe knows, and fit: $name",
+  async ({ name, ...look }) => {
+    const { page, address, ask, picture, complaints } = await openAt("#files=ada.mnist.1.28", look);
+    const isTooWide = () => page.evaluate("document.documentElement.scrollWidth > innerWidth");
+    await page.getByRole("button", { name: "checkpoints/", exact: true }).click();
+    await page.locator("li li").first().waitFor();
+    await picture(`files-${name}`);
+    expect(await faultsOf(page)).toEqual([]);
+    expect(await isTooWide()).toBe(false);
+
+    const { data } = await ask<Expected, never>(EXPECTED);
+    const { uniqueName, nodeScheduled } = data.experiment.buildJob;
+    await page.goto(`${address}#list=ada.mnist.1&build=${uniqueName}`);
+    await page.getByRole("region", { name: "Dockerfile" }).waitFor();
+    await picture(`build-${name}`);
+    expect(await faultsOf(page)).toEqual([]);
+    expect(await isTooWide()).toBe(false);
+
+    await page.goto(`${address}#list=ada.mnist.1&machine=${nodeScheduled.name}`);
+    await page.getByRole("definition").getByText(nodeScheduled.kernelVersion).waitFor();
+    await picture(`machine-${name}`);
+    expect(await faultsOf(page)).toEqual([]);
+    expect(await isTooWide()).toBe(false);
+    expect(complaints).toEqual([]);
+  },
+);
