@@ -88,14 +88,15 @@ function Readings({
   of: readonly (Curve & { readonly point: Point })[];
   chosen: string | undefined;
 }) {
+  const shown = of.filter(({ name }, at) => at < SHOWN || name === chosen);
   return (
     <ul className="readings">
-      {of.slice(0, SHOWN).map(({ name, place, point }) => (
+      {shown.map(({ name, place, point }) => (
         <li key={name} data-chosen={name === chosen || undefined}>
           <Swatch place={place} /> {name} <strong>{inDigits(point.value)}</strong>
         </li>
       ))}
-      {of.length > SHOWN && <li>and {of.length - SHOWN} more</li>}
+      {of.length > shown.length && <li>and {of.length - shown.length} more</li>}
     </ul>
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Colours of curves in light and in dark mode: those of Okabe and Ito, which people with any colour vision tell apart,
- * each made as dark or as light as its background needs (contrast 3:1).
+ * Colours of curves in light and in dark mode, after those of Okabe and Ito, which people with any colour vision tell
+ * apart: each as dark or as light as its background needs (contrast 3:1), and grey for what is then too near to others.
  */
 const COLOURS = [
   { light: "#0072b2", dark: "#4ba3e3" },
@@ -9,7 +9,7 @@ const COLOURS = [
   { light: "#a8447f", dark: "#e29ac0" },
   { light: "#8f6a00", dark: "#e6b422" },
   { light: "#1a222e", dark: "#e5e9f0" },
-  { light: "#3f8fc0", dark: "#a3d8f7" },
+  { light: "#858b96", dark: "#8b95a3" },
 ] as const;
 
 /** Where colours come again, lines are dashed. */

@@ -18,6 +18,7 @@ const compareQuery = graphql(`
       ...Parallel
       runs {
         id
+        uniqueName
         ...Curves @defer
       }
     }
@@ -51,7 +52,11 @@ export function Compare({ address }: { address: Address }) {
       {!comparison && fetching && <Loading what="the comparison" lines={10} />}
       {comparison && (
         <>
-          <Curves of={comparison.runs} names={names} address={address} />
+          <Curves
+            of={comparison.runs}
+            names={comparison.runs.map(({ uniqueName }) => uniqueName)}
+            address={address}
+          />
           <Differences of={comparison} address={address} />
           <Parallel key={address.compare} of={comparison} address={address} />
         </>

@@ -47,6 +47,12 @@ function tableOf(curves: readonly Curve[], { axis, isLog, smoothing }: Drawing):
 const SECONDS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400];
 const STEPS = [1, 2, 5].flatMap((digit) => [0, 1, 2, 3, 4, 5, 6].map((power) => digit * 10 ** power));
 
+/** From just below the smallest to just above the largest value, and not from decade to decade. */
+const LOGARITHMIC: uPlot.Scale = {
+  distr: 3,
+  range: (_plot, least, most) => (least ? uPlot.rangeLog(least, most, 10, false) : [1, 10]),
+};
+
 const seriesOf = (curves: readonly Curve[], { smoothing }: Drawing): uPlot.Series[] =>
   curves.flatMap(({ place, points }) => {
     const line = {
@@ -110,7 +116,7 @@ export function Plot({ label, curves, drawing, range, across, chosen, onRange, o
           drag: { setScale: false },
           bind: { dblclick: () => () => (told(null), null) },
         },
-        scales: { x: { time: false, range: () => [...seen()] }, y: { distr: isLog ? 3 : 1 } },
+        scales: { x: { time: false, range: () => [...seen()] }, y: isLog ? LOGARITHMIC : {} },
         axes: axesOf(element, drawing),
         series: [{}, ...seriesOf(curves, drawing)],
         hooks: {

@@ -26,12 +26,23 @@ function numeric(numbers: readonly number[]): Scale {
   const [bend, unbend] = isLog ? [Math.log, Math.exp] : [Number, Number];
   const [from, size] = [bend(least), bend(most) - bend(least)];
   const wordAt = (place: number) => digits.format(unbend(from + place * size));
+  const placeOf = (value: number) => (size ? (bend(value) - from) / size : 0.5);
+  // A few values that were tried stand at the axis themselves.
+  const tried = [...new Set(numbers)].toSorted((a, b) => a - b);
+  const marks = tried.length <= 6 ? tried.map(placeOf) : [0, 0.25, 0.5, 0.75, 1];
   return {
-    placeOf: (value) => (typeof value !== "number" ? null : size ? (bend(value) - from) / size : 0.5),
+    placeOf: (value) => (typeof value === "number" ? placeOf(value) : null),
     wordAt,
-    ticks: (size ? [0, 0.25, 0.5, 0.75, 1] : [0.5]).map((place) => ({ place, word: wordAt(place) })),
+    ticks: apart(marks).map((place) => ({ place, word: wordAt(place) })),
     step: 0.05,
   };
+}
+
+/** Ticks that would stand upon each other are left out. */
+function apart(places: readonly number[]): number[] {
+  const kept: number[] = [];
+  for (const place of places) if (place - (kept.at(-1) ?? -1) >= 0.07) kept.push(place);
+  return kept;
 }
 
 const nameOf = (value: unknown) => (typeof value === "object" ? JSON.stringify(value) : String(value));

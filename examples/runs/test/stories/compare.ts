@@ -164,6 +164,42 @@ test.runIf(hasBrowser)(
   },
 );
 
+test.runIf(hasBrowser)("a comparison is worked with by keyboard alone", async () => {
+  const { page } = await openAt(COMPARISON);
+  await chartOf(page, "loss").waitFor();
+  const { keyboard } = page;
+  const focused = page.locator(":focus");
+  /** Presses Tab until something with this name has the focus. */
+  const tabTo = async (role: "button" | "checkbox" | "combobox" | "link" | "slider", name: string) => {
+    const wanted = page.getByRole(role, { name, exact: true }).and(focused);
+    for (let presses = 0; presses < 60 && (await wanted.count()) === 0; presses += 1)
+      await keyboard.press("Tab");
+    await wanted.waitFor();
+  };
+  await tabTo("combobox", "Over");
+  await keyboard.press("ArrowDown");
+  await page.getByRole("img", { name: "loss over time" }).waitFor();
+  await tabTo("slider", "Smoothing");
+  await keyboard.press("ArrowRight");
+  await page.getByText("0.03", { exact: true }).waitFor();
+  await tabTo("checkbox", "log scale");
+  await keyboard.press("Space");
+  await tabTo("button", "Zoom in");
+  await keyboard.press("Enter");
+  await tabTo("button", "Reset zoom");
+  await keyboard.press("Enter");
+  await tabTo("button", NAMES[1] ?? "");
+  await keyboard.press("Space");
+  expect(await chartOf(page, "loss").locator(".readings li").count()).toBe(2);
+  await tabTo("slider", "Value of loss");
+  await keyboard.press("Home");
+  await chartOf(page, "loss").getByText("0:00", { exact: true }).waitFor();
+  await tabTo("link", `Compare without ${NAMES[1]}`);
+  await keyboard.press("Enter");
+  await page.getByRole("heading", { name: "2 runs compared" }).waitFor();
+  expect(new URL(page.url()).hash).toMatch(/&axis=time&smooth=0\.03&scale=log$/);
+});
+
 test.runIf(hasBrowser)("a run that does not exist is told, and can be left out", async () => {
   const { page } = await openAt("#compare=ada.mnist.1.44,ada.mnist.999");
   await page.getByRole("alert").waitFor();
@@ -171,6 +207,24 @@ test.runIf(hasBrowser)("a run that does not exist is told, and can be left out",
   await page.getByRole("link", { name: "Compare without ada.mnist.999" }).click();
   await page.getByRole("columnheader", { name: "ada.mnist.1.44" }).waitFor();
   expect(await page.getByRole("alert").count()).toBe(0);
+});
+
+test.runIf(hasBrowser)("each run has a line of its own: after seven colours, dashes", async () => {
+  const names = [10, 15, 18, 22, 25, 28, 44, 17].map((id) => `ada.mnist.1.${id}`).join(",");
+  const { page, picture } = await openAt(`#list=ada.mnist.1&smooth=0.6&compare=${names}`, {
+    viewport: { width: 1280, height: 960 },
+  });
+  await chartOf(page, "loss").waitFor();
+  const lines = await page
+    .getByRole("list", { name: "Runs" })
+    .locator(".swatch path")
+    .evaluateAll((paths) =>
+      paths.map((path) => `${getComputedStyle(path).stroke} ${path.getAttribute("stroke-dasharray")}`),
+    );
+  expect(lines).toHaveLength(8);
+  expect(new Set(lines).size).toBe(8);
+  expect(new Set(lines.map((line) => line.split(") ")[0])).size).toBe(7);
+  await picture("runs-compare");
 });
 
 test.runIf(hasBrowser).each(LOOKS)(
