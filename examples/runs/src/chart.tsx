@@ -72,9 +72,21 @@ export function Chart({ name, curves, drawing, range, onRange, chosen, children 
         onChange={({ currentTarget }) => setAcross(places[currentTarget.valueAsNumber] ?? null)}
         onBlur={() => setAcross(null)}
       />
+      {drawing.isLog && <NotShown curves={curves} />}
       {!only && <Readings of={read} chosen={chosen} />}
       {children}
     </figure>
+  );
+}
+
+/** How many values have no place on a logarithmic scale. */
+function NotShown({ curves }: { curves: readonly Curve[] }) {
+  const count = curves.flatMap(({ points }) => points.filter(({ value }) => value <= 0)).length;
+  if (count === 0) return null;
+  return (
+    <p className="hint">
+      {count} {count === 1 ? "value" : "values"} of 0 or less not shown.
+    </p>
   );
 }
 

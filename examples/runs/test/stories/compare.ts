@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
+import { smooth } from "../../src/curve.ts";
 import { faultsOf, LOOKS } from "../axe.ts";
 import { openAt } from "../open-at.ts";
 import { alertOf, signIn } from "../page.ts";
@@ -67,6 +68,7 @@ test.runIf(hasBrowser)(
     await page.mouse.move(0, 0);
     await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBe(0);
     expect(await chartOf(page, "loss").locator(".readings li").allInnerTexts()).toHaveLength(2);
+    expect(await faultsOf(page)).toEqual([]);
     await name.press("Enter");
     await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBeGreaterThan(100);
   },
@@ -98,6 +100,51 @@ test.runIf(hasBrowser)(
   },
 );
 
+const pointsOf = (...values: readonly (readonly [number, number])[]) =>
+  values.map(([step, value]) => ({ step, second: step, value }));
+
+test("smoothing is an average that forgets, without the bias of its beginning", () => {
+  const smoothed = smooth(pointsOf([0, 4], [1, 0], [2, 2]), 0.5);
+  // (4·½)/½, (0·½ + 4·¼)/¾, (2·½ + 0·¼ + 4·⅛)/⅞.
+  expect(smoothed[0]).toBeCloseTo(4, 12);
+  expect(smoothed[1]).toBeCloseTo(4 / 3, 12);
+  expect(smoothed[2]).toBeCloseTo(12 / 7, 12);
+  expect(smooth(pointsOf([0, 3], [1, 3], [7, 3]), 0.9).map((value) => value.toFixed(9))).toEqual(
+    Array(3).fill("3.000000000"),
+  );
+  // Where steps were left out, the past has faded as much.
+  const gap = smooth(pointsOf([0, 4], [10, 0]), 0.5);
+  expect(gap[1]).toBeLessThan(0.01);
+  expect(smooth(pointsOf([0, 4], [1, 0], [2, 2]), 0)).toEqual([4, 0, 2]);
+});
+
+test.runIf(hasBrowser)("a logarithmic scale tells how many values have no place on it", async () => {
+  const { page } = await openAt("#list=ada.mnist");
+  await page.getByRole("table").waitFor();
+  await page.route("**/graphql", async (route) => {
+    if (route.request().postDataJSON().operationName !== "Compare") return route.fallback();
+    const response = await route.fetch();
+    const body = await response.text();
+    // The first loss of each run.
+    const changed = body.replaceAll(/("name":"loss","steps":[^:]*,"times":.*?,"values":\[)[^,]*/g, "$1-1");
+    expect(changed).not.toBe(body);
+    return route.fulfill({ response, body: changed });
+  });
+  await page.evaluate((hash) => location.assign(hash), `${COMPARISON}&scale=log`);
+  await chartOf(page, "loss").getByText("3 values of 0 or less not shown.").waitFor();
+  expect(await chartOf(page, "accuracy").getByText("not shown").count()).toBe(0);
+  expect(await pixelsOf(page, "loss", BLUE)).toBeGreaterThan(100);
+});
+
+test.runIf(hasBrowser)("charts follow the mode of the browser while they are open", async () => {
+  const { page } = await openAt(COMPARISON);
+  await chartOf(page, "loss").waitFor();
+  await expect.poll(() => pixelsOf(page, "loss", BLUE), SHOWN).toBeGreaterThan(100);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await expect.poll(() => pixelsOf(page, "loss", [0x4b, 0xa3, 0xe3]), SHOWN).toBeGreaterThan(100);
+  expect(await pixelsOf(page, "loss", BLUE)).toBe(0);
+});
+
 test.runIf(hasBrowser)(
   "the charts are zoomed by a drag and by buttons, and read by pointer and by keys",
   async () => {
@@ -118,7 +165,8 @@ test.runIf(hasBrowser)(
     // A quarter of 60 steps is shown now: its middle is between the steps 15 and 30.
     await page.mouse.move(box.x + box.width * 0.5, box.y + 60);
     await chart.getByText(/^step 2[123]$/).waitFor();
-    await reset.click();
+    await page.mouse.dblclick(box.x + box.width * 0.5, box.y + 60);
+    await expect.poll(() => reset.isDisabled(), SHOWN).toBe(true);
     await page.mouse.move(box.x + box.width * 0.5, box.y + 60);
     await chart.getByText(/^step (29|30)$/).waitFor();
     await page.mouse.move(0, 0);
@@ -204,6 +252,7 @@ test.runIf(hasBrowser)("a run that does not exist is told, and can be left out",
   const { page } = await openAt("#compare=ada.mnist.1.44,ada.mnist.999");
   await page.getByRole("alert").waitFor();
   expect(await alertOf(page)).toBe("There is no such record. NOT_FOUND");
+  expect(await faultsOf(page)).toEqual([]);
   await page.getByRole("link", { name: "Compare without ada.mnist.999" }).click();
   await page.getByRole("columnheader", { name: "ada.mnist.1.44" }).waitFor();
   expect(await page.getByRole("alert").count()).toBe(0);
