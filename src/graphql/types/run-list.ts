@@ -28,7 +28,8 @@ import { runRefs } from "../core/refs.ts";
 import { declarationScan, requireDeclarations } from "./declaration-filter.ts";
 import { both, type FindRows } from "./find-rows.ts";
 import { addScan } from "./list-scan.ts";
-import { conditionsOf, filterOf, type RunFilter } from "./run-filter.ts";
+import { conditionsOf } from "./run-filter.ts";
+import { filterOf, type RunFilter } from "./run-filter-input.ts";
 import { MetricOrder, type OrderArgs, orderOf, RunOrder, RunOrdering } from "./run-order.ts";
 import { savedSearchFor } from "./saved-search.ts";
 import { checkGroups, groupsInFilter } from "./selections.ts";
@@ -99,7 +100,11 @@ const hasMetrics = ({ keys }: Pick<RunKind, "keys">) => keys.includes("last_metr
 const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
   builder.args((t) => ({
     ...offsetArgs,
-    orderBy: t.field({ type: RunOrder, description: "Order. Default: the order of the server." }),
+    orderBy: t.field({
+      type: RunOrder,
+      description: "Order by a date.",
+      deprecationReason: "Use `order: { field: …, direction: … }`. Removed after 2027-06-30.",
+    }),
     query: t.string({
       description:
         "Filter in the query language of the server, such as `status:running`. Forwarded unchanged.",
@@ -115,14 +120,14 @@ const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
     }),
     order: t.field({
       type: RunOrdering,
-      description:
-        "Order by a date or a metric, instead of `orderBy` and `orderByMetric`. Default: the order of the server.",
+      description: "Order by a date or a metric. Default: the order of the server.",
     }),
     ...(hasMetrics({ keys }) && {
       orderByMetric: t.field({
         type: MetricOrder,
         description:
           "Order by a metric. Cannot be combined with `orderBy`. Requires the capability `METRIC_ORDERS`.",
+        deprecationReason: "Use `order: { metric: …, direction: … }`. Removed after 2027-06-30.",
       }),
     }),
   }));
