@@ -72,7 +72,7 @@ export interface RunListArgs extends PageArgs, OrderArgs {
 }
 
 /** What narrows a list besides its arguments. */
-export interface Narrowing {
+interface Narrowing {
   /** What the server compares. */
   readonly conditions: readonly Condition[];
   /** What the gateway compares. */
