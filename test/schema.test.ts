@@ -19,7 +19,9 @@ const isFederations = (name: string) => /^_[^_]/.test(name);
 
 test("the committed schema is the one that is served, but for what federation adds", async () => {
   const { ask } = await startDemoGateway();
-  const { data } = await ask<IntrospectionQuery, object>(getIntrospectionQuery());
+  const { data } = await ask<IntrospectionQuery, object>(
+    getIntrospectionQuery({ inputValueDeprecation: true, specifiedByUrl: true }),
+  );
   const served = buildClientSchema(data);
   await expect(printPlain(served)).toMatchFileSnapshot("../schema/schema.graphql");
   expect(Object.keys(served.getQueryType()?.getFields() ?? {}).filter(isFederations)).toEqual([

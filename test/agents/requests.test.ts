@@ -97,7 +97,7 @@ describe("a message", () => {
     const gateway = await start();
     const { client } = await connectAgent(gateway);
     const listening = client.request({ method: "subscriptions/listen", params: { notifications: {} } });
-    await expect(listening).rejects.toThrow("Subscription limit reached");
+    await expect(listening).rejects.toThrow("Method not found");
     const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
     expect(metrics).toContain("rungraph_operations_running 0\n");
   });

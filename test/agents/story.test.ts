@@ -235,12 +235,39 @@ describe("limits", () => {
     expect((await use("graphql_query", { query })).result).toMatchObject({
       errors: [
         {
-          message: "Expected a result of at most 1000 bytes, got more.",
+          message:
+            "Expected a result of at most 1000 bytes, got 1748. `group.experiments.nodes.id` is 67 % of it: leave it out, or ask for fewer of its 24 items, by `first` for example.",
           extensions: { code: "OPERATION_TOO_LARGE" },
         },
       ],
     });
     expect((await ask(query)).errors).toBe(undefined);
+    const everything = `{ group(id: "ada.mnist.1") { experiments(first: 100) { nodes { id uniqueName declarations statuses { nodes { id status createdAt } } } } } }`;
+    expect((await use("graphql_query", { query: everything })).result).toMatchObject({
+      errors: [
+        {
+          message:
+            "Expected a result of at most 1000 bytes, got more. It is longer than 10000 bytes: select fewer fields or items.",
+        },
+      ],
+    });
+  });
+
+  test("an error names the tools that help, in words of their own", async () => {
+    const { client } = await start();
+    const texts = async (name: string, input: Record<string, unknown>) =>
+      (await client.callTool({ name, arguments: input })).content.map((each) =>
+        each.type === "text" ? each.text : "",
+      );
+    const [, missing] = await texts("WhyFailed", { id: "ada.mnist.999" });
+    expect(missing).toBe("FindProjects lists projects. FindRuns lists the runs of one by their names.");
+    const [, nonsense] = await texts("BestRuns", { id: "nonsense", metric: "loss", direction: "ASC" });
+    expect(nonsense).toBe(
+      "FindRuns tells the names and ids of runs. graphql_schema shows what an argument takes.",
+    );
+    const [, field] = await texts("graphql_query", { query: "{ experimnt { id } }" });
+    expect(field).toBe("graphql_schema shows the fields of a type.");
+    expect(await texts("StartPage", {})).toHaveLength(1);
   });
 
   test("a mutation whose result is too long may have taken effect, and says so", async () => {

@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { connectAgent } from "../support/agent.ts";
 import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
+import { createTypeNames } from "../../src/graphql/core/kinds.ts";
+import { readDemoVariables, shippedOperations } from "../../src/http/shipped-operations.ts";
 import { manifest } from "../support/manifest.ts";
 
 async function start(env: Record<string, string>) {
@@ -15,6 +18,9 @@ const OURS = new URL("../../schema/persisted-documents.json", import.meta.url);
 
 const ANY_RUN =
   "Global id, or unique name such as `ada.mnist.jobs.3`. A name that an experiment and a group can have, such as `ada.mnist.5`, needs `kind`.";
+
+/** What a result looks like; a story of its own tells it in full. */
+const OUTPUT = expect.objectContaining({ type: "object" }) as unknown;
 
 const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 const WRITES = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false };
@@ -50,6 +56,7 @@ describe("the tool of a shipped operation", () => {
         required: ["id"],
         additionalProperties: false,
       },
+      outputSchema: OUTPUT,
       annotations: READS,
     });
     // Sentences, none of which tells what only a developer wants to know.
@@ -139,6 +146,7 @@ describe("the tools of trusted documents", () => {
           required: ["of", "deep"],
           additionalProperties: false,
         },
+        outputSchema: OUTPUT,
         annotations: READS,
       },
       {
@@ -177,6 +185,7 @@ describe("the tools of trusted documents", () => {
           required: ["id", "input"],
           additionalProperties: false,
         },
+        outputSchema: OUTPUT,
         annotations: WRITES,
       },
     ]);
@@ -236,6 +245,59 @@ describe("the tools of trusted documents", () => {
       { type: "string", description: expect.stringContaining("`ada.mnist.jobs.3`") },
       { type: "string", description: expect.stringContaining("`ada.mnist.5`") },
     ]);
+  });
+});
+
+describe("the schema of a result", () => {
+  const variables = readDemoVariables();
+  const valuesOf = new Map(
+    shippedOperations(createTypeNames({})).map(({ file, text }) => [
+      /^(?:query|mutation) (\w+)/m.exec(text)?.[1],
+      variables[file],
+    ]),
+  );
+
+  test("is in the list of tools, without limits that a newer server would break", async () => {
+    const { client } = await start({
+      TRUSTED_DOCUMENTS:
+        trusting(`query Run($id: ID!) { it: run(id: $id) { __typename ...A ... on Job { status } } }
+        fragment A on Experiment { tags status statuses { nodes { createdAt } } declarations }`),
+    });
+    const { tools } = await client.listTools();
+    const text = { type: "string" };
+    expect(tools[0]?.outputSchema?.["properties"]).toHaveProperty("data", {
+      type: ["object", "null"],
+      properties: {
+        it: {
+          type: ["object", "null"],
+          properties: {
+            __typename: text,
+            tags: { type: ["array", "null"], items: text },
+            status: text,
+            statuses: {
+              type: ["object", "null"],
+              properties: {
+                nodes: {
+                  type: "array",
+                  items: { type: "object", properties: { createdAt: { type: ["string", "null"] } } },
+                },
+              },
+            },
+            declarations: {},
+          },
+        },
+      },
+    });
+  });
+
+  test("is met by the results of all shipped operations with the demo", async () => {
+    const { client, use } = await start({ UPSTREAM_PROFILE: "polyaxon-0.4" });
+    const ajv = new Ajv2020({ strict: false });
+    const { tools } = await client.listTools();
+    for (const { name, outputSchema } of tools.filter((each) => each.outputSchema)) {
+      const { result } = await use(name, { ...valuesOf.get(name) });
+      expect([name, ajv.validate({ ...outputSchema }, result), ajv.errors]).toEqual([name, true, null]);
+    }
   });
 });
 

@@ -220,7 +220,7 @@ describe("where neither the server nor its rows can tell, nothing is sent:", () 
       "polyaxon-0.4",
       { filter: number, offset: 2 },
       "BAD_USER_INPUT",
-      "offset: expected none with a filter that needs a scan",
+      "offset: expected none where the gateway scans the list",
     ],
     [
       "a parameter without values",
@@ -271,7 +271,7 @@ test("a row that does not tell its parameters is an error, not a run that does n
     {
       at: "project.experiments",
       code: "UPSTREAM_BAD_RESPONSE",
-      message: "A row of the service's list lacks the parameters.",
+      message: "A row of the service's list lacks `declarations`.",
     },
   ]);
 });

@@ -100,23 +100,37 @@ describe("a filter by a group", () => {
   test.each([
     ["of several groups", "project.experiments", filtered('{group: ["ada.mnist.1", "ada.mnist.4"]}')],
     [
+      "left out",
+      "project.experiments",
+      filtered('{groups: {notIn: ["ada.mnist.4"]}}'),
+      "filter.groups.notIn",
+    ],
+    [
       "of the list of another group",
       "group.experiments",
       '{ group(id: "ada.mnist.1") { experiments(filter: {group: "ada.mnist.4"}) { totalCount } } }',
     ],
   ])(
     "is refused if one %s is a selection, since the server would leave out its experiments",
-    async (_, at, query) => {
+    async (_, at, query, argument = "filter.group") => {
       const { ask } = await startSelections();
       expect(errorsOf(await ask(query))).toEqual([
         failure(
           at,
           "BAD_USER_INPUT",
-          "filter.group: expected a selection as the only Group of a list of a project, got ada.mnist.4 beside others",
+          `${argument}: expected a selection as the only Group of a list of a project, got ada.mnist.4 beside others`,
         ),
       ]);
     },
   );
+
+  test("can be left out, and builds likewise", async () => {
+    const { ask, calls } = await startSelections();
+    await ask(filtered('{groups: {notIn: ["ada.mnist.1"]}}'));
+    expect(calls()).toEqual(["GET ada/mnist/experiments?query=group%3A%7E1", "GET ada/mnist/groups/1/"]);
+    await ask(filtered('{builds: {in: ["ada.mnist.builds.1"], notIn: ["ada.mnist.builds.2"]}}'));
+    expect(calls()).toEqual(["GET ada/mnist/experiments?query=build%3A1%2Cbuild%3A%7E2"]);
+  });
 
   test("is a condition where the server has no parameter for it", async () => {
     const { ask, calls } = await startSelections(

@@ -22,6 +22,7 @@ const LEFT_OUT = new Set([
   ...ARCHIVE_LISTS,
   "ExperimentJob.logs",
   ...["experiments", "jobs", "buildJobs", "groups"].map((list) => `Project.${list}`),
+  ...["BuildJob.experiments", "BuildJob.jobs", "Experiment.clones"],
   "Experiment.job",
 ]);
 

@@ -57,6 +57,41 @@ describe("a project", () => {
     });
   });
 
+  test("tells whether it exists, by one read that its fields share", async () => {
+    const { ask, calls } = await startProfile();
+    const query = `{ there: project(owner: "ada", name: "mnist") { exists description }
+      gone: project(owner: "ada", name: "nothing") { uniqueName exists } }`;
+    expect(await ask(query)).toEqual({
+      data: {
+        there: { exists: true, description: expect.any(String) },
+        gone: { uniqueName: "ada.nothing", exists: false },
+      },
+    });
+    expect(calls()).toEqual(["GET ada/mnist", "GET ada/nothing"]);
+
+    const listed = '{ projects(owner: "ada") { nodes { exists } } }';
+    expect(await ask(listed)).toEqual({
+      data: { projects: { nodes: [{ exists: true }, { exists: true }] } },
+    });
+    expect(calls()).toEqual(["GET ada"]);
+  });
+
+  test("that its caller may not see is an error, and so is a server without records of projects", async () => {
+    const service = await startFake(() => ({ status: 403, json: { detail: "No." } }));
+    const query = `{ project(owner: "eva", name: "mnist") { uniqueName exists } }`;
+    for (const [profile, code] of [
+      ["polyaxon-0.4", "FORBIDDEN"],
+      ["document", "CAPABILITY_UNAVAILABLE"],
+    ] as const) {
+      const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: profile } });
+      const answer = await ask(query);
+      expect([answer.data, codesOf(answer)]).toEqual([
+        { project: { uniqueName: "eva.mnist", exists: null } },
+        [code],
+      ]);
+    }
+  });
+
   test("is bookmarked by everybody who may see it, and no longer", async () => {
     const { ask, calls } = await startProfile();
     const act = (verb: string, id: string) =>

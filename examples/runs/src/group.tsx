@@ -9,14 +9,14 @@ import { orderOf } from "./sort.ts";
 import { Status } from "./status.tsx";
 
 const groupQuery = graphql(`
-  query Group($id: ID!, $orderBy: RunOrder, $orderByMetric: MetricOrder, $later: Boolean! = true) {
+  query Group($id: ID!, $order: RunOrdering!, $later: Boolean! = true) {
     group(id: $id) {
       id
       uniqueName
       description
       ...Status
       ...Counts
-      experiments(first: 12, orderBy: $orderBy, orderByMetric: $orderByMetric) {
+      experiments(first: 12, order: $order) {
         ...Runs
       }
     }
@@ -25,7 +25,7 @@ const groupQuery = graphql(`
 
 /** The runs of a group. */
 export function GroupRuns({ name, address }: { name: string; address: Address }) {
-  const variables = { id: name, ...orderOf(address.sort) };
+  const variables = { id: name, order: orderOf(address.sort) };
   const [{ data, error, fetching, operation }, read] = useQuery({ query: groupQuery, variables });
   const reload = () => read({ requestPolicy: "network-only" });
   const group = data?.group;
@@ -44,7 +44,7 @@ export function GroupRuns({ name, address }: { name: string; address: Address })
         <Runs
           of={group.id}
           page={group.experiments}
-          sort={operation?.variables.orderByMetric?.name}
+          sort={operation?.variables.order.metric ?? undefined}
           address={address}
           onChange={reload}
         />

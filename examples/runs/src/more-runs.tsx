@@ -6,22 +6,16 @@ import { orderOf } from "./sort.ts";
 
 /** The cache merges the page into the list of the group or project: it comes whole, in one piece. */
 const moreRunsQuery = graphql(`
-  query MoreRuns(
-    $of: ID!
-    $after: String
-    $orderBy: RunOrder
-    $orderByMetric: MetricOrder
-    $later: Boolean! = false
-  ) {
+  query MoreRuns($of: ID!, $after: String, $order: RunOrdering!, $later: Boolean! = false) {
     entity(id: $of) {
       id
       ... on Group {
-        experiments(first: 12, after: $after, orderBy: $orderBy, orderByMetric: $orderByMetric) {
+        experiments(first: 12, after: $after, order: $order) {
           ...Runs
         }
       }
       ... on Project {
-        experiments(first: 12, after: $after, orderBy: $orderBy, orderByMetric: $orderByMetric) {
+        experiments(first: 12, after: $after, order: $order) {
           ...Runs
         }
       }
@@ -41,7 +35,7 @@ export function MoreRuns({ of, after, sort }: MoreRunsProps) {
   const [wanted, setWanted] = useState<string | null>(null);
   const [{ error, fetching }, read] = useQuery({
     query: moreRunsQuery,
-    variables: { of, after: wanted, ...orderOf(sort) },
+    variables: { of, after: wanted, order: orderOf(sort) },
     pause: wanted === null,
   });
   return (

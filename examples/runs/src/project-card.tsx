@@ -7,7 +7,7 @@ import { Status } from "./status.tsx";
 const projectCardFragment = graphql(`
   fragment ProjectCard on Project {
     uniqueName
-    groups(first: 5, orderBy: CREATED_DESC) {
+    groups(first: 5, order: { field: CREATED, direction: DESC }) {
       totalCount
       nodes {
         id

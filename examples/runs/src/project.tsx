@@ -7,17 +7,11 @@ import { Runs } from "./runs.tsx";
 import { orderOf } from "./sort.ts";
 
 const projectQuery = graphql(`
-  query Project(
-    $owner: String!
-    $name: String!
-    $orderBy: RunOrder
-    $orderByMetric: MetricOrder
-    $later: Boolean! = true
-  ) {
+  query Project($owner: String!, $name: String!, $order: RunOrdering!, $later: Boolean! = true) {
     project(owner: $owner, name: $name) {
       id
       uniqueName
-      experiments(first: 12, orderBy: $orderBy, orderByMetric: $orderByMetric) {
+      experiments(first: 12, order: $order) {
         ...Runs
       }
     }
@@ -29,7 +23,7 @@ export function ProjectRuns({ name: uniqueName, address }: { name: string; addre
   const [owner = "", name = ""] = uniqueName.split(".");
   const [{ data, error, fetching, operation }, read] = useQuery({
     query: projectQuery,
-    variables: { owner, name, ...orderOf(address.sort) },
+    variables: { owner, name, order: orderOf(address.sort) },
   });
   const reload = () => read({ requestPolicy: "network-only" });
   const project = data?.project;
@@ -43,7 +37,7 @@ export function ProjectRuns({ name: uniqueName, address }: { name: string; addre
         <Runs
           of={project.id}
           page={project.experiments}
-          sort={operation?.variables.orderByMetric?.name}
+          sort={operation?.variables.order.metric ?? undefined}
           address={address}
           onChange={reload}
         />

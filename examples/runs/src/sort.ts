@@ -1,18 +1,13 @@
-import type { MetricOrder, RunOrder } from "./generated/graphql.ts";
+import type { RunOrdering } from "./generated/graphql.ts";
 
 /** Whether smaller values of a metric are better. A guess by its name: the service does not tell. */
 const isSmallerBetter = (metric: string) => /loss|err|mse|mae|perplexity|latency/i.test(metric);
 
-interface Order {
-  readonly orderBy?: RunOrder;
-  readonly orderByMetric?: MetricOrder;
-}
-
 /** The order of a list: by a metric, the best first, or the newest first. */
-export const orderOf = (metric: string | undefined): Order =>
+export const orderOf = (metric: string | undefined): RunOrdering =>
   metric
-    ? { orderByMetric: { name: metric, direction: isSmallerBetter(metric) ? "ASC" : "DESC" } }
-    : { orderBy: "CREATED_DESC" };
+    ? { metric, direction: isSmallerBetter(metric) ? "ASC" : "DESC" }
+    : { field: "CREATED", direction: "DESC" };
 
 /** Where the best values stand once a column is sorted, as `aria-sort` says it. */
 export const directionOf = (metric: string) => (isSmallerBetter(metric) ? "ascending" : "descending");

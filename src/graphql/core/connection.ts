@@ -95,7 +95,7 @@ export function connectionOf<
   });
   const ConnectionType = builder.objectRef<Connection<Node>>(`${name}Connection`);
   ConnectionType.implement({
-    description,
+    description: `${description} A field of this type is null with an error where the server has no such list, or where the list cannot be read; what is around it stays.`,
     fields: (t) => ({
       edges: t.field({
         type: [EdgeType],

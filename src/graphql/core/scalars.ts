@@ -16,6 +16,7 @@ function checkNesting(value: unknown): unknown {
 }
 
 builder.scalarType("JSON", {
+  specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
   description:
     "Any JSON value. Used where the tracking service does not document the shape of a value, and for `raw`.",
   serialize: (value) => value,

@@ -1,5 +1,6 @@
 import { fieldsOf } from "../core/fields.ts";
 import { BuildJob, Entity, Loggable, Run, Trackable } from "../core/refs.ts";
+import { experimentsOfBuild, jobsOfBuild } from "./reverse-links.ts";
 import { runConfig } from "./run-config.ts";
 import { backend, nodeScheduled, podId, resources } from "./workload.ts";
 
@@ -20,6 +21,8 @@ BuildJob.implement({
       description: "Number of experiments that use the image.",
       ...property("num_experiments"),
     }),
+    experiments: t.field(experimentsOfBuild),
+    jobs: t.field(jobsOfBuild),
     dockerfile: t.string({
       description: "Dockerfile that the service generated.",
       ...property("dockerfile"),

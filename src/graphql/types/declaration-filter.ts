@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { InputError, UpstreamError } from "../../errors.ts";
+import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { Condition } from "../../rest/api/filter-language.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
+import { type FindRows, findRows, isInRows, valueOf } from "./find-rows.ts";
 
 /*
  * Filters by parameters. Servers compare only texts. All else the gateway compares itself, with the rows of the list.
@@ -77,29 +78,16 @@ export function declarationConditions(filters: readonly Declared[], list: string
   });
 }
 
-/** Finds the indexes of the rows that match, in steps. */
-export type FindRows = (rows: readonly object[]) => Generator<undefined, readonly number[]>;
-
 /** The conditions that only the rows can meet; null when the server checks all. */
 export function declarationScan(filters: readonly Declared[] | null | undefined): FindRows | null {
   const scanned = (filters ?? []).filter((declared) => !isText(declared));
   if (scanned.length === 0) return null;
   const tests = scanned.map((declared) => [declared.name, testOf(declared)] as const);
-  return function* (rows) {
-    const found: number[] = [];
-    for (const [index, row] of rows.entries()) {
-      if (index % STRIDE === STRIDE - 1) yield;
-      const declarations = declarationsOf(row);
-      const isMet = ([name, test]: (typeof tests)[number]) =>
-        Object.hasOwn(declarations, name) && test(declarations[name]);
-      if (tests.every(isMet)) found.push(index);
-    }
-    return found;
-  };
+  return findRows((row) => {
+    const declarations = declarationsOf(row);
+    return tests.every(([name, test]) => Object.hasOwn(declarations, name) && test(declarations[name]));
+  });
 }
-
-/** Rows that are compared without a pause. */
-const STRIDE = 100;
 
 function testOf(declared: Declared): Test {
   const bounds = boundsOf(declared);
@@ -116,17 +104,13 @@ function testOf(declared: Declared): Test {
 
 /** The parameters of a row; none where it has null. Throws `UpstreamError` for a row that does not tell them. */
 function declarationsOf(row: object): Readonly<Record<string, unknown>> {
-  if (!("declarations" in row))
-    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "A row of the service's list lacks the parameters.");
-  const { declarations } = row;
+  const declarations = valueOf(row, "declarations");
   // Safe: any object has properties by name.
   return typeof declarations === "object" && declarations !== null ? (declarations as never) : {};
 }
 
 /** Throws `UpstreamError` where the rows of this server's lists do not tell the parameters. */
 export function requireDeclarations(server: Server, record: string): void {
-  const { filters, omittedInLists } = server.profile;
-  if (filters.language === null) throw notOffered("the argument `filter`");
-  if (server.omits(record, "declarations") || omittedInLists[record]?.includes("declarations"))
-    throw notOffered("filters by parameters other than texts");
+  if (server.profile.filters.language === null) throw notOffered("the argument `filter`");
+  if (!isInRows(server, record, "declarations")) throw notOffered("filters by parameters other than texts");
 }

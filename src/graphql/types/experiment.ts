@@ -35,6 +35,7 @@ import { outputFiles } from "./output-files.ts";
 import { runConfig } from "./run-config.ts";
 import { mutations } from "../operations/mutations.ts";
 import { restart } from "../operations/restart.ts";
+import { clones } from "./reverse-links.ts";
 import { backend, dataReferences, outputsUrl, readme, resources } from "./workload.ts";
 
 const { endpoints } = runs.experiment;
@@ -85,6 +86,7 @@ Experiment.implement({
       description: "Experiment that this one was restarted, resumed or copied from.",
       ...reference("original", Experiment),
     }),
+    clones: t.field(clones),
     experimentGroup: t.field({
       description: "Group that the experiment belongs to. Null if it belongs to none.",
       ...reference("experiment_group", Group),

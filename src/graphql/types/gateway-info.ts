@@ -26,7 +26,7 @@ const Capability = builder.enumType("Capability", {
     FILTERS: { description: "The argument `filter` of lists of runs and of `runsUpdated`." },
     METRIC_ORDERS: {
       description:
-        "The argument `orderByMetric` of lists of experiments, and `metric` of their argument `order`.",
+        "`metric` of the argument `order` of lists of experiments, and the argument `orderByMetric`.",
     },
     OFFSETS: { description: "The argument `offset` of lists of runs and projects." },
     BULK_COMMANDS: { description: "The mutations `stopExperiments` and `deleteExperiments`." },

@@ -1,15 +1,17 @@
+import { UpstreamError } from "../../errors.ts";
 import { capital, uncapital } from "../../rest/api/kind.ts";
 import { builder } from "../core/builder.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { toResource } from "../core/resource.ts";
+import { fetchMore, isLoaded, toResource } from "../core/resource.ts";
 import { checked, memberOf } from "../core/ids.ts";
+import { orError } from "../operations/each.ts";
 import { metricsUrl, runsUrl } from "./exports.ts";
 import { runList, runLists } from "./run-list.ts";
 import { savedSearches } from "./saved-search.ts";
 import { Entity, Project, runRefs, User } from "../core/refs.ts";
 import { plural } from "../core/kinds.ts";
 
-const { property, fromAddress } = fieldsOf(Project.kind);
+const { child, property, fromAddress } = fieldsOf(Project.kind);
 
 /** Source: release 0.4 of the server; the service's document has no record of projects. */
 Project.implement({
@@ -32,6 +34,17 @@ Project.implement({
       nullable: false,
       description: "Owner of the project.",
       ...fromAddress(({ address }) => toResource(User.kind, { username: address.owner })),
+    }),
+    exists: t.boolean({
+      description:
+        "Whether the project exists, as far as the caller may see. Costs the read of its record, and requires the capability `PROJECT_RECORDS`. A field of the record beside it makes the project null instead.",
+      ...child(async (project, _: object, { session, server }) => {
+        if (isLoaded(project, ["created_at"], server)) return true;
+        const found = await orError(fetchMore(project, ["created_at"], session));
+        if (!(found instanceof UpstreamError)) return true;
+        if (found.code === "NOT_FOUND") return false;
+        throw found;
+      }),
     }),
     description: t.string({
       description: "Free text. Items of `User.projects` have it.",

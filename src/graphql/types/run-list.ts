@@ -1,4 +1,5 @@
 import { InputError } from "../../errors.ts";
+import type { Condition } from "../../rest/api/filter-language.ts";
 import type { RunKind } from "../../rest/api/kind.ts";
 import { listOf } from "../../rest/api/kinds.ts";
 import type { Anchors } from "../../rest/session/anchor.ts";
@@ -25,8 +26,10 @@ import type { ProjectAddress } from "../core/kinds.ts";
 import { requires } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { declarationScan, requireDeclarations } from "./declaration-filter.ts";
+import { both, type FindRows } from "./find-rows.ts";
 import { addScan } from "./list-scan.ts";
-import { conditionsOf, filterOf, type RunFilter } from "./run-filter.ts";
+import { conditionsOf } from "./run-filter.ts";
+import { filterOf, type RunFilter } from "./run-filter-input.ts";
 import { MetricOrder, type OrderArgs, orderOf, RunOrder, RunOrdering } from "./run-order.ts";
 import { savedSearchFor } from "./saved-search.ts";
 import { checkGroups, groupsInFilter } from "./selections.ts";
@@ -68,7 +71,17 @@ export interface RunListArgs extends PageArgs, OrderArgs {
   readonly savedSearch?: string | null | undefined;
 }
 
+/** What narrows a list besides its arguments. */
+interface Narrowing {
+  /** What the server compares. */
+  readonly conditions: readonly Condition[];
+  /** What the gateway compares. */
+  readonly find?: FindRows;
+}
+
 interface ListOptions<Of> {
+  /** What the runs of the list have in common. */
+  readonly narrowedTo?: (address: Of, context: Context) => Narrowing;
   /** The group to which the list is restricted. */
   readonly groupOf?: (address: Of) => RunAddress;
   /** Prefetches a list that the runs need, before the runs are loaded. */
@@ -87,7 +100,11 @@ const hasMetrics = ({ keys }: Pick<RunKind, "keys">) => keys.includes("last_metr
 const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
   builder.args((t) => ({
     ...offsetArgs,
-    orderBy: t.field({ type: RunOrder, description: "Order. Default: the order of the server." }),
+    orderBy: t.field({
+      type: RunOrder,
+      description: "Order by a date.",
+      deprecationReason: "Use `order: { field: …, direction: … }`. Removed after 2027-06-30.",
+    }),
     query: t.string({
       description:
         "Filter in the query language of the server, such as `status:running`. Forwarded unchanged.",
@@ -103,14 +120,14 @@ const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
     }),
     order: t.field({
       type: RunOrdering,
-      description:
-        "Order by a date or a metric, instead of `orderBy` and `orderByMetric`. Default: the order of the server.",
+      description: "Order by a date or a metric. Default: the order of the server.",
     }),
     ...(hasMetrics({ keys }) && {
       orderByMetric: t.field({
         type: MetricOrder,
         description:
           "Order by a metric. Cannot be combined with `orderBy`. Requires the capability `METRIC_ORDERS`.",
+        deprecationReason: "Use `order: { metric: …, direction: … }`. Removed after 2027-06-30.",
       }),
     }),
   }));
@@ -140,6 +157,7 @@ interface ReadList {
   readonly list: RunListKind;
   readonly address: ProjectAddress;
   readonly listedIn: RunAddress | null;
+  readonly narrowing?: Narrowing;
   /** Prefetches what the runs need, where there may be enough of them. */
   readonly prefetch?: () => void;
   /** Whether of the list nothing is wanted but figures over all of it. */
@@ -148,7 +166,7 @@ interface ReadList {
 
 /** Reads a part of a list of runs. Its rows are partial records. */
 export async function readRuns(
-  { list: { target, endpoint }, address, listedIn, prefetch, isOnlySummary = false }: ReadList,
+  { list: { target, endpoint }, address, listedIn, narrowing, prefetch, isOnlySummary = false }: ReadList,
   args: RunListArgs,
   context: Context,
 ): Promise<Connection<Resource<RunnableRecord, RunAddress>>> {
@@ -161,7 +179,8 @@ export async function readRuns(
     const argument = metricOrder.argument ?? "orderByMetric";
     throw new InputError(`${argument}: expected for a list of experiments only, got it for ${kind.run.many}`);
   }
-  const conditions = conditionsOf(args.filter, { kind, project: { owner, project }, names });
+  const filtered = conditionsOf(args.filter, { kind, project: { owner, project }, names });
+  const conditions = [...(narrowing?.conditions ?? []), ...filtered];
   const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
   const groups = groupsInFilter(session.server, asked);
   if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
@@ -183,10 +202,11 @@ export async function readRuns(
     ...toResource(kind, { owner, project, id: `${record.id}` }, record),
     listedIn,
   });
-  const scan = declarationScan(args.filter?.declarations);
-  if (scan) requireDeclarations(session.server, kind.run.records);
+  const declared = declarationScan(args.filter?.declarations);
+  if (declared) requireDeclarations(session.server, kind.run.records);
+  const scan = both(declared, narrowing?.find ?? null);
   if (scan && args.offset != null)
-    throw new InputError("offset: expected none with a filter that needs a scan");
+    throw new InputError("offset: expected none where the gateway scans the list");
   const find = scan && ((rows: readonly RunnableRecord[]) => context.inTurns(scan(rows)));
   // The order of creation is stable; figures depend on none.
   const isStable = !metricOrder && !saved && session.server.profile.orders.CREATED_ASC;
@@ -217,7 +237,7 @@ export async function readRuns(
 export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
   list: RunListKind,
   description: string,
-  { groupOf, prefetchList }: ListOptions<Of> = {},
+  { groupOf, narrowedTo, prefetchList }: ListOptions<Of> = {},
 ) => ({
   type: list.type,
   description: description + requires(list.endpoint),
@@ -227,8 +247,10 @@ export const runList = <Of extends ProjectAddress & Address = ProjectAddress>(
       const prefetch = () =>
         prefetchList?.(address, context, (field) => isSelectedOfNodes(isSelected, field));
       const listedIn = groupOf?.(address) ?? null;
+      const narrowing = narrowedTo?.(address, context);
       const isOnlySummary = isSelected("summary") && !OF_PAGES.some((field) => isSelected(field));
-      return readRuns({ list, address, listedIn, prefetch, isOnlySummary }, args, context);
+      const read = { list, address, listedIn, prefetch, isOnlySummary, ...(narrowing && { narrowing }) };
+      return readRuns(read, args, context);
     },
     // The service returns an empty list for a group that does not exist.
     ({ nodes, count, scan }) => nodes.length > 0 || Math.max(count ?? 0, scan?.rowsRead ?? 0) > 0,

@@ -69,16 +69,17 @@ const RunOrderField = builder.enumType("RunOrderField", {
 export const RunOrdering = builder.inputType("RunOrdering", {
   description: "Order of a list of runs: by `field` or by `metric`, exactly one of the two.",
   fields: (t) => ({
-    field: t.field({ type: RunOrderField, description: "Date of the runs, as `orderBy` has it." }),
+    field: t.field({ type: RunOrderField, description: "A date of the runs." }),
     metric: t.string({
       description:
-        "Name of a metric of experiments, as `orderByMetric` has it. Requires the capability `METRIC_ORDERS`.",
+        "Name of a metric of experiments: letters, digits and single `_` in between. Not that of a column of the server, such as `id`, `name` or `tags`. Runs with equal values are ordered by their creation, newest first, where the server takes a second key. Requires the capability `METRIC_ORDERS`.",
     }),
     direction: t.field({
       type: OrderDirection,
       required: true,
       defaultValue: "DESC",
-      description: "Direction. The default begins with the latest date or the largest value.",
+      description:
+        "Direction. The default begins with the latest date or the largest value. With the largest value first, experiments without the metric are left out; with the smallest first, they come last.",
     }),
   }),
 });

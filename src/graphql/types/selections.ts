@@ -10,14 +10,21 @@ import { load, toResource } from "../core/resource.ts";
  * Selections: groups of experiments that somebody chose. Servers list their experiments, but have no condition for them.
  */
 
-/** The ids of the groups for which the server's language has to do, which knows no selections. */
+interface GroupInFilter {
+  readonly argument: string;
+  readonly id: string;
+}
+
+/** The groups, with the argument that names each, for which the server's language has to do, which knows no selections. */
 export function groupsInFilter(
   { profile, omits }: Server,
   asked: Pick<ListRequest, "group" | "conditions">,
-): readonly string[] {
+): readonly GroupInFilter[] {
   if (omits(kinds.group.record ?? "", "group_type")) return [];
   const { conditions } = splitGroup(profile, asked);
-  return conditions.flatMap(({ key, operands }) => (key === "group" ? operands : []));
+  return conditions.flatMap(({ key, argument, operands }) =>
+    key === "group" ? operands.map((id) => ({ argument, id })) : [],
+  );
 }
 
 /**
@@ -25,17 +32,17 @@ export function groupsInFilter(
  * `InputError`.
  */
 export async function checkGroups(
-  numbers: readonly string[],
+  groups: readonly GroupInFilter[],
   project: ProjectAddress,
   { session, names }: Pick<Context, "session" | "names">,
 ): Promise<void> {
-  const groups = numbers.map((id) => toResource(kinds.group, { ...project, id }));
   await Promise.all(
-    groups.map(async (group) => {
+    groups.map(async ({ argument, id }) => {
+      const group = toResource(kinds.group, { ...project, id });
       const { group_type: type } = await load(group, ["group_type"], session).catch(nothingIfMissing);
       if (type !== "selection") return;
       throw new InputError(
-        `filter.group: expected a selection as the only ${names.publicName(kinds.group.name)} of a list of a project, got ${kinds.group.formatName(group.address)} beside others`,
+        `${argument}: expected a selection as the only ${names.publicName(kinds.group.name)} of a list of a project, got ${kinds.group.formatName(group.address)} beside others`,
       );
     }),
   );

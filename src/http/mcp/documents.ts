@@ -14,6 +14,7 @@ import { isSliceOver, nextTurn } from "../../engine/turns.ts";
 import type { TypeNames } from "../../graphql/core/kinds.ts";
 import { shippedOperations } from "../shipped-operations.ts";
 import { type InputSchema, inputSchemaOf } from "./input-schema.ts";
+import { createOutputSchemas, type OutputSchema } from "./output-schema.ts";
 
 /** The types of operations that a tool can run: a tool has one result. */
 export type ToolType = "query" | "mutation";
@@ -24,6 +25,7 @@ export interface ToolOperation {
   readonly type: ToolType;
   readonly description: string;
   readonly inputSchema: InputSchema;
+  readonly outputSchema: OutputSchema;
   /** What names the operation to the engine. */
   readonly params: OperationParams;
 }
@@ -50,14 +52,20 @@ export async function readToolOperations(
   names: TypeNames,
 ): Promise<ToolOperation[]> {
   const operations = new Map<string, ToolOperation>();
+  const outputSchemaOf = createOutputSchemas(schema);
   for (const each of textsOf(trusted, names)) {
-    for (const operation of operationsOf(schema, each)) operations.set(operation.name, operation);
+    for (const operation of operationsOf(schema, each, outputSchemaOf))
+      operations.set(operation.name, operation);
     if (isSliceOver()) await nextTurn();
   }
   return [...operations.values()];
 }
 
-function operationsOf(schema: GraphQLSchema, { text, params }: NamedText): ToolOperation[] {
+function operationsOf(
+  schema: GraphQLSchema,
+  { text, params }: NamedText,
+  outputSchemaOf: ReturnType<typeof createOutputSchemas>,
+): ToolOperation[] {
   const document = parsed(text);
   if (!document) return [];
   return Object.values(separateOperations(document)).flatMap((own) => {
@@ -69,7 +77,8 @@ function operationsOf(schema: GraphQLSchema, { text, params }: NamedText): ToolO
     if (type === "subscription" || isOfEveryObject(name) || signsIn(own) || !inputSchema) return [];
     const described = node.description?.value ?? (commentOf(node) || describeFields(schema, node));
     const description = withoutCosts(described);
-    return { name, type, description, inputSchema, params: { ...params, operationName: name } };
+    const outputSchema = outputSchemaOf(own, node);
+    return { name, type, description, inputSchema, outputSchema, params: { ...params, operationName: name } };
   });
 }
 

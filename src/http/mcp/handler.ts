@@ -13,6 +13,7 @@ import { readToolOperations, type ToolType } from "./documents.ts";
 import { JSON_RPC_CODES, jsonRpcError } from "../rejection.ts";
 import { answerMessage, openServer } from "./server.ts";
 import { printForAgents } from "./sdl.ts";
+import { MEASURED, tooLong, toToolResult } from "./result.ts";
 import { type RunOperation, toolOfOperation, toolOfOwnDocuments, toolOfSchema } from "./tools.ts";
 
 export interface McpSettings {
@@ -44,10 +45,15 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
   const { schema, engine, delivery, names, version, types, trusted, openOperation } = settings;
   const operations = await readToolOperations(schema, trusted, names);
   const sdl = settings.isIntrospectable ? printForAgents(schema) : null;
+  const ofOperations = operations.filter(({ type }) => types.includes(type));
+  const toolNames = new Set([
+    ...ofOperations.map(({ name }) => name),
+    ...(sdl && !trusted ? ["graphql_schema"] : []),
+  ]);
   const parts = {
     version,
     tools: [
-      ...operations.filter(({ type }) => types.includes(type)).map(toolOfOperation),
+      ...ofOperations.map(toolOfOperation),
       ...(trusted ? [] : types.map((type) => toolOfOwnDocuments(type, sdl !== null))),
       ...(sdl && !trusted ? [toolOfSchema(sdl)] : []),
     ],
@@ -61,7 +67,13 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
     const given = await engine.typeOf(params, operation.scope);
     if (given === null || given === type) {
       const isReadOnly = type === "query";
-      return engine.run(operation, params, { isReadOnly, maxBytes: settings.maxResultBytes });
+      const { maxResultBytes } = settings;
+      const result = await engine.run(operation, params, { isReadOnly, maxBytes: MEASURED * maxResultBytes });
+      const error = tooLong(result, maxResultBytes);
+      if (!error) return result;
+      operation.facts.codes = [...new Set([...operation.facts.codes, "OPERATION_TOO_LARGE"])];
+      if (!isReadOnly) error.extensions["outcome"] = "unknown";
+      return { data: null, errors: [error] };
     }
     operation.facts.type = given;
     operation.facts.codes = ["BAD_REQUEST"];
@@ -74,7 +86,8 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
       const { operation, run: runInSpan, end } = openOperation(request, state);
       const result = await runInSpan(() => run(operation, ...given));
       end(200);
-      return engine.finish(result, state.scope.requestId, operation.extensions);
+      const finished = engine.finish(result, state.scope.requestId, operation.extensions);
+      return toToolResult(finished, (name) => toolNames.has(name));
     };
 
   /** Answers a body, which may be no message. */

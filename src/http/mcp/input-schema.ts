@@ -76,7 +76,10 @@ function schemaOf(type: GraphQLInputType): ValueSchema {
     const known = SCALARS[type.name];
     return known ? { type: known } : described;
   }
-  const fields = Object.values(type.getFields()).map((field) => ({
+  const present = Object.values(type.getFields()).filter(
+    ({ deprecationReason }) => deprecationReason == null,
+  );
+  const fields = present.map((field) => ({
     name: field.name,
     schema: placed(schemaOf(field.type), field.description, field.defaultValue),
     isRequired: isRequiredInputField(field),

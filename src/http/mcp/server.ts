@@ -58,6 +58,15 @@ const requestOf = (headers: IncomingHttpHeaders): Request =>
     ),
   });
 
+const isListen = (message: object): message is { readonly id: unknown } =>
+  "method" in message && message.method === "subscriptions/listen" && "id" in message;
+
+const noSuchMethod = (id: unknown): Response =>
+  Response.json(
+    { jsonrpc: "2.0", id, error: { code: -32_601, message: "Method not found" } },
+    { status: 404 },
+  );
+
 /**
  * Answers one message by a server of its own, without a session and without a stream: of the revision 2026-07-28, or of
  * an earlier one.
@@ -72,7 +81,9 @@ export async function answerMessage(
   if (!(await isLegacyRequest(request, message))) {
     // Tools and resources never change, so there is nothing to subscribe to.
     const handler = createMcpHandler(open, { legacy: "reject", maxSubscriptions: 0 });
-    return handler.fetch(request, options);
+    const answer = await handler.fetch(request, options);
+    // The SDK says that there are too many subscriptions. A server without any does not have the method.
+    return isListen(message) && answer.ok ? noSuchMethod(message.id) : answer;
   }
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await open().connect(transport);

@@ -1,20 +1,19 @@
 import {
   type CallToolResult,
   fromJsonSchema,
+  type JsonSchemaValidator,
   type jsonSchemaValidator,
   type McpServer,
   type StandardSchemaWithJSON,
   type ToolAnnotations,
 } from "@modelcontextprotocol/server";
-import type { ExecutionResult } from "graphql";
 import * as z from "zod";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
-import { toJson } from "../graphql/encoding.ts";
 import { textSignsIn, type ToolOperation, type ToolType } from "./documents.ts";
 import type { Sdl } from "./sdl.ts";
 
 /** Runs an operation of the caller. `type` is the only one that is run. */
-export type RunOperation = (params: OperationParams, type: ToolType) => Promise<ExecutionResult>;
+export type RunOperation = (params: OperationParams, type: ToolType) => Promise<CallToolResult>;
 
 /** Registers a tool with the server of one request. */
 export type Tool = (server: McpServer, execute: RunOperation) => void;
@@ -22,6 +21,7 @@ export type Tool = (server: McpServer, execute: RunOperation) => void;
 interface ToolConfig<Input> {
   readonly description: string;
   readonly inputSchema: StandardSchemaWithJSON<unknown, Input>;
+  readonly outputSchema?: StandardSchemaWithJSON;
   readonly annotations: ToolAnnotations;
 }
 
@@ -72,18 +72,34 @@ export const ARGUMENT_NAMES: jsonSchemaValidator = {
     },
 };
 
+/** Does not compare a result with its schema: both follow from the schema of GraphQL. */
+const AS_IT_IS: jsonSchemaValidator = {
+  getValidator:
+    <Output>(): JsonSchemaValidator<Output> =>
+    // Safe: the gateway makes it by the same schema.
+    (output) => ({ valid: true, data: output as Output, errorMessage: undefined }),
+};
+
 type Variables = Readonly<Record<string, unknown>>;
 
 /** The tool of an operation. Its arguments are the variables. */
-export const toolOfOperation = ({ name, type, description, inputSchema, params }: ToolOperation): Tool =>
+export const toolOfOperation = ({
+  name,
+  type,
+  description,
+  inputSchema,
+  outputSchema,
+  params,
+}: ToolOperation): Tool =>
   tool(
     name,
     {
       description,
       inputSchema: fromJsonSchema<Variables>({ ...inputSchema }, ARGUMENT_NAMES),
+      outputSchema: fromJsonSchema({ ...outputSchema }, AS_IT_IS),
       annotations: ANNOTATIONS[type],
     },
-    async (variables, execute) => toToolResult(await execute({ ...params, variables }, type)),
+    (variables, execute) => execute({ ...params, variables }, type),
   );
 
 const OwnOperation = z.strictObject({
@@ -112,8 +128,7 @@ export const toolOfOwnDocuments = (type: ToolType, hasSchema: boolean): Tool =>
       inputSchema: OwnOperation,
       annotations: ANNOTATIONS[type],
     },
-    async (params, execute) =>
-      textSignsIn(params.query) ? NO_SIGN_IN : toToolResult(await execute(params, type)),
+    (params, execute) => (textSignsIn(params.query) ? NO_SIGN_IN : execute(params, type)),
   );
 
 const NO_SIGN_IN: CallToolResult = {
@@ -142,14 +157,3 @@ export const toolOfSchema = ({ ofTypes }: Sdl): Tool =>
     },
     ({ types }) => ({ content: [{ type: "text", text: ofTypes(types) }] }),
   );
-
-/** The result as structured content, and as text for clients that do not read it. */
-function toToolResult({ data, errors, extensions }: ExecutionResult): CallToolResult {
-  const structuredContent = {
-    ...(data !== undefined && { data }),
-    ...(errors && { errors: errors.map(toJson) }),
-    ...(extensions && { extensions }),
-  };
-  const content = [{ type: "text" as const, text: JSON.stringify(structuredContent) }];
-  return { content, structuredContent, isError: errors !== undefined };
-}

@@ -54,7 +54,9 @@ export function splitGroup(
   { filters }: Profile,
   { group, conditions }: Pick<ListRequest, "group" | "conditions">,
 ): Pick<ListRequest, "group" | "conditions"> {
-  const only = conditions.find(({ key, operands }) => key === "group" && operands.length === 1);
+  const only = conditions.find(
+    ({ key, operator, operands }) => key === "group" && operator === "anyOf" && operands.length === 1,
+  );
   if (group !== undefined || filters.group === null || !only) return { group, conditions };
   return { group: only.operands[0], conditions: conditions.filter((each) => each !== only) };
 }

@@ -1,0 +1,43 @@
+import { notOffered } from "../../rest/api/endpoint.ts";
+import type { RunKind } from "../../rest/api/kind.ts";
+import { runs } from "../../rest/api/kinds.ts";
+import type { RunAddress } from "../../rest/api/reference.ts";
+import { Experiment, Job } from "../core/refs.ts";
+import { findRows, isInRows, valueOf } from "./find-rows.ts";
+import { runList, runListOf } from "./run-list.ts";
+
+/* Links against the direction of references: lists of the runs that refer to one. */
+
+/** The runs that name a build job, found by the server. */
+const ofBuild = (target: typeof Experiment | typeof Job, { many }: RunKind) =>
+  runList(
+    runListOf(target.kind),
+    `The ${many} that name it as their build, found by a filter: requires the capability \`FILTERS\` as well.`,
+    {
+      narrowedTo: ({ id }: RunAddress) => ({
+        conditions: [{ argument: "build", key: "build", operator: "anyOf", operands: [id] }],
+      }),
+    },
+  );
+
+export const experimentsOfBuild = ofBuild(Experiment, runs.experiment);
+export const jobsOfBuild = ofBuild(Job, runs.job);
+
+const { kind } = Experiment;
+
+/** The experiments that name one as their original, found by a scan: servers have no filter for it. */
+export const clones = runList(
+  runListOf(kind),
+  "Experiments that were restarted, resumed or copied from this one. The server cannot be asked for them: the gateway reads the project's experiments, at most `gateway.limits.maxScannedRows` for one page, and `scan` of the list tells how many. A resume of a resume names the first of the chain.",
+  {
+    narrowedTo: ({ owner, project, id }: RunAddress, { server }) => {
+      if (!isInRows(server, runs.experiment.records, "original")) throw notOffered("clones of experiments");
+      const find = findRows((row) => {
+        const name = valueOf(row, "original");
+        const original = typeof name === "string" ? kind.parseName(name) : null;
+        return original?.id === id && original.owner === owner && original.project === project;
+      });
+      return { conditions: [], find };
+    },
+  },
+);
