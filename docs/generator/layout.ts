@@ -100,8 +100,8 @@ export const ROWS: Readonly<Record<string, Row>> = {
     imports: ["errors.ts", "engine/field-source.ts", "rest/api", "rest/session", "live"],
   },
   "graphql/operations": {
-    holds: "mutations and root fields of all kinds",
-    imports: ["errors.ts", "engine/field-source.ts", "rest/api", "graphql/core"],
+    holds: "mutations of all kinds",
+    imports: ["errors.ts", "rest/api", "graphql/core"],
   },
   "graphql/types": {
     holds: "one file a type",

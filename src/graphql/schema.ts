@@ -7,7 +7,7 @@ import { rename } from "./federation/rename.ts";
 
 // Each file adds its types and fields to the builder. Without its line here they do not exist.
 import "./core/scalars.ts";
-import "./operations/entity.ts";
+import "./types/entity.ts";
 import "./operations/projects.ts";
 import "./operations/runs.ts";
 import "./types/activity.ts";

@@ -22,7 +22,9 @@ const LEFT_OUT = new Set([
   ...ARCHIVE_LISTS,
   "ExperimentJob.logs",
   ...["experiments", "jobs", "buildJobs", "groups"].map((list) => `Project.${list}`),
-  ...["BuildJob.experiments", "BuildJob.jobs", "Experiment.clones"],
+  "BuildJob.experiments",
+  "BuildJob.jobs",
+  "Experiment.clones",
   "Experiment.job",
 ]);
 

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -15,10 +16,12 @@ const suite = fileURLToPath(
   new URL("../../node_modules/@modelcontextprotocol/conformance/dist/index.js", import.meta.url),
 );
 
+const NODES = fileURLToPath(new URL("../../../nodes", import.meta.url));
+
 /** The suite needs Node 22. */
 const nodes = [
   ...(Number.parseInt(process.versions.node, 10) >= 22 ? [process.execPath] : []),
-  fileURLToPath(new URL("../../../nodes/node_modules/node-24/bin/node", import.meta.url)),
+  join(NODES, "node_modules/node-24/bin/node"),
 ];
 const node = nodes.find((path) => existsSync(path)) ?? null;
 if (node === null) process.stdout.write("\nNOT RUN: the conformance suite of MCP, for want of Node 22.\n\n");

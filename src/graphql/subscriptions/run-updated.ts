@@ -1,7 +1,7 @@
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 import type { StreamContext } from "../core/context.ts";
-import { ANY_RUN, identifyRun } from "../core/ids.ts";
+import { ANY_KIND, identifyRun } from "../core/ids.ts";
 import { kindArg, kindOf } from "../types/run-kind.ts";
 import { isFinished } from "../types/status.ts";
 import { eventsOf } from "./event.ts";
@@ -37,7 +37,7 @@ builder.subscriptionField("runUpdated", (t) =>
     nullable: false,
     description:
       "Changes of a run of any kind. Begins with its present state, and ends when the run has finished. A slow reader gets the latest state only.",
-    args: { id: t.arg.id({ required: true, description: ANY_RUN }), ...kindArg },
+    args: { id: t.arg.id({ required: true, description: ANY_KIND }), ...kindArg },
     ...eventsOf(watchRun),
   }),
 );

@@ -5,7 +5,7 @@ import { runs } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
-import { ANY_RUN, identifyRun, requires } from "../core/ids.ts";
+import { ANY_KIND, identifyRun, requires } from "../core/ids.ts";
 import { Run } from "../core/refs.ts";
 import { unverified } from "../core/resource.ts";
 import { checkIds, orError, orThrow, type Outcome, severalIds } from "../operations/each.ts";
@@ -24,7 +24,7 @@ import { ifActiveArg, isSentField, stopRun, type StopResult, stopTitle } from ".
  * several.
  */
 
-const anyRun = builder.args((t) => ({ id: t.id({ required: true, description: ANY_RUN }), ...kindArg }));
+const anyRun = builder.args((t) => ({ id: t.id({ required: true, description: ANY_KIND }), ...kindArg }));
 
 const anyRuns = builder.args((t) => ({
   ids: t.idList({ required: true, description: severalIds("ada.mnist.jobs.3") }),

@@ -10,7 +10,7 @@ import type { IncomingHttpHeaders } from "node:http";
 /** What agents read about the server when they connect. */
 const INSTRUCTIONS = [
   "Records of machine-learning runs: experiments, jobs, build jobs, groups (searches), users, and the nodes of the cluster.",
-  "An `id` of one kind is a global id from another result, or the dotted name: ada.mnist.42 (experiment), ada.mnist.1 (group), ada.mnist.jobs.3, ada.mnist.builds.7. An `id` or `ids` of any kind takes names that tell the kind, else global ids: ada.mnist.42 can be an experiment or a group.",
+  "An `id` of one kind is a global id from another result, or the dotted name: ada.mnist.42 (experiment), ada.mnist.1 (group), ada.mnist.jobs.3, ada.mnist.builds.7. Where an `id` can be of several kinds, a name like ada.mnist.42, which an experiment and a group can have, needs `kind` as well.",
   "Results have `data`, and `errors` with a message and `extensions.code` where something could not be read.",
 ].join(" ");
 

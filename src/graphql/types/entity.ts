@@ -1,17 +1,18 @@
 import type { FieldExtensions } from "../../engine/field-source.ts";
 import { builder } from "../core/builder.ts";
 import { MAX_IDS, within } from "../core/connection.ts";
-import { ANY_OBJECT, identifyAny } from "../core/ids.ts";
+import { ANY_KIND, identifyAny } from "../core/ids.ts";
 import { Entity } from "../core/refs.ts";
 import { unverified } from "../core/resource.ts";
+import { kindArg, kindOf } from "./run-kind.ts";
 
 builder.queryFields((t) => ({
   entity: t.field({
     type: Entity,
     description:
       "An object by its global id or unique name. Null with an error if it does not exist. Whether a `User` exists is not checked, and whether a `Project` exists only when a field of its record is selected: the service's API has no endpoint for them.",
-    args: { id: t.arg.id({ required: true, description: ANY_OBJECT }) },
-    resolve: (_, { id }, { names }) => unverified(identifyAny("id", id, names)),
+    args: { id: t.arg.id({ required: true, description: ANY_KIND }), ...kindArg },
+    resolve: (_, { id, kind }, { names }) => unverified(identifyAny("id", id, names, kindOf(kind))),
   }),
   entities: t.field({
     type: [Entity],
@@ -24,11 +25,12 @@ builder.queryFields((t) => ({
         required: true,
         description: `Global ids or unique names, at most ${MAX_IDS} (\`gateway.limits.maxIds\`): each as for \`entity(id:)\`.`,
       }),
+      ...kindArg,
     },
-    resolve: (_, { ids }, { names }) => {
+    resolve: (_, { ids, kind }, { names }) => {
       within("ids", ids.length, { from: 0, to: MAX_IDS });
       // A separate promise for each, so that an invalid id is a single null.
-      return ids.map(async (id, index) => unverified(identifyAny(`ids[${index}]`, id, names)));
+      return ids.map(async (id, index) => unverified(identifyAny(`ids[${index}]`, id, names, kindOf(kind))));
     },
   }),
 }));

@@ -1,0 +1,77 @@
+import { parseValue, valueFromASTUntyped } from "graphql";
+import { expect, test } from "vitest";
+import { connectAgent } from "../support/agent.ts";
+import { startDemoGateway, still, tokenOf } from "../support/demo-gateway.ts";
+import { readPage } from "../docs/page.ts";
+
+/** What answers each question of docs/agents.md: a part of the result that is true of the demo. */
+const ANSWERS: readonly object[] = [
+  { projects: { nodes: expect.arrayContaining([expect.objectContaining({ uniqueName: "ada.mnist" })]) } },
+  { runs: { nodes: expect.arrayContaining([expect.objectContaining({ uniqueName: "ada.mnist.1.12" })]) } },
+  {
+    experiment: {
+      status: "FAILED",
+      statuses: {
+        nodes: expect.arrayContaining([
+          expect.objectContaining({ message: expect.stringContaining("CUDA out of memory") }),
+        ]),
+      },
+    },
+  },
+  {
+    group: {
+      experiments: {
+        nodes: [{ uniqueName: "ada.mnist.1.10", best: 0.1055 }, { uniqueName: "ada.mnist.1.15" }],
+      },
+    },
+  },
+  {
+    group: {
+      experiments: {
+        summary: {
+          scanned: 24,
+          isComplete: true,
+          best: { uniqueName: "ada.mnist.1.10" },
+          importance: expect.arrayContaining([expect.objectContaining({ name: "dropout" })]),
+        },
+      },
+    },
+  },
+  {
+    compareRuns: {
+      parameters: [{ name: "dropout", values: [0.25, 0.3] }],
+      metrics: expect.arrayContaining([{ name: "loss", values: [0.1055, 0.1498] }]),
+    },
+  },
+  {
+    entities: ["ada.mnist.1.10", "ada.mnist.1.15"].map((uniqueName) => ({
+      uniqueName,
+      metricSeries: [{ name: "accuracy" }, { name: "loss" }],
+    })),
+  },
+  {
+    experiment: {
+      codeReference: { branch: "master", commit: "0daf388c796be0b35828f74c2a72c4005c32c43b" },
+      dataReferences: { mnist: expect.any(String) },
+    },
+  },
+];
+
+/** The calls of the page: a tool, and its arguments as GraphQL writes them. */
+const calls = [...readPage("docs/agents.md").text.matchAll(/^\| [^|]+\? \| `(\w+)(?:\((.*)\))?` \|$/gm)].map(
+  ([, tool = "", args = ""]) => ({ tool, input: valueFromASTUntyped(parseValue(`{ ${args} }`)) }),
+);
+
+test("eight questions are answered by a call each", async () => {
+  const gateway = await startDemoGateway({
+    env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4" },
+    now: still,
+  });
+  const { use } = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada") });
+  expect(calls).toHaveLength(ANSWERS.length);
+  for (const [index, { tool, input }] of calls.entries())
+    expect({ tool, ...(await use(tool, input as Record<string, unknown>)) }).toMatchObject({
+      isError: false,
+      result: { data: ANSWERS[index] },
+    });
+});
