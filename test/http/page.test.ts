@@ -163,7 +163,7 @@ describe("the page", () => {
     expect(html).not.toMatch(/\b(?:ada|grace|linus|margaret|mnist)\b|-demo|RXhwZXJpbWVudD/);
     const variables = operations.map((each): unknown => JSON.parse(each.variables));
     expect(variables).toContainEqual({ owner: "", project: "", a: "", b: "", c: "" });
-    expect(variables).toContainEqual({ ids: [""], names: [""] });
+    expect(variables).toContainEqual({ ids: [""] });
   });
 
   test.each(["document", "polyaxon-0.4"])(
@@ -193,6 +193,7 @@ describe("the page", () => {
       "deleteJob",
       "deleteProject",
       "deleteRun",
+      "deleteRuns",
       "deleteSavedSearch",
       "deleteUser",
       "grantSuperuser",

@@ -128,8 +128,9 @@ describe("a filter by a group", () => {
     const { ask, calls } = await startSelections();
     await ask(filtered('{groups: {notIn: ["ada.mnist.1"]}}'));
     expect(calls()).toEqual(["GET ada/mnist/experiments?query=group%3A%7E1", "GET ada/mnist/groups/1/"]);
-    await ask(filtered('{builds: {in: ["ada.mnist.builds.1"], notIn: ["ada.mnist.builds.2"]}}'));
-    expect(calls()).toEqual(["GET ada/mnist/experiments?query=build%3A1%2Cbuild%3A%7E2"]);
+    const builds = await startSelections();
+    await builds.ask(filtered('{builds: {in: ["ada.mnist.builds.1"], notIn: ["ada.mnist.builds.2"]}}'));
+    expect(builds.calls()).toEqual(["GET ada/mnist/experiments?query=build%3A1%2Cbuild%3A%7E2"]);
   });
 
   test("is a condition where the server has no parameter for it", async () => {

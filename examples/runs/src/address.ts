@@ -6,8 +6,18 @@ export interface Address {
   readonly list?: string | undefined;
   /** Unique name of a run. */
   readonly run?: string | undefined;
-  /** Name of the metric by which the list is sorted, best first. Undefined: newest first. */
+  /**
+   * Name of the metric by which the list is sorted, best first (`loss`) or worst first (`loss:worst`), or a date and a direction
+   * (`FINISHED_DESC`). Undefined: newest first.
+   */
   readonly sort?: string | undefined;
+  /** What runs of the list have: a status, a tag, a parameter (`lr>=0.02`), a metric (`loss<0.3`). */
+  readonly status?: string | undefined;
+  readonly tag?: string | undefined;
+  readonly parameter?: string | undefined;
+  readonly bound?: string | undefined;
+  /** Columns of the list that are hidden, with commas between them. */
+  readonly hide?: string | undefined;
   /** What is shown of the run. Undefined: its metrics and its graph. */
   readonly show?: string | undefined;
   /** Unique names of runs that are compared, with commas between them. */

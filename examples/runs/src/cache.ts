@@ -3,6 +3,8 @@ import { relayPagination } from "@urql/exchange-graphcache/extras";
 
 /** Objects without an id of their own: they are kept as parts of what they belong to. */
 const PARTS = [
+  "ArchiveRunPayload",
+  "BookmarkRunPayload",
   "CodeReference",
   "ComparedValues",
   "ExperimentConnection",
@@ -23,6 +25,7 @@ const PARTS = [
   "RunComparison",
   "RunUpdate",
   "StatusRecordConnection",
+  "StopRunPayload",
 ];
 
 /**

@@ -4,7 +4,7 @@ import { comparedFragment } from "./compared.ts";
 import { inDigits } from "./curve.ts";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { LeaveOut } from "./leave-out.tsx";
-import { directionOf } from "./sort.ts";
+import { directionOf, orderOf } from "./sort.ts";
 import { Status } from "./status.tsx";
 import { Swatch } from "./colours.tsx";
 
@@ -153,7 +153,7 @@ function bestOf(metric: string, values: readonly unknown[]): number | undefined 
   const numbers = values.filter((value) => typeof value === "number");
   const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
   if (numbers.length < 2 || least === most) return undefined;
-  return directionOf(metric) === "ascending" ? least : most;
+  return directionOf(orderOf(metric)) === "ascending" ? least : most;
 }
 
 function inWords(value: unknown): string {

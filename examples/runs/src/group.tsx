@@ -2,21 +2,24 @@ import { useQuery } from "urql";
 import type { Address } from "./address.ts";
 import { Counts } from "./counts.tsx";
 import { Trouble } from "./errors.tsx";
+import { Export } from "./export.tsx";
+import { FilterBar } from "./filter-bar.tsx";
 import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
 import { Runs } from "./runs.tsx";
-import { orderOf } from "./sort.ts";
+import { viewOf } from "./view.ts";
 import { Status } from "./status.tsx";
 
 const groupQuery = graphql(`
-  query Group($id: ID!, $order: RunOrdering!, $later: Boolean! = true) {
+  query Group($id: ID!, $order: RunOrdering!, $filter: ExperimentFilter, $later: Boolean! = true) {
     group(id: $id) {
       id
       uniqueName
       description
       ...Status
       ...Counts
-      experiments(first: 12, order: $order) {
+      ...ExportOfGroup
+      experiments(first: 12, order: $order, filter: $filter) {
         ...Runs
       }
     }
@@ -25,7 +28,8 @@ const groupQuery = graphql(`
 
 /** The runs of a group. */
 export function GroupRuns({ name, address }: { name: string; address: Address }) {
-  const variables = { id: name, order: orderOf(address.sort) };
+  const view = viewOf(address);
+  const variables = { id: name, ...view };
   const [{ data, error, fetching, operation }, read] = useQuery({ query: groupQuery, variables });
   const reload = () => read({ requestPolicy: "network-only" });
   const group = data?.group;
@@ -39,16 +43,18 @@ export function GroupRuns({ name, address }: { name: string; address: Address })
       </h2>
       {group.description && <p className="hint">{group.description}</p>}
       <Counts of={group} />
+      <FilterBar address={address} />
       <Trouble error={error} data={data} retry={reload} />
       {group.experiments && (
         <Runs
           of={group.id}
           page={group.experiments}
-          sort={operation?.variables.order.metric ?? undefined}
+          order={operation?.variables.order ?? view.order}
           address={address}
           onChange={reload}
         />
       )}
+      <Export of={{ group }} address={address} />
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { StrictMode, useMemo, useState } from "react";
+import { StrictMode, useEffect, useMemo, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { Provider } from "urql";
 import { Board } from "./board.tsx";
@@ -6,9 +6,25 @@ import { connect } from "./client.ts";
 import { SessionContext } from "./session.ts";
 import { SignIn } from "./sign-in.tsx";
 
+interface Session {
+  readonly token?: string;
+  readonly ended?: boolean;
+}
+
+/** The token outlives a reload of this tab. Nothing of it is left when the tab is closed, and other tabs do not have it. */
+const KEY = "runs:token";
+
+function kept(): Session {
+  const token = sessionStorage.getItem(KEY);
+  return token === null ? {} : { token };
+}
+
+const keep = (token: string | undefined) =>
+  token === undefined ? sessionStorage.removeItem(KEY) : sessionStorage.setItem(KEY, token);
+
 function App() {
-  // The token lives in memory only: nothing of it is left when the page is closed.
-  const [{ token, ended }, setSession] = useState<{ token?: string; ended?: boolean }>({});
+  const [{ token, ended }, setSession] = useState<Session>(kept);
+  useEffect(() => keep(token), [token]);
   const [client, session] = useMemo(() => {
     const end = () => setSession({ ended: true });
     return [connect(token, end), token === undefined ? undefined : { token, end }];

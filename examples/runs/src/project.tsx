@@ -1,17 +1,26 @@
 import { useQuery } from "urql";
 import type { Address } from "./address.ts";
 import { Trouble } from "./errors.tsx";
+import { Export } from "./export.tsx";
+import { FilterBar } from "./filter-bar.tsx";
 import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
 import { Runs } from "./runs.tsx";
-import { orderOf } from "./sort.ts";
+import { viewOf } from "./view.ts";
 
 const projectQuery = graphql(`
-  query Project($owner: String!, $name: String!, $order: RunOrdering!, $later: Boolean! = true) {
+  query Project(
+    $owner: String!
+    $name: String!
+    $order: RunOrdering!
+    $filter: ExperimentFilter
+    $later: Boolean! = true
+  ) {
     project(owner: $owner, name: $name) {
       id
       uniqueName
-      experiments(first: 12, order: $order) {
+      ...ExportOfProject
+      experiments(first: 12, order: $order, filter: $filter) {
         ...Runs
       }
     }
@@ -21,9 +30,10 @@ const projectQuery = graphql(`
 /** All runs of a project, in groups or not. */
 export function ProjectRuns({ name: uniqueName, address }: { name: string; address: Address }) {
   const [owner = "", name = ""] = uniqueName.split(".");
+  const view = viewOf(address);
   const [{ data, error, fetching, operation }, read] = useQuery({
     query: projectQuery,
-    variables: { owner, name, order: orderOf(address.sort) },
+    variables: { owner, name, ...view },
   });
   const reload = () => read({ requestPolicy: "network-only" });
   const project = data?.project;
@@ -31,17 +41,19 @@ export function ProjectRuns({ name: uniqueName, address }: { name: string; addre
     <>
       <h2>{uniqueName}</h2>
       <p className="hint">All runs of the project.</p>
+      <FilterBar address={address} />
       {fetching && !project && <Loading what={uniqueName} lines={12} />}
       {!fetching && <Trouble error={error} data={project?.experiments} retry={reload} />}
       {project?.experiments && (
         <Runs
           of={project.id}
           page={project.experiments}
-          sort={operation?.variables.order.metric ?? undefined}
+          order={operation?.variables.order ?? view.order}
           address={address}
           onChange={reload}
         />
       )}
+      {project && <Export of={{ project }} address={address} />}
     </>
   );
 }

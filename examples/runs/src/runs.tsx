@@ -1,16 +1,20 @@
-import type { KeyboardEvent } from "react";
+import { type KeyboardEvent, useState } from "react";
 import { type Address, hrefOf } from "./address.ts";
+import { Columns } from "./columns.tsx";
 import { compareHref } from "./compare-href.ts";
 import { Duration } from "./duration.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
+import type { RunOrdering } from "./generated/graphql.ts";
 import { Image } from "./image.tsx";
 import { LiveBadge } from "./live-badge.tsx";
 import { MoreRuns } from "./more-runs.tsx";
 import { Moving } from "./moving.tsx";
 import { Name } from "./name.tsx";
 import { parametersOf } from "./parameters.ts";
-import { directionOf, leftOutOf } from "./sort.ts";
+import { Selection } from "./selection.tsx";
+import { directionOf, leftOutOf, orderInWords } from "./sort.ts";
 import { Status } from "./status.tsx";
+import { hiddenIn, viewOf } from "./view.ts";
 import { useRunUpdates } from "./watch-runs.ts";
 
 const runRowFragment = graphql(`
@@ -50,8 +54,8 @@ interface RunsProps {
   readonly of: string;
   /** The pages that were read so far, as one. */
   readonly page: FragmentType<typeof runsFragment>;
-  /** The metric by which these pages are sorted: until others are read, not always that of the address. */
-  readonly sort: string | undefined;
+  /** The order of these pages: until others are read, not always that of the address. */
+  readonly order: RunOrdering;
   readonly address: Address;
   /** Reads the list anew. */
   readonly onChange: () => void;
@@ -62,7 +66,7 @@ const namesIn = (records: readonly object[]) => [
 ];
 
 /** Runs as a table with a column for each parameter and each metric. */
-export function Runs({ of, page, sort, address, onChange }: RunsProps) {
+export function Runs({ of, page, order, address, onChange }: RunsProps) {
   const { nodes, pageInfo, totalCount } = readFragment(runsFragment, page);
   const runs = readFragment(runRowFragment, nodes).map((run, index) => ({
     ...run,
@@ -71,23 +75,57 @@ export function Runs({ of, page, sort, address, onChange }: RunsProps) {
     metrics: Object.fromEntries((run.latestMetrics ?? []).map(({ name, value }) => [name, value])),
   }));
   const { list = "" } = address;
-  const live = useRunUpdates({ of, runs, isNewestFirst: !sort, onChange });
-  if (runs.length === 0)
+  const view = viewOf(address);
+  const sort = order.metric ?? undefined;
+  const isNewestFirst = order.field === "CREATED" && order.direction === "DESC" && !view.filter;
+  const live = useRunUpdates({ of, runs, isNewestFirst, onChange });
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  if (runs.length === 0) {
+    if (view.filter) return <p className="empty">No run matches.</p>;
     return sort ? <NoneSorted by={sort} address={address} /> : <p className="empty">No runs yet.</p>;
+  }
 
-  const parameters = namesIn(runs.map((run) => run.parameters));
-  const metrics = namesIn(runs.map((run) => run.metrics)).toSorted();
+  const hidden = hiddenIn(address);
+  const allParameters = namesIn(runs.map((run) => run.parameters));
+  const allMetrics = namesIn(runs.map((run) => run.metrics)).toSorted();
+  const parameters = allParameters.filter((name) => !hidden.includes(name));
+  const metrics = allMetrics.filter((name) => !hidden.includes(name));
+  const chosen = runs.filter(({ id }) => selected.has(id));
+  const select = (ids: readonly string[], isOn: boolean) =>
+    setSelected(new Set(isOn ? [...selected, ...ids] : [...selected].filter((id) => !ids.includes(id))));
   const valueOf = (run: (typeof runs)[number], metric: string) => run.metrics[metric] ?? null;
   const [first] = runs;
   const best = sort && first && valueOf(first, sort) !== null ? first.id : null;
   return (
     <>
+      <Columns names={[...allParameters, ...allMetrics]} address={address} />
+      {chosen.length > 0 && (
+        <Selection
+          runs={chosen}
+          address={address}
+          onClear={() => setSelected(new Set())}
+          onChange={onChange}
+        />
+      )}
       <div className="scroll">
         <table onKeyDown={walk}>
           <caption className="visually-hidden">Runs of {list}</caption>
           <thead>
             <tr>
-              <th scope="col">run</th>
+              <th scope="col">
+                <input
+                  type="checkbox"
+                  aria-label="Select all loaded runs"
+                  checked={chosen.length === runs.length}
+                  onChange={({ target }) =>
+                    select(
+                      runs.map(({ id }) => id),
+                      target.checked,
+                    )
+                  }
+                />{" "}
+                run
+              </th>
               <th scope="col">status</th>
               {parameters.map((name) => (
                 <th key={name} scope="col" className="parameter">
@@ -95,7 +133,7 @@ export function Runs({ of, page, sort, address, onChange }: RunsProps) {
                 </th>
               ))}
               {metrics.map((name) => (
-                <th key={name} scope="col" aria-sort={name === sort ? directionOf(name) : undefined}>
+                <th key={name} scope="col" aria-sort={name === sort ? directionOf(order) : undefined}>
                   <SortBy metric={name} address={address} />
                 </th>
               ))}
@@ -107,6 +145,12 @@ export function Runs({ of, page, sort, address, onChange }: RunsProps) {
             {runs.map((run) => (
               <tr key={run.id} className={run.id === best ? "best" : undefined}>
                 <th scope="row">
+                  <input
+                    type="checkbox"
+                    aria-label={`Select ${run.uniqueName}`}
+                    checked={selected.has(run.id)}
+                    onChange={({ target }) => select([run.id], target.checked)}
+                  />{" "}
                   <a
                     href={hrefOf({ ...address, run: run.uniqueName })}
                     aria-label={run.uniqueName}
@@ -140,11 +184,11 @@ export function Runs({ of, page, sort, address, onChange }: RunsProps) {
       <footer>
         <LiveBadge state={live} />
         <p className="hint" role="status">
-          {sort && `Sorted by ${sort}, best first. `}
+          {orderInWords(order)}
           {pageInfo.hasNextPage
             ? `${runs.length} of ${totalCount ?? "more"} runs are loaded.`
             : `${runs.length} runs.`}
-          {sort && leftOutOf(sort)}
+          {leftOutOf(order)}
         </p>
         {runs.length > 1 && (
           <a
@@ -157,7 +201,9 @@ export function Runs({ of, page, sort, address, onChange }: RunsProps) {
             Compare
           </a>
         )}
-        {pageInfo.hasNextPage && <MoreRuns key={sort} of={of} after={pageInfo.endCursor} sort={sort} />}
+        {pageInfo.hasNextPage && (
+          <MoreRuns key={JSON.stringify(view)} of={of} after={pageInfo.endCursor} view={view} />
+        )}
       </footer>
     </>
   );

@@ -1,17 +1,45 @@
-import type { RunOrdering } from "./generated/graphql.ts";
+import type { OrderDirection, RunOrderField, RunOrdering } from "./generated/graphql.ts";
 
 /** Whether smaller values of a metric are better. A guess by its name: the service does not tell. */
 const isSmallerBetter = (metric: string) => /loss|err|mse|mae|perplexity|latency/i.test(metric);
 
-/** The order of a list: by a metric, the best first, or the newest first. */
-export const orderOf = (metric: string | undefined): RunOrdering =>
-  metric
-    ? { metric, direction: isSmallerBetter(metric) ? "ASC" : "DESC" }
-    : { field: "CREATED", direction: "DESC" };
+/** Orders that are not by a metric, as the address has them. */
+export const DATES: Readonly<Record<string, string>> = {
+  CREATED_ASC: "Oldest first",
+  UPDATED_DESC: "Last changed first",
+  STARTED_DESC: "Last started first",
+  FINISHED_DESC: "Last finished first",
+  FINISHED_ASC: "First finished first",
+};
 
-/** Where the best values stand once a column is sorted, as `aria-sort` says it. */
-export const directionOf = (metric: string) => (isSmallerBetter(metric) ? "ascending" : "descending");
+/** The metric that an order of the address is by, and whether its worst value comes first. */
+export const metricIn = (sort: string | undefined) => {
+  const [, name, worst] = /^(.+?)(:worst)?$/.exec(sort ?? "") ?? [];
+  return name === undefined || name in DATES ? null : { name, isWorst: worst !== undefined };
+};
+
+/** The order of a list: by a metric, the best or the worst first, by a date, or the newest first. */
+export function orderOf(sort: string | undefined): RunOrdering {
+  const metric = metricIn(sort);
+  if (metric) {
+    const { name, isWorst } = metric;
+    return { metric: name, direction: isSmallerBetter(name) !== isWorst ? "ASC" : "DESC" };
+  }
+  const [field = "CREATED", direction = "DESC"] = sort?.split("_") ?? [];
+  return { field: field as RunOrderField, direction: direction as OrderDirection };
+}
+
+/** How a column is sorted, as `aria-sort` says it. */
+export const directionOf = ({ direction }: RunOrdering) => (direction === "ASC" ? "ascending" : "descending");
+
+/** What the footer says of an order. */
+export function orderInWords(order: RunOrdering): string {
+  const { metric, direction, field } = order;
+  if (!metric) return DATES[`${field}_${direction}`] ? `${DATES[`${field}_${direction}`]}. ` : "";
+  const isBest = isSmallerBetter(metric) === (direction === "ASC");
+  return `Sorted by ${metric}, ${isBest ? "best" : "worst"} first. `;
+}
 
 /** What an order leaves out: downwards, the service would put runs without the metric first. */
-export const leftOutOf = (metric: string) =>
-  isSmallerBetter(metric) ? "" : ` Runs without ${metric} are left out.`;
+export const leftOutOf = ({ metric, direction }: RunOrdering) =>
+  metric && direction === "DESC" ? ` Runs without ${metric} are left out.` : "";

@@ -120,16 +120,17 @@ export interface Candidates {
 const NAMED: Candidates = {
   kinds: Object.values<Kind>(kinds).filter(({ nameField }) => nameField === "uniqueName"),
   one: "object",
-  toldBy: "kind",
 };
 
-/**
- * Finds a resource of any kind by global id, or by a unique name: of this kind, or else of the only kind that can have the
- * name. Throws `InputError`.
- */
-export function identifyAny(argument: string, id: string, names: TypeNames, kind: Kind | null): Resource {
-  if (!id.includes(".")) return decodeId(argument, id, names, EXAMPLE);
-  return kind ? identify(kind, argument, id, names) : identifyAmong(NAMED, argument, id, names);
+/** Finds a resource of any kind by global id, or by a unique name that only one kind can have. Throws `InputError`. */
+export const identifyAny = (argument: string, id: string, names: TypeNames): Resource =>
+  id.includes(".") ? identifyAmong(NAMED, argument, id, names) : decodeId(argument, id, names, EXAMPLE);
+
+/** The same where an argument `kind` can tell the kind of a name. */
+export function identifyOfKind(argument: string, id: string, names: TypeNames, kind: Kind | null): Resource {
+  if (!id.includes(".")) return identifyAny(argument, id, names);
+  const candidates = { ...NAMED, toldBy: "kind" };
+  return kind ? identify(kind, argument, id, names) : identifyAmong(candidates, argument, id, names);
 }
 
 const EXAMPLE = kinds.job.exampleName;
@@ -220,6 +221,10 @@ export const withId = ({ kind }: { readonly kind: Pick<Kind, "exampleName"> }) =
 /** What the `id` argument of fields takes that find or change an object of any kind. */
 export const ANY_KIND =
   "Global id, or unique name such as `ada.mnist.jobs.3`. A name that an experiment and a group can have, such as `ada.mnist.5`, needs `kind`.";
+
+/** What the `id` argument of a field takes that has no `kind` beside it: Relay lets `node(id:)` have none. */
+export const ANY_OBJECT =
+  "Global id, or a unique name that only one kind can have, such as `ada.mnist.jobs.3`. An experiment and a group can have the same name.";
 
 /** What the description of a field ends with whose endpoint belongs to a capability. */
 export const requires = ({ optional }: Pick<AnyEndpoint, "optional">): string =>

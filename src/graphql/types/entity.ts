@@ -1,7 +1,7 @@
 import type { FieldExtensions } from "../../engine/field-source.ts";
 import { builder } from "../core/builder.ts";
 import { MAX_IDS, within } from "../core/connection.ts";
-import { ANY_KIND, identifyAny } from "../core/ids.ts";
+import { ANY_OBJECT, identifyAny, identifyOfKind } from "../core/ids.ts";
 import { Entity } from "../core/refs.ts";
 import { unverified } from "../core/resource.ts";
 import { kindArg, kindOf } from "./run-kind.ts";
@@ -11,8 +11,8 @@ builder.queryFields((t) => ({
     type: Entity,
     description:
       "An object by its global id or unique name. Null with an error if it does not exist. Whether a `User` exists is not checked, and whether a `Project` exists only when a field of its record is selected: the service's API has no endpoint for them.",
-    args: { id: t.arg.id({ required: true, description: ANY_KIND }), ...kindArg },
-    resolve: (_, { id, kind }, { names }) => unverified(identifyAny("id", id, names, kindOf(kind))),
+    args: { id: t.arg.id({ required: true, description: ANY_OBJECT }) },
+    resolve: (_, { id }, { names }) => unverified(identifyAny("id", id, names)),
   }),
   entities: t.field({
     type: [Entity],
@@ -23,14 +23,16 @@ builder.queryFields((t) => ({
     args: {
       ids: t.arg.idList({
         required: true,
-        description: `Global ids or unique names, at most ${MAX_IDS} (\`gateway.limits.maxIds\`): each as for \`entity(id:)\`.`,
+        description: `Global ids or unique names, at most ${MAX_IDS} (\`gateway.limits.maxIds\`): such as \`ada.mnist.jobs.3\`. A name that an experiment and a group can have needs \`kind\`.`,
       }),
       ...kindArg,
     },
     resolve: (_, { ids, kind }, { names }) => {
       within("ids", ids.length, { from: 0, to: MAX_IDS });
       // A separate promise for each, so that an invalid id is a single null.
-      return ids.map(async (id, index) => unverified(identifyAny(`ids[${index}]`, id, names, kindOf(kind))));
+      return ids.map(async (id, index) =>
+        unverified(identifyOfKind(`ids[${index}]`, id, names, kindOf(kind))),
+      );
     },
   }),
 }));

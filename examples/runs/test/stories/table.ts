@@ -1,0 +1,149 @@
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
+import { faultsOf, LOOKS } from "../axe.ts";
+import { openAt } from "../open-at.ts";
+
+const GROUP = "#list=ada.mnist.1";
+
+/** What the page should show, asked for without it. */
+const EXPECTED = `{ group(id: "ada.mnist.1") { experiments(
+  first: 12, order: { field: FINISHED, direction: ASC }
+  filter: {
+    statuses: { in: [SUCCEEDED] }, metrics: [{ name: "loss", lessThan: 0.2 }]
+    declarations: [{ name: "activation", values: ["relu"] }]
+  }
+) { nodes { uniqueName } } } }`;
+
+interface Found {
+  readonly group: { readonly experiments: { readonly nodes: readonly { readonly uniqueName: string }[] } };
+}
+
+const linksIn = (page: Page) =>
+  page
+    .getByRole("table")
+    .getByRole("rowheader")
+    .getByRole("link")
+    .evaluateAll<string[], HTMLElement>((links) =>
+      links.map((link) => link.getAttribute("aria-label") ?? ""),
+    );
+
+test.skipIf(!hasBrowser)(
+  "filters and orders are in the address, and a reload keeps them and the session",
+  async () => {
+    const { page, ask, complaints } = await openAt(GROUP);
+    const filter = page.getByRole("form", { name: "Filter" });
+    await filter.getByLabel("Status").selectOption("SUCCEEDED");
+    await expect.poll(() => page.url(), SHOWN).toContain("status=SUCCEEDED");
+    await filter.getByLabel("Parameter").fill("activation=relu");
+    await filter.getByLabel("Metric").fill("loss<0.2");
+    await filter.getByLabel("Order").selectOption("FINISHED_ASC");
+    await expect.poll(() => page.url(), SHOWN).toContain("bound=loss");
+    const { data } = await ask<Found, object>(EXPECTED);
+    const expected = data.group.experiments.nodes.map(({ uniqueName }) => uniqueName);
+    const words = `First finished first. ${expected.length} runs.`;
+    await page.getByText(words).waitFor();
+    expect(await linksIn(page)).toEqual(expected);
+
+    await page.reload();
+    await page.getByText(words).waitFor();
+    expect(await filter.getByLabel("Status").inputValue()).toBe("SUCCEEDED");
+    await filter.getByRole("link", { name: "All runs" }).click();
+    await page.getByText("12 of 24 runs are loaded.").waitFor();
+
+    await filter.getByLabel("Tag").fill("nosuch");
+    await filter.getByRole("button", { name: "Filter" }).click();
+    await page.getByText("No run matches.").waitFor();
+    expect(complaints).toEqual([]);
+  },
+);
+
+test.skipIf(!hasBrowser)(
+  "columns are chosen, and a metric is sorted by its worst value as well",
+  async () => {
+    const { page, complaints } = await openAt(`${GROUP}&sort=loss`);
+    const header = (name: string) => page.getByRole("columnheader", { name, exact: true });
+    await header("dropout").waitFor();
+    await page.getByText("Columns", { exact: true }).click();
+    await page.getByLabel("dropout").click();
+    await expect.poll(() => header("dropout").count(), SHOWN).toBe(0);
+    expect(page.url()).toContain("hide=dropout");
+    await page.getByLabel("Order").selectOption("loss:worst");
+    await page.getByText("Sorted by loss, worst first.").waitFor();
+    expect(await header("loss").getAttribute("aria-sort")).toBe("descending");
+    expect(complaints).toEqual([]);
+  },
+);
+
+test.skipIf(!hasBrowser)(
+  "selected runs are compared, tagged, bookmarked, and stopped after a question",
+  async () => {
+    const { page, calls, complaints, demo } = await openAt(`${GROUP}&status=RUNNING`);
+    const chosen = page.getByRole("region", { name: "Selected runs" });
+    for (const name of ["ada.mnist.1.43", "ada.mnist.1.44"]) await page.getByLabel(`Select ${name}`).check();
+    await chosen.getByText("2 runs selected").waitFor();
+    expect(await chosen.getByRole("link", { name: "Compare" }).getAttribute("href")).toContain(
+      "compare=ada.mnist.1.44%2Cada.mnist.1.43",
+    );
+    calls();
+    await chosen.getByRole("button", { name: "Bookmark" }).click();
+    await chosen.getByText("Bookmarked 2 runs.").waitFor();
+    await chosen.getByLabel("Tags to add").fill("kept, later");
+    await chosen.getByRole("button", { name: "Tag", exact: true }).click();
+    await chosen.getByText("Tagged 2 runs.").waitFor();
+    await chosen.getByRole("button", { name: "Stop" }).click();
+    expect(demo.calls().filter((call) => call.endsWith("/stop"))).toEqual([]);
+    await page.getByRole("button", { name: "Stop them" }).click();
+    await expect
+      .poll(
+        () =>
+          demo
+            .calls()
+            .filter((call) => call.endsWith("/stop"))
+            .toSorted(),
+        SHOWN,
+      )
+      .toEqual(["POST /api/v1/ada/mnist/experiments/43/stop", "POST /api/v1/ada/mnist/experiments/44/stop"]);
+    const writes = calls().filter((call) => /^(?:POST|PATCH|DELETE)/.test(call));
+    expect(writes.filter((call) => !call.endsWith("/stop"))).toEqual([
+      "PATCH ada/mnist/experiments/43/",
+      "PATCH ada/mnist/experiments/44/",
+      "POST ada/mnist/experiments/43/bookmark/",
+      "POST ada/mnist/experiments/44/bookmark/",
+    ]);
+    expect(complaints).toEqual([]);
+  },
+);
+
+test.skipIf(!hasBrowser)("the runs that are shown are exported as a table", async () => {
+  const { page, complaints } = await openAt(`${GROUP}&status=FAILED`);
+  await page.getByText("3 runs.").waitFor();
+  await page.getByText("Export").click();
+  const saving = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Runs as CSV" }).click();
+  const saved = await saving;
+  expect(saved.suggestedFilename()).toBe("ada.mnist.1.runs.csv");
+  const [header, ...lines] = readFileSync(await saved.path(), "utf8")
+    .trim()
+    .split("\r\n");
+  expect(header).toContain("uniqueName");
+  expect(lines.map((line) => /ada\.mnist\.1\.\d+/.exec(line)?.[0]).toSorted()).toEqual(
+    ["12", "20", "27"].map((id) => `ada.mnist.1.${id}`),
+  );
+  expect(complaints).toEqual([]);
+});
+
+test.skipIf(!hasBrowser).each(LOOKS)(
+  "axe finds nothing in a table that is filtered and selected: $name",
+  async ({ name, ...look }) => {
+    const { page, picture } = await openAt(`${GROUP}&status=SUCCEEDED&sort=loss`, look);
+    await page.getByLabel("Select all loaded runs").check();
+    await page.getByRole("region", { name: "Selected runs" }).waitFor();
+    await page.getByText("Columns", { exact: true }).click();
+    await picture(`table-${name}`);
+    expect(await faultsOf(page)).toEqual([]);
+    const width = await page.evaluate("document.documentElement.scrollWidth");
+    expect(width).toBeLessThanOrEqual(look.viewport.width);
+  },
+);
