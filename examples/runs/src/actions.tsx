@@ -1,9 +1,9 @@
 import { useRef } from "react";
 import { useMutation } from "urql";
-import { hrefOf, projectOf } from "./address.ts";
 import { Confirm } from "./confirm.tsx";
 import { Trouble } from "./errors.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
+import { Restart } from "./restart.tsx";
 
 const actionsFragment = graphql(`
   fragment Actions on Experiment {
@@ -11,6 +11,7 @@ const actionsFragment = graphql(`
     uniqueName
     isFinished
     status
+    ...Restartable
   }
 `);
 
@@ -28,24 +29,12 @@ const stopMutation = graphql(`
   }
 `);
 
-const restartMutation = graphql(`
-  mutation Restart($id: ID!) {
-    restartExperiment(id: $id) {
-      experiment {
-        id
-        uniqueName
-      }
-    }
-  }
-`);
-
 /** Stops and restarts a run, and says what came of it. */
 export function Actions({ of }: { of: FragmentType<typeof actionsFragment> }) {
-  const { id, uniqueName, isFinished, status } = readFragment(actionsFragment, of);
+  const run = readFragment(actionsFragment, of);
+  const { id, uniqueName, isFinished, status } = run;
   const [stopped, stop] = useMutation(stopMutation);
-  const [restarted, restart] = useMutation(restartMutation);
   const question = useRef<HTMLDialogElement>(null);
-  const started = restarted.data?.restartExperiment?.experiment;
   const isStopping = status === "STOPPING";
   return (
     <div className="actions">
@@ -54,23 +43,11 @@ export function Actions({ of }: { of: FragmentType<typeof actionsFragment> }) {
           Stop
         </button>
       )}
-      <button disabled={restarted.fetching} onClick={() => restart({ id })}>
-        Restart
-      </button>
+      <Restart of={run} />
       <p role="status">
         {stopped.fetching || (stopped.data && !isFinished) ? "Stopping…" : stopped.data && "Stopped."}
-        {restarted.fetching && "Restarting…"}
-        {started && (
-          <>
-            Started{" "}
-            <a href={hrefOf({ list: projectOf(started.uniqueName), run: started.uniqueName })}>
-              {started.uniqueName}
-            </a>
-          </>
-        )}
       </p>
       <Trouble error={stopped.error} />
-      <Trouble error={restarted.error} />
       <Confirm
         question={question}
         title={`Stop ${uniqueName}?`}

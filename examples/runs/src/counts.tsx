@@ -23,16 +23,18 @@ export function Counts({ of }: { of: FragmentType<typeof countsFragment> }) {
     { word: "failed", phase: "FAILED", count: failed ?? 0 },
     { word: "stopped", phase: "STOPPED", count: stopped ?? 0 },
   ].filter(({ count }) => count > 0);
+  const others = Math.max(0, total - parts.reduce((sum, { count }) => sum + count, 0));
+  const words = [...parts, { word: "other", count: others }].filter(({ count }) => count > 0);
   return (
     <div className="counts">
       <div className="bar" aria-hidden="true">
         {parts.map(({ word, phase, count }) => (
           <span key={word} data-phase={phase} style={{ flexGrow: count }} />
         ))}
-        <span style={{ flexGrow: Math.max(0, total - parts.reduce((sum, { count }) => sum + count, 0)) }} />
+        <span style={{ flexGrow: others }} />
       </div>
       <p className="hint">
-        {[`${total} runs`, ...parts.map(({ word, count }) => `${count} ${word}`)].join(" · ")}
+        {[`${total} runs`, ...words.map(({ word, count }) => `${count} ${word}`)].join(" · ")}
       </p>
     </div>
   );

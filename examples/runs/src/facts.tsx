@@ -3,12 +3,12 @@ import { Code } from "./code.tsx";
 import { Duration } from "./duration.tsx";
 import { Fact, Moment } from "./fact.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
+import { Notes } from "./notes.tsx";
 import { parametersOf } from "./parameters.ts";
 
 const factsFragment = graphql(`
   fragment Facts on Experiment {
     id
-    description
     declarations
     startedAt
     cloningStrategy
@@ -21,6 +21,7 @@ const factsFragment = graphql(`
       uniqueName
     }
     ...Duration
+    ...Notes
   }
 `);
 
@@ -39,10 +40,10 @@ interface FactsProps {
 /** What is known of a run in words and numbers. */
 export function Facts({ of, address }: FactsProps) {
   const run = readFragment(factsFragment, of);
-  const { id, description, declarations, startedAt, cloningStrategy, original, buildJob } = run;
+  const { id, declarations, startedAt, cloningStrategy, original, buildJob } = run;
   return (
     <>
-      {description && <p className="hint">{description}</p>}
+      <Notes of={run} />
       <dl className="facts">
         {Object.entries(parametersOf(declarations)).map(([name, value]) => (
           <div key={name}>

@@ -123,7 +123,7 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
                       target.checked,
                     )
                   }
-                />{" "}
+                />
                 run
               </th>
               <th scope="col">status</th>
@@ -150,7 +150,7 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
                     aria-label={`Select ${run.uniqueName}`}
                     checked={selected.has(run.id)}
                     onChange={({ target }) => select([run.id], target.checked)}
-                  />{" "}
+                  />
                   <a
                     href={hrefOf({ ...address, run: run.uniqueName })}
                     aria-label={run.uniqueName}

@@ -40,6 +40,7 @@ test.runIf(hasBrowser)("a restarted run is linked, and names the run it came fro
   await page.getByRole("link", { name: "ada.mnist.1" }).click();
   await row("ada.mnist.1.28").click();
   await page.getByRole("button", { name: "Restart" }).click();
+  await page.getByRole("button", { name: "Start it" }).click();
   const started = page.getByText("Started").getByRole("link");
   const name = await started.innerText();
   await started.click();
@@ -58,6 +59,7 @@ test.runIf(hasBrowser)("what the service does not allow is said beside the butto
   await signIn(page, "linus");
   await row("ada.mnist.1.28").click();
   await page.getByRole("button", { name: "Restart" }).click();
+  await page.getByRole("button", { name: "Start it" }).click();
   await page.getByRole("alert").waitFor();
   expect(await alertOf(page)).toBe("You are not allowed to do this. FORBIDDEN");
 });

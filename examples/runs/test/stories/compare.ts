@@ -1,10 +1,11 @@
 import type { Page } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
+import { PATIENT } from "../../../../test/support/patience.ts";
 import { smooth } from "../../src/curve.ts";
 import { faultsOf, LOOKS } from "../axe.ts";
 import { openAt } from "../open-at.ts";
-import { alertOf, signIn } from "../page.ts";
+import { alertOf } from "../page.ts";
 
 const NAMES = ["ada.mnist.1.44", "ada.mnist.1.28", "ada.mnist.42"];
 const COMPARISON = `#list=ada.mnist&compare=${NAMES.join(",")}`;
@@ -91,7 +92,6 @@ test.runIf(hasBrowser)(
     ]);
 
     await page.reload();
-    await signIn(page, "ada");
     await page.getByRole("img", { name: "loss over time" }).waitFor();
     expect(await page.getByRole("slider", { name: "Smoothing" }).inputValue()).toBe("0.81");
     expect(await page.getByRole("checkbox", { name: "log scale" }).isChecked()).toBe(true);
@@ -151,9 +151,8 @@ test.runIf(hasBrowser)(
     const { page } = await openAt(COMPARISON);
     const chart = chartOf(page, "loss");
     const plot = chart.locator(".u-over");
-    await plot.waitFor();
-    const box = await plot.boundingBox();
-    if (!box) throw new Error("expected a chart, got none");
+    // It is drawn anew once its width is known.
+    const box = await vi.waitUntil(() => plot.boundingBox(), PATIENT);
     const reset = page.getByRole("button", { name: "Reset zoom" });
     expect(await reset.isDisabled()).toBe(true);
 

@@ -71,7 +71,9 @@ test.skipIf(!hasBrowser)(
     expect(page.url()).toContain("hide=dropout");
     await page.getByLabel("Order").selectOption("loss:worst");
     await page.getByText("Sorted by loss, worst first.").waitFor();
-    expect(await header("loss").getAttribute("aria-sort")).toBe("descending");
+    expect(await page.getByRole("columnheader", { name: /^loss/ }).getAttribute("aria-sort")).toBe(
+      "descending",
+    );
     expect(complaints).toEqual([]);
   },
 );
@@ -145,5 +147,36 @@ test.skipIf(!hasBrowser).each(LOOKS)(
     expect(await faultsOf(page)).toEqual([]);
     const width = await page.evaluate("document.documentElement.scrollWidth");
     expect(width).toBeLessThanOrEqual(look.viewport.width);
+  },
+);
+
+test.skipIf(!hasBrowser)(
+  "notes and tags are edited in place, and a run is restarted with another parameter",
+  async () => {
+    const { page, calls, complaints, ask } = await openAt("#run=ada.mnist.1.10");
+    const notes = page.getByRole("region", { name: "Notes" });
+    await notes.getByRole("button", { name: "Edit" }).click();
+    await notes.getByLabel("Description").fill("the best so far");
+    await notes.getByRole("button", { name: "Save" }).click();
+    await notes.getByText("the best so far").waitFor();
+    await notes.getByLabel("New tag").fill("kept");
+    await notes.getByRole("button", { name: "Add" }).click();
+    await notes.getByRole("button", { name: "Remove kept" }).waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+    await notes.getByRole("button", { name: "Remove kept" }).click();
+    await expect.poll(() => notes.getByRole("button", { name: "Remove kept" }).count(), SHOWN).toBe(0);
+
+    calls();
+    await page.getByRole("button", { name: "Restart" }).click();
+    await page.getByRole("dialog").getByLabel("dropout").fill("0.4");
+    expect(calls().filter((call) => call.startsWith("POST"))).toEqual([]);
+    await page.getByRole("button", { name: "Start it" }).click();
+    const started = await page.getByText("Started").getByRole("link").innerText();
+    const { data } = await ask<{ experiment: { declarations: object } }, object>(
+      `query ($id: ID!) { experiment(id: $id) { declarations } }`,
+      { id: started },
+    );
+    expect(data.experiment.declarations).toMatchObject({ dropout: 0.4, lr: 0.026, activation: "relu" });
+    expect(complaints).toEqual([]);
   },
 );

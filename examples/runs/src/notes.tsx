@@ -1,0 +1,89 @@
+import { type FormEvent, useState } from "react";
+import { useMutation } from "urql";
+import { Trouble } from "./errors.tsx";
+import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
+
+const notesFragment = graphql(`
+  fragment Notes on Experiment {
+    id
+    description
+    tags
+  }
+`);
+
+/** What it returns goes into the cache, and so to wherever the run is shown. */
+const noteMutation = graphql(`
+  mutation Note($id: ID!, $input: UpdateExperimentInput!) {
+    updateExperiment(id: $id, input: $input) {
+      experiment {
+        id
+        description
+        tags
+      }
+    }
+  }
+`);
+
+/** The description and the tags of a run, edited where they stand. */
+export function Notes({ of }: { of: FragmentType<typeof notesFragment> }) {
+  const { id, description, tags } = readFragment(notesFragment, of);
+  const [{ fetching, error }, update] = useMutation(noteMutation);
+  const [isEdited, setEdited] = useState(false);
+
+  async function describe(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const text = String(new FormData(event.currentTarget).get("description"));
+    const { data } = await update({ id, input: { description: text } });
+    if (data?.updateExperiment) setEdited(false);
+  }
+
+  async function addTag(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const { data } = await update({
+      id,
+      input: { addTags: [String(new FormData(form).get("tag")).trim()] },
+    });
+    if (data?.updateExperiment) form.reset();
+  }
+
+  return (
+    <section className="notes" aria-label="Notes">
+      {isEdited ? (
+        <form onSubmit={describe}>
+          <input name="description" aria-label="Description" defaultValue={description ?? ""} autoFocus />
+          <button disabled={fetching}>Save</button>
+          <button type="button" onClick={() => setEdited(false)}>
+            Cancel
+          </button>
+        </form>
+      ) : (
+        <p className="hint">
+          {description || "No description."}{" "}
+          <button className="plain" onClick={() => setEdited(true)}>
+            Edit
+          </button>
+        </p>
+      )}
+      <form onSubmit={addTag}>
+        {tags?.map((tag) => (
+          <span key={tag} className="tag">
+            {tag}
+            <button
+              type="button"
+              className="plain"
+              aria-label={`Remove ${tag}`}
+              disabled={fetching}
+              onClick={() => void update({ id, input: { removeTags: [tag] } })}
+            >
+              ×
+            </button>
+          </span>
+        ))}
+        <input name="tag" aria-label="New tag" placeholder="New tag" required />
+        <button disabled={fetching}>Add</button>
+      </form>
+      <Trouble error={error} />
+    </section>
+  );
+}

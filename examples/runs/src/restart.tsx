@@ -1,0 +1,94 @@
+import { type FormEvent, useId, useRef } from "react";
+import { useMutation } from "urql";
+import { hrefOf, projectOf } from "./address.ts";
+import { Trouble } from "./errors.tsx";
+import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
+import { parametersOf } from "./parameters.ts";
+
+const restartableFragment = graphql(`
+  fragment Restartable on Experiment {
+    id
+    uniqueName
+    declarations
+  }
+`);
+
+const restartMutation = graphql(`
+  mutation Restart($id: ID!, $input: RestartExperimentInput) {
+    restartExperiment(id: $id, input: $input) {
+      experiment {
+        id
+        uniqueName
+      }
+    }
+  }
+`);
+
+const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+
+/** What was typed: JSON where it is some, such as a number or a list, else the text. */
+function valueOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** Restarts a run as a new one, after asking, with other parameters if they are changed. */
+export function Restart({ of }: { of: FragmentType<typeof restartableFragment> }) {
+  const { id, uniqueName, declarations } = readFragment(restartableFragment, of);
+  const [restarted, restart] = useMutation(restartMutation);
+  const question = useRef<HTMLDialogElement>(null);
+  const title = useId();
+  const parameters = Object.entries(parametersOf(declarations));
+  const started = restarted.data?.restartExperiment?.experiment;
+
+  function submit(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault();
+    question.current?.close();
+    const given = new FormData(event.currentTarget);
+    const typed = parameters.map(([name]) => [name, String(given.get(name))] as const);
+    const isChanged = typed.some(([name, text]) => text !== textOf(parametersOf(declarations)[name]));
+    const all = Object.fromEntries(typed.map(([name, text]) => [name, valueOf(text)]));
+    void restart({ id, input: isChanged ? { declarations: all } : null });
+  }
+
+  return (
+    <>
+      <button disabled={restarted.fetching} onClick={() => question.current?.showModal()}>
+        Restart
+      </button>
+      <p role="status">
+        {restarted.fetching && "Restarting…"}
+        {started && (
+          <>
+            Started{" "}
+            <a href={hrefOf({ list: projectOf(started.uniqueName), run: started.uniqueName })}>
+              {started.uniqueName}
+            </a>
+          </>
+        )}
+      </p>
+      <Trouble error={restarted.error} />
+      <dialog ref={question} aria-labelledby={title} className="panel">
+        <form onSubmit={submit}>
+          <h2 id={title}>Restart {uniqueName}?</h2>
+          <p>It becomes a run of its own, with these parameters.</p>
+          {parameters.map(([name, value]) => (
+            <label key={name}>
+              {name}
+              <input name={name} defaultValue={textOf(value)} required />
+            </label>
+          ))}
+          <div className="choices">
+            <button type="button" onClick={() => question.current?.close()}>
+              Cancel
+            </button>
+            <button className="primary">Start it</button>
+          </div>
+        </form>
+      </dialog>
+    </>
+  );
+}
