@@ -5,30 +5,32 @@ import { prefetchResources } from "./core/prefetch.ts";
 import { serveSdl, toSubgraphSchema } from "./federation/entities.ts";
 import { rename } from "./federation/rename.ts";
 
-// Each file adds its types and fields to the builder. Without its line here they do not exist.
+// Each file adds its types and fields to the builder. Without its line here they do not exist. Root fields stand in this order,
+// and so do they where GraphiQL completes them: it compares their numbers as texts, so that `experimentJob` would come before
+// `experiment` if only one of the two had two digits.
 import "./core/scalars.ts";
 import "./types/entity.ts";
-import "./operations/projects.ts";
-import "./operations/runs.ts";
+import "./types/user.ts";
+import "./types/gateway-info.ts";
+import "./types/cluster.ts";
 import "./types/activity.ts";
+import "./operations/runs.ts";
+import "./types/experiment-job.ts";
+import "./types/project.ts";
+import "./types/run-commands.ts";
+import "./types/root-lists.ts";
+import "./analysis/compare-runs.ts";
+import "./operations/projects.ts";
 import "./types/build-job.ts";
 import "./types/chart-view.ts";
-import "./types/cluster.ts";
-import "./types/experiment-job.ts";
 import "./types/experiment.ts";
-import "./types/gateway-info.ts";
 import "./types/group.ts";
 import "./types/job.ts";
-import "./types/project.ts";
-import "./types/root-lists.ts";
-import "./types/run-commands.ts";
 import "./types/run.ts";
 import "./types/stop.ts";
 import "./types/many.ts";
-import "./types/user.ts";
 import "./analysis/metric-summary.ts";
 import "./analysis/run-summary.ts";
-import "./analysis/compare-runs.ts";
 import "./subscriptions/experiment-metric-recorded.ts";
 import "./subscriptions/run-log-appended.ts";
 import "./subscriptions/run-updated.ts";

@@ -26,6 +26,27 @@ tellMissingBrowser("the tests of the menus of the GraphiQL page");
 const open = shareGraphiql();
 
 describe.runIf(hasBrowser)("GraphiQL's menus", () => {
+  test("completes a field before those whose names go on", async () => {
+    const { url } = await startDemoGateway();
+    const { page } = await open(url);
+    await click(page, page.getByRole("button", { name: "New tab" }));
+    await tabOf(page, "<untitled>").waitFor();
+    for (const [typed, first, next] of [
+      ["exper", "experiment", "experimentJob"],
+      ["grou", "group", "groups"],
+      ["ru", "run", "runs"],
+    ] as const) {
+      await click(page, page.locator(".graphiql-query-editor .monaco-editor"));
+      await page.keyboard.press("Control+A");
+      await page.keyboard.type(`{ ${typed}`);
+      await page.keyboard.press("Control+Space");
+      const offered = page.locator(".suggest-widget .monaco-list-row .label-name");
+      await offered.filter({ hasText: next }).first().waitFor();
+      expect((await offered.allTextContents()).slice(0, 2)).toEqual([first, next]);
+      await page.keyboard.press("Escape");
+    }
+  });
+
   test("opens each operation of the list, by words, in a tab that keeps its variables over a reload", async () => {
     const { url } = await startDemoGateway();
     const { page } = await open(url);
