@@ -20,10 +20,13 @@ const Capability = builder.enumType("Capability", {
   description: "Capabilities that some servers have in addition to the documented API.",
   values: {
     LISTS: {
-      description: `Lists: \`projects\`, \`runs\`, \`groups\`, \`User.projects\`, ${fieldsOf("Project", "list", uncapital)}, \`Group.experiments\`.`,
+      description: `Lists: \`projects\`, \`runs\`, \`groups\`, \`User.projects\`, ${fieldsOf("Project", "list", uncapital)}, \`Group.experiments\`, \`BuildJob.experiments\`, \`.jobs\`, \`Experiment.clones\`.`,
     },
     EXPERIMENT_JOB_LOGS: { description: "`ExperimentJob.logs`." },
-    FILTERS: { description: "The argument `filter` of lists of runs and of `runsUpdated`." },
+    FILTERS: {
+      description:
+        "The argument `filter` of lists of runs and of `runsUpdated`, `BuildJob.experiments` and `BuildJob.jobs`.",
+    },
     METRIC_ORDERS: {
       description:
         "`metric` of the argument `order` of lists of experiments, and the argument `orderByMetric`.",
