@@ -39,6 +39,17 @@ test("the addresses hold where types have other names", async () => {
   expect((await get(`${PROJECT}/runs.csv`)).status).toBe(400);
 });
 
+test.each([
+  ["%C3%A4da.mnist", 200],
+  ["ada%2Emnist", 200],
+  ["ada.mn%2Fist", 400],
+  ["ada.%ff", 400],
+  ["ada.%00", 400],
+])("a name in an address can be percent-encoded: %s", async (name, status) => {
+  const { get } = await startExports([row(1)]);
+  expect((await get(`${name}/runs.csv?columns=uniqueName`)).status).toBe(status);
+});
+
 test("names stand in addresses as well", async () => {
   const { get, calls } = await startExports([row(1)]);
   for (const name of ["ada.mnist", "ada.mnist.5"]) {

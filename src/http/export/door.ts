@@ -93,7 +93,12 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
     const [, id, what, format, query = ""] = ROUTE.exec(request.url ?? "") ?? [];
     if (!id || !what || !format) return false;
     // Safe: `ROUTE` matches no other words.
-    const exported = { id, query, what: what as keyof typeof TABLES, format: format as Extension };
+    const exported = {
+      id: decoded(id),
+      query,
+      what: what as keyof typeof TABLES,
+      format: format as Extension,
+    };
     serve(request, response, {
       what: exported.what,
       route: `/export/{id}/${what}.${format}`,
@@ -101,6 +106,15 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
     });
     return true;
   };
+}
+
+/** A segment of a path without its percent-encoding: clients encode letters such as `ä`. Left as it is where it is none. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
 /** What the URL of an export names. */
