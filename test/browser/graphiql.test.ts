@@ -71,15 +71,14 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     record.last_status = "stopping";
     await reach(1_000);
     await answerOf(page).getByText('"STOPPING"').waitFor();
-    // A log: what came before stands below.
-    const placesOf = async (text: string) => {
+    // A log: what came before stands below. The editor draws the lines of an event one after the other.
+    const lowestOf = async (text: string) => {
       const boxes = (await answerOf(page).getByText(text).all()).map((line) => line.boundingBox());
-      return (await Promise.all(boxes)).map((box) => box?.y ?? 0);
+      return Math.max(...(await Promise.all(boxes)).map((box) => box?.y ?? 0));
     };
-    expect(Math.max(...(await placesOf('"RUNNING"')))).toBeGreaterThan(
-      Math.max(...(await placesOf('"STOPPING"'))),
-    );
-    expect(await answerOf(page).textContent()).toMatch(/"at":\s*"\d\d:\d\d:\d\d\.\d{3}"/);
+    const isBelow = async () => (await lowestOf('"RUNNING"')) > (await lowestOf('"STOPPING"'));
+    await expect.poll(isBelow, SHOWN).toBe(true);
+    await expect.poll(() => answerOf(page).textContent(), SHOWN).toMatch(/"at":\s*"\d\d:\d\d:\d\d\.\d{3}"/);
     await click(page, page.getByRole("button", { name: /stop query/i }));
     await vi.waitUntil(() => !timers().includes(2_000), PATIENT);
     expect(complaints).toEqual([]);
@@ -279,7 +278,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await value.waitFor();
     // Its tooltip is made of the value as well.
     await value.hover();
-    expect(await answerOf(page).textContent()).toContain("<b>bold</b>");
+    await expect.poll(() => answerOf(page).textContent(), SHOWN).toContain("<b>bold</b>");
     expect(await page.title()).toBe("Rungraph");
     expect(await page.locator("img[src=x], b").count()).toBe(0);
     expect(elsewhere).toEqual([]);
