@@ -8,27 +8,35 @@ import { UpstreamError } from "../../errors.ts";
 /** Whether a value is of the type that the document gives its key. */
 export interface Check<Value> {
   (value: unknown): value is Value;
+  /** A type of JavaScript whose values all pass: for them, the check need not be called. */
+  readonly passes?: Typeof;
   /** The check of each item of a list, which finds the place of a wrong one. */
   readonly item?: (value: unknown) => boolean;
 }
+
+type Typeof = "string" | "boolean";
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 const isString = (value: unknown) => typeof value === "string";
 
+/** A check that all values of a type pass. */
+const passing = <Value>(passes: Typeof, check: (value: unknown) => value is Value): Check<Value> =>
+  Object.assign(check, { passes });
+
 export const id = (value: unknown): value is number => Number.isSafeInteger(value);
 export const requiredText = isString;
 export const nonEmptyText = (value: unknown): value is string => typeof value === "string" && value !== "";
-export const text = (value: unknown) => typeof value === "string" || value == null;
+export const text = passing("string", (value: unknown) => typeof value === "string" || value == null);
 /** A 32-bit integer, as GraphQL's Int. */
 export const integer = (value: unknown): value is number | null | undefined =>
   value == null || (typeof value === "number" && value === (value | 0));
 export const number = (value: unknown): value is number | null | undefined =>
   value == null || Number.isFinite(value);
-export const flag = (value: unknown) => typeof value === "boolean" || value == null;
+export const flag = passing("boolean", (value: unknown) => typeof value === "boolean" || value == null);
 /** ISO 8601 text as received, because a `Date` would lose microseconds and offset. */
-export const timestamp = (value: unknown) => typeof value === "string" || value == null;
+export const timestamp = passing("string", (value: unknown) => typeof value === "string" || value == null);
 /** A value whose type the document does not show. */
 export const unstated = (_value: unknown): _value is unknown => true;
 export const object = (value: unknown): value is Readonly<Record<string, unknown>> | null | undefined =>
@@ -125,20 +133,30 @@ export const converted =
 interface Field {
   readonly key: string;
   readonly check: Check<unknown>;
+  /** Whether null and an absent value pass. */
+  readonly isNullable: boolean;
+  /** The type whose values all pass; empty when there is none. */
+  readonly passes: Typeof | "";
   /** The fields of an object; null for other values. */
   readonly inner: readonly Field[] | null;
 }
 
 const fieldsOf = (table: Table): readonly Field[] =>
   Object.entries(table).map(([key, entry]) => {
-    if (typeof entry === "function") return { key, check: entry, inner: null };
+    if (typeof entry === "function")
+      return { key, check: entry, isNullable: entry(null), passes: entry.passes ?? "", inner: null };
     const inner = fieldsOf(entry);
-    return { key, check: (value): value is unknown => value == null || fit(inner, value), inner };
+    const check = (value: unknown): value is unknown => value == null || fit(inner, value);
+    return { key, check, isNullable: true, passes: "", inner };
   });
 
 function fit(fields: readonly Field[], value: unknown): boolean {
   if (!isObject(value)) return false;
-  for (const { key, check } of fields) if (!check(value[key])) return false;
+  for (const { key, check, isNullable, passes } of fields) {
+    const received = value[key];
+    // Most values need no call.
+    if (received == null ? !isNullable : typeof received !== passes && !check(received)) return false;
+  }
   return true;
 }
 
@@ -150,7 +168,7 @@ function readFields(
 ): Record<string, unknown> | null {
   if (!isObject(value)) return addFault(faults, place);
   const known: Record<string, unknown> = {};
-  for (const { key, check, inner } of fields) {
+  for (const { key, check, isNullable, inner } of fields) {
     const received = value[key];
     if (check(received)) {
       if (key in value) known[key] = received;
@@ -160,7 +178,7 @@ function readFields(
     const read = inner
       ? readFields(inner, received, faults, at)
       : addFault(faults, placeIn(at, check, received));
-    if (read === null && !check(null)) return null;
+    if (read === null && !isNullable) return null;
     known[key] = read;
   }
   return known;

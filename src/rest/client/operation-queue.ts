@@ -4,7 +4,6 @@ import type { RequestScope } from "../../request-scope.ts";
 import type { Allowance } from "./allowance.ts";
 import { Bulkhead, type Ticket } from "./bulkhead.ts";
 import { endedError, throttledError } from "./failure.ts";
-import { createRequestBudget } from "./request-budget.ts";
 
 /** How the polls of one session are shared with other processes. */
 export interface PollBounds {
@@ -41,7 +40,11 @@ export class OperationQueue {
   readonly #scope: RequestScope;
   readonly #bulkhead: Bulkhead;
   readonly #bounds: OperationBounds;
-  readonly #budget;
+  /** Requests that were sent, retries not counted. */
+  #sent = 0;
+  /** Requests above the limit. They share one error, which tells their final number. */
+  #unsent = 0;
+  #exceeded: UpstreamError | null = null;
   /** Reads that are not allowed yet, by their allowance; null until there is one. */
   #held: Map<Allowance, Bulkhead> | null = null;
   #hasBegun = false;
@@ -51,7 +54,6 @@ export class OperationQueue {
     this.#scope = scope;
     this.#bulkhead = bulkhead;
     this.#bounds = bounds;
-    this.#budget = createRequestBudget(bounds.requests);
   }
 
   /**
@@ -95,12 +97,12 @@ export class OperationQueue {
       return this.#hold(ticket, allowance);
     }
     if (ticket.isRetry) this.#admission.retries++;
-    else this.#budget.spend();
+    else this.#sent++;
     ticket.admitted();
-    if (this.#budget.isSpent()) {
+    if (this.#sent >= this.#bounds.requests) {
       this.#drop(
         ({ isRetry }) => !isRetry,
-        () => this.#budget.exceed(),
+        () => this.#exceed(),
       );
     }
   }
@@ -176,10 +178,25 @@ export class OperationQueue {
   /** Why a request cannot be queued; null when it can. */
   #rejectionOf({ endpoint, isRetry }: Ticket): Error | null {
     if (this.#scope.ended()) return endedError(endpoint, this.#scope, false);
-    if (!isRetry && this.#budget.isSpent()) return this.#budget.exceed();
+    if (!isRetry && this.#sent >= this.#bounds.requests) return this.#exceed();
     // Operations that have started are not rejected halfway.
     if (!this.#hasBegun && this.#admission.isQueueFull(this.#scope.caller))
       return new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
     return null;
+  }
+
+  /** Counts a request above the limit. Returns its error. */
+  #exceed(): UpstreamError {
+    this.#unsent++;
+    const unsent = () => this.#unsent;
+    return (this.#exceeded ??= new UpstreamError(
+      "REQUEST_LIMIT_EXCEEDED",
+      `This operation needs more than ${this.#bounds.requests} requests to the service; ask for less at once.`,
+      {
+        get unsentRequests() {
+          return unsent();
+        },
+      },
+    ));
   }
 }
