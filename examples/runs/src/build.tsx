@@ -8,6 +8,7 @@ import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
 import { Sheet } from "./sheet.tsx";
 import { Status } from "./status.tsx";
+import { UsedBy } from "./used-by.tsx";
 
 const buildQuery = graphql(`
   query Build($id: ID!) {
@@ -67,6 +68,7 @@ export function Build({ name, address }: { name: string; address: Address }) {
               <Fact name="commit">{build.commit && <code>{build.commit}</code>}</Fact>
               <Fact name="image used by">{used(build.experimentCount, build.jobCount)}</Fact>
             </dl>
+            <UsedBy build={build.id} />
             {build.dockerfile && (
               <>
                 <h3>Dockerfile</h3>

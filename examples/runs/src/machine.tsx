@@ -1,4 +1,5 @@
 import { useQuery } from "urql";
+import { bytesInWords } from "./bytes.ts";
 import { Trouble } from "./errors.tsx";
 import { Fact } from "./fact.tsx";
 import { graphql } from "./generated/index.ts";
@@ -51,7 +52,7 @@ export function Machine({ name }: { name: string }) {
               <Fact name="in the cluster">{yesOrNo(machine.isCurrent)}</Fact>
               <Fact name="takes new work">{yesOrNo(takesWork(machine))}</Fact>
               <Fact name="CPU">{machine.cpu}</Fact>
-              <Fact name="memory">{machine.memory}</Fact>
+              <Fact name="memory">{machine.memory === null ? null : bytesInWords(machine.memory)}</Fact>
               <Fact name="GPUs">{machine.gpuCount}</Fact>
               <Fact name="system">{machine.osImage}</Fact>
               <Fact name="kernel">{machine.kernelVersion}</Fact>

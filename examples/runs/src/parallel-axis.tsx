@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type PointerEvent, useRef } from "react";
+import { type KeyboardEvent, type PointerEvent, useEffect, useRef } from "react";
 import type { Range } from "./plot.tsx";
 import type { Scale } from "./scale.ts";
 
@@ -30,6 +30,15 @@ export function ParallelAxis({ name, scale, x, top, height, hasNone, range, onRa
   const start = useRef<{ readonly place: number; readonly y: number } | null>(null);
   const yOf = (place: number) => top + (1 - place) * height;
   const isWhole = range[0] === 0 && range[1] === 1;
+  const brush = useRef<SVGRectElement>(null);
+
+  // A finger that draws does not scroll. `touch-action` of what is inside a picture does not tell browsers so.
+  useEffect(() => {
+    const keepPage = (event: TouchEvent) => event.preventDefault();
+    const rect = brush.current;
+    rect?.addEventListener("touchstart", keepPage, { passive: false });
+    return () => rect?.removeEventListener("touchstart", keepPage);
+  }, []);
 
   function begin(event: PointerEvent<SVGElement>) {
     event.currentTarget.setPointerCapture(event.pointerId);
@@ -72,6 +81,7 @@ export function ParallelAxis({ name, scale, x, top, height, hasNone, range, onRa
         height={Math.max(2, (range[1] - range[0]) * height)}
       />
       <rect
+        ref={brush}
         className="brush"
         data-axis={name}
         x={x - 20}

@@ -137,7 +137,7 @@ export function Parallel({ of, address }: ParallelProps) {
       </div>
       <div className="kept">
         <p role="status">
-          {isFiltered ? `${kept.length} of ${lines.length} runs:` : `All ${lines.length} runs`}
+          {isFiltered ? `${kept.length} of ${lines.length} runs` : `All ${lines.length} runs`}
         </p>
         {isFiltered && (
           <>

@@ -85,8 +85,9 @@ function addSearch(store: Store, project: Project, createdAt: number): void {
     [6, "running"],
   ]);
   for (const [trial, wait] of waits.entries()) {
-    const id = nextId(store, "experiment");
-    const experiment = addMember(store, group, { id, build: null, space: narrowSpace, trial, createdAt });
+    // One after the other, as servers create them: otherwise the newest is the one that changed last.
+    const member = { id: nextId(store, "experiment"), trial, createdAt: createdAt + trial };
+    const experiment = addMember(store, group, { ...member, build: null, space: narrowSpace });
     const training = { wait, epochs: 40, epochSeconds: 4, end: "succeeded" };
     scheduleTraining(store, experiment, training);
   }

@@ -91,11 +91,11 @@ Node.implement({
       ...property("role"),
     }),
     memory: t.float({
-      description: "Memory. The service does not document the unit.",
+      description: "Memory. The service does not document the unit; known servers give bytes.",
       ...property("memory"),
     }),
     cpu: t.float({
-      description: "CPU capacity. The service does not document the unit.",
+      description: "CPU capacity. The service does not document the unit; known servers give cores.",
       ...property("cpu"),
     }),
     gpuCount: t.int({ description: "Number of GPUs.", ...property("n_gpus") }),

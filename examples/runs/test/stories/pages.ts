@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { hasBrowser } from "../../../../test/support/browser.ts";
+import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
 import { faultsOf, LOOKS } from "../axe.ts";
 import { openAt } from "../open-at.ts";
 import { alertOf, PHONE } from "../page.ts";
@@ -49,6 +49,9 @@ test.runIf(hasBrowser)(
     ]);
     expect(await page.getByRole("region", { name: "Dockerfile" }).innerText()).toBe(dockerfile.trimEnd());
     await page.getByText(`${experimentCount} runs`).waitFor();
+    await page.getByText("Runs of this image").click();
+    await expect.poll(() => page.locator(".used-by").getByRole("link").count(), SHOWN).toBe(experimentCount);
+    expect(calls().filter((call) => call.includes("query=build"))).toHaveLength(1);
 
     await page.getByRole("link", { name: nodeScheduled.name }).click();
     await page.getByRole("definition").getByText(nodeScheduled.kernelVersion).waitFor();

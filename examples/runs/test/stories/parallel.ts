@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
 import { faultsOf, LOOKS } from "../axe.ts";
 import { openAt } from "../open-at.ts";
+import { PHONE } from "../page.ts";
 
 const GROUP = Array.from({ length: 12 }, (_, at) => `ada.mnist.1.${at + 9}`);
 const HASH = `#list=ada.mnist.1&compare=${GROUP.join(",")}`;
@@ -64,12 +65,37 @@ test.runIf(hasBrowser)(
     // The lowest of them stands on the end itself, where the drag began a pixel further up.
     await page.getByRole("slider", { name: "loss, at least" }).press("Home");
     await expect.poll(kept, SHOWN).toEqual(wanted.toSorted());
-    await section.getByText(`${wanted.length} of 12 runs:`).waitFor();
+    await section.getByText(`${wanted.length} of 12 runs`).waitFor();
 
     await page.mouse.click(x, bottom - 20);
     await expect.poll(kept, SHOWN).toHaveLength(12);
   },
 );
+
+test.runIf(hasBrowser)("a finger draws along an axis, and the page stays where it is", async () => {
+  const { page, section, kept } = await openParallel({ viewport: PHONE, hasTouch: true });
+  const axis = section.locator('[data-axis="lr"]');
+  await axis.scrollIntoViewIfNeeded();
+  const box = await axis.boundingBox();
+  if (!box) throw new Error("expected an axis, got none");
+  const scrolled = () => page.evaluate<number>("scrollY");
+  const before = await scrolled();
+
+  const touch = await page.context().newCDPSession(page);
+  const finger = (type: "touchStart" | "touchMove" | "touchEnd", ...places: readonly number[]) =>
+    touch.send("Input.dispatchTouchEvent", {
+      type,
+      touchPoints: places.map((place) => ({ x: box.x + box.width / 2, y: box.y + box.height * place })),
+    });
+  await finger("touchStart", 0.1);
+  for (const place of [0.2, 0.3, 0.4, 0.5, 0.6]) await finger("touchMove", place);
+  await finger("touchEnd");
+  const low = page.getByRole("slider", { name: "lr, at least" });
+  const ends = async () => Number(await low.getAttribute("aria-valuenow"));
+  await expect.poll(ends, SHOWN).toBeCloseTo(40, -1);
+  expect((await kept()).length).toBeLessThan(12);
+  expect(await scrolled()).toBe(before);
+});
 
 test.runIf(hasBrowser)(
   "the ends of an axis are moved by keys, and what is kept is compared alone",

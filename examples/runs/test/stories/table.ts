@@ -180,3 +180,19 @@ test.skipIf(!hasBrowser)(
     expect(complaints).toEqual([]);
   },
 );
+
+test.skipIf(!hasBrowser)("the duration of a run goes on while other runs are shown", async () => {
+  const { page, complaints } = await openAt(GROUP);
+  const filter = page.getByRole("form", { name: "Filter" });
+  const running = page.getByRole("row").filter({ hasText: "ada.mnist.1.44" });
+  const minutes = async () =>
+    Number.parseInt((await running.getByText(/^\d+:\d\d$/).textContent()) ?? "", 10);
+  const before = await minutes();
+  await page.clock.install();
+  await filter.getByLabel("Status").selectOption("SUCCEEDED");
+  await running.waitFor({ state: "detached" });
+  await page.clock.fastForward("05:00");
+  await filter.getByRole("link", { name: "All runs" }).click();
+  await expect.poll(minutes, SHOWN).toBeGreaterThanOrEqual(before + 5);
+  expect(complaints).toEqual([]);
+});
