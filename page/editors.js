@@ -14,7 +14,7 @@ Object.assign(globalThis, {
 
 /**
  * @typedef {{ query: string, variables: string }} Written
- * @typedef {{ trigger: (source: string, command: string, payload: object) => void }} Triggered
+ * @typedef {{ updateOptions: (options: object) => void, trigger: (source: string, command: string, payload: object) => void }} Editor
  */
 
 /** GraphiQL's names of its editors' texts. */
@@ -67,14 +67,18 @@ function nameTabs(root) {
   });
 }
 
-/** Lets the Tab key leave the editors: who has no mouse would not get out of them. */
-function freeTabKey() {
+/** Lets the Tab key leave the editors, because who has no mouse would not get out of them, and wraps long lines. */
+function prepareEditors() {
+  let isFirst = true;
   // @ts-expect-error: as above.
-  const { editor } = globalThis.monaco;
-  const { dispose } = editor.onDidCreateEditor((/** @type {Triggered} */ first) => {
-    dispose();
-    // The option of the same name changes nothing; the command does, for all editors, once this one is complete.
-    queueMicrotask(() => first.trigger("page", "editor.action.toggleTabFocusMode", {}));
+  globalThis.monaco.editor.onDidCreateEditor((/** @type {Editor} */ editor) => {
+    const command = isFirst && "editor.action.toggleTabFocusMode";
+    isFirst = false;
+    queueMicrotask(() => {
+      editor.updateOptions({ wordWrap: "on" });
+      // The option of the same name changes nothing; the command does, for all editors, once this one is complete.
+      if (command) editor.trigger("page", command, {});
+    });
   });
 }
 
@@ -110,4 +114,4 @@ function pressToolbar(event) {
 document.addEventListener("keydown", pressToolbar, { capture: true });
 
 // For page.js: scripts share what is global.
-Object.assign(globalThis, { freeTabKey, nameTabs, openTab, whenShown, written });
+Object.assign(globalThis, { prepareEditors, nameTabs, openTab, whenShown, written });

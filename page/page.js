@@ -159,7 +159,7 @@ async function run(params, tabHeaders) {
 }
 
 nameTabs(root);
-freeTabKey();
+prepareEditors();
 whenShown(root, openLinked);
 addEventListener("hashchange", openLinked);
 

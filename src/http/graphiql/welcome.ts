@@ -14,14 +14,18 @@ export function welcomeTo({ isDemo, capabilities }: Welcomed): string {
   return WORDS + (capabilities.includes("METRIC_ORDERS") ? SEARCH : RUN);
 }
 
-const WORDS = `# The runs that your tracking service knows, as one graph:
+/** Its lines fit the editor of a laptop. */
+const WORDS = `# What your tracking service knows, as one graph:
 #
-#   group       a search: many experiments that try parameters
-#   experiment  one run; its jobs are its processes, each on a machine (a node of the cluster)
-#   build       made the image that an experiment runs in
+#   group       a search: many experiments that try
+#               parameters
+#   experiment  one run; its jobs are its processes,
+#               each on a machine (a node)
+#   build       made the image that a run starts from
 #
-# Run it by Ctrl-Enter. Below the answer you see the upstream requests that it took.
-# "Operations" above has more to begin with.
+# Ctrl-Enter runs it. Below the answer stand the
+# upstream requests that it took. "Operations" above
+# has more to begin with.
 
 `;
 
@@ -29,7 +33,10 @@ const SEARCH = `query Welcome {
   group(id: "ada.mnist.1") {
     uniqueName
     status
-    experiments(first: 3, order: { metric: "loss", direction: ASC }) {
+    experiments(
+      first: 3
+      order: { metric: "loss", direction: ASC }
+    ) {
       totalCount
       nodes {
         uniqueName
