@@ -31,7 +31,7 @@ const project = (test: TestProjectInlineConfiguration["test"]): TestProjectInlin
 
 export default defineConfig({
   test: {
-    globalSetup: ["./test/support/built-folder.ts"],
+    globalSetup: ["./test/support/run-folder.ts"],
     reporters: ["default", "./test/support/closing-line.ts"],
     // Unless told, Vitest leaves one core idle: of two that is half of them.
     maxWorkers: "100%",

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -15,7 +16,7 @@ test("gateways that were closed leave no listener, timer or handle in their proc
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     ["--expose-gc", script, join(BUILT, "dist/index.js"), `${GATEWAYS}`],
-    { env: { PATH: process.env["PATH"] } },
+    { env: { PATH: process.env["PATH"], TMPDIR: tmpdir() } },
   );
   const [first, last] = JSON.parse(stdout) as [Holdings, Holdings];
   expect(first.listeners).not.toEqual({});

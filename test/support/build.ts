@@ -1,9 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -22,12 +21,8 @@ const SOURCES = [
   "src",
 ];
 
-/** A folder that is removed behind the tests of the file. */
-export function createFolder(prefix: string): string {
-  const folder = mkdtempSync(join(tmpdir(), prefix));
-  afterAll(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
+/** A folder that is removed behind the run. */
+export const createFolder = (prefix: string): string => mkdtempSync(join(tmpdir(), prefix));
 
 /** Copies what the package is made of, and `more`, into a folder, with all packages installed. */
 export function copySources(folder: string, more: readonly string[] = []): void {

@@ -1,6 +1,6 @@
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createFolder } from "./build.ts";
 import { type Seen, startFake, type Told } from "./fake.ts";
 import { opaque } from "./ids.ts";
 
@@ -14,7 +14,7 @@ export function documentedProfile(): string {
 
 /** Writes a profile into a file of its own and gives the path. */
 export function profileFile(text: string, name = "server.yaml"): string {
-  const path = join(mkdtempSync(join(tmpdir(), "profile-")), name);
+  const path = join(createFolder("profile-"), name);
   writeFileSync(path, text);
   return path;
 }
