@@ -263,7 +263,7 @@ describe("limits", () => {
     expect(missing).toBe("FindProjects lists projects. FindRuns lists the runs of one by their names.");
     const [, nonsense] = await texts("BestRuns", { id: "nonsense", metric: "loss", direction: "ASC" });
     expect(nonsense).toBe(
-      "FindRuns tells the names and ids of runs. graphql_schema shows what an argument takes.",
+      "FindProjects tells the names of projects and searches. FindRuns tells the names and ids of runs. graphql_schema shows what an argument takes.",
     );
     const [, field] = await texts("graphql_query", { query: "{ experimnt { id } }" });
     expect(field).toBe("graphql_schema shows the fields of a type.");

@@ -120,7 +120,8 @@ const waits = [64, 66, 71, 1_080, 1_142, 1_230, 1_490, 1_497, 1_640, 1_725, 1_79
 function seedStaggered(store: Store, group: Group): void {
   for (const [trial, wait] of waits.entries()) {
     const id = 47 + trial;
-    const { createdAt } = group;
+    // One after the other, as servers create them.
+    const createdAt = group.createdAt + trial;
     const experiment = addMember(store, group, { id, build: 4, space: narrowSpace, trial, createdAt });
     scheduleTraining(store, experiment, { wait, epochs: 24 + trial, epochSeconds: 15, end: "succeeded" });
   }

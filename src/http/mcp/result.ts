@@ -13,6 +13,7 @@ const HELPS: Readonly<Record<string, readonly (readonly [tool: string, does: str
     ["FindRuns", "lists the runs of one by their names"],
   ],
   BAD_USER_INPUT: [
+    ["FindProjects", "tells the names of projects and searches"],
     ["FindRuns", "tells the names and ids of runs"],
     ["graphql_schema", "shows what an argument takes"],
   ],
