@@ -260,7 +260,7 @@ describe("limits", () => {
         each.type === "text" ? each.text : "",
       );
     const [, missing] = await texts("WhyFailed", { id: "ada.mnist.999" });
-    expect(missing).toBe("FindProjects lists projects. FindRuns lists the runs of one by their names.");
+    expect(missing).toBe("FindProjects lists projects. FindRuns lists the runs of one, also by words.");
     const [, nonsense] = await texts("BestRuns", { id: "nonsense", metric: "loss", direction: "ASC" });
     expect(nonsense).toBe(
       "FindProjects tells the names of projects and searches. FindRuns tells the names and ids of runs. graphql_schema shows what an argument takes.",

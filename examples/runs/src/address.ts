@@ -11,7 +11,8 @@ export interface Address {
    * (`FINISHED_DESC`). Undefined: newest first.
    */
   readonly sort?: string | undefined;
-  /** What runs of the list have: a status, a tag, a parameter (`lr>=0.02`), a metric (`loss<0.3`). */
+  /** What runs of the list have: words in their texts, a status, a tag, a parameter (`lr>=0.02`), a metric (`loss<0.3`). */
+  readonly words?: string | undefined;
   readonly status?: string | undefined;
   readonly tag?: string | undefined;
   readonly parameter?: string | undefined;

@@ -15,7 +15,7 @@ const choose = ({ currentTarget: { form } }: ChangeEvent<HTMLSelectElement>) => 
 
 /** Narrows and orders a list of runs. */
 export function FilterBar({ address }: { readonly address: Address }) {
-  const { status, tag, parameter, bound, sort } = address;
+  const { words, status, tag, parameter, bound, sort } = address;
   const metric = metricIn(sort)?.name;
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -24,11 +24,20 @@ export function FilterBar({ address }: { readonly address: Address }) {
   return (
     // Another address is another form: what was typed and not sent goes with it.
     <form
-      key={[status, tag, parameter, bound, sort].join()}
+      key={[words, status, tag, parameter, bound, sort].join()}
       className="filters"
       aria-label="Filter"
       onSubmit={submit}
     >
+      <input
+        type="search"
+        name="words"
+        aria-label="Words"
+        placeholder="Search"
+        title="Words of the name, the description or the tags"
+        maxLength={200}
+        defaultValue={words}
+      />
       <select name="status" aria-label="Status" defaultValue={status ?? ""} onChange={choose}>
         <option value="">Any status</option>
         {STATUSES.map((each) => (
@@ -56,9 +65,9 @@ export function FilterBar({ address }: { readonly address: Address }) {
       />
       <select name="sort" aria-label="Order" defaultValue={sort ?? ""} onChange={choose}>
         <option value="">Newest first</option>
-        {Object.entries(DATES).map(([value, words]) => (
+        {Object.entries(DATES).map(([value, order]) => (
           <option key={value} value={value}>
-            {words}
+            {order}
           </option>
         ))}
         {metric && (
@@ -69,7 +78,7 @@ export function FilterBar({ address }: { readonly address: Address }) {
         )}
       </select>
       <button>Filter</button>
-      {(status || tag || parameter || bound) && <a href={hrefOf(unfiltered(address))}>All runs</a>}
+      {(words || status || tag || parameter || bound) && <a href={hrefOf(unfiltered(address))}>All runs</a>}
     </form>
   );
 }

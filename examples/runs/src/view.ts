@@ -22,9 +22,10 @@ const conditionIn = (text: string | undefined) => {
   return name === "" ? null : { name, sign: sign as keyof typeof BOUNDS | "=", value };
 };
 
-function filterOf({ status, tag, parameter, bound }: Address): ExperimentFilter | null {
+function filterOf({ words, status, tag, parameter, bound }: Address): ExperimentFilter | null {
   const [declared, measured] = [conditionIn(parameter), conditionIn(bound)];
   const filter: ExperimentFilter = {
+    ...(words?.trim() && { words }),
     ...(status && { statuses: { in: status.split(",") as RunStatus[] } }),
     ...(tag && { tags: [tag] }),
     ...(declared && {
@@ -53,6 +54,7 @@ export const viewOf = (address: Address): View => ({
 /** Without its filter. */
 export const unfiltered = (address: Address): Address => ({
   ...address,
+  words: undefined,
   status: undefined,
   tag: undefined,
   parameter: undefined,

@@ -44,6 +44,11 @@ function watchRuns(args: Args, context: StreamContext) {
       "filter.declarations: expected texts, because a subscription leaves the filter to the server, which compares nothing else",
     );
   }
+  if (args.filter?.words != null) {
+    throw new InputError(
+      "filter.words: expected none, because a subscription leaves the filter to the server, which searches no texts",
+    );
+  }
   // Where the server has the order, a changed run is on the first page.
   const order = server.profile.orders.UPDATED_DESC ? ("UPDATED_DESC" as const) : null;
   const base = server.listQuery({ group, order, conditions, query: args.query });

@@ -66,6 +66,10 @@ const ofRun = (t: FieldBuilder) => ({
     description: "Statuses that the run does not have.",
     deprecationReason: use("statuses"),
   }),
+  words: t.string({
+    description:
+      "Words, in any case: each occurs in the name, the description or a tag of the run, also as part of a longer word. Servers search no texts: the gateway reads rows of the list, at most `gateway.limits.maxScannedRows` for one page, and `scan` of the list tells how many. Takes no `offset`, and is not for `runsUpdated`. Up to 200 characters.",
+  }),
   names: t.field({ type: TextsFilter, description: "Names to include or to leave out." }),
   statuses: t.field({
     type: StatusesFilter,

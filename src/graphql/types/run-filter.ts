@@ -14,6 +14,7 @@ import {
   type RunFilter,
 } from "./run-filter-input.ts";
 import type { RunStatus } from "./status.ts";
+import { wordsConditions } from "./words-filter.ts";
 
 /*
  * What filters of lists of runs say. Each member becomes conditions, which the gateway writes in the language of the
@@ -133,6 +134,7 @@ const MEMBERS: { readonly [Name in Member]-?: Conditions<NonNullable<RunFilter[N
   name: set("name"),
   status: statuses("anyOf"),
   notStatus: statuses("noneOf"),
+  words: wordsConditions,
   names: plural((operator) => set("name", operator)),
   statuses: plural(statuses),
   users: plural((operator) => set("user", operator)),

@@ -34,6 +34,7 @@ import { MetricOrder, type OrderArgs, orderOf, RunOrder, RunOrdering } from "./r
 import { savedSearchFor } from "./saved-search.ts";
 import { checkGroups, groupsInFilter } from "./selections.ts";
 import { readWhole } from "./whole-list.ts";
+import { wordsScan } from "./words-filter.ts";
 
 /*
  * Lists of runs. They are not in the service's document, but frontends need them. The fields are always in the schema, so
@@ -112,7 +113,7 @@ const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
     filter: t.field({
       type: filter,
       description:
-        "Filter, written in the query language of the server; what that cannot say of parameters, the gateway compares itself. With `query` as well, a run must match both.",
+        "Filter, written in the query language of the server; what that cannot say, the gateway compares itself. With `query` as well, a run must match both.",
     }),
     savedSearch: t.id({
       description:
@@ -138,7 +139,7 @@ export const runLists = runRefs.flatMap((target) => {
   const endpoint = listOf(run);
   if (!endpoint) return [];
   const type = connectionOf(run.name, target, `A page of ${run.many}.`, { moves: true });
-  if (run.keys.includes("declarations")) addScan(type);
+  addScan(type);
   const filter = filterOf(run);
   return [{ target, endpoint, type, filter, args: argsOf(run, filter) }];
 });
@@ -204,7 +205,7 @@ export async function readRuns(
   });
   const declared = declarationScan(args.filter?.declarations);
   if (declared) requireDeclarations(session.server, kind.run.records);
-  const scan = both(declared, narrowing?.find ?? null);
+  const scan = both(both(declared, wordsScan(args.filter?.words)), narrowing?.find ?? null);
   if (scan && args.offset != null)
     throw new InputError("offset: expected none where the gateway scans the list");
   const find = scan && ((rows: readonly RunnableRecord[]) => context.inTurns(scan(rows)));

@@ -10,7 +10,7 @@ import { toJson } from "../graphql/encoding.ts";
 const HELPS: Readonly<Record<string, readonly (readonly [tool: string, does: string])[]>> = {
   NOT_FOUND: [
     ["FindProjects", "lists projects"],
-    ["FindRuns", "lists the runs of one by their names"],
+    ["FindRuns", "lists the runs of one, also by words"],
   ],
   BAD_USER_INPUT: [
     ["FindProjects", "tells the names of projects and searches"],

@@ -52,6 +52,11 @@ test.skipIf(!hasBrowser)(
     await filter.getByRole("link", { name: "All runs" }).click();
     await page.getByText("12 of 24 runs are loaded.").waitFor();
 
+    await filter.getByLabel("Words").fill("NoSuch word");
+    await page.keyboard.press("Enter");
+    await page.getByText("No run matches.").waitFor();
+    expect(page.url()).toContain("words=NoSuch+word");
+    await filter.getByRole("link", { name: "All runs" }).click();
     await filter.getByLabel("Tag").fill("nosuch");
     await filter.getByRole("button", { name: "Filter" }).click();
     await page.getByText("No run matches.").waitFor();
