@@ -11,7 +11,7 @@ const startAny = async (profile = "polyaxon-0.4") => {
 };
 
 const RUNS = [
-  ["Experiment", `id: "ada.mnist.2.3"`, "experiments/3"],
+  ["Experiment", `id: "ada.mnist.3", kind: EXPERIMENT`, "experiments/3"],
   ["Experiment", `id: "ada.mnist.3", kind: EXPERIMENT`, "experiments/3"],
   ["Job", `id: "ada.mnist.jobs.5"`, "jobs/5"],
   ["BuildJob", `id: "ada.mnist.builds.7"`, "builds/7"],

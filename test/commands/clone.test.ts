@@ -148,7 +148,7 @@ describe("a clone", () => {
     });
     const { ask } = await startGateway({ upstream: service });
     const answer = await ask(`mutation {
-      resumeExperiment(id: "ada.mnist.2.3") {
+      resumeExperiment(id: "ada.mnist.3") {
         experiment { id uniqueName experimentGroup { id } original { id uniqueName } }
         source { internalId }
       }

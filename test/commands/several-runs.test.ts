@@ -6,7 +6,7 @@ import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 
 const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
-const IDS = `["ada.mnist.2.3", "ada.mnist.jobs.5", "ada.mnist.builds.7", "${globalId("Group:ada/mnist/2")}"]`;
+const IDS = `["${globalId("Experiment:ada/mnist/3")}", "ada.mnist.jobs.5", "ada.mnist.builds.7", "${globalId("Group:ada/mnist/2")}"]`;
 const PATHS = ["experiments/3", "jobs/5", "builds/7", "groups/2"];
 const KINDS = ["Experiment", "Job", "BuildJob", "Group"];
 

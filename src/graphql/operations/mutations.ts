@@ -6,9 +6,10 @@ import { builder, type PothosTypes } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { type Address, type Resource, toResource } from "../core/resource.ts";
-import { checked, identify, idOf, requires, withId } from "../core/ids.ts";
+import { checked, idOf, requires, withId } from "../core/ids.ts";
 import { type UserAddress, kinds } from "../core/kinds.ts";
 import { Project, Run, User } from "../core/refs.ts";
+import { targetOf } from "./named-run.ts";
 
 /*
  * Mutations of runs and users. Each function here creates a mutation that sends one command to the service. The slice
@@ -108,11 +109,11 @@ export const command =
         type,
         description,
         args: withId(target),
-        resolve: async (_, { id }, { session, names }) => {
-          const source = identify(target.kind, "id", id, names);
+        resolve: async (_, { id }, context) => {
+          const source = await targetOf(target.kind, id, context);
           return {
             source,
-            result: resultOf(source, await session.send(endpoint, source.address, undefined)),
+            result: resultOf(source, await context.session.send(endpoint, source.address, undefined)),
           };
         },
       }),

@@ -17,7 +17,7 @@ import {
   payloadTitle,
 } from "./mutations.ts";
 import { tagChanges, withTags } from "./tags.ts";
-import { checkName } from "./update.ts";
+import { checkNewName } from "./update.ts";
 
 /*
  * Mutations of projects, which the service's document does not describe. Source: release 0.4.4 of the server.
@@ -83,7 +83,7 @@ const createProject: AddMutation = (mutation) => {
       description: `Creates a project, which belongs to the caller.${requires(create)}`,
       args: { input: t.arg({ type: CreateProjectInput, required: true, description: "The project." }) },
       resolve: async (_, { input }, { session }) => {
-        checkName(input.name);
+        checkNewName(input.name);
         const { isPublic, ...values } = input;
         const given = Object.entries(values).filter(([, value]) => value !== null);
         const body = { ...Object.fromEntries(given), ...visibility(isPublic) };
@@ -126,7 +126,7 @@ const updateProject: AddMutation = (mutation) => {
         for (const name of ["name", "isPublic"] as const) {
           if (input[name] === null) throw new InputError(`input.${name}: expected a value, got null`);
         }
-        checkName(input.name);
+        checkNewName(input.name);
         const { isPublic, ...values } = await withTags(source, input, session);
         const body = { ...bodyOf(session.server.profile.inputs.update, values), ...visibility(isPublic) };
         if (Object.keys(body).length === 0)

@@ -4,9 +4,10 @@ import { InputError } from "../../errors.ts";
 import type { MetricRecord as MetricRow } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
-import { identify, withId } from "../core/ids.ts";
+import { withId } from "../core/ids.ts";
 import { type ChildOf, Experiment, MetricRecord } from "../core/refs.ts";
 import { payloadTitle, payloadOf, type AddMutation } from "./mutations.ts";
+import { targetOf } from "./named-run.ts";
 
 const MetricValueInput = builder.inputType("MetricValueInput", {
   description: "A metric and its value.",
@@ -80,10 +81,10 @@ export const recordMetric =
             description: "Metric values to record.",
           }),
         },
-        resolve: async (_, { id, input }, { session, names }) => {
-          const parent = identify(Experiment.kind, "id", id, names);
+        resolve: async (_, { id, input }, context) => {
           const values = valuesOf(input.values);
-          return { parent, record: await session.send(endpoint, parent.address, { values }) };
+          const parent = await targetOf(Experiment.kind, id, context);
+          return { parent, record: await context.session.send(endpoint, parent.address, { values }) };
         },
       }),
     );

@@ -6,9 +6,10 @@ import { InputError } from "../../errors.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
-import { identify, withId } from "../core/ids.ts";
+import { withId } from "../core/ids.ts";
 import { Experiment } from "../core/refs.ts";
 import { type AddMutation, cloned, clonePayload } from "./mutations.ts";
+import { targetOf } from "./named-run.ts";
 
 const RestartExperimentInput = builder.inputType("RestartExperimentInput", {
   description:
@@ -46,9 +47,10 @@ export const restart =
           ...withId(Experiment),
           input: t.arg({ type: RestartExperimentInput, description: "Changes for the new run." }),
         },
-        resolve: async (_, { id, input }, { session, names }) => {
-          const source = identify(Experiment.kind, "id", id, names);
+        resolve: async (_, { id, input }, context) => {
+          const { session } = context;
           checkDeclarations(input?.declarations);
+          const source = await targetOf(Experiment.kind, id, context);
           const given = Object.entries(input ?? {}).filter(([, value]) => value !== null);
           const body = bodyOf(session.server.profile.inputs.restart, Object.fromEntries(given));
           const isEmpty = Object.keys(body).length === 0;

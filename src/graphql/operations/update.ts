@@ -5,16 +5,17 @@ import { InputError } from "../../errors.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
-import { identify, quote, withId } from "../core/ids.ts";
+import { quote, withId } from "../core/ids.ts";
 import { toResource } from "../core/resource.ts";
 import { type AddMutation, recordPayload } from "./mutations.ts";
 import { tagChanges, withTags } from "./tags.ts";
+import { targetOf } from "./named-run.ts";
 
 /** What the service accepts as a name. */
 const SLUG = /^[-\w]+$/;
 
 /** Throws `InputError` for a name that the service would not accept. */
-export function checkName(name: string | null | undefined): void {
+export function checkNewName(name: string | null | undefined): void {
   if (name == null || SLUG.test(name)) return;
   throw new InputError(`input.name: expected letters, digits, - and _, got ${quote(name)}`);
 }
@@ -57,9 +58,10 @@ export const update =
           ...withId(target),
           input: t.arg({ type: input, required: true, description: "Fields to change." }),
         },
-        resolve: async (_, { id, input: given }, { session, names }) => {
-          const source = identify(target.kind, "id", id, names);
-          checkName(given.name);
+        resolve: async (_, { id, input: given }, context) => {
+          const { session } = context;
+          checkNewName(given.name);
+          const source = await targetOf(target.kind, id, context);
           const changed = await withTags(source, given, session);
           const body = bodyOf(session.server.profile.inputs.update, changed);
           if (Object.keys(body).length === 0)

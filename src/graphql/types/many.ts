@@ -10,12 +10,16 @@ import { fetchMore } from "../core/resource.ts";
 import { isFinished } from "./status.ts";
 import { ifActiveArg, STATE } from "./stop.ts";
 import { checkIds, orError, orThrow, type Outcome, severalIds } from "../operations/each.ts";
+import { requireName } from "../operations/named-run.ts";
 import { payloadOf, payloadTitle } from "../operations/mutations.ts";
 
 /*
  * Commands for several experiments, one request for each project. The service accepts any ids and passes over those of no
  * experiment. So the records are read first: only then can the result tell what became of each.
  */
+
+/** Keys that tell what an experiment is called and whether it has finished. */
+const KEYS = ["unique_name", ...STATE];
 
 type Source = typeof Experiment.$inferType;
 
@@ -47,7 +51,11 @@ async function actOnMany(
   session.server.offered(endpoint);
   // What other operations have read may be older.
   session.cut();
-  const found = await Promise.all(named.map((source) => orError(fetchMore(source, STATE, session))));
+  const found = await Promise.all(named.map((source) => orError(fetchMore(source, KEYS, session))));
+  for (const [index, each] of found.entries()) {
+    if (!(each instanceof UpstreamError))
+      requireName(`ids[${index}]`, ids[index] ?? "", each, each.loaded.unique_name);
+  }
   const wanted = found.filter((each): each is Source => !(each instanceof UpstreamError) && isWanted(each));
   const failures = new Map<string, UpstreamError>();
   await Promise.all(

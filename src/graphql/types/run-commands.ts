@@ -8,6 +8,7 @@ import type { Context } from "../core/context.ts";
 import { ANY_KIND, identifyRun, requires } from "../core/ids.ts";
 import { Run } from "../core/refs.ts";
 import { unverified } from "../core/resource.ts";
+import { checkName } from "../operations/named-run.ts";
 import { checkIds, orError, orThrow, type Outcome, severalIds } from "../operations/each.ts";
 import {
   type CommandResult,
@@ -38,6 +39,13 @@ interface AnyRun {
 
 const runOf = ({ id, kind }: AnyRun, { names }: Context, argument = "id") =>
   identifyRun(argument, id, names, kindOf(kind));
+
+/** The run that a command is for. */
+async function targetOf(args: AnyRun, context: Context): Promise<RunResource> {
+  const run = runOf(args, context);
+  await checkName("id", args.id, run, context.session);
+  return run;
+}
 
 type RunResource = ReturnType<typeof runOf>;
 type Result = CommandResult<RunResource["loaded"]>;
@@ -84,9 +92,16 @@ async function sendToEach<One>(
 ): Promise<readonly Outcome<One>[]> {
   checkIds(ids);
   const sources = ids.map((id, index) => runOf({ id, kind }, context, `ids[${index}]`));
+  // All are checked before anything is sent.
+  const checks = await Promise.all(
+    sources.map((source, index) =>
+      orError(checkName(`ids[${index}]`, ids[index] ?? "", source, context.session)),
+    ),
+  );
   const sent = new Map<string, Promise<Outcome<One>>>();
   return Promise.all(
-    sources.map((source) => {
+    sources.map((source, index) => {
+      if (checks[index]) return checks[index];
       const key = `${source.kind.name}:${source.kind.formatName(source.address)}`;
       const outcome = sent.get(key) ?? orError(send(source));
       sent.set(key, outcome);
@@ -167,7 +182,8 @@ builder.mutationFields((t) => ({
     type: StopRunPayload,
     description: stopTitle(ONE),
     args: { ...anyRun, ...ifActiveArg },
-    resolve: (_, { ifActive, ...args }, context) => stop(runOf(args, context), ifActive, context),
+    resolve: async (_, { ifActive, ...args }, context) =>
+      stop(await targetOf(args, context), ifActive, context),
   }),
   stopRuns: t.field({
     type: severalOf("stopRuns", StopRunPayload),
@@ -180,8 +196,8 @@ builder.mutationFields((t) => ({
     type: BookmarkRunPayload,
     description: bookmarkTitle(ONE),
     args: { ...anyRun, ...isBookmarkedArg },
-    resolve: (_, { isBookmarked, ...args }, context) =>
-      sendTo(runOf(args, context), findBookmark(isBookmarked), context),
+    resolve: async (_, { isBookmarked, ...args }, context) =>
+      sendTo(await targetOf(args, context), findBookmark(isBookmarked), context),
   }),
   bookmarkRuns: t.field({
     type: severalOf("bookmarkRuns", BookmarkRunPayload),
@@ -194,8 +210,8 @@ builder.mutationFields((t) => ({
     type: ArchiveRunPayload,
     description: archiveTitle(ONE),
     args: { ...anyRun, ...isArchivedArg },
-    resolve: (_, { isArchived, ...args }, context) =>
-      sendTo(runOf(args, context), findArchive(isArchived), context),
+    resolve: async (_, { isArchived, ...args }, context) =>
+      sendTo(await targetOf(args, context), findArchive(isArchived), context),
   }),
   archiveRuns: t.field({
     type: severalOf("archiveRuns", ArchiveRunPayload),
@@ -208,7 +224,7 @@ builder.mutationFields((t) => ({
     type: DeleteRunPayload,
     description: `Deletes ${ONE}.`,
     args: anyRun,
-    resolve: (_, args, context) => sendTo(runOf(args, context), findDelete, context),
+    resolve: async (_, args, context) => sendTo(await targetOf(args, context), findDelete, context),
   }),
   deleteRuns: t.field({
     type: severalOf("deleteRuns", DeleteRunPayload),

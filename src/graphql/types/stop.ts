@@ -2,7 +2,7 @@ import type { Command } from "../../rest/api/endpoint.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Session } from "../../rest/session/session.ts";
 import { builder } from "../core/builder.ts";
-import { identify, withId } from "../core/ids.ts";
+import { withId } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { fetchMore } from "../core/resource.ts";
 import {
@@ -12,6 +12,7 @@ import {
   mutations,
   recordPayload,
 } from "../operations/mutations.ts";
+import { targetOf } from "../operations/named-run.ts";
 import { isFinished } from "./status.ts";
 
 /* The mutations that stop runs. They know what a finished run is, which servers stop like any other. */
@@ -79,8 +80,8 @@ const stop =
         type,
         description: stopTitle(one),
         args: { ...withId(target), ...ifActiveArg },
-        resolve: (_, { id, ifActive }, { session, names }) =>
-          stopRun(identify(target.kind, "id", id, names), endpoint, ifActive, session),
+        resolve: async (_, { id, ifActive }, context) =>
+          stopRun(await targetOf(target.kind, id, context), endpoint, ifActive, context.session),
       }),
     );
   };

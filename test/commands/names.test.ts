@@ -1,0 +1,104 @@
+import { describe, expect, test } from "vitest";
+import { errorsOf } from "../support/errors.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+
+/*
+ * The service finds an experiment by its own number. A slip in the number of its group would send a command to another run, so
+ * such a name is read first.
+ */
+
+async function start() {
+  const service = await startFake(({ method, path }) => {
+    const rowOf = (id: string) => ({
+      id: Number(id),
+      unique_name: `ada.mnist.2.${id}`,
+      last_status: "running",
+    });
+    const [, several] = /query=id%3A(.*?)&/.exec(path) ?? [];
+    if (several) {
+      const results = several
+        .split("%7C")
+        .filter((id) => id !== "99")
+        .map(rowOf);
+      return { json: { count: results.length, next: null, results } };
+    }
+    const [, id = ""] = /experiments\/(\d+)/.exec(path) ?? [];
+    if (id === "99") return undefined;
+    if (method === "GET") return { json: rowOf(id) };
+    return path.endsWith("metrics") ? { json: { id: 1, values: {} } } : { json: { id: 61 } };
+  });
+  return {
+    ...(await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } })),
+    sent: service.inOrder,
+  };
+}
+
+const SLIP = `ada.mnist.7.3`;
+const READ = "GET ada/mnist/experiments/3/";
+
+describe("a name with the number of another group gets no command:", () => {
+  test.each([
+    ["stopRun", `stopRun(id: "${SLIP}") { isSent }`],
+    ["bookmarkRun", `bookmarkRun(id: "${SLIP}") { __typename }`],
+    ["archiveRun", `archiveRun(id: "${SLIP}") { __typename }`],
+    ["deleteRun", `deleteRun(id: "${SLIP}") { deletedId }`],
+    ["stopExperiment", `stopExperiment(id: "${SLIP}") { isSent }`],
+    ["deleteExperiment", `deleteExperiment(id: "${SLIP}") { deletedId }`],
+    ["updateExperiment", `updateExperiment(id: "${SLIP}", input: { description: "d" }) { __typename }`],
+    ["restartExperiment", `restartExperiment(id: "${SLIP}") { __typename }`],
+    ["copyExperiment", `copyExperiment(id: "${SLIP}") { __typename }`],
+    [
+      "createExperimentMetric",
+      `createExperimentMetric(id: "${SLIP}", input: { values: [{ name: "loss", value: 1 }] }) { __typename }`,
+    ],
+  ])("%s", async (_, mutation) => {
+    const { ask, sent } = await start();
+    const answer = await ask(`mutation { done: ${mutation} }`);
+    expect(errorsOf(answer)).toEqual([
+      {
+        at: "done",
+        code: "BAD_USER_INPUT",
+        message: `id: expected the name of a run, got "${SLIP}"; run 3 is ada.mnist.2.3`,
+      },
+    ]);
+    expect(sent()).toEqual([READ]);
+  });
+
+  test.each(["deleteRuns", "stopRuns", "deleteExperiments", "stopExperiments"])(
+    "%s, nor do the others that are named",
+    async (mutation) => {
+      const { ask, sent } = await start();
+      const answer = await ask(
+        `mutation { done: ${mutation}(ids: ["ada.mnist.2.4", "${SLIP}"]) { __typename } }`,
+      );
+      expect(errorsOf(answer)).toMatchObject([
+        { at: "done", message: `ids[1]: expected the name of a run, got "${SLIP}"; run 3 is ada.mnist.2.3` },
+      ]);
+      expect(sent().filter((request) => !request.startsWith("GET "))).toEqual([]);
+    },
+  );
+});
+
+test("its own name gets it after a read, a name without a group at once", async () => {
+  const { ask, sent } = await start();
+  expect(await ask(`mutation { a: deleteExperiment(id: "ada.mnist.2.3") { deletedId } }`)).toMatchObject({
+    data: { a: { deletedId: expect.any(String) } },
+  });
+  await ask(`mutation { a: deleteExperiment(id: "ada.mnist.3") { deletedId } }`);
+  expect(sent()).toEqual([READ, "DELETE ada/mnist/experiments/3/", "DELETE ada/mnist/experiments/3/"]);
+});
+
+test("of several, one that does not exist is an error at its place", async () => {
+  const { ask, sent } = await start();
+  const answer = await ask(
+    `mutation { done: bookmarkRuns(ids: ["ada.mnist.2.99", "ada.mnist.2.3"]) { results { run { __typename } } } }`,
+  );
+  expect(answer.data).toEqual({ done: { results: [null, { run: { __typename: "Experiment" } }] } });
+  expect(errorsOf(answer)).toMatchObject([{ at: "done.results.0", code: "NOT_FOUND" }]);
+  expect(sent()).toEqual([
+    "GET ada/mnist/experiments?query=id%3A99%7C3&limit=100",
+    "GET ada/mnist/experiments/99/",
+    "POST ada/mnist/experiments/3/bookmark/",
+  ]);
+});
