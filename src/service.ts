@@ -57,6 +57,7 @@ const factsOf = (config: Config, server: Server): GatewayFacts => ({
   capabilities: server.capabilities,
   maxDepth: config.MAX_DEPTH,
   maxUpstreamRequests: config.MAX_UPSTREAM_REQUESTS,
+  maxRootFields: config.MAX_ROOT_FIELDS,
   maxPageSize: config.MAX_PAGE_SIZE,
   maxScannedRows: config.MAX_SCANNED_ROWS,
   maxLogBytes: config.MAX_LOG_BYTES,

@@ -91,3 +91,11 @@ test.each([
   expect(data).toEqual({ compareRuns: null });
   expect(errors).toMatchObject([failure("compareRuns", code, expect.stringMatching(message))]);
 });
+
+test("one of many that is missing is named", async () => {
+  const { ask } = await startComparing();
+  const { errors } = await ask<object, never>(
+    `{ compareRuns(ids: ["ada.mnist.1", "ada.mnist.3"]) { metrics { name } } }`,
+  );
+  expect(errors).toMatchObject([{ extensions: { code: "NOT_FOUND", reference: "ada.mnist.3" } }]);
+});

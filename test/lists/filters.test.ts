@@ -120,7 +120,7 @@ describe("a typed filter is written in the language of the server", () => {
 
 const TEXT =
   "expected text without `,`, `|`, `:`, `..`, a sign of comparison or `~` at its start, or space around it";
-const DAY = "expected a day from 1970 on, without time of day, such as 2026-03-01";
+const DAY = "expected a day from 1970 to 2999, without time of day, such as 2026-03-01";
 const NAME =
   "expected a name that the server can filter by: letters, digits, spaces and - _ / @ + # ( ), not `__` or a word of the server such as `range`";
 
@@ -135,7 +135,7 @@ describe("what cannot be said is refused, and nothing is sent", () => {
     ["{metrics: []}", "filter.metrics: expected at least one value, got none"],
     [
       '{declarations: {name: "lr", values: []}}',
-      "filter.declarations[0].values: expected at least one value, got none",
+      "filter.declarations[0]: expected at least one of `values` or a bound, got none",
     ],
     ['{tags: ["a", "b,c"]}', `filter.tags: ${TEXT}, got "b,c"`],
     ['{rawStatus: "a|b"}', `filter.rawStatus: ${TEXT}, got "a|b"`],
@@ -165,7 +165,7 @@ describe("what cannot be said is refused, and nothing is sent", () => {
     ],
     [
       `{group: ["ada.mnist.1", "${globalId("Experiment:ada/mnist/1")}"]}`,
-      "filter.group: expected the id of a Group, got the id of a Experiment",
+      "filter.group: expected the id of a Group, got the id of an Experiment",
     ],
     ['{group: "7"}', 'filter.group: expected a global id or a name such as ada.mnist.5, got "7"'],
   ])("%s", async (filter, message) => {

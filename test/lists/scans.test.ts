@@ -227,7 +227,7 @@ describe("where neither the server nor its rows can tell, nothing is sent:", () 
       "polyaxon-0.4",
       { filter: { declarations: [{ name: "lr" }] } },
       "BAD_USER_INPUT",
-      "filter.declarations[0].values: expected at least one value, got none",
+      "filter.declarations[0]: expected at least one of `values` or a bound, got none",
     ],
     [
       "a value that is too long",
@@ -241,6 +241,18 @@ describe("where neither the server nor its rows can tell, nothing is sent:", () 
     const answer = await ask(LIST, variables);
     expect(answer.data).toEqual({ project: { experiments: null } });
     expect(errorsOf(answer)).toEqual([{ at: "project.experiments", code, message }]);
+    expect(service.calls()).toEqual([]);
+  });
+
+  test("a bound without end", async () => {
+    const { ask, service } = await startRows([{ lr: 0.1 }]);
+    const filter = `{ declarations: [{ name: "lr", atMost: 1e999 }] }`;
+    const answer = await ask(
+      `{ project(owner: "ada", name: "mnist") { experiments(filter: ${filter}) { totalCount } } }`,
+    );
+    expect(errorsOf(answer)).toMatchObject([
+      { message: "filter.declarations[0].atMost: expected a finite number, got Infinity" },
+    ]);
     expect(service.calls()).toEqual([]);
   });
 

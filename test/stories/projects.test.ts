@@ -46,6 +46,10 @@ describe("a project", () => {
         },
       ],
     });
+    // It could not be found, changed or deleted.
+    expect(outcomeOf(await create(`name: "${"f".repeat(201)}"`, "id"))).toMatchObject({
+      errors: [{ message: "input.name: expected 1 to 200 characters, got 201" }],
+    });
     expect(await ask("{ viewer { projects { nodes { uniqueName } } } }")).toEqual({
       data: {
         viewer: {

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { InputError } from "../../errors.ts";
+import { InputError, UpstreamError } from "../../errors.ts";
 import { isObject } from "../../rest/api/record.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
+import type { Context } from "../core/context.ts";
 import { shown } from "../core/fields.ts";
 import { identify } from "../core/ids.ts";
 import { Experiment } from "../core/refs.ts";
@@ -103,6 +104,15 @@ function sideBySide(
 const byName = (compared: readonly Compared[]) =>
   compared.toSorted((one, other) => (one.name < other.name ? -1 : 1));
 
+/** Reads one of the runs. An error tells which, as `extensions.reference`. */
+async function loadNamed(run: ExperimentResource, session: Context["session"]) {
+  try {
+    return await load(unverified(run), KEYS, session);
+  } catch (error) {
+    throw error instanceof UpstreamError ? error.of(Experiment.kind.formatName(run.address)) : error;
+  }
+}
+
 const valuesIn = (raw: unknown): Values => (isObject(raw) ? raw : {});
 
 builder.queryFields((t) => ({
@@ -126,7 +136,7 @@ builder.queryFields((t) => ({
         throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
       const named = ids.map((id, index) => identify(Experiment.kind, `ids[${index}]`, id, names));
       const runs = await Promise.all(
-        named.map(async (run) => ({ ...run, loaded: await load(unverified(run), KEYS, session) })),
+        named.map(async (run) => ({ ...run, loaded: await loadNamed(run, session) })),
       );
       const origins = runs.map(({ loaded }) =>
         Object.fromEntries(Object.entries(ORIGIN).map(([name, key]) => [name, loaded[key] ?? null])),

@@ -123,7 +123,7 @@ export function connectionOf<
         isContinuous: t.exposeBoolean("isContinuous", {
           nullable: true,
           description:
-            "Whether the page goes on behind `after` without a gap. False if the list has changed since the cursor was made so that an item may have moved to the pages before, which did not show it: read the list again to find it. Null if that cannot be told: without `orderBy`, in the order of a metric, with `offset`, and where the server does not page by offsets.",
+            "Whether the page goes on behind `after` without a gap. False if the list has changed since the cursor was made so that an item may have moved to the pages before, which did not show it: read the list again to find it. A first page is true. Null if that cannot be told: without `order`, in the order of a metric, with `offset`, and where the server does not page by offsets.",
         }),
       }),
     }),
@@ -167,7 +167,7 @@ export const offsetArgs = builder.args((t) => ({
   ...pageArgs,
   offset: t.int({
     description:
-      "Number of items to skip, for pages with numbers. Cannot be combined with `after`. While the list changes, items can be skipped or repeated. Requires the capability `OFFSETS`.",
+      "Number of items to skip, for pages with numbers. Cannot be combined with `after`. While the list changes, items can be skipped or repeated. Not where the gateway scans the list. Requires the capability `OFFSETS`.",
   }),
 }));
 

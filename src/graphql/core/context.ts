@@ -11,6 +11,7 @@ export interface GatewayFacts {
   readonly capabilities: readonly Capability[];
   readonly maxDepth: number;
   readonly maxUpstreamRequests: number;
+  readonly maxRootFields: number;
   readonly maxPageSize: number;
   readonly maxScannedRows: number;
   readonly maxLogBytes: number;

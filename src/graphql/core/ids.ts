@@ -71,12 +71,15 @@ export function decodeRecordId<Name extends string>(
   const text = id.length > MAX_ID_LENGTH ? "" : fromBase64url(id);
   const values = text.slice(type.length + 1).split("/");
   if (!text.startsWith(`${type}:`) || values.length !== parameters.length || toBase64url(text) !== id) {
-    throw new InputError(`${argument}: expected the id of a ${type}, got ${quote(id)}`);
+    throw new InputError(`${argument}: expected the id of ${a(type)}, got ${quote(id)}`);
   }
   const address = Object.fromEntries(parameters.map((name, index) => [name, values[index] ?? ""]));
   // Safe: the names are those of the parameters.
   return checked(argument, address) as Readonly<Record<Name, string>>;
 }
+
+/** A noun with its article. */
+const a = (noun: string): string => `${/^[AEIO]/u.test(noun) ? "an" : "a"} ${noun}`;
 
 const orName = (example: string | null): string => (example === null ? "" : ` or a name such as ${example}`);
 
@@ -188,7 +191,7 @@ export function identifyRun(
 
 const ofAnotherKind = (argument: string, expected: string, { kind }: Resource, names: TypeNames) =>
   new InputError(
-    `${argument}: expected the id of a ${expected}, got the id of a ${names.publicName(kind.name)}`,
+    `${argument}: expected the id of ${a(expected)}, got the id of ${a(names.publicName(kind.name))}`,
   );
 
 /** Checks that each segment of an address is valid in a path and that its ids are integers. Throws `InputError`. */
@@ -224,7 +227,7 @@ export const ANY_KIND =
 
 /** What the `id` argument of a field takes that has no `kind` beside it: Relay lets `node(id:)` have none. */
 export const ANY_OBJECT =
-  "Global id, or a unique name that only one kind can have, such as `ada.mnist.jobs.3`. An experiment and a group can have the same name.";
+  "Global id, or a unique name that only one kind can have, such as `ada.mnist.jobs.3`. An experiment and a group can have the same name, which `run(id:, kind:)` and `entities(ids:, kind:)` tell apart.";
 
 /** What the description of a field ends with whose endpoint belongs to a capability. */
 export const requires = ({ optional }: Pick<AnyEndpoint, "optional">): string =>

@@ -1,6 +1,5 @@
 import { InputError } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
-import type { Session } from "../../rest/session/session.ts";
 import { identify, quote } from "../core/ids.ts";
 import type { Context } from "../core/context.ts";
 import { type Address, type Kind, load, type Resource } from "../core/resource.ts";
@@ -27,7 +26,7 @@ export async function checkName(
   argument: string,
   id: string,
   run: Resource,
-  session: Session,
+  session: Context["session"],
 ): Promise<void> {
   if (!saysMore(id, run)) return;
   const { unique_name: own }: Partial<RunnableRecord> = await load(run, ["unique_name"], session);

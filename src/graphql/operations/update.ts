@@ -1,5 +1,6 @@
 import type { Command } from "../../rest/api/endpoint.ts";
 import type { Revision } from "../../rest/api/kind.ts";
+import { segment } from "../../rest/api/endpoint.ts";
 import { bodyOf } from "../../rest/api/inputs.ts";
 import { InputError } from "../../errors.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
@@ -14,10 +15,12 @@ import { targetOf } from "./named-run.ts";
 /** What the service accepts as a name. */
 const SLUG = /^[-\w]+$/;
 
-/** Throws `InputError` for a name that the service would not accept. */
+/** Throws `InputError` for a name that the service would not accept, or under which nothing could be found. */
 export function checkNewName(name: string | null | undefined): void {
-  if (name == null || SLUG.test(name)) return;
-  throw new InputError(`input.name: expected letters, digits, - and _, got ${quote(name)}`);
+  if (name == null) return;
+  if (!SLUG.test(name))
+    throw new InputError(`input.name: expected letters, digits, - and _, got ${quote(name)}`);
+  segment("input.name", name);
 }
 
 /** Updates a run. The service returns the whole record. Not every kind has a readme. */

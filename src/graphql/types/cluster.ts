@@ -91,11 +91,13 @@ Node.implement({
       ...property("role"),
     }),
     memory: t.float({
-      description: "Memory. The service does not document the unit; known servers give bytes.",
+      description:
+        "Memory of the machine. The service does not document the unit; known servers give bytes. It does not tell how much is free.",
       ...property("memory"),
     }),
     cpu: t.float({
-      description: "CPU capacity. The service does not document the unit; known servers give cores.",
+      description:
+        "CPU capacity. The service does not document the unit; known servers give cores. It does not tell how much is free.",
       ...property("cpu"),
     }),
     gpuCount: t.int({ description: "Number of GPUs.", ...property("n_gpus") }),

@@ -41,9 +41,11 @@ const BOUNDS: Readonly<
   atMost: (value, bound) => value <= bound,
 };
 
+// Safe: these are the keys of the table.
+const BOUND_NAMES = Object.keys(BOUNDS) as (keyof typeof BOUNDS)[];
+
 const boundsOf = (declared: Declared): readonly ((value: number) => boolean)[] =>
-  // Safe: these are the keys of the table.
-  (Object.keys(BOUNDS) as (keyof typeof BOUNDS)[]).flatMap((name) => {
+  BOUND_NAMES.flatMap((name) => {
     const { [name]: bound } = declared;
     return bound == null ? [] : [(value: number) => BOUNDS[name](value, bound)];
   });
@@ -72,7 +74,12 @@ export function declarationConditions(filters: readonly Declared[], list: string
     if (length > MAX_LENGTH)
       throw new InputError(`${argument}.values: expected at most ${MAX_LENGTH} characters, got ${length}`);
     if (values?.length === 0 || (!values && boundsOf(declared).length === 0))
-      throw new InputError(`${argument}.values: expected at least one value, got none`);
+      throw new InputError(`${argument}: expected at least one of \`values\` or a bound, got none`);
+    for (const bound of BOUND_NAMES) {
+      const { [bound]: value } = declared;
+      if (value != null && !Number.isFinite(value))
+        throw new InputError(`${argument}.${bound}: expected a finite number, got ${value}`);
+    }
     if (!isText(declared)) return [];
     return [{ argument, key: "declaration", name, operator: "anyOf", operands: values ?? [] } as const];
   });

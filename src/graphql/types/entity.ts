@@ -23,7 +23,7 @@ builder.queryFields((t) => ({
     args: {
       ids: t.arg.idList({
         required: true,
-        description: `Global ids or unique names, at most ${MAX_IDS} (\`gateway.limits.maxIds\`): such as \`ada.mnist.jobs.3\`. A name that an experiment and a group can have needs \`kind\`.`,
+        description: `Global ids or unique names, at most ${MAX_IDS} (\`gateway.limits.maxIds\`): such as \`ada.mnist.jobs.3\`. A name that an experiment and a group can have needs \`kind\`; a global id tells its own.`,
       }),
       ...kindArg,
     },

@@ -79,9 +79,14 @@ const GatewayLimits = builder.objectRef<GatewayFacts>("GatewayLimits").implement
       nullable: false,
       description: "Maximum length of a page, in items: the largest `first` of lists.",
     }),
+    maxRootFields: t.exposeInt("maxRootFields", {
+      nullable: false,
+      description: "Maximum number of fields at the root of a query. A mutation may have half as many.",
+    }),
     maxIds: t.int({
       nullable: false,
-      description: "Maximum number of ids of one field: `entities`, `stopExperiments`, `deleteExperiments`.",
+      description:
+        "Maximum number of ids of one field: `entities`, `compareRuns`, and the mutations of several runs, such as `stopRuns` and `stopExperiments`.",
       resolve: () => MAX_IDS,
     }),
     maxScannedRows: t.exposeInt("maxScannedRows", {

@@ -147,7 +147,7 @@ export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement(
     steps: t.intList({
       nullable: false,
       description:
-        "Step of each point: its index among all points of the metric, from 0. It aligns the curves of several runs.",
+        "Step of each point: its index among all points of the metric, from 0. It aligns the curves of several runs: join them by step, since each keeps points of its own where `maxPoints` leaves some out.",
       resolve: ({ steps, values }) => steps ?? [...values.keys()],
     }),
     times: t.field({

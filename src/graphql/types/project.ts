@@ -37,7 +37,7 @@ Project.implement({
     }),
     exists: t.boolean({
       description:
-        "Whether the project exists, as far as the caller may see. Costs the read of its record, and requires the capability `PROJECT_RECORDS`. A field of the record beside it makes the project null instead.",
+        "Whether the project exists. Null with the code `FORBIDDEN` where the service says that the caller may not see it. Costs the read of its record, and requires the capability `PROJECT_RECORDS`. A field of the record beside it makes the project null instead.",
       ...child(async (project, _: object, { session, server }) => {
         if (isLoaded(project, ["created_at"], server)) return true;
         const found = await orError(fetchMore(project, ["created_at"], session));

@@ -12,7 +12,7 @@ import { runList, runListOf } from "./run-list.ts";
 const ofBuild = (target: typeof Experiment | typeof Job, { many }: RunKind) =>
   runList(
     runListOf(target.kind),
-    `The ${many} that name it as their build, found by a filter: requires the capability \`FILTERS\` as well.`,
+    `The ${many} that name it as their build, found by a filter, so that the server needs the capability \`FILTERS\` too.`,
     {
       narrowedTo: ({ id }: RunAddress) => ({
         conditions: [{ argument: "build", key: "build", operator: "anyOf", operands: [id] }],

@@ -64,7 +64,7 @@ builder.queryFields((t) => ({
   }),
   runs: t.field({
     type: RunConnection,
-    description: `Runs of one kind of a project.${requires(experiments.endpoint)}`,
+    description: `Runs of one kind of a project. Servers have a list for each kind: for several kinds, select it once for each, and merge the pages by \`createdAt\`.${requires(experiments.endpoint)}`,
     args: {
       kind: t.arg({
         type: RunKind,

@@ -28,7 +28,10 @@ import { ifActiveArg, isSentField, stopRun, type StopResult, stopTitle } from ".
 const anyRun = builder.args((t) => ({ id: t.id({ required: true, description: ANY_KIND }), ...kindArg }));
 
 const anyRuns = builder.args((t) => ({
-  ids: t.idList({ required: true, description: severalIds("ada.mnist.jobs.3") }),
+  ids: t.idList({
+    required: true,
+    description: `${severalIds("ada.mnist.jobs.3")} A name that an experiment and a group can have, such as \`ada.mnist.5\`, needs \`kind\`.`,
+  }),
   ...kindArg,
 }));
 

@@ -58,10 +58,12 @@ const RunOrderField = builder.enumType("RunOrderField", {
     UPDATED: { description: "Time of the last change." },
     CREATED: { description: "Time of creation." },
     STARTED: {
-      description: "Time of the start. Known servers put runs that have not started behind all that have.",
+      description:
+        "Time of the start. Known servers take runs that have not started for the latest: they come first by `DESC`, and last by `ASC`.",
     },
     FINISHED: {
-      description: "Time of the end. Known servers put runs that have not ended behind all that have.",
+      description:
+        "Time of the end. Known servers take runs that have not ended for the latest: they come first by `DESC`, and last by `ASC`.",
     },
   } satisfies Record<OrderField, object>,
 });
@@ -79,7 +81,7 @@ export const RunOrdering = builder.inputType("RunOrdering", {
       required: true,
       defaultValue: "DESC",
       description:
-        "Direction. The default begins with the latest date or the largest value. With the largest value first, experiments without the metric are left out; with the smallest first, they come last.",
+        "Direction. The default begins with the latest date or the largest value. With the largest value first, experiments without the metric are left out; with the smallest first, they come last, and are the first ones if no experiment has it.",
     }),
   }),
 });

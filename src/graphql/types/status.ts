@@ -46,13 +46,21 @@ export const RunStatusEnum = builder.enumType("RunStatus", {
   ) as Record<RunStatus, { description: string }>,
 });
 
+const statusesOf = (phase: RunPhase): string =>
+  entries(STATUSES)
+    .filter(([, [of]]) => of === phase)
+    .map(([status]) => `\`${status}\``)
+    .join(", ");
+
 export const RunPhaseEnum = builder.enumType("RunPhase", {
   description:
-    "Coarse stage of a run. The list is closed: every status, also an unknown one, belongs to one phase.",
-  values: Object.fromEntries(entries(PHASES).map(([name, description]) => [name, { description }])) as Record<
-    RunPhase,
-    { description: string }
-  >,
+    "Coarse stage of a run. The list is closed: every status, also an unknown one, belongs to one phase. Lists are filtered by statuses.",
+  values: Object.fromEntries(
+    entries(PHASES).map(([name, description]) => [
+      name,
+      { description: `${description} Statuses: ${statusesOf(name)}.` },
+    ]),
+  ) as Record<RunPhase, { description: string }>,
 });
 
 /** Converts a status to the enum: unknown text is `OTHER`, null is `UNKNOWN`. */
