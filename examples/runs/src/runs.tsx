@@ -138,7 +138,9 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
                 </th>
               ))}
               <th scope="col">duration</th>
-              <th scope="col">image</th>
+              <th scope="col" className="image">
+                image
+              </th>
             </tr>
           </thead>
           <tbody>
@@ -175,7 +177,7 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
                 <td>
                   <Duration of={run} />
                 </td>
-                <td>{run.row && <Image of={run.row} />}</td>
+                <td className="image">{run.row && <Image of={run.row} />}</td>
               </tr>
             ))}
           </tbody>

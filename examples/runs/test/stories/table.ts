@@ -196,6 +196,8 @@ test.skipIf(!hasBrowser)("the duration of a run goes on while other runs are sho
   await page.clock.install();
   await filter.getByLabel("Status").selectOption("SUCCEEDED");
   await running.waitFor({ state: "detached" });
+  // A new answer would tell the duration by the gateway's clock, which has not moved.
+  await page.route("**/graphql**", () => undefined);
   await page.clock.fastForward("05:00");
   await filter.getByRole("link", { name: "All runs" }).click();
   await expect.poll(minutes, SHOWN).toBeGreaterThanOrEqual(before + 5);
