@@ -7,9 +7,44 @@ import { readPage } from "../docs/page.ts";
 /** What answers each question of docs/agents.md: a part of the result that is true of the demo. */
 const ANSWERS: readonly object[] = [
   { projects: { nodes: expect.arrayContaining([expect.objectContaining({ uniqueName: "ada.mnist" })]) } },
+  {
+    projects: {
+      nodes: expect.arrayContaining([
+        {
+          uniqueName: "ada.speech",
+          experiments: {
+            totalCount: 1,
+            nodes: [expect.objectContaining({ uniqueName: "ada.speech.59", status: "RUNNING" })],
+          },
+          groups: { totalCount: 0, nodes: [] },
+          jobs: {
+            totalCount: 1,
+            nodes: [expect.objectContaining({ uniqueName: "ada.speech.jobs.8", status: "RUNNING" })],
+          },
+          buildJobs: { totalCount: 0, nodes: [] },
+        },
+      ]),
+    },
+  },
+  {
+    project: {
+      experiments: {
+        summary: {
+          isComplete: true,
+          groups: expect.arrayContaining([
+            expect.objectContaining({
+              values: [{ name: "group", value: "ada.mnist.1" }],
+              count: 24,
+              statuses: expect.arrayContaining([{ status: "FAILED", count: 3 }]),
+            }),
+          ]),
+        },
+      },
+    },
+  },
   { runs: { nodes: expect.arrayContaining([expect.objectContaining({ uniqueName: "ada.mnist.1.12" })]) } },
   {
-    experiment: {
+    run: {
       status: "FAILED",
       statuses: {
         nodes: expect.arrayContaining([
@@ -62,7 +97,7 @@ const calls = [...readPage("docs/agents.md").text.matchAll(/^\| [^|]+\? \| `(\w+
   ([, tool = "", args = ""]) => ({ tool, input: valueFromASTUntyped(parseValue(`{ ${args} }`)) }),
 );
 
-test("eight questions are answered by a call each", async () => {
+test("ten questions are answered by a call each", async () => {
   const gateway = await startDemoGateway({
     env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4" },
     now: still,

@@ -34,6 +34,8 @@ const READING = [
   "FindRuns",
   "WhyFailed",
   "FindProjects",
+  "ActiveRuns",
+  "ProjectSummary",
   "graphql_query",
   "graphql_schema",
 ];
@@ -104,10 +106,8 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
     const { use, names, calls } = await start({ MCP: "write" }, { era });
     expect((await names()).filter((name) => !READING.includes(name))).toEqual([
       "Restart",
-      "BulkActions",
-      "Administration",
-      "KeepProject",
-      "StopExperiments",
+      "StopRuns",
+      "BookmarkRuns",
       "graphql_mutation",
     ]);
     const query = `mutation Stop { stopJob(id: "ada.mnist.jobs.2") { job { id phase } } }`;

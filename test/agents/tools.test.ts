@@ -45,7 +45,8 @@ describe("the tool of a shipped operation", () => {
           kind: {
             type: "string",
             enum: ["EXPERIMENT", "JOB", "BUILD_JOB", "GROUP"],
-            description: "Kind of the run, for a unique name that several kinds can have.",
+            description:
+              "Kind of the run, for a unique name that several kinds can have. Other names, and global ids, tell their own.",
           },
           lines: {
             type: "integer",
@@ -69,11 +70,11 @@ describe("the tool of a shipped operation", () => {
   test("tells which arguments it takes", async () => {
     const { use, calls } = await start({});
     expect(await use("RunLog", { id: "x", line: 5 })).toEqual({
-      text: expect.stringContaining("expected only id, kind, lines, got others"),
+      text: expect.stringContaining('expected only id, kind, lines, got "line"'),
       result: {},
       isError: true,
     });
-    expect((await use("StartPage", { id: "x" })).text).toContain("expected none, got some");
+    expect((await use("StartPage", { id: "x" })).text).toContain('expected none, got "id"');
     expect(await use("RunLog", { lines: 5 })).toMatchObject({
       isError: true,
       result: {
@@ -316,7 +317,7 @@ describe("the schema", () => {
     expect(text).toMatch(/^"""[^]*\nenum RunKind \{[^]*\ntype LogChunk \{[^}]*\}$/);
     expect(`${printed}`).toContain(text.split("\n\n")[0]);
     expect(await use("graphql_schema", { types: ["RunKind", "canary"] })).toEqual({
-      text: "types: expected names of types of the schema, such as Query, got others",
+      text: 'types: expected names of types of the schema, such as Query, got "canary"',
       result: {},
       isError: true,
     });

@@ -203,6 +203,32 @@ test("groups are told by parameter, status, user and tag, with statistics of eac
   expect(calls()).toEqual([WHOLE]);
 });
 
+test("runs are counted by group, also beside a parameter of this name", async () => {
+  const rows = [
+    { ...ROWS[0], experiment_group: "ada.mnist.7", declarations: { group: "control" } },
+    { ...ROWS[1], experiment_group: null },
+  ];
+  const { list } = await startRuns(rows);
+  const group = (name: string) => `groups(by: ["${name}"], metrics: []) { values { name value } }`;
+  const { data, errors } = await list(
+    "",
+    `summary { runs: ${group("group")} named: ${group("param.group")} }`,
+  );
+  const values = (name: string, own: string) => [
+    { values: [{ name, value: own }] },
+    { values: [{ name, value: null }] },
+  ];
+  expect({ data, errors }).toMatchObject({
+    data: {
+      project: {
+        experiments: {
+          summary: { runs: values("group", "ada.mnist.7"), named: values("param.group", "control") },
+        },
+      },
+    },
+  });
+});
+
 test("names that every object has are names like others", async () => {
   const { list } = await startRuns(ROWS.slice(0, 1));
   const { data, errors } = await list(

@@ -80,10 +80,7 @@ test.each([
   [`id: "ada.mnist"`, 'id: expected a global id or a name such as ada.mnist.42, got "ada.mnist"'],
   [`id: "nonsense"`, 'id: expected a global id or a name such as ada.mnist.42, got "nonsense"'],
   [`id: "${globalId("Project:ada/mnist")}"`, "id: expected the id of a run, got the id of a Project"],
-  [
-    `id: "ada.mnist.jobs.5", kind: GROUP`,
-    'id: expected a global id or a name such as ada.mnist.5, got "ada.mnist.jobs.5"',
-  ],
+  [`id: "ada.mnist.jobs.5", kind: GROUP`, "id: expected the id of a Group, got the id of a Job"],
 ])("what names no run, or two, is refused unsent: %s", async (id, message) => {
   const { ask, sent } = await startAny();
   expect(outcomeOf(await ask(`mutation { deleteRun(${id}) { deletedId } }`))).toEqual({

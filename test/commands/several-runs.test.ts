@@ -47,6 +47,32 @@ describe("a mutation of several runs", () => {
     expect(sent()).toEqual(PATHS.map((path) => `DELETE ada/mnist/${path}/`).toSorted());
   });
 
+  test("takes names that tell their kind beside names whose kind is told", async () => {
+    const { ask, sent } = await startAny();
+    const mutation = (kind: string) =>
+      `mutation { bookmarkRuns(ids: ["ada.mnist.jobs.5", "ada.mnist.3", "${globalId("Group:ada/mnist/2")}"], kind: ${kind}) { results { run { id } } } }`;
+    expect(await ask(mutation("EXPERIMENT"))).toEqual({
+      data: {
+        bookmarkRuns: {
+          results: ["Job:ada/mnist/5", "Experiment:ada/mnist/3", "Group:ada/mnist/2"].map((id) => ({
+            run: { id: globalId(id) },
+          })),
+        },
+      },
+    });
+    expect(outcomeOf(await ask(mutation("JOB"))).errors).toEqual([
+      failure(
+        "bookmarkRuns",
+        "BAD_USER_INPUT",
+        'ids[1]: expected a global id or `kind` as well, got "ada.mnist.3", which can name Experiment or Group',
+      ),
+    ]);
+    // Only what the first one sends.
+    expect(sent()).toEqual(
+      ["experiments/3", "groups/2", "jobs/5"].map((path) => `POST ada/mnist/${path}/bookmark/`),
+    );
+  });
+
   test("sends one command for a run that is named twice", async () => {
     const { ask, sent } = await startAny();
     const ids = `["ada.mnist.jobs.5", "${globalId("Job:ada/mnist/5")}", "ada.mnist.jobs.5"]`;

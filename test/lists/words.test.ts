@@ -63,6 +63,41 @@ test.each(["jobs", "buildJobs", "groups"])("%s are found by words as well", asyn
   expect(data.project.list.nodes).toEqual([{ internalId: "3" }, { internalId: "4" }]);
 });
 
+test("projects are found by words as well", async () => {
+  const rows = [
+    { name: "mnist", description: "Handwritten digits", tags: ["vision"] },
+    { name: "speech", description: null, tags: ["audio", "digits"] },
+    { name: "vision-2", tags: null },
+  ];
+  const service = await startFake(() => ({ json: { count: 3, next: null, results: rows } }));
+  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  const found = `{ nodes { name } totalCount scan { rowsRead isComplete } pageInfo { hasNextPage } }`;
+  const page = { scan: { rowsRead: 3, isComplete: true }, pageInfo: { hasNextPage: false } };
+  expect(
+    await ask(`{
+      projects(owner: "ada", words: "VISION digits") ${found}
+      user(username: "ada") { projects(words: "digits") ${found} }
+    }`),
+  ).toEqual({
+    data: {
+      projects: { nodes: [{ name: "mnist" }], totalCount: 1, ...page },
+      user: { projects: { nodes: [{ name: "mnist" }, { name: "speech" }], totalCount: 2, ...page } },
+    },
+  });
+  const wrong = `{ none: projects(owner: "ada", words: "") { totalCount }
+    moved: projects(owner: "ada", words: "a", offset: 1) { totalCount } }`;
+  expect(errorsOf(await ask(wrong))).toEqual([
+    { at: "none", code: "BAD_USER_INPUT", message: "words: expected at least one word, got none" },
+    {
+      at: "moved",
+      code: "BAD_USER_INPUT",
+      message: "offset: expected none where the gateway scans the list",
+    },
+  ]);
+  // Only what was found by words.
+  expect(service.calls()).toEqual(["GET ada?limit=500"]);
+});
+
 test("words go with what the server compares, and with figures of the list", async () => {
   const { ask, service } = await startRows();
   const filter = `filter: { words: "baseline", statuses: { in: [FAILED] } }`;

@@ -162,6 +162,7 @@ export function* statisticsOf(
 const KEYS: Readonly<Record<string, (row: Row) => readonly unknown[]>> = {
   status: ({ last_status }) => [statusOf(last_status)],
   user: ({ user }) => [user ?? null],
+  group: ({ experiment_group }) => [experiment_group ?? null],
   tag: ({ tags }) => (tags && tags.length > 0 ? tags : [null]),
 };
 

@@ -219,7 +219,7 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
       args: {
         by: t.arg.stringList({
           required: true,
-          description: `Names of parameters, or \`status\`, \`user\` or \`tag\`, 1 to ${MAX_KEYS}. A run with several tags counts for each. A parameter of such a name is \`param.status\`. Runs without a parameter count in a row without its value.`,
+          description: `Names of parameters, or \`status\`, \`user\`, \`group\` or \`tag\`, 1 to ${MAX_KEYS}. A run with several tags counts for each. A parameter of such a name is \`param.status\`. Runs without a parameter count in a row without its value: all of them, where the name is misspelt.`,
         }),
         metrics: t.arg.stringList(metricNames),
       },

@@ -94,7 +94,7 @@ export function identify<R extends object, At extends Address>(
   const resource = decodeId(argument, id, names, kind.exampleName);
   // Safe: kinds are equal when their names are.
   if (resource.kind.name === kind.name) return resource as Resource<R, At>;
-  throw ofAnotherKind(argument, names.publicName(kind.name), resource, names);
+  throw ofAnotherKind(argument, kind.name, resource, names);
 }
 
 /**
@@ -129,32 +129,33 @@ const NAMED: Candidates = {
 export const identifyAny = (argument: string, id: string, names: TypeNames): Resource =>
   id.includes(".") ? identifyAmong(NAMED, argument, id, names) : decodeId(argument, id, names, EXAMPLE);
 
-/** The same where an argument `kind` can tell the kind of a name. */
-export function identifyOfKind(argument: string, id: string, names: TypeNames, kind: Kind | null): Resource {
-  if (!id.includes(".")) return identifyAny(argument, id, names);
-  const candidates = { ...NAMED, toldBy: "kind" };
-  return kind ? identify(kind, argument, id, names) : identifyAmong(candidates, argument, id, names);
-}
+/** The same where an argument `kind` tells the kind of a name that several can have. */
+export const identifyOfKind = (argument: string, id: string, names: TypeNames, kind: Kind | null): Resource =>
+  id.includes(".")
+    ? identifyAmong({ ...NAMED, toldBy: "kind" }, argument, id, names, kind)
+    : identifyAny(argument, id, names);
 
 const EXAMPLE = kinds.job.exampleName;
 
-/** The same among some kinds. */
+/** The same among some kinds. `told` is that of a name that several of them can have. */
 export function identifyAmong(
   { kinds: candidates, one, toldBy }: Candidates,
   argument: string,
   id: string,
   names: TypeNames,
+  told: Pick<Kind, "name"> | null = null,
 ): Resource {
   const example = candidates.find(({ exampleName }) => exampleName !== null)?.exampleName ?? null;
   if (!id.includes(".")) {
     const resource = decodeId(argument, id, names, example);
     if (candidates.some(({ name }) => name === resource.kind.name)) return resource;
-    throw ofAnotherKind(argument, names.publicName(one), resource, names);
+    throw ofAnotherKind(argument, one, resource, names);
   }
   const fitting = id.length > MAX_ID_LENGTH ? [] : candidates.filter((kind) => kind.parseName(id) !== null);
-  const [kind, other] = fitting;
-  if (!kind) throw new InputError(`${argument}: expected a global id${orName(example)}, got ${quote(id)}`);
-  if (!other) return identify(kind, argument, id, names);
+  if (fitting.length === 0)
+    throw new InputError(`${argument}: expected a global id${orName(example)}, got ${quote(id)}`);
+  const kind = fitting.length === 1 ? fitting[0] : fitting.find(({ name }) => name === told?.name);
+  if (kind) return identify(kind, argument, id, names);
   const publicNames = fitting.map(({ name }) => names.publicName(name));
   throw new InputError(
     `${argument}: expected a global id${toldBy ? ` or \`${toldBy}\` as well` : ""}, got ${quote(id)}, which can name ${publicNames.join(" or ")}`,
@@ -174,24 +175,22 @@ const RUNS: Candidates = {
   toldBy: "kind",
 };
 
-/**
- * Finds a run by global id, or by unique name: of this kind, or else of the only kind that can have the name. Throws
- * `InputError`.
- */
+/** Finds a run by global id or unique name. `kind` is that of a name that several kinds can have. Throws `InputError`. */
 export function identifyRun(
   argument: string,
   id: string,
   names: TypeNames,
-  kind: Kind<RunnableRecord, RunAddress> | null = null,
+  kind: Pick<Kind, "name"> | null = null,
 ): RunResource {
-  const resource = kind ? identify(kind, argument, id, names) : identifyAmong(RUNS, argument, id, names);
+  const resource = identifyAmong(RUNS, argument, id, names, kind);
   if (isRun(resource)) return resource;
   throw ofAnotherKind(argument, RUNS.one, resource, names);
 }
 
-const ofAnotherKind = (argument: string, expected: string, { kind }: Resource, names: TypeNames) =>
+/** The error for an id of another kind than the expected one. */
+export const ofAnotherKind = (argument: string, expected: string, { kind }: Resource, names: TypeNames) =>
   new InputError(
-    `${argument}: expected the id of ${a(expected)}, got the id of ${a(names.publicName(kind.name))}`,
+    `${argument}: expected the id of ${a(names.publicName(expected))}, got the id of ${a(names.publicName(kind.name))}`,
   );
 
 /** Checks that each segment of an address is valid in a path and that its ids are integers. Throws `InputError`. */

@@ -1,6 +1,11 @@
-import type { Scan } from "../../rest/session/scan.ts";
+import { InputError } from "../../errors.ts";
+import type { SliceRequest } from "../../rest/session/pages.ts";
+import { type Scan, scanList } from "../../rest/session/scan.ts";
+import type { List } from "../../rest/session/steps.ts";
 import { builder } from "../core/builder.ts";
-import type { connectionOf } from "../core/connection.ts";
+import { connect, type Connection, type connectionOf, type PageArgs } from "../core/connection.ts";
+import type { Context } from "../core/context.ts";
+import type { FindRows } from "./find-rows.ts";
 
 const ListScan = builder.objectRef<Scan>("ListScan").implement({
   description:
@@ -18,6 +23,30 @@ const ListScan = builder.objectRef<Scan>("ListScan").implement({
     }),
   }),
 });
+
+type Find<Row> = (rows: readonly Row[]) => Promise<readonly number[]>;
+
+/** Finds rows in time slices. Throws `InputError` for an offset, which a scan does not have. */
+export function finding<Row extends object>(
+  find: FindRows,
+  { offset }: PageArgs,
+  context: Context,
+): Find<Row> {
+  if (offset != null) throw new InputError("offset: expected none where the gateway scans the list");
+  return (rows) => context.inTurns(find(rows));
+}
+
+/** Reads a page of the rows of a list that are found. */
+export async function scanPage<At, Row, Node>(
+  list: List<At, Row>,
+  find: Find<Row>,
+  request: SliceRequest,
+  toNode: (row: Row) => Node,
+  { session, gateway }: Context,
+): Promise<Connection<Node>> {
+  const page = await scanList(session, list, { ...request, maxRows: gateway.maxScannedRows, find });
+  return { ...connect(page, toNode), endCursor: () => page.endCursor, scan: page.scan };
+}
 
 /** Adds the field `scan` to the connection of a list. */
 export const addScan = (type: ReturnType<typeof connectionOf>): void =>

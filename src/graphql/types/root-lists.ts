@@ -1,7 +1,7 @@
 import { notOffered } from "../../rest/api/endpoint.ts";
 import { project } from "../../rest/api/kinds.ts";
 import { builder } from "../core/builder.ts";
-import { connectionOf, offsetArgs } from "../core/connection.ts";
+import { connectionOf } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { checked, identify, requires } from "../core/ids.ts";
 import { kinds, readViewer } from "../core/kinds.ts";
@@ -9,7 +9,7 @@ import { Run } from "../core/refs.ts";
 import { addScan } from "./list-scan.ts";
 import { RunKind, runKindNamed } from "./run-kind.ts";
 import { type RunListArgs, readRuns, runListOf } from "./run-list.ts";
-import { ProjectConnection, readProjects } from "./user-list.ts";
+import { projectArgs, ProjectConnection, readProjects } from "./user-list.ts";
 
 /* Lists at the root, where clients begin. */
 
@@ -52,7 +52,7 @@ builder.queryFields((t) => ({
       owner: t.arg.string({
         description: "Login name. Default: the caller, whose name costs an upstream request.",
       }),
-      ...offsetArgs,
+      ...projectArgs,
     },
     resolve: async (_, { owner, ...args }, context) => {
       const { session } = context;

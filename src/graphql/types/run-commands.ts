@@ -5,7 +5,7 @@ import { runs } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import type { Context } from "../core/context.ts";
-import { ANY_KIND, identifyRun, requires } from "../core/ids.ts";
+import { ANY_KIND, identifyRun, ofAnotherKind, requires } from "../core/ids.ts";
 import { Run } from "../core/refs.ts";
 import { unverified } from "../core/resource.ts";
 import { checkName } from "../operations/named-run.ts";
@@ -43,9 +43,11 @@ interface AnyRun {
 const runOf = ({ id, kind }: AnyRun, { names }: Context, argument = "id") =>
   identifyRun(argument, id, names, kindOf(kind));
 
-/** The run that a command is for. */
+/** The run that a command is for. Throws `InputError` for an id of another kind than `kind`: one of both is a slip. */
 async function targetOf(args: AnyRun, context: Context): Promise<RunResource> {
   const run = runOf(args, context);
+  const { name } = kindOf(args.kind) ?? run.kind;
+  if (name !== run.kind.name) throw ofAnotherKind("id", name, run, context.names);
   await checkName("id", args.id, run, context.session);
   return run;
 }

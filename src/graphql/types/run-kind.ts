@@ -28,7 +28,8 @@ export function runKindNamed(name: string) {
 export const kindArg = builder.args((t) => ({
   kind: t.field({
     type: RunKind,
-    description: "Kind of the run, for a unique name that several kinds can have.",
+    description:
+      "Kind of the run, for a unique name that several kinds can have. Other names, and global ids, tell their own.",
   }),
 }));
 

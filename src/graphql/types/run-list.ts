@@ -4,7 +4,6 @@ import type { RunKind } from "../../rest/api/kind.ts";
 import { listOf } from "../../rest/api/kinds.ts";
 import type { Anchors } from "../../rest/session/anchor.ts";
 import { slice } from "../../rest/session/pages.ts";
-import { scanList } from "../../rest/session/scan.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Order } from "../../rest/api/profile.ts";
@@ -27,7 +26,7 @@ import { requires } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { declarationScan, requireDeclarations } from "./declaration-filter.ts";
 import { both, type FindRows } from "./find-rows.ts";
-import { addScan } from "./list-scan.ts";
+import { addScan, finding, scanPage } from "./list-scan.ts";
 import { conditionsOf } from "./run-filter.ts";
 import { filterOf, type RunFilter } from "./run-filter-input.ts";
 import { MetricOrder, type OrderArgs, orderOf, RunOrder, RunOrdering } from "./run-order.ts";
@@ -206,9 +205,7 @@ export async function readRuns(
   const declared = declarationScan(args.filter?.declarations);
   if (declared) requireDeclarations(session.server, kind.run.records);
   const scan = both(both(declared, wordsScan(args.filter?.words)), narrowing?.find ?? null);
-  if (scan && args.offset != null)
-    throw new InputError("offset: expected none where the gateway scans the list");
-  const find = scan && ((rows: readonly RunnableRecord[]) => context.inTurns(scan(rows)));
+  const find = scan && finding<RunnableRecord>(scan, args, context);
   // The order of creation is stable; figures depend on none.
   const isStable = !metricOrder && !saved && session.server.profile.orders.CREATED_ASC;
   const whole = listBy(isStable ? "CREATED_ASC" : order);
@@ -223,11 +220,7 @@ export async function readRuns(
     return { ...all, nodes: all.nodes.map(toNode) };
   };
   const list = isOnlySummary ? whole : listBy(order);
-  if (find) {
-    const maxRows = context.gateway.maxScannedRows;
-    const page = await scanList(session, list, { ...request, maxRows, find });
-    return { ...connect(page, toNode), endCursor: () => page.endCursor, scan: page.scan, readAll };
-  }
+  if (find) return { ...(await scanPage(list, find, request, toNode, context)), readAll };
   // A filter, or `first: 1`, may leave too few runs to be worth it.
   if (!query && !readSearch && conditions.length === 0 && request.first !== 1) prefetch?.();
   const page = await slice(session, list, request);

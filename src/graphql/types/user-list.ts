@@ -20,8 +20,10 @@ import { requires } from "../core/ids.ts";
 import { Project, User } from "../core/refs.ts";
 import { resolveReference, toResource } from "../core/resource.ts";
 import { plural } from "../core/kinds.ts";
+import { addScan, finding, scanPage } from "./list-scan.ts";
 import { runLists } from "./run-list.ts";
 import { readWhole } from "./whole-list.ts";
+import { checkWords, wordsScan } from "./words-filter.ts";
 
 /*
  * Lists of a user: projects, bookmarks and archived records. Bookmarks and archived runs are of several projects.
@@ -54,20 +56,40 @@ const userList = <Row, Node>(
 });
 
 export const ProjectConnection = connectionOf("Project", Project, "A page of projects.");
+addScan(ProjectConnection);
+
+/** The arguments of lists of projects. */
+export const projectArgs = builder.args((t) => ({
+  words: t.string({
+    description:
+      "Words, in any case: each occurs in the name, the description or a tag of the project, also as part of a longer word. Servers search no texts: the gateway reads rows of the list, at most `gateway.limits.maxScannedRows` for one page, and `scan` of the list tells how many. Takes no `offset`. Up to 200 characters.",
+  }),
+  ...offsetArgs,
+}));
+
+interface ProjectArgs extends PageArgs {
+  readonly words?: string | null | undefined;
+}
 
 /** Reads the projects of an owner that the caller may see. */
-export async function readProjects(owner: string, args: PageArgs, context: Context) {
+export async function readProjects(owner: string, { words, ...args }: ProjectArgs, context: Context) {
   const list = { endpoint: project.optional.list, address: { owner } };
-  const page = await slice(context.session, list, sliceRequest(args, context));
-  return connect(page, (record) => toResource(Project.kind, { owner, project: record.name }, record));
+  const toNode = (record: ProjectRecord) => toResource(Project.kind, { owner, project: record.name }, record);
+  if (words != null) checkWords(words, "words");
+  const scan = wordsScan(words);
+  const find = scan && finding<ProjectRecord>(scan, args, context);
+  const request = sliceRequest(args, context);
+  return find
+    ? scanPage(list, find, request, toNode, context)
+    : connect(await slice(context.session, list, request), toNode);
 }
 
 /** A field with a list of an owner's projects. */
 export const projectList = (description: string) => ({
   type: ProjectConnection,
   description: description + requires(project.optional.list),
-  args: offsetArgs,
-  ...fieldsOf(User.kind).child(({ address: { username } }, args: PageArgs, context) =>
+  args: projectArgs,
+  ...fieldsOf(User.kind).child(({ address: { username } }, args: ProjectArgs, context) =>
     readProjects(username, args, context),
   ),
 });

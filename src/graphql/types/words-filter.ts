@@ -12,11 +12,16 @@ const wordsOf = (text: string): readonly string[] => fold(text).split(/\s+/u).fi
 /** Letters that are the same to who searches have one spelling. */
 const fold = (text: string): string => text.normalize("NFKC").toLowerCase();
 
-/** Checks the words: the server is told nothing of them. Throws `InputError`. */
-export function wordsConditions(text: string, argument: string): readonly Condition[] {
+/** Checks the words. Throws `InputError`. */
+export function checkWords(text: string, argument: string): void {
   if (text.length > MAX_LENGTH)
     throw new InputError(`${argument}: expected at most ${MAX_LENGTH} characters, got ${text.length}`);
   if (wordsOf(text).length === 0) throw new InputError(`${argument}: expected at least one word, got none`);
+}
+
+/** Checks the words of a filter: the server is told nothing of them. Throws `InputError`. */
+export function wordsConditions(text: string, argument: string): readonly Condition[] {
+  checkWords(text, argument);
   return [];
 }
 

@@ -34,17 +34,19 @@ export interface ToolOperation {
 interface NamedText {
   readonly text: string;
   readonly params: OperationParams;
+  readonly isShipped: boolean;
 }
 
 const textsOf = (trusted: TrustedDocuments | null, names: TypeNames): NamedText[] =>
   trusted
-    ? [...trusted].map(([documentId, text]) => ({ text, params: { documentId } }))
-    : shippedOperations(names).map(({ text }) => ({ text, params: { query: text } }));
+    ? [...trusted].map(([documentId, text]) => ({ text, params: { documentId }, isShipped: false }))
+    : shippedOperations(names).map(({ text }) => ({ text, params: { query: text }, isShipped: true }));
 
 /**
  * Reads the operations of the trusted documents, or the shipped ones. Left out are subscriptions, operations without a
  * name or with one that every object has, documents that cannot be read, and the sign-in: a password is not for an
- * agent. Of several with one name the last counts.
+ * agent. So are shipped mutations of several fields: they show people how these run, and do more than an agent wants. Of several
+ * operations with one name the last counts.
  */
 export async function readToolOperations(
   schema: GraphQLSchema,
@@ -63,7 +65,7 @@ export async function readToolOperations(
 
 function operationsOf(
   schema: GraphQLSchema,
-  { text, params }: NamedText,
+  { text, params, isShipped }: NamedText,
   outputSchemaOf: ReturnType<typeof createOutputSchemas>,
 ): ToolOperation[] {
   const document = parsed(text);
@@ -74,6 +76,7 @@ function operationsOf(
     const { operation: type } = node;
     const { value: name } = node.name;
     const inputSchema = inputSchemaOf(schema, own, node);
+    if (isShipped && type === "mutation" && rootFieldsOf(node).length > 1) return [];
     if (type === "subscription" || isOfEveryObject(name) || signsIn(own) || !inputSchema) return [];
     const described = node.description?.value ?? (commentOf(node) || describeFields(schema, node));
     const description = withoutCosts(described);

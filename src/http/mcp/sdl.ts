@@ -1,5 +1,6 @@
 import { type GraphQLSchema, lexicographicSortSchema, printSchema, printType } from "graphql";
 import { InputError } from "../../errors.ts";
+import { quote } from "../../graphql/core/ids.ts";
 import { withoutFederation } from "../../graphql/federation/sdl.ts";
 
 /** The schema as text for agents. */
@@ -17,9 +18,14 @@ export function printForAgents(subgraph: GraphQLSchema): Sdl {
     text: printSchema(schema),
     ofTypes: (names) => {
       const asked = [...new Set(names)];
-      const types = asked.flatMap((name) => schema.getType(name) ?? []);
-      if (types.length === asked.length) return types.map(printType).join("\n\n");
-      throw new InputError("types: expected names of types of the schema, such as Query, got others");
+      const types = asked.map((name) => {
+        const type = schema.getType(name);
+        if (type) return printType(type);
+        throw new InputError(
+          `types: expected names of types of the schema, such as Query, got ${quote(name)}`,
+        );
+      });
+      return types.join("\n\n");
     },
   };
 }

@@ -9,6 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
+import { quote } from "../../graphql/core/ids.ts";
 import { textSignsIn, type ToolOperation, type ToolType } from "./documents.ts";
 import type { Sdl } from "./sdl.ts";
 
@@ -57,18 +58,12 @@ export const ARGUMENT_NAMES: jsonSchemaValidator = {
     <Input>({ properties = {} }) =>
     (input: unknown) => {
       const known = Object.keys(properties);
-      const isKnown = Object.keys(input ?? {}).every((name) => known.includes(name));
-      return isKnown
-        ? // The protocol's own schema lets only objects pass as arguments.
-          { valid: true, data: input as Input, errorMessage: undefined }
-        : {
-            valid: false,
-            data: undefined,
-            errorMessage:
-              known.length === 0
-                ? "expected none, got some"
-                : `expected only ${known.join(", ")}, got others`,
-          };
+      const unknown = Object.keys(input ?? {}).find((name) => !known.includes(name));
+      if (unknown === undefined)
+        // The protocol's own schema lets only objects pass as arguments.
+        return { valid: true, data: input as Input, errorMessage: undefined };
+      const expected = known.length === 0 ? "none" : `only ${known.join(", ")}`;
+      return { valid: false, data: undefined, errorMessage: `expected ${expected}, got ${quote(unknown)}` };
     },
 };
 
