@@ -20,6 +20,27 @@ const MAX_RECENT = 12;
 const nameIn = (query) => /^\s*(?:query|mutation|subscription)\s+(\w+)/m.exec(query)?.[1] ?? "without a name";
 
 /**
+ * Those that have the most of some words, and among them first those that have the most in their names: people ask in whole
+ * sentences.
+ *
+ * @param {Operation[]} operations @param {string[]} words
+ */
+function bestOf(operations, words) {
+  if (words.length === 0) return operations;
+  /** @param {string} text */
+  const count = (text) => words.filter((word) => text.toLowerCase().includes(word)).length;
+  const ranked = operations.map((operation) => {
+    const { name, about } = operation;
+    return { operation, inName: count(name), inAll: count(`${name} ${about}`) };
+  });
+  const most = Math.max(1, ...ranked.map(({ inAll }) => inAll));
+  return ranked
+    .filter(({ inAll }) => inAll === most)
+    .toSorted((one, other) => other.inName - one.inName)
+    .map(({ operation }) => operation);
+}
+
+/**
  * Fills the list. Gives a function that remembers what was sent.
  *
  * @param {HTMLDetailsElement} menu @param {Operation[]} operations @param {Stored} storage
@@ -44,10 +65,8 @@ function listOperations(menu, operations, storage) {
   };
 
   const show = () => {
-    const words = search.value.toLowerCase().split(/\s+/);
-    const matching = [...recent(), ...operations].filter(({ name, about }) =>
-      words.every((word) => `${name} ${about}`.toLowerCase().includes(word)),
-    );
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const matching = bestOf([...recent(), ...operations], words);
     const groups = [...HEADINGS].map(([type, heading]) => {
       const items = matching.filter((operation) => operation.type === type).map(buttonOf);
       return items.length === 0 ? [] : [element("h2", {}, heading), element("ul", {}, ...items)];
@@ -90,14 +109,16 @@ const wordsOf = (query) => new Set(query.replaceAll(/#.*/g, "").match(/\w+/g));
 function questionBefore(dialog, careful) {
   const title = dialog.querySelector("h2");
   const text = dialog.querySelector("p");
-  if (!title || !text) throw new TypeError("expected a title and a text in the dialog");
-  /** @param {string} query @returns {Promise<boolean>} */
-  return async (query) => {
+  const values = dialog.querySelector("pre");
+  if (!title || !text || !values) throw new TypeError("expected a title, a text and values in the dialog");
+  /** @param {Params} params @returns {Promise<boolean>} */
+  return async ({ query, variables }) => {
     const words = wordsOf(query);
     const named = careful.filter((name) => words.has(name));
     if (!words.has("mutation") || named.length === 0) return true;
     title.textContent = "Run this?";
     text.textContent = `${named.join(", ")}: what is deleted is gone, and what is administered counts for all.`;
+    values.textContent = variables ? JSON.stringify(variables, null, 2) : "";
     dialog.returnValue = "";
     dialog.showModal();
     await new Promise((resolve) => dialog.addEventListener("close", resolve, { once: true }));

@@ -89,7 +89,9 @@ function onSubmit(selector, submit) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const fields = new FormData(form);
-    form.reset();
+    // Who mistypes a password need not type the name again.
+    for (const secret of form.querySelectorAll("input[type=password]"))
+      if (secret instanceof HTMLInputElement) secret.value = "";
     try {
       await submit(fields);
     } catch (fault) {
@@ -152,10 +154,13 @@ offerCopies(find("#share", HTMLDetailsElement));
 /** Sends an operation of a tab. @param {Params} params @param {Record<string, string>} [tabHeaders] */
 async function run(params, tabHeaders) {
   const isOwn = params.operationName !== "IntrospectionQuery";
-  if (isOwn && !(await askFirst(params.query))) return { errors: [{ message: "Not sent." }] };
+  if (isOwn && !(await askFirst(params))) return { errors: [{ message: "Not sent." }] };
   if (isOwn) remember(params);
   const { headers, take } = (isOwn && explain?.()) || NOT_EXPLAINED;
-  return sendOfTab(params, token, { ...tabHeaders, ...headers }, take);
+  return sendOfTab(params, token, { ...tabHeaders, ...headers }, (result) => {
+    if (isOwn && token === "" && result.errors?.some(isRefused)) showSignIn("Sign in to run this.");
+    return take(result);
+  });
 }
 
 nameTabs(root);

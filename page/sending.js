@@ -72,22 +72,26 @@ function timeOfDay() {
 }
 
 /**
- * Shows the results of a subscription as a log, the newest first, each with its time.
+ * Shows the results of a subscription as a log, the newest first, each with its time, and when the gateway ended it.
  *
  * @param {AsyncGenerator<Result>} results @param {() => void} abort
  */
 function logOf(results, abort) {
   /** @type {(Result & { at: string })[]} */
   const events = [];
+  let hasEnded = false;
   const iterator = {
     next: async () => {
       const { done, value } = await results.next();
-      if (done) return { done, value };
+      if (done && hasEnded) return { done, value };
+      hasEnded = done === true;
+      if (hasEnded) return { done: false, value: { endedAt: timeOfDay(), events } };
       events.unshift({ at: timeOfDay(), ...value });
       events.splice(MAX_EVENTS);
       return { done: false, value: { events } };
     },
     return: () => {
+      hasEnded = true;
       abort();
       return results.return(undefined);
     },

@@ -210,7 +210,7 @@ function createExplainPanel({ isOpen, onToggle }) {
     body.replaceChildren();
     if (toggle.getAttribute("aria-expanded") === "false") return;
     if (!explanation) {
-      body.append(element("p", {}, "Execute an operation to see which requests it causes."));
+      body.append(element("p", {}, "Execute a query or mutation to see which requests it causes."));
       return;
     }
     const { totals, requests } = explanation;
@@ -221,7 +221,7 @@ function createExplainPanel({ isOpen, onToggle }) {
     ].join(" · ");
     savings.textContent = savingsOf(explanation);
     if (requests.length === 0) {
-      body.append(element("p", {}, "This operation needs nothing from the service."));
+      body.append(element("p", {}, "Nothing was asked of the service."));
       return;
     }
     const { end, marks } = axisOf(

@@ -57,7 +57,9 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
     expect(await menu.getByRole("heading").allTextContents()).toEqual(["Read", "Watch", "Change"]);
     await menu.getByRole("searchbox").fill("log pieces");
     expect(await menu.locator("li strong").allTextContents()).toEqual(["LiveLog"]);
-    await menu.getByRole("searchbox").fill("nothing like it");
+    await menu.getByRole("searchbox").fill("Why did this run fail");
+    expect(await menu.locator("li strong").first().textContent()).toBe("WhyFailed");
+    await menu.getByRole("searchbox").fill("xyzzy");
     await menu.getByText("No operation has these words.").waitFor();
     await page.keyboard.press("Escape");
     expect(await menu.getAttribute("open")).toBe(null);
@@ -88,7 +90,8 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
     const { url } = await startGateway({ upstream: service, exampleToken: "t0ken" });
     const { page } = await open(
       `${url}/graphql#${new URLSearchParams({
-        query: 'mutation Leave { deleteExperiment(id: "ada.mnist.42") { deletedId } }',
+        query: "mutation Leave($id: ID!) { deleteExperiment(id: $id) { deletedId } }",
+        variables: '{"id": "ada.mnist.42"}',
       })}`,
       WIDE,
       "Leave",
@@ -97,6 +100,7 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
     const sent = () => service.calls().filter((call) => call.startsWith("DELETE"));
     await run(page);
     await question.getByText("deleteExperiment: what is deleted is gone").waitFor();
+    expect(await question.locator("pre").textContent()).toContain('"id": "ada.mnist.42"');
     await picture(page, "graphiql-question");
     await page.keyboard.press("Escape");
     await answerOf(page).getByText("Not sent.").waitFor();

@@ -84,6 +84,19 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("tells when the gateway has ended a subscription, also one without events", async () => {
+    const { url } = await startDemoGateway();
+    const finished = `subscription Finished { experimentMetricRecorded(id: "ada.mnist.1.10") { id } }`;
+    const { page } = await open(
+      `${url}/graphql#${new URLSearchParams({ query: finished })}`,
+      WIDE,
+      "Finished",
+    );
+    await run(page);
+    await answerOf(page).getByText('"endedAt"').waitFor();
+    await page.getByRole("button", { name: /execute query/i }).waitFor();
+  });
+
   test("shows below an answer the upstream requests that it took, and why", async () => {
     const { url } = await startDemoGateway();
     const { page, complaints } = await open(url);
@@ -109,7 +122,7 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     expect(await answerOf(page).locator(".monaco-editor").textContent()).not.toContain("explain");
 
     await openOperation(page, "ClusterPage");
-    await panel.getByText("Execute an operation").waitFor();
+    await panel.getByText("Execute a query or mutation").waitFor();
     await choose(page, "ExperimentPage");
     await panel.getByText(/^3 requests/).waitFor();
 
@@ -167,10 +180,15 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     const { page } = await open(url);
     await run(page);
     await answerOf(page).getByText("UNAUTHENTICATED").waitFor();
+    await page.getByRole("status").filter({ hasText: "Sign in to run this." }).waitFor();
 
-    await click(page, page.getByText("Sign in", { exact: true }).first());
     await signIn(page, "ada", "wrong");
-    await page.getByRole("status").filter({ hasText: /\S/ }).waitFor();
+    await page
+      .getByRole("status")
+      .filter({ hasText: /credentials/ })
+      .waitFor();
+    expect(await page.getByLabel("User name").inputValue()).toBe("ada");
+    expect(await page.getByLabel("Password").inputValue()).toBe("");
     await signIn(page, "ada", "ada-demo");
     await page.getByText("Signed in as ada").waitFor();
     await run(page);

@@ -53,7 +53,7 @@ export function documentOf(settings: PageSettings, hrefOf: (key: AssetKey) => st
       <details id="operations" class="menu">
         <summary>Operations</summary>
         <div class="panel">
-          <label>Find an operation <input type="search" autocomplete="off" /></label>
+          <label>Find an operation, or one that was sent <input type="search" autocomplete="off" /></label>
           <div class="found"></div>
         </div>
       </details>
@@ -88,6 +88,7 @@ export function documentOf(settings: PageSettings, hrefOf: (key: AssetKey) => st
       <form method="dialog">
         <h2 id="ask-title"></h2>
         <p></p>
+        <pre></pre>
         <button value="run">Run it</button>
         <button value="" autofocus>Cancel</button>
       </form>
