@@ -3,7 +3,18 @@ import { type Address, hrefOf } from "./address.ts";
 import { DATES, metricIn } from "./sort.ts";
 import { BOUND_PATTERN, CONDITION_PATTERN, unfiltered } from "./view.ts";
 
-const STATUSES = ["RUNNING", "SUCCEEDED", "FAILED", "STOPPED", "CREATED", "SCHEDULED", "UNSCHEDULABLE"];
+const STATUSES = [
+  "RUNNING",
+  "SUCCEEDED",
+  "FAILED",
+  "STOPPED",
+  "CREATED",
+  "BUILDING",
+  "SCHEDULED",
+  "STARTING",
+  "WARNING",
+  "UNSCHEDULABLE",
+];
 
 /** Follows the form to the address: what it says is what the list shows, also after a reload. */
 function show(form: HTMLFormElement, address: Address): void {
@@ -29,54 +40,68 @@ export function FilterBar({ address }: { readonly address: Address }) {
       aria-label="Filter"
       onSubmit={submit}
     >
-      <input
-        type="search"
-        name="words"
-        aria-label="Words"
-        placeholder="Search"
-        title="Words of the name, the description or the tags"
-        maxLength={200}
-        defaultValue={words}
-      />
-      <select name="status" aria-label="Status" defaultValue={status ?? ""} onChange={choose}>
-        <option value="">Any status</option>
-        {STATUSES.map((each) => (
-          <option key={each} value={each}>
-            {each.toLowerCase()}
-          </option>
-        ))}
-      </select>
-      <input name="tag" aria-label="Tag" placeholder="Tag" defaultValue={tag} />
-      <input
-        name="parameter"
-        aria-label="Parameter"
-        placeholder="lr>=0.02"
-        title="A parameter and a value: lr>=0.02, activation=relu"
-        pattern={CONDITION_PATTERN}
-        defaultValue={parameter}
-      />
-      <input
-        name="bound"
-        aria-label="Metric"
-        placeholder="loss<0.3"
-        title="A metric and a bound: loss<0.3"
-        pattern={BOUND_PATTERN}
-        defaultValue={bound}
-      />
-      <select name="sort" aria-label="Order" defaultValue={sort ?? ""} onChange={choose}>
-        <option value="">Newest first</option>
-        {Object.entries(DATES).map(([value, order]) => (
-          <option key={value} value={value}>
-            {order}
-          </option>
-        ))}
-        {metric && (
-          <>
-            <option value={metric}>Best {metric} first</option>
-            <option value={`${metric}:worst`}>Worst {metric} first</option>
-          </>
-        )}
-      </select>
+      <label>
+        Words
+        <input
+          type="search"
+          name="words"
+          title="Words of the name, the description or the tags"
+          maxLength={200}
+          defaultValue={words}
+        />
+      </label>
+      <label>
+        Status
+        <select name="status" defaultValue={status ?? ""} onChange={choose}>
+          <option value="">any</option>
+          {STATUSES.map((each) => (
+            <option key={each} value={each}>
+              {each.toLowerCase()}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Tag
+        <input name="tag" defaultValue={tag} />
+      </label>
+      <label>
+        Parameter
+        <input
+          name="parameter"
+          placeholder="lr>=0.02"
+          title="A parameter and a value: lr>=0.02, activation=relu"
+          pattern={CONDITION_PATTERN}
+          defaultValue={parameter}
+        />
+      </label>
+      <label>
+        Metric
+        <input
+          name="bound"
+          placeholder="loss<0.3"
+          title="A metric and a bound: loss<0.3"
+          pattern={BOUND_PATTERN}
+          defaultValue={bound}
+        />
+      </label>
+      <label>
+        Order
+        <select name="sort" defaultValue={sort ?? ""} onChange={choose}>
+          <option value="">Newest first</option>
+          {Object.entries(DATES).map(([value, order]) => (
+            <option key={value} value={value}>
+              {order}
+            </option>
+          ))}
+          {metric && (
+            <>
+              <option value={metric}>Best {metric} first</option>
+              <option value={`${metric}:worst`}>Worst {metric} first</option>
+            </>
+          )}
+        </select>
+      </label>
       <button>Filter</button>
       {(words || status || tag || parameter || bound) && <a href={hrefOf(unfiltered(address))}>All runs</a>}
     </form>

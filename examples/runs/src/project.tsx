@@ -5,6 +5,7 @@ import { Export } from "./export.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
+import { ProjectGroups } from "./project-groups.tsx";
 import { Runs } from "./runs.tsx";
 import { viewOf } from "./view.ts";
 
@@ -41,6 +42,7 @@ export function ProjectRuns({ name: uniqueName, address }: { name: string; addre
     <>
       <h2>{uniqueName}</h2>
       <p className="hint">All runs of the project.</p>
+      <ProjectGroups project={uniqueName} />
       <FilterBar address={address} />
       {fetching && !project && <Loading what={uniqueName} lines={12} />}
       {!fetching && <Trouble error={error} data={project?.experiments} retry={reload} />}

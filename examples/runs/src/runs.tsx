@@ -12,9 +12,9 @@ import { Moving } from "./moving.tsx";
 import { Name } from "./name.tsx";
 import { parametersOf } from "./parameters.ts";
 import { Selection } from "./selection.tsx";
-import { directionOf, leftOutOf, orderInWords } from "./sort.ts";
+import { directionOf, leftOutOf, metricIn, orderInWords } from "./sort.ts";
 import { Status } from "./status.tsx";
-import { hiddenIn, viewOf } from "./view.ts";
+import { conditionsIn, hiddenIn, viewOf } from "./view.ts";
 import { useRunUpdates } from "./watch-runs.ts";
 
 const runRowFragment = graphql(`
@@ -81,7 +81,7 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
   const live = useRunUpdates({ of, runs, isNewestFirst, onChange });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   if (runs.length === 0) {
-    if (view.filter) return <p className="empty">No run matches.</p>;
+    if (view.filter) return <p className="empty">No run matches {conditionsIn(address).join(", ")}.</p>;
     return sort ? <NoneSorted by={sort} address={address} /> : <p className="empty">No runs yet.</p>;
   }
 
@@ -211,15 +211,17 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
   );
 }
 
-/** Sorts by a metric; once it is sorted, returns to the order of creation. */
+/** Sorts by a metric: the best first, then the worst first, then by creation again. */
 function SortBy({ metric, address }: { metric: string; address: Address }) {
-  const isSorted = metric === address.sort;
+  const sorted = metricIn(address.sort);
+  const [sort, title] =
+    sorted?.name !== metric
+      ? [metric, `Best ${metric} first`]
+      : sorted.isWorst
+        ? [undefined, "Newest first"]
+        : [`${metric}:worst`, `Worst ${metric} first`];
   return (
-    <a
-      className="sort"
-      href={hrefOf({ ...address, sort: isSorted ? undefined : metric })}
-      title={isSorted ? "Newest first" : `Best ${metric} first`}
-    >
+    <a className="sort" href={hrefOf({ ...address, sort })} title={title}>
       {metric}
     </a>
   );

@@ -51,6 +51,10 @@ export const viewOf = (address: Address): View => ({
   filter: filterOf(address),
 });
 
+/** What a list is narrowed to, as it was typed. */
+export const conditionsIn = ({ words, status, tag, parameter, bound }: Address): readonly string[] =>
+  [words, status?.toLowerCase(), tag, parameter, bound].flatMap((each) => each || []);
+
 /** Without its filter. */
 export const unfiltered = (address: Address): Address => ({
   ...address,

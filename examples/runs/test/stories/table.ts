@@ -54,12 +54,12 @@ test.skipIf(!hasBrowser)(
 
     await filter.getByLabel("Words").fill("NoSuch word");
     await page.keyboard.press("Enter");
-    await page.getByText("No run matches.").waitFor();
+    await page.getByText("No run matches NoSuch word.").waitFor();
     expect(page.url()).toContain("words=NoSuch+word");
     await filter.getByRole("link", { name: "All runs" }).click();
     await filter.getByLabel("Tag").fill("nosuch");
     await filter.getByRole("button", { name: "Filter" }).click();
-    await page.getByText("No run matches.").waitFor();
+    await page.getByText("No run matches nosuch.").waitFor();
     expect(complaints).toEqual([]);
   },
 );
@@ -74,11 +74,14 @@ test.skipIf(!hasBrowser)(
     await page.getByLabel("dropout").click();
     await expect.poll(() => header("dropout").count(), SHOWN).toBe(0);
     expect(page.url()).toContain("hide=dropout");
-    await page.getByLabel("Order").selectOption("loss:worst");
+    const byLoss = page.getByRole("columnheader", { name: /^loss/ });
+    await byLoss.getByRole("link").click();
     await page.getByText("Sorted by loss, worst first.").waitFor();
-    expect(await page.getByRole("columnheader", { name: /^loss/ }).getAttribute("aria-sort")).toBe(
-      "descending",
-    );
+    expect(await byLoss.getAttribute("aria-sort")).toBe("descending");
+    await byLoss.getByRole("link").click();
+    await expect.poll(() => byLoss.getAttribute("aria-sort"), SHOWN).toBe(null);
+    await page.getByLabel("Order").selectOption("FINISHED_ASC");
+    await page.getByText("First finished first.").waitFor();
     expect(complaints).toEqual([]);
   },
 );
