@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { isFull } from "./test/support/cases.ts";
 import { nodePool } from "./test/support/node-pool.ts";
 import { SMOKE } from "./test/support/smoke.ts";
 
@@ -12,6 +13,25 @@ const installed = (room: string): readonly string[] =>
 const ROOMS = ["ecosystem", "examples/runs", "nodes"];
 for (const room of ROOMS.filter((each) => installed(each).length === 0))
   process.stdout.write(`The tests of ${room}/ do not run: npm ci --prefix ${room}\n`);
+
+/**
+ * Stories that start browsers, balancers, processes or Redis by the dozen, or fill the memory: more than half of the time of all
+ * tests. They run in CI, where `FULL=1` is set, and where files are named.
+ */
+const LONG = [
+  "browser/*",
+  "config/{build,process,reload-process}",
+  "deploy/balancers",
+  "faults/{worst,framing,large-answers}",
+  "http/{drain,workers}",
+  "later/same-answers",
+  "limits/plans",
+  "observability/tracing",
+  "package/*",
+  "replicas/*",
+  "schema-care",
+].map((name) => `test/${name}.test.ts`);
+const isNamed = process.argv.slice(2).some((argument) => !argument.startsWith("-") && argument !== "run");
 
 const project = (test: TestProjectInlineConfiguration["test"]): TestProjectInlineConfiguration => ({
   resolve: {
@@ -42,6 +62,7 @@ export default defineConfig({
           "test/**/*.test.ts",
           ...ROOMS.filter((room) => installed(room).length > 0).map((room) => `${room}/test/**/*.test.ts`),
         ],
+        exclude: isFull || isNamed ? [] : LONG,
       }),
       // Where the system has none of these versions of Node.js, nothing is installed.
       ...installed("nodes").map((name) =>
