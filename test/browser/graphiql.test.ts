@@ -57,46 +57,6 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     for (const { token } of demo.users) expect(local + session).not.toContain(token);
   });
 
-  test("shows a run as it changes, until the subscription is stopped", async () => {
-    const record = { id: 42, username: "ada", unique_name: "ada.mnist.42", last_status: "running" };
-    const service = await startFake(() => ({ json: record }));
-    const { clock, advance, reach, timers } = handClock();
-    const { url } = await startGateway({ upstream: service, exampleToken: "t0ken", clock });
-    const { page, complaints } = await open(url);
-    await openOperation(page, "LiveStatus");
-    await run(page);
-    await vi.waitUntil(() => timers().includes(FIRST_POLL), PATIENT);
-    advance(FIRST_POLL);
-    await answerOf(page).getByText('"RUNNING"').waitFor();
-    record.last_status = "stopping";
-    await reach(1_000);
-    await answerOf(page).getByText('"STOPPING"').waitFor();
-    // A log: what came before stands below. The editor draws the lines of an event one after the other.
-    const lowestOf = async (text: string) => {
-      const boxes = (await answerOf(page).getByText(text).all()).map((line) => line.boundingBox());
-      return Math.max(...(await Promise.all(boxes)).map((box) => box?.y ?? 0));
-    };
-    const isBelow = async () => (await lowestOf('"RUNNING"')) > (await lowestOf('"STOPPING"'));
-    await expect.poll(isBelow, SHOWN).toBe(true);
-    await expect.poll(() => answerOf(page).textContent(), SHOWN).toMatch(/"at":\s*"\d\d:\d\d:\d\d\.\d{3}"/);
-    await click(page, page.getByRole("button", { name: /stop query/i }));
-    await vi.waitUntil(() => !timers().includes(2_000), PATIENT);
-    expect(complaints).toEqual([]);
-  });
-
-  test("tells when the gateway has ended a subscription, also one without events", async () => {
-    const { url } = await startDemoGateway();
-    const finished = `subscription Finished { experimentMetricRecorded(id: "ada.mnist.1.10") { id } }`;
-    const { page } = await open(
-      `${url}/graphql#${new URLSearchParams({ query: finished })}`,
-      WIDE,
-      "Finished",
-    );
-    await run(page);
-    await answerOf(page).getByText('"endedAt"').waitFor();
-    await page.getByRole("button", { name: /execute query/i }).waitFor();
-  });
-
   test("shows below an answer the upstream requests that it took, and why", async () => {
     const { url } = await startDemoGateway();
     const { page, complaints } = await open(url);
