@@ -64,7 +64,7 @@ describe("a mutation of several runs", () => {
       failure(
         "bookmarkRuns",
         "BAD_USER_INPUT",
-        'ids[1]: expected a global id or `kind` as well, got "ada.mnist.3", which can name Experiment or Group',
+        'ids[1]: expected a global id or a name such as ada.mnist.jobs.3, got "ada.mnist.3", which can name Experiment or Group',
       ),
     ]);
     // Only what the first one sends.

@@ -143,7 +143,7 @@ export function identifyAmong(
   argument: string,
   id: string,
   names: TypeNames,
-  told: Pick<Kind, "name"> | null = null,
+  told: Pick<Kind, "name" | "exampleName"> | null = null,
 ): Resource {
   const example = candidates.find(({ exampleName }) => exampleName !== null)?.exampleName ?? null;
   if (!id.includes(".")) {
@@ -157,8 +157,9 @@ export function identifyAmong(
   const kind = fitting.length === 1 ? fitting[0] : fitting.find(({ name }) => name === told?.name);
   if (kind) return identify(kind, argument, id, names);
   const publicNames = fitting.map(({ name }) => names.publicName(name));
+  const helps = told ? orName(told.exampleName) : toldBy ? ` or \`${toldBy}\` as well` : "";
   throw new InputError(
-    `${argument}: expected a global id${toldBy ? ` or \`${toldBy}\` as well` : ""}, got ${quote(id)}, which can name ${publicNames.join(" or ")}`,
+    `${argument}: expected a global id${helps}, got ${quote(id)}, which can name ${publicNames.join(" or ")}`,
   );
 }
 
@@ -180,7 +181,7 @@ export function identifyRun(
   argument: string,
   id: string,
   names: TypeNames,
-  kind: Pick<Kind, "name"> | null = null,
+  kind: Pick<Kind, "name" | "exampleName"> | null = null,
 ): RunResource {
   const resource = identifyAmong(RUNS, argument, id, names, kind);
   if (isRun(resource)) return resource;
