@@ -131,9 +131,13 @@ test("a caller who does not read on is disconnected after READ_TIMEOUT_MS, and i
   const READ_TIMEOUT_MS = 7_000;
   // More than the buffers of a connection hold.
   const description = "x".repeat(9_000_000);
-  const upstream = await startFake(({ path }) => ({
-    json: path.includes("experiments") ? EXPERIMENT : { id: 2, description },
-  }));
+  // The operation would go on until then, whatever of its answer is on its way.
+  const { opened, open } = gate();
+  onTestFinished(open);
+  const upstream = await startFake(async ({ path }) => {
+    if (path.endsWith("/statuses")) await opened;
+    return { json: path.includes("experiments") ? EXPERIMENT : { id: 2, description } };
+  });
   const { clock, advance, timers } = handClock();
   const gateway = await startGateway({
     upstream,
@@ -148,12 +152,13 @@ test("a caller who does not read on is disconnected after READ_TIMEOUT_MS, and i
   const socket = connect({ host: hostname, port: Number(port) });
   onTestFinished(() => void socket.destroy());
   socket.pause();
-  const body = JSON.stringify({ query: QUERY });
+  const query = QUERY.replace("status\n", "status ... @defer { statuses { nodes { id } } }\n");
+  const body = JSON.stringify({ query });
   socket.write(
     `POST /graphql HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: token t0ken\r\naccept: multipart/mixed\r\n` +
       `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
   );
-  const isStuck = () => upstream.calls().length === 3 && timers().includes(READ_TIMEOUT_MS);
+  const isStuck = () => upstream.calls().length === 4 && timers().includes(READ_TIMEOUT_MS);
   await vi.waitUntil(isStuck, PATIENT);
   expect((await gateway.ask("{ viewer { id } }")).errors).toMatchObject([
     { extensions: { code: "RATE_LIMITED" } },
