@@ -31,6 +31,10 @@ const ONE_POSITION: Demand = { positions: 1 };
  */
 export class Call<Part> implements Ticket, Outcome<Part> {
   readonly request: UpstreamRequest<unknown>;
+  readonly endpoint: UpstreamRequest<unknown>["endpoint"];
+  readonly demand: Demand;
+  readonly isPatient: boolean;
+  readonly queue: OperationQueue;
   readonly allowance: Allowance | null;
   readonly #operation: Operation;
   readonly #settings: CallSettings;
@@ -47,6 +51,10 @@ export class Call<Part> implements Ticket, Outcome<Part> {
     outcome: Outcome<Part>,
   ) {
     this.request = request;
+    this.endpoint = request.endpoint;
+    this.demand = request.demand ?? ONE_POSITION;
+    this.isPatient = request.isPatient ?? true;
+    this.queue = operation.queue;
     this.#operation = operation;
     this.#settings = settings;
     this.#send = send;
@@ -55,24 +63,8 @@ export class Call<Part> implements Ticket, Outcome<Part> {
     this.#enter();
   }
 
-  get endpoint() {
-    return this.request.endpoint;
-  }
-
-  get demand(): Demand {
-    return this.request.demand ?? ONE_POSITION;
-  }
-
-  get isPatient(): boolean {
-    return this.request.isPatient ?? true;
-  }
-
   get isRetry(): boolean {
     return this.#attempts > 0;
-  }
-
-  get queue(): OperationQueue {
-    return this.#operation.queue;
   }
 
   admitted(): void {
