@@ -34,7 +34,12 @@ describe("an export", () => {
     [
       "with a filter that is no JSON",
       `${PROJECT}/runs.csv?filter=status`,
-      /^filter: expected JSON, got "status"$/,
+      /^filter: expected JSON such as \{"statuses":.*\}, got "status"$/,
+    ],
+    [
+      "with the name of a metric as its order",
+      `${PROJECT}/runs.csv?order=loss`,
+      /^order: expected JSON such as \{"metric":"loss","direction":"ASC"\}, got "loss"$/,
     ],
     [
       "with an unknown member of a filter",
@@ -69,9 +74,13 @@ describe("an export", () => {
     expect(calls()).toEqual([]);
   });
 
-  test("in a format that there is not is 404", async () => {
+  test("in a format that there is not is 404 and told which there are", async () => {
     const { get } = await startExports(ROWS);
-    expect((await get(`${PROJECT}/runs.xlsx`)).status).toBe(404);
+    const response = await get(`${PROJECT}/runs.xlsx`);
+    expect([response.status, await response.text()]).toEqual([
+      404,
+      "not found: expected /export/{id}/runs|metrics.csv|ndjson|arrow\n",
+    ]);
   });
 
   test("without a token is 401, and nothing is sent", async () => {

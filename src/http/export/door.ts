@@ -91,7 +91,7 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
 
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const [, id, what, format, query = ""] = ROUTE.exec(request.url ?? "") ?? [];
-    if (!id || !what || !format) return false;
+    if (!id || !what || !format) return sendUnknown(request, response);
     // Safe: `ROUTE` matches no other words.
     const exported = {
       id: decoded(id),
@@ -106,6 +106,15 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
     });
     return true;
   };
+}
+
+const UNKNOWN = `not found: expected /export/{id}/${Object.keys(TABLES).join("|")}.${Object.keys(FORMATS).join("|")}\n`;
+
+/** Says which exports there are to a caller who asks for another one. Returns false for other paths. */
+function sendUnknown({ url = "" }: IncomingMessage, response: ServerResponse): boolean {
+  if (!url.startsWith("/export/")) return false;
+  response.writeHead(404, { "content-type": "text/plain; charset=utf-8" }).end(UNKNOWN);
+  return true;
 }
 
 /** A segment of a path without its percent-encoding: clients encode letters such as `ä`. Left as it is where it is none. */

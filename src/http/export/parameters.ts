@@ -15,6 +15,13 @@ import type { RunListArgs } from "../../graphql/types/run-list.ts";
 /** The arguments of lists that an export sets itself. */
 const OWN = new Set(["first", "after", "offset"]);
 
+/** Values of the arguments that are JSON. */
+const EXAMPLES: ReadonlyMap<string, string> = new Map([
+  ["filter", '{"statuses":{"in":["FAILED"]}}'],
+  ["order", '{"metric":"loss","direction":"ASC"}'],
+  ["orderByMetric", '{"name":"loss","direction":"ASC"}'],
+]);
+
 /** What the query of an export's URL says. */
 export interface ExportParameters {
   /** The arguments of the list of runs. */
@@ -75,7 +82,8 @@ function json(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new InputError(`${name}: expected JSON, got ${quote(text)}`);
+    const example = EXAMPLES.get(name) ?? '["status"]';
+    throw new InputError(`${name}: expected JSON such as ${example}, got ${quote(text)}`);
   }
 }
 
