@@ -67,6 +67,22 @@ describe("the tool of a shipped operation", () => {
     }
   });
 
+  test("describes a filter without what agents would read twice", async () => {
+    const { client } = await start({});
+    const { tools } = await client.listTools();
+    const { statuses } = tools.find(({ name }) => name === "FindRuns")?.inputSchema.properties ?? {};
+    const items = { type: "string", enum: expect.arrayContaining(["FAILED"]) };
+    expect(statuses).toEqual({
+      type: "object",
+      description: expect.any(String),
+      properties: {
+        in: { type: "array", description: "The run has one of them.", items },
+        notIn: { type: "array", description: "The run has none of them.", items },
+      },
+      additionalProperties: false,
+    });
+  });
+
   test("tells which arguments it takes", async () => {
     const { use, calls } = await start({});
     expect(await use("RunLog", { id: "x", line: 5 })).toEqual({

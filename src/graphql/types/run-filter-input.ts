@@ -9,8 +9,8 @@ export const DayRange = builder.inputType("DayRange", {
   description:
     "A range of days, such as `2026-03-01`, from 1970 to 2999. A day begins at midnight in the time zone of the service, which takes no time of day.",
   fields: (t) => ({
-    from: t.string({ description: "First day." }),
-    before: t.string({ description: "Day after the last one." }),
+    from: t.string({ description: "First day, such as `2026-03-01`." }),
+    before: t.string({ description: "Day after the last one, such as `2026-04-01`." }),
   }),
 });
 

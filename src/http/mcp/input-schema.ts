@@ -34,7 +34,6 @@ interface ValueSchema {
 export interface InputSchema extends ValueSchema {
   readonly type: "object";
   readonly properties: Readonly<Record<string, ValueSchema>>;
-  readonly required: readonly string[];
 }
 
 const SCALARS: Readonly<Record<string, string>> = {
@@ -51,19 +50,30 @@ interface Part {
   readonly isRequired: boolean;
 }
 
-const objectOf = (parts: readonly Part[]): InputSchema => ({
-  type: "object",
-  properties: Object.fromEntries(parts.map(({ name, schema }) => [name, schema])),
-  required: parts.filter(({ isRequired }) => isRequired).map(({ name }) => name),
-  additionalProperties: false,
-});
+function objectOf(parts: readonly Part[]): InputSchema {
+  const required = parts.filter(({ isRequired }) => isRequired).map(({ name }) => name);
+  return {
+    type: "object",
+    properties: Object.fromEntries(parts.map(({ name, schema }) => [name, schema])),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+}
 
-/** Adds the description of a place, which says more than that of its type, and its default. */
-const placed = (schema: ValueSchema, description: string | null | undefined, fallback: unknown) => ({
-  ...schema,
-  ...(description ? { description } : {}),
-  ...(fallback === undefined ? {} : { default: fallback }),
-});
+/**
+ * Adds the description of a place, which says more than that of its type, and its default. Agents read all tools: the
+ * description of an enum is left out below such a place, where a filter would repeat it for each of its lists.
+ */
+function placed(schema: ValueSchema, description: string | null | undefined, fallback: unknown): ValueSchema {
+  const { items, ...rest } = schema;
+  const { description: _, ...bare } = items ?? {};
+  return {
+    ...rest,
+    ...(items && { items: description && items.enum ? bare : items }),
+    ...(description ? { description } : {}),
+    ...(fallback === undefined ? {} : { default: fallback }),
+  };
+}
 
 /** The JSON Schema of a type. Null is left out: an argument without a value is absent. No input type contains itself. */
 function schemaOf(type: GraphQLInputType): ValueSchema {
