@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { isFull } from "./test/support/cases.ts";
 import { nodePool } from "./test/support/node-pool.ts";
 import { SMOKE } from "./test/support/smoke.ts";
@@ -33,6 +34,19 @@ const LONG = [
 ].map((name) => `test/${name}.test.ts`);
 const isNamed = process.argv.slice(2).some((argument) => !argument.startsWith("-") && argument !== "run");
 
+/** Files of a minute and more begin first: one that begins last leaves all cores but one idle. */
+const LONGEST = /\/(?:examples\/runs\/.*|recipes|same-answers|graphiql|plan)\.test\.ts$/;
+
+const isLongest = ({ moduleId }: TestSpecification): boolean => LONGEST.test(moduleId);
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- Vitest's, not that of an array
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLongest), ...sorted.filter((file) => !isLongest(file))];
+  }
+}
+
 const project = (test: TestProjectInlineConfiguration["test"]): TestProjectInlineConfiguration => ({
   resolve: {
     // Vitest would load two copies of graphql (`.mjs` for our files, `.js` for Yoga and Pothos),
@@ -55,6 +69,7 @@ export default defineConfig({
     reporters: ["default", "./test/support/closing-line.ts"],
     // Unless told, Vitest leaves one core idle: of two that is half of them.
     maxWorkers: "100%",
+    sequence: { sequencer: LongestFirst },
     projects: [
       project({
         name: process.version,
