@@ -7,7 +7,8 @@ import { builder } from "../core/builder.ts";
 import { connect, connectionOf, type PageArgs, pageArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { encodeId, requires } from "../core/ids.ts";
+import { entryIds } from "../core/entry-ids.ts";
+import { requires } from "../core/ids.ts";
 import { Project, User } from "../core/refs.ts";
 import { resolveReference } from "../core/resource.ts";
 
@@ -18,15 +19,11 @@ import { resolveReference } from "../core/resource.ts";
 const ActivityRecord = builder.objectRef<Entry>("ActivityRecord").implement({
   description: "Something that a user did with an object, or that a user looked at it.",
   fields: (t) => ({
-    id: t.id({
-      nullable: false,
-      description: "Global id, for client caches. Entries cannot be looked up by it.",
-      resolve: ({ id }, _, { names }) => encodeId(names.publicName("ActivityRecord"), [`${id}`]),
-    }),
-    internalId: t.id({
-      nullable: false,
-      description: "Integer id in the tracking service, as a string.",
-      resolve: ({ id }) => `${id}`,
+    ...entryIds(t, {
+      type: "ActivityRecord",
+      use: "for client caches. Entries cannot be looked up by it.",
+      within: () => [],
+      number: ({ id }) => id,
     }),
     action: t.string({
       description: "What was done, as the service spells it, such as `viewed` or `updated`.",

@@ -8,7 +8,8 @@ import { builder } from "../core/builder.ts";
 import { connect, connectionOf, type PageArgs, pageArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { decodeRecordId, encodeId, identify, requires, withId } from "../core/ids.ts";
+import { entryIds } from "../core/entry-ids.ts";
+import { decodeRecordId, identify, requires, withId } from "../core/ids.ts";
 import { Experiment, Group, Run } from "../core/refs.ts";
 import type { Resource } from "../core/resource.ts";
 import {
@@ -36,23 +37,16 @@ const PARAMETERS = ["owner", "project", "kind", "id", "view"] as const;
 const ChartView = builder.objectRef<View>("ChartView").implement({
   description: "A saved choice of charts of an experiment or a group. Clients decide what is in it.",
   fields: (t) => ({
-    id: t.id({
-      nullable: false,
-      description:
-        "Global id, for `deleteChartView` and for client caches. A chart view cannot be looked up by it.",
-      resolve: ({ record, run: { kind, address } }, _, { names }) =>
-        encodeId(names.publicName("ChartView"), [
-          address.owner,
-          address.project,
-          kind.run?.records ?? "",
-          address.id,
-          `${record.id}`,
-        ]),
-    }),
-    internalId: t.id({
-      nullable: false,
-      description: "Integer id in the tracking service, as a string.",
-      resolve: ({ record }) => `${record.id}`,
+    ...entryIds(t, {
+      type: "ChartView",
+      use: "for `deleteChartView` and for client caches. A chart view cannot be looked up by it.",
+      within: ({ run: { kind, address } }) => [
+        address.owner,
+        address.project,
+        kind.run?.records ?? "",
+        address.id,
+      ],
+      number: ({ record }) => record.id,
     }),
     uuid: t.string({
       description: "Identifier in the tracking service.",

@@ -6,7 +6,7 @@ import { builder } from "../core/builder.ts";
 import { shown } from "../core/fields.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
-import { encodeId } from "../core/ids.ts";
+import { entryIds } from "../core/entry-ids.ts";
 import { Experiment, Group, MetricRecord } from "../core/refs.ts";
 import { finite, type Series, seriesOf } from "./series.ts";
 
@@ -79,21 +79,11 @@ export const nameArg = builder.args((t) => ({
 MetricRecord.implement({
   description: "Metric values that were recorded together.",
   fields: (t) => ({
-    id: t.id({
-      nullable: false,
-      description: "Global id, for client caches. Metric records cannot be looked up by it.",
-      resolve: ({ record, parent: { address } }, _, { names }) =>
-        encodeId(names.publicName("MetricRecord"), [
-          address.owner,
-          address.project,
-          address.id,
-          `${record.id}`,
-        ]),
-    }),
-    internalId: t.id({
-      nullable: false,
-      description: "Integer id in the tracking service, as a string.",
-      resolve: ({ record }) => `${record.id}`,
+    ...entryIds(t, {
+      type: "MetricRecord",
+      use: "for client caches. Metric records cannot be looked up by it.",
+      within: ({ parent: { address } }) => [address.owner, address.project, address.id],
+      number: ({ record }) => record.id,
     }),
     createdAt: t.field({
       type: "DateTime",

@@ -7,7 +7,8 @@ import { builder } from "../core/builder.ts";
 import { connect, connectionOf, type PageArgs, pageArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
-import { decodeRecordId, encodeId, identify, requires } from "../core/ids.ts";
+import { entryIds } from "../core/entry-ids.ts";
+import { decodeRecordId, identify, requires } from "../core/ids.ts";
 import { kinds, type ProjectAddress, type TypeNames } from "../core/kinds.ts";
 import { Project } from "../core/refs.ts";
 import type { Kind } from "../core/resource.ts";
@@ -40,17 +41,11 @@ const SavedSearch = builder.objectRef<Search>("SavedSearch").implement({
   description:
     "A filter and an order of a list of runs that the caller saved. Both are in the query language of the server.",
   fields: (t) => ({
-    id: t.id({
-      nullable: false,
-      description:
-        "Global id, for the argument `savedSearch` of lists, for `deleteSavedSearch`, and for client caches. A saved search cannot be looked up by it.",
-      resolve: ({ record, address: { owner, project: name, kind } }, _, { names }) =>
-        encodeId(names.publicName("SavedSearch"), [owner, name, kind, `${record.id}`]),
-    }),
-    internalId: t.id({
-      nullable: false,
-      description: "Integer id in the tracking service, as a string.",
-      resolve: ({ record }) => `${record.id}`,
+    ...entryIds(t, {
+      type: "SavedSearch",
+      use: "for the argument `savedSearch` of lists, for `deleteSavedSearch`, and for client caches. A saved search cannot be looked up by it.",
+      within: ({ address: { owner, project: name, kind } }) => [owner, name, kind],
+      number: ({ record }) => record.id,
     }),
     name: t.string({
       description:

@@ -4,7 +4,7 @@ import type { TrackedRecord } from "../../rest/api/records.ts";
 import { connect, connectionOf, type PageArgs, sliceRequest } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import type { Resource } from "../core/resource.ts";
-import { encodeId } from "../core/ids.ts";
+import { entryIds } from "../core/entry-ids.ts";
 import { StatusRecord, Trackable } from "../core/refs.ts";
 import { RunStatusEnum, statusOf } from "./status.ts";
 
@@ -28,20 +28,14 @@ export async function readStatuses(resource: Resource<TrackedRecord>, args: Page
 StatusRecord.implement({
   description: "An entry of a status history.",
   fields: (t) => ({
-    id: t.id({
-      nullable: false,
-      description: "Global id, for client caches. Status records cannot be looked up by it.",
-      resolve: ({ record, parent: { kind, address } }, _, { names }) =>
-        encodeId(names.publicName("StatusRecord"), [
-          names.publicName(kind.name),
-          ...kind.parameters.map((name) => address[name] ?? ""),
-          `${record.id}`,
-        ]),
-    }),
-    internalId: t.id({
-      nullable: false,
-      description: "Integer id in the tracking service, as a string.",
-      resolve: ({ record }) => `${record.id}`,
+    ...entryIds(t, {
+      type: "StatusRecord",
+      use: "for client caches. Status records cannot be looked up by it.",
+      within: ({ parent: { kind, address } }, names) => [
+        names.publicName(kind.name),
+        ...kind.parameters.map((name) => address[name] ?? ""),
+      ],
+      number: ({ record }) => record.id,
     }),
     uuid: t.string({
       description: "Identifier in the tracking service.",

@@ -36,7 +36,8 @@ export interface InputSchema extends ValueSchema {
   readonly properties: Readonly<Record<string, ValueSchema>>;
 }
 
-const SCALARS: Readonly<Record<string, string>> = {
+/** The types of values in JSON, by the names of scalars. */
+export const SCALARS: Readonly<Record<string, string>> = {
   Int: "integer",
   Float: "number",
   String: "string",

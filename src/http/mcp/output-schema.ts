@@ -15,6 +15,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from "graphql";
+import { SCALARS as INPUT_SCALARS } from "./input-schema.ts";
 
 /** The JSON Schema of a value. Without `type` any value is possible, as for custom scalars. */
 interface ValueSchema {
@@ -28,14 +29,7 @@ export interface OutputSchema extends ValueSchema {
   readonly type: "object";
 }
 
-const SCALARS: Readonly<Record<string, string>> = {
-  Int: "integer",
-  Float: "number",
-  String: "string",
-  ID: "string",
-  Boolean: "boolean",
-  DateTime: "string",
-};
+const SCALARS: Readonly<Record<string, string>> = { ...INPUT_SCALARS, DateTime: "string" };
 
 const TEXT: ValueSchema = { type: "string" };
 

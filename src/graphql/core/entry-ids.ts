@@ -1,0 +1,31 @@
+import type { PothosTypes } from "./builder.ts";
+import { encodeId } from "./ids.ts";
+import type { TypeNames } from "./kinds.ts";
+
+/** How an entry of a list is told apart: it has a number, and no name or endpoint of its own. */
+interface Identified<Entry> {
+  readonly type: string;
+  /** What its global id is for. */
+  readonly use: string;
+  /** What the id has before the number. */
+  readonly within: (entry: Entry, names: TypeNames) => readonly string[];
+  readonly number: (entry: Entry) => number;
+}
+
+/** The fields `id` and `internalId` of what is found only in a list. */
+export const entryIds = <Entry>(
+  t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Entry>,
+  { type, use, within, number }: Identified<Entry>,
+) => ({
+  id: t.id({
+    nullable: false,
+    description: `Global id, ${use}`,
+    resolve: (entry, _, { names }) =>
+      encodeId(names.publicName(type), [...within(entry, names), `${number(entry)}`]),
+  }),
+  internalId: t.id({
+    nullable: false,
+    description: "Integer id in the tracking service, as a string.",
+    resolve: (entry) => `${number(entry)}`,
+  }),
+});
