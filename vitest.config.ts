@@ -21,8 +21,9 @@ for (const room of ROOMS.filter((each) => installed(each).length === 0))
  */
 const LONG = [
   "browser/*",
-  "config/{build,process,reload-process}",
+  "config/{build,built-demo,process,reload-process}",
   "deploy/balancers",
+  "docs/{contributing,tracing}",
   "faults/{worst,framing,large-answers}",
   "http/{drain,workers}",
   "later/same-answers",
