@@ -33,8 +33,25 @@ const written = () => ({
   variables: textNamed(TEXTS.variables)?.getValue() ?? "",
 });
 
-/** Opens a tab. @param {Written} given */
-function openTab({ query, variables }) {
+/**
+ * The tab in which this stands already, by what GraphiQL has stored of the tabs.
+ *
+ * @param {Written} given @param {Pick<Storage, "getItem">} storage
+ */
+function tabWith({ query, variables }, storage) {
+  /** @type {{ query: string | null, variables: string | null }[]} */
+  const tabs = JSON.parse(storage.getItem("graphiql:tabState") ?? "null")?.tabs ?? [];
+  const at = tabs.findIndex((tab) => tab.query === query && (tab.variables ?? "") === variables);
+  return document.querySelectorAll(".graphiql-tab-button")[at];
+}
+
+/** Opens a tab, or chooses the one in which this stands already. @param {Written} given @param {Pick<Storage, "getItem">} storage */
+function openTab({ query, variables }, storage) {
+  const tab = tabWith({ query, variables }, storage);
+  if (tab instanceof HTMLElement) {
+    tab.click();
+    return tab.scrollIntoView({ inline: "nearest" });
+  }
   const button = document.querySelector(".graphiql-tab-add");
   if (!(button instanceof HTMLElement)) throw new TypeError("expected GraphiQL's button for new tabs");
   button.click();

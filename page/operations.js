@@ -59,7 +59,7 @@ function listOperations(menu, operations, storage) {
     if (operation.about !== "") button.append(element("span", {}, operation.about));
     button.addEventListener("click", () => {
       menu.open = false;
-      openTab(operation);
+      openTab(operation, storage);
     });
     return element("li", {}, button);
   };

@@ -165,8 +165,8 @@ async function run(params, tabHeaders) {
 
 nameTabs(root);
 prepareEditors();
-whenShown(root, openLinked);
-addEventListener("hashchange", openLinked);
+whenShown(root, () => openLinked(storage));
+addEventListener("hashchange", () => openLinked(storage));
 
 // @ts-expect-error: the bundle of GraphiQL comes without types for browsers.
 globalThis.YogaGraphiQL.renderYogaGraphiQL(root, {

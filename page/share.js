@@ -56,13 +56,13 @@ function offerCopies(menu) {
     });
 }
 
-/** Opens what a link names, and takes it out of the address. */
-function openLinked() {
+/** Opens what a link names, and takes it out of the address. @param {Pick<Storage, "getItem">} storage */
+function openLinked(storage) {
   const linked = new URLSearchParams(location.hash.slice(1));
   const query = linked.get("query");
   if (query === null) return;
   history.replaceState(null, "", location.pathname + location.search);
-  openTab({ query, variables: linked.get("variables") ?? "" });
+  openTab({ query, variables: linked.get("variables") ?? "" }, storage);
 }
 
 // For page.js: scripts share what is global.

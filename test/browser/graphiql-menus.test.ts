@@ -81,6 +81,10 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
     for (const name of names.toReversed()) await choose(page, name);
     await choose(page, "GroupGraph");
     await reload(page, "GroupGraph");
+    // What stands in a tab already is found there.
+    await openOperation(page, "Origin");
+    await openOperation(page, "GroupGraph");
+    expect(await page.getByRole("tab").allTextContents()).toEqual(names);
     await run(page);
     await answerOf(page).getByText("ada.mnist.1").first().waitFor();
   });
