@@ -16,3 +16,6 @@ export async function listen(listener: RequestListener, upgrade?: UpgradeListene
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
+
+/** The port of an address where it stands as a number: the digits of a hash may contain it. */
+export const portIn = (url: string): RegExp => new RegExp(`(?<![\\w-])${new URL(url).port}(?![\\w-])`);
