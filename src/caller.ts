@@ -56,8 +56,9 @@ export class Caller {
   readonly key: string;
   /** Address of the client. */
   readonly address: string;
+  /** Only `prove` and `unprove` change it. */
+  standing: Standing;
   readonly #callers: Callers;
-  #standing: Standing;
   /** When this object last recorded that the service accepts the token. */
   #provenAt = -Infinity;
   #entry: Entry | null = null;
@@ -69,11 +70,7 @@ export class Caller {
     this.address = address;
     this.token = token;
     this.key = token === null ? `at ${address}` : callers.keyOf(token);
-    this.#standing = token === null ? "anonymous" : callers.proven.has(this) ? "proven" : "unproven";
-  }
-
-  get standing(): Standing {
-    return this.#standing;
+    this.standing = token === null ? "anonymous" : callers.proven.has(this) ? "proven" : "unproven";
   }
 
   /**
@@ -81,7 +78,7 @@ export class Caller {
    * address. Anyone can invent tokens, so an unproven one must not add to what its address may have.
    */
   get account(): Caller {
-    if (this.#standing !== "unproven") return this;
+    if (this.standing !== "unproven") return this;
     return (this.#address ??= this.#callers.of(null, this.address));
   }
 
@@ -90,14 +87,14 @@ export class Caller {
     const now = performance.now();
     if (this.token === null || now - this.#provenAt < PROVEN_MS / 10) return;
     this.#provenAt = now;
-    this.#standing = "proven";
+    this.standing = "proven";
     this.#callers.accept(this);
   }
 
   /** Records that the service has rejected the token. */
   unprove(): void {
     if (this.token === null) return;
-    this.#standing = "unproven";
+    this.standing = "unproven";
     this.#provenAt = -Infinity;
     this.#callers.proven.delete(this);
   }

@@ -31,9 +31,10 @@ export class RequestScope implements Identity {
   readonly deadline: number;
   /** Number of upstream requests that were sent for it. */
   upstreamRequests = 0;
+  /** Why the scope has ended; null while it is open. Only the scope changes it. */
+  ended: EndReason | null = null;
   readonly #callbacks = new Set<() => void>();
   readonly #timer: NodeJS.Timeout | undefined;
-  #ended: EndReason | null = null;
   #place: HeldPlace | null = null;
 
   /** Opens a scope that ends after `timeoutMs`, which may be infinite. */
@@ -47,11 +48,6 @@ export class RequestScope implements Identity {
     this.#timer = isBounded ? setTimeout(() => this.end("deadline"), timeoutMs) : undefined;
   }
 
-  /** Why the scope has ended; null while it is open. */
-  ended(): EndReason | null {
-    return this.#ended;
-  }
-
   /** The kind of the place that it holds; null when it holds none. */
   get held(): string | null {
     return this.#place && this.#place.kind;
@@ -61,7 +57,7 @@ export class RequestScope implements Identity {
   hold(place: HeldPlace): void {
     this.#place?.release();
     this.#place = place;
-    if (this.#ended) place.release();
+    if (this.ended) place.release();
   }
 
   /** Passes its place on to another scope. */
@@ -72,7 +68,7 @@ export class RequestScope implements Identity {
 
   /** Calls back once when the scope ends, immediately if it has ended. */
   onEnd(callback: () => void): void {
-    if (this.#ended) callback();
+    if (this.ended) callback();
     else this.#callbacks.add(callback);
   }
 
@@ -82,8 +78,8 @@ export class RequestScope implements Identity {
   }
 
   end(reason: EndReason): void {
-    if (this.#ended) return;
-    this.#ended = reason;
+    if (this.ended) return;
+    this.ended = reason;
     clearTimeout(this.#timer);
     for (const callback of this.#callbacks) callback();
     this.#callbacks.clear();

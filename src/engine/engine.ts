@@ -107,7 +107,7 @@ export function createEngine(settings: EngineSettings): Engine {
   const inTurn = <Value>(scope: RequestScope, work: () => Value): Promise<Value> =>
     new Promise((resolve, reject) =>
       turns.take(scope.caller, () => {
-        const ended = scope.ended();
+        const ended = scope.ended;
         try {
           if (ended) throw ended === "left" ? new Cancelled("The caller left.") : overloaded();
           resolve(work());

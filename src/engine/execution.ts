@@ -58,7 +58,7 @@ export function openOperationMeter(
   const limits = { fields, bytes, errors: MAX_ERRORS };
   const meter = new Meter({ queue: turns.queueOf(scope.caller), limits, tooLarge });
   scope.onEnd(() => {
-    if (scope.ended() === "left") meter.stop(new Cancelled("The caller left."));
+    if (scope.ended === "left") meter.stop(new Cancelled("The caller left."));
   });
   return meter;
 }
@@ -76,9 +76,9 @@ export const execute = (
     meter.onStop((reason) => resolve(resultOfStopped(plan, reason)));
     const onResult = (result: ExecutionResult, pieces?: Pieces): void => {
       // What is left of a stopped operation may complete in the same piece of work.
-      if (meter.isStopped()) return;
+      if (meter.isStopped) return;
       const bounded = { ...withBoundedErrors(result, meter), ...(pieces && { pieces }) };
-      if (!bounded.data || meter.bytes() <= LARGE_BYTES) resolve(bounded);
+      if (!bounded.data || meter.bytes <= LARGE_BYTES) resolve(bounded);
       else written(bounded, bounded.data).then(resolve, reject);
     };
     plan.run(variables, context, meter, event, onResult, isIncremental);

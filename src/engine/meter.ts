@@ -23,12 +23,14 @@ export const longResult = (limit: string): string => `Expected a result of at mo
 /** Measures the result of one operation while it is completed, stops it above the limits and divides it into time slices. */
 export class Meter {
   readonly limits: ResultLimits;
+  /** Fields and list items, bytes as JSON, and failed fields so far. Only the meter changes them. */
+  fields = 0;
+  bytes = 0;
+  errors = 0;
+  isStopped = false;
   readonly #settings: MeterSettings;
   readonly #queue: SliceQueue;
-  #fields = 0;
-  #bytes = 0;
-  #errors = 0;
-  #stopped: { readonly reason: unknown } | null = null;
+  #reason: unknown;
   #onStop: (reason: unknown) => void = () => {};
 
   constructor(settings: MeterSettings) {
@@ -39,45 +41,30 @@ export class Meter {
 
   /** Counts fields and bytes. Returns false when the operation is stopped. */
   count(fields: number, bytes: number): boolean {
-    if (this.#stopped) return false;
-    this.#fields += fields;
-    this.#bytes += bytes;
+    if (this.isStopped) return false;
+    this.fields += fields;
+    this.bytes += bytes;
     const { limits } = this;
-    if (this.#fields <= limits.fields && this.#bytes <= limits.bytes) return true;
+    if (this.fields <= limits.fields && this.bytes <= limits.bytes) return true;
     const limit =
-      this.#fields > limits.fields ? `${limits.fields} fields and list items` : `${limits.bytes} bytes`;
+      this.fields > limits.fields ? `${limits.fields} fields and list items` : `${limits.bytes} bytes`;
     this.stop(this.#settings.tooLarge(longResult(limit)));
     return false;
   }
 
   /** Counts a failed field. Returns false when its error is above the limit. */
   countError(): boolean {
-    return ++this.#errors <= this.limits.errors;
-  }
-
-  /** Fields and list items counted so far. */
-  fields(): number {
-    return this.#fields;
-  }
-
-  /** Number of failed fields so far. */
-  errors(): number {
-    return this.#errors;
-  }
-
-  /** Bytes counted so far. */
-  bytes(): number {
-    return this.#bytes;
+    return ++this.errors <= this.limits.errors;
   }
 
   /** Number of errors above the limit. */
   omittedErrors(): number {
-    return Math.max(0, this.#errors - this.limits.errors);
+    return Math.max(0, this.errors - this.limits.errors);
   }
 
   /** Does the work in a time slice. Never does it after the operation is stopped, so no more work or errors follow. */
   pass(work: () => void): void {
-    if (!this.#stopped) this.#queue.add(work);
+    if (!this.isStopped) this.#queue.add(work);
   }
 
   /** Whether work is queued. More reads may follow from it. */
@@ -90,21 +77,18 @@ export class Meter {
     this.#queue.onEmpty(callback);
   }
 
-  isStopped(): boolean {
-    return this.#stopped !== null;
-  }
-
   /** Stops the operation and drops its queued work. */
   stop(reason: unknown): void {
-    if (this.#stopped) return;
-    this.#stopped = { reason };
+    if (this.isStopped) return;
+    this.isStopped = true;
+    this.#reason = reason;
     this.#queue.clear();
     this.#onStop(reason);
   }
 
   /** Calls back when the operation is stopped, immediately if it is. */
   onStop(callback: (reason: unknown) => void): void {
-    if (this.#stopped) callback(this.#stopped.reason);
+    if (this.isStopped) callback(this.#reason);
     else this.#onStop = callback;
   }
 }

@@ -110,7 +110,7 @@ export function createDownloadDoor({
           delivery.stream(response, { status, headers, body: counting }, caller),
         );
         await sending.catch((error: unknown) => {
-          if (!scope.ended()) failure = failureOf(error);
+          if (!scope.ended) failure = failureOf(error);
           // A truncated file must not look complete.
           response.destroy();
         });

@@ -179,7 +179,7 @@ export class OperationContext implements Context {
       const advance = (): void => {
         try {
           do {
-            if (pacing.isStopped()) return;
+            if (pacing.isStopped) return;
             const step = steps.next();
             if (step.done) return resolve(step.value);
           } while (!isSliceOver());

@@ -163,7 +163,7 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
         const seen = await untilEnd(scope, leftAtEnd(scope, look(read, waitedMs)));
         if (seen !== "waits") return seen;
         await new Promise<void>((resume) => pause(lookMs, scope, resume));
-        if (scope.ended()) break;
+        if (scope.ended) break;
         waitedMs = performance.now() - began;
       }
       return null;
@@ -201,6 +201,6 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
 /** What was seen. A turn that comes after the end of the scope is left to others. */
 async function leftAtEnd(scope: RequestScope, looking: Promise<Seen>): Promise<Seen> {
   const seen = await looking;
-  if (scope.ended() && seen !== null && typeof seen === "object" && "release" in seen) seen.release(false);
+  if (scope.ended && seen !== null && typeof seen === "object" && "release" in seen) seen.release(false);
   return seen;
 }

@@ -140,7 +140,7 @@ function completeList(
           return;
         }
         settle(items[index], completeItem, field, itemSlots, index, container, isItemNullable, run);
-        if (container.isNulled || run.meter.isStopped()) return;
+        if (container.isNulled || run.meter.isStopped) return;
       }
     };
     completeFrom(0);
@@ -242,15 +242,15 @@ export function completeFields(selection: Selection, object: unknown, container:
   container.slots[container.at] = values;
   if (isSliceOver()) return defer(run, () => runFields(selection, object, container, values, run));
   const { pending } = run;
-  const fields = meter.fields();
-  const bytes = meter.bytes();
-  const errors = meter.errors() + run.errors.length;
+  const fields = meter.fields;
+  const bytes = meter.bytes;
+  const errors = meter.errors + run.errors.length;
   runFields(selection, object, container, values, run);
-  const isWhole = run.pending === pending && meter.errors() + run.errors.length === errors;
-  if (!record || !isWhole || meter.isStopped()) return;
+  const isWhole = run.pending === pending && meter.errors + run.errors.length === errors;
+  if (!record || !isWhole || meter.isStopped) return;
   const bySelection = completed.get(selection) ?? new Map<object, CompletedObject>();
   completed.set(selection, bySelection);
-  bySelection.set(record, { values, fields: meter.fields() - fields, bytes: meter.bytes() - bytes });
+  bySelection.set(record, { values, fields: meter.fields - fields, bytes: meter.bytes - bytes });
 }
 
 /** The record of an object that is complete wherever it is selected like this; null for others, and where places are noted. */

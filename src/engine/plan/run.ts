@@ -97,7 +97,7 @@ export function settle(
 /** Does pending work in this time slice, or queues it for a later one. */
 function inTurn(run: Run, work: () => void): void {
   const { meter } = run;
-  if (meter.isStopped()) return;
+  if (meter.isStopped) return;
   if (!meter.isWaiting() && !isSliceOver()) work();
   else meter.pass(work);
 }
@@ -126,7 +126,7 @@ function fail(
   isNullable: boolean,
   run: Run,
 ): void {
-  if (run.meter.isStopped() || isDropped(above)) return;
+  if (run.meter.isStopped || isDropped(above)) return;
   if (isNullable) {
     slots[at] = null;
     // Errors with an unknown outcome are reported even above the limit.

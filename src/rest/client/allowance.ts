@@ -84,7 +84,8 @@ export class Allowance {
   waitMs(yields: boolean): number {
     let ahead = yields ? this.#reserved : 0;
     for (const operation of this.#waiting) ahead += operation.held(this);
-    return Math.max(this.#waitMs(ahead), this.#sharedWaitMs(yields, ahead));
+    const ownMs = this.#waitMs(ahead);
+    return this.#shared ? Math.max(ownMs, this.#sharedWaitMs(yields, ahead)) : ownMs;
   }
 
   /** How long a read would wait for what other processes send, as far as they have told; behind others of this one. */
@@ -115,10 +116,6 @@ export class Allowance {
   /** Lets a request pass, allowed or not. It is sent and ends, or is given back. */
   spend(): void {
     this.#shared?.count(1);
-    this.#spendOwn();
-  }
-
-  #spendOwn(): void {
     this.#flying++;
     this.#unsent++;
   }
@@ -201,7 +198,8 @@ export class Allowance {
     const now = this.#clock.now();
     if (taken.waitMs > 0) this.#sharedAt[next.yields ? "yielding" : "first"] = now + taken.waitMs;
     for (let passed = 0; passed < passing; passed++) {
-      this.#spendOwn();
+      this.#flying++;
+      this.#unsent++;
       next.passNext(this);
     }
     if (taken.pauseMs > 0) this.#refuse(taken.pauseMs);

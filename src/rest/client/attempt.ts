@@ -123,7 +123,7 @@ export class Attempt<Part> {
 
   #errorFor(cause: unknown): Error {
     const { endpoint } = this.request;
-    if (this.scope.ended()) return endedError(endpoint, this.scope, isSent(cause));
+    if (this.scope.ended) return endedError(endpoint, this.scope, isSent(cause));
     const error = mapFailure(endpoint, cause);
     if (error !== cause) this.#settings.onFailure(error.cause ?? error);
     return error;

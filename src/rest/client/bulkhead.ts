@@ -76,15 +76,10 @@ export class Bulkhead {
 
   /** Removes the next request, which runs from now on. The bulkhead must be ready. */
   takeNext(): Ticket {
-    this.running++;
-    this.waiting--;
-    const child = this.#ready.first?.member;
-    if (!child) return this.#takeTicket();
-    this.#end(child);
-    const ticket = child.takeNext();
-    // Behind the others.
-    if (child.isReady()) this.#begin(child);
-    return ticket;
+    const next = this.#ready.takeFirst();
+    if (!next) return this.#takeTicket();
+    next.#turn = null;
+    return next.takeNext();
   }
 
   /** Must be called once for each request that was taken, when it completes. */
@@ -95,33 +90,30 @@ export class Bulkhead {
   #takeTicket(): Ticket {
     let best = 0;
     let most = 0;
-    this.#tickets.forEach(({ demand }, index) => {
+    for (const [index, { demand }] of this.#tickets.entries()) {
       const { positions } = demand;
-      if (positions <= most) return;
+      if (positions <= most) continue;
       most = positions;
       best = index;
-    });
+    }
     const [ticket] = this.#tickets.splice(best, 1);
     if (!ticket) throw new TypeError("a bulkhead without requests has no next one");
+    // Bulkheads that are still ready go behind the others.
+    this.#change(-1, 1);
     return ticket;
-  }
-
-  #begin(child: Bulkhead): void {
-    child.#turn ??= this.#ready.add(child);
-  }
-
-  #end(child: Bulkhead): void {
-    if (child.#turn) this.#ready.remove(child.#turn);
-    child.#turn = null;
   }
 
   /** Updates the counts of the bulkhead and its ancestors, and adds each to or removes it from its parent's turns. */
   #change(waiting: number, running: number): void {
     this.waiting += waiting;
     this.running += running;
-    if (!this.#parent) return;
-    if (this.isReady()) this.#parent.#begin(this);
-    else this.#parent.#end(this);
-    this.#parent.#change(waiting, running);
+    const parent = this.#parent;
+    if (!parent) return;
+    if (this.isReady()) this.#turn ??= parent.#ready.add(this);
+    else if (this.#turn) {
+      parent.#ready.remove(this.#turn);
+      this.#turn = null;
+    }
+    parent.#change(waiting, running);
   }
 }

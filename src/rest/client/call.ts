@@ -36,6 +36,7 @@ export class Call<Part> implements Ticket, Outcome<Part> {
   readonly isPatient: boolean;
   readonly queue: OperationQueue;
   readonly allowance: Allowance | null;
+  isRetry = false;
   readonly #operation: Operation;
   readonly #settings: CallSettings;
   readonly #send: Send<Part>;
@@ -63,13 +64,10 @@ export class Call<Part> implements Ticket, Outcome<Part> {
     this.#enter();
   }
 
-  get isRetry(): boolean {
-    return this.#attempts > 0;
-  }
-
   admitted(): void {
     const { scope, headers, held } = this.#operation;
     this.#attempts++;
+    this.isRetry = true;
     let attempt: Attempt<Part>;
     try {
       held.check();

@@ -84,7 +84,7 @@ export function createClient(settings: ClientSettings) {
     <Answer>(
       request: UpstreamRequest<Answer>,
       reading: JsonSettings,
-      onBody: (response: WholeResponse) => void = () => {},
+      onBody?: (response: WholeResponse) => void,
     ): Send<Answer> =>
     (attempt, wire) =>
       transport.send(wire, attempt.scope, {
@@ -93,7 +93,7 @@ export function createClient(settings: ClientSettings) {
         onResponse: (response) => {
           attempt.respond(response.status);
           attempt.receive(response.body.length);
-          onBody(response);
+          onBody?.(response);
           reading.takeTurn(() => readResponse(request, response, reading, attempt));
         },
       });

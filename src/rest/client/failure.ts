@@ -71,7 +71,7 @@ export function mapFailure(endpoint: EndpointName, error: unknown): Error {
 
 /** The error of a request whose scope has ended. A command that was not sent cannot have been done. */
 export function endedError({ method, path }: EndpointName, scope: RequestScope, wasSent: boolean): Error {
-  if (scope.ended() !== "deadline") return new Cancelled("The caller left.");
+  if (scope.ended !== "deadline") return new Cancelled("The caller left.");
   return new DeadlineError(
     "UPSTREAM_TIMEOUT",
     wasSent

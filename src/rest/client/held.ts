@@ -12,39 +12,21 @@ interface CallerBytes {
 
 /** Limits the bytes of responses that callers hold, over all scopes of each. */
 export class HeldBytes {
-  readonly #maxBytes: number;
-  readonly #room: Room<CallerBytes>;
-  #total = 0;
+  readonly maxBytes: number;
+  readonly room: Room<CallerBytes>;
+  total = 0;
 
   constructor(maxBytes: number, callers: Callers) {
-    this.#maxBytes = maxBytes;
-    this.#room = callers.room(() => ({ bytes: 0 }));
+    this.maxBytes = maxBytes;
+    this.room = callers.room(() => ({ bytes: 0 }));
   }
 
   /** Opens the count of a scope, which ends with it. */
   open(scope: RequestScope): Held {
     const { caller } = scope;
-    const callerBytes = caller.enter(this.#room);
-    const held = new Held(this, scope, callerBytes);
-    scope.onEnd(() => {
-      this.add(callerBytes, -held.own);
-      caller.leave(this.#room);
-    });
+    const held = new Held(this, scope, caller.enter(this.room));
+    scope.onEnd(() => caller.leave(this.room));
     return held;
-  }
-
-  add(callerBytes: CallerBytes, bytes: number): void {
-    callerBytes.bytes += bytes;
-    this.#total += bytes;
-  }
-
-  check({ bytes }: CallerBytes): void {
-    const exceedsShare = this.#total > this.#maxBytes * TOTAL_FACTOR && bytes > this.#total / this.#room.size;
-    if (bytes <= this.#maxBytes && !exceedsShare) return;
-    throw new UpstreamError(
-      "REQUEST_LIMIT_EXCEEDED",
-      `This caller's operations need more than ${this.#maxBytes} bytes of the service's answers at a time; ask for less at once.`,
-    );
   }
 }
 
@@ -53,34 +35,45 @@ export class Held {
   readonly #all: HeldBytes;
   readonly #scope: RequestScope;
   readonly #caller: CallerBytes;
-  own = 0;
+  /** The bytes that end with the scope. */
+  #own = 0;
 
   constructor(all: HeldBytes, scope: RequestScope, caller: CallerBytes) {
     this.#all = all;
     this.#scope = scope;
     this.#caller = caller;
+    scope.onEnd(() => this.remove(this.#own));
   }
 
   /** Adds received bytes. */
   add(bytes: number): void {
-    if (this.#scope.ended()) return;
-    this.own += bytes;
-    this.#all.add(this.#caller, bytes);
+    if (this.#scope.ended) return;
+    this.#own += bytes;
+    this.#caller.bytes += bytes;
+    this.#all.total += bytes;
     this.check();
   }
 
   /** Lets added bytes outlast the scope: they count until they are removed. */
   detach(bytes: number): void {
-    this.own -= bytes;
+    this.#own -= bytes;
   }
 
   /** Removes detached bytes, of whichever scope of the caller. */
   remove(bytes: number): void {
-    this.#all.add(this.#caller, -bytes);
+    this.#caller.bytes -= bytes;
+    this.#all.total -= bytes;
   }
 
   /** Checks the limit before more is read. */
   check(): void {
-    this.#all.check(this.#caller);
+    const { maxBytes, total, room } = this.#all;
+    const { bytes } = this.#caller;
+    const exceedsShare = total > maxBytes * TOTAL_FACTOR && bytes > total / room.size;
+    if (bytes <= maxBytes && !exceedsShare) return;
+    throw new UpstreamError(
+      "REQUEST_LIMIT_EXCEEDED",
+      `This caller's operations need more than ${maxBytes} bytes of the service's answers at a time; ask for less at once.`,
+    );
   }
 }

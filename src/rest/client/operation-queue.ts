@@ -129,7 +129,7 @@ export class OperationQueue {
 
   close(): void {
     // They were not refused: others had their turns until then.
-    if (this.#scope.ended() === "deadline")
+    if (this.#scope.ended === "deadline")
       for (const [allowance, held] of this.#held ?? []) this.#refuse(allowance, held);
     this.#drop(
       () => true,
@@ -177,7 +177,7 @@ export class OperationQueue {
 
   /** Why a request cannot be queued; null when it can. */
   #rejectionOf({ endpoint, isRetry }: Ticket): Error | null {
-    if (this.#scope.ended()) return endedError(endpoint, this.#scope, false);
+    if (this.#scope.ended) return endedError(endpoint, this.#scope, false);
     if (!isRetry && this.#sent >= this.#bounds.requests) return this.#exceed();
     // Operations that have started are not rejected halfway.
     if (!this.#hasBegun && this.#admission.isQueueFull(this.#scope.caller))

@@ -78,7 +78,7 @@ export function openStream(
         const encodings = encodingsOf(header("content-encoding"));
         const stream = await decodeStream(response, encodings);
         return {
-          ...headOf(status, header),
+          ...headOf(status, response.headers),
           stream,
           bodyHeaders: encodings.length === 0 ? bodyHeadersOf(header) : {},
           isHandedOver:

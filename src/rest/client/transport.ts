@@ -168,8 +168,9 @@ class ResponseHandler {
   onHeaders(status: number, rawHeaders: readonly Buffer[]): boolean {
     // Informational: the final response follows.
     if (status < 200) return true;
-    this.#head = headOf(status, (name) => headerOf(rawHeaders, name));
-    this.#encoding = headerOf(rawHeaders, "content-encoding");
+    const found = findHeaders(rawHeaders);
+    this.#head = headOf(status, found);
+    this.#encoding = found["content-encoding"] ?? null;
     if (status >= 300) this.#body = new Collector(MAX_ERROR_BYTES);
     else if (this.#maxBytes !== null) this.#body = new Collector(this.#maxBytes);
     else {
@@ -254,20 +255,27 @@ async function decode(
   return { ...head, body: await decoded().catch(() => NO_BODY) };
 }
 
-export const headOf = (status: number, header: (name: string) => string | null): ResponseHead => ({
+/** The headers of a response that are looked at. */
+type Headers = { readonly [Name in (typeof HEADERS)[number]]?: string | undefined };
+
+const HEADERS = ["content-type", "retry-after", "content-encoding"] as const;
+
+const LENGTHS = new Set<number>(HEADERS.map((name) => name.length));
+
+export const headOf = (status: number, headers: Headers): ResponseHead => ({
   status,
-  contentType: header("content-type"),
-  retryAfter: header("retry-after"),
+  contentType: headers["content-type"] ?? null,
+  retryAfter: headers["retry-after"] ?? null,
 });
 
-/** Finds a header in undici's flat list of names and values. Returns null without one. */
-function headerOf(rawHeaders: readonly Buffer[], name: string): string | null {
+/** Finds headers in undici's flat list of names and values. The first of several with one name counts. */
+function findHeaders(rawHeaders: readonly Buffer[]): Headers {
+  const found: Record<string, string> = {};
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const raw = rawHeaders[index];
     // Most names differ in length, which is cheaper to compare.
-    if (raw?.length === name.length && raw.toString("latin1").toLowerCase() === name) {
-      return rawHeaders[index + 1]?.toString("latin1") ?? null;
-    }
+    if (raw && LENGTHS.has(raw.length))
+      found[raw.toString("latin1").toLowerCase()] ??= rawHeaders[index + 1]?.toString("latin1") ?? "";
   }
-  return null;
+  return found;
 }

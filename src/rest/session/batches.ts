@@ -21,7 +21,7 @@ export interface ReadOptions {
 /** The progress of an operation, which completes its result in time slices. */
 export interface Pacing {
   /** Whether the operation is stopped. No more reads start then. */
-  isStopped(): boolean;
+  readonly isStopped: boolean;
   /** Whether work is queued for a later slice. More reads may follow from it. */
   isWaiting(): boolean;
   /** Calls back when no work is queued. */
@@ -30,7 +30,7 @@ export interface Pacing {
 
 /** The pacing of reads outside operations. */
 export const UNPACED: Pacing = {
-  isStopped: () => false,
+  isStopped: false,
   isWaiting: () => false,
   onPassed: (callback) => callback(),
 };
@@ -116,7 +116,7 @@ export class Batches {
     { query }: ReadOptions,
   ): Promise<never> {
     if (!(error instanceof UpstreamError)) throw error;
-    const key = `${endpoint.path} ${endpoint.toPath(at)}${searchOf(query)}`;
+    const key = `${endpoint.path} ${endpoint.toPath(at)}${query ? searchOf(query) : ""}`;
     this.#errors ??= new Map();
     const first = this.#errors.get(key) ?? error;
     this.#errors.set(key, first);
@@ -142,7 +142,7 @@ export class Batches {
   #targetOf<At>(endpoint: Get<At, unknown>, at: At, { query, window, part }: ReadOptions): ReadTarget {
     if (this.#reader.token === null) throw noToken();
     const offered = this.#settings.server.offered(endpoint);
-    const path = offered.toPath(at) + searchOf(query);
+    const path = offered.toPath(at) + (query ? searchOf(query) : "");
     return {
       endpoint,
       offered,
@@ -168,7 +168,7 @@ export class Batches {
     // Not `queueMicrotask`: Node makes an async resource for each.
     void Promise.resolve().then(() =>
       process.nextTick(() => {
-        if (pacing.isStopped()) return;
+        if (pacing.isStopped) return;
         if (pacing.isWaiting()) pacing.onPassed(() => this.#schedule(dispatch));
         else dispatch();
       }),
@@ -276,7 +276,7 @@ async function pick(
   }
 }
 
-function searchOf(query: Query = {}): string {
+function searchOf(query: Query): string {
   const search = serialize(query);
   return search === "" ? "" : `?${search}`;
 }

@@ -18,7 +18,9 @@ export function afterOthers(reader: Reader, pacing: Pacing): Pacing {
     isKnown = true;
   };
   return {
-    isStopped: () => pacing.isStopped(),
+    get isStopped() {
+      return pacing.isStopped;
+    },
     isWaiting: () => !isKnown || pacing.isWaiting(),
     onPassed: (resume) => {
       if (isKnown) pacing.onPassed(resume);

@@ -115,7 +115,7 @@ export class Read implements Demand, Outcome<unknown> {
   /** Takes the kept response of an equal read, waits for one that is in flight, or sends the request. */
   start(reader: Reader): void {
     const { scope, shared, started } = reader;
-    if (scope.ended()) return this.reject(endedError(this.target.offered, scope, false));
+    if (scope.ended) return this.reject(endedError(this.target.offered, scope, false));
     started.push(this);
     const equal = this.#ask(reader);
     if (!equal) return;
@@ -205,7 +205,7 @@ export class Read implements Demand, Outcome<unknown> {
     this.isAnswered = true;
     this.value = value;
     this.bytes = bytes;
-    if (scope.ended()) return false;
+    if (scope.ended) return false;
     // The client has counted them until the operation ends; other operations may hold them longer.
     upstream.held.detach(bytes);
     this.#holders = 1;
@@ -237,7 +237,7 @@ export class Read implements Demand, Outcome<unknown> {
 
   /** Whether an earlier response may answer while the service gives none: the result must tell that. */
   #takesStale({ isFresh, scope }: Reader): boolean {
-    return !isFresh && !scope.ended() && this.note !== null;
+    return !isFresh && !scope.ended && this.note !== null;
   }
 
   /** Passes its response to a read that waits for it. */
