@@ -22,6 +22,7 @@ import {
 import { publicPieces, type PublicPieces } from "./incremental.ts";
 import type { Meter } from "./meter.ts";
 import type { Plan } from "./plan/plan.ts";
+import type { ErrorBehavior, RunBehavior } from "./plan/types.ts";
 import { mergeFailures, separateNames } from "./shared-failures.ts";
 import { openResults, type Results, type StreamSource } from "./subscription.ts";
 import type { Turns } from "./turns.ts";
@@ -143,7 +144,7 @@ export function createEngine(settings: EngineSettings): Engine {
     params: OperationParams,
     facts: OperationFacts,
     isReadOnly: boolean,
-  ): Plan => {
+  ): { readonly plan: Plan; readonly onError: ErrorBehavior } => {
     const plan = selectPlan(document, params, isReadOnly);
     const { operation: type, name } = plan.operation;
     facts.type = type;
@@ -151,7 +152,7 @@ export function createEngine(settings: EngineSettings): Engine {
     facts.hash = document.hash;
     const tooMuch = rejectionOf(schema, plan, params.variables ?? {}, executionLimits.selected);
     if (tooMuch) throw tooMuch;
-    return plan;
+    return { plan, onError: errorBehaviorOf(params) };
   };
 
   /** Runs a plan in a scope, with a meter of its own. */
@@ -160,10 +161,11 @@ export function createEngine(settings: EngineSettings): Engine {
     { variables }: OperationParams,
     { scope, openContext }: Pick<Operation, "scope" | "openContext">,
     limits: ExecutionLimits,
-    { event, isIncremental = false }: { readonly event?: unknown; readonly isIncremental?: boolean } = {},
+    behavior: RunBehavior,
+    event?: unknown,
   ): Promise<ExecutedResult> => {
     const meter = openOperationMeter(scope, limits, turns);
-    return execute(plan, variables ?? {}, openContext(meter), meter, event, isIncremental);
+    return execute(plan, variables ?? {}, openContext(meter), meter, event, behavior);
   };
 
   const limitsFor = (maxBytes = executionLimits.bytes): ExecutionLimits =>
@@ -194,10 +196,10 @@ export function createEngine(settings: EngineSettings): Engine {
         // Nearly every document is known: without a promise it costs nothing.
         const known = typeof text === "string" ? text : await text;
         const document = documents.known(known) ?? (await read(known, params, scope, isReadOnly));
-        const plan = planOf(document, params, facts, isReadOnly);
+        const { plan, onError } = planOf(document, params, facts, isReadOnly);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
-        const run = resultOf(plan, params, operation, limitsFor(maxBytes), { isIncremental });
+        const run = resultOf(plan, params, operation, limitsFor(maxBytes), { onError, isIncremental });
         const { pieces, ...result } = withPublicErrors(await run, plan);
         if (result.errors) facts.codes = codesOf(result.errors);
         if (!pieces) return result;
@@ -232,10 +234,10 @@ export function createEngine(settings: EngineSettings): Engine {
         const text = await settings.documents(params);
         const prepared = documents.known(text) ?? (await read(text, params, scope, true));
         const { document } = prepared;
-        const plan = planOf(prepared, params, facts, true);
+        const { plan, onError } = planOf(prepared, params, facts, true);
         if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
         const results = await openResults({ schema, document }, request, (event, execution) =>
-          resultOf(plan, params, execution, executionLimits, { event })
+          resultOf(plan, params, execution, executionLimits, { onError, isIncremental: false }, event)
             .then((result) => withPublicErrors(result, plan))
             .catch((error: unknown) => failed(error, facts)),
         );
@@ -277,6 +279,15 @@ function selectPlan(document: PreparedDocument, params: OperationParams, isReadO
     status: 405,
     headers: { Allow: "POST" },
   });
+}
+
+const ERROR_BEHAVIORS: readonly ErrorBehavior[] = ["NULL", "PROPAGATE", "HALT"];
+
+/** What errors of a request do. Throws when it names something else. */
+function errorBehaviorOf({ onError }: OperationParams): ErrorBehavior {
+  const known = ERROR_BEHAVIORS.find((each) => each === (onError ?? "PROPAGATE"));
+  if (known) return known;
+  throw rejection(`onError: expected one of ${ERROR_BEHAVIORS.join(", ")}`, "BAD_REQUEST");
 }
 
 const codesOf = (errors: readonly GraphQLError[]): string[] => [

@@ -15,6 +15,7 @@ import { tooLarge } from "./limits/too-large.ts";
 import { Meter } from "./meter.ts";
 import type { Pieces } from "./plan/pieces.ts";
 import type { Plan } from "./plan/plan.ts";
+import type { RunBehavior } from "./plan/types.ts";
 import type { Turns } from "./turns.ts";
 
 export interface ExecutionLimits {
@@ -70,7 +71,7 @@ export const execute = (
   context: PlacedContext,
   meter: Meter,
   event: unknown,
-  isIncremental = false,
+  behavior: RunBehavior,
 ): Promise<ExecutedResult> =>
   new Promise((resolve, reject) => {
     meter.onStop((reason) => resolve(resultOfStopped(plan, reason)));
@@ -81,7 +82,7 @@ export const execute = (
       if (!bounded.data || meter.bytes <= LARGE_BYTES) resolve(bounded);
       else written(bounded, bounded.data).then(resolve, reject);
     };
-    plan.run(variables, context, meter, event, onResult, isIncremental);
+    plan.run(variables, context, meter, event, onResult, behavior);
   });
 
 async function written(result: ExecutedResult, data: object): Promise<WrittenResult> {

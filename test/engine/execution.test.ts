@@ -30,7 +30,9 @@ test("what is left of a stopped operation is not serialized", async () => {
     },
   };
   const context = { place: null, at: null };
-  expect(await execute(plan, {}, context, meter, undefined)).toEqual({
+  expect(
+    await execute(plan, {}, context, meter, undefined, { onError: "PROPAGATE", isIncremental: false }),
+  ).toEqual({
     errors: [new GraphQLError("Expected a result of at most 1000000 bytes, got more.")],
   });
   expect(isRead).toBe(false);

@@ -122,7 +122,7 @@ const NO_JSON_BODY = refused("Expected a JSON object as the body, got text that 
 const NO_BATCH = refused("Expected a JSON object as the body, got an array: no batches.");
 const NO_UTF8 = refused("Expected a body in UTF-8.");
 const OTHER_PARAM = refused(
-  "Expected only the parameters query, operationName, variables, extensions, documentId.",
+  "Expected only the parameters query, operationName, variables, extensions, documentId, onError.",
 );
 const unparsed = (message: string) => ({ status: 200, errors: [`GRAPHQL_PARSE_FAILED: ${message}`] });
 const invalid = (message: string) => ({ status: 200, errors: [`GRAPHQL_VALIDATION_FAILED: ${message}`] });

@@ -45,6 +45,7 @@ export interface Subscription {
   readonly query?: string;
   readonly variables?: object;
   readonly extensions?: object;
+  readonly onError?: string;
   readonly token?: string | null;
 }
 

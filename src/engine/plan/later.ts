@@ -1,6 +1,4 @@
 import type { GraphQLError } from "graphql";
-import type { PlacedContext, Variables } from "../field-source.ts";
-import type { Meter } from "../meter.ts";
 import { isSliceOver } from "../turns.ts";
 import { completeFields, completeSelected } from "./complete.ts";
 import { openQueue, type Pieces } from "./pieces.ts";
@@ -64,15 +62,13 @@ interface Findings {
   readonly admit: () => void;
 }
 
-interface Source {
-  readonly context: PlacedContext;
-  readonly variables: Variables;
-  readonly meter: Meter;
-}
+/** What the runs of an operation have in common. */
+type Common = Pick<Run, "context" | "variables" | "meter" | "onError" | "halt">;
 
 /** Opens the later part of an operation. `first` is for the run of its first result. */
-export function openLater({ context, variables, meter }: Source): { first: Findings; pieces: Pieces } {
+export function openLater(common: Common): { first: Findings; pieces: Pieces } {
   /** What begins when the first result has been taken. */
+  const { meter } = common;
   const waiting: (() => void)[] = [];
   const queue = openQueue(meter, () => waiting.splice(0).forEach(start));
   const partsAt = new WeakMap<Container, Map<Usage, Part>>();
@@ -105,9 +101,7 @@ export function openLater({ context, variables, meter }: Source): { first: Findi
   });
 
   const openRun = (errors: GraphQLError[], findings: Findings, onEnd: () => void): Run => ({
-    context,
-    variables,
-    meter,
+    ...common,
     errors,
     completed,
     pending: 1,

@@ -127,6 +127,7 @@ export function openQueue(meter: Meter, onTaken: () => void) {
       given: Pick<Delivered, "data" | "items" | "from">,
       errors: readonly GraphQLError[],
     ): void => {
+      if (!open.has(id)) return;
       const last = incremental.at(-1);
       if (given.items && last?.id === id && last.items) {
         const all = [...(last.errors ?? []), ...errors];

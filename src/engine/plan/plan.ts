@@ -20,7 +20,7 @@ import { createDeferral } from "./deferral.ts";
 import { openLater } from "./later.ts";
 import type { Pieces } from "./pieces.ts";
 import { end, runFields } from "./run.ts";
-import type { Container, Run, Selection, Slots } from "./types.ts";
+import type { Container, Run, RunBehavior, Selection, Slots } from "./types.ts";
 
 /** An executable operation. Its selections are compiled on first use. */
 export interface Plan {
@@ -37,8 +37,7 @@ export interface Plan {
      * `@defer` and `@stream` leave out of it.
      */
     onResult: (result: ExecutionResult, pieces?: Pieces) => void,
-    /** Whether the result may come in pieces. */
-    isIncremental?: boolean,
+    behavior: RunBehavior,
   ) => void;
 }
 
@@ -80,7 +79,7 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
   return {
     operation,
     fragments,
-    run: (given, context, meter, event, onResult, isIncremental = false) => {
+    run: (given, context, meter, event, onResult, { onError, isIncremental }) => {
       const definitions = operation.variableDefinitions ?? [];
       const { errors, coerced } =
         definitions.length > 0
@@ -104,7 +103,12 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
         isNullable: true,
         isNulled: false,
       };
-      const later = isIncremental && hasLater ? openLater({ context, variables: coerced, meter }) : null;
+      const halt = (error: GraphQLError): void => {
+        onResult({ errors: [error], data: null });
+        meter.stop(error);
+      };
+      const common = { context, variables: coerced, meter, onError, halt };
+      const later = isIncremental && hasLater ? openLater(common) : null;
       const onEnd = () => {
         const whole = failures.length === 0 ? result : { errors: failures, ...result };
         later?.first.admit();
@@ -112,9 +116,7 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
         else onResult(whole);
       };
       const run: Run = {
-        context,
-        variables: coerced,
-        meter,
+        ...common,
         errors: failures,
         completed: new Map(),
         pending: 1,

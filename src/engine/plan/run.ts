@@ -127,13 +127,15 @@ function fail(
   run: Run,
 ): void {
   if (run.meter.isStopped || isDropped(above)) return;
-  if (isNullable) {
+  if (run.onError === "HALT") return run.halt(locate(error, field, at, above));
+  const isNull = isNullable || run.onError === "NULL";
+  if (isNull) {
     slots[at] = null;
     // Errors with an unknown outcome are reported even above the limit.
     if (!run.meter.countError() && !hasOutcome(error)) return;
   }
   run.errors.push(locate(error, field, at, above));
-  if (isNullable) return;
+  if (isNull) return;
   for (let container: Container | null = above; container; container = container.parent) {
     container.isNulled = true;
     if (!container.isNullable) continue;

@@ -111,12 +111,28 @@ export interface Container extends ResultPlace {
   isNulled: boolean;
 }
 
+/**
+ * What an error does, as the draft of the specification has it: `PROPAGATE` makes the nearest nullable value above it null,
+ * `NULL` only the value itself, and `HALT` ends the operation without data.
+ */
+export type ErrorBehavior = "NULL" | "PROPAGATE" | "HALT";
+
+/** How an operation is run. */
+export interface RunBehavior {
+  readonly onError: ErrorBehavior;
+  /** Whether the result may come in pieces. */
+  readonly isIncremental: boolean;
+}
+
 /** One execution, or one root field of a mutation. */
 export interface Run {
   readonly context: PlacedContext;
   readonly variables: Variables;
   readonly meter: Meter;
   readonly errors: GraphQLError[];
+  readonly onError: ErrorBehavior;
+  /** Ends the operation with one error and without data. */
+  readonly halt: (error: GraphQLError) => void;
   /** Complete objects by selection and record: many objects of a page refer to the same record. */
   readonly completed: Map<Selection, Map<object, CompletedObject>>;
   /** Number of pending values, plus one until the start is complete. */

@@ -18,6 +18,7 @@ const PARAMS = {
   variables: "object",
   extensions: "object",
   documentId: "string",
+  onError: "string",
 } as const satisfies Record<keyof OperationParams, ParamType>;
 
 const EXPECTED: Record<ParamType, string> = { string: "a string", object: "a JSON object" };

@@ -42,7 +42,7 @@ export function createYogaHandler({ schema, engine, publicError }: YogaSettings)
     batching: false,
     cors: false,
     logging: false,
-    extraParamNames: ["documentId"],
+    extraParamNames: ["documentId", "onError"],
     parserAndValidationCache: false,
     plugins: [useParams(), useEngine(engine)],
   });

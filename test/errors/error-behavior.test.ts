@@ -1,0 +1,121 @@
+import { describe, expect, test } from "vitest";
+import { startRecords } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
+import { ASK_STATUS, RUNNING_RECORD, STATUS_CALL } from "../support/one-read.ts";
+import { askInPieces, merge } from "../support/pieces.ts";
+import { subscribe } from "../support/subscriber.ts";
+
+/** A list that cannot be null, with more ids than it takes, beside an experiment that is missing and one that is there. */
+const QUERY = `query ($ids: [ID!]!) {
+  there: experiment(id: "ada.mnist.42") { status }
+  tooMany: entities(ids: $ids) { id }
+  missing: experiment(id: "ada.mnist.7") { status }
+}`;
+
+const variables = { ids: Array.from({ length: 101 }, (_, index) => `ada.mnist.jobs.${index + 1}`) };
+
+async function startWorld() {
+  const service = await startRecords({ "ada/mnist/experiments/42/": RUNNING_RECORD });
+  const gateway = await startGateway({ upstream: service });
+  const post = async (params: object) => {
+    const response = await fetch(`${gateway.url}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: "token t0ken" },
+      body: JSON.stringify({ query: QUERY, variables, ...params }),
+    });
+    const { data, errors } = (await response.json()) as {
+      data?: unknown;
+      errors?: readonly { path?: readonly unknown[]; extensions: { code: string } }[];
+    };
+    return {
+      data,
+      errors: errors?.map(({ path, extensions }) => `${path?.join(".") ?? "request"}: ${extensions.code}`),
+    };
+  };
+  return { ...gateway, post, calls: () => service.calls() };
+}
+
+describe("an error of a value that cannot be null", () => {
+  const propagated = { data: null, errors: ["tooMany: BAD_USER_INPUT"] };
+
+  test("makes the nearest value above it null", async () => {
+    const { post } = await startWorld();
+    for (const params of [{}, { onError: "PROPAGATE" }, { onError: null }])
+      expect(await post(params)).toEqual(propagated);
+  });
+
+  test("leaves what is above it when the request says NULL", async () => {
+    const { post, calls } = await startWorld();
+    expect(await post({ onError: "NULL" })).toEqual({
+      data: { there: { status: "RUNNING" }, tooMany: null, missing: null },
+      errors: ["tooMany: BAD_USER_INPUT", "missing: NOT_FOUND"],
+    });
+    expect(calls()).toEqual([STATUS_CALL, "GET ada/mnist/experiments/7/"]);
+  });
+});
+
+test("with HALT the first error is the only one, and there is no data", async () => {
+  const { post } = await startWorld();
+  const query = `{
+    missing: experiment(id: "ada.mnist.7") { status }
+    wrong: experiment(id: "nonsense") { status }
+  }`;
+  expect(await post({ query, variables: {}, onError: "HALT" })).toEqual({
+    data: null,
+    errors: ["wrong: BAD_USER_INPUT"],
+  });
+  expect(await post({ query: ASK_STATUS, variables: {}, onError: "HALT" })).toEqual({
+    data: { experiment: { status: "RUNNING" } },
+    errors: undefined,
+  });
+});
+
+test("with HALT no command is sent after one that failed", async () => {
+  const { post, calls } = await startWorld();
+  const stop = (id: string) => `stopExperiment(id: "${id}") { deletedId: __typename }`;
+  const query = `mutation { first: ${stop("nonsense")} second: ${stop("ada.mnist.42")} }`;
+  expect(await post({ query, variables: {}, onError: "HALT" })).toEqual({
+    data: null,
+    errors: ["first: BAD_USER_INPUT"],
+  });
+  expect(calls()).toEqual([]);
+});
+
+test("with HALT an error in a later piece is the last one", async () => {
+  const { url } = await startWorld();
+  const query = `{
+    there: experiment(id: "ada.mnist.42") { status }
+    ... @defer { missing: experiment(id: "ada.mnist.7") { status } }
+    ... @defer { other: experiment(id: "ada.mnist.8") { status } }
+  }`;
+  const pieces = await askInPieces(url, { query, onError: "HALT" }, { authorization: "token t0ken" });
+  const { data, errors, failed } = merge(pieces);
+  expect({ data, failed }).toEqual({ data: { there: { status: "RUNNING" } }, failed: [[], []] });
+  expect(new Set(errors.map(({ path }) => path?.join()))).toEqual(new Set(["missing"]));
+});
+
+test("each event of a subscription has it", async () => {
+  const { url } = await startWorld();
+  const query = `subscription {
+    runUpdated(id: "ada.mnist.42", kind: EXPERIMENT) {
+      run { ... on Experiment { tooMany: statuses(first: 0) { totalCount } } }
+    }
+  }`;
+  const subscriber = await subscribe(url, { query, onError: "HALT" });
+  expect(await subscriber.next()).toMatchObject({
+    data: null,
+    errors: [{ path: ["runUpdated", "run", "tooMany"] }],
+  });
+});
+
+test("another value of onError is refused before anything is sent, at every door", async () => {
+  const { post, url, calls } = await startWorld();
+  const refused = { data: undefined, errors: ["request: BAD_REQUEST"] };
+  expect(await post({ onError: "ABORT" })).toEqual(refused);
+  expect(await post({ onError: 5 })).toEqual(refused);
+  const get = await fetch(`${url}/graphql?query={__typename}&onError=null`);
+  expect(await get.json()).toMatchObject({
+    errors: [{ message: "onError: expected one of NULL, PROPAGATE, HALT" }],
+  });
+  expect(calls()).toEqual([]);
+});
