@@ -81,7 +81,7 @@ export function openLater({ context, variables, meter }: Source): { first: Findi
   const start = (begin: () => void): void => {
     if (!queue.isTaken()) waiting.push(begin);
     else if (!meter.isWaiting() && !isSliceOver()) begin();
-    else meter.pass(begin);
+    else meter.queue(begin);
   };
 
   const partOf = (usage: Usage, place: Container): Part | null => {
