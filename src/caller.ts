@@ -100,7 +100,7 @@ export class Caller {
   }
 
   /** What a room keeps for this caller; undefined unless it is in the room. */
-  of<Part extends {}>(room: Room<Part>): Part | undefined {
+  partIn<Part extends {}>(room: Room<Part>): Part | undefined {
     // Safe: the slot of a room holds what the room has created.
     return this.#findEntry(false)?.slots[room.number]?.part as Part | undefined;
   }
@@ -169,7 +169,7 @@ export class AccountRooms<Part extends {}> {
   constructor(callers: Callers, parts: { address: () => Part; caller: (address: Part | null) => Part }) {
     this.#proven = callers.room(() => parts.caller(null));
     this.#addresses = callers.room(() => parts.address());
-    this.#unproven = callers.room(({ account }) => parts.caller(account.of(this.#addresses) ?? null));
+    this.#unproven = callers.room(({ account }) => parts.caller(account.partIn(this.#addresses) ?? null));
   }
 
   /** Number of parts at the top. */
@@ -200,8 +200,8 @@ export class AccountRooms<Part extends {}> {
   of(caller: Caller): { readonly account: Part | undefined; readonly own: Part | null | undefined } {
     const { account } = caller;
     return {
-      account: account.of(this.#topOf(account)),
-      own: account === caller ? null : caller.of(this.#unproven),
+      account: account.partIn(this.#topOf(account)),
+      own: account === caller ? null : caller.partIn(this.#unproven),
     };
   }
 

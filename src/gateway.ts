@@ -226,7 +226,7 @@ export function createGateway({
     if (has("headers") || has("profile")) {
       service.current.shared.isReplaced = true;
       service.current = openService(now);
-      for (const ofCaller of reads.room.parts()) ofCaller.cut();
+      for (const ofCaller of reads.room.parts()) ofCaller.endSharing();
     }
     // A subscription compares what it reads with what it has read.
     if (has("profile")) subscriptions.restart();

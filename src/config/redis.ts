@@ -25,7 +25,7 @@ function parseRedisUrl(text: string, context: z.RefinementCtx): URL {
 export const redisSettings = {
   REDIS_URL: z.string().transform(parseRedisUrl).optional().meta({
     description:
-      "Redis or Valkey by which replicas and workers share automatic persisted queries, the polls of subscriptions and what the service allows a token: `redis://user:password@host:6379/0`, or `rediss://` for TLS. See [operations.md](operations.md#replicas).",
+      "Redis or Valkey by which replicas and workers share automatic persisted queries, the polls of subscriptions and what the service allows a token: `redis://user:password@host:6379/0`, or `rediss://` for TLS. See [operations.md](operations.md#sharing-by-redis).",
     unset: "each process is on its own",
   }),
   REDIS_URL_FILE: fileWith("REDIS_URL"),

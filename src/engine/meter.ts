@@ -63,7 +63,7 @@ export class Meter {
   }
 
   /** Does the work in a time slice. Never does it after the operation is stopped, so no more work or errors follow. */
-  pass(work: () => void): void {
+  queue(work: () => void): void {
     if (!this.isStopped) this.#queue.add(work);
   }
 
@@ -73,7 +73,7 @@ export class Meter {
   }
 
   /** Calls back when the queue is empty; never after the operation is stopped. */
-  onPassed(callback: () => void): void {
+  onIdle(callback: () => void): void {
     this.#queue.onEmpty(callback);
   }
 

@@ -3,16 +3,16 @@ import { OVERLOADED, UpstreamError } from "../errors.ts";
 import type { RequestScope } from "../request-scope.ts";
 import { type Full, type Place, PlacesOfKind } from "./places.ts";
 
-/** The kinds of place, and what messages call them. */
-const NAMES = {
-  operation: "operations under way",
-  stream: "subscriptions",
-  socket: "WebSockets",
-  download: "downloads under way",
-  signIn: "sign-ins",
+/** The kinds of place: what messages call them, and whether they can last long. What lasts does not begin during a drain. */
+const KINDS = {
+  operation: { name: "operations under way", lasts: false },
+  stream: { name: "subscriptions", lasts: true },
+  socket: { name: "WebSockets", lasts: true },
+  download: { name: "downloads under way", lasts: true },
+  signIn: { name: "sign-ins", lasts: false },
 };
 
-export type PlaceKind = keyof typeof NAMES;
+export type PlaceKind = keyof typeof KINDS;
 
 interface DoorSettings {
   readonly callers: Callers;
@@ -21,9 +21,6 @@ interface DoorSettings {
   /** Whether the queue of upstream requests has no room for an operation of the caller. */
   readonly isQueueFull: (caller: Caller) => boolean;
 }
-
-/** Kinds that can last long: none of them begins while the gateway drains. */
-const LASTING: ReadonlySet<PlaceKind> = new Set(["stream", "socket", "download"]);
 
 /**
  * Admits callers to the limited places of each kind: by POST, GET, event stream, WebSocket, download and `/mcp` alike.
@@ -50,12 +47,12 @@ export class Doors {
 
   /** Why a caller cannot have a place of a kind now; null when it can. */
   rejectionOf(kind: PlaceKind, caller: Caller): UpstreamError | null {
-    if (this.#isDraining && LASTING.has(kind))
+    if (this.#isDraining && KINDS[kind].lasts)
       return new UpstreamError("SERVICE_OVERLOADED", "The gateway shuts down; connect again.");
     const full = this.#kinds[kind].fullFor(caller);
     if (kind === "operation" && (full === "gateway" || (!full && this.#isQueueFull(caller))))
       return new UpstreamError("SERVICE_OVERLOADED", OVERLOADED);
-    return full && REJECTIONS[full](NAMES[kind]);
+    return full && REJECTIONS[full](KINDS[kind].name);
   }
 
   /** Takes a place. Returns an error if there is none. */

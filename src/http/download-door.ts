@@ -105,7 +105,7 @@ export function createDownloadDoor({
         cancel();
         response.writeHead(status, headers).end();
       } else {
-        const counting = counted(body, (length) => (bytes += length));
+        const counting = countBytes(body, (length) => (bytes += length));
         const sending = span.run(() =>
           delivery.stream(response, { status, headers, body: counting }, caller),
         );
@@ -138,7 +138,7 @@ export function createDownloadDoor({
   };
 }
 
-async function* counted(
+async function* countBytes(
   stream: AsyncIterable<Uint8Array>,
   onBytes: (length: number) => void,
 ): AsyncGenerator<Uint8Array> {

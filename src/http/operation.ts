@@ -11,7 +11,7 @@ import type { ResultPlace } from "../engine/field-source.ts";
 import { isSliceOver, type Turns } from "../engine/turns.ts";
 import { type Context, NotedContext, type GatewayFacts } from "../graphql/core/context.ts";
 import type { TypeNames } from "../graphql/core/kinds.ts";
-import { counted } from "../live/tick-session.ts";
+import { countRequests } from "../live/tick-session.ts";
 import type { Client } from "../rest/client/client.ts";
 import type { Pacing } from "../rest/session/batches.ts";
 import {
@@ -85,7 +85,7 @@ export function createOperations({ contexts, isExplainable, telemetry }: Setting
   };
 }
 
-/** What a reload may replace. Who needs it for longer than a moment keeps what was current at the beginning. */
+/** What a reload may replace. Read `current` once and keep it for work that lasts. */
 export interface Replaceable<Part> {
   readonly current: Part;
 }
@@ -117,7 +117,7 @@ export interface OperationSource {
   readonly request: IncomingMessage;
   readonly scope: RequestScope;
   readonly pacing: Pacing;
-  /** Called for each upstream request; null: not of interest. */
+  /** Called for each upstream request; null if nobody counts them. */
   readonly onRequest: (() => void) | null;
   /** Null unless the result tells how it came about. */
   readonly notes: Explanation | StalePlaces | null;
@@ -196,7 +196,7 @@ export class OperationContext implements Context {
     const { request, scope, pacing, onRequest, notes } = this.#source;
     const { client, bounds } = this.#settings;
     const isFresh = wantsFresh(request);
-    const upstream = onRequest ? counted(client, onRequest) : client;
+    const upstream = onRequest ? countRequests(client, onRequest) : client;
     return openSession(upstream, scope, { shared: this.#shared, bounds, isFresh, pacing, notes });
   }
 }

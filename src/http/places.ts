@@ -56,20 +56,20 @@ export class Place {
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
-    this.keep();
+    this.markUsed();
     for (const places of this.#bounds) places.taken--;
     this.#onRelease();
   }
 
   /** Marks the place as idle: newcomers may take it. `end` then ends what holds it. */
-  idle(end: () => void): void {
+  markIdle(end: () => void): void {
     if (this.#isReleased || this.#end) return;
     this.#end = end;
     this.#links = this.#bounds.map(({ idle }) => idle.add(this));
   }
 
   /** Marks the place as used. */
-  keep(): void {
+  markUsed(): void {
     this.#links.forEach((link, index) => this.#bounds[index]?.idle.remove(link));
     this.#links = [];
     this.#end = null;
@@ -85,13 +85,13 @@ export class Place {
   /** Makes the place count against other bounds. */
   move(bounds: readonly Places[], onRelease: () => void): void {
     const end = this.#end;
-    this.keep();
+    this.markUsed();
     for (const places of bounds) places.taken++;
     for (const places of this.#bounds) places.taken--;
     this.#onRelease();
     this.#bounds = bounds;
     this.#onRelease = onRelease;
-    if (end) this.idle(end);
+    if (end) this.markIdle(end);
   }
 }
 
@@ -122,9 +122,9 @@ export class PlacesOfKind {
   /** Whose places are all taken for the caller; null when it can take one. */
   fullFor(caller: Caller): Full | null {
     const { account, standing } = caller;
-    if (standing !== "anonymous" && caller.of(this.#own)?.places.hasRoom() === false) return "caller";
+    if (standing !== "anonymous" && caller.partIn(this.#own)?.places.hasRoom() === false) return "caller";
     if (standing !== "proven") {
-      if (account.of(this.#addresses)?.hasRoom() === false) return "address";
+      if (account.partIn(this.#addresses)?.hasRoom() === false) return "address";
       if (!this.#strangers.hasRoom()) return "gateway";
     }
     return this.#all.hasRoom() ? null : "gateway";
@@ -156,7 +156,7 @@ export class PlacesOfKind {
 
   /** Stops counting the places of a caller that has become proven against its address. */
   #leaveAddress(caller: Caller): void {
-    const own = caller.of(this.#own);
+    const own = caller.partIn(this.#own);
     for (const place of own?.unproven.members() ?? []) {
       const { places } = caller.enter(this.#own);
       place.move([places, this.#all], () => caller.leave(this.#own));

@@ -79,7 +79,7 @@ export function createLive({ callers, clock, requestsPerMinute, openSession }: L
   });
 
   const forget = (caller: Caller, polls: Polls): void => {
-    if (caller.of(room) !== polls || polls.isLeaving || polls.ticker.size() > 0) return;
+    if (caller.partIn(room) !== polls || polls.isLeaving || polls.ticker.size() > 0) return;
     if (polls.rate.sent(clock.now()) === 0) return caller.leave(room);
     polls.isLeaving = true;
     clock.after(MINUTE_MS, () => {
@@ -90,7 +90,7 @@ export function createLive({ callers, clock, requestsPerMinute, openSession }: L
 
   /** Joins the poll of a key. `leave` removes the poll with its last subscriber. */
   const join = <Poll extends Joinable>(caller: Caller, key: string, create: () => Poll) => {
-    const polls = caller.of(room) ?? caller.enter(room);
+    const polls = caller.partIn(room) ?? caller.enter(room);
     const { shared, ticker } = polls;
     const existing = shared.get(key);
     const usable = existing?.joined.poll.isOver() ? undefined : existing;
@@ -123,7 +123,7 @@ export function createLive({ callers, clock, requestsPerMinute, openSession }: L
         });
       },
     }),
-    spend: (caller) => caller.of(room)?.rate.spend(clock.now()),
+    spend: (caller) => caller.partIn(room)?.rate.spend(clock.now()),
     polls: () => room.parts().reduce((sum, { ticker }) => sum + ticker.size(), 0),
   };
 }

@@ -35,7 +35,7 @@ export function createStatePoll<State extends object>({ read, isFinal }: StateSo
       state = await read(session, before);
       if (state === before) return false;
       // What is read for the events must not be older than they are.
-      session.cut();
+      session.endSharing();
       for (const reader of readers) {
         reader.wake();
         if (isFinal(state)) reader.end();

@@ -7,7 +7,7 @@ import type { TickBounds, TickSession } from "./ticker.ts";
 type Opener = Pick<Client, "open">;
 
 /** The client with a callback for each request of its sessions. */
-export const counted = (client: Opener, onRequest: () => void): Opener => ({
+export const countRequests = (client: Opener, onRequest: () => void): Opener => ({
   open: (...opening): Upstream => {
     const upstream = client.open(...opening);
     const { json, readPart } = upstream;
@@ -47,7 +47,7 @@ export const tickSessions =
     // Requests above the number are rejected, not sent.
     const count = () => void (sent++ < requests && onRequest());
     return {
-      session: openSession(counted(client, count), scope, {
+      session: openSession(countRequests(client, count), scope, {
         shared: service.current.shared,
         bounds: { width, requests, yields: true, poll },
         isFresh: true,

@@ -187,7 +187,7 @@ export function shareByRedis(settings: ReplicaSettings): Replicas {
       const reply = await redis.ask(["EVAL", EPOCH, "1", key, newEpoch(), `${EPOCH_KEPT_MS}`], () => {});
       return Buffer.isBuffer(reply) ? reply.toString("latin1") : null;
     },
-    cut: async (token, kinds) => {
+    endSharing: async (token, kinds) => {
       const keys = keysOf(token);
       await Promise.all([
         operationMaxAgeMs !== null && tellCut(epochKey(keys, "operation")),

@@ -491,8 +491,9 @@ describe("whatever is given as an id, a request stays below its project", () => 
           expect(isRewritten(path)).toBe(false);
         }
       }),
-      { numRuns: cases(60, 300) },
+      { numRuns: cases(60, 300), examples: [["ada", "mnist", "42"]] },
     );
+    // Without one request that went through nothing would be proved.
     expect(service.seen().length).toBeGreaterThan(0);
   });
 });

@@ -77,7 +77,7 @@ export function openLater(common: Common): { first: Findings; pieces: Pieces } {
   const start = (begin: () => void): void => {
     if (!queue.isTaken()) waiting.push(begin);
     else if (!meter.isWaiting() && !isSliceOver()) begin();
-    else meter.pass(begin);
+    else meter.queue(begin);
   };
 
   const partOf = (usage: Usage, place: Container): Part | null => {

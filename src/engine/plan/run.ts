@@ -99,7 +99,7 @@ function inTurn(run: Run, work: () => void): void {
   const { meter } = run;
   if (meter.isStopped) return;
   if (!meter.isWaiting() && !isSliceOver()) work();
-  else meter.pass(work);
+  else meter.queue(work);
 }
 
 /** Adds work for a later time slice to the pending work of the run. */

@@ -107,7 +107,7 @@ export const command =
     builder.mutationField(name, (t) =>
       t.field({
         type,
-        description,
+        description: description + requires(endpoint),
         args: withId(target),
         resolve: async (_, { id }, context) => {
           const source = await targetOf(target.kind, id, context);

@@ -1,5 +1,5 @@
 import { InputError } from "../../errors.ts";
-import { project } from "../../rest/api/kinds.ts";
+import { project } from "../../rest/api/project.ts";
 import { bodyOf } from "../../rest/api/inputs.ts";
 import type { ProjectRecord } from "../../rest/api/optional-records.ts";
 import { builder } from "../core/builder.ts";
@@ -139,21 +139,17 @@ const updateProject: AddMutation = (mutation) => {
   );
 };
 
-const deleteProject = command(
-  Project,
-  discard,
-  `Deletes a project and everything in it.${requires(discard)}`,
-  (mutation) =>
-    payloadOf<Result>(mutation).implement({
-      description: payloadTitle(mutation),
-      fields: (t) => ({
-        deletedId: t.id({
-          nullable: false,
-          description: "Global id of the deleted project.",
-          resolve: ({ source }, _, { names }) => idOf(source, names),
-        }),
+const deleteProject = command(Project, discard, `Deletes a project and everything in it.`, (mutation) =>
+  payloadOf<Result>(mutation).implement({
+    description: payloadTitle(mutation),
+    fields: (t) => ({
+      deletedId: t.id({
+        nullable: false,
+        description: "Global id of the deleted project.",
+        resolve: ({ source }, _, { names }) => idOf(source, names),
       }),
     }),
+  }),
 );
 
 mutations({
@@ -163,17 +159,13 @@ mutations({
   bookmarkProject: act(
     Project,
     bookmark,
-    `Bookmarks a project for the caller, who needs no right to change it.${requires(bookmark)}`,
+    `Bookmarks a project for the caller, who needs no right to change it.`,
   ),
-  unbookmarkProject: act(
-    Project,
-    unbookmark,
-    `Removes the caller's bookmark from a project.${requires(unbookmark)}`,
-  ),
+  unbookmarkProject: act(Project, unbookmark, `Removes the caller's bookmark from a project.`),
   archiveProject: act(
     Project,
     archive,
-    `Archives a project: lists leave it out until it is restored. The server can stop what runs in it, and delete it for good after some days.${requires(archive)}`,
+    `Archives a project: lists leave it out until it is restored. The server can stop what runs in it, and delete it for good after some days.`,
   ),
-  restoreProject: act(Project, restore, `Restores a project from the archive.${requires(restore)}`),
+  restoreProject: act(Project, restore, `Restores a project from the archive.`),
 });

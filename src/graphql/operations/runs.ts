@@ -1,6 +1,6 @@
 import { capital, type RunKind, uncapital } from "../../rest/api/kind.ts";
 import { builder } from "../core/builder.ts";
-import { lookUp, requires } from "../core/ids.ts";
+import { lookUp } from "../core/ids.ts";
 import { runRefs } from "../core/refs.ts";
 import { act, clone, mutations, remove } from "./mutations.ts";
 import { update } from "./update.ts";
@@ -40,6 +40,6 @@ for (const ref of runRefs) {
     ...(copy && { [`copy${name}`]: clone(ref, copy, `Copies ${one} to a new record.`) }),
   });
   for (const [mutation, endpoint, description] of actsOf(run)) {
-    if (endpoint) mutations({ [mutation]: act(ref, endpoint, description + requires(endpoint)) });
+    if (endpoint) mutations({ [mutation]: act(ref, endpoint, description) });
   }
 }

@@ -42,7 +42,7 @@ export async function withTags<Given extends TagInput>(
   // Throws where the server does not take labels, before anything is read.
   bodyOf(session.server.profile.inputs.update, { tags: [] });
   // What other operations have read may be older.
-  session.cut();
+  session.endSharing();
   const { loaded } = await fetchMore(source, ["tags"], session);
   const present = (loaded.tags ?? []).filter((tag) => !removed.has(tag));
   return { ...given, tags: [...new Set([...present, ...added])] };

@@ -1,5 +1,6 @@
 import type { Get } from "../../rest/api/endpoint.ts";
-import { activity, project } from "../../rest/api/kinds.ts";
+import { activity } from "../../rest/api/kinds.ts";
+import { project } from "../../rest/api/project.ts";
 import type { ActivityRecord as Entry } from "../../rest/api/optional-records.ts";
 import type { Page } from "../../rest/api/page.ts";
 import { slice } from "../../rest/session/pages.ts";

@@ -50,7 +50,7 @@ async function actOnMany(
   const named = ids.map((id, index) => identify(Experiment.kind, `ids[${index}]`, id, names));
   session.server.offered(endpoint);
   // What other operations have read may be older.
-  session.cut();
+  session.endSharing();
   const found = await Promise.all(named.map((source) => orError(fetchMore(source, KEYS, session))));
   for (const [index, each] of found.entries()) {
     if (!(each instanceof UpstreamError))

@@ -1,5 +1,5 @@
 import { notOffered } from "../../rest/api/endpoint.ts";
-import { project } from "../../rest/api/kinds.ts";
+import { project } from "../../rest/api/project.ts";
 import { builder } from "../core/builder.ts";
 import { connectionOf } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";

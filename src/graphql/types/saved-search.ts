@@ -1,5 +1,6 @@
 import { InputError, UpstreamError } from "../../errors.ts";
-import { type NewSearch, project, runKinds } from "../../rest/api/kinds.ts";
+import { runKinds } from "../../rest/api/kinds.ts";
+import { type NewSearch, project } from "../../rest/api/project.ts";
 import type { SavedSearchRecord } from "../../rest/api/optional-records.ts";
 import { pagesOf, slice } from "../../rest/session/pages.ts";
 import type { Session } from "../../rest/session/session.ts";

@@ -45,7 +45,7 @@ export async function stopRun(
   if (ifActive) {
     session.server.offered(endpoint);
     // What other operations have read may be older than its end.
-    session.cut();
+    session.endSharing();
     const result = await fetchMore(source, STATE, session);
     if (isFinished(result.loaded)) return { source, result, isSent: false };
   }

@@ -93,7 +93,7 @@ export class Connection {
   use(): () => void {
     this.#used++;
     this.#cancelIdle();
-    this.#place.keep();
+    this.#place.markUsed();
     let isOver = false;
     return () => {
       if (isOver) return;
@@ -141,7 +141,7 @@ export class Connection {
   /** While nothing uses the connection, newcomers may take its place, and it closes after a while. */
   #becomeIdle(): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    this.#place.idle(() => {
+    this.#place.markIdle(() => {
       this.#socket.close(TRY_AGAIN_LATER, "Others need the place");
       setImmediate(() => this.#socket.terminate());
     });

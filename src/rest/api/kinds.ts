@@ -1,3 +1,4 @@
+import { Cluster, Node } from "./cluster-records.ts";
 import { type AnyEndpoint, del, get, json, optional, optionalJson, patch, post } from "./endpoint.ts";
 import {
   chartViews,
@@ -8,16 +9,8 @@ import {
   type Revision,
   type RunKind,
 } from "./kind.ts";
-import {
-  Activities,
-  BookmarkedProjects,
-  CodeReference,
-  Project,
-  PROJECT_KEYS,
-  Projects,
-  SavedSearch,
-  SavedSearches,
-} from "./optional-records.ts";
+import { Activities, CodeReference } from "./optional-records.ts";
+import { project } from "./project.ts";
 import { Bytes, Nothing, Text } from "./reader.ts";
 import {
   BookmarkedBuilds,
@@ -26,7 +19,6 @@ import {
   BookmarkedJobs,
   Build,
   Builds,
-  Cluster,
   Experiment,
   EXPERIMENT_JOB_KEYS,
   ExperimentJob,
@@ -38,7 +30,6 @@ import {
   Jobs,
   Metric,
   Metrics,
-  Node,
   RUN_KEYS,
   type RunnableRecord,
   Statuses,
@@ -78,10 +69,10 @@ export const user = {
 /** The body of a command for several records of a project, whose ids are texts of digits. */
 const ids = () => ({ body: (given: readonly string[]) => `{"ids": [${given.join(", ")}]}` });
 
-const E = "{owner}/{project}/experiments";
-const J = "{owner}/{project}/jobs";
-const B = "{owner}/{project}/builds";
-const G = "{owner}/{project}/groups";
+const E = `${P}/experiments` as const;
+const J = `${P}/jobs` as const;
+const B = `${P}/builds` as const;
+const G = `${P}/groups` as const;
 
 /** The kinds of run, by what profiles call the section of their endpoints. */
 export const runs = {
@@ -218,42 +209,6 @@ export const experimentJob = {
   keys: EXPERIMENT_JOB_KEYS,
   optional: {
     logs: optional("experimentJobLogs", "EXPERIMENT_JOB_LOGS", get(`${E}/{experiment}/jobs/{id}/logs`, Text)),
-  },
-} as const;
-
-/** The caller's saved searches of a project for one kind of run, as `RunKind.records` calls it. */
-const SEARCHES = "searches/{owner}/{project}/{kind}";
-
-export interface NewSearch {
-  readonly name: string;
-  readonly query: { readonly query: string; readonly sort?: string };
-  readonly meta?: unknown;
-}
-
-/** Projects, which the document does not describe. */
-export const project = {
-  records: "projects",
-  keys: PROJECT_KEYS,
-  optional: {
-    list: optional("projects", "LISTS", get("{owner}", Projects)),
-    read: optional("project", "PROJECT_RECORDS", get(P, Project)),
-    bookmarked: optional(
-      "bookmarkedProjects",
-      "BOOKMARKS",
-      get("bookmarks/{owner}/projects", BookmarkedProjects),
-    ),
-    archived: optional("archivedProjects", "ARCHIVES", get("archives/{owner}/projects", Projects)),
-    bookmark: optional("bookmarkProject", "PROJECT_BOOKMARKS", post(`${P}/bookmark`, Nothing)),
-    unbookmark: optional("unbookmarkProject", "PROJECT_BOOKMARKS", del(`${P}/unbookmark`, Nothing)),
-    archive: optional("archiveProject", "PROJECT_ARCHIVES", post(`${P}/archive`, Nothing)),
-    restore: optional("restoreProject", "PROJECT_ARCHIVES", post(`${P}/restore`, Nothing)),
-    update: optional("updateProject", "PROJECT_COMMANDS", patch(P, Project, json<Revision>())),
-    create: optional("createProject", "PROJECT_COMMANDS", post("projects", Project, json<Revision>())),
-    delete: optional("deleteProject", "PROJECT_COMMANDS", del(P, Nothing)),
-    savedSearches: optional("savedSearches", "SAVED_SEARCHES", get(SEARCHES, SavedSearches)),
-    saveSearch: optional("saveSearch", "SAVED_SEARCHES", post(SEARCHES, SavedSearch, json<NewSearch>())),
-    deleteSearch: optional("deleteSavedSearch", "SAVED_SEARCHES", del(`${SEARCHES}/{id}`, Nothing)),
-    activity: optional("projectActivity", "ACTIVITY", get("activitylogs/{owner}/{project}", Activities)),
   },
 } as const;
 

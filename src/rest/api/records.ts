@@ -1,5 +1,5 @@
 import { bookmarksOf, pageOf } from "./page.ts";
-import { type AnswerOf, json, jsonWithList } from "./reader.ts";
+import { json } from "./reader.ts";
 import {
   converted,
   keysOf,
@@ -11,12 +11,8 @@ import {
   flag,
   id,
   integer,
-  list,
   nonEmptyText,
-  number,
   object,
-  records,
-  requiredText,
   text,
   textOrObject,
   texts,
@@ -200,48 +196,6 @@ export const GROUP_COUNTERS = [
   "num_stopped_experiments",
 ] as const satisfies readonly (keyof GroupRecord)[];
 
-/** The name is required because it identifies the node. */
-const NodeKeys = {
-  uuid: text,
-  sequence: integer,
-  name: requiredText,
-  hostname: text,
-  role: text,
-  /** Bytes; above 32 bits. */
-  memory: number,
-  cpu: number,
-  n_gpus: integer,
-  gpus: list,
-  docker_version: text,
-  kubelet_version: text,
-  os_image: text,
-  kernel_version: text,
-  schedulable_taints: flag,
-  schedulable_state: flag,
-  status: text,
-  is_current: flag,
-};
-/** The cluster's summaries are nodes without the detail keys. If they have some, those are checked as well. */
-export type NodeRecord = RecordOf<typeof NodeKeys>;
-
-const ClusterKeys = {
-  uuid: text,
-  version_api: {
-    major: text,
-    minor: text,
-    go_version: text,
-    platform: text,
-    git_version: text,
-    compiler: text,
-    build_date: text,
-    git_commit: text,
-    git_tree_state: text,
-  },
-  created_at: timestamp,
-  updated_at: timestamp,
-  nodes: records,
-};
-
 const UserKeys = { username: text, email: text, is_superuser: flag };
 export type UserRecord = RecordOf<typeof UserKeys>;
 
@@ -251,7 +205,6 @@ const readExperimentJob = recordOf(ExperimentJobKeys);
 const readJob = converted(recordOf(JobKeys), withDocumentedKeys);
 const readBuild = converted(recordOf(BuildKeys), withDocumentedKeys);
 const readGroup = recordOf(GroupKeys);
-const readNode = recordOf(NodeKeys);
 
 export const Experiment = json(readExperiment);
 export const Metric = json(readMetric);
@@ -262,9 +215,6 @@ export const Job = json(readJob);
 export const Statuses = pageOf(recordOf(StatusKeys));
 export const Build = json(readBuild);
 export const Group = json(readGroup);
-export const Cluster = jsonWithList(ClusterKeys, "nodes", readNode);
-export type ClusterRecord = AnswerOf<typeof Cluster>;
-export const Node = json(readNode);
 export const User = json(recordOf(UserKeys));
 export const Experiments = pageOf(readExperiment);
 export const Jobs = pageOf(readJob);

@@ -74,7 +74,7 @@ export interface Replicas {
   /** Identifies the time since the last command of a token; null when the others cannot be reached. */
   readonly epoch: (token: string) => Promise<string | null>;
   /** Ends the sharing of what was requested so far, for operations or for all. */
-  readonly cut: (token: string, kinds: "operations" | "all") => Promise<void>;
+  readonly endSharing: (token: string, kinds: "operations" | "all") => Promise<void>;
   readonly rateOf: (token: string, limit: SharedLimit) => SharedRate;
 }
 

@@ -25,14 +25,14 @@ export interface Pacing {
   /** Whether work is queued for a later slice. More reads may follow from it. */
   isWaiting(): boolean;
   /** Calls back when no work is queued. */
-  onPassed(callback: () => void): void;
+  onIdle(callback: () => void): void;
 }
 
 /** The pacing of reads outside operations. */
 export const UNPACED: Pacing = {
   isStopped: false,
   isWaiting: () => false,
-  onPassed: (callback) => callback(),
+  onIdle: (callback) => callback(),
 };
 
 interface BatchSettings {
@@ -169,7 +169,7 @@ export class Batches {
     void Promise.resolve().then(() =>
       process.nextTick(() => {
         if (pacing.isStopped) return;
-        if (pacing.isWaiting()) pacing.onPassed(() => this.#schedule(dispatch));
+        if (pacing.isWaiting()) pacing.onIdle(() => this.#schedule(dispatch));
         else dispatch();
       }),
     );

@@ -27,16 +27,16 @@ export interface ReadTarget {
 export interface Sharing {
   /** The read that an equal one may share; undefined without one. No later read gets an older response. */
   find(key: string): Read | undefined;
-  /** The last response to an equal read, for while the service gives no other; undefined without one. */
+  /** The last response to an equal read, for use while the service gives none; undefined without one. */
   findStale(key: string): Read | undefined;
   /** Adds a read whose request begins. */
   add(read: Read): void;
-  /** Removes a read whose request has failed. `isForNow`: what is kept may still be true. */
+  /** Removes a read whose request has failed. `isForNow`: a kept response may still be true, and stays. */
   remove(read: Read, isForNow: boolean): void;
   /** Keeps an answered read, unless it is too old or too large, or a command or a later read has replaced it. */
   keep(read: Read): void;
   /** Ends the sharing of what the caller has requested so far: reads that start later send new requests. */
-  cut(): void;
+  endSharing(): void;
   /** Ends the sharing if another process has sent a command of the caller since. */
   enterEpoch(epoch: string): void;
   /** Reports a read that needs no request of its own. */
@@ -67,11 +67,11 @@ export class Read implements Demand, Outcome<unknown> {
   readonly response: Promise<unknown>;
   resolve: (response: unknown) => void = () => {};
   reject: (error: unknown) => void = () => {};
-  /** All positions in results that wait for it: what more of them wait for is requested first. */
+  /** Number of positions in results that wait for it. Reads with more positions are requested first. */
   positions = 0;
   /** Null unless notes are wanted. */
   note: ReadNote | null = null;
-  /** Whether others may wait for its request, and when that began, be it in another process. */
+  /** Whether others may wait for its request, and when the request began, in this process or another one. */
   isOpen = true;
   began = 0;
   /** Until when other operations may use its response. */
@@ -84,7 +84,7 @@ export class Read implements Demand, Outcome<unknown> {
   #reader: Reader | null = null;
   /** The read whose response it waits for, or whose response its operation holds. */
   #source: Read | null = null;
-  /** The read whose response will answer it, be it another one of its operation; null without one. */
+  /** The read whose response will answer it, of this operation or another one; null without one. */
   #answeredBy: Read | null = null;
   /** Equal reads of other operations; null if there are none. */
   #waiting: Read[] | null = null;
@@ -157,8 +157,8 @@ export class Read implements Demand, Outcome<unknown> {
     const { shared } = reader;
     shared?.remove(this, isOwnFault(error) || isForNow(error));
     if (error instanceof UpstreamError && error.code === "UNAUTHENTICATED") {
-      shared?.cut();
-      if (shared && reader.token !== null) void reader.upstream.replicas?.cut(reader.token, "all");
+      shared?.endSharing();
+      if (shared && reader.token !== null) void reader.upstream.replicas?.endSharing(reader.token, "all");
     }
     this.#fail(reader, error);
     this.#waiting?.forEach((read) => {
@@ -257,6 +257,7 @@ export class Read implements Demand, Outcome<unknown> {
     }
   }
 
+  /** Ends the wait: returns the operation if the read still waits for a response, otherwise null. Only the first call does. */
   #takeReader(): Reader | null {
     const reader = this.#reader;
     this.#reader = null;

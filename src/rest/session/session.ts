@@ -12,14 +12,14 @@ import type { RefusedBatches } from "./refused-batches.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
 import type { SessionNotes } from "./notes.ts";
 import type { Read, Reader } from "./reads.ts";
-import { afterOthers } from "./others.ts";
+import { afterEpoch } from "./epoch.ts";
 import type { SharedReads } from "./shared-reads.ts";
 
-/** What the sessions of a gateway share. A reload replaces it; a session keeps the one with which it was opened. */
+/** What the sessions of a gateway share. A reload replaces it; sessions that are open keep theirs. */
 export interface SharedSettings {
   readonly server: Server;
   readonly dialect: Dialect;
-  /** Whether a reload has replaced it: what is read is then of no use to others. */
+  /** Whether a reload has replaced it. Sessions that still use it share no reads. */
   readonly isReplaced: boolean;
   readonly refused: RefusedBatches;
   /** The login names of callers. */
@@ -35,7 +35,7 @@ export const rememberViewers = () => new Memory<string>(VIEWER_KEPT_MS);
 export interface SessionSettings {
   readonly shared: SharedSettings;
   readonly bounds: OperationBounds;
-  /** Whether every read sends its own request. Such reads need not have the time for retries that others expect. */
+  /** Whether every read sends its own request. Other operations do not wait for such reads, which may lack the time for retries. */
   readonly isFresh: boolean;
   readonly pacing: Pacing;
   /** Notes what the operation costs; null unless the result tells how it came about. */
@@ -71,7 +71,7 @@ export interface Session {
   readonly knownViewer: () => string | null;
   readonly learnViewer: (username: string) => void;
   /** Ends the sharing with other operations of the caller: reads that start later send new requests. */
-  readonly cut: () => void;
+  readonly endSharing: () => void;
   /** Opens a session with another token. Both share only the limits. */
   readonly as: (token: string) => Session;
 }
@@ -111,7 +111,7 @@ class TokenSession implements Session, Reader {
     this.#shared = token === scope.token ? scope.caller.enter(reads.room) : null;
     this.isFresh = settings.isFresh;
     this.#settings = settings;
-    this.#pacing = afterOthers(this, settings.pacing);
+    this.#pacing = afterEpoch(this, settings.pacing);
     this.#batches = this.#openBatches();
     scope.onEnd(() => {
       for (const read of this.started) read.leave(this);
@@ -158,10 +158,10 @@ class TokenSession implements Session, Reader {
       );
     } finally {
       this.#batches = this.#openBatches();
-      this.#cutOwn();
-      // Nobody learns of the command before other processes do.
+      this.#endOwnSharing();
+      // The caller learns the outcome only after other processes know of the command.
       const { replicas } = this.upstream;
-      if (replicas && this.token !== null) await untilEnd(this.scope, replicas.cut(this.token, "all"));
+      if (replicas && this.token !== null) await untilEnd(this.scope, replicas.endSharing(this.token, "all"));
     }
   }
 
@@ -174,13 +174,13 @@ class TokenSession implements Session, Reader {
     if (this.token === this.scope.token) this.#settings.shared.viewers.set(this.scope.caller, username);
   }
 
-  cut(): void {
-    this.#cutOwn();
-    if (this.token !== null) void this.upstream.replicas?.cut(this.token, "operations");
+  endSharing(): void {
+    this.#endOwnSharing();
+    if (this.token !== null) void this.upstream.replicas?.endSharing(this.token, "operations");
   }
 
-  #cutOwn(): void {
-    this.scope.caller.of(this.#settings.shared.reads.room)?.cut();
+  #endOwnSharing(): void {
+    this.scope.caller.partIn(this.#settings.shared.reads.room)?.endSharing();
   }
 
   as(token: string): Session {
@@ -217,6 +217,6 @@ export const sessionFor = (session: Session, forPlace: ForPlace): Session => ({
   send: (endpoint, at, body) => forPlace(() => session.send(endpoint, at, body)),
   knownViewer: () => session.knownViewer(),
   learnViewer: (username) => session.learnViewer(username),
-  cut: () => session.cut(),
+  endSharing: () => session.endSharing(),
   as: (token) => sessionFor(session.as(token), forPlace),
 });

@@ -110,13 +110,13 @@ class CallerReads implements Sharing {
     this.#caller.leave(this.#all.room);
   }
 
-  cut(): void {
+  endSharing(): void {
     for (const { target } of this.#inFlight.values()) this.#inFlight.delete(target.key);
     for (const read of this.#kept.values()) this.#all.kept?.delete(read);
   }
 
   enterEpoch(epoch: string): void {
-    if (epoch !== this.#epoch) this.cut();
+    if (epoch !== this.#epoch) this.endSharing();
     this.#epoch = epoch;
   }
 

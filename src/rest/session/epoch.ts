@@ -3,10 +3,11 @@ import type { Pacing } from "./batches.ts";
 import type { Reader } from "./reads.ts";
 
 /**
- * The pacing of an operation whose reads wait until it is known whether another process has sent a command of the caller:
- * what this one has kept is dropped then. One look-up for each operation, at its first read.
+ * Delays the first reads of an operation until it knows the caller's epoch: the time since the caller's last command, as all
+ * processes name it. A new epoch means that another process has sent a command, and drops what this process has kept for
+ * the caller. Each operation looks the epoch up once. Without replicas that share it, returns the pacing unchanged.
  */
-export function afterOthers(reader: Reader, pacing: Pacing): Pacing {
+export function afterEpoch(reader: Reader, pacing: Pacing): Pacing {
   const { shared, token, isFresh, upstream, scope } = reader;
   const { replicas } = upstream;
   if (!shared || token === null || isFresh || !replicas || replicas.operationMaxAgeMs === null) return pacing;
@@ -22,8 +23,8 @@ export function afterOthers(reader: Reader, pacing: Pacing): Pacing {
       return pacing.isStopped;
     },
     isWaiting: () => !isKnown || pacing.isWaiting(),
-    onPassed: (resume) => {
-      if (isKnown) pacing.onPassed(resume);
+    onIdle: (resume) => {
+      if (isKnown) pacing.onIdle(resume);
       else void (known ??= look()).then(resume);
     },
   };
