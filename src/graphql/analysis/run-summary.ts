@@ -101,7 +101,8 @@ const MetricStatisticsRef = builder.objectRef<MetricStatistics>("MetricStatistic
     }),
     mean: t.float({ description: "Mean. Null if there is no finite value.", ...shown("mean") }),
     standardDeviation: t.float({
-      description: "Standard deviation of a sample (divided by n - 1). Null of fewer than two values.",
+      description:
+        "Standard deviation of a sample (divided by n - 1). Null of fewer than two values, and where it is too large for a number.",
       ...shown("standardDeviation"),
     }),
     min: t.float({ description: "Smallest value. Null if there is none.", ...shown("min") }),
