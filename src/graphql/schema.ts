@@ -30,7 +30,7 @@ import "./types/run.ts";
 import "./types/stop.ts";
 import "./types/many.ts";
 import "./analysis/metric-summary.ts";
-import "./analysis/run-summary.ts";
+import "./analysis/summary-field.ts";
 import "./subscriptions/experiment-metric-recorded.ts";
 import "./subscriptions/run-log-appended.ts";
 import "./subscriptions/run-updated.ts";

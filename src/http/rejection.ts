@@ -18,7 +18,7 @@ interface RejectionRow {
 /** Reasons to reject a request before its document is read. */
 const REJECTIONS = {
   "not JSON": {
-    code: "BAD_USER_INPUT",
+    code: "BAD_REQUEST",
     rule: "media type",
     message: () => "Expected a body of application/json.",
   },

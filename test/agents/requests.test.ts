@@ -114,7 +114,7 @@ describe("what the gateway rejects before a message is read", () => {
     const form = await post(LIST, { "content-type": "text/plain" });
     expect({ status: form.status, answer: form.answer }).toEqual({
       status: 415,
-      answer: errorOf(-32_000, "Expected a body of application/json.", { code: "BAD_USER_INPUT" }),
+      answer: errorOf(-32_000, "Expected a body of application/json.", { code: "BAD_REQUEST" }),
     });
   });
 

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { startRecords } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
+import { turnsOf } from "../support/turns.ts";
 
 const run = (id: number, given: object) => ({ id, unique_name: `ada.mnist.${id}`, user: "ada", ...given });
 
@@ -98,4 +99,46 @@ test("one of many that is missing is named", async () => {
     `{ compareRuns(ids: ["ada.mnist.1", "ada.mnist.3"]) { metrics { name } } }`,
   );
   expect(errors).toMatchObject([{ extensions: { code: "NOT_FOUND", reference: "ada.mnist.3" } }]);
+});
+
+test("many runs that have nothing in common are compared in pieces", async () => {
+  const count = 100;
+  const rows = Array.from({ length: count }, (_, index) =>
+    run(index + 1, {
+      declarations: Object.fromEntries(
+        Array.from({ length: 500 }, (__, name) => [`p${index}_${name}`, name]),
+      ),
+    }),
+  );
+  const service = await startRecords(
+    Object.fromEntries(rows.map((row) => [`ada/mnist/experiments/${row.id}/`, row])),
+  );
+  const env = { CACHE_TTL_MS: "600000", CACHE_BYTES: "100000000" };
+  const { ask } = await startGateway({ upstream: service, env });
+  const ids = rows.map(({ unique_name }) => unique_name);
+  const query = "query ($ids: [ID!]!) { compareRuns(ids: $ids) { parameters { differs } } }";
+  // The second time the responses are kept: they are only compared.
+  const before = await ask(query, { ids });
+  expect(before.errors).toBeUndefined();
+  expect(before.data).toMatchObject({ compareRuns: { parameters: { length: 50_000 } } });
+  const { all, longest } = await turnsOf(() => ask(query, { ids }));
+  // In one piece it is almost all.
+  expect(longest / all).toBeLessThan(0.4);
+});
+
+test("a run has null where others have a value, wherever it stands", async () => {
+  const { ask } = await startComparing();
+  const ids = ["ada.mnist.2", "ada.mnist.1", "ada.mnist.2"];
+  const { data } = await ask(
+    `query ($ids: [ID!]!) { compareRuns(ids: $ids) { parameters { name values } } }`,
+    { ids },
+  );
+  expect(data).toEqual({
+    compareRuns: {
+      parameters: [
+        { name: "deep", values: [true, null, true] },
+        { name: "lr", values: [0.2, 0.1, 0.2] },
+      ],
+    },
+  });
 });

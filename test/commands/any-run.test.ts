@@ -75,7 +75,7 @@ test("payloads of one kind and of any share an interface", async () => {
 test.each([
   [
     `id: "ada.mnist.3"`,
-    'id: expected a global id or `kind` as well, got "ada.mnist.3", which can name Experiment or Group',
+    'id: expected a global id, or `kind: EXPERIMENT` or `kind: GROUP` as well, got "ada.mnist.3", which can name Experiment or Group',
   ],
   [`id: "ada.mnist"`, 'id: expected a global id or a name such as ada.mnist.42, got "ada.mnist"'],
   [`id: "nonsense"`, 'id: expected a global id or a name such as ada.mnist.42, got "nonsense"'],

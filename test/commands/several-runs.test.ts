@@ -124,7 +124,7 @@ describe("a mutation of several runs", () => {
     ["[]", "ids: expected 1 to 100 ids, got 0"],
     [
       `["ada.mnist.jobs.5", "ada.mnist.3"]`,
-      'ids[1]: expected a global id or `kind` as well, got "ada.mnist.3", which can name Experiment or Group',
+      'ids[1]: expected a global id, or `kind: EXPERIMENT` or `kind: GROUP` as well, got "ada.mnist.3", which can name Experiment or Group',
     ],
     [
       JSON.stringify(Array.from({ length: 101 }, (_, id) => `ada.mnist.jobs.${id}`)),

@@ -12,11 +12,15 @@ describe("an export", () => {
       `${globalId("Experiment:ada/mnist/1")}/runs.csv`,
       /^id: expected the id of a Group or Project/,
     ],
-    ["of nothing", "nothing/runs.csv", /^id: expected a global id/],
+    [
+      "of nothing",
+      "nothing/runs.csv",
+      /^id: expected a global id or a name such as ada\.mnist or ada\.mnist\.5, got "nothing"$/,
+    ],
     [
       "with an unknown parameter",
       `${PROJECT}/runs.csv?first=1`,
-      /^query: expected orderBy, .*, columns, got "first"$/,
+      /^expected parameters of the address among query, filter, savedSearch, order, columns, got "first"$/,
     ],
     [
       "with a parameter twice",
@@ -30,7 +34,16 @@ describe("an export", () => {
     ],
     ["with a parameter without a name", `${PROJECT}/runs.csv?columns=param.`, /^columns: expected/],
     ["with a column twice", `${PROJECT}/runs.csv?columns=id,id`, /^columns: expected each name once/],
-    ["without a column", `${PROJECT}/runs.csv?columns=`, /^columns: expected/],
+    [
+      "without a column",
+      `${PROJECT}/runs.csv?columns=`,
+      /^columns: expected names such as `uniqueName,status,param\.lr`, got ""$/,
+    ],
+    [
+      "without the name of a metric",
+      `${PROJECT}/metrics.csv?names=`,
+      /^names: expected names such as `loss,accuracy`, got ""$/,
+    ],
     [
       "with a filter that is no JSON",
       `${PROJECT}/runs.csv?filter=status`,

@@ -37,7 +37,7 @@ describe("bodies of requests", () => {
     const headers = { ...sending.headers, authorization: `token ${token}` };
     const { status, codes } = await sendTo(`${url}/graphql`, { ...sending, headers });
     expect(status).toBe(415);
-    expect(codes()).toEqual(["BAD_USER_INPUT"]);
+    expect(codes()).toEqual(["BAD_REQUEST"]);
     expect(calls()).toEqual([]);
     expect(operationsIn(logged() || "{}")).toEqual([]);
   });

@@ -20,11 +20,14 @@ test("a run is watched by its id or its name, with one poll for both", async () 
 });
 
 test.each([
-  [`runUpdated(id: "ada.mnist.1") { run { id } }`, "id: expected a global id or `kind` as well"],
+  [
+    `runUpdated(id: "ada.mnist.1") { run { id } }`,
+    "id: expected a global id, or `kind: EXPERIMENT` or `kind: GROUP` as well",
+  ],
   [`runLogAppended(id: "ada.mnist") { text }`, "id: expected a global id or a name such as ada.mnist.42"],
   [
     `runsUpdated(of: "ada.mnist.jobs.1") { run { id } }`,
-    "of: expected a global id or a name such as ada.mnist,",
+    "of: expected a global id or a name such as ada.mnist or ada.mnist.5,",
   ],
 ])("a name that cannot be meant is refused: %s", async (field, message) => {
   const { subscribe, inOrder } = await startLive([]);

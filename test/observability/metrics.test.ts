@@ -46,7 +46,7 @@ describe("the metrics of the gateway", () => {
       `rungraph_operations_total{type="invalid",code="GRAPHQL_VALIDATION_FAILED"} 1`,
       `rungraph_operations_total{type="query",code="NOT_FOUND"} 1`,
       `rungraph_operations_total{type="query",code="OK"} 2`,
-      `rungraph_operations_total{type="unread",code="BAD_USER_INPUT"} 1`,
+      `rungraph_operations_total{type="unread",code="BAD_REQUEST"} 1`,
       "rungraph_polls_running 0",
       "rungraph_subscriptions_running 0",
       "rungraph_upstream_requests_running 0",

@@ -182,10 +182,11 @@ test("a name that two kinds can have is refused, unless the kind is given", asyn
       several: entities(ids: ["${name}"], kind: GROUP) { __typename } }`,
   );
   const hint = `got "${name}", which can name Experiment or Group`;
+  const help = "or `kind: EXPERIMENT` or `kind: GROUP` as well";
   expect(errors?.map(({ message }) => message).toSorted()).toEqual([
-    `id: expected a global id or \`kind\` as well, ${hint}`,
     `id: expected a global id, ${hint}`,
-    `ids[0]: expected a global id or \`kind\` as well, ${hint}`,
+    `id: expected a global id, ${help}, ${hint}`,
+    `ids[0]: expected a global id, ${help}, ${hint}`,
   ]);
   const group = { __typename: "Group" };
   expect(data).toEqual({ run: null, entity: null, entities: [null], group, several: [group] });

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import { InputError, UpstreamError } from "../../errors.ts";
-import { isObject } from "../../rest/api/record.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
@@ -10,15 +9,16 @@ import { identify } from "../core/ids.ts";
 import { Experiment } from "../core/refs.ts";
 import { load, unverified } from "../core/resource.ts";
 import { finite } from "../types/series.ts";
+import { type Column, RunTable, STRIDE } from "./run-table.ts";
 
 /* Several experiments side by side. */
 
 type ExperimentResource = typeof Experiment.$inferType;
 
-/** A value of each run, in the order of the runs. */
-interface Compared {
-  readonly name: string;
-  readonly values: readonly unknown[];
+/** What runs have under a name. */
+interface Compared extends Column {
+  /** Number of the runs that are compared: not all of them need have a value. */
+  readonly of: number;
   readonly differs: boolean;
 }
 
@@ -37,7 +37,12 @@ const ComparedValues = builder.objectRef<Compared>("ComparedValues").implement({
       type: ["JSON"],
       nullable: { list: false, items: true },
       description: "Value of each run, in the order of `runs`. Null where it has none.",
-      ...shown("values"),
+      // Many runs that have nothing in common would have far more of these than values.
+      resolve: ({ values, rows, of }) => {
+        const all: unknown[] = Array.from({ length: of }, () => null);
+        for (const [place, row] of rows.entries()) all[row] = values[place];
+        return all;
+      },
     }),
     differs: t.boolean({ nullable: false, description: "Whether the values differ.", ...shown("differs") }),
   }),
@@ -74,8 +79,6 @@ const RunComparison = builder.objectRef<Comparison>("RunComparison").implement({
   }),
 });
 
-type Values = Readonly<Record<string, unknown>>;
-
 /** The keys of the record that tell where a run came from, by the names of their fields. */
 const ORIGIN = {
   user: "user",
@@ -88,21 +91,36 @@ const ORIGIN = {
 
 const KEYS = [...Object.values(ORIGIN), "declarations", "last_metric"] as const;
 
-function sideBySide(
-  rows: readonly Values[],
-  onlyDifferences: boolean,
-  valueOf: (raw: unknown) => unknown = (raw) => raw ?? null,
-): Compared[] {
-  const names = new Set(rows.flatMap((row) => Object.keys(row)));
-  return [...names].flatMap((name) => {
-    const values = rows.map((row) => (Object.hasOwn(row, name) ? valueOf(row[name]) : null));
-    const differs = values.some((value) => !isDeepStrictEqual(value, values[0]));
-    return differs || !onlyDifferences ? [{ name, values, differs }] : [];
-  });
+/** Compares the columns of runs: those that differ, or all. */
+function* comparedIn(
+  columns: Generator<undefined, readonly Column[]>,
+  { of, onlyDifferences }: { readonly of: number; readonly onlyDifferences: boolean },
+  valueOf: (raw: unknown) => unknown = (raw) => raw,
+): Generator<undefined, Compared[]> {
+  const compared: Compared[] = [];
+  let seen = 0;
+  for (const { name, values: raw, rows } of yield* columns) {
+    if ((seen += raw.length) >= STRIDE) {
+      seen = 0;
+      yield;
+    }
+    const values = raw.map(valueOf);
+    const first = rows.length < of ? null : values[0];
+    const differs = values.some((value) => !isDeepStrictEqual(value, first));
+    if (differs || !onlyDifferences) compared.push({ name, values, rows, of, differs });
+  }
+  return compared;
 }
 
-const byName = (compared: readonly Compared[]) =>
-  compared.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+/** Compares where runs came from. */
+function originOf(table: RunTable, onlyDifferences: boolean): Compared[] {
+  const rows = [...table.rows.keys()];
+  return Object.entries(ORIGIN).flatMap(([name, key]) => {
+    const values = table.rows.map((row) => row[key] ?? null);
+    const differs = values.some((value) => !isDeepStrictEqual(value, values[0]));
+    return differs || !onlyDifferences ? [{ name, values, rows, of: rows.length, differs }] : [];
+  });
+}
 
 /** Reads one of the runs. An error tells which, as `extensions.reference`. */
 async function loadNamed(run: ExperimentResource, session: Context["session"]) {
@@ -112,8 +130,6 @@ async function loadNamed(run: ExperimentResource, session: Context["session"]) {
     throw error instanceof UpstreamError ? error.of(Experiment.kind.formatName(run.address)) : error;
   }
 }
-
-const valuesIn = (raw: unknown): Values => (isObject(raw) ? raw : {});
 
 builder.queryFields((t) => ({
   compareRuns: t.field({
@@ -131,32 +147,21 @@ builder.queryFields((t) => ({
         description: "Whether what is the same in all of them is left out.",
       }),
     },
-    resolve: async (_, { ids, onlyDifferences }, { session, names }) => {
+    resolve: async (_, { ids, onlyDifferences }, context) => {
+      const { session, names } = context;
       if (ids.length < 1 || ids.length > MAX_IDS)
         throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
       const named = ids.map((id, index) => identify(Experiment.kind, `ids[${index}]`, id, names));
       const runs = await Promise.all(
         named.map(async (run) => ({ ...run, loaded: await loadNamed(run, session) })),
       );
-      const origins = runs.map(({ loaded }) =>
-        Object.fromEntries(Object.entries(ORIGIN).map(([name, key]) => [name, loaded[key] ?? null])),
-      );
+      const table = new RunTable(runs.map(({ loaded }) => loaded));
+      const options = { of: runs.length, onlyDifferences };
       return {
         runs,
-        origin: sideBySide(origins, onlyDifferences),
-        parameters: byName(
-          sideBySide(
-            runs.map(({ loaded }) => valuesIn(loaded.declarations)),
-            onlyDifferences,
-          ),
-        ),
-        metrics: byName(
-          sideBySide(
-            runs.map(({ loaded }) => valuesIn(loaded.last_metric)),
-            onlyDifferences,
-            finite,
-          ),
-        ),
+        origin: originOf(table, onlyDifferences),
+        parameters: await context.inTurns(comparedIn(table.parameters(), options)),
+        metrics: await context.inTurns(comparedIn(table.metrics(), options, finite)),
       };
     },
   }),

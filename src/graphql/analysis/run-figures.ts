@@ -1,7 +1,6 @@
-import { isObject } from "../../rest/api/record.ts";
-import type { ExperimentRecord } from "../../rest/api/records.ts";
 import { finite } from "../types/series.ts";
 import { type RunStatus, statusOf } from "../types/status.ts";
+import { metricsOf, parametersOf, type Row, RunTable, STRIDE } from "./run-table.ts";
 import { medianOf, Moments, rankCorrelation, told } from "./statistics.ts";
 
 /** Statistics of a metric over runs. */
@@ -45,62 +44,28 @@ export interface ParameterImportance {
   readonly correlation: number | null;
 }
 
-/** Rows, or their values, that are looked at without a pause. */
-const STRIDE = 500;
-
-type Row = Partial<ExperimentRecord>;
-type Values = Readonly<Record<string, unknown>>;
-
-const NONE: Values = {};
-const parametersOf = ({ declarations }: Row): Values => (isObject(declarations) ? declarations : NONE);
-const metricsOf = ({ last_metric }: Row): Values => (isObject(last_metric) ? last_metric : NONE);
-
 /** How many there are of each, the most frequent first; of equal counts the first one first. */
 const countedOf = <Key>(counts: ReadonlyMap<Key, number>) =>
   [...counts].toSorted(([, one], [, other]) => other - one);
 
-export function statusesOf(rows: readonly Row[]): StatusCount[] {
+export function* statusesOf({ rows }: Pick<RunTable, "rows">): Generator<undefined, StatusCount[]> {
   const counts = new Map<RunStatus, number>();
-  for (const { last_status } of rows) {
+  for (const [index, { last_status }] of rows.entries()) {
+    if (index % STRIDE === STRIDE - 1) yield;
     const status = statusOf(last_status);
     counts.set(status, (counts.get(status) ?? 0) + 1);
   }
   return countedOf(counts).map(([status, count]) => ({ status, count }));
 }
 
-/** The values that rows have under a name. */
-interface Column {
-  readonly name: string;
-  readonly values: readonly unknown[];
-  /** The indexes of their rows. */
-  readonly rows: readonly number[];
-}
-
-/** The columns of some rows, in order of their names. Takes as long as there are values, however many names they have. */
-function* columnsOf(
-  rows: readonly Row[],
-  valuesOf: (row: Row) => Values,
-): Generator<undefined, readonly Column[]> {
-  const columns = new Map<string, { name: string; values: unknown[]; rows: number[] }>();
-  let seen = 0;
-  for (const [index, row] of rows.entries())
-    for (const [name, value] of Object.entries(valuesOf(row))) {
-      if (++seen % STRIDE === 0) yield;
-      const column = columns.get(name) ?? { name, values: [], rows: [] };
-      if (column.values.push(value ?? null) === 1) columns.set(name, column);
-      column.rows.push(index);
-    }
-  return [...columns.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
-}
-
 /** The parameters of runs, in order of their names: those that differ, or all. */
 export function* parametersIn(
-  rows: readonly Row[],
+  table: RunTable,
   { onlyDifferences }: { readonly onlyDifferences: boolean },
 ): Generator<undefined, ParameterValues[]> {
   const found: ParameterValues[] = [];
   let seen = 0;
-  for (const { name, values } of yield* columnsOf(rows, parametersOf)) {
+  for (const { name, values } of yield* table.parameters()) {
     const counts = new Map<string, { readonly value: unknown; count: number }>();
     const numbers = new Moments();
     for (const value of values) {
@@ -112,7 +77,7 @@ export function* parametersIn(
       if (known) known.count++;
       else counts.set(key, { value, count: 1 });
     }
-    if (onlyDifferences && counts.size === 1 && values.length === rows.length) continue;
+    if (onlyDifferences && counts.size === 1 && values.length === table.rows.length) continue;
     found.push({
       name,
       count: values.length,
@@ -127,13 +92,13 @@ const rangeOf = ({ count, min, max }: Moments) => (count > 0 ? { min, max } : { 
 
 /** Statistics of the latest values of metrics, in order of their names: of these, or of all. */
 export function* statisticsOf(
-  rows: readonly Row[],
+  table: RunTable,
   wanted: readonly string[] | null | undefined,
 ): Generator<undefined, MetricStatistics[]> {
   const names = wanted ? new Set(wanted) : null;
   const all: MetricStatistics[] = [];
   let seen = 0;
-  for (const { name, values } of yield* columnsOf(rows, metricsOf)) {
+  for (const { name, values } of yield* table.metrics()) {
     if (names && !names.has(name)) continue;
     const moments = new Moments();
     const numbers: number[] = [];
@@ -179,32 +144,35 @@ function valuesBy(name: string, row: Row): readonly unknown[] {
 
 /** One row for each combination of values, the most frequent first. */
 export function* groupsOf(
-  rows: readonly Row[],
+  { rows }: RunTable,
   by: readonly string[],
   metrics: readonly string[] | null | undefined,
 ): Generator<undefined, RunGroupFigures[]> {
   const groups = new Map<string, { readonly values: readonly unknown[]; readonly rows: Row[] }>();
-  for (const [index, row] of rows.entries()) {
-    if (index % STRIDE === STRIDE - 1) yield;
+  let seen = 0;
+  for (const row of rows) {
     let combinations: readonly (readonly unknown[])[] = [[]];
     for (const name of by) {
       const values = valuesBy(name, row);
       combinations = combinations.flatMap((before) => values.map((value) => [...before, value]));
     }
     for (const values of combinations) {
+      if (++seen % STRIDE === 0) yield;
       const key = JSON.stringify(values);
       const group = groups.get(key) ?? { values, rows: [] };
       if (group.rows.push(row) === 1) groups.set(key, group);
     }
   }
   const found: RunGroupFigures[] = [];
-  for (const { values, rows: own } of groups.values())
+  for (const { values, rows: own } of groups.values()) {
+    const table = new RunTable(own);
     found.push({
       values: by.map((name, index) => ({ name, value: values[index] })),
       count: own.length,
-      statuses: statusesOf(own),
-      metrics: yield* statisticsOf(own, metrics),
+      statuses: yield* statusesOf(table),
+      metrics: yield* statisticsOf(table, metrics),
     });
+  }
   return found.toSorted((one, other) => other.count - one.count);
 }
 
@@ -219,18 +187,15 @@ function measured(row: Row, metric: string): number | null {
 }
 
 /** How a metric goes with each parameter that has numbers, the strongest first. */
-export function* importanceOf(
-  rows: readonly Row[],
-  metric: string,
-): Generator<undefined, ParameterImportance[]> {
+export function* importanceOf(table: RunTable, metric: string): Generator<undefined, ParameterImportance[]> {
   const all: ParameterImportance[] = [];
   let seen = 0;
-  for (const { name, values, rows: indexes } of yield* columnsOf(rows, parametersOf)) {
+  for (const { name, values, rows: indexes } of yield* table.parameters()) {
     const [xs, ys]: [number[], number[]] = [[], []];
     for (const [place, value] of values.entries()) {
       if (++seen % STRIDE === 0) yield;
       const x = numberOf(value);
-      const y = x === null ? null : measured(rows[indexes[place] ?? 0] ?? {}, metric);
+      const y = x === null ? null : measured(table.rows[indexes[place] ?? 0] ?? {}, metric);
       if (x === null || y === null) continue;
       xs.push(x);
       ys.push(y);
@@ -241,9 +206,14 @@ export function* importanceOf(
 }
 
 /** The index of the row with the smallest or largest value, the first of equal ones; null when none has a finite one. */
-export function bestOf(rows: readonly Row[], metric: string, direction: "ASC" | "DESC"): number | null {
+export function* bestOf(
+  { rows }: RunTable,
+  metric: string,
+  direction: "ASC" | "DESC",
+): Generator<undefined, number | null> {
   let best: { readonly index: number; readonly value: number } | null = null;
   for (const [index, row] of rows.entries()) {
+    if (index % STRIDE === STRIDE - 1) yield;
     const value = measured(row, metric);
     if (value === null) continue;
     if (!best || (direction === "ASC" ? value < best.value : value > best.value)) best = { index, value };

@@ -3,12 +3,11 @@ import { notOffered } from "../../rest/api/endpoint.ts";
 import { runs as kinds } from "../../rest/api/kinds.ts";
 import type { Server } from "../../rest/api/server.ts";
 import { builder } from "../core/builder.ts";
-import { type AllNodes, within } from "../core/connection.ts";
+import { type WholeList, within } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { shown } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
 import { DeclarationValueRef as DeclarationValue } from "../types/declarations.ts";
-import { runListOf } from "../types/run-list.ts";
 import { OrderDirection } from "../types/run-order.ts";
 import { RunStatusEnum } from "../types/status.ts";
 import {
@@ -24,19 +23,24 @@ import {
   statisticsOf,
   statusesOf,
 } from "./run-figures.ts";
+import type { RunTable } from "./run-table.ts";
 
 /*
  * Figures over a list of experiments. Each is computed from the rows of the list when it is selected, in time slices.
  */
 
 /** Most rows that one summary reads. */
-const MAX_SCAN = 10_000;
+export const MAX_SCAN = 10_000;
 
 /** Most names that runs are grouped by. */
 const MAX_KEYS = 5;
 
 type ExperimentResource = typeof Experiment.$inferType;
-type Runs = AllNodes<ExperimentResource>;
+
+/** The runs of a list, with what its figures make together. */
+export interface Runs extends WholeList<ExperimentResource> {
+  readonly table: RunTable;
+}
 
 const StatusCountRef = builder.objectRef<StatusCount>("StatusCount").implement({
   description: "How many runs have a status.",
@@ -97,7 +101,8 @@ const MetricStatisticsRef = builder.objectRef<MetricStatistics>("MetricStatistic
     }),
     mean: t.float({ description: "Mean. Null if there is no finite value.", ...shown("mean") }),
     standardDeviation: t.float({
-      description: "Standard deviation of a sample (divided by n - 1). Null of fewer than two values.",
+      description:
+        "Standard deviation of a sample (divided by n - 1). Null of fewer than two values, and where it is too large for a number.",
       ...shown("standardDeviation"),
     }),
     min: t.float({ description: "Smallest value. Null if there is none.", ...shown("min") }),
@@ -158,22 +163,23 @@ function requireInRows(server: Server, key: "declarations" | "last_metric"): voi
     throw notOffered(`figures of ${key === "declarations" ? "parameters" : "metrics"} in lists`);
 }
 
-const rowsOf = ({ nodes }: Runs, key: "declarations" | "last_metric" | null, { server }: Context) => {
-  if (key) requireInRows(server, key);
-  return nodes.map(({ loaded }) => loaded);
+/** The table of runs whose rows tell a key. */
+const tableOf = ({ table }: Runs, key: "declarations" | "last_metric", { server }: Context): RunTable => {
+  requireInRows(server, key);
+  return table;
 };
 
 const metricNames = {
   description: "Names of the metrics to return. Absent ones are left out. Default: all.",
 };
 
-const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
+export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
   description: "Figures over the experiments of a list.",
   fields: (t) => ({
     scanned: t.int({
       nullable: false,
       description: "Number of runs that the figures are about.",
-      resolve: ({ nodes }) => nodes.length,
+      resolve: ({ records }) => records.length,
     }),
     total: t.int({
       description: "Number of runs of the list, as counted by the service. Null if it does not count them.",
@@ -189,7 +195,7 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
       type: [StatusCountRef],
       nullable: false,
       description: "Number of runs by status, the most frequent first.",
-      resolve: (runs, _, context) => statusesOf(rowsOf(runs, null, context)),
+      resolve: ({ table }, _, context) => context.inTurns(statusesOf(table)),
     }),
     parameters: t.field({
       type: [ParameterRange],
@@ -203,14 +209,14 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
         }),
       },
       resolve: (runs, args, context) =>
-        context.inTurns(parametersIn(rowsOf(runs, "declarations", context), args)),
+        context.inTurns(parametersIn(tableOf(runs, "declarations", context), args)),
     }),
     metrics: t.field({
       type: [MetricStatisticsRef],
       description: "Statistics of the latest value of each metric, ordered by name.",
       args: { names: t.arg.stringList(metricNames) },
       resolve: (runs, { names }, context) =>
-        context.inTurns(statisticsOf(rowsOf(runs, "last_metric", context), names)),
+        context.inTurns(statisticsOf(tableOf(runs, "last_metric", context), names)),
     }),
     groups: t.field({
       type: [RunGroupRef],
@@ -229,7 +235,7 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
             `by: expected 1 to ${MAX_KEYS} different names, such as ["lr", "status"], got ${by.length}`,
           );
         requireInRows(context.server, "declarations");
-        return context.inTurns(groupsOf(rowsOf(runs, "last_metric", context), by, metrics));
+        return context.inTurns(groupsOf(tableOf(runs, "last_metric", context), by, metrics));
       },
     }),
     importance: t.field({
@@ -239,7 +245,7 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
       args: { metric: t.arg.string({ required: true, description: "Name of the metric." }) },
       resolve: (runs, { metric }, context) => {
         requireInRows(context.server, "declarations");
-        return context.inTurns(importanceOf(rowsOf(runs, "last_metric", context), metric));
+        return context.inTurns(importanceOf(tableOf(runs, "last_metric", context), metric));
       },
     }),
     best: t.field({
@@ -254,31 +260,11 @@ const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
           description: "`ASC` where the smallest value is best, `DESC` where the largest is.",
         }),
       },
-      resolve: (runs, { metric, direction }, context) => {
-        const index = bestOf(rowsOf(runs, "last_metric", context), metric, direction);
-        return index === null ? null : (runs.nodes[index] ?? null);
+      resolve: async (runs, { metric, direction }, context) => {
+        const table = tableOf(runs, "last_metric", context);
+        const index = await context.inTurns(bestOf(table, metric, direction));
+        return index === null ? null : runs.nodeAt(index);
       },
     }),
   }),
 });
-
-builder.objectField(runListOf(Experiment.kind).type, "summary", (t) =>
-  t.field({
-    type: RunSummary,
-    description:
-      "Figures over all runs of the list, not only this page. Reads the list in pages, one upstream request each, from its beginning in the order of creation where the server has it. `first`, `after` and `offset` do not count. Where nothing else of the list is selected, its first page is not read by itself.",
-    args: {
-      scan: t.arg.int({
-        required: true,
-        defaultValue: 1_000,
-        description: `Maximum number of runs to read, up to ${MAX_SCAN}. It also ends at the operation's limit of upstream requests, and \`isComplete\` tells.`,
-      }),
-    },
-    resolve: ({ readAll }, { scan }) => {
-      const most = within("scan", scan, { from: 1, to: MAX_SCAN });
-      if (!readAll) throw notOffered("figures of this list");
-      // Safe: the list is one of experiments.
-      return readAll(most) as Promise<Runs>;
-    },
-  }),
-);

@@ -25,12 +25,13 @@ export interface Connection<Node> {
   /** How much of the list was read to find the nodes; null or absent without a scan. */
   readonly scan?: Scan | null;
   /** Reads the list from its beginning, up to so many items; absent where figures of it are not told. */
-  readonly readAll?: (most: number) => Promise<AllNodes<Node>>;
+  readonly readAll?: (most: number) => Promise<WholeList<Node>>;
 }
 
-/** The nodes of a whole list. */
-export interface AllNodes<Node> {
-  readonly nodes: readonly Node[];
+/** A whole list: its records, of which hardly any becomes a node. */
+export interface WholeList<Node> {
+  readonly records: readonly object[];
+  readonly nodeAt: (index: number) => Node | null;
   /** Length of the list by the service's count; null when unknown. */
   readonly total: number | null;
   /** Whether these are all of them. */

@@ -115,9 +115,12 @@ export function named<R extends object, At extends Address>(
 export interface Candidates {
   readonly kinds: readonly Kind[];
   readonly one: string;
-  /** What a name can be told by that several of them can have; absent without it. */
+  /** What tells the kind of a name that several of them can have; absent without it. */
   readonly toldBy?: string;
 }
+
+/** The argument that tells the kind, for messages. */
+const KIND = "`kind: EXPERIMENT` or `kind: GROUP`";
 
 /** The kinds whose unique names tell what they are, but for experiments and groups, which are spelled alike. */
 const NAMED: Candidates = {
@@ -132,7 +135,7 @@ export const identifyAny = (argument: string, id: string, names: TypeNames): Res
 /** The same where an argument `kind` tells the kind of a name that several can have. */
 export const identifyOfKind = (argument: string, id: string, names: TypeNames, kind: Kind | null): Resource =>
   id.includes(".")
-    ? identifyAmong({ ...NAMED, toldBy: "kind" }, argument, id, names, kind)
+    ? identifyAmong({ ...NAMED, toldBy: KIND }, argument, id, names, kind)
     : identifyAny(argument, id, names);
 
 const EXAMPLE = kinds.job.exampleName;
@@ -145,7 +148,9 @@ export function identifyAmong(
   names: TypeNames,
   told: Pick<Kind, "name" | "exampleName"> | null = null,
 ): Resource {
-  const example = candidates.find(({ exampleName }) => exampleName !== null)?.exampleName ?? null;
+  const examples = candidates.flatMap(({ exampleName }) => exampleName ?? []);
+  // Two forms are told, of more the first.
+  const example = (examples.length > 2 ? examples.slice(0, 1) : examples).join(" or ") || null;
   if (!id.includes(".")) {
     const resource = decodeId(argument, id, names, example);
     if (candidates.some(({ name }) => name === resource.kind.name)) return resource;
@@ -157,7 +162,7 @@ export function identifyAmong(
   const kind = fitting.length === 1 ? fitting[0] : fitting.find(({ name }) => name === told?.name);
   if (kind) return identify(kind, argument, id, names);
   const publicNames = fitting.map(({ name }) => names.publicName(name));
-  const helps = told ? orName(told.exampleName) : toldBy ? ` or \`${toldBy}\` as well` : "";
+  const helps = told ? orName(told.exampleName) : toldBy ? `, or ${toldBy} as well` : "";
   throw new InputError(
     `${argument}: expected a global id${helps}, got ${quote(id)}, which can name ${publicNames.join(" or ")}`,
   );
@@ -173,7 +178,7 @@ const isRun = (resource: Resource): resource is RunResource => resource.kind.run
 const RUNS: Candidates = {
   kinds: Object.values<Kind>(kinds).filter(({ run }) => run !== null),
   one: "run",
-  toldBy: "kind",
+  toldBy: KIND,
 };
 
 /** Finds a run by global id or unique name. `kind` is that of a name that several kinds can have. Throws `InputError`. */

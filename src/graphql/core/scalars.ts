@@ -3,8 +3,9 @@ import { isDeeper, MAX_NESTING } from "../../rest/api/parse-json.ts";
 import { builder } from "./builder.ts";
 
 builder.scalarType("DateTime", {
+  specifiedByURL: "https://www.rfc-editor.org/rfc/rfc3339",
   description:
-    "ISO 8601 timestamp, exactly as the tracking service sent it: fraction and UTC offset are kept.",
+    "ISO 8601 timestamp with its UTC offset, exactly as the tracking service sent it: the fraction is kept.",
   serialize: (value) => value,
   extensions: { isAsIs: (value: unknown) => typeof value === "string" },
 });

@@ -154,7 +154,9 @@ builder.queryFields((t) => ({
       if (name != null && sequence == null) {
         return unverified(toResource(Node.kind, checked("name", { name })));
       }
-      throw new InputError(`node: expected sequence or name, got ${name == null ? "neither" : "both"}`);
+      throw new InputError(
+        `node: expected \`name\` or \`sequence\`, such as \`sequence: 1\`, got ${name == null ? "neither" : "both"}`,
+      );
     },
   }),
 }));

@@ -13,7 +13,7 @@ import { projectArgs, ProjectConnection, readProjects } from "./user-list.ts";
 
 /* Lists at the root, where clients begin. */
 
-const RunConnection = connectionOf("Run", Run, "A page of runs of one kind.", { moves: true });
+export const RunConnection = connectionOf("Run", Run, "A page of runs of one kind.", { moves: true });
 addScan(RunConnection);
 
 const experiments = runListOf(kinds.experiment);
@@ -37,11 +37,12 @@ interface RunsArgs extends RunListArgs {
   readonly project?: string | null | undefined;
 }
 
-/** Reads runs of a kind. */
-function runsOf({ kind: name, project: id, ...args }: RunsArgs, context: Context) {
+/** Reads runs of a kind. Figures are told of experiments. */
+async function runsOf({ kind: name, project: id, ...args }: RunsArgs, context: Context) {
   const list = runListOf(runKindNamed(name));
   const listing = projectOf(id, list.target.kind.run.many, context);
-  return readRuns({ list, ...listing }, args, context);
+  const { readAll, ...page } = await readRuns({ list, ...listing }, args, context);
+  return list === experiments && readAll ? { ...page, readAll } : page;
 }
 
 builder.queryFields((t) => ({

@@ -9,13 +9,13 @@ import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Order } from "../../rest/api/profile.ts";
 import { builder } from "../core/builder.ts";
 import {
-  type AllNodes,
   connect,
   type Connection,
   connectionOf,
   offsetArgs,
   type PageArgs,
   sliceRequest,
+  type WholeList,
 } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
@@ -209,7 +209,7 @@ export async function readRuns(
   // The order of creation is stable; figures depend on none.
   const isStable = !metricOrder && !saved && session.server.profile.orders.CREATED_ASC;
   const whole = listBy(isStable ? "CREATED_ASC" : order);
-  const readAll = async (most: number): Promise<AllNodes<Resource<RunnableRecord, RunAddress>>> => {
+  const readAll = async (most: number): Promise<WholeList<Resource<RunnableRecord, RunAddress>>> => {
     const matching =
       find &&
       (async (rows: readonly RunnableRecord[]) => {
@@ -217,7 +217,11 @@ export async function readRuns(
         return rows.filter((_, index) => found.has(index));
       });
     const all = await readWhole(session, whole, { most, maxSize, matching });
-    return { ...all, nodes: all.nodes.map(toNode) };
+    const nodeAt = (index: number) => {
+      const record = all.records[index];
+      return record ? toNode(record) : null;
+    };
+    return { ...all, nodeAt };
   };
   const list = isOnlySummary ? whole : listBy(order);
   if (find) return { ...(await scanPage(list, find, request, toNode, context)), readAll };

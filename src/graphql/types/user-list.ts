@@ -33,7 +33,7 @@ type UserResource = typeof User.$inferType;
 type OfUser<Row> = Get<{ readonly owner: string }, Page<Row>>;
 
 /** A field of `User` with a list of the service. The node of a row can depend on whose list it is; null leaves the row out. */
-const userList = <Row, Node>(
+const userList = <Row extends object, Node extends { readonly loaded: object }>(
   type: ObjectRef<PothosTypes, Connection<Node>>,
   endpoint: OfUser<Row>,
   description: string,
@@ -49,7 +49,12 @@ const userList = <Row, Node>(
     const toOwnNode = (row: Row) => toNode(row, user);
     const readAll = async (most: number) => {
       const all = await readWhole(session, list, { most, maxSize: request.maxSize, matching: null });
-      return { ...all, nodes: all.nodes.map(toOwnNode).filter((node) => node !== null) };
+      const nodes = all.records.map(toOwnNode).filter((node) => node !== null);
+      return {
+        ...all,
+        records: nodes.map(({ loaded }) => loaded),
+        nodeAt: (index: number) => nodes[index] ?? null,
+      };
     };
     return { ...connect(await slice(session, list, request), toOwnNode), readAll };
   }),
@@ -104,7 +109,7 @@ interface UserLists<Row> {
 }
 
 /** Adds the lists that a user has of a kind, such as `bookmarkedJobs` and `archivedJobs`. */
-function addLists<Row extends object, Node>(
+function addLists<Row extends object, Node extends { readonly loaded: object }>(
   [names, words]: readonly [names: string, words: string],
   type: ObjectRef<PothosTypes, Connection<Node>>,
   { bookmarked, archived }: UserLists<Row>,

@@ -3,7 +3,12 @@ import { Walk } from "../../rest/session/pages.ts";
 import { START } from "../../rest/session/position.ts";
 import type { Session } from "../../rest/session/session.ts";
 import type { List } from "../../rest/session/steps.ts";
-import type { AllNodes } from "../core/connection.ts";
+import type { WholeList } from "../core/connection.ts";
+
+/** The records of a whole list. */
+interface WholeRecords<Item extends object> extends Omit<WholeList<unknown>, "nodeAt"> {
+  readonly records: readonly Item[];
+}
 
 interface WholeRequest<Item> {
   readonly most: number;
@@ -18,11 +23,11 @@ const isLimit = (error: unknown): boolean =>
   (error.code === "REQUEST_LIMIT_EXCEEDED" || error.code === "PAGE_LIMIT_REACHED");
 
 /** Reads a list from its beginning until `most` rows are read, or the operation may read no more. */
-export async function readWhole<At, Item>(
+export async function readWhole<At, Item extends object>(
   session: Session,
   list: List<At, Item>,
   { most, maxSize, matching }: WholeRequest<Item>,
-): Promise<AllNodes<Item>> {
+): Promise<WholeRecords<Item>> {
   const walk = new Walk(session, list, START);
   const rows: Item[] = [];
   let [read, total, isWithoutGap]: [number, number | null, boolean] = [0, null, true];
@@ -31,7 +36,7 @@ export async function readWhole<At, Item>(
       if (read > 0 && isLimit(error)) return null;
       throw error;
     });
-    if (!step) return { nodes: rows, total, isComplete: false };
+    if (!step) return { records: rows, total, isComplete: false };
     if (!matching) total ??= step.page.count ?? null;
     isWithoutGap &&= step.isContinuous !== false;
     // A service may send more rows than were asked for.
@@ -40,5 +45,5 @@ export async function readWhole<At, Item>(
     read += step.rest.length;
   } while (read < most && !walk.isDone());
   const isComplete = walk.isDone() && read <= most && isWithoutGap;
-  return { nodes: rows, total: total ?? (isComplete ? rows.length : null), isComplete };
+  return { records: rows, total: total ?? (isComplete ? rows.length : null), isComplete };
 }

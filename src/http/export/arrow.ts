@@ -26,6 +26,8 @@ function typeNamed(name: string): DataType | null {
   return name.startsWith("param.") ? null : new Utf8();
 }
 
+type Rows = (readonly Cell[])[];
+
 /** The type of values: numbers and booleans as such, all else, and what is mixed, as text. */
 function typeOf(values: readonly Cell[]): DataType {
   const given = values.filter(isGiven);
@@ -53,16 +55,21 @@ class Written extends AsyncByteQueue<Uint8Array> {
 }
 
 /**
- * Writes an Arrow IPC stream, a record batch for each part. A parameter has the type of its values in the first part. A later
+ * Writes an Arrow IPC stream, a record batch for each part. A parameter has the type of its values in the parts that there are
+ * when the first one is taken: those of the first page. A later
  * value of another type stands in the column `others`; a file that was asked for by names of columns has none, and fails.
  */
 export function arrowWriter(columns: readonly string[]): Writer {
   const bytes = new Written();
   const writer = new RecordBatchStreamWriter();
   let schema: Schema | null = null;
+  /** The rows of the parts before the schema is known. */
+  let early: Rows[] = [];
 
-  const begin = (rows: readonly (readonly Cell[])[]): Schema => {
+  const begin = (): Schema => {
     if (schema) return schema;
+    const rows = early.flat();
+    early = [];
     const fields = columns.map(
       (name, index) => new Field(name, typeNamed(name) ?? typeOf(rows.map((row) => row[index])), true),
     );
@@ -91,11 +98,12 @@ export function arrowWriter(columns: readonly string[]): Writer {
 
   return {
     part: () => {
-      const rows: (readonly Cell[])[] = [];
+      const rows: Rows = [];
+      if (!schema) early.push(rows);
       return {
         add: (cells) => void rows.push(cells),
         take: () => {
-          const known = begin(rows);
+          const known = begin();
           if (rows.length > 0)
             writer.write(
               batchOf(
@@ -108,7 +116,7 @@ export function arrowWriter(columns: readonly string[]): Writer {
       };
     },
     end: () => {
-      begin([]);
+      begin();
       writer.finish();
       return bytes.take();
     },

@@ -17,4 +17,5 @@ function csvCell(cell: Cell): string {
   return harmless === "" || /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
-export const csvLine = (cells: readonly Cell[]): string => `${cells.map(csvCell).join(",")}\r\n`;
+/** A line. One of a single cell is never blank: many readers leave blank lines out. */
+export const csvLine = (cells: readonly Cell[]): string => `${cells.map(csvCell).join(",") || '""'}\r\n`;

@@ -35,6 +35,12 @@ export interface ExportParameters {
 /** The parameters with lists of names. */
 type NameList = Exclude<keyof ExportParameters, "args">;
 
+/** Values of those parameters. */
+const NAMES: Readonly<Record<NameList, string>> = {
+  columns: "uniqueName,status,param.lr",
+  names: "loss,accuracy",
+};
+
 /**
  * Creates the reader of the query of an export's URL. It takes the arguments of `Project.experiments`: enums and texts as they
  * are, others as JSON. Throws `InputError`.
@@ -43,9 +49,9 @@ export function createParameters(schema: GraphQLSchema, names: TypeNames) {
   const project = schema.getType(names.publicName("Project"));
   const { experiments } = isObjectType(project) ? project.getFields() : {};
   if (!experiments) throw new TypeError("expected a schema with the experiments of projects");
-  const types = new Map(
-    experiments.args.flatMap(({ name, type }) => (OWN.has(name) ? [] : [[name, type] as const])),
-  );
+  const own = experiments.args.filter(({ name }) => !OWN.has(name));
+  const types = new Map(own.map(({ name, type }) => [name, type]));
+  const told = own.flatMap(({ name, deprecationReason }) => (deprecationReason == null ? [name] : []));
 
   return (query: URLSearchParams, lists: readonly NameList[]): ExportParameters => {
     const given: Record<string, unknown> = {};
@@ -57,8 +63,8 @@ export function createParameters(schema: GraphQLSchema, names: TypeNames) {
       if (type) given[name] = valueOf(name, text, type);
       else if (isOneOf(lists, name)) named[name] = namesIn(name, text);
       else {
-        const known = [...types.keys(), ...lists].join(", ");
-        throw new InputError(`query: expected ${known}, got ${quote(name)}`);
+        const known = [...told, ...lists].join(", ");
+        throw new InputError(`expected parameters of the address among ${known}, got ${quote(name)}`);
       }
     }
     // Safe: the values are those of the arguments.
@@ -88,16 +94,16 @@ function json(name: string, text: string): unknown {
 }
 
 /** Reads a list of names: with commas in between, or as JSON where a name has one. */
-function namesIn(argument: string, text: string): readonly string[] {
-  const names = text.startsWith("[") ? json(argument, text) : text.split(",");
-  if (Array.isArray(names) && names.length > 0 && names.every(isText)) {
+function namesIn(argument: NameList, text: string): readonly string[] {
+  const names = text.startsWith("[") ? json(argument, text) : text.split(",").map((name) => name.trim());
+  if (Array.isArray(names) && names.length > 0 && names.every(isName)) {
     if (new Set(names).size === names.length) return names;
     throw new InputError(`${argument}: expected each name once, got ${quote(text)}`);
   }
-  throw new InputError(`${argument}: expected names such as \`status,param.lr\`, got ${quote(text)}`);
+  throw new InputError(`${argument}: expected names such as \`${NAMES[argument]}\`, got ${quote(text)}`);
 }
 
 const isOneOf = <Name extends string>(names: readonly Name[], name: string): name is Name =>
   names.some((each) => each === name);
 
-const isText = (value: unknown): value is string => typeof value === "string";
+const isName = (value: unknown): value is string => typeof value === "string" && value !== "";

@@ -82,12 +82,29 @@ function columnNamed(name: string): Column | null {
   return null;
 }
 
-/** The names of all parameters and metrics of some runs, each sorted. */
-function namesIn(runs: readonly ExportedRun[]): readonly string[] {
-  return Object.entries(NAMED).flatMap(([prefix, named]) => {
-    const names = new Set(runs.flatMap((run) => Object.keys(valuesOf(run, named))));
-    return [...names].toSorted().map((name) => prefix + name);
+/** Most parameters, and most metrics, that are columns when the caller names none. A page can have some ten thousand. */
+const MOST_NAMED = 500;
+
+/** The names of the parameters and metrics of some runs, each sorted: all, or those that most runs have. */
+function namesIn(runs: readonly ExportedRun[]): {
+  readonly names: readonly string[];
+  readonly areAll: boolean;
+} {
+  let areAll = true;
+  const names = Object.entries(NAMED).flatMap(([prefix, named]) => {
+    const counts = new Map<string, number>();
+    for (const run of runs)
+      for (const name of Object.keys(valuesOf(run, named))) counts.set(name, (counts.get(name) ?? 0) + 1);
+    const own = [...counts.keys()].toSorted();
+    if (own.length <= MOST_NAMED) return own.map((name) => prefix + name);
+    areAll = false;
+    const most = own.toSorted((one, other) => (counts.get(other) ?? 0) - (counts.get(one) ?? 0));
+    return most
+      .slice(0, MOST_NAMED)
+      .toSorted()
+      .map((name) => prefix + name);
   });
+  return { names, areAll };
 }
 
 /** The columns that were not known when the file began, as one JSON object. */
@@ -116,13 +133,14 @@ export class RunColumns {
 
   /**
    * The columns when the caller names none: those that the first rows of the list tell, and their parameters and metrics. What
-   * later runs have besides stands in the column `others`.
+   * runs have besides stands in the column `others`.
    */
   static of(first: readonly ExportedRun[], { isWhole }: { readonly isWhole: boolean }): RunColumns {
     const fixed = Object.entries(FIXED).flatMap(([name, { keys }]) =>
       first.every(({ loaded }) => keys.every((key) => key in loaded)) ? [name] : [],
     );
-    return new RunColumns([...fixed, ...namesIn(first)], { hasOthers: !isWhole });
+    const { names, areAll } = namesIn(first);
+    return new RunColumns([...fixed, ...names], { hasOthers: !isWhole || !areAll });
   }
 
   /** Loads what the rows of lists do not tell, and further keys that are needed. */

@@ -14,6 +14,10 @@ export interface TableRequest {
   readonly inPart: InPart;
 }
 
+/** How many rows have about so many cells: at least one. */
+export const rowsWith = (cells: number, columns: readonly string[]): number =>
+  Math.max(1, Math.floor(cells / columns.length));
+
 /** A table under way. */
 export interface Table {
   /** Number of runs that it tells of; null when unknown. */

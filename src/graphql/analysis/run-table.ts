@@ -1,0 +1,65 @@
+import { isObject } from "../../rest/api/record.ts";
+import type { ExperimentRecord } from "../../rest/api/records.ts";
+
+/** What the list of a service tells of an experiment. */
+export type Row = Partial<ExperimentRecord>;
+
+type Values = Readonly<Record<string, unknown>>;
+
+const NONE: Values = {};
+export const parametersOf = ({ declarations }: Row): Values => (isObject(declarations) ? declarations : NONE);
+export const metricsOf = ({ last_metric }: Row): Values => (isObject(last_metric) ? last_metric : NONE);
+
+/** Rows, or their values, that are looked at without a pause. */
+export const STRIDE = 500;
+
+/** The values that rows have under a name. */
+export interface Column {
+  readonly name: string;
+  readonly values: readonly unknown[];
+  /** The indexes of their rows. */
+  readonly rows: readonly number[];
+}
+
+/** The columns of some rows, in order of their names. Takes as long as there are values, however many names they have. */
+function* columnsOf(
+  rows: readonly Row[],
+  valuesOf: (row: Row) => Values,
+): Generator<undefined, readonly Column[]> {
+  const columns = new Map<string, { name: string; values: unknown[]; rows: number[] }>();
+  let seen = 0;
+  for (const [index, row] of rows.entries())
+    for (const [name, value] of Object.entries(valuesOf(row))) {
+      if (++seen % STRIDE === 0) yield;
+      const column = columns.get(name) ?? { name, values: [], rows: [] };
+      if (column.values.push(value ?? null) === 1) columns.set(name, column);
+      column.rows.push(index);
+    }
+  return [...columns.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** What is made in steps, once for all who need it: each goes on where another one has paused. */
+function once<Made>(steps: Iterator<undefined, Made>): () => Generator<undefined, Made> {
+  let made: { readonly value: Made } | null = null;
+  return function* () {
+    while (!made) {
+      const step = steps.next();
+      if (step.done) made = { value: step.value };
+      else yield;
+    }
+    return made.value;
+  };
+}
+
+/** Rows with the columns of their parameters and metrics, which all figures of a list make together. */
+export class RunTable {
+  readonly rows: readonly Row[];
+  readonly parameters: () => Generator<undefined, readonly Column[]>;
+  readonly metrics: () => Generator<undefined, readonly Column[]>;
+
+  constructor(rows: readonly Row[]) {
+    this.rows = rows;
+    this.parameters = once(columnsOf(rows, parametersOf));
+    this.metrics = once(columnsOf(rows, metricsOf));
+  }
+}

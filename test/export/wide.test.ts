@@ -1,0 +1,63 @@
+import { tableFromIPC } from "apache-arrow";
+import { describe, expect, test } from "vitest";
+import { PROJECT, row, startExports } from "../support/exported.ts";
+
+/* Runs with very many parameters. */
+
+const SAME = { created_at: "2026-01-01T00:00:00Z" };
+const named = (count: number, name: (index: number) => string) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [name(index), index]));
+const padded = (index: number) => `p${String(index).padStart(3, "0")}`;
+
+describe("an export of runs with more parameters than a table can show", () => {
+  test("has the most frequent ones as columns, and the others in the last one", async () => {
+    const { get } = await startExports([
+      row(1, {
+        declarations: { ...named(600, (index) => `own${index}`), shared: 1 },
+        last_metric: { loss: 1 },
+      }),
+      row(2, { declarations: { ...named(300, (index) => `zz${index}`), shared: 2 }, last_metric: {} }),
+    ]);
+    const text = await (await get(`${PROJECT}/runs.ndjson`)).text();
+    const [first, second] = text
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const columns = Object.keys(first ?? {});
+    expect(columns.filter((name) => name.startsWith("param."))).toHaveLength(500);
+    expect(columns.slice(-2)).toEqual(["metric.loss", "others"]);
+    expect([first?.["param.shared"], second?.["param.shared"], first?.["metric.loss"]]).toEqual([1, 2, 1]);
+    // Nothing is lost.
+    const others = [first, second].map((line) => Object.keys(Object(line?.["others"])).length);
+    const given = [first, second].map(
+      (line) =>
+        Object.entries(line ?? {}).filter(([name, value]) => name.startsWith("param.") && value !== null)
+          .length,
+    );
+    expect([(others[0] ?? 0) + (given[0] ?? 0), (others[1] ?? 0) + (given[1] ?? 0)]).toEqual([601, 301]);
+  });
+
+  test("has the names that its caller wants", async () => {
+    const { get } = await startExports([row(1, { declarations: named(600, padded) })]);
+    const response = await get(`${PROJECT}/runs.csv?columns=param.p599,param.p000`);
+    expect(await response.text()).toBe("param.p599,param.p000\r\n599,0\r\n");
+  });
+
+  test("is several record batches, whose types are those of the page", async () => {
+    const rows = Array.from({ length: 200 }, (_, index) =>
+      row(index + 1, {
+        ...SAME,
+        declarations: { ...named(400, padded), ...(index === 150 && { late: 0.5 }) },
+      }),
+    );
+    const { get } = await startExports(rows);
+    const table = tableFromIPC(new Uint8Array(await (await get(`${PROJECT}/runs.arrow`)).arrayBuffer()));
+    expect(table.batches.length).toBeGreaterThan(2);
+    expect(String(table.schema.fields.find(({ name }) => name === "param.late")?.type)).toBe("Float64");
+    expect([
+      table.numRows,
+      table.getChild("param.late")?.get(150),
+      table.getChild("param.p399")?.get(199),
+    ]).toEqual([200, 0.5, 399]);
+  });
+});
