@@ -131,6 +131,13 @@ test("twelve questions are answered by a call each", async () => {
     });
 });
 
+test("projects are found of another owner as well", async () => {
+  const gateway = await startDemoGateway({ env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  const { use } = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada") });
+  const { result } = await use("FindProjects", { owner: "grace" });
+  expect(result).toMatchObject({ data: { projects: { nodes: [{ uniqueName: "grace.vision" }] } } });
+});
+
 test("nobody takes an experiment for the group of the same name", async () => {
   const gateway = await startDemoGateway({
     env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4" },
