@@ -131,6 +131,33 @@ test("twelve questions are answered by a call each", async () => {
     });
 });
 
+test("names that are misspelt are seen beside those that there are", async () => {
+  const gateway = await startDemoGateway({
+    env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4" },
+    now: still,
+  });
+  const { use } = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada") });
+  const misspelt = { id: "ada.mnist.1", metric: "acuracy", direction: "DESC", by: ["learning_rate"] };
+  expect((await use("SearchSummary", misspelt)).result).toMatchObject({
+    data: {
+      group: {
+        experiments: {
+          summary: {
+            metrics: [{ name: "accuracy" }, { name: "loss" }],
+            parameters: [
+              { name: "activation", distinctCount: 2, min: null, max: null },
+              { name: "dropout" },
+              { name: "lr", distinctCount: 5, min: 0.001, max: 0.101 },
+            ],
+            best: null,
+            groups: [{ values: [{ name: "learning_rate", value: null }], count: 24 }],
+          },
+        },
+      },
+    },
+  });
+});
+
 test("projects are found of another owner as well", async () => {
   const gateway = await startDemoGateway({ env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4" } });
   const { use } = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada") });
