@@ -27,6 +27,20 @@ const ANSWERS: readonly object[] = [
     },
   },
   {
+    cluster: { nodes: expect.arrayContaining([expect.objectContaining({ name: "node-2" })]) },
+    projects: {
+      nodes: expect.arrayContaining([
+        expect.objectContaining({
+          uniqueName: "ada.speech",
+          jobs: {
+            totalCount: 1,
+            nodes: [{ uniqueName: "ada.speech.jobs.8", nodeScheduled: { name: "node-2" } }],
+          },
+        }),
+      ]),
+    },
+  },
+  {
     project: {
       experiments: {
         summary: {
@@ -43,6 +57,12 @@ const ANSWERS: readonly object[] = [
     },
   },
   { runs: { nodes: expect.arrayContaining([expect.objectContaining({ uniqueName: "ada.mnist.1.12" })]) } },
+  {
+    runs: {
+      totalCount: 5,
+      nodes: [5, 4, 3, 2, 1].map((id) => ({ uniqueName: `ada.mnist.${id}`, user: { username: "ada" } })),
+    },
+  },
   {
     run: {
       status: "FAILED",
@@ -97,7 +117,7 @@ const calls = [...readPage("docs/agents.md").text.matchAll(/^\| [^|]+\? \| `(\w+
   ([, tool = "", args = ""]) => ({ tool, input: valueFromASTUntyped(parseValue(`{ ${args} }`)) }),
 );
 
-test("ten questions are answered by a call each", async () => {
+test("twelve questions are answered by a call each", async () => {
   const gateway = await startDemoGateway({
     env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4" },
     now: still,
@@ -109,4 +129,55 @@ test("ten questions are answered by a call each", async () => {
       isError: false,
       result: { data: ANSWERS[index] },
     });
+});
+
+test("names that are misspelt are seen beside those that there are", async () => {
+  const gateway = await startDemoGateway({
+    env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4" },
+    now: still,
+  });
+  const { use } = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada") });
+  const misspelt = { id: "ada.mnist.1", metric: "acuracy", direction: "DESC", by: ["learning_rate"] };
+  expect((await use("SearchSummary", misspelt)).result).toMatchObject({
+    data: {
+      group: {
+        experiments: {
+          summary: {
+            metrics: [{ name: "accuracy" }, { name: "loss" }],
+            parameters: [
+              { name: "activation", distinctCount: 2, min: null, max: null },
+              { name: "dropout" },
+              { name: "lr", distinctCount: 5, min: 0.001, max: 0.101 },
+            ],
+            best: null,
+            groups: [{ values: [{ name: "learning_rate", value: null }], count: 24 }],
+          },
+        },
+      },
+    },
+  });
+});
+
+test("projects are found of another owner as well", async () => {
+  const gateway = await startDemoGateway({ env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  const { use } = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada") });
+  const { result } = await use("FindProjects", { owner: "grace" });
+  expect(result).toMatchObject({ data: { projects: { nodes: [{ uniqueName: "grace.vision" }] } } });
+});
+
+test("nobody takes an experiment for the group of the same name", async () => {
+  const gateway = await startDemoGateway({
+    env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4" },
+    now: still,
+  });
+  const { use } = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada") });
+  const isOf = (type: string) => ({ isError: false, result: { data: { run: { __typename: type } } } });
+  for (const tool of ["WhyFailed", "StatusTimeline", "ChartViews"]) {
+    expect(await use(tool, { id: "ada.mnist.1" })).toMatchObject(isOf("Experiment"));
+    expect(await use(tool, { id: "ada.mnist.1", kind: "GROUP" })).toMatchObject(isOf("Group"));
+  }
+  // Groups have no log, so the name says enough.
+  expect((await use("RunLog", { id: "ada.mnist.1", lines: 1 })).result).toMatchObject({
+    data: { run: { status: "SUCCEEDED", logs: { lines: [expect.any(String)] } } },
+  });
 });

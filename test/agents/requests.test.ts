@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { text as textOf } from "node:stream/consumers";
 import { describe, expect, test, vi } from "vitest";
 import { connectAgent, MCP_HEADERS, rpc } from "../support/agent.ts";
 import { startDemoGateway, startDemoService } from "../support/demo-gateway.ts";
@@ -183,14 +186,21 @@ describe("pages", () => {
 
   test("of other origins are refused, even where host and origin agree: a name that is rebound looks like that", async () => {
     const { url } = await startGateway({ upstream: await startDemoService(), env: { MCP: "read" } });
-    const send = (origin: string, host: string) =>
-      sendTo(`${url}/mcp`, { body: LIST, headers: { ...MCP_HEADERS, origin, host } });
-    const { host } = new URL(url);
+    // fetch would send the host of the address.
+    const send = async (origin: string, host: string) => {
+      const headers = { ...MCP_HEADERS, origin, host };
+      const sent = request(`${url}/mcp`, { method: "POST", headers }).end(LIST);
+      const [response] = (await once(sent, "response")) as [IncomingMessage];
+      return { status: response.statusCode, text: await textOf(response) };
+    };
+    const { host, port } = new URL(url);
     expect((await send(url, host)).status).toBe(200);
+    expect((await send(`http://localhost:${port}`, `localhost:${port}`)).status).toBe(200);
     for (const [origin, to] of [
       [APP, host],
       ["null", host],
       ["http://localhost", host],
+      [`http://localhost:${port}`, host],
       ["http://rebound.example", "rebound.example"],
     ] as const) {
       const { status, text } = await send(origin, to);

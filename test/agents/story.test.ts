@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { connectAgent, type Era } from "../support/agent.ts";
 import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
+import { manifest } from "../support/manifest.ts";
 import { operationsIn } from "../support/raw-requests.ts";
 
 async function start(env: Record<string, string> = {}, options: Parameters<typeof connectAgent>[1] = {}) {
@@ -15,7 +16,6 @@ const READING = [
   "NestedRunGraph",
   "StatusTimeline",
   "MetricChart",
-  "CompareExperiments",
   "SearchPage",
   "BuildPage",
   "ClusterPage",
@@ -36,6 +36,7 @@ const READING = [
   "FindProjects",
   "ActiveRuns",
   "ProjectSummary",
+  "MachineLoad",
   "graphql_query",
   "graphql_schema",
 ];
@@ -71,6 +72,7 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
     const log = await use("RunLog", { id: best?.id, lines: 2 });
     const data = {
       run: {
+        __typename: "Experiment",
         id: best?.id,
         uniqueName: "ada.mnist.1.10",
         status: "SUCCEEDED",
@@ -131,6 +133,14 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
     expect(wrong.text).toContain("Expected a mutation, got a query.");
     expect(calls()).toEqual([]);
   });
+});
+
+test("an agent is told where to begin, by the tools that there are", async () => {
+  const { client } = await start();
+  expect(client.getInstructions()).toContain("begin with FindProjects");
+  expect(client.getInstructions()).toContain("graphql_query");
+  const trusted = await start({ TRUSTED_DOCUMENTS: manifest({ hash: "query Who { viewer { id } }" }) });
+  expect(trusted.client.getInstructions()).not.toMatch(/FindProjects|graphql_query/);
 });
 
 describe("the caller of a tool", () => {
@@ -265,6 +275,8 @@ describe("limits", () => {
     expect(nonsense).toBe(
       "FindProjects tells the names of projects and searches. FindRuns tells the names and ids of runs. graphql_schema shows what an argument takes.",
     );
+    const [, direction] = await texts("BestRuns", { id: "ada.mnist.1", metric: "loss" });
+    expect(direction).toBe("graphql_schema shows what an argument takes.");
     const [, field] = await texts("graphql_query", { query: "{ experimnt { id } }" });
     expect(field).toBe("graphql_schema shows the fields of a type.");
     expect(await texts("StartPage", {})).toHaveLength(1);

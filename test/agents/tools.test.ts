@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { Ajv2020, type AnySchema } from "ajv/dist/2020.js";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import { connectAgent } from "../support/agent.ts";
 import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
 import { createTypeNames } from "../../src/graphql/core/kinds.ts";
@@ -16,8 +17,8 @@ async function start(env: Record<string, string>) {
 
 const OURS = new URL("../../schema/persisted-documents.json", import.meta.url);
 
-const ANY_RUN =
-  "Global id, or unique name such as `ada.mnist.jobs.3`. A name that an experiment and a group can have, such as `ada.mnist.5`, needs `kind`.";
+const ANY_RUN = "Global id, or unique name such as `ada.mnist.jobs.3`.";
+const NEEDS_KIND = `${ANY_RUN} A name that an experiment and a group can have, such as \`ada.mnist.5\`, needs \`kind\`.`;
 
 /** What a result looks like; a story of its own tells it in full. */
 const OUTPUT = expect.objectContaining({ type: "object" }) as unknown;
@@ -37,7 +38,7 @@ describe("the tool of a shipped operation", () => {
       name: "RunLog",
       title: "Run log",
       description:
-        "What did a run print? The last lines of its log. `id` is a global id or a unique name; `kind` is needed where an experiment and a group can have the name.",
+        "What did a run print? The last lines of its log. `id` is a global id or a unique name; groups have no log.",
       inputSchema: {
         type: "object",
         properties: {
@@ -47,6 +48,7 @@ describe("the tool of a shipped operation", () => {
             enum: expect.arrayContaining(["EXPERIMENT", "JOB", "BUILD_JOB", "GROUP"]),
             description:
               "Kind of the run, for a unique name that several kinds can have. Other names, and global ids, tell their own.",
+            default: "EXPERIMENT",
           },
           lines: {
             type: "integer",
@@ -65,6 +67,32 @@ describe("the tool of a shipped operation", () => {
       expect(description).toMatch(/^[A-Z].*[.?]$/s);
       expect(description).not.toContain("upstream request");
     }
+  });
+
+  test("describes an argument without what is not true of it", async () => {
+    const { client } = await start({ MCP: "write" });
+    const { tools } = await client.listTools();
+    const argument = (tool: string, argumentName: string): unknown => {
+      const found = tools.find(({ name }) => name === tool)?.inputSchema.properties?.[argumentName];
+      return z.object({ description: z.string() }).parse(found).description;
+    };
+    expect(argument("FindRuns", "first")).toBe(
+      "Maximum number of items, up to `gateway.limits.maxPageSize`.",
+    );
+    expect(argument("FindRuns", "project")).toBe(
+      "Global id, or unique name such as `ada.mnist`, of the project.",
+    );
+    expect(argument("WhyFailed", "id")).toBe(ANY_RUN);
+    expect(argument("MetricChart", "ids")).not.toContain("`kind`");
+    // What is written is not guessed.
+    expect(argument("StopRuns", "ids")).toContain("needs `kind`");
+    expect(JSON.stringify(tools.map(({ inputSchema }) => inputSchema))).not.toMatch(/upstream request/);
+  });
+
+  test("compares any number of runs, and there is none for three", async () => {
+    const { names } = await start({});
+    expect(await names()).toEqual(expect.arrayContaining(["CompareRuns", "MachineLoad"]));
+    expect(await names()).not.toContain("CompareExperiments");
   });
 
   test("describes a filter without what agents would read twice", async () => {
@@ -249,6 +277,21 @@ describe("the tools of trusted documents", () => {
       ),
     });
     expect(await names()).toEqual(["Who"]);
+  });
+
+  test("say that a name needs a kind where their document has none", async () => {
+    const { client } = await start({
+      TRUSTED_DOCUMENTS: trusting(
+        "query Any($id: ID!) { run(id: $id) { id } } query Chosen($id: ID!) { run(id: $id, kind: GROUP) { id } }",
+        "query Asked($id: ID!, $kind: RunKind) { run(id: $id, kind: $kind) { id } }",
+      ),
+    });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name, inputSchema }) => [name, inputSchema.properties?.["id"]])).toEqual([
+      ["Any", { type: "string", description: NEEDS_KIND }],
+      ["Chosen", { type: "string", description: ANY_RUN }],
+      ["Asked", { type: "string", description: NEEDS_KIND }],
+    ]);
   });
 
   test("describe an argument by the places of its own operation", async () => {

@@ -13,6 +13,7 @@ import type { OperationParams, TrustedDocuments } from "../../engine/documents/p
 import { isSliceOver, nextTurn } from "../../engine/turns.ts";
 import type { TypeNames } from "../../graphql/core/kinds.ts";
 import { shippedOperations } from "../shipped-operations.ts";
+import { withoutCosts } from "./descriptions.ts";
 import { type InputSchema, inputSchemaOf } from "./input-schema.ts";
 import { createOutputSchemas, type OutputSchema } from "./output-schema.ts";
 
@@ -45,8 +46,8 @@ const textsOf = (trusted: TrustedDocuments | null, names: TypeNames): NamedText[
 /**
  * Reads the operations of the trusted documents, or the shipped ones. Left out are subscriptions, operations without a
  * name or with one that every object has, documents that cannot be read, and the sign-in: a password is not for an
- * agent. So are shipped mutations of several fields: they show people how these run, and do more than an agent wants. Of several
- * operations with one name the last counts.
+ * agent. So are shipped mutations of several fields, which show people how these run and do more than an agent wants, and the
+ * shipped comparison of three. Of several operations with one name the last counts.
  */
 export async function readToolOperations(
   schema: GraphQLSchema,
@@ -76,7 +77,7 @@ function operationsOf(
     const { operation: type } = node;
     const { value: name } = node.name;
     const inputSchema = inputSchemaOf(schema, own, node);
-    if (isShipped && type === "mutation" && rootFieldsOf(node).length > 1) return [];
+    if (isShipped && isForPeople(name, node)) return [];
     if (type === "subscription" || isOfEveryObject(name) || signsIn(own) || !inputSchema) return [];
     const described = node.description?.value ?? (commentOf(node) || describeFields(schema, node));
     const description = withoutCosts(described);
@@ -84,6 +85,10 @@ function operationsOf(
     return { name, type, description, inputSchema, outputSchema, params: { ...params, operationName: name } };
   });
 }
+
+/** `CompareExperiments` shows aliases, for three runs by their numbers: agents compare any number by any name with `CompareRuns`. */
+const isForPeople = (name: string, node: OperationDefinitionNode): boolean =>
+  name === "CompareExperiments" || (node.operation === "mutation" && rootFieldsOf(node).length > 1);
 
 /** `constructor` and the like: the SDK keeps tools as properties of an object, and would fail at every message. */
 const isOfEveryObject = (name: string): boolean => name in {};
@@ -124,13 +129,6 @@ function commentOf({ loc }: OperationDefinitionNode): string {
   for (; token?.kind === TokenKind.COMMENT; token = token.prev) lines.unshift(token.value.trim());
   return lines.join(" ");
 }
-
-/** A description without the sentences about upstream requests, which say nothing of when to use a tool. */
-const withoutCosts = (description: string): string =>
-  description
-    .split(/(?<=[.?!]) +/)
-    .filter((sentence) => !/\bupstream requests?\b/.test(sentence))
-    .join(" ") || description;
 
 /** Describes an operation by its root fields: generated manifests have no comments. */
 function describeFields(schema: GraphQLSchema, node: OperationDefinitionNode): string {

@@ -48,10 +48,12 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
   const ofOperations = operations.filter(({ type }) => types.includes(type));
   const toolNames = new Set([
     ...ofOperations.map(({ name }) => name),
+    ...(trusted ? [] : types.map((type) => `graphql_${type}`)),
     ...(sdl && !trusted ? ["graphql_schema"] : []),
   ]);
   const parts = {
     version,
+    toolNames,
     tools: [
       ...ofOperations.map(toolOfOperation),
       ...(trusted ? [] : types.map((type) => toolOfOwnDocuments(type, sdl !== null))),

@@ -17,6 +17,7 @@ import {
   visit,
   visitWithTypeInfo,
 } from "graphql";
+import { ofArgument } from "./descriptions.ts";
 
 /** The JSON Schema of a value. Without `type` any value is allowed, as for custom scalars. */
 interface ValueSchema {
@@ -120,6 +121,23 @@ function describeVariables(schema: GraphQLSchema, document: DocumentNode): Reado
   return descriptions;
 }
 
+/** Whether the kind of runs stands in a document, or a variable with a default has it: a name needs no `kind` then. */
+function givesKind(
+  document: DocumentNode,
+  definitions: OperationDefinitionNode["variableDefinitions"],
+): boolean {
+  const chosen = new Set(
+    definitions?.flatMap(({ variable, defaultValue }) => (defaultValue ? [variable.name.value] : [])),
+  );
+  let isGiven = false;
+  visit(document, {
+    Argument: ({ name, value }) => {
+      isGiven ||= name.value === "kind" && (value.kind !== Kind.VARIABLE || chosen.has(value.name.value));
+    },
+  });
+  return isGiven;
+}
+
 /** The JSON Schema of an operation's variables; null when the schema has no such input type. */
 export function inputSchemaOf(
   schema: GraphQLSchema,
@@ -127,16 +145,16 @@ export function inputSchemaOf(
   { variableDefinitions = [] }: OperationDefinitionNode,
 ): InputSchema | null {
   const descriptions = describeVariables(schema, document);
+  const knowsKind = givesKind(document, variableDefinitions);
   const parts = variableDefinitions.flatMap(({ variable, type: node, defaultValue, description }) => {
     const { value: name } = variable.name;
     const type = typeFromAST(schema, node);
     if (!isInputType(type)) return [];
     const fallback = defaultValue && valueFromASTUntyped(defaultValue);
-    return {
-      name,
-      schema: placed(schemaOf(type), description?.value ?? descriptions.get(name), fallback),
-      isRequired: isNonNullType(type) && fallback === undefined,
-    };
+    const hasDefault = fallback !== undefined;
+    const isRequired = isNonNullType(type) && !hasDefault;
+    const ofPlace = ofArgument(descriptions.get(name) ?? "", { isRequired, hasDefault, knowsKind });
+    return { name, schema: placed(schemaOf(type), description?.value ?? ofPlace, fallback), isRequired };
   });
   return parts.length === variableDefinitions.length ? objectOf(parts) : null;
 }

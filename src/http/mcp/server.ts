@@ -10,9 +10,18 @@ import type { IncomingHttpHeaders } from "node:http";
 /** What agents read about the server when they connect. */
 const INSTRUCTIONS = [
   "Records of machine-learning runs: experiments, jobs, build jobs, groups (searches), users, and the nodes of the cluster.",
-  "An `id` of one kind is a global id from another result, or the dotted name: ada.mnist.42 (experiment), ada.mnist.1 (group), ada.mnist.jobs.3, ada.mnist.builds.7. Where an `id` can be of several kinds, a name like ada.mnist.42, which an experiment and a group can have, needs `kind` as well.",
+  "An `id` is a global id from another result, or the dotted name: ada.mnist.42 (experiment), ada.mnist.1.42 (experiment of the group ada.mnist.1), ada.mnist.jobs.3, ada.mnist.builds.7. An experiment and a group can have one name: where an `id` can be of several kinds, `kind` tells them apart.",
   "Results have `data`, and `errors` with a message and `extensions.code` where something could not be read.",
 ].join(" ");
+
+/** Where to begin, for a server that has the tool. */
+const BEGINNINGS: readonly (readonly [tool: string, sentence: string])[] = [
+  [
+    "FindProjects",
+    "Where no name is known, begin with FindProjects, which tells the names of projects and searches.",
+  ],
+  ["graphql_query", "What no other tool answers, graphql_query does."],
+];
 
 const SDL_URI = "rungraph://schema.graphql";
 const SDL_TYPE = "application/graphql";
@@ -20,12 +29,17 @@ const SDL_TYPE = "application/graphql";
 interface ServerParts {
   readonly version: string;
   readonly tools: readonly Tool[];
+  readonly toolNames: ReadonlySet<string>;
   /** The schema as a resource; null when it is hidden. */
   readonly sdl: string | null;
 }
 
 /** Opens the server of one message. `execute` runs the operations of its caller. */
-export function openServer({ version, tools, sdl }: ServerParts, execute: RunOperation): McpServer {
+export function openServer(
+  { version, tools, toolNames, sdl }: ServerParts,
+  execute: RunOperation,
+): McpServer {
+  const beginnings = BEGINNINGS.flatMap(([tool, sentence]) => (toolNames.has(tool) ? [sentence] : []));
   const server = new McpServer(
     { name: "rungraph", version },
     {
@@ -33,7 +47,7 @@ export function openServer({ version, tools, sdl }: ServerParts, execute: RunOpe
         tools: { listChanged: false },
         ...(sdl !== null && { resources: { listChanged: false, subscribe: false } }),
       },
-      instructions: INSTRUCTIONS,
+      instructions: [INSTRUCTIONS, ...beginnings].join(" "),
       jsonSchemaValidator: ARGUMENT_NAMES,
     },
   );
