@@ -179,7 +179,7 @@ query Two { experiment(id: "ada.mnist.42") { it: uniqueName } }`;
   ])(
     "keeps its height beside an answer of many requests, whose picture scrolls: %s %o",
     async (more, viewport) => {
-      const { url } = await startDemoGateway();
+      const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
       const query = `query Many { group(id: "ada.mnist.1") { status experiments(first: 50) { nodes {
       buildJob { commit } statuses { nodes { status } } ${more}
       jobs { nodes { uniqueName statuses { nodes { status } } } }
