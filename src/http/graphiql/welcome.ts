@@ -22,11 +22,11 @@ const WORDS = `# Ctrl-Enter runs this. Below the
 `;
 
 const SEARCH = `query Welcome {
-  # a search: it tries parameters
+  # group: a search of parameters
   group(id: "ada.mnist.1") {
     uniqueName
     status
-    # its experiments: a run each
+    # experiment: one run of it
     experiments(
       first: 3
       order: {
@@ -40,16 +40,16 @@ const SEARCH = `query Welcome {
         status
         lastMetricValue(name: "loss")
         declaration(name: "lr")
-        # made the image of the run
+        # build: made its image
         buildJob {
           uniqueName
           commit
         }
-        # the processes of the run
+        # job: a process of the run
         jobs {
           nodes {
             role
-            # the machine
+            # node: its machine
             nodeScheduled {
               name
               memory
@@ -63,7 +63,7 @@ const SEARCH = `query Welcome {
 `;
 
 const RUN = `query Welcome {
-  # an experiment: one run
+  # experiment: one run
   experiment(id: "ada.mnist.42") {
     uniqueName
     status
@@ -71,7 +71,7 @@ const RUN = `query Welcome {
       name
       value
     }
-    # the search that it is part of
+    # group: the search it is of
     experimentGroup {
       uniqueName
       status
@@ -80,16 +80,16 @@ const RUN = `query Welcome {
         succeeded
       }
     }
-    # made the image of the run
+    # build: made its image
     buildJob {
       uniqueName
       commit
     }
-    # the processes of the run
+    # job: a process of the run
     jobs {
       nodes {
         role
-        # the machine
+        # node: its machine
         nodeScheduled {
           name
           memory
