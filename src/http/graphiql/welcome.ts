@@ -45,7 +45,7 @@ const SEARCH = `query Welcome {
           uniqueName
           commit
         }
-        # job: a process of the run
+        # jobs: processes of the run
         jobs {
           nodes {
             role
@@ -85,7 +85,7 @@ const RUN = `query Welcome {
       uniqueName
       commit
     }
-    # job: a process of the run
+    # jobs: processes of the run
     jobs {
       nodes {
         role
