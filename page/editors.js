@@ -60,30 +60,6 @@ function openTab({ query, variables }, storage) {
   document.querySelector(".graphiql-tab-active")?.scrollIntoView({ inline: "nearest" });
 }
 
-/**
- * Makes the button in each tab the tab: GraphiQL's tabs are controls around controls, which screen readers cannot tell apart.
- *
- * @param {Element} root
- */
-function nameTabs(root) {
-  const name = () => {
-    for (const item of root.querySelectorAll(".graphiql-tab")) {
-      const button = item.querySelector(".graphiql-tab-button");
-      if (!button) continue;
-      const isChosen = `${item.classList.contains("graphiql-tab-active")}`;
-      if (item.role !== "presentation") item.role = "presentation";
-      if (item.ariaSelected !== null) item.ariaSelected = null;
-      if (button.role !== "tab") button.role = "tab";
-      if (button.ariaSelected !== isChosen) button.ariaSelected = isChosen;
-    }
-  };
-  new MutationObserver(name).observe(root, {
-    attributeFilter: ["aria-selected", "class"],
-    childList: true,
-    subtree: true,
-  });
-}
-
 /** Lets the Tab key leave the editors, because who has no mouse would not get out of them, and wraps long lines. */
 function prepareEditors() {
   let isFirst = true;
@@ -111,24 +87,5 @@ function whenShown(root, callback) {
   observer.observe(root, { childList: true, subtree: true });
 }
 
-/** Toolbar buttons by key: GraphiQL binds them to the Windows key where it shows Ctrl. */
-const TOOLBAR_KEYS = new Map([
-  ["p", "Prettify"],
-  ["m", "Merge"],
-]);
-
-/** @param {KeyboardEvent} event */
-function pressToolbar(event) {
-  const label = event.ctrlKey && event.shiftKey ? TOOLBAR_KEYS.get(event.key.toLowerCase()) : undefined;
-  const button =
-    label === undefined ? null : document.querySelector(`.graphiql-toolbar [aria-label^=${label}]`);
-  if (!(button instanceof HTMLElement)) return;
-  event.preventDefault();
-  event.stopPropagation();
-  button.click();
-}
-
-document.addEventListener("keydown", pressToolbar, { capture: true });
-
 // For page.js: scripts share what is global.
-Object.assign(globalThis, { prepareEditors, nameTabs, openTab, whenShown, written });
+Object.assign(globalThis, { prepareEditors, openTab, whenShown, written });

@@ -56,6 +56,7 @@ function explainAnswers(root, storage) {
       take: ({ extensions = {}, ...result }) => {
         const { explain, ...others } = extensions;
         if (asked && explain) costs.set(asked, explain);
+        else if (asked) costs.delete(asked);
         show();
         return Object.keys(others).length > 0 ? { ...result, extensions: others } : result;
       },

@@ -101,6 +101,17 @@ const forgetSent = (storage) => storage.removeItem(RECENT);
 /** What a document says to the service. Comments and the words in them say nothing. @param {string} query */
 const wordsOf = (query) => new Set(query.replaceAll(/#.*/g, "").match(/\w+/g));
 
+/** What it means to run some mutations. @param {string[]} names */
+function consequenceOf(names) {
+  const [deleting, others] = [true, false].map((deletes) =>
+    names.filter((name) => name.startsWith("delete") === deletes).join(", "),
+  );
+  return [
+    ...(deleting ? [`${deleting} cannot be undone.`] : []),
+    ...(others ? [`${others} changes what users may do.`] : []),
+  ].join(" ");
+}
+
 /**
  * Gives a function that asks whether an operation is meant, where it deletes or administrates.
  *
@@ -117,7 +128,7 @@ function questionBefore(dialog, careful) {
     const named = careful.filter((name) => words.has(name));
     if (!words.has("mutation") || named.length === 0) return true;
     title.textContent = "Run this?";
-    text.textContent = `${named.join(", ")}: what is deleted is gone, and what is administered counts for all.`;
+    text.textContent = consequenceOf(named);
     values.textContent = variables ? JSON.stringify(variables, null, 2) : "";
     dialog.returnValue = "";
     dialog.showModal();

@@ -95,7 +95,7 @@ function onSubmit(selector, submit) {
     try {
       await submit(fields);
     } catch (fault) {
-      statusLine.textContent = String(fault);
+      statusLine.textContent = messageOf(fault);
     }
   });
 }
@@ -114,7 +114,7 @@ onSubmit("#give-token", async (fields) => {
   else changeToken(given);
 });
 onSubmit("#sign-out", () => changeToken(""));
-showUser().catch((fault) => show("Signed in", { isSignedIn: true, message: String(fault) }));
+showUser().catch((fault) => show("Signed in", { isSignedIn: true, message: messageOf(fault) }));
 
 /** @param {(menu: HTMLDetailsElement) => boolean} isMeant */
 function closeMenus(isMeant) {
@@ -149,7 +149,7 @@ document.addEventListener(
 const explain = settings.isExplainable ? explainAnswers(root, storage) : null;
 const remember = listOperations(find("#operations", HTMLDetailsElement), settings.operations, storage);
 const askFirst = questionBefore(find("#ask", HTMLDialogElement), settings.careful);
-offerCopies(find("#share", HTMLDetailsElement));
+offerCopies(find("#share", HTMLDetailsElement), storage);
 
 /** Sends an operation of a tab. @param {Params} params @param {Record<string, string>} [tabHeaders] */
 async function run(params, tabHeaders) {
@@ -163,7 +163,7 @@ async function run(params, tabHeaders) {
   });
 }
 
-nameTabs(root);
+nameControls(root);
 prepareEditors();
 whenShown(root, () => openLinked(storage));
 addEventListener("hashchange", () => openLinked(storage));

@@ -3,7 +3,7 @@
 
 /**
  * @typedef {{ message: string, extensions?: { code?: string } }} ResultError
- * @typedef {{ data?: any, errors?: ResultError[], extensions?: Record<string, any> }} Result
+ * @typedef {{ data?: any, errors?: ResultError[], extensions?: Record<string, any>, hasNext?: boolean }} Result
  * @typedef {{ query: string, variables?: object | null, operationName?: string | null }} Params
  */
 
@@ -30,8 +30,13 @@ async function post(params, token, { headers: given = {}, accept = JSON_TYPES, s
     headers,
     body: JSON.stringify(params),
     ...(signal && { signal }),
+  }).catch(() => {
+    throw new Error("The gateway cannot be reached: it does not run, or the network is gone.");
   });
 }
+
+/** @param {unknown} fault */
+const messageOf = (fault) => (fault instanceof Error ? fault.message : String(fault));
 
 /** @param {Response} response @returns {Promise<Result>} */
 async function resultOf(response) {
@@ -49,9 +54,9 @@ async function* resultsOf({ body }, signal) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
-    const { done, value = "" } = await reader.read().catch((fault) => {
+    const { done, value = "" } = await reader.read().catch(() => {
       if (signal.aborted) return { done: true, value: "" };
-      throw fault;
+      throw new Error("The connection to the gateway broke.");
     });
     if (done) return;
     const frames = (text + value).split("\n\n");
@@ -72,35 +77,54 @@ function timeOfDay() {
 }
 
 /**
- * Shows the results of a subscription as a log, the newest first, each with its time, and when the gateway ended it.
+ * The events of a subscription as a log, the newest first, each with its time, and when and why it ended by itself.
  *
- * @param {AsyncGenerator<Result>} results @param {() => void} abort
+ * @param {AsyncIterable<Result>} results @param {AbortSignal} signal
  */
-function logOf(results, abort) {
+async function* logOf(results, signal) {
   /** @type {(Result & { at: string })[]} */
   const events = [];
-  let hasEnded = false;
-  const iterator = {
-    next: async () => {
-      const { done, value } = await results.next();
-      if (done && hasEnded) return { done, value };
-      hasEnded = done === true;
-      if (hasEnded) return { done: false, value: { endedAt: timeOfDay(), events } };
-      events.unshift({ at: timeOfDay(), ...value });
+  /** @type {{ error?: string }} */
+  const ending = {};
+  try {
+    for await (const result of results) {
+      events.unshift({ at: timeOfDay(), ...result });
       events.splice(MAX_EVENTS);
-      return { done: false, value: { events } };
-    },
-    return: () => {
-      hasEnded = true;
-      abort();
-      return results.return(undefined);
-    },
+      yield { events };
+    }
+  } catch (fault) {
+    ending.error = messageOf(fault);
+  }
+  if (!signal.aborted) yield { endedAt: timeOfDay(), ...ending, events };
+}
+
+/** @param {unknown} fault @returns {IteratorResult<Result>} */
+const asResult = (fault) => ({ done: false, value: { errors: [{ message: messageOf(fault) }] } });
+
+/**
+ * What the page shows of a stream: the pieces of one answer have `hasNext`, the events of a subscription do not.
+ *
+ * @param {AsyncGenerator<Result>} results @param {AbortSignal} signal @param {(result: Result) => Result} take
+ */
+async function* shownOf(results, signal, take) {
+  const { done, value } = await results.next().catch(asResult);
+  /** @returns {AsyncGenerator<Result>} */
+  const all = async function* () {
+    if (!done) yield value;
+    yield* results;
   };
-  return { [Symbol.asyncIterator]: () => iterator };
+  if (!done && value.hasNext !== undefined) {
+    for await (const answer of answersOf(all())) yield take(answer);
+    return;
+  }
+  const taken = async function* () {
+    for await (const event of all()) yield take(event);
+  };
+  yield* logOf(taken(), signal);
 }
 
 /**
- * Sends an operation of a tab. Gives a single result, or a log of results that GraphiQL ends by `return`.
+ * Sends an operation of a tab. Gives a single result, or what to show one after the other until GraphiQL ends it by `return`.
  *
  * @param {Params} params @param {string} token @param {Record<string, string>} headers
  * @param {(result: Result) => Result} take
@@ -108,11 +132,24 @@ function logOf(results, abort) {
 async function sendOfTab(params, token, headers, take) {
   const controller = new AbortController();
   const { signal } = controller;
-  const response = await post(params, token, { headers, accept: `${JSON_TYPES}, ${EVENT_STREAM}`, signal });
-  return response.headers.get("content-type")?.startsWith(EVENT_STREAM)
-    ? logOf(resultsOf(response, signal), () => controller.abort())
-    : take(await resultOf(response));
+  try {
+    const response = await post(params, token, { headers, accept: `${JSON_TYPES}, ${EVENT_STREAM}`, signal });
+    if (!response.headers.get("content-type")?.startsWith(EVENT_STREAM))
+      return take(await resultOf(response));
+    const shown = shownOf(resultsOf(response, signal), signal, take);
+    const iterator = {
+      next: () => shown.next(),
+      return: () => {
+        controller.abort();
+        return shown.return(undefined);
+      },
+    };
+    return { [Symbol.asyncIterator]: () => iterator };
+  } catch (fault) {
+    // As a result: of what is thrown GraphiQL shows the stack.
+    return take({ errors: [{ message: messageOf(fault) }] });
+  }
 }
 
 // For page.js: scripts share what is global.
-Object.assign(globalThis, { post, resultOf, sendOfTab });
+Object.assign(globalThis, { messageOf, post, resultOf, sendOfTab });

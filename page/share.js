@@ -1,55 +1,119 @@
 // @ts-check
 /* Links to an operation, and the same operation as code. No link and no code holds a token. */
 
-/** @param {Written} written */
-const paramsOf = ({ query, variables }) => ({ query, variables: JSON.parse(variables.trim() || "{}") });
+/**
+ * What is sent: with the name of the operation where the document has several, the one that GraphiQL has chosen.
+ *
+ * @typedef {Params & { isStream: boolean }} Sent
+ * @param {Written} written @param {string | null} chosen @returns {Sent}
+ */
+function sentOf({ query, variables }, chosen) {
+  const operations = [...query.matchAll(/^\s*(query|mutation|subscription)\b\s*(\w*)/gm)];
+  const named = operations.find(([, , name]) => name === chosen) ?? operations[0];
+  return {
+    query,
+    variables: readVariables(variables),
+    ...(operations.length > 1 && { operationName: named?.[2] ?? null }),
+    isStream: named?.[1] === "subscription",
+  };
+}
+
+/** The variables are no JSON. */
+class Unreadable extends Error {}
+
+/** @param {string} text */
+function readVariables(text) {
+  try {
+    return JSON.parse(text.trim() || "{}");
+  } catch {
+    throw new Unreadable();
+  }
+}
 
 /** @param {string} text */
 const quoted = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** The parts of code in each language, by what a button says. @type {Record<string, (written: Written, url: string) => string>} */
-const TEXTS_OF = {
-  link: (written, url) => `${url}#${new URLSearchParams(written)}`,
-  curl: (written, url) =>
-    [
-      `curl ${quoted(url)} \\`,
-      `  -H "authorization: token $RUNGRAPH_TOKEN" -H 'content-type: application/json' \\`,
-      `  -d ${quoted(JSON.stringify(paramsOf(written)))}`,
-    ].join("\n"),
-  javascript: (written, url) => `const response = await fetch(${JSON.stringify(url)}, {
-  method: "POST",
-  headers: { "content-type": "application/json", authorization: \`token \${process.env.RUNGRAPH_TOKEN}\` },
-  body: JSON.stringify(${JSON.stringify(paramsOf(written), null, 2)}),
-});
-const { data, errors } = await response.json();
-`,
-  python: (written, url) => `import json, os, urllib.request
+/** As text between three quotes, in which Python reads nothing else. @param {string} text */
+const rawText = (text) => `r'''${text.replaceAll("'''", String.raw`\u0027\u0027\u0027`)}'''`;
 
+/** Code in each language, by what a button says. @type {Record<string, (sent: Sent, url: string) => string>} */
+const CODE_OF = {
+  curl: ({ isStream, ...params }, url) =>
+    [
+      `curl ${isStream ? "-N " : ""}${quoted(url)} \\`,
+      ...(isStream ? [`  -H 'accept: text/event-stream' \\`] : []),
+      `  -H "authorization: token $RUNGRAPH_TOKEN" -H 'content-type: application/json' \\`,
+      `  -d ${quoted(JSON.stringify(params))}`,
+    ].join("\n"),
+  javascript: ({ isStream, ...params }, url) => `const response = await fetch(${JSON.stringify(url)}, {
+  method: "POST",
+  headers: {
+    ${isStream ? `accept: "text/event-stream",\n    ` : ""}"content-type": "application/json",
+    authorization: \`token \${process.env.RUNGRAPH_TOKEN}\`,
+  },
+  body: JSON.stringify(${JSON.stringify(params, null, 2)}),
+});
+${
+  isStream
+    ? `for await (const part of response.body.pipeThrough(new TextDecoderStream())) console.log(part);`
+    : `const { data, errors } = await response.json();
+console.dir({ data, errors }, { depth: null });`
+}
+`,
+  python: ({ isStream, ...params }, url) => `import json, os, urllib.error, urllib.request
+
+params = json.loads(${rawText(JSON.stringify(params, null, 2))})
 request = urllib.request.Request(
     ${JSON.stringify(url)},
-    json.dumps(json.loads(${JSON.stringify(JSON.stringify(paramsOf(written)))})).encode(),
-    {"content-type": "application/json", "authorization": "token " + os.environ["RUNGRAPH_TOKEN"]},
+    json.dumps(params).encode(),
+    {
+        ${isStream ? `"accept": "text/event-stream",\n        ` : ""}"content-type": "application/json",
+        "authorization": "token " + os.environ["RUNGRAPH_TOKEN"],
+    },
 )
-answer = json.load(urllib.request.urlopen(request))
+try:
+    response = urllib.request.urlopen(request)
+except urllib.error.HTTPError as error:
+    response = error  # its body has the errors
+${
+  isStream
+    ? `for line in response:
+    print(line.decode(), end="")`
+    : `answer = json.load(response)
+print(json.dumps(answer, indent=2))`
+}
 `,
 };
 
-/** Fills the menu. @param {HTMLDetailsElement} menu */
-function offerCopies(menu) {
+/** The name of the operation that GraphiQL has chosen in the chosen tab. @param {Pick<Storage, "getItem">} storage */
+function chosenIn(storage) {
+  const state = JSON.parse(storage.getItem("graphiql:tabState") ?? "null");
+  return state?.tabs[state.activeTabIndex]?.operationName ?? null;
+}
+
+/** @param {string} as @param {Pick<Storage, "getItem">} storage */
+function textOf(as, storage) {
+  const { href } = new URL("graphql", location.href);
+  const code = CODE_OF[as];
+  return code
+    ? code(sentOf(written(), chosenIn(storage)), href)
+    : `${href}#${new URLSearchParams(written())}`;
+}
+
+/** Fills the menu. @param {HTMLDetailsElement} menu @param {Pick<Storage, "getItem">} storage */
+function offerCopies(menu, storage) {
   const told = menu.querySelector("[role=status]");
   if (!told) throw new TypeError("expected a line for what was copied");
   menu.addEventListener("toggle", () => (told.textContent = ""));
   for (const button of menu.querySelectorAll("button"))
     button.addEventListener("click", async () => {
+      const as = button.dataset["as"] ?? "";
       try {
-        const { href } = new URL("graphql", location.href);
-        const text = TEXTS_OF[button.dataset["as"] ?? ""]?.(written(), href) ?? "";
-        await navigator.clipboard.writeText(text);
-        told.textContent =
-          button.dataset["as"] === "link" ? "Copied." : "Copied. RUNGRAPH_TOKEN stands for your token.";
+        await navigator.clipboard.writeText(textOf(as, storage));
+        told.textContent = as === "link" ? "Copied." : "Copied. RUNGRAPH_TOKEN stands for your token.";
       } catch (fault) {
         told.textContent =
-          fault instanceof SyntaxError
+          fault instanceof Unreadable
             ? "The variables are no JSON."
             : "The browser did not let it be copied.";
       }

@@ -6,12 +6,14 @@ import { hasBrowser, SHOWN, tellMissingBrowser } from "../support/browser.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
+import { findPython } from "../support/python.ts";
 import {
   answerOf,
   choose,
   click,
   isOnScreen,
   menuOf,
+  NARROW,
   openOperation,
   picture,
   reload,
@@ -103,7 +105,7 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
     const question = page.getByRole("dialog", { name: "Run this?" });
     const sent = () => service.calls().filter((call) => call.startsWith("DELETE"));
     await run(page);
-    await question.getByText("deleteExperiment: what is deleted is gone").waitFor();
+    await question.getByText("deleteExperiment cannot be undone.").waitFor();
     expect(await question.locator("pre").textContent()).toContain('"id": "ada.mnist.42"');
     await picture(page, "graphiql-question");
     await page.keyboard.press("Escape");
@@ -128,20 +130,41 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
       await menu.getByText(/^Copied/).waitFor();
       return page.evaluate<string>(`navigator.clipboard.readText()`);
     };
-    const texts: string[] = [];
-    for (const label of ["Copy as cURL", "Copy as JavaScript", "Copy as Python"])
-      texts.push(await copied(label));
-    for (const text of texts)
-      expect(text).toMatch(/RUNGRAPH_TOKEN[^]*ada\.mnist\.42|ada\.mnist\.42[^]*RUNGRAPH_TOKEN/);
+    const python = findPython("json");
+    const execute = async (program: string, text: string) => {
+      const { stdout } = await promisify(execFile)(program, [program === "node" ? "-e" : "-c", text], {
+        env: { PATH: process.env["PATH"], RUNGRAPH_TOKEN: demo.users[0]?.token },
+      });
+      return stdout;
+    };
+    /** What the programs print that are copied, each run as it was copied. */
+    const printed = async () => [
+      await execute("sh", await copied("Copy as cURL")),
+      // Node takes code with `await` from the command line as a module only.
+      await execute("node", `(async () => { ${await copied("Copy as JavaScript")} })()`),
+      ...(python ? [await execute(python, await copied("Copy as Python"))] : []),
+    ];
+    for (const text of await printed()) expect(text).toMatch(/ada\.mnist\.42/);
     const link = await copied("Copy link");
-    for (const { token } of demo.users) expect([...texts, link].join("")).not.toContain(token);
+    for (const { token } of demo.users) expect(link).not.toContain(token);
 
-    // The command is run as it was copied.
-    const [curl = ""] = texts;
-    const { stdout } = await promisify(execFile)("sh", ["-c", curl], {
-      env: { PATH: process.env["PATH"], RUNGRAPH_TOKEN: demo.users[0]?.token },
-    });
-    expect(JSON.parse(stdout)).toMatchObject({ data: { experiment: { uniqueName: "ada.mnist.42" } } });
+    const several = `query One { viewer { username } }
+query Two { experiment(id: "ada.mnist.42") { it: uniqueName } }`;
+    const stream = `subscription Watch { experimentMetricRecorded(id: "ada.mnist.1.10") { id } }`;
+    for (const [query, expected] of [
+      [several, /username/],
+      [stream, /event: complete/],
+    ] as const) {
+      await page.goto(`${url}/graphql#${new URLSearchParams({ query })}`);
+      await tabOf(page, query === several ? "One" : "Watch").waitFor();
+      for (const text of await printed()) expect(text).toMatch(expected);
+    }
+    await page.goto(`${url}/graphql#${new URLSearchParams({ query: several, variables: "{ no" })}`);
+    await expect
+      .poll(() => page.locator(".graphiql-editor-tool").first().textContent(), SHOWN)
+      .toContain("no");
+    await click(page, menu.getByRole("button", { name: "Copy as cURL" }));
+    await menu.getByText("The variables are no JSON.").waitFor();
 
     const other = await open(link, WIDE, "ExperimentPage");
     await run(other.page);
@@ -149,24 +172,37 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
     expect(other.page.url()).toBe(`${url}/graphql`);
   });
 
-  test("keeps its height beside an answer of many requests, whose picture scrolls", async () => {
-    const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-    const { page } = await open(url);
-    await openOperation(page, "GroupGraph");
-    await run(page);
-    const panel = page.getByRole("region", { name: "Upstream requests" });
-    await panel.getByText(/^\d\d requests/).waitFor();
-    await picture(page, "graphiql-many");
-    expect(await isOnScreen(panel, WIDE)).toBe(true);
-    expect(await isOnScreen(page.locator(".graphiql-editor-tools"), WIDE)).toBe(true);
-    expect(
-      await page.evaluate(`{
+  test.each([
+    ["", WIDE],
+    ["logs { endCursor }", { width: 1024, height: 768 }],
+    ["logs { endCursor }", NARROW],
+  ])(
+    "keeps its height beside an answer of many requests, whose picture scrolls: %s %o",
+    async (more, viewport) => {
+      const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+      const query = `query Many { group(id: "ada.mnist.1") { status experiments(first: 50) { nodes {
+      buildJob { commit } statuses { nodes { status } } ${more}
+      jobs { nodes { uniqueName statuses { nodes { status } } } }
+    } } } }`;
+      const { page } = await open(`${url}/graphql#${new URLSearchParams({ query })}`, viewport, "Many");
+      await run(page);
+      const panel = page.getByRole("region", { name: "Upstream requests" });
+      await panel.getByText(/^\d\d+ requests/).waitFor();
+      await picture(page, `graphiql-many-${viewport.width}`);
+      expect(await panel.locator("ol").getByRole("listitem").count()).toBeGreaterThan(more ? 90 : 70);
+      for (const part of [panel, page.locator(".graphiql-editor-tool").first()])
+        expect(await isOnScreen(part, viewport)).toBe(true);
+      expect(
+        await page.evaluate(`{
       const { scrollHeight, clientHeight } = document.querySelector(".explain .body");
-      scrollHeight > clientHeight;
+      scrollHeight > clientHeight && clientHeight > 60;
     }`),
-    ).toBe(true);
-    expect((await page.locator("header").boundingBox())?.y).toBe(0);
-  });
+      ).toBe(true);
+      expect((await page.locator("header").boundingBox())?.y).toBe(0);
+      await click(page, page.getByRole("button", { name: "Open settings dialog" }));
+      await page.getByRole("dialog").waitFor();
+    },
+  );
 
   test.each(["light", "dark"] as const)("has no fault that axe knows, in %s", async (colorScheme) => {
     const { url } = await startDemoGateway();
@@ -184,6 +220,46 @@ describe.runIf(hasBrowser)("GraphiQL's menus", () => {
       expect(await faults()).toEqual([]);
       await page.keyboard.press("Escape");
     }
+    for (const name of ["Documentation Explorer", "GraphiQL Explorer"]) {
+      await click(page, page.getByRole("button", { name: `Show ${name}` }));
+      await page.locator(".graphiql-plugin :is(a, input)").first().waitFor();
+      expect(await faults()).toEqual([]);
+    }
+    await click(page, page.getByRole("button", { name: "Hide GraphiQL Explorer" }));
+    for (const name of ["Open short keys dialog", "Open settings dialog"]) {
+      await click(page, page.getByRole("button", { name }));
+      await page.getByRole("dialog").waitFor();
+      expect(await faults()).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    }
+    await openOperation(page, "StartPage");
+    expect(await faults()).toEqual([]);
+  });
+
+  test("does what the keys say that it shows", async () => {
+    const { url } = await startDemoGateway();
+    const { page } = await open(url);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await openOperation(page, "StartPage");
+    await click(page, page.locator(".graphiql-query-editor .monaco-editor"));
+    await page.keyboard.press("Control+Shift+C");
+    await expect
+      .poll(() => page.evaluate("navigator.clipboard.readText()"), SHOWN)
+      .toContain("query StartPage");
+    const schema = page.waitForRequest(
+      (request) => request.postData()?.includes("IntrospectionQuery") === true,
+    );
+    await page.evaluate(`addEventListener("keydown", (event) => {
+      setTimeout(() => (window.isPrevented = event.defaultPrevented));
+    }, { capture: true })`);
+    await page.keyboard.press("Control+Shift+R");
+    await schema;
+    // Otherwise the browser would load the page anew.
+    await expect.poll(() => page.evaluate("window.isPrevented"), SHOWN).toBe(true);
+    await tabOf(page, "StartPage").focus();
+    await page.keyboard.press("Delete");
+    await expect.poll(() => page.getByRole("tab").allTextContents(), SHOWN).toEqual(["Welcome"]);
   });
 
   test("lets the Tab key leave the editor", async () => {

@@ -6,7 +6,7 @@ import { startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import { FIRST_POLL } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
-import { answerOf, click, openOperation, run, shareGraphiql, WIDE } from "../support/graphiql.ts";
+import { answerOf, click, openOperation, run, shareGraphiql, shownIn, WIDE } from "../support/graphiql.ts";
 
 tellMissingBrowser("the tests of subscriptions in the GraphiQL page");
 
@@ -49,5 +49,66 @@ describe.runIf(hasBrowser)("GraphiQL", () => {
     await answerOf(page).getByText('"endedAt"').waitFor();
     await page.getByRole("button", { name: /execute query/i }).waitFor();
     expect(complaints).toEqual([]);
+  });
+
+  test("puts an answer together that comes in pieces, and shows what all of them took", async () => {
+    const { url } = await startDemoGateway({ env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+    const query = `query Pieces {
+      experiment(id: "ada.mnist.42") {
+        uniqueName
+        ... @defer { jobs { nodes { uniqueName ... @defer { role } } } }
+      }
+      group(id: "ada.mnist.1") { experiments(first: 3) { nodes @stream(initialCount: 1) { uniqueName } } }
+    }`;
+    const { page, complaints } = await open(
+      `${url}/graphql#${new URLSearchParams({ query })}`,
+      WIDE,
+      "Pieces",
+    );
+    await run(page);
+    await expect.poll(() => shownIn(page), SHOWN).toContain('"role": "master"');
+    await page.getByText(/^3 requests · /).waitFor();
+    expect(JSON.parse(await shownIn(page))).toEqual({
+      data: {
+        experiment: {
+          uniqueName: "ada.mnist.42",
+          jobs: { nodes: expect.arrayContaining([expect.objectContaining({ role: "master" })]) },
+        },
+        group: {
+          experiments: { nodes: Array.from({ length: 3 }, () => ({ uniqueName: expect.any(String) })) },
+        },
+      },
+    });
+    expect(complaints).toEqual([]);
+  });
+
+  test("says that the gateway cannot be reached, and when a stream has ended", async () => {
+    const { url } = await startDemoGateway();
+    const { page } = await open(url);
+    await page.context().setOffline(true);
+    await run(page);
+    await expect.poll(() => shownIn(page), SHOWN).toContain("The gateway cannot be reached");
+    expect(await shownIn(page)).not.toContain("stack");
+    await page.context().setOffline(false);
+    await run(page);
+    await expect.poll(() => shownIn(page), SHOWN).toContain('"ada.mnist.42"');
+
+    const cut = `data: {"data": {"runUpdated": {"isFinal": false}}}\n\n`;
+    await page.route("**/graphql", (route) =>
+      route.fulfill({ headers: { "content-type": "text/event-stream" }, body: cut }),
+    );
+    await openOperation(page, "LiveStatus");
+    await run(page);
+    await expect.poll(() => shownIn(page), SHOWN).toMatch(/"endedAt"[^]*"isFinal"/);
+  });
+
+  test("asks who is signed out to sign in, also for a subscription", async () => {
+    const { demo } = await startDemoGateway();
+    const { url } = await startGateway({ upstream: demo, token: null });
+    const query = `subscription Watched { experimentMetricRecorded(id: "ada.mnist.1.10") { id } }`;
+    const { page } = await open(`${url}/graphql#${new URLSearchParams({ query })}`, WIDE, "Watched");
+    await run(page);
+    await page.getByRole("status").filter({ hasText: "Sign in to run this." }).waitFor();
+    expect(await shownIn(page)).toContain("UNAUTHENTICATED");
   });
 });

@@ -27,10 +27,12 @@ async function get(url: string, headers: Record<string, string> = {}, method = "
 
 const SCRIPTS = [
   "editors",
+  "controls",
   "graphiql",
   "waterfall",
   "explain",
   "storage",
+  "pieces",
   "sending",
   "operations",
   "share",
@@ -88,7 +90,7 @@ describe("the page", () => {
   test("loads files that are named by their content, compressed, and kept for ever", async () => {
     const { url } = await startDemoGateway();
     const assets = assetsIn(await openPage(url));
-    expect(assets).toHaveLength(15);
+    expect(assets).toHaveLength(17);
     let sent = 0;
     for (const path of assets) {
       const { status, headers, body } = await get(`${url}/${path}`, {
@@ -173,7 +175,7 @@ describe("the page", () => {
       const { welcome } = settingsIn(await openPage(url));
       expect(welcome).not.toContain("$");
       for (const word of ["group", "experiment", "jobs", "build"])
-        expect(welcome).toMatch(new RegExp(`^#.*\\b${word}\\b`, "m"));
+        expect(welcome).toMatch(new RegExp(`^ *#.*\\b${word}\\b`, "m"));
       const { errors } = await ask(welcome);
       expect(errors).toBeUndefined();
     },

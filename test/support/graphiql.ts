@@ -68,6 +68,12 @@ export async function choose(page: Page, name: string): Promise<void> {
 export const menuOf = (page: Page, name: string) =>
   page.locator(".menu").filter({ has: page.getByText(name, { exact: true }) });
 
+/** The whole text of the answer, of which the editor draws only the lines on the screen. */
+export const shownIn = (page: Page) =>
+  page.evaluate<string>(
+    `monaco.editor.getModels().find(({ uri }) => uri.path.endsWith("response.json")).getValue()`,
+  );
+
 /** Opens an operation of the list in a tab of its own. */
 export async function openOperation(page: Page, name: string): Promise<void> {
   const menu = menuOf(page, "Operations");

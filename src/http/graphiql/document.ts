@@ -20,10 +20,12 @@ export interface PageSettings {
 /** In the order in which the page runs them: the last one uses the others. */
 const SCRIPTS = [
   "editors",
+  "controls",
   "graphiql",
   "waterfall",
   "explain",
   "storage",
+  "pieces",
   "sending",
   "operations",
   "share",

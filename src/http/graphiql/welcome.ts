@@ -14,28 +14,25 @@ export function welcomeTo({ isDemo, capabilities }: Welcomed): string {
   return WORDS + (capabilities.includes("METRIC_ORDERS") ? SEARCH : RUN);
 }
 
-/** Its lines fit the editor of a laptop. */
-const WORDS = `# What your tracking service knows, as one graph:
-#
-#   group       a search: many experiments that try
-#               parameters
-#   experiment  one run; its jobs are its processes,
-#               each on a machine (a node)
-#   build       made the image that a run starts from
-#
-# Ctrl-Enter runs it. Below the answer stand the
-# upstream requests that it took. "Operations" above
-# has more to begin with.
+/** Its lines fit the editor of a tablet, and stand beside what they are about, so that a small window shows the query as well. */
+const WORDS = `# Ctrl-Enter runs this. Below the
+# answer: the requests it took.
+# "Operations" above has more.
 
 `;
 
 const SEARCH = `query Welcome {
+  # group: a search of parameters
   group(id: "ada.mnist.1") {
     uniqueName
     status
+    # experiment: one run of it
     experiments(
       first: 3
-      order: { metric: "loss", direction: ASC }
+      order: {
+        metric: "loss"
+        direction: ASC
+      }
     ) {
       totalCount
       nodes {
@@ -43,13 +40,16 @@ const SEARCH = `query Welcome {
         status
         lastMetricValue(name: "loss")
         declaration(name: "lr")
+        # build: made its image
         buildJob {
           uniqueName
           commit
         }
+        # jobs: processes of the run
         jobs {
           nodes {
             role
+            # node: its machine
             nodeScheduled {
               name
               memory
@@ -63,6 +63,7 @@ const SEARCH = `query Welcome {
 `;
 
 const RUN = `query Welcome {
+  # experiment: one run
   experiment(id: "ada.mnist.42") {
     uniqueName
     status
@@ -70,6 +71,7 @@ const RUN = `query Welcome {
       name
       value
     }
+    # group: the search it is of
     experimentGroup {
       uniqueName
       status
@@ -78,13 +80,16 @@ const RUN = `query Welcome {
         succeeded
       }
     }
+    # build: made its image
     buildJob {
       uniqueName
       commit
     }
+    # jobs: processes of the run
     jobs {
       nodes {
         role
+        # node: its machine
         nodeScheduled {
           name
           memory
