@@ -1,8 +1,11 @@
 import type { Context } from "../../graphql/core/context.ts";
 import type { Part } from "./formats.ts";
 import { type ExportedRun, RunColumns } from "./run-columns.ts";
-import { readRunPage, type RunPage } from "./run-pages.ts";
-import type { Table, TableRequest } from "./table.ts";
+import { readRunPage } from "./run-pages.ts";
+import type { InPart, Table, TableRequest } from "./table.ts";
+
+/** Most runs that are loaded together, and their share of the upstream requests that a part may send. */
+const LOADED = { most: 100, share: 1 / 2 };
 
 /** Rows that are written without a pause. */
 const STRIDE = 50;
@@ -12,38 +15,43 @@ export async function openRuns({ source, parameters, format, inPart }: TableRequ
   const { args, columns: chosen } = parameters;
   const given = chosen && new RunColumns(chosen);
 
-  const first = await inPart(async (context) => {
-    const page = await readRunPage(source, args, null, context);
-    const columns = given ?? RunColumns.of(page.runs, { isWhole: page.next === null });
-    const writer = await format.open(columns.names);
+  const readPage = (after: string | null) =>
+    inPart(async (context) => ({
+      ...(await readRunPage(source, args, after, context)),
+      // A run that the list tells in part may cost a request.
+      stride: Math.min(LOADED.most, Math.ceil(context.gateway.maxUpstreamRequests * LOADED.share)),
+    }));
+  const first = await readPage(null);
+  const columns = given ?? RunColumns.of(first.runs, { isWhole: first.next === null });
+  const writer = await format.open(columns.names);
+  const written = async ({ runs, stride }: typeof first) => {
     const part = writer.part();
-    await addPage(part, page, columns, context);
-    return { columns, writer, part, count: page.count, next: page.next };
-  });
+    for (let from = 0; from < runs.length; from += stride)
+      await addRuns(part, runs.slice(from, from + stride), columns, inPart);
+    return part;
+  };
+  const begin = await written(first);
 
   async function* pages(): Table["pieces"] {
-    const { columns, writer } = first;
-    yield first.part.take();
+    yield begin.take();
     for (let { next } = first; next !== null;) {
-      const after = next;
-      const part = writer.part();
-      next = await inPart(async (context) => {
-        const page = await readRunPage(source, args, after, context);
-        await addPage(part, page, columns, context);
-        return page.next;
-      });
+      const page = await readPage(next);
+      const part = await written(page);
       yield part.take();
+      ({ next } = page);
     }
     yield writer.end();
   }
   return { total: first.count, pieces: pages() };
 }
 
-/** Adds the runs of a page. */
-const addPage = async (part: Part, { runs }: RunPage, columns: RunColumns, context: Context) =>
-  context.inTurns(addRuns(part, await columns.load(runs, context), columns, context));
+/** Loads runs and adds their rows. */
+const addRuns = (part: Part, runs: readonly ExportedRun[], columns: RunColumns, inPart: InPart) =>
+  inPart(async (context) =>
+    context.inTurns(addRows(part, await columns.load(runs, context), columns, context)),
+  );
 
-function* addRuns(part: Part, runs: readonly ExportedRun[], columns: RunColumns, context: Context) {
+function* addRows(part: Part, runs: readonly ExportedRun[], columns: RunColumns, context: Context) {
   for (const [index, run] of runs.entries()) {
     if (index % STRIDE === STRIDE - 1) yield;
     part.add(columns.cellsOf(run, context));
