@@ -15,7 +15,7 @@ import {
 } from "apache-arrow";
 import { UpstreamError } from "../../errors.ts";
 import type { Cell } from "./csv.ts";
-import type { Writer } from "./formats.ts";
+import { rowsAtOnce, type Writer } from "./formats.ts";
 import { OTHERS } from "./run-columns.ts";
 
 /** The types of columns that are known without a row; null: that of the first rows. */
@@ -53,7 +53,7 @@ class Written extends AsyncByteQueue<Uint8Array> {
 }
 
 /**
- * Writes an Arrow IPC stream, a record batch for each part. A parameter has the type of its values in the first part. A later
+ * Writes an Arrow IPC stream, a record batch for each part, or for some of its rows where they are wide. A parameter has the type of its values in the first part. A later
  * value of another type stands in the column `others`; a file that was asked for by names of columns has none, and fails.
  */
 export function arrowWriter(columns: readonly string[]): Writer {
@@ -94,16 +94,14 @@ export function arrowWriter(columns: readonly string[]): Writer {
       const rows: (readonly Cell[])[] = [];
       return {
         add: (cells) => void rows.push(cells),
-        take: () => {
+        *take() {
           const known = begin(rows);
-          if (rows.length > 0)
-            writer.write(
-              batchOf(
-                known,
-                rows.map((row) => typed(known, row)),
-              ),
-            );
-          return bytes.take();
+          const most = rowsAtOnce(rows.length, columns.length);
+          do {
+            const batch = rows.splice(0, most).map((row) => typed(known, row));
+            if (batch.length > 0) writer.write(batchOf(known, batch));
+            yield bytes.take();
+          } while (rows.length > 0);
         },
       };
     },

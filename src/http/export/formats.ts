@@ -1,4 +1,5 @@
 import type { Extension } from "../../graphql/types/exports.ts";
+import { nextTurn } from "../../engine/turns.ts";
 import { type Cell, csvLine } from "./csv.ts";
 
 /** The names of the columns of a file, all of which are known when it begins. */
@@ -12,8 +13,23 @@ export interface Part {
   /** Adds a row, with its cells in the order of the columns. */
   readonly add: (cells: readonly Cell[]) => void;
   /** Its rows as the file has them, behind what the file begins with. Once for each part, in their order. */
-  readonly take: () => Piece;
+  readonly take: () => Iterable<Piece>;
 }
+
+/** The rows of a part as the file has them. Each piece is made in a turn of its own. */
+export async function* piecesOf(part: Part): AsyncGenerator<Piece, void> {
+  for (const piece of part.take()) {
+    yield piece;
+    await nextTurn();
+  }
+}
+
+/** Cells that are written without a pause: some 10 milliseconds. */
+const CELLS = 50_000;
+
+/** How many rows with so many columns are written without a pause, at most so many. */
+export const rowsAtOnce = (most: number, columns: number): number =>
+  Math.max(1, Math.min(most, Math.floor(CELLS / Math.max(1, columns))));
 
 /** A file that is written. */
 export interface Writer {
@@ -48,6 +64,9 @@ export const FORMATS = {
   },
 } satisfies Record<Extension, Format>;
 
+/** Length of a text that is sent at once. */
+const PIECE_LENGTH = 500_000;
+
 function textWriter(head: string, lineOf: (cells: readonly Cell[]) => string): Writer {
   let before = head;
   const behindHead = (text: string): string => {
@@ -57,8 +76,19 @@ function textWriter(head: string, lineOf: (cells: readonly Cell[]) => string): W
   };
   return {
     part: () => {
+      const texts: string[] = [];
       let text = "";
-      return { add: (cells) => void (text += lineOf(cells)), take: () => behindHead(text) };
+      return {
+        add: (cells) => {
+          text += lineOf(cells);
+          if (text.length < PIECE_LENGTH) return;
+          texts.push(text);
+          text = "";
+        },
+        *take() {
+          for (const piece of [...texts.splice(0), text]) yield behindHead(piece);
+        },
+      };
     },
     end: () => behindHead(""),
   };

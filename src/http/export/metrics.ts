@@ -1,10 +1,9 @@
-import { nextTurn } from "../../engine/turns.ts";
 import type { Context } from "../../graphql/core/context.ts";
 import { metricPages } from "../../graphql/types/metrics.ts";
 import { finite } from "../../graphql/types/series.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import type { Cell } from "./csv.ts";
-import type { Part } from "./formats.ts";
+import { type Part, piecesOf, rowsAtOnce } from "./formats.ts";
 import { type ExportedRun, RunColumns } from "./run-columns.ts";
 import { readRunPage } from "./run-pages.ts";
 import type { Table, TableRequest } from "./table.ts";
@@ -71,6 +70,7 @@ export async function openMetrics({ source, parameters, format, inPart }: TableR
     columns.filter((name) => !isOfPoint(name)),
     { besides: Object.keys(POINT) },
   );
+  const stride = rowsAtOnce(STRIDE, columns.length);
   const keys = columns.includes("secondsSinceStart") ? (["started_at"] as const) : [];
   const wanted = names && new Set(names);
 
@@ -84,7 +84,7 @@ export async function openMetrics({ source, parameters, format, inPart }: TableR
     let written = 0;
     for (const point of pointsOf(pages, wanted)) {
       if (written % PART === 0) parts.push(writer.part());
-      if (++written % STRIDE === 0) yield;
+      if (++written % stride === 0) yield;
       let next = 0;
       parts.at(-1)?.add(columns.map((name) => (isOfPoint(name) ? POINT[name]?.(point, run) : cells[next++])));
     }
@@ -106,10 +106,7 @@ export async function openMetrics({ source, parameters, format, inPart }: TableR
     for (let page = first; ; page = await readPage(page.next)) {
       for (let from = 0; from < page.runs.length; from += AT_ONCE) {
         const parts = await Promise.all(page.runs.slice(from, from + AT_ONCE).map(written));
-        for (const part of parts.flat()) {
-          yield part.take();
-          await nextTurn();
-        }
+        for (const part of parts.flat()) yield* piecesOf(part);
       }
       if (page.next === null) break;
     }

@@ -82,6 +82,20 @@ function columnNamed(name: string): Column | null {
   return null;
 }
 
+/** Most columns that runs bring along, and most characters of their names: NDJSON repeats them in each row. */
+const BROUGHT = { columns: 1_000, characters: 32_768 };
+
+/** Those of the names that become columns. */
+function columnsAmong(names: readonly string[]): readonly string[] {
+  let characters = 0;
+  const fitting = names.filter(({ length }) => {
+    const fits = characters + length <= BROUGHT.characters;
+    if (fits) characters += length;
+    return fits;
+  });
+  return fitting.slice(0, BROUGHT.columns);
+}
+
 /** The names of all parameters and metrics of some runs, each sorted. */
 function namesIn(runs: readonly ExportedRun[]): readonly string[] {
   return Object.entries(NAMED).flatMap(([prefix, named]) => {
@@ -90,7 +104,7 @@ function namesIn(runs: readonly ExportedRun[]): readonly string[] {
   });
 }
 
-/** The columns that were not known when the file began, as one JSON object. */
+/** What is no column, because it was not known when the file began or is too much, as one JSON object. */
 export const OTHERS = "others";
 
 interface ColumnOptions {
@@ -115,14 +129,16 @@ export class RunColumns {
   }
 
   /**
-   * The columns when the caller names none: those that the first rows of the list tell, and their parameters and metrics. What
-   * later runs have besides stands in the column `others`.
+   * The columns when the caller names none: those that the first rows of the list tell, and their parameters and metrics, unless
+   * these are very many. What runs have besides stands in the column `others`.
    */
   static of(first: readonly ExportedRun[], { isWhole }: { readonly isWhole: boolean }): RunColumns {
     const fixed = Object.entries(FIXED).flatMap(([name, { keys }]) =>
       first.every(({ loaded }) => keys.every((key) => key in loaded)) ? [name] : [],
     );
-    return new RunColumns([...fixed, ...namesIn(first)], { hasOthers: !isWhole });
+    const names = namesIn(first);
+    const brought = columnsAmong(names);
+    return new RunColumns([...fixed, ...brought], { hasOthers: !isWhole || brought.length < names.length });
   }
 
   /** Loads what the rows of lists do not tell, and further keys that are needed. */

@@ -1,5 +1,5 @@
 import type { Context } from "../../graphql/core/context.ts";
-import type { Part } from "./formats.ts";
+import { type Part, piecesOf, rowsAtOnce } from "./formats.ts";
 import { type ExportedRun, RunColumns } from "./run-columns.ts";
 import { readRunPage } from "./run-pages.ts";
 import type { InPart, Table, TableRequest } from "./table.ts";
@@ -33,11 +33,10 @@ export async function openRuns({ source, parameters, format, inPart }: TableRequ
   const begin = await written(first);
 
   async function* pages(): Table["pieces"] {
-    yield begin.take();
+    yield* piecesOf(begin);
     for (let { next } = first; next !== null;) {
       const page = await readPage(next);
-      const part = await written(page);
-      yield part.take();
+      yield* piecesOf(await written(page));
       ({ next } = page);
     }
     yield writer.end();
@@ -52,8 +51,9 @@ const addRuns = (part: Part, runs: readonly ExportedRun[], columns: RunColumns, 
   );
 
 function* addRows(part: Part, runs: readonly ExportedRun[], columns: RunColumns, context: Context) {
+  const stride = rowsAtOnce(STRIDE, columns.names.length);
   for (const [index, run] of runs.entries()) {
-    if (index % STRIDE === STRIDE - 1) yield;
+    if (index % stride === stride - 1) yield;
     part.add(columns.cellsOf(run, context));
   }
 }
