@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { BROKEN, PROJECT, pageOf, query, row, startExports } from "../support/exported.ts";
+import { BROKEN, PROJECT, pageOf, query, readable, row, startExports } from "../support/exported.ts";
 import type { Seen, Told } from "../support/fake.ts";
 
 const LIST = "GET ada/mnist/experiments?sort=created_at%2C-updated_at&limit=500";
@@ -95,4 +95,15 @@ test("only metrics have names of metrics", async () => {
 test("metrics without runs have only the names of the columns", async () => {
   const { get } = await startExports([]);
   expect(await (await get(`${PROJECT}/metrics.csv?columns=metric,value`)).text()).toBe("metric,value\r\n");
+});
+
+test("metrics of more runs than an operation may send requests are told where the list does not tell when a run started", async () => {
+  const rows = Array.from({ length: 250 }, (_, index) => row(index + 1, { created_at: null }));
+  const { get } = await startExports((seen) =>
+    seen.path.includes("/metrics")
+      ? { json: { count: 1, next: null, results: [record(1, 10, { loss: 2 })] } }
+      : readable(rows, seen, { started_at: "2026-01-01T00:00:05Z" }),
+  );
+  const text = await (await get(`${PROJECT}/metrics.csv?columns=uniqueName,secondsSinceStart,value`)).text();
+  expect(text.trimEnd().split("\r\n").slice(1)).toEqual(rows.map(({ id }) => `ada.mnist.${id},5,2`));
 });

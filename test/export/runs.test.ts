@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { globalId } from "../support/ids.ts";
-import { GROUP, PROJECT, pageOf, query, row, startExports } from "../support/exported.ts";
+import { GROUP, PROJECT, pageOf, query, readable, row, startExports } from "../support/exported.ts";
 
 const SORT = "sort=created_at%2C-updated_at";
 const LIST = "GET ada/mnist/experiments";
@@ -207,5 +207,12 @@ describe("runs as CSV", () => {
     const text = await (await get(`${PROJECT}/runs.csv?columns=uniqueName,param.lr`)).text();
     expect(lines(text).slice(1)).toEqual(rows.map(({ id }, index) => `ada.mnist.${id},${index}`));
     expect(calls()).toHaveLength(20);
+  });
+
+  test("can have a column that the list does not tell, of more runs than an operation may send requests", async () => {
+    const rows = Array.from({ length: 250 }, (_, index) => row(index + 1, { created_at: null }));
+    const { get } = await startExports((seen) => readable(rows, seen, { name: "base" }));
+    const text = await (await get(`${PROJECT}/runs.csv?columns=uniqueName,name`)).text();
+    expect(lines(text).slice(1)).toEqual(rows.map(({ id }) => `ada.mnist.${id},base`));
   });
 });

@@ -10,6 +10,22 @@ const named = (count: number, name: (index: number) => string) =>
 const padded = (index: number) => `p${String(index).padStart(3, "0")}`;
 
 describe("an export of runs with more parameters than a table can show", () => {
+  test("has long names only in the lines of the runs that have them", async () => {
+    const long = named(400, (index) => padded(index).padEnd(9_000, "x"));
+    const { get } = await startExports([
+      row(1, { ...SAME, declarations: { lr: 1, ...long } }),
+      row(2, { ...SAME, declarations: { lr: 2 } }),
+    ]);
+    const lines = (await (await get(`${PROJECT}/runs.ndjson`)).text()).trim().split("\n");
+    const [first, second] = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect([first?.["param.lr"], second?.["param.lr"], second?.["others"]]).toEqual([1, 2, null]);
+    // Nothing is lost.
+    expect(Object.keys({ ...first, ...Object(first?.["others"]) })).toEqual(
+      expect.arrayContaining(Object.keys(long).map((name) => `param.${name}`)),
+    );
+    expect(lines[1]?.length).toBeLessThan(40_000);
+  });
+
   test("has the most frequent ones as columns, and the others in the last one", async () => {
     const { get } = await startExports([
       row(1, {

@@ -30,7 +30,13 @@ export const AT_ONCE = 1;
 /** The first experiment whose answer is long and comes at once, so that a caller can fail to read it. */
 export const LONG_FROM = 5_000;
 
-/** A service that holds what is asked about an experiment, or by a user who signs in, until the story lets it answer. */
+/** The experiments of a project, whose name is the number. */
+const LIST = /\/ada\/(\d+)\/experiments\?/;
+
+/**
+ * A service that holds what is asked about an experiment or a project, or by a user who signs in, until the story lets it
+ * answer.
+ */
 async function startService() {
   const gates = new Map<number, { arrived: ReturnType<typeof gate>; released: ReturnType<typeof gate> }>();
   const of = (number: number) => {
@@ -40,7 +46,10 @@ async function startService() {
   };
   const revoked = new Set<string>();
   const answer = async (path: string, authorization: string, response: ServerResponse, body: string) => {
-    const number = path.endsWith("users/token/") ? Number(/\d+/.exec(body)) : experimentIn(path);
+    const list = LIST.exec(path)?.[1];
+    const number = path.endsWith("users/token/")
+      ? Number(/\d+/.exec(body))
+      : Number(list ?? experimentIn(path));
     const isInvented = INVENTED.test(authorization) || revoked.has(authorization);
     const isFile = path.includes("/outputs") && !isInvented;
     if (isFile) response.writeHead(200).write(number < LONG_FROM ? "begun" : LONG.repeat(2));
@@ -54,7 +63,8 @@ async function startService() {
     const ended = number < LONG_FROM ? { last_status: "succeeded" } : {};
     const record = { ...RUNNING_RECORD, ...ended, id: number, token: "n3w", description };
     response.writeHead(isInvented ? 401 : 200, { "content-type": "application/json" });
-    response.end(JSON.stringify(isInvented ? { detail: "Invalid token." } : record));
+    const found = list === undefined ? record : { count: 1, next: null, results: [record] };
+    response.end(JSON.stringify(isInvented ? { detail: "Invalid token." } : found));
   };
   const url = await listen(async (received, response) => {
     let body = "";
@@ -108,14 +118,16 @@ export const headersOf = ({ token, forwarded }: Who): Record<string, string> => 
 export interface Message {
   readonly path: string;
   readonly headers?: Record<string, string>;
-  /** Sent by POST; without it the request is a GET. */
+  /** Without it the request is a GET. */
   readonly body?: string;
+  /** The method by which a body is sent; POST unless told. */
+  readonly method?: "QUERY";
 }
 
 /** Sends a request on a connection of its own, from the address of the caller. */
-export function send({ url }: Pick<World, "url">, who: Who, { path, headers = {}, body }: Message) {
+export function send({ url }: Pick<World, "url">, who: Who, { path, headers = {}, body, method }: Message) {
   const sent = request(`${url}${path}`, {
-    method: body === undefined ? "GET" : "POST",
+    method: body === undefined ? "GET" : (method ?? "POST"),
     agent: false,
     localAddress: who.from ?? "127.0.0.1",
     headers: { ...(body === undefined ? {} : JSON_TYPE), ...headersOf(who), ...headers },

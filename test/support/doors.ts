@@ -3,6 +3,7 @@ import { onTestFinished, vi } from "vitest";
 import { WebSocket } from "ws";
 import { MCP_HEADERS, rpc } from "./agent.ts";
 import {
+  AT_ONCE,
   JSON_TYPE,
   LONG_FROM,
   type Message,
@@ -37,7 +38,13 @@ export type Enter = (world: World, who: Who, use: Use) => Promise<Visit>;
 
 const NO_END = () => {};
 
-const read = (id: number) => `{ experiment(id: "ada.mnist.${id}") { status description } }`;
+const experiment = (id: number) => `experiment(id: "ada.mnist.${id}") { status description }`;
+
+const read = (id: number) => `{ ${experiment(id)} }`;
+
+/** A piece before the service is asked about the experiment, one after it, and one more that may be long as well. */
+const inPieces = (id: number) =>
+  `{ __typename ... @defer { first: ${experiment(id)} ... @defer { second: ${experiment(id < LONG_FROM ? AT_ONCE : id + 1)} } } }`;
 
 const numberFor = (world: World, use: Use) => world.next() + (use === "slow" ? LONG_FROM : 0);
 
@@ -106,6 +113,7 @@ const graphql = (query: string, headers: Record<string, string> = {}): Message =
   body: JSON.stringify({ query }),
 });
 
+const PIECES = { accept: "multipart/mixed" };
 const EVENTS = { accept: "text/event-stream" };
 
 /** A connection of its own, signed in by `connection_init` as browsers do. Resolves when it is open or refused. */
@@ -175,12 +183,31 @@ const overSocket: Enter = async (world, who, use) => {
   return { outcome, finish, leave: () => socket.terminate(), closed };
 };
 
+/** A query in pieces over a connection of its own. */
+const inPiecesOverSocket: Enter = async (world, who, use) => {
+  const { socket, tell, closed, outcome } = await openSocket(world, who);
+  const id = numberFor(world, use);
+  const visit = { finish: () => world.release(id), leave: () => socket.terminate(), closed };
+  if (outcome !== "in" || use === "idle") return { ...visit, outcome };
+  const refused = new Promise<Outcome>((resolve) => {
+    socket.on("message", (message: Buffer) => {
+      if (/"type":"(?:error|complete)"/.test(message.toString())) resolve(refusalIn(message.toString()));
+    });
+  });
+  tell({ type: "subscribe", id: `${id}`, payload: { query: inPieces(id) } });
+  return { ...visit, outcome: await Promise.race([world.arrived(id).then((): Outcome => "in"), refused]) };
+};
+
 const CONNECTIONS = new WeakMap<World, Map<string, Opened>>();
 
 /** Each door by its name. */
 export const ENTER = {
   POST: asking((id) => graphql(read(id))),
   GET: asking((id) => ({ path: `/graphql?query=${encodeURIComponent(read(id))}` })),
+  QUERY: asking((id) => ({ ...graphql(read(id)), method: "QUERY" })),
+  "a query in pieces": asking((id) => graphql(inPieces(id), PIECES)),
+  "a query in pieces by events": asking((id) => graphql(inPieces(id), EVENTS)),
+  "a query in pieces over a WebSocket": inPiecesOverSocket,
   "/mcp": asking((id) => ({
     path: "/mcp",
     headers: MCP_HEADERS,
@@ -195,12 +222,19 @@ export const ENTER = {
     headers: { ...JSON_TYPE, ...EVENTS },
     body: JSON.stringify(subscription(id)),
   })),
+  "event stream by QUERY": streaming((id) => ({
+    path: "/graphql",
+    method: "QUERY",
+    headers: { ...JSON_TYPE, ...EVENTS },
+    body: JSON.stringify(subscription(id)),
+  })),
   "event stream by GET": streaming((id) => {
     const { query, variables } = subscription(id);
     const search = new URLSearchParams({ query, variables: JSON.stringify(variables) });
     return { path: `/graphql?${search.toString()}`, headers: EVENTS };
   }),
   download: streaming((id) => ({ path: `/downloads/${globalId(`Experiment:ada/mnist/${id}`)}/outputs` })),
+  export: streaming((id) => ({ path: `/export/ada.${id}/runs.csv?columns=uniqueName,description` })),
   WebSocket: webSocket,
   "subscription over a WebSocket": overSocket,
 } satisfies Record<string, Enter>;

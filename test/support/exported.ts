@@ -26,6 +26,18 @@ export function pageOf(rows: readonly object[], { path }: Pick<Seen, "path">): T
   return { json: { count: rows.length, next: null, results } };
 }
 
+/** The page of a list that a request asks for, or the record of one of its experiments, which has more than its row. */
+export function readable(
+  rows: readonly { readonly id: number }[],
+  seen: Seen,
+  more: object,
+): Told | undefined {
+  const id = /experiments\/(\d+)\/$/.exec(seen.path)?.[1];
+  if (id === undefined) return pageOf(rows, seen);
+  const found = rows.find((each) => `${each.id}` === id);
+  return found && { json: { ...found, ...more } };
+}
+
 /** A gateway before a service with experiments, or with answers of its own, and a client of its exports. */
 export async function startExports(
   rows: readonly object[] | ((seen: Seen) => Told | undefined | Promise<Told>),

@@ -90,13 +90,10 @@ export async function openMetrics({ source, parameters, format, inPart }: TableR
       parts.at(-1)?.add(columns.map((name) => (isOfPoint(name) ? POINT[name]?.(point, run) : cells[next++])));
     }
   }
-  const readPage = (after: string | null) =>
+  const readPage = (after: string | null) => inPart((context) => readRunPage(source, args, after, context));
+  const written = (listed: ExportedRun) =>
     inPart(async (context) => {
-      const page = await readRunPage(source, args, after, context);
-      return { ...page, runs: await ofRuns.load(page.runs, context, keys) };
-    });
-  const written = (run: ExportedRun) =>
-    inPart(async (context) => {
+      const [run = listed] = await ofRuns.load([listed], context, keys);
       const pages: (readonly MetricRecord[])[] = [];
       for await (const page of metricPages(run, context)) pages.push(page);
       const parts: Part[] = [];

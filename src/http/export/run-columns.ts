@@ -82,8 +82,12 @@ function columnNamed(name: string): Column | null {
   return null;
 }
 
-/** Most parameters, and most metrics, that are columns when the caller names none. A page can have some ten thousand. */
+/**
+ * Most parameters, and most metrics, that are columns when the caller names none, and most characters of their names: a page
+ * can have some ten thousand, and each line of NDJSON repeats them.
+ */
 const MOST_NAMED = 500;
+const MOST_CHARACTERS = 16_384;
 
 /** The names of the parameters and metrics of some runs, each sorted: all, or those that most runs have. */
 function namesIn(runs: readonly ExportedRun[]): {
@@ -96,13 +100,16 @@ function namesIn(runs: readonly ExportedRun[]): {
     for (const run of runs)
       for (const name of Object.keys(valuesOf(run, named))) counts.set(name, (counts.get(name) ?? 0) + 1);
     const own = [...counts.keys()].toSorted();
-    if (own.length <= MOST_NAMED) return own.map((name) => prefix + name);
-    areAll = false;
     const most = own.toSorted((one, other) => (counts.get(other) ?? 0) - (counts.get(one) ?? 0));
-    return most
-      .slice(0, MOST_NAMED)
-      .toSorted()
-      .map((name) => prefix + name);
+    let characters = 0;
+    const fitting: string[] = [];
+    for (const name of most.slice(0, MOST_NAMED)) {
+      if (characters + name.length > MOST_CHARACTERS) continue;
+      characters += name.length;
+      fitting.push(name);
+    }
+    if (fitting.length < own.length) areAll = false;
+    return fitting.toSorted().map((name) => prefix + name);
   });
   return { names, areAll };
 }

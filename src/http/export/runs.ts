@@ -2,8 +2,11 @@ import { nextTurn } from "../../engine/turns.ts";
 import type { Context } from "../../graphql/core/context.ts";
 import type { Part, Writer } from "./formats.ts";
 import { type ExportedRun, RunColumns } from "./run-columns.ts";
-import { readRunPage, type RunPage } from "./run-pages.ts";
+import { readRunPage } from "./run-pages.ts";
 import { rowsWith, type Table, type TableRequest } from "./table.ts";
+
+/** Most runs that are loaded together, and their share of the upstream requests that a part may send. */
+const LOADED = { most: 100, share: 1 / 2 };
 
 /** Cells that are added without a pause. */
 const STRIDE = 1_500;
@@ -16,29 +19,38 @@ export async function openRuns({ source, parameters, format, inPart }: TableRequ
   const { args, columns: chosen } = parameters;
   const given = chosen && new RunColumns(chosen);
 
-  const first = await inPart(async (context) => {
-    const page = await readRunPage(source, args, null, context);
-    const columns = given ?? RunColumns.of(page.runs, { isWhole: page.next === null });
-    const writer = await format.open(columns.names);
-    const parts = await partsOf(page, { columns, writer }, context);
-    return { columns, writer, parts, count: page.count, next: page.next };
-  });
+  const readPage = (after: string | null) =>
+    inPart(async (context) => ({
+      ...(await readRunPage(source, args, after, context)),
+      // A run of which the list does not tell all may cost a request.
+      most: Math.min(LOADED.most, Math.ceil(context.gateway.maxUpstreamRequests * LOADED.share)),
+    }));
+  const first = await readPage(null);
+  const columns = given ?? RunColumns.of(first.runs, { isWhole: first.next === null });
+  const written = { columns, writer: await format.open(columns.names) };
+
+  const partsOf = async ({ runs, most }: typeof first): Promise<readonly Part[]> => {
+    const parts: Part[] = [];
+    for (let from = 0; from < runs.length; from += most)
+      await inPart(async (context) => {
+        const loaded = await columns.load(runs.slice(from, from + most), context);
+        await context.inTurns(addRuns(parts, loaded, written, context));
+      });
+    return parts;
+  };
+  // Before the response begins: what fails until then has a status.
+  const begin = await partsOf(first);
 
   async function* pages(): Table["pieces"] {
-    const { writer } = first;
-    for (let { parts, next } = first; ;) {
+    for (let page = first, parts = begin; ; parts = await partsOf(page)) {
       for (const part of parts) {
         yield part.take();
         await nextTurn();
       }
-      const after = next;
-      if (after === null) break;
-      ({ parts, next } = await inPart(async (context) => {
-        const page = await readRunPage(source, args, after, context);
-        return { parts: await partsOf(page, first, context), next: page.next };
-      }));
+      if (page.next === null) break;
+      page = await readPage(page.next);
     }
-    yield writer.end();
+    yield written.writer.end();
   }
   return { total: first.count, pieces: pages() };
 }
@@ -49,23 +61,17 @@ interface Written {
   readonly writer: Writer;
 }
 
-/** The runs of a page: one part or, where they have many columns, several. */
-async function partsOf({ runs }: RunPage, written: Written, context: Context): Promise<readonly Part[]> {
-  const loaded = await written.columns.load(runs, context);
-  return context.inTurns(addRuns(loaded, written, context));
-}
-
+/** Adds the rows of runs: to one part or, where they have many columns, to several. */
 function* addRuns(
+  parts: Part[],
   runs: readonly ExportedRun[],
   { columns, writer }: Written,
   context: Context,
-): Generator<undefined, readonly Part[]> {
-  const parts: Part[] = [];
+): Generator<undefined, void> {
   const [stride, perPart] = [rowsWith(STRIDE, columns.names), rowsWith(PART, columns.names)];
   for (const [index, run] of runs.entries()) {
     if (index % stride === stride - 1) yield;
     if (index % perPart === 0) parts.push(writer.part());
     parts.at(-1)?.add(columns.cellsOf(run, context));
   }
-  return parts;
 }

@@ -20,6 +20,8 @@ export class TooComplex extends Error {}
 const WORK = { value: 1, key: 1, container: 3, text: 5, escapedText: 7 };
 const MAX_WORK = 2_000_000;
 
+const TOO_MANY_VALUES = "has too many values";
+
 /**
  * Maximum shapes of objects in one text. V8 makes a hidden class for every key that follows others as it does nowhere else,
  * in 1 to 3 microseconds. Records of a kind have the same keys: a page of 500 experiments has 100 shapes.
@@ -31,10 +33,12 @@ const MAX_SHAPES = 30_000;
  * heap size of the values, in bytes, before they are parsed, and may throw. Throws `SyntaxError` or `TooComplex`.
  */
 export function parseJson(bytes: Buffer, onHeap: (bytes: number) => void = () => {}): unknown {
-  const received = bytes.toString("utf8");
-  onHeap(heapBytesOfSmall(received) ?? heapBytesOf(bytes));
+  // Decoding a long text takes about as long as parsing it: it is decoded once.
+  const small = bytes.length <= SMALL_LENGTH ? bytes.toString("utf8") : null;
+  onHeap((small === null ? null : heapBytesOfSmall(small)) ?? heapBytesOf(bytes));
+  const received = small ?? bytes;
   const isExtended = received.includes("NaN") || received.includes("Infinity");
-  const text = isExtended ? withNulls(bytes).toString("utf8") : received;
+  const text = isExtended ? withNulls(bytes).toString("utf8") : received.toString("utf8");
   return JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text);
 }
 
@@ -47,9 +51,8 @@ const BYTES_PER_SHAPE = 130;
 const SMALL_LENGTH = 16_384;
 const SMALL_BRACKETS = MAX_NESTING;
 
-/** The largest heap size of a small text; null for other texts, which are scanned. */
+/** The largest heap size of a small text; null for one with many brackets, which is scanned. */
 function heapBytesOfSmall(text: string): number | null {
-  if (text.length > SMALL_LENGTH) return null;
   const brackets = countUpTo(SMALL_BRACKETS, text, "{") + countUpTo(SMALL_BRACKETS, text, "[");
   // Every second character may be a comma.
   return brackets > SMALL_BRACKETS
@@ -126,12 +129,15 @@ function heapBytesOf(bytes: Buffer): number {
       if (++depth > MAX_NESTING) throw new TooComplex(`is nested more than ${MAX_NESTING} levels deep`);
       shapes[depth] = 0;
     } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
-    if (work > MAX_WORK) throw new TooComplex("has too many values");
+    if (work > MAX_WORK) throw new TooComplex(TOO_MANY_VALUES);
   }
   return (
     containers * BYTES_PER_CONTAINER + (values - containers) * BYTES_PER_ITEM + shapeCount * BYTES_PER_SHAPE
   );
 }
+
+/** Each is found, written and parsed as null: twice the work of a number. */
+const MAX_WORDS = MAX_WORK / 2;
 
 const [MINUS, N, I] = ["-", "N", "I"].map(codeOf);
 const [NULL, NAN, INFINITY] = ["null", "NaN", "Infinity"].map((word) => Buffer.from(word)) as [
@@ -140,18 +146,20 @@ const [NULL, NAN, INFINITY] = ["null", "NaN", "Infinity"].map((word) => Buffer.f
   Buffer,
 ];
 
-/** Writes null in place of `NaN`, `Infinity` and `-Infinity` outside of strings. */
+/** Writes null in place of `NaN`, `Infinity` and `-Infinity` outside of strings. Throws `TooComplex` above a bound. */
 function withNulls(bytes: Buffer): Buffer {
   // NaN grows the most.
   const written = Buffer.allocUnsafe(Math.ceil((bytes.length * NULL.length) / NAN.length));
   let length = 0;
   let from = 0;
+  let words = 0;
   for (let at = 0; at < bytes.length; at++) {
     const code = bytes[at];
     if (code === QUOTE) at = endOfString(bytes, at);
     else if (code === N || code === I) {
       const word = code === N ? NAN : INFINITY;
       if (!isAt(bytes, at, word)) continue;
+      if (++words > MAX_WORDS) throw new TooComplex(TOO_MANY_VALUES);
       length = copy(bytes, from, bytes[at - 1] === MINUS ? at - 1 : at, written, length);
       length = copy(NULL, 0, NULL.length, written, length);
       from = at + word.length;
