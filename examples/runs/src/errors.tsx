@@ -3,6 +3,7 @@ import type { CombinedError } from "urql";
 /** What this page says to the codes that its reader can do something about; to the others, what the gateway says. */
 const WORDS: Record<string, string> = {
   BAD_CREDENTIALS: "User name or password is wrong.",
+  CAPABILITY_UNAVAILABLE: "The server does not offer this.",
   FORBIDDEN: "You are not allowed to do this.",
   NOT_FOUND: "There is no such record.",
   NO_ANSWER: "The gateway cannot be reached.",
@@ -11,6 +12,7 @@ const WORDS: Record<string, string> = {
 /** Codes of errors that another attempt does not change. */
 const LASTING = new Set([
   "BAD_CREDENTIALS",
+  "BAD_USER_INPUT",
   "CAPABILITY_UNAVAILABLE",
   "FORBIDDEN",
   "NOT_FOUND",

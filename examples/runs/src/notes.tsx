@@ -2,6 +2,7 @@ import { type FormEvent, useState } from "react";
 import { useMutation } from "urql";
 import { Trouble } from "./errors.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
+import { tagsIn } from "./tags.ts";
 
 const notesFragment = graphql(`
   fragment Notes on Experiment {
@@ -28,7 +29,8 @@ const noteMutation = graphql(`
 export function Notes({ of }: { of: FragmentType<typeof notesFragment> }) {
   const { id, description, tags } = readFragment(notesFragment, of);
   const [{ fetching, error }, update] = useMutation(noteMutation);
-  const [isEdited, setEdited] = useState(false);
+  // Undefined: not yet. The focus returns to the button from which the editing began.
+  const [isEdited, setEdited] = useState<boolean>();
 
   async function describe(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
@@ -42,7 +44,7 @@ export function Notes({ of }: { of: FragmentType<typeof notesFragment> }) {
     const form = event.currentTarget;
     const { data } = await update({
       id,
-      input: { addTags: [String(new FormData(form).get("tag")).trim()] },
+      input: { addTags: [...tagsIn(String(new FormData(form).get("tag")))] },
     });
     if (data?.updateExperiment) form.reset();
   }
@@ -60,7 +62,7 @@ export function Notes({ of }: { of: FragmentType<typeof notesFragment> }) {
       ) : (
         <p className="hint">
           {description || "No description."}{" "}
-          <button className="plain" onClick={() => setEdited(true)}>
+          <button className="plain" autoFocus={isEdited === false} onClick={() => setEdited(true)}>
             Edit
           </button>
         </p>
