@@ -1,16 +1,19 @@
-import { type KeyboardEvent, useState } from "react";
+import type { KeyboardEvent } from "react";
 import { type Address, hrefOf } from "./address.ts";
 import { Columns } from "./columns.tsx";
 import { compareHref } from "./compare-href.ts";
+import { inDigits } from "./curve.ts";
 import { Duration } from "./duration.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import type { RunOrdering } from "./generated/graphql.ts";
 import { Image } from "./image.tsx";
 import { LiveBadge } from "./live-badge.tsx";
+import { many } from "./many.ts";
 import { MoreRuns } from "./more-runs.tsx";
 import { Moving } from "./moving.tsx";
 import { Name } from "./name.tsx";
-import { parametersOf } from "./parameters.ts";
+import { parametersOf, textOf } from "./parameters.ts";
+import { useSelected } from "./selected.ts";
 import { Selection } from "./selection.tsx";
 import { directionOf, leftOutOf, metricIn, orderInWords } from "./sort.ts";
 import { Status } from "./status.tsx";
@@ -79,10 +82,23 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
   const sort = order.metric ?? undefined;
   const isNewestFirst = order.field === "CREATED" && order.direction === "DESC" && !view.filter;
   const live = useRunUpdates({ of, runs, isNewestFirst, onChange });
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const { selected, select } = useSelected();
+  const shown = runs.filter(({ id }) => selected.has(id));
+  const isShown = new Set(shown.map(({ id }) => id));
+  const chosen = [
+    ...shown,
+    ...[...selected].flatMap(([id, uniqueName]) => (isShown.has(id) ? [] : [{ id, uniqueName }])),
+  ];
+  const selection = <Selection runs={chosen} shown={shown.length} address={address} onChange={onChange} />;
   if (runs.length === 0) {
-    if (view.filter) return <p className="empty">No run matches {conditionsIn(address).join(", ")}.</p>;
-    return sort ? <NoneSorted by={sort} address={address} /> : <p className="empty">No runs yet.</p>;
+    return (
+      <>
+        {selection}
+        {view.filter && <p className="empty">No run matches {conditionsIn(address).join(", ")}.</p>}
+        {!view.filter && sort && <NoneSorted by={sort} address={address} />}
+        {!view.filter && !sort && <p className="empty">No runs yet.</p>}
+      </>
+    );
   }
 
   const hidden = hiddenIn(address);
@@ -90,23 +106,13 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
   const allMetrics = namesIn(runs.map((run) => run.metrics)).toSorted();
   const parameters = allParameters.filter((name) => !hidden.includes(name));
   const metrics = allMetrics.filter((name) => !hidden.includes(name));
-  const chosen = runs.filter(({ id }) => selected.has(id));
-  const select = (ids: readonly string[], isOn: boolean) =>
-    setSelected(new Set(isOn ? [...selected, ...ids] : [...selected].filter((id) => !ids.includes(id))));
   const valueOf = (run: (typeof runs)[number], metric: string) => run.metrics[metric] ?? null;
   const [first] = runs;
   const best = sort && first && valueOf(first, sort) !== null ? first.id : null;
   return (
     <>
       <Columns names={[...allParameters, ...allMetrics]} address={address} />
-      {chosen.length > 0 && (
-        <Selection
-          runs={chosen}
-          address={address}
-          onClear={() => setSelected(new Set())}
-          onChange={onChange}
-        />
-      )}
+      {selection}
       <div className="scroll">
         <table onKeyDown={walk}>
           <caption className="visually-hidden">Runs of {list}</caption>
@@ -116,24 +122,24 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
                 <input
                   type="checkbox"
                   aria-label="Select all loaded runs"
-                  checked={chosen.length === runs.length}
-                  onChange={({ target }) =>
-                    select(
-                      runs.map(({ id }) => id),
-                      target.checked,
-                    )
-                  }
+                  checked={shown.length === runs.length}
+                  onChange={({ target }) => select(runs, target.checked)}
                 />
                 run
               </th>
               <th scope="col">status</th>
               {parameters.map((name) => (
-                <th key={name} scope="col" className="parameter">
+                <th key={name} scope="col" className="parameter" title={name}>
                   {name}
                 </th>
               ))}
               {metrics.map((name) => (
-                <th key={name} scope="col" aria-sort={name === sort ? directionOf(order) : undefined}>
+                <th
+                  key={name}
+                  scope="col"
+                  className="metric"
+                  aria-sort={name === sort ? directionOf(order) : undefined}
+                >
                   <SortBy metric={name} address={address} />
                 </th>
               ))}
@@ -151,7 +157,7 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
                     type="checkbox"
                     aria-label={`Select ${run.uniqueName}`}
                     checked={selected.has(run.id)}
-                    onChange={({ target }) => select([run.id], target.checked)}
+                    onChange={({ target }) => select([run], target.checked)}
                   />
                   <a
                     href={hrefOf({ ...address, run: run.uniqueName })}
@@ -165,13 +171,13 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
                   <Status of={run} />
                 </td>
                 {parameters.map((name) => (
-                  <td key={name} className="parameter">
-                    {String(run.parameters[name] ?? "–")}
+                  <td key={name} className="parameter" title={textOf(run.parameters[name])}>
+                    {textOf(run.parameters[name])}
                   </td>
                 ))}
                 {metrics.map((name) => (
                   <td key={name} data-sorted={name === sort || undefined}>
-                    <Moving value={valueOf(run, name)?.toFixed(4) ?? "–"} />
+                    <Moving value={inDigits(valueOf(run, name))} />
                   </td>
                 ))}
                 <td>
@@ -189,7 +195,7 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
           {orderInWords(order)}
           {pageInfo.hasNextPage
             ? `${runs.length} of ${totalCount ?? "more"} runs are loaded.`
-            : `${runs.length} runs.`}
+            : `${many(runs.length)}.`}
           {leftOutOf(order)}
         </p>
         {runs.length > 1 && (
@@ -204,7 +210,13 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
           </a>
         )}
         {pageInfo.hasNextPage && (
-          <MoreRuns key={JSON.stringify(view)} of={of} after={pageInfo.endCursor} view={view} />
+          <MoreRuns
+            key={JSON.stringify(view)}
+            of={of}
+            after={pageInfo.endCursor}
+            loaded={runs.length}
+            view={view}
+          />
         )}
       </footer>
     </>
