@@ -4,7 +4,7 @@ import { Duration } from "./duration.tsx";
 import { Fact, Moment } from "./fact.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { Notes } from "./notes.tsx";
-import { parametersOf } from "./parameters.ts";
+import { parametersOf, textOf } from "./parameters.ts";
 
 const factsFragment = graphql(`
   fragment Facts on Experiment {
@@ -48,7 +48,7 @@ export function Facts({ of, address }: FactsProps) {
         {Object.entries(parametersOf(declarations)).map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
-            <dd>{String(value)}</dd>
+            <dd>{textOf(value)}</dd>
           </div>
         ))}
         <div>

@@ -26,8 +26,9 @@ const restartMutation = graphql(`
 
 const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** What was typed: JSON where it is some, such as a number or a list, else the text. */
-function valueOf(text: string): unknown {
+/** What was typed: a text where one was before, else JSON where it is some, such as a number or a list. */
+function valueOf(text: string, before: unknown): unknown {
+  if (typeof before === "string") return text;
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -49,8 +50,9 @@ export function Restart({ of }: { of: FragmentType<typeof restartableFragment> }
     question.current?.close();
     const given = new FormData(event.currentTarget);
     const typed = parameters.map(([name]) => [name, String(given.get(name))] as const);
-    const isChanged = typed.some(([name, text]) => text !== textOf(parametersOf(declarations)[name]));
-    const all = Object.fromEntries(typed.map(([name, text]) => [name, valueOf(text)]));
+    const before = parametersOf(declarations);
+    const isChanged = typed.some(([name, text]) => text !== textOf(before[name]));
+    const all = Object.fromEntries(typed.map(([name, text]) => [name, valueOf(text, before[name])]));
     void restart({ id, input: isChanged ? { declarations: all } : null });
   }
 
@@ -78,7 +80,12 @@ export function Restart({ of }: { of: FragmentType<typeof restartableFragment> }
           {parameters.map(([name, value]) => (
             <label key={name}>
               {name}
-              <input name={name} defaultValue={textOf(value)} required />
+              <input
+                name={name}
+                defaultValue={textOf(value)}
+                // An empty text stays one.
+                required={value !== ""}
+              />
             </label>
           ))}
           <div className="choices">
