@@ -23,6 +23,10 @@ const LASTING = new Set([
 export const codesOf = ({ networkError, graphQLErrors }: CombinedError) =>
   networkError ? ["NO_ANSWER"] : graphQLErrors.map(({ extensions }) => String(extensions["code"]));
 
+/** Whether the server has no such thing. */
+export const isNotOffered = (error: CombinedError | undefined) =>
+  error !== undefined && codesOf(error).includes("CAPABILITY_UNAVAILABLE");
+
 /** Whether the same request can succeed later. */
 export const isPassing = (error: CombinedError) => !codesOf(error).every((code) => LASTING.has(code));
 

@@ -25,8 +25,14 @@ const noteMutation = graphql(`
   }
 `);
 
+interface NotesProps {
+  readonly of: FragmentType<typeof notesFragment>;
+  /** Whether the server lets tags be changed. */
+  readonly isTagged: boolean;
+}
+
 /** The description and the tags of a run, edited where they stand. */
-export function Notes({ of }: { of: FragmentType<typeof notesFragment> }) {
+export function Notes({ of, isTagged }: NotesProps) {
   const { id, description, tags } = readFragment(notesFragment, of);
   const [{ fetching, error }, update] = useMutation(noteMutation);
   // Undefined: not yet. The focus returns to the button from which the editing began.
@@ -71,19 +77,25 @@ export function Notes({ of }: { of: FragmentType<typeof notesFragment> }) {
         {tags?.map((tag) => (
           <span key={tag} className="tag">
             {tag}
-            <button
-              type="button"
-              className="plain"
-              aria-label={`Remove ${tag}`}
-              disabled={fetching}
-              onClick={() => void update({ id, input: { removeTags: [tag] } })}
-            >
-              ×
-            </button>
+            {isTagged && (
+              <button
+                type="button"
+                className="plain"
+                aria-label={`Remove ${tag}`}
+                disabled={fetching}
+                onClick={() => void update({ id, input: { removeTags: [tag] } })}
+              >
+                ×
+              </button>
+            )}
           </span>
         ))}
-        <input name="tag" aria-label="New tag" placeholder="New tag" required />
-        <button disabled={fetching}>Add</button>
+        {isTagged && (
+          <>
+            <input name="tag" aria-label="New tag" placeholder="New tag" required />
+            <button disabled={fetching}>Add</button>
+          </>
+        )}
       </form>
       <Trouble error={error} />
     </section>

@@ -36,13 +36,19 @@ function valueOf(text: string, before: unknown): unknown {
   }
 }
 
+interface RestartProps {
+  readonly of: FragmentType<typeof restartableFragment>;
+  /** Whether the server restarts runs only as they were. */
+  readonly isFixed: boolean;
+}
+
 /** Restarts a run as a new one, after asking, with other parameters if they are changed. */
-export function Restart({ of }: { of: FragmentType<typeof restartableFragment> }) {
+export function Restart({ of, isFixed }: RestartProps) {
   const { id, uniqueName, declarations } = readFragment(restartableFragment, of);
   const [restarted, restart] = useMutation(restartMutation);
   const question = useRef<HTMLDialogElement>(null);
   const title = useId();
-  const parameters = Object.entries(parametersOf(declarations));
+  const parameters = isFixed ? [] : Object.entries(parametersOf(declarations));
   const started = restarted.data?.restartExperiment?.experiment;
 
   function submit(event: FormEvent<HTMLFormElement>) {
@@ -76,7 +82,7 @@ export function Restart({ of }: { of: FragmentType<typeof restartableFragment> }
       <dialog ref={question} aria-labelledby={title} className="panel">
         <form onSubmit={submit}>
           <h2 id={title}>Restart {uniqueName}?</h2>
-          <p>It becomes a run of its own, with these parameters.</p>
+          <p>It becomes a run of its own, with {isFixed ? "the same" : "these"} parameters.</p>
           {parameters.map(([name, value]) => (
             <label key={name}>
               {name}

@@ -67,6 +67,9 @@ export const viewOf = (address: Address): View => ({
 export const conditionsIn = ({ words, status, tag, parameter, bound }: Address): readonly string[] =>
   [words, status?.toLowerCase(), tag, parameter, bound].flatMap((each) => each || []);
 
+/** Whether a list is as it is without any choice. */
+export const isPlain = (address: Address) => conditionsIn(address).length === 0 && !address.sort;
+
 /** Without its filter. */
 export const unfiltered = (address: Address): Address => ({
   ...address,

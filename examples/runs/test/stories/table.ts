@@ -167,9 +167,13 @@ test.skipIf(!hasBrowser)(
     await notes.getByLabel("Description").fill("the best so far");
     await notes.getByRole("button", { name: "Save" }).click();
     await notes.getByText("the best so far").waitFor();
+    expect(await page.locator(":focus").innerText()).toBe("Edit");
     await notes.getByLabel("New tag").fill("kept");
     await notes.getByRole("button", { name: "Add" }).click();
     await notes.getByRole("button", { name: "Remove kept" }).waitFor();
+    await notes.getByLabel("New tag").fill("one, two");
+    await page.keyboard.press("Enter");
+    for (const tag of ["one", "two"]) await notes.getByRole("button", { name: `Remove ${tag}` }).waitFor();
     expect(await faultsOf(page)).toEqual([]);
     await notes.getByRole("button", { name: "Remove kept" }).click();
     await expect.poll(() => notes.getByRole("button", { name: "Remove kept" }).count(), SHOWN).toBe(0);
@@ -188,6 +192,27 @@ test.skipIf(!hasBrowser)(
     expect(complaints).toEqual([]);
   },
 );
+
+test.skipIf(!hasBrowser)("texts stay texts when a run is restarted with another parameter", async () => {
+  const { page, ask, complaints } = await openAt("");
+  const { data } = await ask<{ restartExperiment: { experiment: { uniqueName: string } } }, object>(
+    `mutation ($declarations: JSON) { restartExperiment(id: "ada.mnist.1.10", input: { declarations: $declarations }) {
+      experiment { uniqueName } } }`,
+    { declarations: { fold: "01", seed: "7", note: "" } },
+  );
+  await page.goto(`${page.url()}#run=${data.restartExperiment.experiment.uniqueName}`);
+  await page.getByRole("button", { name: "Restart" }).click();
+  await page.getByRole("dialog").getByLabel("seed").fill("8");
+  await page.getByRole("dialog").getByLabel("lr").fill("1e-2");
+  await page.getByRole("button", { name: "Start it" }).click();
+  const started = await page.getByText("Started").getByRole("link").innerText();
+  const restarted = await ask<{ experiment: { declarations: object } }, object>(
+    `query ($id: ID!) { experiment(id: $id) { declarations } }`,
+    { id: started },
+  );
+  expect(restarted.data.experiment.declarations).toMatchObject({ fold: "01", seed: "8", note: "", lr: 0.01 });
+  expect(complaints).toEqual([]);
+});
 
 test.skipIf(!hasBrowser)("the duration of a run goes on while other runs are shown", async () => {
   const { page, complaints } = await openAt(GROUP);
