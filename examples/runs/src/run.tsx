@@ -56,7 +56,7 @@ export function Run({ name, address }: { name: string; address: Address }) {
             <Log id={run.id} name={name} />
           ) : (
             <>
-              <Charts of={run} onChange={reload} />
+              <Charts of={run} address={address} onChange={reload} />
               <Graph run={run} address={address} />
             </>
           )}

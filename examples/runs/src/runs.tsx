@@ -1,9 +1,10 @@
 import type { KeyboardEvent } from "react";
 import { type Address, hrefOf } from "./address.ts";
 import { Columns } from "./columns.tsx";
-import { compareHref } from "./compare-href.ts";
+import { compareHref, MOST_COMPARED } from "./compare-href.ts";
 import { inDigits } from "./curve.ts";
 import { Duration } from "./duration.tsx";
+import { Moment } from "./fact.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import type { RunOrdering } from "./generated/graphql.ts";
 import { Image } from "./image.tsx";
@@ -15,7 +16,8 @@ import { Name } from "./name.tsx";
 import { parametersOf, textOf } from "./parameters.ts";
 import { useSelected } from "./selected.ts";
 import { Selection } from "./selection.tsx";
-import { directionOf, leftOutOf, metricIn, orderInWords } from "./sort.ts";
+import { NoneSorted, SortBy } from "./sort-by.tsx";
+import { directionOf, leftOutOf, orderInWords } from "./sort.ts";
 import { Status } from "./status.tsx";
 import { conditionsIn, hiddenIn, viewOf } from "./view.ts";
 import { useRunUpdates } from "./watch-runs.ts";
@@ -26,7 +28,10 @@ const runRowFragment = graphql(`
     uniqueName
     createdAt
     startedAt
+    finishedAt
+    updatedAt
     isFinished
+    tags
     declarations
     latestMetrics {
       name
@@ -63,6 +68,17 @@ interface RunsProps {
   /** Reads the list anew. */
   readonly onChange: () => void;
 }
+
+/** The column of the tags, where a run has some. */
+const TAGS = "tags";
+
+/** The column of the date by which a list is sorted. */
+const DATES = [
+  { field: "CREATED", word: "created", key: "createdAt" },
+  { field: "UPDATED", word: "last changed", key: "updatedAt" },
+  { field: "STARTED", word: "started", key: "startedAt" },
+  { field: "FINISHED", word: "finished", key: "finishedAt" },
+] as const;
 
 const namesIn = (records: readonly object[]) => [
   ...new Set(records.flatMap((record) => Object.keys(record))),
@@ -106,12 +122,15 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
   const allMetrics = namesIn(runs.map((run) => run.metrics)).toSorted();
   const parameters = allParameters.filter((name) => !hidden.includes(name));
   const metrics = allMetrics.filter((name) => !hidden.includes(name));
+  const isTagged = runs.some(({ tags }) => tags && tags.length > 0);
+  const hasTags = isTagged && !hidden.includes(TAGS);
+  const when = address.sort ? DATES.find(({ field }) => field === order.field) : undefined;
   const valueOf = (run: (typeof runs)[number], metric: string) => run.metrics[metric] ?? null;
   const [first] = runs;
   const best = sort && first && valueOf(first, sort) !== null ? first.id : null;
   return (
     <>
-      <Columns names={[...allParameters, ...allMetrics]} address={address} />
+      <Columns names={[...allParameters, ...allMetrics, ...(isTagged ? [TAGS] : [])]} address={address} />
       {selection}
       <div className="scroll">
         <table onKeyDown={walk}>
@@ -143,6 +162,16 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
                   <SortBy metric={name} address={address} />
                 </th>
               ))}
+              {hasTags && (
+                <th scope="col" className="parameter">
+                  {TAGS}
+                </th>
+              )}
+              {when && (
+                <th scope="col" aria-sort={directionOf(order)}>
+                  {when.word}
+                </th>
+              )}
               <th scope="col">duration</th>
               <th scope="col" className="image">
                 image
@@ -180,6 +209,12 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
                     <Moving value={inDigits(valueOf(run, name))} />
                   </td>
                 ))}
+                {hasTags && (
+                  <td className="parameter" title={run.tags?.join(", ")}>
+                    {run.tags?.join(", ")}
+                  </td>
+                )}
+                {when && <td>{run[when.key] ? <Moment at={run[when.key] ?? ""} /> : "–"}</td>}
                 <td>
                   <Duration of={run} />
                 </td>
@@ -206,7 +241,9 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
               address,
             )}
           >
-            Compare
+            {runs.length > MOST_COMPARED
+              ? `Compare the first ${MOST_COMPARED}`
+              : `Compare these ${runs.length}`}
           </a>
         )}
         {pageInfo.hasNextPage && (
@@ -220,30 +257,6 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
         )}
       </footer>
     </>
-  );
-}
-
-/** Sorts by a metric: the best first, then the worst first, then by creation again. */
-function SortBy({ metric, address }: { metric: string; address: Address }) {
-  const sorted = metricIn(address.sort);
-  const [sort, title] =
-    sorted?.name !== metric
-      ? [metric, `Best ${metric} first`]
-      : sorted.isWorst
-        ? [undefined, "Newest first"]
-        : [`${metric}:worst`, `Worst ${metric} first`];
-  return (
-    <a className="sort" href={hrefOf({ ...address, sort })} title={title}>
-      {metric}
-    </a>
-  );
-}
-
-function NoneSorted({ by, address }: { by: string; address: Address }) {
-  return (
-    <p className="empty">
-      No run has {by} yet. <a href={hrefOf({ ...address, sort: undefined })}>Newest first</a>
-    </p>
   );
 }
 
