@@ -61,7 +61,7 @@ export function ParallelAxis({ name, scale, x, top, height, hasNone, range, onRa
 
   return (
     <g className="axis">
-      <text className="name" x={x} y={top - 18} textAnchor="middle">
+      <text className="name" x={Math.max(x, 50)} y={top - 18} textAnchor="middle">
         {shortened(name)}
         <title>{name}</title>
       </text>

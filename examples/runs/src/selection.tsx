@@ -113,6 +113,7 @@ export function Selection({ runs, shown, address, onChange }: SelectionProps) {
     const all: { readonly run: (typeof runs)[number]; readonly result: Result | null }[] = [];
     let trouble: CombinedError | undefined;
     for (let from = 0; from < runs.length; from += most) {
+      if (from > 0) setOutcome({ ...NOTHING, done: `${word} ${from} of ${many(runs.length)}…` });
       const portion = runs.slice(from, from + most);
       const answer = await send(portion.map(({ id }) => id));
       trouble ??= answer.error;

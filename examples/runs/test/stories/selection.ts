@@ -82,6 +82,13 @@ test.runIf(hasBrowser)(
     await chosen.getByText("125 runs selected").waitFor();
     await chosen.getByRole("link", { name: "Compare the first 100" }).waitFor();
     calls();
+    let portions = 0;
+    await page.route("**/graphql", async (route) => {
+      const { operationName } = route.request().postDataJSON();
+      if (operationName === "BookmarkSelected") portions += 1;
+      if (portions === 2) await chosen.getByText("Bookmarked 100 of 125 runs…").waitFor();
+      return route.fallback();
+    });
     await chosen.getByRole("button", { name: "Bookmark" }).click();
     await chosen.getByText("Bookmarked 125 runs.").waitFor();
     await expect.poll(() => page.getByRole("alert").count(), SHOWN).toBe(0);
