@@ -2,6 +2,7 @@ import { useRef } from "react";
 import { useMutation } from "urql";
 import { Confirm } from "./confirm.tsx";
 import { Trouble } from "./errors.tsx";
+import type { Capability } from "./generated/graphql.ts";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { Restart } from "./restart.tsx";
 
@@ -29,8 +30,14 @@ const stopMutation = graphql(`
   }
 `);
 
+interface ActionsProps {
+  readonly of: FragmentType<typeof actionsFragment>;
+  /** What the server offers. */
+  readonly offered: readonly Capability[];
+}
+
 /** Stops and restarts a run, and says what came of it. */
-export function Actions({ of }: { of: FragmentType<typeof actionsFragment> }) {
+export function Actions({ of, offered }: ActionsProps) {
   const run = readFragment(actionsFragment, of);
   const { id, uniqueName, isFinished, status } = run;
   const [stopped, stop] = useMutation(stopMutation);
@@ -43,7 +50,7 @@ export function Actions({ of }: { of: FragmentType<typeof actionsFragment> }) {
           Stop
         </button>
       )}
-      <Restart of={run} />
+      <Restart of={run} isFixed={!offered.includes("RESTART_DECLARATIONS")} />
       <p role="status">
         {stopped.fetching || (stopped.data && !isFinished) ? "Stopping…" : stopped.data && "Stopped."}
       </p>

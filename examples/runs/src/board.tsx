@@ -5,20 +5,21 @@ import { GroupRuns } from "./group.tsx";
 import { pageOf } from "./pages.tsx";
 import { ProjectRuns } from "./project.tsx";
 import { Run } from "./run.tsx";
+import { SelectingContext, useSelecting } from "./selected.ts";
 import { Start } from "./start.tsx";
 
 /** The page of somebody who is signed in: the start page, or a list of runs with one run beside it. */
 export function Board({ onSignOut }: { onSignOut: () => void }) {
   const address = useAddress();
   return (
-    <>
+    <SelectingContext value={useSelecting(address.list)}>
       <header>
         <Crumbs address={address} />
         <button onClick={onSignOut}>Sign out</button>
       </header>
       {pageOf(address)?.element ??
         (address.list ? <Selected list={address.list} address={address} /> : <Start />)}
-    </>
+    </SelectingContext>
   );
 }
 

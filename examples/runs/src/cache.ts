@@ -10,6 +10,7 @@ const PARTS = [
   "ExperimentConnection",
   "ExperimentCounts",
   "ExperimentJobConnection",
+  "GatewayInfo",
   "GroupConnection",
   "LogChunk",
   "MetricPoint",

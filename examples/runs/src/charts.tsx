@@ -1,8 +1,10 @@
 import { useState } from "react";
+import { type Address, replaceAddress } from "./address.ts";
 import { Chart } from "./chart.tsx";
 import { pointsOf } from "./curve.ts";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
-import type { Drawing, Range } from "./plot.tsx";
+import type { Range } from "./plot.tsx";
+import { drawingOf, drawn, rangeOf, Tools } from "./tools.tsx";
 import { useMetricRecords } from "./watch-metrics.ts";
 
 const chartsFragment = graphql(`
@@ -27,18 +29,19 @@ const chartsFragment = graphql(`
 
 interface ChartsProps {
   readonly of: FragmentType<typeof chartsFragment>;
+  readonly address: Address;
   /** Reads the run anew. */
   readonly onChange: () => void;
 }
 
-const DRAWING: Drawing = { axis: "time", isLog: false, smoothing: 0 };
-
 /** The metrics of a run, one chart each, with the values that are recorded meanwhile. */
-export function Charts({ of, onChange }: ChartsProps) {
+export function Charts({ of, address, onChange }: ChartsProps) {
   const { id, uniqueName, isFinished, metricSeries, metrics } = readFragment(chartsFragment, of);
   const after = metrics?.pageInfo.endCursor ?? null;
   const records = useMetricRecords({ id, after, isFinished, onFirst: onChange });
   const [range, setRange] = useState<Range | null>(null);
+  const [isOpen, setOpen] = useState(false);
+  const drawing = drawingOf(address, "time");
 
   const charts = (metricSeries ?? []).map(({ name, steps, times, values }) => {
     const read = pointsOf({ steps, times, values });
@@ -49,24 +52,36 @@ export function Charts({ of, onChange }: ChartsProps) {
     });
     // What an event tells may have been read already.
     const since = read.at(-1)?.second ?? -1;
-    return { name, points: [...read, ...all.slice(read.length).filter(({ second }) => second > since)] };
+    const points = [...read, ...all.slice(read.length).filter(({ second }) => second > since)];
+    return { name, curves: [{ name: uniqueName, place: 0, points }] };
   });
   if (metricSeries && charts.length === 0) {
     return <p className="empty">{isFinished ? "No metrics were recorded." : "No metrics yet."}</p>;
   }
   return (
     <>
-      {charts.map(({ name, points }) => (
-        <Chart
-          key={name}
-          name={name}
-          curves={[{ name: uniqueName, place: 0, points }]}
-          drawing={DRAWING}
-          range={range}
-          onRange={setRange}
-        />
+      {charts.length > 0 && (
+        <details className="choice" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+          <summary>Axis, smoothing, scale and zoom</summary>
+          <Tools
+            drawing={drawing}
+            range={range}
+            all={rangeOf(
+              charts.flatMap(({ curves }) => curves),
+              drawing.axis,
+            )}
+            onRange={setRange}
+            onDrawing={(changed) => {
+              if (changed.axis !== drawing.axis) setRange(null);
+              replaceAddress(drawn(address, changed, "time"));
+            }}
+          />
+        </details>
+      )}
+      {charts.map(({ name, curves }) => (
+        <Chart key={name} name={name} curves={curves} drawing={drawing} range={range} onRange={setRange} />
       ))}
-      {range && (
+      {range && !isOpen && (
         <button className="reset" onClick={() => setRange(null)}>
           Reset zoom
         </button>

@@ -23,6 +23,7 @@ export function Columns({ names, address }: ColumnsProps) {
             <input type="checkbox" checked={!hidden.includes(name)} onChange={() => toggle(name)} /> {name}
           </label>
         ))}
+        <p className="hint narrow">Parameters and tags are shown where there is room.</p>
       </fieldset>
     </details>
   );

@@ -61,5 +61,15 @@ export function pointAt(points: readonly Point[], across: number, axis: Axis): P
 /** A value of a metric in digits, the same wherever it stands; a dash where there is none. */
 export function inDigits(value: number | null | undefined): string {
   if (typeof value !== "number") return "–";
-  return value !== 0 && Math.abs(value) < 0.0005 ? value.toExponential(3) : value.toFixed(4);
+  const size = Math.abs(value);
+  return size >= 1e6 || (size > 0 && size < 0.0005) ? value.toExponential(3) : value.toFixed(4);
+}
+
+/** What stands at an axis of values: short, and no two ticks the same. */
+export function tickInDigits(value: number): string {
+  const size = Math.abs(value);
+  const rounded = Number(value.toPrecision(5));
+  return size >= 1e5 || (size > 0 && size < 0.001)
+    ? rounded.toExponential().replace("+", "")
+    : String(rounded);
 }

@@ -9,7 +9,7 @@ import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
 import { Numbers } from "./numbers.tsx";
 import type { Range } from "./plot.tsx";
-import { drawingOf, rangeOf, Tools } from "./tools.tsx";
+import { drawingOf, drawn, rangeOf, Tools } from "./tools.tsx";
 
 /** The fragment as a deferred one: what differs is shown before the curves are there. */
 const curvesFragment: DocumentTypeDecoration<Incremental<CurvesFragment>, object> = graphql(`
@@ -41,7 +41,7 @@ export function Curves({ of, names, address }: CurvesProps) {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [chosen, setChosen] = useState<string>();
   const [range, setRange] = useState<Range | null>(null);
-  const drawing = drawingOf(address);
+  const drawing = drawingOf(address, "step");
 
   const series = runs.flatMap(({ metricSeries }) => metricSeries ?? []);
   const metrics = [...new Set(series.map(({ name }) => name))].toSorted();
@@ -73,12 +73,7 @@ export function Curves({ of, names, address }: CurvesProps) {
           onRange={setRange}
           onDrawing={(changed) => {
             if (changed.axis !== drawing.axis) setRange(null);
-            replaceAddress({
-              ...address,
-              axis: changed.axis === "time" ? "time" : undefined,
-              scale: changed.isLog ? "log" : undefined,
-              smooth: changed.smoothing ? String(changed.smoothing) : undefined,
-            });
+            replaceAddress(drawn(address, changed, "step"));
           }}
         />
       </div>

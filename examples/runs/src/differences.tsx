@@ -5,6 +5,7 @@ import { inDigits } from "./curve.ts";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { LeaveOut } from "./leave-out.tsx";
 import { directionOf, orderOf } from "./sort.ts";
+import { textOf } from "./parameters.ts";
 import { Status } from "./status.tsx";
 import { Swatch } from "./colours.tsx";
 
@@ -127,7 +128,7 @@ function Row({ name, values, ids, kind }: RowProps) {
             </>
           )}
           {kind === "metric" && inDigits(typeof value === "number" ? value : null)}
-          {kind === "parameter" && inWords(value)}
+          {kind === "parameter" && textOf(value)}
           {kind === "origin" && <Origin name={name} value={value} />}
         </td>
       ))}
@@ -144,7 +145,7 @@ const PLACES: Readonly<Record<string, (name: string) => Address>> = {
 
 function Origin({ name, value }: { name: string; value: unknown }) {
   const placeOf = PLACES[name];
-  const words = inWords(value);
+  const words = textOf(value);
   return placeOf && typeof value === "string" ? <a href={hrefOf(placeOf(value))}>{words}</a> : words;
 }
 
@@ -154,10 +155,4 @@ function bestOf(metric: string, values: readonly unknown[]): number | undefined 
   const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
   if (numbers.length < 2 || least === most) return undefined;
   return directionOf(orderOf(metric)) === "ascending" ? least : most;
-}
-
-function inWords(value: unknown): string {
-  if (value === null || value === undefined) return "–";
-  if (Array.isArray(value)) return value.map(inWords).join(", ");
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

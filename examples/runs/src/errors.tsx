@@ -3,6 +3,7 @@ import type { CombinedError } from "urql";
 /** What this page says to the codes that its reader can do something about; to the others, what the gateway says. */
 const WORDS: Record<string, string> = {
   BAD_CREDENTIALS: "User name or password is wrong.",
+  CAPABILITY_UNAVAILABLE: "The server does not offer this.",
   FORBIDDEN: "You are not allowed to do this.",
   NOT_FOUND: "There is no such record.",
   NO_ANSWER: "The gateway cannot be reached.",
@@ -11,6 +12,7 @@ const WORDS: Record<string, string> = {
 /** Codes of errors that another attempt does not change. */
 const LASTING = new Set([
   "BAD_CREDENTIALS",
+  "BAD_USER_INPUT",
   "CAPABILITY_UNAVAILABLE",
   "FORBIDDEN",
   "NOT_FOUND",
@@ -20,6 +22,10 @@ const LASTING = new Set([
 /** The code of each error, such as NOT_FOUND; NO_ANSWER is a word of this page. */
 export const codesOf = ({ networkError, graphQLErrors }: CombinedError) =>
   networkError ? ["NO_ANSWER"] : graphQLErrors.map(({ extensions }) => String(extensions["code"]));
+
+/** Whether the server has no such thing. */
+export const isNotOffered = (error: CombinedError | undefined) =>
+  error !== undefined && codesOf(error).includes("CAPABILITY_UNAVAILABLE");
 
 /** Whether the same request can succeed later. */
 export const isPassing = (error: CombinedError) => !codesOf(error).every((code) => LASTING.has(code));

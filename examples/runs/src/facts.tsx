@@ -2,9 +2,10 @@ import { type Address, hrefOf, projectOf } from "./address.ts";
 import { Code } from "./code.tsx";
 import { Duration } from "./duration.tsx";
 import { Fact, Moment } from "./fact.tsx";
+import type { Capability } from "./generated/graphql.ts";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { Notes } from "./notes.tsx";
-import { parametersOf } from "./parameters.ts";
+import { parametersOf, textOf } from "./parameters.ts";
 
 const factsFragment = graphql(`
   fragment Facts on Experiment {
@@ -35,20 +36,22 @@ const ORIGINS: Readonly<Record<string, string>> = {
 interface FactsProps {
   readonly of: FragmentType<typeof factsFragment>;
   readonly address: Address;
+  /** What the server offers. */
+  readonly offered: readonly Capability[];
 }
 
 /** What is known of a run in words and numbers. */
-export function Facts({ of, address }: FactsProps) {
+export function Facts({ of, address, offered }: FactsProps) {
   const run = readFragment(factsFragment, of);
   const { id, declarations, startedAt, cloningStrategy, original, buildJob } = run;
   return (
     <>
-      <Notes of={run} />
+      <Notes of={run} isTagged={offered.includes("UPDATE_TAGS")} />
       <dl className="facts">
         {Object.entries(parametersOf(declarations)).map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
-            <dd>{String(value)}</dd>
+            <dd>{textOf(value)}</dd>
           </div>
         ))}
         <div>

@@ -1,7 +1,7 @@
 import type { ChangeEvent, FormEvent } from "react";
 import { type Address, hrefOf } from "./address.ts";
 import { DATES, metricIn } from "./sort.ts";
-import { BOUND_PATTERN, CONDITION_PATTERN, unfiltered } from "./view.ts";
+import { BOUND_PATTERN, CONDITION_PATTERN, misreadIn, unfiltered } from "./view.ts";
 
 const STATUSES = [
   "RUNNING",
@@ -28,6 +28,7 @@ const choose = ({ currentTarget: { form } }: ChangeEvent<HTMLSelectElement>) => 
 export function FilterBar({ address }: { readonly address: Address }) {
   const { words, status, tag, parameter, bound, sort } = address;
   const metric = metricIn(sort)?.name;
+  const misread = misreadIn(address);
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     show(event.currentTarget, address);
@@ -70,7 +71,7 @@ export function FilterBar({ address }: { readonly address: Address }) {
         <input
           name="parameter"
           placeholder="lr>=0.02"
-          title="A parameter and a value: lr>=0.02, activation=relu"
+          title="A parameter and a value, with commas between several: lr>=0.02, activation=relu"
           pattern={CONDITION_PATTERN}
           defaultValue={parameter}
         />
@@ -80,7 +81,7 @@ export function FilterBar({ address }: { readonly address: Address }) {
         <input
           name="bound"
           placeholder="loss<0.3"
-          title="A metric and a bound: loss<0.3"
+          title="A metric and a bound, with commas between several: loss<0.3, accuracy>0.9"
           pattern={BOUND_PATTERN}
           defaultValue={bound}
         />
@@ -104,6 +105,12 @@ export function FilterBar({ address }: { readonly address: Address }) {
       </label>
       <button>Filter</button>
       {(words || status || tag || parameter || bound) && <a href={hrefOf(unfiltered(address))}>All runs</a>}
+      {misread.length > 0 && (
+        <p role="alert" className="note">
+          Not understood, and not filtered by: {misread.join(" and ")}. Conditions look like lr&gt;=0.02, with
+          commas between several.
+        </p>
+      )}
     </form>
   );
 }

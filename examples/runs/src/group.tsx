@@ -1,13 +1,13 @@
 import { useQuery } from "urql";
 import type { Address } from "./address.ts";
 import { Counts } from "./counts.tsx";
-import { Trouble } from "./errors.tsx";
+import { isNotOffered, Trouble } from "./errors.tsx";
 import { Export } from "./export.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
 import { Runs } from "./runs.tsx";
-import { viewOf } from "./view.ts";
+import { isPlain, viewOf } from "./view.ts";
 import { Status } from "./status.tsx";
 
 const groupQuery = graphql(`
@@ -36,6 +36,7 @@ export function GroupRuns({ name, address }: { name: string; address: Address })
   if (!group) {
     return fetching ? <Loading what={name} lines={12} /> : <Trouble error={error} retry={reload} />;
   }
+  const isListless = isNotOffered(error) && isPlain(address);
   return (
     <>
       <h2>
@@ -43,7 +44,7 @@ export function GroupRuns({ name, address }: { name: string; address: Address })
       </h2>
       {group.description && <p className="hint">{group.description}</p>}
       <Counts of={group} />
-      <FilterBar address={address} />
+      {!isListless && <FilterBar address={address} />}
       <Trouble error={error} data={data} retry={reload} />
       {group.experiments && (
         <Runs
@@ -54,7 +55,7 @@ export function GroupRuns({ name, address }: { name: string; address: Address })
           onChange={reload}
         />
       )}
-      <Export of={{ group }} address={address} />
+      {!isListless && <Export of={{ group }} address={address} />}
     </>
   );
 }

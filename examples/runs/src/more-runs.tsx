@@ -8,6 +8,7 @@ import type { View } from "./view.ts";
 const moreRunsQuery = graphql(`
   query MoreRuns(
     $of: ID!
+    $first: Int!
     $after: String
     $order: RunOrdering!
     $filter: ExperimentFilter
@@ -16,12 +17,12 @@ const moreRunsQuery = graphql(`
     entity(id: $of) {
       id
       ... on Group {
-        experiments(first: 12, after: $after, order: $order, filter: $filter) {
+        experiments(first: $first, after: $after, order: $order, filter: $filter) {
           ...Runs
         }
       }
       ... on Project {
-        experiments(first: 12, after: $after, order: $order, filter: $filter) {
+        experiments(first: $first, after: $after, order: $order, filter: $filter) {
           ...Runs
         }
       }
@@ -32,22 +33,29 @@ const moreRunsQuery = graphql(`
 interface MoreRunsProps {
   readonly of: string;
   readonly after: string | null;
+  /** How many runs are loaded. */
+  readonly loaded: number;
   readonly view: View;
 }
 
+/** The length of a page, while the next one is as long as all before it: 500 runs are eight pages. */
+const MOST = 100;
+
 /** Reads the page of a list that begins behind a cursor. */
-export function MoreRuns({ of, after, view }: MoreRunsProps) {
-  const [wanted, setWanted] = useState<string | null>(null);
+export function MoreRuns({ of, after, loaded, view }: MoreRunsProps) {
+  const [wanted, setWanted] = useState<{ readonly first: number; readonly after: string | null } | null>(
+    null,
+  );
   const [{ error, fetching }, read] = useQuery({
     query: moreRunsQuery,
-    variables: { of, after: wanted, ...view },
+    variables: { of, first: wanted?.first ?? MOST, after: wanted?.after ?? null, ...view },
     pause: wanted === null,
   });
   return (
     <>
       {!fetching && <Trouble error={error} retry={() => read({ requestPolicy: "network-only" })} />}
       {!error && (
-        <button disabled={fetching} onClick={() => setWanted(after)}>
+        <button disabled={fetching} onClick={() => setWanted({ first: Math.min(MOST, loaded), after })}>
           {fetching ? "Loading…" : "Load more"}
         </button>
       )}

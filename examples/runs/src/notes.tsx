@@ -2,6 +2,7 @@ import { type FormEvent, useState } from "react";
 import { useMutation } from "urql";
 import { Trouble } from "./errors.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
+import { tagsIn } from "./tags.ts";
 
 const notesFragment = graphql(`
   fragment Notes on Experiment {
@@ -24,11 +25,18 @@ const noteMutation = graphql(`
   }
 `);
 
+interface NotesProps {
+  readonly of: FragmentType<typeof notesFragment>;
+  /** Whether the server lets tags be changed. */
+  readonly isTagged: boolean;
+}
+
 /** The description and the tags of a run, edited where they stand. */
-export function Notes({ of }: { of: FragmentType<typeof notesFragment> }) {
+export function Notes({ of, isTagged }: NotesProps) {
   const { id, description, tags } = readFragment(notesFragment, of);
   const [{ fetching, error }, update] = useMutation(noteMutation);
-  const [isEdited, setEdited] = useState(false);
+  // Undefined: not yet. The focus returns to the button from which the editing began.
+  const [isEdited, setEdited] = useState<boolean>();
 
   async function describe(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
@@ -42,7 +50,7 @@ export function Notes({ of }: { of: FragmentType<typeof notesFragment> }) {
     const form = event.currentTarget;
     const { data } = await update({
       id,
-      input: { addTags: [String(new FormData(form).get("tag")).trim()] },
+      input: { addTags: [...tagsIn(String(new FormData(form).get("tag")))] },
     });
     if (data?.updateExperiment) form.reset();
   }
@@ -60,7 +68,7 @@ export function Notes({ of }: { of: FragmentType<typeof notesFragment> }) {
       ) : (
         <p className="hint">
           {description || "No description."}{" "}
-          <button className="plain" onClick={() => setEdited(true)}>
+          <button className="plain" autoFocus={isEdited === false} onClick={() => setEdited(true)}>
             Edit
           </button>
         </p>
@@ -69,19 +77,25 @@ export function Notes({ of }: { of: FragmentType<typeof notesFragment> }) {
         {tags?.map((tag) => (
           <span key={tag} className="tag">
             {tag}
-            <button
-              type="button"
-              className="plain"
-              aria-label={`Remove ${tag}`}
-              disabled={fetching}
-              onClick={() => void update({ id, input: { removeTags: [tag] } })}
-            >
-              ×
-            </button>
+            {isTagged && (
+              <button
+                type="button"
+                className="plain"
+                aria-label={`Remove ${tag}`}
+                disabled={fetching}
+                onClick={() => void update({ id, input: { removeTags: [tag] } })}
+              >
+                ×
+              </button>
+            )}
           </span>
         ))}
-        <input name="tag" aria-label="New tag" placeholder="New tag" required />
-        <button disabled={fetching}>Add</button>
+        {isTagged && (
+          <>
+            <input name="tag" aria-label="New tag" placeholder="New tag" required />
+            <button disabled={fetching}>Add</button>
+          </>
+        )}
       </form>
       <Trouble error={error} />
     </section>

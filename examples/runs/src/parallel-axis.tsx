@@ -20,6 +20,9 @@ interface AxisProps {
   readonly onRange: (range: Range) => void;
 }
 
+/** As much of a text as there is room for between two axes. */
+const shortened = (text: string) => (text.length > 14 ? `${text.slice(0, 13)}…` : text);
+
 function placeOf({ clientY, currentTarget }: PointerEvent<SVGElement>) {
   const { top, height } = currentTarget.getBoundingClientRect();
   return Math.min(1, Math.max(0, 1 - (clientY - top) / height));
@@ -58,13 +61,14 @@ export function ParallelAxis({ name, scale, x, top, height, hasNone, range, onRa
 
   return (
     <g className="axis">
-      <text className="name" x={x} y={top - 18} textAnchor="middle">
-        {name}
+      <text className="name" x={Math.max(x, 50)} y={top - 18} textAnchor="middle">
+        {shortened(name)}
+        <title>{name}</title>
       </text>
       <line x1={x} x2={x} y1={top} y2={top + height} />
       {scale.ticks.map(({ place, word }) => (
         <text key={word} x={x + 8} y={yOf(place) + 4}>
-          {word.length > 14 ? `${word.slice(0, 13)}…` : word}
+          {shortened(word)}
         </text>
       ))}
       {hasNone && (

@@ -1,2 +1,10 @@
 /** `declarations` is JSON of any shape. If it is an object, its properties are the parameters. */
 export const parametersOf = (declarations: unknown) => Object(declarations) as Record<string, unknown>;
+
+/** A value in words, the same wherever it stands: numbers without what their binary form adds, such as 0.30000000000000004. */
+export function textOf(value: unknown): string {
+  if (value === null || value === undefined) return "–";
+  if (typeof value === "number") return String(Number(value.toPrecision(12)));
+  if (Array.isArray(value)) return value.map(textOf).join(", ");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

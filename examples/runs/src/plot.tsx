@@ -2,7 +2,7 @@ import { useEffect, useEffectEvent, useRef } from "react";
 import uPlot from "uplot";
 import { clock } from "./clock.ts";
 import { colourOf, darkMode, dashOf } from "./colours.tsx";
-import { acrossOf, type Axis, type Curve, smooth } from "./curve.ts";
+import { acrossOf, type Axis, type Curve, smooth, tickInDigits } from "./curve.ts";
 
 /** What of an axis is shown, from and to. */
 export type Range = readonly [number, number];
@@ -82,7 +82,13 @@ function axesOf(element: HTMLElement, { axis, isLog }: Drawing): uPlot.Axis[] {
       values: (_plot, places) => places.map((place) => (axis === "time" ? clock(place) : String(place))),
     },
     // A logarithmic scale has ticks of its own, and names only some of them.
-    { ...common, size: 54, ...(isLog ? {} : { space: 26 }) },
+    {
+      ...common,
+      size: 54,
+      values: (_plot, ticks: readonly (number | null)[]) =>
+        ticks.map((tick) => (tick === null ? "" : tickInDigits(tick))),
+      ...(isLog ? {} : { space: 26 }),
+    },
   ];
 }
 

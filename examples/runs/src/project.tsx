@@ -1,13 +1,13 @@
 import { useQuery } from "urql";
 import type { Address } from "./address.ts";
-import { Trouble } from "./errors.tsx";
+import { isNotOffered, Trouble } from "./errors.tsx";
 import { Export } from "./export.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { graphql } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
 import { ProjectGroups } from "./project-groups.tsx";
 import { Runs } from "./runs.tsx";
-import { viewOf } from "./view.ts";
+import { isPlain, viewOf } from "./view.ts";
 
 const projectQuery = graphql(`
   query Project(
@@ -38,12 +38,13 @@ export function ProjectRuns({ name: uniqueName, address }: { name: string; addre
   });
   const reload = () => read({ requestPolicy: "network-only" });
   const project = data?.project;
+  const isListless = isNotOffered(error) && isPlain(address);
   return (
     <>
       <h2>{uniqueName}</h2>
       <p className="hint">All runs of the project.</p>
       <ProjectGroups project={uniqueName} />
-      <FilterBar address={address} />
+      {!isListless && <FilterBar address={address} />}
       {fetching && !project && <Loading what={uniqueName} lines={12} />}
       {!fetching && <Trouble error={error} data={project?.experiments} retry={reload} />}
       {project?.experiments && (
@@ -55,7 +56,7 @@ export function ProjectRuns({ name: uniqueName, address }: { name: string; addre
           onChange={reload}
         />
       )}
-      {project && <Export of={{ project }} address={address} />}
+      {project && !isListless && <Export of={{ project }} address={address} />}
     </>
   );
 }

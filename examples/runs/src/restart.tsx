@@ -26,8 +26,9 @@ const restartMutation = graphql(`
 
 const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** What was typed: JSON where it is some, such as a number or a list, else the text. */
-function valueOf(text: string): unknown {
+/** What was typed: a text where one was before, else JSON where it is some, such as a number or a list. */
+function valueOf(text: string, before: unknown): unknown {
+  if (typeof before === "string") return text;
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -35,13 +36,19 @@ function valueOf(text: string): unknown {
   }
 }
 
+interface RestartProps {
+  readonly of: FragmentType<typeof restartableFragment>;
+  /** Whether the server restarts runs only as they were. */
+  readonly isFixed: boolean;
+}
+
 /** Restarts a run as a new one, after asking, with other parameters if they are changed. */
-export function Restart({ of }: { of: FragmentType<typeof restartableFragment> }) {
+export function Restart({ of, isFixed }: RestartProps) {
   const { id, uniqueName, declarations } = readFragment(restartableFragment, of);
   const [restarted, restart] = useMutation(restartMutation);
   const question = useRef<HTMLDialogElement>(null);
   const title = useId();
-  const parameters = Object.entries(parametersOf(declarations));
+  const parameters = isFixed ? [] : Object.entries(parametersOf(declarations));
   const started = restarted.data?.restartExperiment?.experiment;
 
   function submit(event: FormEvent<HTMLFormElement>) {
@@ -49,8 +56,9 @@ export function Restart({ of }: { of: FragmentType<typeof restartableFragment> }
     question.current?.close();
     const given = new FormData(event.currentTarget);
     const typed = parameters.map(([name]) => [name, String(given.get(name))] as const);
-    const isChanged = typed.some(([name, text]) => text !== textOf(parametersOf(declarations)[name]));
-    const all = Object.fromEntries(typed.map(([name, text]) => [name, valueOf(text)]));
+    const before = parametersOf(declarations);
+    const isChanged = typed.some(([name, text]) => text !== textOf(before[name]));
+    const all = Object.fromEntries(typed.map(([name, text]) => [name, valueOf(text, before[name])]));
     void restart({ id, input: isChanged ? { declarations: all } : null });
   }
 
@@ -74,11 +82,16 @@ export function Restart({ of }: { of: FragmentType<typeof restartableFragment> }
       <dialog ref={question} aria-labelledby={title} className="panel">
         <form onSubmit={submit}>
           <h2 id={title}>Restart {uniqueName}?</h2>
-          <p>It becomes a run of its own, with these parameters.</p>
+          <p>It becomes a run of its own, with {isFixed ? "the same" : "these"} parameters.</p>
           {parameters.map(([name, value]) => (
             <label key={name}>
               {name}
-              <input name={name} defaultValue={textOf(value)} required />
+              <input
+                name={name}
+                defaultValue={textOf(value)}
+                // An empty text stays one.
+                required={value !== ""}
+              />
             </label>
           ))}
           <div className="choices">

@@ -16,6 +16,9 @@ import { Status } from "./status.tsx";
 /** Each part says in its fragment what it shows; all of them are one request. */
 const runQuery = graphql(`
   query Run($id: ID!) {
+    gateway {
+      capabilities
+    }
     experiment(id: $id) {
       id
       status
@@ -32,6 +35,7 @@ const runQuery = graphql(`
 export function Run({ name, address }: { name: string; address: Address }) {
   const [{ data, error, fetching }, read] = useQuery({ query: runQuery, variables: { id: name } });
   const run = data?.experiment;
+  const offered = data?.gateway.capabilities ?? [];
   const reload = () => read({ requestPolicy: "network-only" });
   // The status comes with the events of the list; with it change the jobs, the machines and what else there is.
   useOnChange(run?.status, reload);
@@ -44,15 +48,15 @@ export function Run({ name, address }: { name: string; address: Address }) {
       {!fetching && <Trouble error={error} data={run} retry={reload} />}
       {run && (
         <>
-          <Actions of={run} />
+          <Actions of={run} offered={offered} />
           {run.status === "FAILED" && <Failure id={run.id} />}
-          <Facts of={run} address={address} />
+          <Facts of={run} address={address} offered={offered} />
           <Views address={address} />
           {address.show === "log" ? (
             <Log id={run.id} name={name} />
           ) : (
             <>
-              <Charts of={run} onChange={reload} />
+              <Charts of={run} address={address} onChange={reload} />
               <Graph run={run} address={address} />
             </>
           )}

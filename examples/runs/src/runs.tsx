@@ -1,18 +1,23 @@
-import { type KeyboardEvent, useState } from "react";
+import type { KeyboardEvent } from "react";
 import { type Address, hrefOf } from "./address.ts";
 import { Columns } from "./columns.tsx";
-import { compareHref } from "./compare-href.ts";
+import { compareHref, MOST_COMPARED } from "./compare-href.ts";
+import { inDigits } from "./curve.ts";
 import { Duration } from "./duration.tsx";
+import { Moment } from "./fact.tsx";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import type { RunOrdering } from "./generated/graphql.ts";
 import { Image } from "./image.tsx";
 import { LiveBadge } from "./live-badge.tsx";
+import { many } from "./many.ts";
 import { MoreRuns } from "./more-runs.tsx";
 import { Moving } from "./moving.tsx";
 import { Name } from "./name.tsx";
-import { parametersOf } from "./parameters.ts";
+import { parametersOf, textOf } from "./parameters.ts";
+import { useSelected } from "./selected.ts";
 import { Selection } from "./selection.tsx";
-import { directionOf, leftOutOf, metricIn, orderInWords } from "./sort.ts";
+import { NoneSorted, SortBy } from "./sort-by.tsx";
+import { directionOf, leftOutOf, orderInWords } from "./sort.ts";
 import { Status } from "./status.tsx";
 import { conditionsIn, hiddenIn, viewOf } from "./view.ts";
 import { useRunUpdates } from "./watch-runs.ts";
@@ -23,7 +28,10 @@ const runRowFragment = graphql(`
     uniqueName
     createdAt
     startedAt
+    finishedAt
+    updatedAt
     isFinished
+    tags
     declarations
     latestMetrics {
       name
@@ -61,6 +69,17 @@ interface RunsProps {
   readonly onChange: () => void;
 }
 
+/** The column of the tags, where a run has some. */
+const TAGS = "tags";
+
+/** The column of the date by which a list is sorted. */
+const DATES = [
+  { field: "CREATED", word: "created", key: "createdAt" },
+  { field: "UPDATED", word: "last changed", key: "updatedAt" },
+  { field: "STARTED", word: "started", key: "startedAt" },
+  { field: "FINISHED", word: "finished", key: "finishedAt" },
+] as const;
+
 const namesIn = (records: readonly object[]) => [
   ...new Set(records.flatMap((record) => Object.keys(record))),
 ];
@@ -79,10 +98,23 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
   const sort = order.metric ?? undefined;
   const isNewestFirst = order.field === "CREATED" && order.direction === "DESC" && !view.filter;
   const live = useRunUpdates({ of, runs, isNewestFirst, onChange });
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const { selected, select } = useSelected();
+  const shown = runs.filter(({ id }) => selected.has(id));
+  const isShown = new Set(shown.map(({ id }) => id));
+  const chosen = [
+    ...shown,
+    ...[...selected].flatMap(([id, uniqueName]) => (isShown.has(id) ? [] : [{ id, uniqueName }])),
+  ];
+  const selection = <Selection runs={chosen} shown={shown.length} address={address} onChange={onChange} />;
   if (runs.length === 0) {
-    if (view.filter) return <p className="empty">No run matches {conditionsIn(address).join(", ")}.</p>;
-    return sort ? <NoneSorted by={sort} address={address} /> : <p className="empty">No runs yet.</p>;
+    return (
+      <>
+        {selection}
+        {view.filter && <p className="empty">No run matches {conditionsIn(address).join(", ")}.</p>}
+        {!view.filter && sort && <NoneSorted by={sort} address={address} />}
+        {!view.filter && !sort && <p className="empty">No runs yet.</p>}
+      </>
+    );
   }
 
   const hidden = hiddenIn(address);
@@ -90,23 +122,16 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
   const allMetrics = namesIn(runs.map((run) => run.metrics)).toSorted();
   const parameters = allParameters.filter((name) => !hidden.includes(name));
   const metrics = allMetrics.filter((name) => !hidden.includes(name));
-  const chosen = runs.filter(({ id }) => selected.has(id));
-  const select = (ids: readonly string[], isOn: boolean) =>
-    setSelected(new Set(isOn ? [...selected, ...ids] : [...selected].filter((id) => !ids.includes(id))));
+  const isTagged = runs.some(({ tags }) => tags && tags.length > 0);
+  const hasTags = isTagged && !hidden.includes(TAGS);
+  const when = address.sort ? DATES.find(({ field }) => field === order.field) : undefined;
   const valueOf = (run: (typeof runs)[number], metric: string) => run.metrics[metric] ?? null;
   const [first] = runs;
   const best = sort && first && valueOf(first, sort) !== null ? first.id : null;
   return (
     <>
-      <Columns names={[...allParameters, ...allMetrics]} address={address} />
-      {chosen.length > 0 && (
-        <Selection
-          runs={chosen}
-          address={address}
-          onClear={() => setSelected(new Set())}
-          onChange={onChange}
-        />
-      )}
+      <Columns names={[...allParameters, ...allMetrics, ...(isTagged ? [TAGS] : [])]} address={address} />
+      {selection}
       <div className="scroll">
         <table onKeyDown={walk}>
           <caption className="visually-hidden">Runs of {list}</caption>
@@ -116,27 +141,37 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
                 <input
                   type="checkbox"
                   aria-label="Select all loaded runs"
-                  checked={chosen.length === runs.length}
-                  onChange={({ target }) =>
-                    select(
-                      runs.map(({ id }) => id),
-                      target.checked,
-                    )
-                  }
+                  checked={shown.length === runs.length}
+                  onChange={({ target }) => select(runs, target.checked)}
                 />
                 run
               </th>
               <th scope="col">status</th>
               {parameters.map((name) => (
-                <th key={name} scope="col" className="parameter">
+                <th key={name} scope="col" className="parameter" title={name}>
                   {name}
                 </th>
               ))}
               {metrics.map((name) => (
-                <th key={name} scope="col" aria-sort={name === sort ? directionOf(order) : undefined}>
+                <th
+                  key={name}
+                  scope="col"
+                  className="metric"
+                  aria-sort={name === sort ? directionOf(order) : undefined}
+                >
                   <SortBy metric={name} address={address} />
                 </th>
               ))}
+              {hasTags && (
+                <th scope="col" className="parameter">
+                  {TAGS}
+                </th>
+              )}
+              {when && (
+                <th scope="col" aria-sort={directionOf(order)}>
+                  {when.word}
+                </th>
+              )}
               <th scope="col">duration</th>
               <th scope="col" className="image">
                 image
@@ -151,7 +186,7 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
                     type="checkbox"
                     aria-label={`Select ${run.uniqueName}`}
                     checked={selected.has(run.id)}
-                    onChange={({ target }) => select([run.id], target.checked)}
+                    onChange={({ target }) => select([run], target.checked)}
                   />
                   <a
                     href={hrefOf({ ...address, run: run.uniqueName })}
@@ -165,15 +200,21 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
                   <Status of={run} />
                 </td>
                 {parameters.map((name) => (
-                  <td key={name} className="parameter">
-                    {String(run.parameters[name] ?? "–")}
+                  <td key={name} className="parameter" title={textOf(run.parameters[name])}>
+                    {textOf(run.parameters[name])}
                   </td>
                 ))}
                 {metrics.map((name) => (
                   <td key={name} data-sorted={name === sort || undefined}>
-                    <Moving value={valueOf(run, name)?.toFixed(4) ?? "–"} />
+                    <Moving value={inDigits(valueOf(run, name))} />
                   </td>
                 ))}
+                {hasTags && (
+                  <td className="parameter" title={run.tags?.join(", ")}>
+                    {run.tags?.join(", ")}
+                  </td>
+                )}
+                {when && <td>{run[when.key] ? <Moment at={run[when.key] ?? ""} /> : "–"}</td>}
                 <td>
                   <Duration of={run} />
                 </td>
@@ -189,7 +230,7 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
           {orderInWords(order)}
           {pageInfo.hasNextPage
             ? `${runs.length} of ${totalCount ?? "more"} runs are loaded.`
-            : `${runs.length} runs.`}
+            : `${many(runs.length)}.`}
           {leftOutOf(order)}
         </p>
         {runs.length > 1 && (
@@ -200,38 +241,22 @@ export function Runs({ of, page, order, address, onChange }: RunsProps) {
               address,
             )}
           >
-            Compare
+            {runs.length > MOST_COMPARED
+              ? `Compare the first ${MOST_COMPARED}`
+              : `Compare these ${runs.length}`}
           </a>
         )}
         {pageInfo.hasNextPage && (
-          <MoreRuns key={JSON.stringify(view)} of={of} after={pageInfo.endCursor} view={view} />
+          <MoreRuns
+            key={JSON.stringify(view)}
+            of={of}
+            after={pageInfo.endCursor}
+            loaded={runs.length}
+            view={view}
+          />
         )}
       </footer>
     </>
-  );
-}
-
-/** Sorts by a metric: the best first, then the worst first, then by creation again. */
-function SortBy({ metric, address }: { metric: string; address: Address }) {
-  const sorted = metricIn(address.sort);
-  const [sort, title] =
-    sorted?.name !== metric
-      ? [metric, `Best ${metric} first`]
-      : sorted.isWorst
-        ? [undefined, "Newest first"]
-        : [`${metric}:worst`, `Worst ${metric} first`];
-  return (
-    <a className="sort" href={hrefOf({ ...address, sort })} title={title}>
-      {metric}
-    </a>
-  );
-}
-
-function NoneSorted({ by, address }: { by: string; address: Address }) {
-  return (
-    <p className="empty">
-      No run has {by} yet. <a href={hrefOf({ ...address, sort: undefined })}>Newest first</a>
-    </p>
   );
 }
 

@@ -1,10 +1,13 @@
 import { type FormEvent, useRef, useState } from "react";
-import { useMutation } from "urql";
+import { type CombinedError, useMutation } from "urql";
 import type { Address } from "./address.ts";
-import { compareHref } from "./compare-href.ts";
+import { compareHref, MOST_COMPARED } from "./compare-href.ts";
 import { Confirm } from "./confirm.tsx";
 import { Trouble } from "./errors.tsx";
 import { graphql } from "./generated/index.ts";
+import { many } from "./many.ts";
+import { useSelected } from "./selected.ts";
+import { tagsIn } from "./tags.ts";
 
 const stopMutation = graphql(`
   mutation StopSelected($ids: [ID!]!) {
@@ -57,87 +60,151 @@ const tagMutation = graphql(`
 
 interface SelectionProps {
   readonly runs: readonly { readonly id: string; readonly uniqueName: string }[];
+  /** How many of them are in the list as it is now. */
+  readonly shown: number;
   readonly address: Address;
-  readonly onClear: () => void;
   /** Reads the list anew. */
   readonly onChange: () => void;
 }
 
-const many = (count: number) => (count === 1 ? "1 run" : `${count} runs`);
+/** Runs that the gateway takes at once. */
+const PORTION = 100;
+
+/** Names that a question tells; of more, their number. */
+const NAMED = 12;
+
+interface Result {
+  readonly run?: unknown;
+  /** False: it had finished before. */
+  readonly isSent?: boolean;
+}
+
+interface Answer {
+  /** Of each run, in their order; null where nothing was done. */
+  readonly results: readonly (Result | null)[] | null | undefined;
+  readonly error?: CombinedError | undefined;
+}
+
+interface Outcome {
+  readonly done: string;
+  readonly failed: readonly string[];
+  readonly error?: CombinedError | undefined;
+}
+
+const NOTHING: Outcome = { done: "", failed: [] };
 
 /** What can be done with the runs that are selected. What became of each is told. */
-export function Selection({ runs, address, onClear, onChange }: SelectionProps) {
-  const [stopped, stop] = useMutation(stopMutation);
-  const [archived, archive] = useMutation(archiveMutation);
-  const [bookmarked, bookmark] = useMutation(bookmarkMutation);
-  const [tagged, tag] = useMutation(tagMutation);
-  const [done, setDone] = useState("");
+export function Selection({ runs, shown, address, onChange }: SelectionProps) {
+  const [, stop] = useMutation(stopMutation);
+  const [, archive] = useMutation(archiveMutation);
+  const [, bookmark] = useMutation(bookmarkMutation);
+  const [, tag] = useMutation(tagMutation);
+  const [isBusy, setBusy] = useState(false);
+  const [{ done, failed, error }, setOutcome] = useState(NOTHING);
+  const { select } = useSelected();
   const stopQuestion = useRef<HTMLDialogElement>(null);
   const archiveQuestion = useRef<HTMLDialogElement>(null);
-  const ids = runs.map(({ id }) => id);
-  const isBusy = [stopped, archived, bookmarked, tagged].some(({ fetching }) => fetching);
+  const names = runs.map(({ uniqueName }) => uniqueName);
+  if (runs.length === 0 && !done && failed.length === 0) return null;
 
-  const tell = (what: string, results: readonly unknown[] | undefined) => {
-    const count = results?.filter((result) => result !== null).length ?? 0;
-    setDone(count > 0 ? `${what} ${many(count)}.` : "");
+  /** Does something with all runs, so many at once, one portion after the other. */
+  async function act(word: string, most: number, send: (ids: readonly string[]) => Promise<Answer>) {
+    setBusy(true);
+    const all: { readonly run: (typeof runs)[number]; readonly result: Result | null }[] = [];
+    let trouble: CombinedError | undefined;
+    for (let from = 0; from < runs.length; from += most) {
+      if (from > 0) setOutcome({ ...NOTHING, done: `${word} ${from} of ${many(runs.length)}…` });
+      const portion = runs.slice(from, from + most);
+      const answer = await send(portion.map(({ id }) => id));
+      trouble ??= answer.error;
+      all.push(...portion.map((run, at) => ({ run, result: answer.results?.[at] ?? null })));
+    }
+    const over = all.filter(({ result }) => result?.isSent === false).length;
+    const count = all.filter(({ result }) => result && result.isSent !== false).length;
+    setOutcome({
+      done: [count > 0 && `${word} ${many(count)}.`, over > 0 && `${many(over)} had finished.`]
+        .filter(Boolean)
+        .join(" "),
+      failed: all.flatMap(({ run, result }) => (result ? [] : [run.uniqueName])),
+      error: trouble,
+    });
+    setBusy(false);
     onChange();
-  };
+    return all.flatMap(({ run, result }) => (result ? [run] : []));
+  }
 
-  async function stopAll() {
-    const { data } = await stop({ ids });
-    const results = data?.stopRuns?.results;
-    const over = results?.filter((result) => result?.isSent === false).length ?? 0;
-    tell(
-      "Stopped",
-      results?.filter((result) => result?.isSent !== false),
-    );
-    if (over > 0) setDone((before) => `${before} ${many(over)} had finished.`.trim());
+  const stopAll = () =>
+    act("Stopped", PORTION, async (ids) => {
+      const { data, error: trouble } = await stop({ ids: [...ids] });
+      return { results: data?.stopRuns?.results, error: trouble };
+    });
+
+  const bookmarkAll = () =>
+    act("Bookmarked", PORTION, async (ids) => {
+      const { data, error: trouble } = await bookmark({ ids: [...ids] });
+      return { results: data?.bookmarkRuns?.results, error: trouble };
+    });
+
+  /** Those that are archived leave the list, and what is selected. */
+  async function archiveAll() {
+    const archived = await act("Archived", PORTION, async (ids) => {
+      const { data, error: trouble } = await archive({ ids: [...ids] });
+      return { results: data?.archiveRuns?.results, error: trouble };
+    });
+    select(archived, false);
   }
 
   async function tagAll(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
     const form = event.currentTarget;
-    const tags = String(new FormData(form).get("tags"))
-      .split(/[\s,]+/)
-      .filter(Boolean);
-    const results: unknown[] = [];
+    const tags = tagsIn(String(new FormData(form).get("tags")));
     // One after the other: the present labels of each are read before.
-    for (const id of ids) results.push((await tag({ id, tags })).data?.updateExperiment ?? null);
+    await act("Tagged", 1, async ([id = ""]) => {
+      const { data, error: trouble } = await tag({ id, tags: [...tags] });
+      return { results: [data?.updateExperiment ? {} : null], error: trouble };
+    });
     form.reset();
-    tell("Tagged", results);
   }
 
-  const error = [stopped, archived, bookmarked, tagged].find((each) => each.error)?.error;
-  const failed = error?.graphQLErrors.flatMap(({ path }) => runs[Number(path?.[2])]?.uniqueName ?? []) ?? [];
+  function clear() {
+    select(runs, false);
+    setOutcome(NOTHING);
+  }
+
+  const hidden = runs.length - shown;
+  const named =
+    names.length > NAMED
+      ? `${names.slice(0, NAMED).join(", ")} and ${names.length - NAMED} more`
+      : names.join(", ");
   return (
     <section className="selection" aria-label="Selected runs">
-      <strong>{many(runs.length)} selected</strong>
-      <a
-        className="button"
-        href={compareHref(
-          runs.map(({ uniqueName }) => uniqueName),
-          address,
-        )}
-      >
-        Compare
-      </a>
-      <button disabled={isBusy} onClick={() => stopQuestion.current?.showModal()}>
-        Stop
-      </button>
-      <button
-        disabled={isBusy}
-        onClick={async () => tell("Bookmarked", (await bookmark({ ids })).data?.bookmarkRuns?.results)}
-      >
-        Bookmark
-      </button>
-      <button disabled={isBusy} onClick={() => archiveQuestion.current?.showModal()}>
-        Archive
-      </button>
-      <form onSubmit={tagAll}>
-        <input name="tags" aria-label="Tags to add" placeholder="Add tags" required />
-        <button disabled={isBusy}>Tag</button>
-      </form>
-      <button onClick={onClear}>Clear</button>
+      {runs.length > 0 && (
+        <>
+          <strong>{many(runs.length)} selected</strong>
+          {hidden > 0 && (
+            <span className="hint">
+              {hidden} of them {hidden === 1 ? "is" : "are"} not in the list below.
+            </span>
+          )}
+          <a className="button" href={compareHref(names, address)}>
+            {runs.length > MOST_COMPARED ? `Compare the first ${MOST_COMPARED}` : "Compare"}
+          </a>
+          <button disabled={isBusy} onClick={() => stopQuestion.current?.showModal()}>
+            Stop
+          </button>
+          <button disabled={isBusy} onClick={() => void bookmarkAll()}>
+            Bookmark
+          </button>
+          <button disabled={isBusy} onClick={() => archiveQuestion.current?.showModal()}>
+            Archive
+          </button>
+          <form onSubmit={tagAll}>
+            <input name="tags" aria-label="Tags to add" placeholder="Add tags" required />
+            <button disabled={isBusy}>Tag</button>
+          </form>
+        </>
+      )}
+      <button onClick={clear}>Clear</button>
       <p role="status" className="hint">
         {done}
       </p>
@@ -149,15 +216,16 @@ export function Selection({ runs, address, onClear, onChange }: SelectionProps) 
         act="Stop them"
         onYes={() => void stopAll()}
       >
-        Those that have finished stay as they are. The others cannot go on afterwards.
+        {named}. Those that have finished stay as they are. The others cannot go on afterwards.
       </Confirm>
       <Confirm
         question={archiveQuestion}
         title={`Archive ${many(runs.length)}?`}
         act="Archive them"
-        onYes={async () => tell("Archived", (await archive({ ids })).data?.archiveRuns?.results)}
+        onYes={() => void archiveAll()}
       >
-        Lists leave them out. The server stops those that run, and may delete them for good after some days.
+        {named}. Lists leave them out. The server stops those that run, and may delete them for good after
+        some days.
       </Confirm>
     </section>
   );

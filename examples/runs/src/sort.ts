@@ -7,7 +7,9 @@ const isSmallerBetter = (metric: string) => /loss|err|mse|mae|perplexity|latency
 export const DATES: Readonly<Record<string, string>> = {
   CREATED_ASC: "Oldest first",
   UPDATED_DESC: "Last changed first",
+  UPDATED_ASC: "First changed first",
   STARTED_DESC: "Last started first",
+  STARTED_ASC: "First started first",
   FINISHED_DESC: "Last finished first",
   FINISHED_ASC: "First finished first",
 };

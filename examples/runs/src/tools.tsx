@@ -2,11 +2,19 @@ import type { Address } from "./address.ts";
 import { acrossOf, type Axis, type Curve } from "./curve.ts";
 import type { Drawing, Range } from "./plot.tsx";
 
-/** How the address says that curves are drawn. */
-export const drawingOf = ({ axis, scale, smooth }: Address): Drawing => ({
-  axis: axis === "time" ? "time" : "step",
+/** How the address says that curves are drawn; where it does not, over the usual axis. */
+export const drawingOf = ({ axis, scale, smooth }: Address, usual: Axis): Drawing => ({
+  axis: axis === "time" || axis === "step" ? axis : usual,
   isLog: scale === "log",
   smoothing: Math.min(0.99, Math.max(0, Number(smooth) || 0)),
+});
+
+/** The address that says how curves are drawn. */
+export const drawn = (address: Address, { axis, isLog, smoothing }: Drawing, usual: Axis): Address => ({
+  ...address,
+  axis: axis === usual ? undefined : axis,
+  scale: isLog ? "log" : undefined,
+  smooth: smoothing ? String(smoothing) : undefined,
 });
 
 /** From the first to the last point of all curves. Null if there is none. */

@@ -1,6 +1,7 @@
 import type { Address } from "./address.ts";
 import type { ExperimentFilter, RunOrdering, RunStatus } from "./generated/graphql.ts";
 import { orderOf } from "./sort.ts";
+import { tagsIn } from "./tags.ts";
 
 /** Which runs a list shows, and in which order: the variables of its queries. */
 export interface View {
@@ -8,40 +9,51 @@ export interface View {
   readonly filter: ExperimentFilter | null;
 }
 
-/** A name, a sign and a value, such as `lr>=0.02`. */
-const CONDITION = /^\s*([^<>=]+?)\s*(<=|>=|=|<|>)\s*(.+?)\s*$/;
+const [NAME, SIGN] = ["[^<>=!,]+", "<=|>=|<|>"];
+const NUMBER = "\\s*[+\\-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+\\-]?[0-9]+)?\\s*";
+const listOf = (one: string) => `(?:${one})(?:,(?:${one}))*`;
 
-/** What inputs of conditions must match, for the browser. */
-export const CONDITION_PATTERN = "[^<>=]+(<=|>=|=|<|>).+";
-export const BOUND_PATTERN = "[^<>=]+(<=|>=|<|>)\\s*-?[0-9.]+(e-?[0-9]+)?\\s*";
+/** Conditions as the browser checks them where they are typed: `loss<0.3`, and with commas between several. */
+export const BOUND_PATTERN = listOf(`${NAME}(?:${SIGN})${NUMBER}`);
+/** The same with equality: `lr>=0.02, activation=relu`. */
+export const CONDITION_PATTERN = listOf(`${NAME}(?:${SIGN})${NUMBER}|${NAME}==?[^,=]+`);
+
+/** A name, a sign and a value. */
+const CONDITION = new RegExp(`^(${NAME})(${SIGN}|==?)(.+)$`);
 
 const BOUNDS = { "<": "lessThan", "<=": "atMost", ">": "greaterThan", ">=": "atLeast" } as const;
 
-const conditionIn = (text: string | undefined) => {
-  const [, name = "", sign = "", value = ""] = CONDITION.exec(text ?? "") ?? [];
-  return name === "" ? null : { name, sign: sign as keyof typeof BOUNDS | "=", value };
-};
+const isBound = (sign: string): sign is keyof typeof BOUNDS => sign in BOUNDS;
+
+/** The conditions of a text. None if it is no list of them. */
+function conditionsOf(text: string | undefined, pattern: string) {
+  if (!text || !new RegExp(`^(?:${pattern})$`).test(text)) return [];
+  return text.split(",").flatMap((part) => {
+    const [, name = "", sign = "", value = ""] = CONDITION.exec(part) ?? [];
+    return { name: name.trim(), sign, value: value.trim() };
+  });
+}
+
+/** What an address names as conditions, but is none. */
+export const misreadIn = ({ parameter, bound }: Address): readonly string[] => [
+  ...(parameter && conditionsOf(parameter, CONDITION_PATTERN).length === 0 ? [parameter] : []),
+  ...(bound && conditionsOf(bound, BOUND_PATTERN).length === 0 ? [bound] : []),
+];
 
 function filterOf({ words, status, tag, parameter, bound }: Address): ExperimentFilter | null {
-  const [declared, measured] = [conditionIn(parameter), conditionIn(bound)];
+  const tags = tagsIn(tag ?? "");
+  const declarations = conditionsOf(parameter, CONDITION_PATTERN).map(({ name, sign, value }) =>
+    isBound(sign) ? { name, [BOUNDS[sign]]: Number(value) } : { name, values: [value] },
+  );
+  const metrics = conditionsOf(bound, BOUND_PATTERN).flatMap(({ name, sign, value }) =>
+    isBound(sign) ? { name, [BOUNDS[sign]]: Number(value) } : [],
+  );
   const filter: ExperimentFilter = {
     ...(words?.trim() && { words }),
     ...(status && { statuses: { in: status.split(",") as RunStatus[] } }),
-    ...(tag && { tags: [tag] }),
-    ...(declared && {
-      declarations: [
-        {
-          name: declared.name,
-          ...(declared.sign === "="
-            ? { values: [declared.value] }
-            : { [BOUNDS[declared.sign]]: Number(declared.value) }),
-        },
-      ],
-    }),
-    ...(measured &&
-      measured.sign !== "=" && {
-        metrics: [{ name: measured.name, [BOUNDS[measured.sign]]: Number(measured.value) }],
-      }),
+    ...(tags.length > 0 && { tags: [...tags] }),
+    ...(declarations.length > 0 && { declarations }),
+    ...(metrics.length > 0 && { metrics }),
   };
   return Object.keys(filter).length > 0 ? filter : null;
 }
@@ -54,6 +66,9 @@ export const viewOf = (address: Address): View => ({
 /** What a list is narrowed to, as it was typed. */
 export const conditionsIn = ({ words, status, tag, parameter, bound }: Address): readonly string[] =>
   [words, status?.toLowerCase(), tag, parameter, bound].flatMap((each) => each || []);
+
+/** Whether a list is as it is without any choice. */
+export const isPlain = (address: Address) => conditionsIn(address).length === 0 && !address.sort;
 
 /** Without its filter. */
 export const unfiltered = (address: Address): Address => ({

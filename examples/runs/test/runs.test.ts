@@ -5,6 +5,9 @@ import { root } from "./page.ts";
 // One file, because all stories need one build.
 import "./stories/lists.ts";
 import "./stories/table.ts";
+import "./stories/selection.ts";
+import "./stories/filters.ts";
+import "./stories/texts.ts";
 import "./stories/faults.ts";
 import "./stories/actions.ts";
 import "./stories/access.ts";

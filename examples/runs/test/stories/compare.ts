@@ -194,7 +194,7 @@ test.runIf(hasBrowser)(
   "a list leads to a comparison of its runs, from which runs are left out and to which others are added",
   async () => {
     const { page } = await openAt("#list=ada.mnist.1");
-    await page.getByRole("link", { name: "Compare", exact: true }).click();
+    await page.getByRole("link", { name: /^Compare these/ }).click();
     await page.getByRole("heading", { name: "12 runs compared" }).waitFor();
     await page.getByRole("link", { name: "Compare without ada.mnist.1.44" }).click();
     await page.getByRole("heading", { name: "11 runs compared" }).waitFor();

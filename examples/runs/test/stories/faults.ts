@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { startDemoGateway } from "../../../../test/support/demo-gateway.ts";
 import { handClock } from "../../../../test/support/hand-clock.ts";
 import { hasBrowser } from "../../../../test/support/browser.ts";
+import { openAt } from "../open-at.ts";
 import { alertOf, open, signIn } from "../page.ts";
 
 const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
@@ -46,8 +47,26 @@ test.runIf(hasBrowser)(
     await page.getByText("Which learning rate, which dropout, which activation?").waitFor();
     expect(await alertOf(page)).toMatch(/^Not everything could be read\. .* CAPABILITY_UNAVAILABLE$/);
     expect(await rows()).toEqual([]);
+    expect(await page.getByRole("form", { name: "Filter" }).count()).toBe(0);
   },
 );
+
+test.runIf(hasBrowser)("what a server does not offer is not asked for", async () => {
+  const { page, complaints } = await openAt("#run=ada.mnist.42", {}, "document");
+  await page.getByRole("heading", { name: "ada.mnist.42" }).waitFor();
+  const notes = page.getByRole("region", { name: "Notes" });
+  await notes.getByRole("button", { name: "Edit" }).waitFor();
+  expect(await notes.getByRole("textbox").count()).toBe(0);
+  await page.getByRole("button", { name: "Restart" }).click();
+  await page.getByText("It becomes a run of its own, with the same parameters.").waitFor();
+  expect(await page.getByRole("dialog").getByRole("textbox").count()).toBe(0);
+  await page.getByRole("button", { name: "Start it" }).click();
+  await page.getByText("Started").getByRole("link").waitFor();
+  expect(await page.getByRole("alert").allInnerTexts()).toEqual([
+    "The server does not offer this. CAPABILITY_UNAVAILABLE",
+  ]);
+  expect(complaints).toEqual([]);
+});
 
 test.runIf(hasBrowser)("a status and a phase of a newer gateway are shown like the others", async () => {
   const { url } = await startDemoGateway({ env });

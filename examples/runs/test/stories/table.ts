@@ -167,9 +167,13 @@ test.skipIf(!hasBrowser)(
     await notes.getByLabel("Description").fill("the best so far");
     await notes.getByRole("button", { name: "Save" }).click();
     await notes.getByText("the best so far").waitFor();
+    expect(await page.locator(":focus").innerText()).toBe("Edit");
     await notes.getByLabel("New tag").fill("kept");
     await notes.getByRole("button", { name: "Add" }).click();
     await notes.getByRole("button", { name: "Remove kept" }).waitFor();
+    await notes.getByLabel("New tag").fill("one, two");
+    await page.keyboard.press("Enter");
+    for (const tag of ["one", "two"]) await notes.getByRole("button", { name: `Remove ${tag}` }).waitFor();
     expect(await faultsOf(page)).toEqual([]);
     await notes.getByRole("button", { name: "Remove kept" }).click();
     await expect.poll(() => notes.getByRole("button", { name: "Remove kept" }).count(), SHOWN).toBe(0);
@@ -185,6 +189,77 @@ test.skipIf(!hasBrowser)(
       { id: started },
     );
     expect(data.experiment.declarations).toMatchObject({ dropout: 0.4, lr: 0.026, activation: "relu" });
+    expect(complaints).toEqual([]);
+  },
+);
+
+test.skipIf(!hasBrowser)("texts stay texts when a run is restarted with another parameter", async () => {
+  const { page, ask, complaints } = await openAt("");
+  const { data } = await ask<{ restartExperiment: { experiment: { uniqueName: string } } }, object>(
+    `mutation ($declarations: JSON) { restartExperiment(id: "ada.mnist.1.10", input: { declarations: $declarations }) {
+      experiment { uniqueName } } }`,
+    { declarations: { fold: "01", seed: "7", note: "" } },
+  );
+  await page.goto(`${page.url()}#run=${data.restartExperiment.experiment.uniqueName}`);
+  await page.getByRole("button", { name: "Restart" }).click();
+  await page.getByRole("dialog").getByLabel("seed").fill("8");
+  await page.getByRole("dialog").getByLabel("lr").fill("1e-2");
+  await page.getByRole("button", { name: "Start it" }).click();
+  const started = await page.getByText("Started").getByRole("link").innerText();
+  const restarted = await ask<{ experiment: { declarations: object } }, object>(
+    `query ($id: ID!) { experiment(id: $id) { declarations } }`,
+    { id: started },
+  );
+  expect(restarted.data.experiment.declarations).toMatchObject({ fold: "01", seed: "8", note: "", lr: 0.01 });
+  expect(complaints).toEqual([]);
+});
+
+test.skipIf(!hasBrowser)("the table shows tags, and the date by which it is sorted", async () => {
+  const { page, complaints } = await openAt("#list=ada.mnist&tag=cnn, baseline");
+  const header = (name: string) => page.getByRole("columnheader", { name, exact: true });
+  await header("tags").waitFor();
+  const line = page.getByRole("row", { name: "ada.mnist.42" });
+  await line.getByText("cnn, candidate").waitFor();
+  await page.getByText("Columns", { exact: true }).click();
+  await page.getByLabel("tags").click();
+  await header("tags").waitFor({ state: "detached" });
+  for (const [order, word] of [
+    ["CREATED_ASC", "created"],
+    ["UPDATED_DESC", "last changed"],
+    ["STARTED_DESC", "started"],
+    ["FINISHED_ASC", "finished"],
+  ] as const) {
+    await page.getByLabel("Order").selectOption(order);
+    await header(word).waitFor();
+    await line.getByText(/^Feb 21, 2026/).waitFor();
+    expect(await header(word).getAttribute("aria-sort")).toMatch(order.endsWith("ASC") ? /^a/ : /^d/);
+  }
+  expect(await faultsOf(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+});
+
+test.skipIf(!hasBrowser).each(LOOKS)(
+  "the curves of one run are drawn over steps, smoothed, logarithmic and zoomed, and the address keeps it: $name",
+  async ({ name, ...look }) => {
+    const { page, picture, complaints } = await openAt("#run=ada.mnist.1.10", look);
+    await page.getByRole("img", { name: "loss over time" }).waitFor();
+    await page.getByText("Axis, smoothing, scale and zoom").click();
+    await page.getByRole("combobox", { name: "Over" }).selectOption("step");
+    await page.getByRole("img", { name: "loss over steps" }).waitFor();
+    await page.getByText("0.1055 at step 53").waitFor();
+    await page.getByRole("slider", { name: "Smoothing" }).fill("0.6");
+    await page.getByLabel("log scale").check();
+    await page.getByRole("button", { name: "Zoom in" }).click();
+    await picture(`run-tools-${name}`);
+    expect(await faultsOf(page)).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(look.viewport.width);
+    await page.getByRole("button", { name: "Reset zoom" }).click();
+
+    await page.reload();
+    await page.getByRole("img", { name: "loss over steps" }).waitFor();
+    expect(page.url()).toMatch(/axis=step&smooth=0\.6&scale=log$/);
+    await page.getByText("Axis, smoothing, scale and zoom").click();
+    expect(await page.getByLabel("log scale").isChecked()).toBe(true);
     expect(complaints).toEqual([]);
   },
 );

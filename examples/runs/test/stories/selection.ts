@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+import { hasBrowser, SHOWN } from "../../../../test/support/browser.ts";
+import { faultsOf } from "../axe.ts";
+import { openAt } from "../open-at.ts";
+
+const GROUP = "#list=ada.mnist.1";
+
+test.runIf(hasBrowser)(
+  "runs stay selected while the list is sorted, filtered and compared, and those that it does not show are told",
+  async () => {
+    const { page, complaints } = await openAt(GROUP);
+    const chosen = page.getByRole("region", { name: "Selected runs" });
+    for (const name of ["46", "24"]) await page.getByLabel(`Select ada.mnist.1.${name}`).check();
+    await chosen.getByText("2 runs selected").waitFor();
+
+    await page.getByRole("link", { name: "loss", exact: true }).click();
+    await page.getByText("Sorted by loss, best first.").waitFor();
+    await chosen.getByText("2 runs selected").waitFor();
+    await chosen.getByText("2 of them are not in the list below.").waitFor();
+    await page.getByLabel("Select ada.mnist.1.10").check();
+    await chosen.getByText("3 runs selected").waitFor();
+
+    await page.getByLabel("Words").fill("no such word");
+    await page.keyboard.press("Enter");
+    await page.getByText("No run matches no such word.").waitFor();
+    await chosen.getByText("3 of them are not in the list below.").waitFor();
+    await chosen.getByRole("button", { name: "Stop" }).click();
+    const question = page.getByRole("dialog", { name: "Stop 3 runs?" });
+    await question.getByText("ada.mnist.1.46, ada.mnist.1.24, ada.mnist.1.10").waitFor();
+    expect(await faultsOf(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+
+    await chosen.getByRole("link", { name: "Compare" }).click();
+    await page.getByRole("heading", { name: "3 runs compared" }).waitFor();
+    await page.goBack();
+    await chosen.getByText("3 runs selected").waitFor();
+    await chosen.getByRole("button", { name: "Clear" }).click();
+    await chosen.waitFor({ state: "detached" });
+    expect(complaints).toEqual([]);
+  },
+);
+
+test.runIf(hasBrowser)(
+  "what became of runs that are archived is told when they have left the list",
+  async () => {
+    const { page, complaints } = await openAt(GROUP);
+    const chosen = page.getByRole("region", { name: "Selected runs" });
+    for (const name of ["28", "27"]) await page.getByLabel(`Select ada.mnist.1.${name}`).check();
+    await chosen.getByRole("button", { name: "Archive" }).click();
+    await page.getByRole("button", { name: "Archive them" }).click();
+    await page.getByLabel("Select ada.mnist.1.28").waitFor({ state: "detached" });
+    await chosen.getByText("Archived 2 runs.").waitFor();
+    expect(await chosen.getByText("selected").count()).toBe(0);
+    await chosen.getByRole("button", { name: "Clear" }).click();
+    await chosen.waitFor({ state: "detached" });
+    expect(complaints).toEqual([]);
+  },
+);
+
+/** Starts many runs more in the project `ada.speech`. */
+const MORE = `mutation ($id: ID!) { ${Array.from(
+  { length: 20 },
+  (_, at) => `run${at}: restartExperiment(id: $id) { experiment { id } }`,
+).join(" ")} }`;
+
+test.runIf(hasBrowser)(
+  "long lists are there after a few pages, and what is done with more than a hundred runs is done with all",
+  async () => {
+    const { page, ask, sent, calls, complaints } = await openAt("#list=ada.mnist");
+    for (let times = 0; times < 6; times += 1) await ask(MORE, { id: "ada.speech.36" });
+    await page.goto(`${new URL(page.url()).origin}/#list=ada.speech`);
+    await page.getByText("12 of 125 runs are loaded.").waitFor();
+    sent();
+    for (const loaded of ["24 of 125 runs", "48 of 125 runs", "96 of 125 runs", "125 runs."]) {
+      await page.getByRole("button", { name: "Load more" }).click();
+      await page.getByText(loaded).waitFor();
+    }
+    expect(sent().filter((name) => name === "MoreRuns")).toHaveLength(4);
+
+    await page.getByLabel("Select all loaded runs").check();
+    const chosen = page.getByRole("region", { name: "Selected runs" });
+    await chosen.getByText("125 runs selected").waitFor();
+    await chosen.getByRole("link", { name: "Compare the first 100" }).waitFor();
+    calls();
+    let portions = 0;
+    await page.route("**/graphql", async (route) => {
+      const { operationName } = route.request().postDataJSON();
+      if (operationName === "BookmarkSelected") portions += 1;
+      if (portions === 2) await chosen.getByText("Bookmarked 100 of 125 runs…").waitFor();
+      return route.fallback();
+    });
+    await chosen.getByRole("button", { name: "Bookmark" }).click();
+    await chosen.getByText("Bookmarked 125 runs.").waitFor();
+    await expect.poll(() => page.getByRole("alert").count(), SHOWN).toBe(0);
+    expect(calls().filter((call) => call.endsWith("/bookmark/"))).toHaveLength(125);
+    expect(complaints).toEqual([]);
+  },
+);

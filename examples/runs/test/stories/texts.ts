@@ -1,0 +1,95 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { hasBrowser } from "../../../../test/support/browser.ts";
+import { faultsOf, LOOKS } from "../axe.ts";
+import { openAt } from "../open-at.ts";
+
+const LONG = "a_metric_whose_name_somebody_made_of_the_path_of_its_file_in_the_repository";
+
+/** A run with values of any size, and texts of any length. */
+const ODD = `mutation ($id: ID!, $text: String!, $tiny: [MetricValueInput!]!) {
+  updateExperiment(id: $id, input: { description: $text, addTags: [$text] }) { experiment { id } }
+  one: createExperimentMetric(id: $id, input: { values: $tiny }) { metric { id } }
+  two: createExperimentMetric(id: $id, input: { values: $tiny }) { metric { id } }
+}`;
+
+const VALUES = [
+  { name: "tiny", value: 1.25e-6 },
+  { name: "huge", value: 7.5e12 },
+  { name: LONG, value: 0.5 },
+];
+
+const RUN = { id: "ada.mnist.1.10", text: "x".repeat(200), tiny: VALUES };
+
+/** Collects what is written onto canvases. */
+const COLLECT = `(() => {
+  const written = (globalThis.written = []);
+  const { fillText } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+    written.push(text);
+    return fillText.call(this, text, ...rest);
+  };
+})()`;
+
+const isTooWide = (page: Page) => page.evaluate("document.documentElement.scrollWidth > innerWidth");
+
+test.runIf(hasBrowser)(
+  "a metric is the same number in the table, at its chart and in a comparison",
+  async () => {
+    const { page, ask, complaints } = await openAt("");
+    await ask(ODD, RUN);
+    await page.addInitScript(COLLECT);
+    await page.reload();
+    const origin = page.url();
+    const line = page.getByRole("row", { name: "ada.mnist.1.10" });
+    await page.goto(`${origin}#list=ada.mnist.1&run=ada.mnist.1.10&sort=loss`);
+    await line.getByText("1.250e-6", { exact: true }).waitFor();
+    await line.getByText("7.500e+12", { exact: true }).waitFor();
+    await page.getByText(/^1\.250e-6 at/).waitFor();
+    await page.getByText(/^7\.500e\+12 at/).waitFor();
+    await page.getByRole("img", { name: "tiny over time" }).waitFor();
+    const written = await page.evaluate<string[]>("written");
+    // Ticks tell their values: none is rounded to nothing, and none is wider than its axis.
+    expect(written.filter((text) => /^\d(?:\.\d+)?e-\d$/.test(text)).length).toBeGreaterThan(1);
+    expect(written.filter((text) => text.length > 8)).toEqual([]);
+
+    await page.goto(`${origin}#list=ada.mnist.1&compare=ada.mnist.1.10,ada.mnist.1.15`);
+    await page.getByRole("cell", { name: "1.250e-6" }).waitFor();
+    await page.getByRole("cell", { name: "7.500e+12" }).waitFor();
+    expect(complaints).toEqual([]);
+  },
+);
+
+test.runIf(hasBrowser).each(LOOKS)("texts of any length fit the page: $name", async ({ name, ...look }) => {
+  const { page, ask, picture, graph } = await openAt("", look);
+  await ask(ODD, RUN);
+  const { data } = await ask<{ restartExperiment: { experiment: { uniqueName: string } } }, object>(
+    `mutation ($id: ID!, $declarations: JSON) { restartExperiment(id: $id, input: { declarations: $declarations }) {
+        experiment { uniqueName } } }`,
+    { id: RUN.id, declarations: { [LONG]: `runs/${"y".repeat(120)}`, lr: 0.1 } },
+  );
+  const { uniqueName } = data.restartExperiment.experiment;
+  const origin = page.url();
+  const fits = async (hash: string) => {
+    await page.goto(`${origin}${hash}`);
+    await graph.or(page.getByRole("heading", { name: "What differs" })).waitFor();
+    expect([hash, await isTooWide(page)]).toEqual([hash, false]);
+    expect(await faultsOf(page)).toEqual([]);
+  };
+  await fits(`#list=ada.mnist&run=${RUN.id}&sort=loss`);
+  await page.getByText(/^1\.250e-6 at/).waitFor();
+  await picture(`texts-run-${name}`);
+  expect(await isTooWide(page)).toBe(false);
+  await fits(`#list=ada.mnist&run=${uniqueName}`);
+  await picture(`texts-parameters-${name}`);
+  await page.getByRole("button", { name: "Restart" }).click();
+  const question = page.getByRole("dialog");
+  const { width = 0 } = (await question.boundingBox()) ?? {};
+  expect((await question.getByLabel(LONG).boundingBox())?.width).toBeLessThan(width);
+  await picture(`texts-restart-${name}`);
+  await page.keyboard.press("Escape");
+  await fits(`#compare=${RUN.id},${uniqueName}`);
+  await page.getByRole("img", { name: `${LONG} over steps` }).waitFor();
+  expect(await isTooWide(page)).toBe(false);
+  await picture(`texts-compare-${name}`);
+});
