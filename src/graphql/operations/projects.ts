@@ -139,7 +139,7 @@ const updateProject: AddMutation = (mutation) => {
   );
 };
 
-const deleteProject = command(Project, discard, `Deletes a project and everything in it.`, (mutation) =>
+const deleteProject = command(Project, discard, "Deletes a project and everything in it.", (mutation) =>
   payloadOf<Result>(mutation).implement({
     description: payloadTitle(mutation),
     fields: (t) => ({
@@ -159,13 +159,13 @@ mutations({
   bookmarkProject: act(
     Project,
     bookmark,
-    `Bookmarks a project for the caller, who needs no right to change it.`,
+    "Bookmarks a project for the caller, who needs no right to change it.",
   ),
-  unbookmarkProject: act(Project, unbookmark, `Removes the caller's bookmark from a project.`),
+  unbookmarkProject: act(Project, unbookmark, "Removes the caller's bookmark from a project."),
   archiveProject: act(
     Project,
     archive,
-    `Archives a project: lists leave it out until it is restored. The server can stop what runs in it, and delete it for good after some days.`,
+    "Archives a project: lists leave it out until it is restored. The server can stop what runs in it, and delete it for good after some days.",
   ),
-  restoreProject: act(Project, restore, `Restores a project from the archive.`),
+  restoreProject: act(Project, restore, "Restores a project from the archive."),
 });
