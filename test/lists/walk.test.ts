@@ -132,6 +132,28 @@ test.each(POLYAXON)(
   },
 );
 
+/** The run of the cursor gets another value, and others that come and go make up for it. */
+const CURSOR_MEASURED: [Order, TableRun[], number[], Change[][]] = [
+  { orderByMetric: { name: "loss", direction: "ASC" } },
+  [0.1, 0.1, 0.2].map((loss, index) => ({
+    id: index + 1,
+    created_at: [0, 29, 17][index] ?? 0,
+    updated_at: 1,
+    started_at: null,
+    finished_at: null,
+    loss,
+  })),
+  [2, 1],
+  [
+    [
+      { what: "finish", which: 0 },
+      { what: "measure", which: 0 },
+      { what: "remove", which: 22 },
+      { what: "create", which: 0 },
+    ],
+  ],
+];
+
 test("a walk while runs come, go and move shows each run that stays, or a page says that one may be missing", async () => {
   const { current, walk } = await startTable();
   const between = fc.array(fc.array(change, { maxLength: 4 }), { minLength: 1, maxLength: 6 });
@@ -169,7 +191,7 @@ test("a walk while runs come, go and move shows each run that stays, or a page s
         }
       },
     ),
-    { numRuns: cases(150, 3_000) },
+    { numRuns: cases(150, 3_000), examples: [CURSOR_MEASURED] },
   );
 });
 

@@ -65,6 +65,7 @@ export class RunTable {
         updated_at: stamp(run.updated_at),
         started_at: stamp(run.started_at),
         finished_at: stamp(run.finished_at),
+        last_metric: run.loss === null ? {} : { loss: run.loss },
       })),
     };
   }

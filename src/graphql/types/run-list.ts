@@ -4,6 +4,7 @@ import type { RunKind } from "../../rest/api/kind.ts";
 import { listOf } from "../../rest/api/kinds.ts";
 import type { Anchors } from "../../rest/session/anchor.ts";
 import { slice } from "../../rest/session/pages.ts";
+import { isObject } from "../../rest/api/record.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import type { Order } from "../../rest/api/profile.ts";
@@ -62,8 +63,16 @@ const ANCHORS: Readonly<Record<Order, Anchors<RunnableRecord>>> = {
   FINISHED_ASC: anchorsBy("finished_at"),
 };
 
-/** Those of runs in another order. */
-const UNMARKED: Anchors<RunnableRecord> = { idOf, valueOf: () => null, moves: null };
+/** Those of runs in the order of a metric, which moves them both ways, or of the server. */
+const anchorsByMetric = (name: string | undefined): Anchors<RunnableRecord> => ({
+  idOf,
+  valueOf: (record) => {
+    const metrics = "last_metric" in record ? record.last_metric : null;
+    const hasValue = name !== undefined && isObject(metrics) && Object.hasOwn(metrics, name);
+    return hasValue ? JSON.stringify(metrics[name]) : null;
+  },
+  moves: null,
+});
 
 export interface RunListArgs extends PageArgs, OrderArgs {
   readonly filter?: RunFilter | null | undefined;
@@ -196,7 +205,7 @@ export async function readRuns(
   const saved = readSearch ? await readSearch(session) : null;
   const listBy = (by: Order | null | undefined) => {
     const base = saved || by !== order ? session.server.listQuery({ ...asked, order: by, saved }) : own;
-    return { endpoint, address, base, anchors: by ? ANCHORS[by] : UNMARKED };
+    return { endpoint, address, base, anchors: by ? ANCHORS[by] : anchorsByMetric(metricOrder?.name) };
   };
   const toNode = (record: RunnableRecord) => ({
     ...toResource(kind, { owner, project, id: `${record.id}` }, record),
