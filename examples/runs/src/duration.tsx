@@ -9,27 +9,25 @@ const durationFragment = graphql(`
   }
 `);
 
-interface Told {
-  readonly seconds: number;
-  readonly at: number;
-}
+/**
+ * When active runs began by the clock of this machine, by the run. What the cache keeps may have been told long before it is shown:
+ * the earliest of all beginnings is the true one.
+ */
+const begun = new Map<string, number>();
 
-/** When the present duration of a run was told, by the run. What the cache keeps was told before it is shown again. */
-const told = new Map<string, Told>();
-
-function toldOf(id: string, seconds: number): Told {
-  const known = told.get(id);
-  if (known?.seconds === seconds) return known;
-  const news = { seconds, at: Date.now() };
-  told.set(id, news);
-  return news;
+function begunOf(id: string, seconds: number): number {
+  const began = Math.min(Date.now() - seconds * 1_000, begun.get(id) ?? Number.POSITIVE_INFINITY);
+  begun.set(id, began);
+  return began;
 }
 
 /** The duration of a run. Between two answers it goes on by the clock of this machine, as long as the run is active. */
 export function Duration({ of }: { of: FragmentType<typeof durationFragment> }) {
   const { id, phase, durationSeconds } = readFragment(durationFragment, of);
   const now = useNow(phase === "ACTIVE" && durationSeconds !== null);
-  if (phase !== "ACTIVE" || durationSeconds === null) return clock(durationSeconds);
-  const { seconds, at } = toldOf(id, durationSeconds);
-  return clock(seconds + Math.max(0, now - at) / 1_000);
+  if (phase !== "ACTIVE" || durationSeconds === null) {
+    begun.delete(id);
+    return clock(durationSeconds);
+  }
+  return clock(Math.max(durationSeconds, (now - begunOf(id, durationSeconds)) / 1_000));
 }

@@ -271,12 +271,12 @@ test.skipIf(!hasBrowser)("the duration of a run goes on while other runs are sho
   const minutes = async () =>
     Number.parseInt((await running.getByText(/^\d+:\d\d$/).textContent()) ?? "", 10);
   const before = await minutes();
-  await page.clock.install();
   await filter.getByLabel("Status").selectOption("SUCCEEDED");
   await running.waitFor({ state: "detached" });
   // A new answer would tell the duration by the gateway's clock, which has not moved.
   await page.route("**/graphql**", () => undefined);
-  await page.clock.fastForward("05:00");
+  // Five minutes later.
+  await page.evaluate("Date.now = ((now) => () => now() + 300_000)(Date.now)");
   await filter.getByRole("link", { name: "All runs" }).click();
   await expect.poll(minutes, SHOWN).toBeGreaterThanOrEqual(before + 5);
   expect(complaints).toEqual([]);
