@@ -232,7 +232,9 @@ test.skipIf(!hasBrowser)("the table shows tags, and the date by which it is sort
     await page.getByLabel("Order").selectOption(order);
     await header(word).waitFor();
     await line.getByText(/^Feb 21, 2026/).waitFor();
-    expect(await header(word).getAttribute("aria-sort")).toMatch(order.endsWith("ASC") ? /^a/ : /^d/);
+    await expect
+      .poll(() => header(word).getAttribute("aria-sort"), SHOWN)
+      .toMatch(order.endsWith("ASC") ? /^a/ : /^d/);
   }
   expect(await faultsOf(page)).toEqual([]);
   expect(complaints).toEqual([]);
