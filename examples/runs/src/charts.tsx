@@ -1,10 +1,10 @@
 import { useState } from "react";
-import { type Address, replaceAddress } from "./address.ts";
+import type { Address } from "./address.ts";
 import { Chart } from "./chart.tsx";
 import { pointsOf } from "./curve.ts";
 import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import type { Range } from "./plot.tsx";
-import { drawingOf, drawn, rangeOf, Tools } from "./tools.tsx";
+import { drawingOf, Tools } from "./tools.tsx";
 import { useMetricRecords } from "./watch-metrics.ts";
 
 const chartsFragment = graphql(`
@@ -64,17 +64,11 @@ export function Charts({ of, address, onChange }: ChartsProps) {
         <details className="choice" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
           <summary>Axis, smoothing, scale and zoom</summary>
           <Tools
-            drawing={drawing}
+            of={charts.flatMap(({ curves }) => curves)}
+            address={address}
+            usual="time"
             range={range}
-            all={rangeOf(
-              charts.flatMap(({ curves }) => curves),
-              drawing.axis,
-            )}
             onRange={setRange}
-            onDrawing={(changed) => {
-              if (changed.axis !== drawing.axis) setRange(null);
-              replaceAddress(drawn(address, changed, "time"));
-            }}
           />
         </details>
       )}

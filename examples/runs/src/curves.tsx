@@ -1,6 +1,6 @@
 import type { DocumentTypeDecoration } from "@graphql-typed-document-node/core";
 import { useState } from "react";
-import { type Address, replaceAddress } from "./address.ts";
+import type { Address } from "./address.ts";
 import { Chart } from "./chart.tsx";
 import { Swatch } from "./colours.tsx";
 import { type Curve, pointsOf } from "./curve.ts";
@@ -9,7 +9,7 @@ import { type FragmentType, graphql, readFragment } from "./generated/index.ts";
 import { Loading } from "./loading.tsx";
 import { Numbers } from "./numbers.tsx";
 import type { Range } from "./plot.tsx";
-import { drawingOf, drawn, rangeOf, Tools } from "./tools.tsx";
+import { drawingOf, Tools } from "./tools.tsx";
 
 /** The fragment as a deferred one: what differs is shown before the curves are there. */
 const curvesFragment: DocumentTypeDecoration<Incremental<CurvesFragment>, object> = graphql(`
@@ -64,17 +64,11 @@ export function Curves({ of, names, address }: CurvesProps) {
       <div className="heading">
         <h3 id="curves">Curves</h3>
         <Tools
-          drawing={drawing}
+          of={charts.flatMap(({ curves }) => curves)}
+          address={address}
+          usual="step"
           range={range}
-          all={rangeOf(
-            charts.flatMap(({ curves }) => curves),
-            drawing.axis,
-          )}
           onRange={setRange}
-          onDrawing={(changed) => {
-            if (changed.axis !== drawing.axis) setRange(null);
-            replaceAddress(drawn(address, changed, "step"));
-          }}
         />
       </div>
       <ul className="legend" aria-label="Runs">

@@ -1,4 +1,4 @@
-import type { Address } from "./address.ts";
+import { type Address, replaceAddress } from "./address.ts";
 import { acrossOf, type Axis, type Curve } from "./curve.ts";
 import type { Drawing, Range } from "./plot.tsx";
 
@@ -10,7 +10,7 @@ export const drawingOf = ({ axis, scale, smooth }: Address, usual: Axis): Drawin
 });
 
 /** The address that says how curves are drawn. */
-export const drawn = (address: Address, { axis, isLog, smoothing }: Drawing, usual: Axis): Address => ({
+const drawn = (address: Address, { axis, isLog, smoothing }: Drawing, usual: Axis): Address => ({
   ...address,
   axis: axis === usual ? undefined : axis,
   scale: isLog ? "log" : undefined,
@@ -18,7 +18,7 @@ export const drawn = (address: Address, { axis, isLog, smoothing }: Drawing, usu
 });
 
 /** From the first to the last point of all curves. Null if there is none. */
-export function rangeOf(curves: readonly Curve[], axis: Axis): Range | null {
+function rangeOf(curves: readonly Curve[], axis: Axis): Range | null {
   const places = curves.flatMap(({ points }) => points.map((point) => acrossOf(point, axis)));
   return places.length > 0 ? [Math.min(...places), Math.max(...places)] : null;
 }
@@ -38,16 +38,23 @@ function pan([from, to]: Range, all: Range, direction: 1 | -1): Range {
 }
 
 interface ToolsProps {
-  readonly drawing: Drawing;
-  readonly onDrawing: (drawing: Drawing) => void;
+  readonly of: readonly Curve[];
+  readonly address: Address;
+  /** The axis that the address does not name. */
+  readonly usual: Axis;
   readonly range: Range | null;
-  readonly all: Range | null;
   readonly onRange: (range: Range | null) => void;
 }
 
 /** How curves are drawn, and what of them is shown. */
-export function Tools({ drawing, onDrawing, range, all, onRange }: ToolsProps) {
+export function Tools({ of, address, usual, range, onRange }: ToolsProps) {
+  const drawing = drawingOf(address, usual);
   const { axis, isLog, smoothing } = drawing;
+  const all = rangeOf(of, axis);
+  const onDrawing = (changed: Drawing): void => {
+    if (changed.axis !== axis) onRange(null);
+    replaceAddress(drawn(address, changed, usual));
+  };
   const zoomBy = (factor: number) => all && onRange(zoom(range ?? all, all, factor));
   const panBy = (direction: 1 | -1) => all && range && onRange(pan(range, all, direction));
   return (
