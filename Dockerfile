@@ -9,6 +9,7 @@ COPY package.json package-lock.json ./
 RUN npm ci
 COPY tsconfig.json build.ts ./
 COPY licenses ./licenses
+COPY demo ./demo
 COPY src ./src
 RUN npm run build
 
@@ -26,7 +27,7 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=4000
 COPY --from=build /app/dist ./dist
 COPY package.json ./
 COPY schema ./schema
-COPY page ./page
+COPY src/http/graphiql/page ./src/http/graphiql/page
 USER node
 EXPOSE 4000
 # By bash: to start Node every 10 seconds would take as much CPU as a hundred operations.

@@ -11,7 +11,7 @@ const installed = (room: string): readonly string[] =>
   existsSync(folderOf(room)) ? readdirSync(folderOf(room)).filter((name) => !name.startsWith(".")) : [];
 
 /** Rooms with an install of their own: their tests run once `npm ci` was run there. */
-const ROOMS = ["ecosystem", "examples/runs", "nodes"];
+const ROOMS = ["examples/runs", "test/ecosystem", "test/nodes"];
 for (const room of ROOMS.filter((each) => installed(each).length === 0))
   process.stdout.write(`The tests of ${room}/ do not run: npm ci --prefix ${room}\n`);
 
@@ -74,18 +74,19 @@ export default defineConfig({
     projects: [
       project({
         name: process.version,
-        include: [
-          "test/**/*.test.ts",
-          ...ROOMS.filter((room) => installed(room).length > 0).map((room) => `${room}/test/**/*.test.ts`),
+        include: ["test/**/*.test.ts", "examples/runs/test/**/*.test.ts"],
+        exclude: [
+          "**/node_modules/**",
+          ...ROOMS.filter((room) => installed(room).length === 0).map((room) => `${room}/**`),
+          ...(isFull || isNamed ? [] : LONG),
         ],
-        exclude: isFull || isNamed ? [] : LONG,
       }),
       // Where the system has none of these versions of Node.js, nothing is installed.
-      ...installed("nodes").map((name) =>
+      ...installed("test/nodes").map((name) =>
         project({
           name,
           include: [...SMOKE],
-          pool: nodePool(fileURLToPath(new URL(`${name}/bin/node`, folderOf("nodes")))),
+          pool: nodePool(fileURLToPath(new URL(`${name}/bin/node`, folderOf("test/nodes")))),
         }),
       ),
     ],

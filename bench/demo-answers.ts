@@ -1,4 +1,4 @@
-import { startDemo } from "../src/demo/service.ts";
+import { startDemo } from "../demo/service.ts";
 
 const demo = await startDemo();
 const known = new Map<string, Promise<{ status: number; body: Buffer }>>();

@@ -1,7 +1,7 @@
 import { type Config, ConfigError, readConfig, readTypeNames } from "./config.ts";
 import { faultsOfNames, findMisspelled } from "./config/misspelled.ts";
 import { hasPage } from "./config/parts.ts";
-import type { Demo } from "./demo/service.ts";
+import type { Demo } from "../demo/service.ts";
 import { createTypeNames } from "./graphql/core/kinds.ts";
 import { printPlain, printSubgraph } from "./graphql/federation/sdl.ts";
 import { schemaFor } from "./graphql/schema.ts";

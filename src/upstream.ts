@@ -1,11 +1,11 @@
 import type { Config } from "./config.ts";
-import type { Demo } from "./demo/service.ts";
+import type { Demo } from "../demo/service.ts";
 import type { Upstream } from "./workers/messages.ts";
 
 /** Starts the embedded demo unless there is a service. */
 export async function startDemo({ UPSTREAM_URL }: Config): Promise<Demo | null> {
   if (UPSTREAM_URL) return null;
-  const service = await import("./demo/service.ts");
+  const service = await import("../demo/service.ts");
   return service.startDemo({ activity: true });
 }
 

@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type Node, THIS_NODE } from "../product.ts";
 
-/** The newest Node of the room `nodes`. */
-const NEWEST = fileURLToPath(new URL("../../nodes/node_modules/node-26/bin/node", import.meta.url));
+/** The newest Node of the room `test/nodes`. */
+const NEWEST = fileURLToPath(new URL("../../test/nodes/node_modules/node-26/bin/node", import.meta.url));
 
 /** `v26.10.0` is 26. */
 export const majorOf = ({ version }: Node): number => Number(/\d+/.exec(version)?.[0]);

@@ -211,7 +211,7 @@ describe("the command", () => {
 
   test("starts it without a flag that Node does not know", async () => {
     const folder = createFolder("flags-");
-    for (const part of ["dist", "package.json", "schema", "page"])
+    for (const part of ["dist", "package.json", "schema", "src"])
       cpSync(join(BUILT, part), join(folder, part), { recursive: true });
     const files = readdirSync(join(folder, "dist")).map((name) => join(folder, "dist", name));
     const withFlag = files.filter((file) => readFileSync(file, "utf8").includes(FLAG));

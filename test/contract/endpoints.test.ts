@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { routes } from "../../src/demo/routes.ts";
+import { routes } from "../../demo/routes.ts";
 import { schema } from "../../src/graphql/schema.ts";
 import { optionalEndpoints, sections } from "../../src/rest/api/kinds.ts";
 import { contract, contractRows, unnamed } from "../support/contract.ts";
@@ -15,7 +15,7 @@ test("src/rest/api/kinds.ts has the rows of endpoint-table.txt, section by secti
   expect(Object.values(documented).map((section) => Object.values(section).map(rowOf))).toEqual(document);
 });
 
-test("src/demo/routes.ts has the rows of endpoint-table.txt in its order and spelling", () => {
+test("demo/routes.ts has the rows of endpoint-table.txt in its order and spelling", () => {
   expect(routes.map(rowOf)).toEqual(document.flat());
 });
 

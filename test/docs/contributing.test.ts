@@ -14,7 +14,7 @@ import { profileFile } from "../support/tracker.ts";
 import { readPage } from "./page.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const COPIED = ["src", "schema", "page", "test/contract", "package.json", "tsconfig.json", ".oxlintrc.json"];
+const COPIED = ["demo", "src", "schema", "test/contract", "package.json", "tsconfig.json", ".oxlintrc.json"];
 
 /** The diffs of CONTRIBUTING's recipes, in the order of the page. */
 const recipes = readPage("CONTRIBUTING.md").blocks.flatMap(({ language, text }) =>
@@ -24,7 +24,7 @@ const recipes = readPage("CONTRIBUTING.md").blocks.flatMap(({ language, text }) 
 /** The files of a recipe besides the contract and the demo. */
 const filesOf = (recipe: readonly string[] = []) =>
   [...new Set(recipe.map((part) => part.split("\n")[0] ?? ""))].filter(
-    (path) => !/^test\/contract\/|^src\/demo\//.test(path),
+    (path) => !/^test\/contract\/|^demo\//.test(path),
   );
 
 /** Applies what a diff says of one file. Own code: `git apply` wants line numbers, which a page would get wrong. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { readGeneratedPages } from "../../docs/generator/pages.ts";
-import { PARTS } from "../../docs/generator/parts.ts";
+import { readGeneratedPages } from "../../tools/docs/pages.ts";
+import { PARTS } from "../../tools/docs/parts.ts";
 
 const pages = await readGeneratedPages();
 

@@ -15,7 +15,7 @@ export const NOT_RUN: readonly NotRun[] = [
   {
     page: "README.md",
     holds: "createGateway",
-    why: "needs a server of the reader's own; ecosystem/test/recipes/embedding.test.ts mounts the gateway",
+    why: "needs a server of the reader's own; test/ecosystem/recipes/embedding.test.ts mounts the gateway",
   },
   { page: "CONTRIBUTING.md", holds: "npm ci", why: "installs from the registry: CI begins with it" },
   {

@@ -13,7 +13,7 @@ test("the guide tells the versions of the clients and routers that are tested", 
     name,
     version,
   ]);
-  const file = readFileSync(new URL("ecosystem/package.json", ROOT), "utf8");
+  const file = readFileSync(new URL("test/ecosystem/package.json", ROOT), "utf8");
   const { dependencies } = JSON.parse(file) as { dependencies: Record<string, string> };
   // The others are what these stand on.
   const base = new Set(["@apollo/server", "@apollo/subgraph", "graphql", "rxjs"]);
@@ -43,7 +43,7 @@ test("the table of limits in docs/operations.md names each setting that limits o
 const wordsIn = (folders: readonly string[], names: RegExp, find: RegExp): string[] =>
   folders
     .flatMap((folder) => readdirSync(new URL(folder, ROOT), { recursive: true, withFileTypes: true }))
-    .filter((file) => file.isFile() && names.test(file.name) && !file.parentPath.includes("src/demo"))
+    .filter((file) => file.isFile() && names.test(file.name))
     .flatMap((file) => [...readFileSync(join(file.parentPath, file.name), "utf8").matchAll(find)])
     .map(([, word = ""]) => word);
 

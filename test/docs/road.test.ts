@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readRoadCounts } from "../../docs/generator/road.ts";
+import { readRoadCounts } from "../../tools/docs/road.ts";
 import { countsOf, measureTrips } from "../support/road/measure.ts";
 
 /** A timer may call a function or two meanwhile. */

@@ -13,7 +13,7 @@ const PAGES = [
     .map((name) => `docs/${name}`),
 ];
 
-/** Pages that `ecosystem/test/recipes` follows from top to end: it fails for a block that it cannot run. */
+/** Pages that `test/ecosystem/recipes` follows from top to end: it fails for a block that it cannot run. */
 const isFollowed = (page: string) => page.startsWith("docs/recipes/") || page === "docs/federation.md";
 
 /** Pages whose operations and settings are run here. */
@@ -41,7 +41,7 @@ const operations = blocks.flatMap((block, at) => {
   return [{ page: block.page, name: block.text.split("\n", 1)[0], block, parts, expected }];
 });
 
-/** Fields for types of this graph, which `ecosystem/test/federation` composes. */
+/** Fields for types of this graph, which `test/ecosystem/federation` composes. */
 function isExtension({ text }: Block): boolean {
   return /^type .* @key/.test(text);
 }

@@ -45,8 +45,8 @@ describe("the package in an empty folder", () => {
       "dist",
       "docs",
       "package.json",
-      "page",
       "schema",
+      "src",
     ]);
     expect(paths.filter((path) => /\.tsx?$/.test(path) && !path.endsWith(".d.ts"))).toEqual([]);
     expect(paths.filter((path) => /tsconfig|released|\.png$/.test(path))).toEqual([]);

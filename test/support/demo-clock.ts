@@ -1,4 +1,4 @@
-import type { DemoOptions } from "../../src/demo/service.ts";
+import type { DemoOptions } from "../../demo/service.ts";
 import { startDemoService } from "./demo-gateway.ts";
 
 const noon = Date.UTC(2026, 5, 1, 12);

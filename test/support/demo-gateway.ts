@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import { type Demo, type DemoOptions, startDemo } from "../../src/demo/service.ts";
+import { type Demo, type DemoOptions, startDemo } from "../../demo/service.ts";
 import { type GatewayOptions, startGateway } from "./gateway.ts";
 
 /** A clock that stands: what the demo answers is the same in every run. */

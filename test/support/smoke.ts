@@ -1,5 +1,5 @@
 /**
- * Tests that run on all supported versions of Node.js, which `nodes` has as packages. They start what was built, and import
+ * Tests that run on all supported versions of Node.js, which `test/nodes` has as packages. They start what was built, and import
  * nothing of `src`: that would take each worker seconds.
  */
 export const SMOKE: readonly string[] = [

@@ -4,7 +4,7 @@ import { FOLDER } from "../../installation.ts";
 import { compress } from "../compression.ts";
 
 /** The gateway's own page files. */
-const OWN_FILES = new URL("page/", FOLDER);
+const OWN_FILES = new URL("src/http/graphiql/page/", FOLDER);
 
 /** A file that the page loads. Its name contains a content hash, so browsers may cache it forever. */
 interface Asset {

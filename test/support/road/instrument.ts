@@ -9,7 +9,7 @@ import { parseAst } from "vite";
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** What a gateway finds in the folder above its code. */
-const FOUND = ["node_modules", "package.json", "page", "schema"];
+const FOUND = ["node_modules", "package.json", "schema", "src"];
 
 /** A function of `src` as it stands in the code. */
 export interface Place {
@@ -90,7 +90,6 @@ export async function buildInstrumented(...files: readonly string[]): Promise<In
     setup: ({ onLoad }) =>
       onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
         const file = relative(ROOT, path);
-        if (file.startsWith("src/demo/")) return undefined;
         const { code } = await transform(readFileSync(path, "utf8"), { loader: "ts", target: "node20" });
         return { contents: instrument(code, (name) => places.push({ file, name }) - 1), loader: "js" };
       }),

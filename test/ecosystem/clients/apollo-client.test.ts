@@ -1,0 +1,260 @@
+import {
+  ApolloClient,
+  ApolloLink,
+  CombinedGraphQLErrors,
+  gql,
+  HttpLink,
+  InMemoryCache,
+  type TypedDocumentNode,
+} from "@apollo/client";
+import { SetContextLink } from "@apollo/client/link/context";
+import { relayStylePagination } from "@apollo/client/utilities";
+import { filter, firstValueFrom } from "rxjs";
+import { expect, onTestFinished, test } from "vitest";
+import { SignInDocument } from "../../generated/graphql.ts";
+import { startDemoGateway, tokenOf } from "../../support/demo-gateway.ts";
+
+const EXPERIMENT = "RXhwZXJpbWVudDphZGEvbW5pc3QvNDI";
+const BUILD = "QnVpbGRKb2I6YWRhL21uaXN0LzI";
+const PROJECT = "UHJvamVjdDphZGEvbW5pc3Q";
+
+interface Named {
+  readonly name: string;
+}
+const InterfacesDocument: TypedDocumentNode<{
+  readonly schema: { readonly types: readonly (Named & { possibleTypes: readonly Named[] | null })[] };
+}> = gql(`query Interfaces { schema: __schema { types { name possibleTypes { name } } } }`);
+
+/** What the cache has to know of interfaces and unions, as the gateway itself tells it. */
+async function askPossibleTypes(uri: string): Promise<Record<string, string[]>> {
+  const asking = new ApolloClient({ link: new HttpLink({ uri }), cache: new InMemoryCache() });
+  const { data } = await asking.query({ query: InterfacesDocument });
+  const types = data?.schema.types ?? [];
+  const abstract = types.flatMap(({ name, possibleTypes }) =>
+    possibleTypes ? [[name, possibleTypes.map((type) => type.name)] as const] : [],
+  );
+  return Object.fromEntries(abstract);
+}
+
+/** A client of a gateway of its own. Nobody is signed in before `signIn`. */
+async function startClient(env: Record<string, string> = {}) {
+  const { url, calls, demo } = await startDemoGateway({ env });
+  const uri = `${url}/graphql`;
+  let token: string | null = null;
+  const signed = new SetContextLink(() =>
+    token === null ? {} : { headers: { authorization: `token ${token}` } },
+  );
+  const possibleTypes = await askPossibleTypes(uri);
+  const typePolicies = { Experiment: { fields: { statuses: relayStylePagination() } } };
+  const client = new ApolloClient({
+    link: ApolloLink.from([signed, new HttpLink({ uri })]),
+    cache: new InMemoryCache({ possibleTypes, typePolicies }),
+  });
+  onTestFinished(() => client.stop());
+  const signIn = (given = tokenOf(demo, "ada")) => {
+    token = given;
+  };
+  return { client, calls, possibleTypes, signIn };
+}
+
+async function startSignedIn(env?: Record<string, string>) {
+  const started = await startClient(env);
+  started.signIn();
+  return started;
+}
+
+/** The codes of an answer's errors, by the fields that they are about. */
+function codesOf(error: unknown): Record<string, unknown> {
+  if (!CombinedGraphQLErrors.is(error)) throw new TypeError("expected errors of GraphQL", { cause: error });
+  return Object.fromEntries(
+    error.errors.map(({ path, extensions }) => [path?.join(".") ?? "the document", extensions?.["code"]]),
+  );
+}
+
+test("the introspection tells the cache which types stand behind each interface", async () => {
+  const { possibleTypes, calls } = await startClient();
+  const sorted = Object.entries(possibleTypes).map(([name, types]) => [name, types.toSorted()]);
+  expect(Object.fromEntries(sorted)).toMatchObject({
+    Cloneable: ["Experiment", "Job"],
+    Entity: ["BuildJob", "Cluster", "Experiment", "ExperimentJob", "Group", "Job", "Node", "Project", "User"],
+    Loggable: ["BuildJob", "Experiment", "ExperimentJob", "Job"],
+    MatrixDefinition: ["MatrixLinspace", "MatrixOther", "MatrixValues"],
+    Run: ["BuildJob", "Experiment", "Group", "Job"],
+    Trackable: ["BuildJob", "Experiment", "ExperimentJob", "Group", "Job"],
+  });
+  expect(calls()).toEqual([]);
+});
+
+test("a record that two queries reach, by a link and by its id, is one entry of the cache", async () => {
+  const { client, calls } = await startSignedIn();
+  await client.query({
+    query: gql(`query Link { experiment(id: "ada.mnist.42") { id buildJob { id uniqueName } } }`),
+  });
+  await client.query({
+    query: gql(`query ById($id: ID!) {
+      entity(id: $id) { id ... on Trackable { status } ... on Run { project { id name } } }
+    }`),
+    variables: { id: BUILD },
+  });
+  expect(client.cache.extract()).toEqual({
+    [`Experiment:${EXPERIMENT}`]: {
+      __typename: "Experiment",
+      id: EXPERIMENT,
+      buildJob: { __ref: `BuildJob:${BUILD}` },
+    },
+    [`BuildJob:${BUILD}`]: {
+      __typename: "BuildJob",
+      id: BUILD,
+      uniqueName: "ada.mnist.builds.2",
+      status: "SUCCEEDED",
+      project: { __ref: `Project:${PROJECT}` },
+    },
+    [`Project:${PROJECT}`]: { __typename: "Project", id: PROJECT, name: "mnist" },
+    ROOT_QUERY: {
+      __typename: "Query",
+      'experiment({"id":"ada.mnist.42"})': { __ref: `Experiment:${EXPERIMENT}` },
+      [`entity({"id":"${BUILD}"})`]: { __ref: `BuildJob:${BUILD}` },
+    },
+  });
+  expect(calls()).toEqual(["GET ada/mnist/builds/2/", "GET ada/mnist/experiments/42/"]);
+});
+
+const WatchedDocument: TypedDocumentNode<{
+  readonly experiment: { readonly description: string };
+  readonly job: { readonly status: string };
+}> = gql(`query Watched {
+  experiment(id: "ada.mnist.42") { id description }
+  job(id: "ada.mnist.jobs.2") { id status }
+}`);
+
+test("the answer to a command changes a watched query, without another request", async () => {
+  const { client, calls } = await startSignedIn();
+  const watched = client.watchQuery({ query: WatchedDocument });
+  const seen: (readonly string[])[] = [];
+  const watching = watched.subscribe(({ data, dataState }) => {
+    if (dataState === "complete") seen.push([data.experiment.description, data.job.status]);
+  });
+  onTestFinished(() => watching.unsubscribe());
+  await firstValueFrom(watched.pipe(filter(({ dataState }) => dataState === "complete")));
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/jobs/2/"]);
+
+  await client.mutate({
+    mutation: gql(`mutation Describe {
+      updateExperiment(id: "ada.mnist.42", input: { description: "The best" }) { experiment { id description } }
+    }`),
+  });
+  await client.mutate({
+    mutation: gql(`mutation Stop { stopJob(id: "ada.mnist.jobs.2") { job { id status } } }`),
+  });
+  expect(seen).toEqual([
+    ["Wider kernels and a calmer learning rate, trained on three machines", "RUNNING"],
+    ["The best", "RUNNING"],
+    ["The best", "STOPPING"],
+  ]);
+  // The three are the commands, and what they select of the record afterwards.
+  expect(calls()).toEqual([
+    "GET ada/mnist/jobs/2/",
+    "PATCH ada/mnist/experiments/42/",
+    "POST ada/mnist/jobs/2/stop",
+  ]);
+});
+
+interface Statuses {
+  readonly edges: readonly { readonly node: { readonly status: string } }[];
+  readonly pageInfo: { readonly endCursor: string; readonly hasNextPage: boolean };
+}
+const PageDocument: TypedDocumentNode<{ experiment: { statuses: Statuses } }, { after?: string }> =
+  gql(`query Page($after: String) {
+    experiment(id: "ada.mnist.42") {
+      id
+      statuses(first: 4, after: $after) {
+        edges { cursor node { id status } }
+        pageInfo { endCursor hasNextPage }
+      }
+    }
+  }`);
+
+test("the second page of a connection joins the first one in the cache", async () => {
+  const { client, calls } = await startSignedIn({ UPSTREAM_PROFILE: "polyaxon-0.4" });
+  const paged = client.watchQuery({ query: PageDocument });
+  const first = await firstValueFrom(paged.pipe(filter(({ dataState }) => dataState === "complete")));
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/statuses?limit=4"]);
+
+  const after = first.data?.experiment?.statuses?.pageInfo?.endCursor ?? "";
+  await paged.fetchMore({ variables: { after } });
+  const { experiment } = client.readQuery({ query: PageDocument }) ?? {};
+  expect(experiment?.statuses.edges.map(({ node }) => node.status)).toEqual([
+    "CREATED",
+    "BUILDING",
+    "SCHEDULED",
+    "STARTING",
+    "RUNNING",
+    "SUCCEEDED",
+  ]);
+  expect(experiment?.statuses.pageInfo.hasNextPage).toBe(false);
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/statuses?limit=4&offset=4"]);
+});
+
+test("with `errorPolicy: all` each missing field has its code, and everything else is there", async () => {
+  const { client, calls } = await startSignedIn();
+  const { data, error } = await client.query({
+    query: gql(`query Partly {
+      there: experiment(id: "ada.mnist.42") { id uniqueName }
+      gone: experiment(id: "ada.mnist.999") { id status }
+      project(owner: "ada", name: "mnist") { id experiments { totalCount } }
+    }`),
+    errorPolicy: "all",
+  });
+  expect(data).toEqual({
+    there: { __typename: "Experiment", id: EXPERIMENT, uniqueName: "ada.mnist.42" },
+    gone: null,
+    project: { __typename: "Project", id: PROJECT, experiments: null },
+  });
+  expect(codesOf(error)).toEqual({ "project.experiments": "CAPABILITY_UNAVAILABLE", gone: "NOT_FOUND" });
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/experiments/999/"]);
+});
+
+test("a document that is not valid is an error with a code, not a failure of the network", async () => {
+  const { client, calls } = await startSignedIn();
+  const asked = client.query({ query: gql(`query Misspelled { viewer { id nmae } }`) });
+  expect(codesOf(await asked.catch((fault: unknown) => fault))).toEqual({
+    "the document": "GRAPHQL_VALIDATION_FAILED",
+  });
+  expect(calls()).toEqual([]);
+});
+
+test("a refused login is no sign-out, and a granted one gives the token for what follows", async () => {
+  const { client, calls, signIn } = await startClient();
+  const logIn = (password: string) =>
+    client.mutate({ mutation: SignInDocument, variables: { input: { username: "ada", password } } });
+  const refusal = await logIn("ada-dmeo").catch((fault: unknown) => fault);
+  expect(codesOf(refusal)).toEqual({ login: "BAD_CREDENTIALS" });
+  expect(calls()).toEqual(["POST users/token/"]);
+
+  const { data } = await logIn("ada-demo");
+  expect(data?.login?.user?.username).toBe("ada");
+  expect(calls()).toEqual(["GET users/", "POST users/token/"]);
+
+  const askViewer = () =>
+    client.query({ query: gql(`query Viewer { viewer { id email } }`), errorPolicy: "all" });
+  expect(codesOf((await askViewer()).error)).toEqual({ viewer: "UNAUTHENTICATED" });
+  expect(calls()).toEqual([]);
+
+  signIn(data?.login?.token);
+  // What an earlier caller was refused is in the cache, too.
+  await client.clearStore();
+  expect((await askViewer()).data).toEqual({
+    viewer: { __typename: "User", id: "VXNlcjphZGE", email: "ada@example.com" },
+  });
+  expect(calls()).toEqual(["GET users/"]);
+});
+
+test("a document that is too large is refused with a code that the client can read", async () => {
+  const { client, calls } = await startSignedIn({ MAX_BODY_BYTES: "1100" });
+  const large = gql(`query Large { viewer { ${"username ".repeat(400)} } }`);
+  const { error } = await client.query({ query: large, errorPolicy: "all" });
+  expect(
+    CombinedGraphQLErrors.is(error) && error.errors.map(({ extensions }) => extensions?.["code"]),
+  ).toEqual(["OPERATION_TOO_LARGE"]);
+  expect(calls()).toEqual([]);
+});

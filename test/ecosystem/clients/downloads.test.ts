@@ -1,0 +1,130 @@
+import { gunzipSync } from "node:zlib";
+import { GraphQLClient } from "graphql-request";
+import { expect, test } from "vitest";
+import { startDemoGateway, tokenOf } from "../../support/demo-gateway.ts";
+
+const ORIGIN = "https://runs.example.com";
+const READABLE = [
+  "accept-ranges",
+  "content-disposition",
+  "content-length",
+  "content-range",
+  "etag",
+  "retry-after",
+  "x-request-id",
+  "x-total-count",
+];
+
+/** The page of a run: the addresses of its downloads as GraphQL tells them, and the header that ada sends with everything. */
+async function startPage(env: Record<string, string> = {}) {
+  const { url, calls, demo } = await startDemoGateway({ env });
+  const headers = { authorization: `token ${tokenOf(demo, "ada")}` };
+  const client = new GraphQLClient(`${url}/graphql`, { headers });
+  const { experiment } = await client.request<{ experiment: { logsUrl: string; outputsUrl: string } }>(
+    `query ($id: ID!) { experiment(id: $id) { logsUrl outputsUrl } }`,
+    { id: "ada.mnist.42" },
+  );
+  // The look-up itself makes sure that there is such an experiment.
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/"]);
+  return { ...experiment, graphqlUrl: `${url}/graphql`, client, headers, calls };
+}
+
+/** Asks as a browser does on behalf of a page, before it sends what the page wants to send. */
+const preflight = (url: string, origin: string, method: string, headers: string) =>
+  fetch(url, {
+    method: "OPTIONS",
+    headers: { origin, "access-control-request-method": method, "access-control-request-headers": headers },
+  });
+
+/** What a browser lets a page do, by the CORS headers of an answer. */
+const grantOf = ({ headers }: Response) => ({
+  origin: headers.get("access-control-allow-origin"),
+  methods: headers.get("access-control-allow-methods"),
+  headers: headers.get("access-control-allow-headers"),
+  readable: headers.get("access-control-expose-headers")?.split(",").toSorted(),
+});
+
+test("asking for the address of a download costs no request of its own", async () => {
+  const { logsUrl, outputsUrl, graphqlUrl, calls } = await startPage();
+  const { origin } = new URL(graphqlUrl);
+  expect([new URL(logsUrl).origin, new URL(outputsUrl).origin]).toEqual([origin, origin]);
+  expect(calls()).toEqual([]);
+});
+
+test("a log is a stream of text, the same that `logs` shows", async () => {
+  const { logsUrl, headers, client, calls } = await startPage();
+  const response = await fetch(logsUrl, { headers });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+  let text = "";
+  for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) text += piece;
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/logs/"]);
+
+  expect(text).toContain("$ python train.py --lr=0.021");
+  expect(await client.request(`{ experiment(id: "ada.mnist.42") { logs { text hasMore } } }`)).toEqual({
+    experiment: { logs: { text, hasMore: false } },
+  });
+});
+
+test("outputs are a compressed archive with a name, to be saved as a blob", async () => {
+  const { outputsUrl, headers, calls } = await startPage();
+  const response = await fetch(outputsUrl, { headers });
+  expect(response.headers.get("content-disposition")).toBe('attachment; filename="ada.mnist.42.tar.gz"');
+  const blob = await response.blob();
+  expect(blob.type).toBe("application/gzip");
+  const archive = gunzipSync(await blob.arrayBuffer());
+  expect(archive.toString("utf8", 257, 262)).toBe("ustar");
+  expect(archive.toString("utf8", 0, archive.indexOf(0))).toBe("ada_mnist_42/metrics.csv");
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/outputs"]);
+});
+
+test("a download without the header is refused as a query would be, and nothing is asked", async () => {
+  const { logsUrl, outputsUrl, calls } = await startPage();
+  for (const url of [logsUrl, outputsUrl]) {
+    const response = await fetch(url);
+    expect(response.status).toBe(401);
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: "UNAUTHENTICATED" } }] });
+  }
+  expect(calls()).toEqual([]);
+});
+
+test("a page of another origin may ask for what it needs, by GraphQL and by download", async () => {
+  const { logsUrl, outputsUrl, graphqlUrl, calls } = await startPage({ CORS_ORIGINS: ORIGIN });
+  const answers = await Promise.all([
+    preflight(graphqlUrl, ORIGIN, "POST", "authorization,content-type"),
+    preflight(logsUrl, ORIGIN, "GET", "authorization"),
+    preflight(outputsUrl, ORIGIN, "GET", "authorization"),
+  ]);
+  const granted = {
+    origin: ORIGIN,
+    methods: "GET,POST,QUERY",
+    headers:
+      "authorization,content-type,x-request-id,traceparent,range,if-range,cache-control,x-rungraph-explain,apollographql-client-name,apollographql-client-version,graphql-client-name,graphql-client-version",
+    readable: READABLE,
+  };
+  expect(answers.map((answer) => [answer.status, grantOf(answer)])).toEqual(
+    Array.from({ length: 3 }, () => [204, granted]),
+  );
+  expect(calls()).toEqual([]);
+});
+
+test("and reads the name of the file and the id of the request", async () => {
+  const { outputsUrl, graphqlUrl, headers, calls } = await startPage({ CORS_ORIGINS: ORIGIN });
+  const page = { ...headers, origin: ORIGIN, "x-request-id": "page-7" };
+  for (const url of [outputsUrl, `${graphqlUrl}?query={viewer{id}}`]) {
+    const response = await fetch(url, { headers: page });
+    expect(response.status).toBe(200);
+    expect(grantOf(response)).toMatchObject({ origin: ORIGIN, readable: READABLE });
+    expect(response.headers.get("x-request-id")).toBe("page-7");
+    await response.arrayBuffer();
+  }
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/outputs", "GET users/"]);
+});
+
+test("a page of an origin that the settings do not name is granted nothing", async () => {
+  const { outputsUrl, graphqlUrl } = await startPage({ CORS_ORIGINS: ORIGIN });
+  for (const url of [outputsUrl, graphqlUrl]) {
+    const answer = await preflight(url, "https://elsewhere.example.com", "GET", "authorization");
+    expect(grantOf(answer).origin).toBeNull();
+  }
+});

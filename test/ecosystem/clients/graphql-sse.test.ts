@@ -1,0 +1,76 @@
+import { once } from "node:events";
+import { createClient } from "graphql-sse";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { startDemoGateway, tokenOf } from "../../support/demo-gateway.ts";
+import { startRecords } from "../../support/fake.ts";
+import { startGateway } from "../../support/gateway.ts";
+import { globalId } from "../../support/ids.ts";
+import { startHolding } from "../../support/holding.ts";
+import { PATIENT } from "../../support/patience.ts";
+
+/** A frontend whose transport is event streams, each with one operation. */
+function clientOf(url: string, token: string) {
+  const client = createClient({
+    url: `${url}/graphql`,
+    headers: { authorization: `token ${token}` },
+    retryAttempts: 0,
+  });
+  onTestFinished(() => client.dispose());
+  return client;
+}
+
+test("an operation as an event stream gets its one result, with what went wrong in it", async () => {
+  const { url, calls, demo } = await startDemoGateway();
+  const results = clientOf(url, tokenOf(demo, "ada")).iterate({
+    query: `{ there: experiment(id: "ada.mnist.42") { status } gone: job(id: "ada.mnist.jobs.999") { status } }`,
+  });
+  const told = [];
+  for await (const result of results) told.push(result);
+  expect(told).toMatchObject([
+    {
+      data: { there: { status: "SUCCEEDED" }, gone: null },
+      errors: [{ path: ["gone"], extensions: { code: "NOT_FOUND" } }],
+    },
+  ]);
+  expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "GET ada/mnist/jobs/999/"]);
+});
+
+test("who ends its event stream ends the requests behind it", async () => {
+  const service = await startHolding();
+  const { held } = service;
+  const { url } = await startGateway({ upstream: service });
+  const results = clientOf(url, "t0ken").iterate({ query: `{ experiment(id: "ada.mnist.42") { status } }` });
+  const asked = results.next();
+  await vi.waitUntil(() => held.length === 1, PATIENT);
+  const [response] = held;
+  if (!response) throw new TypeError("nobody asked the service");
+  const gone = once(response, "close");
+  await results.return?.();
+  await gone;
+  expect(response.writableFinished).toBe(false);
+  expect(await asked).toEqual({ done: true, value: undefined });
+});
+
+test("a client whose gateway stops subscribes again, and is told the present state", async () => {
+  const service = await startRecords({
+    "ada/mnist/experiments/1/": { id: 1, unique_name: "ada.mnist.1", last_status: "running" },
+  });
+  const first = await startGateway({ upstream: service });
+  const second = await startGateway({ upstream: service });
+  const urls = [first.url, second.url];
+  const client = createClient({
+    url: () => `${urls.shift() ?? second.url}/graphql`,
+    headers: { authorization: "token t0ken" },
+    retryAttempts: 1,
+    retry: () => Promise.resolve(),
+  });
+  onTestFinished(() => client.dispose());
+  const results = client.iterate({
+    query: `subscription ($id: ID!) { runUpdated(id: $id) { previousStatus run { status } } }`,
+    variables: { id: globalId("Experiment:ada/mnist/1") },
+  });
+  const told = { value: { data: { runUpdated: { previousStatus: null, run: { status: "RUNNING" } } } } };
+  expect(await results.next()).toMatchObject(told);
+  first.drain();
+  expect(await results.next()).toMatchObject(told);
+});

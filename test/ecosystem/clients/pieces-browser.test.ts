@@ -1,0 +1,48 @@
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { describe, expect, test } from "vitest";
+import { hasBrowser, shareBrowser, SHOWN, tellMissingBrowser } from "../../support/browser.ts";
+import { listen } from "../../support/listen.ts";
+import { startTable, tableOf } from "./table.ts";
+
+tellMissingBrowser("a table of runs in pieces, in a browser");
+
+const openPage = shareBrowser();
+
+/** Serves a page with the script of `page/table.ts`. Returns its origin. */
+async function servePage(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL("page/table.ts", import.meta.url))],
+    bundle: true,
+    format: "iife",
+    write: false,
+    define: { "process.env.NODE_ENV": '"production"', "globalThis.__DEV__": "false" },
+  });
+  const script = outputFiles[0]?.text ?? "";
+  return listen((request, response) => {
+    const isScript = request.url === "/table.js";
+    response.setHeader("content-type", isScript ? "text/javascript" : "text/html");
+    response.end(isScript ? script : `<!doctype html><body><script src="/table.js"></script>`);
+  });
+}
+
+describe.runIf(hasBrowser)("a browser", () => {
+  test.each(["apollo", "urql"])("shows a table after one round, by %s", async (client) => {
+    const origin = await servePage();
+    const { uri, headers, open, whole } = await startTable({ CORS_ORIGINS: origin });
+    const { nodes } = (await whole()).project.experiments;
+    const page = await openPage({});
+    const token = headers.authorization.replace("token ", "");
+    await page.goto(
+      `${origin}/#${new URLSearchParams({ client, uri, token, query: tableOf("@defer", "") })}`,
+    );
+    const rows = page.locator("tr");
+    await expect.poll(() => rows.count(), SHOWN).toBe(nodes.length);
+    expect(await rows.locator("td:first-child").allTextContents()).toEqual(nodes.map(({ status }) => status));
+    // The service has answered nothing but the list.
+    expect((await rows.locator("td:last-child").allTextContents()).join("")).toBe("");
+    open();
+    const commits = nodes.map(({ buildJob }) => buildJob?.commit ?? "");
+    await expect.poll(() => rows.locator("td:last-child").allTextContents(), SHOWN).toEqual(commits);
+  });
+});

@@ -1,0 +1,145 @@
+import { describe, expect, test } from "vitest";
+import { readPage } from "../../docs/page.ts";
+import { everyNth } from "../../support/cases.ts";
+import { federate, fieldsOf, withApollo, withGuild, withWundergraph } from "./composers.ts";
+import { DATASETS, FEDERATION, JOB_BOARD, MODEL_REGISTRY, NOTES, startRungraph } from "./subgraphs.ts";
+
+const registry = { name: "model-registry", url: "http://models.test", sdl: MODEL_REGISTRY };
+const notes = { name: "notes", url: "http://notes.test", sdl: NOTES };
+const datasets = { name: "datasets", url: "http://datasets.test", sdl: DATASETS };
+const jobBoard = { name: "job-board", url: "http://jobs.test", sdl: JOB_BOARD };
+
+const ofFields = 'Non-shareable field "Query.job" is resolved from multiple subgraphs';
+
+const composers = [
+  {
+    name: "@apollo/composition",
+    compose: withApollo,
+    clash: { ofKinds: "Cannot implement non-interface type Node", ofFields },
+  },
+  {
+    name: "@theguild/federation-composition",
+    compose: withGuild,
+    clash: {
+      ofKinds:
+        'Type "Node" has mismatched kind: it is defined as Object Type in subgraph "a-rungraph" but Interface Type in subgraph "datasets"',
+      ofFields,
+    },
+  },
+  {
+    name: "@wundergraph/composition",
+    compose: withWundergraph,
+    clash: {
+      ofKinds: '"Node" is defined using incompatible types across subgraphs',
+      ofFields: 'The field "job" is defined in the following subgraphs: "a-rungraph", "job-board"',
+    },
+  },
+];
+
+describe.each(everyNth(composers, 3, 0))("$name", ({ compose, clash }) => {
+  test("others add fields to experiments and to runs of all kinds, by their keys", async () => {
+    const rungraph = await startRungraph();
+    const { faults, schema, sources } = compose([rungraph, registry, notes]);
+    expect(faults).toEqual([]);
+    const having = (field: string) =>
+      ["Run", "Experiment", "Job", "BuildJob", "Group", "ExperimentJob", "Project", "Node"].filter((type) =>
+        fieldsOf(schema, type).has(field),
+      );
+    expect(having("notes")).toEqual(["Run", "Experiment", "Job", "BuildJob", "Group"]);
+    expect(having("models")).toEqual(["Experiment"]);
+    expect(having("status")).toEqual([
+      "Run",
+      "Experiment",
+      "Job",
+      "BuildJob",
+      "Group",
+      "ExperimentJob",
+      "Node",
+    ]);
+    expect({
+      status: sources("Experiment", "status"),
+      models: sources("Experiment", "models"),
+      notes: sources("Run", "notes"),
+    }).toEqual({
+      status: ["a-rungraph"],
+      models: ["model-registry"],
+      notes: ["notes"],
+    });
+  });
+
+  test("the fields that the guide adds to experiments and to runs compose", async () => {
+    const added = readPage("docs/guide.md").blocks.filter(({ text }) => /^type .* @key/.test(text));
+    const others = added.map(({ text, line }) => {
+      const sdl = `${FEDERATION} type Query { of${line}: [Model!] } type Model @key(fields: "name") { name: ID! } ${text}`;
+      return { name: `line-${line}`, url: `http://line-${line}.test`, sdl };
+    });
+    const { faults, schema } = compose([await startRungraph(), ...others]);
+    expect(faults).toEqual([]);
+    expect(fieldsOf(schema, "Experiment").has("models")).toBe(true);
+    expect(fieldsOf(schema, "Job").has("notes")).toBe(true);
+  });
+
+  test("Relay's Node of another subgraph is refused beside the machine, and fits once the machine is called otherwise", async () => {
+    const asNamed = compose([await startRungraph(), datasets]);
+    expect(asNamed.faults[0]).toContain(clash.ofKinds);
+    const renamed = compose([
+      await startRungraph({ TYPE_NAMES: "Node=ClusterNode,Entity=Node" }),
+      datasets,
+      registry,
+      notes,
+    ]);
+    expect(renamed.faults).toEqual([]);
+    expect(fieldsOf(renamed.schema, "ClusterNode").has("memory")).toBe(true);
+    expect([...fieldsOf(renamed.schema, "Node").keys()]).toEqual(["id"]);
+    const roots = fieldsOf(renamed.schema, "Query");
+    expect(
+      ["node", "nodes", "clusterNode", "entity", "entities"].filter((field) => roots.has(field)),
+    ).toEqual(["node", "nodes", "clusterNode"]);
+  });
+
+  test("jobs of another subgraph are refused beside ours, and fit once ours are called otherwise", async () => {
+    const asNamed = compose([await startRungraph(), jobBoard]);
+    expect(asNamed.faults[0]).toContain(clash.ofFields);
+    const renamed = compose([
+      await startRungraph({ TYPE_NAMES: "Job=TrainingJob" }),
+      jobBoard,
+      registry,
+      notes,
+    ]);
+    expect(renamed.faults).toEqual([]);
+    expect([...fieldsOf(renamed.schema, "Job").keys()]).toEqual(["id", "title"]);
+    expect(fieldsOf(renamed.schema, "TrainingJob").has("notes")).toBe(true);
+    expect(renamed.sources("Query", "job")).toEqual(["job-board"]);
+    expect(renamed.sources("Query", "trainingJob")).toEqual(["a-rungraph"]);
+  });
+
+  test("jobs that are reached by no root field become one type with ours, and nobody warns", async () => {
+    const sdl = JOB_BOARD.replace("job(id: ID!)", "vacancy(id: ID!)");
+    const { faults, sources } = compose([await startRungraph(), { ...jobBoard, sdl }]);
+    expect(faults).toEqual([]);
+    expect([sources("Job", "title"), sources("Job", "status")]).toEqual([["job-board"], ["a-rungraph"]]);
+  });
+});
+
+test("Cosmo's router is told both keys of each kind, the entity interface and the types behind it", async () => {
+  const federated = federate([await startRungraph(), registry, notes]);
+  if (!federated.success) throw new TypeError(federated.errors.join("\n"));
+  const settingsOf = (subgraph: string, type: string) => {
+    const settings = federated.subgraphConfigBySubgraphName
+      .get(subgraph)
+      ?.configurationDataByTypeName.get(type);
+    return {
+      keys: settings?.keys?.map(({ selectionSet }) => selectionSet),
+      behind: settings?.entityInterfaceConcreteTypeNames,
+      isInterfaceObject: settings?.isInterfaceObject,
+    };
+  };
+  expect(settingsOf("a-rungraph", "Experiment").keys).toEqual(["id", "uniqueName"]);
+  expect(settingsOf("a-rungraph", "User").keys).toEqual(["id", "username"]);
+  expect(settingsOf("a-rungraph", "Run")).toEqual({
+    keys: ["id"],
+    behind: new Set(["Experiment", "Job", "BuildJob", "Group"]),
+    isInterfaceObject: false,
+  });
+  expect(settingsOf("notes", "Run")).toMatchObject({ keys: ["id"], isInterfaceObject: true });
+});

@@ -1,0 +1,45 @@
+import { mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { readPage } from "../../docs/page.ts";
+import { everyNth } from "../../support/cases.ts";
+import { BUILT } from "../../support/built.ts";
+import { findPython } from "../../support/python.ts";
+import { walk } from "./walk.ts";
+
+const FOLDER = "docs/recipes/";
+const pages = readdirSync(new URL(`../../../${FOLDER}`, import.meta.url)).filter(
+  (name) => name !== "README.md",
+);
+
+/** Pages in Python, and what each imports that not every Python has. */
+const PYTHON: Readonly<Record<string, string>> = { "python.md": "json", "notebook.md": "pandas, matplotlib" };
+
+const followed = [
+  "docs/federation.md",
+  ...pages.filter((page) => !(page in PYTHON)).map((page) => `${FOLDER}${page}`),
+];
+
+test.each(everyNth(followed, 4, 0))("%s works from an empty folder on", async (page) => {
+  const { told, printed } = await walk(page, { gateway: BUILT });
+  expect(printed).toEqual(told);
+});
+
+for (const [page, module] of Object.entries(PYTHON)) {
+  const python = findPython(module);
+  if (python === null) process.stdout.write(`\nNOT RUN: a recipe, for want of a Python with ${module}.\n\n`);
+  test.skipIf(python === null)(`${FOLDER}${page} works with a Python that has ${module}`, async () => {
+    const programs = mkdtempSync(join(tmpdir(), "python-"));
+    onTestFinished(() => rmSync(programs, { recursive: true }));
+    symlinkSync(python ?? "", join(programs, "python3"));
+    const { told, printed } = await walk(`${FOLDER}${page}`, { gateway: BUILT, programs });
+    expect(printed).toEqual(told);
+  });
+}
+
+test("the list of recipes names every page", () => {
+  const { text } = readPage(`${FOLDER}README.md`);
+  const named = [...text.matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, page]) => page);
+  expect(named.toSorted()).toEqual(pages.toSorted());
+});

@@ -1,0 +1,155 @@
+import { execFile } from "node:child_process";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { isNotRun } from "../../docs/not-run.ts";
+import { type Block, readPage } from "../../docs/page.ts";
+import { startDemoGateway } from "../../support/demo-gateway.ts";
+import { createAppFolder, startServer } from "./server.ts";
+
+const ECOSYSTEM = fileURLToPath(new URL("../", import.meta.url));
+
+/** The gateway's address in every page. */
+const ADDRESS = "http://127.0.0.1:4000";
+/** The folder of the reader, as seen from the gateway's. */
+const FOLDER = "../frontend/";
+/** How the gateway is started, with its settings in front. */
+const START = /^((?:\w+=\S+ )*)npm start$/;
+const INSTALL = /^npm install (?:--save-dev )?/;
+/** The package that `npm pack` makes of the gateway, in its folder. */
+const PACKED = "../rungraph/rungraph-*.tgz";
+/** A variable for the commands behind it. */
+const EXPORT = /^export (\w+)=(\S+)$/;
+/** A server of the page, which goes on while its other commands run. */
+const SERVE = /^(node \S+) &$/;
+
+interface WalkOptions {
+  /** The folder of a built gateway: the package `rungraph`. */
+  readonly gateway: string;
+  /** A folder of programs that are found before all others. */
+  readonly programs?: string;
+}
+
+interface Walked {
+  /** What the page says that its commands print, by the places where it says so. */
+  readonly told: Readonly<Record<string, string>>;
+  /** What they printed. */
+  readonly printed: Readonly<Record<string, string>>;
+}
+
+/**
+ * Follows a page from its top to its end, as a reader does with an empty folder and a gateway that runs: writes the
+ * files, runs the commands, and remembers what a command prints where a `text` block behind it tells that. Before that
+ * it follows the page in whose folder this one goes on. Throws where a block is none of these, and where a command fails.
+ */
+export async function walk(path: string, { gateway, programs = "" }: WalkOptions): Promise<Walked> {
+  // What a page installs is checked against what is installed here.
+  const folder = await createAppFolder(gateway);
+
+  let url = "";
+  const here = (text: string) => text.replaceAll(ADDRESS, url);
+  // Of the test's own environment nothing else: programs behave otherwise where NODE_ENV is `test`.
+  const env: NodeJS.ProcessEnv = {
+    PATH: [programs, process.env["PATH"]].filter(Boolean).join(delimiter),
+    HOME: process.env["HOME"],
+    NO_COLOR: "1",
+  };
+  const told: Record<string, string> = {};
+  const printed: Record<string, string> = {};
+  /** What the last commands printed, until the page tells it. */
+  let last: string | null = null;
+
+  const follow = async (line: string) => {
+    const [, settings] = START.exec(line) ?? [];
+    const [, server] = SERVE.exec(line) ?? [];
+    const [, variable, value] = EXPORT.exec(line) ?? [];
+    if (server !== undefined) ({ url } = await startServer(server, folder));
+    else if (settings !== undefined) url = await startGateway(settings, folder);
+    else if (variable !== undefined) env[variable] = value;
+    else if (INSTALL.test(line)) await expectInstalled(line);
+    else return run(here(line), folder, env);
+    return "";
+  };
+
+  const blocks = blocksTo(path);
+  const servesItself = blocks.some((block) => commandsOf(block).some((line) => SERVE.test(line)));
+  if (!servesItself) url = await startGateway("", folder);
+
+  for (const block of blocks) {
+    if (block.file !== null) {
+      await writeText(join(folder, block.file), here(block.text));
+    } else if (block.language === "sh") {
+      last = "";
+      for (const line of commandsOf(block)) last += await follow(line);
+    } else if (block.language === "text" && last !== null) {
+      told[placeOf(block)] = here(block.text).trimEnd();
+      printed[placeOf(block)] = last.trimEnd();
+      last = null;
+    } else {
+      throw new Error(`${placeOf(block)}: neither a file nor a command nor what a command prints`);
+    }
+  }
+  return { told, printed };
+}
+
+/** The blocks of a page, behind what prepares the folder that it goes on in. */
+function blocksTo(path: string): readonly Block[] {
+  const { goesOnFrom, blocks: all } = readPage(path);
+  const blocks = all.filter((block) => !isNotRun(block));
+  return goesOnFrom === null ? blocks : [...blocksTo(goesOnFrom).filter(isPreparation), ...blocks];
+}
+
+/** Whether later pages need a block: those whose commands only show something do not count. */
+const isPreparation = ({ language }: Block, at: number, blocks: readonly Block[]) =>
+  language !== "text" && blocks[at + 1]?.language !== "text";
+
+const placeOf = ({ page, line }: Block) => `${page}:${line}`;
+
+const commandsOf = ({ text }: Block) => text.replaceAll("\\\n", "").split("\n").filter(Boolean);
+
+/** A gateway with its demo, as `npm start` starts them, and its address. */
+async function startGateway(settings: string, folder: string): Promise<string> {
+  const env = settings
+    .trim()
+    .split(" ")
+    .filter(Boolean)
+    .map((setting) => setting.replaceAll('"', "").split(/=(.*)/).slice(0, 2))
+    .map(([name, value = ""]) => [name, value.replace(FOLDER, `${folder}/`)]);
+  const { url } = await startDemoGateway({
+    env: { UPSTREAM_PROFILE: "polyaxon-0.4", ...Object.fromEntries(env) },
+  });
+  return url;
+}
+
+async function writeText(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+}
+
+async function expectInstalled(line: string): Promise<void> {
+  // A package file has lists of packages.
+  const { dependencies, devDependencies } = JSON.parse(
+    await readFile(join(ECOSYSTEM, "package.json"), "utf8"),
+  ) as Record<"dependencies" | "devDependencies", object>;
+  const installed = { ...dependencies, ...devDependencies, rungraph: "" };
+  const missing = line
+    .replace(INSTALL, "")
+    .replace(PACKED, "rungraph")
+    .split(" ")
+    .filter((name) => !(name in installed));
+  if (missing.length > 0) throw new TypeError(`test/ecosystem/package.json lacks ${missing.join(", ")}`);
+}
+
+/** Runs a command in a folder and gives what it prints; throws what it complains about. */
+async function run(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
+  try {
+    // As npx finds a program, without the second that npx itself takes.
+    const program = command.replace(/^((?:\w+=\S+ )*)npx /, "$1node_modules/.bin/");
+    const { stdout } = await promisify(execFile)("sh", ["-c", program], { cwd, env });
+    return stdout;
+  } catch (fault) {
+    const { stdout, stderr } = fault as { readonly stdout: string; readonly stderr: string };
+    throw new Error(`${command}\n${stdout}${stderr}`, { cause: fault });
+  }
+}

@@ -1,0 +1,266 @@
+interface Row {
+  readonly holds: string;
+  /** The rows that its files import, by their names. */
+  readonly imports: readonly string[];
+}
+
+/**
+ * The folders of `src` and the demo, from the ground up: a row imports only rows above it. The layout in CONTRIBUTING is generated from it,
+ * and a test holds the imports of all files to it. A file that has a row of its own is in no other.
+ */
+export const ROWS: Readonly<Record<string, Row>> = {
+  "errors.ts": {
+    holds: "the error table: what each code means to every part of the gateway",
+    imports: [],
+  },
+  "transient.ts": {
+    holds: "collections whose members come and go with requests",
+    imports: [],
+  },
+  "clock.ts": {
+    holds: "the time and its timers, which tests move by hand",
+    imports: [],
+  },
+  "rate.ts": {
+    holds: "at most so many requests in a period",
+    imports: [],
+  },
+  "memory.ts": {
+    holds: "facts about callers that outlast their requests",
+    imports: [],
+  },
+  "caller.ts": {
+    holds: "who asks, and what each part of the gateway keeps for a caller",
+    imports: ["memory.ts", "transient.ts"],
+  },
+  "request-scope.ts": {
+    holds: "one request of a caller: its token, its deadline, what ends with it",
+    imports: ["caller.ts"],
+  },
+  "installation.ts": {
+    holds: "where the gateway is installed, its version, and the flags of Node with which it runs",
+    imports: [],
+  },
+  "log.ts": {
+    holds: "the interface of a log",
+    imports: [],
+  },
+  "engine/field-source.ts": {
+    holds: "what a field of the schema tells the engine",
+    imports: [],
+  },
+  engine: {
+    holds: "documents, limits, plan, execution, errors; knows neither REST nor the kinds of records",
+    imports: ["errors.ts", "transient.ts", "caller.ts", "request-scope.ts", "engine/field-source.ts"],
+  },
+  "rest/api": {
+    holds: "the service as data: endpoints, records, references, profiles of servers",
+    imports: ["errors.ts"],
+  },
+  "rest/client": {
+    holds: "one upstream request: admission, retry, breaker, transport, error mapping",
+    imports: [
+      "errors.ts",
+      "transient.ts",
+      "clock.ts",
+      "rate.ts",
+      "memory.ts",
+      "caller.ts",
+      "request-scope.ts",
+      "rest/api",
+    ],
+  },
+  "rest/session": {
+    holds:
+      "the reads of one GraphQL request: batches, pages, log windows, and what requests of a token share",
+    imports: [
+      "errors.ts",
+      "transient.ts",
+      "memory.ts",
+      "caller.ts",
+      "request-scope.ts",
+      "rest/api",
+      "rest/client",
+    ],
+  },
+  live: {
+    holds: "polling for subscriptions: what is read when, with which token, for whom",
+    imports: [
+      "errors.ts",
+      "clock.ts",
+      "rate.ts",
+      "caller.ts",
+      "request-scope.ts",
+      "rest/client",
+      "rest/session",
+    ],
+  },
+  "graphql/core": {
+    holds: "builder, kinds, ids, resources, the sources of fields, prefetching",
+    imports: ["errors.ts", "engine/field-source.ts", "rest/api", "rest/session", "live"],
+  },
+  "graphql/operations": {
+    holds: "mutations of all kinds",
+    imports: ["errors.ts", "rest/api", "graphql/core"],
+  },
+  "graphql/types": {
+    holds: "one file a type",
+    imports: [
+      "errors.ts",
+      "engine/field-source.ts",
+      "rest/api",
+      "rest/session",
+      "graphql/core",
+      "graphql/operations",
+    ],
+  },
+  "graphql/analysis": {
+    holds: "what is computed from runs: summaries of metrics and lists, comparisons",
+    imports: ["errors.ts", "rest/api", "graphql/core", "graphql/types"],
+  },
+  "graphql/subscriptions": {
+    holds: "the fields of `Subscription`: what each reads, and its events",
+    imports: ["errors.ts", "rest/api", "rest/session", "live", "graphql/core", "graphql/types"],
+  },
+  "graphql/federation": {
+    holds: "entities for routers, renamed types",
+    imports: ["errors.ts", "engine/field-source.ts", "graphql/core"],
+  },
+  "graphql/schema.ts": {
+    holds: "all of them as one schema",
+    imports: [
+      "graphql/core",
+      "graphql/operations",
+      "graphql/types",
+      "graphql/analysis",
+      "graphql/subscriptions",
+      "graphql/federation",
+    ],
+  },
+  observability: {
+    holds: "metrics, log lines, spans, reports of unexpected errors, what an operation costs",
+    imports: [
+      "errors.ts",
+      "caller.ts",
+      "installation.ts",
+      "log.ts",
+      "engine/field-source.ts",
+      "rest/api",
+      "rest/client",
+      "rest/session",
+    ],
+  },
+  redis: {
+    holds: "what processes share by Redis: documents, responses, what the service allows a token",
+    imports: ["clock.ts", "request-scope.ts", "engine", "observability", "rest/client"],
+  },
+  http: {
+    holds: "HTTP server, router, GraphQL over HTTP, downloads, exports, GraphiQL, tools for agents",
+    imports: [
+      "errors.ts",
+      "transient.ts",
+      "clock.ts",
+      "caller.ts",
+      "request-scope.ts",
+      "installation.ts",
+      "engine/field-source.ts",
+      "engine",
+      "rest/api",
+      "rest/client",
+      "rest/session",
+      "live",
+      "graphql/core",
+      "graphql/types",
+      "graphql/federation",
+      "observability",
+    ],
+  },
+  config: {
+    holds: "the settings: `config.ts` lists them, `config/` reads their values",
+    imports: [
+      "rate.ts",
+      "engine",
+      "rest/api",
+      "graphql/core",
+      "graphql/federation",
+      "graphql/schema.ts",
+      "http",
+    ],
+  },
+  "service.ts": {
+    holds: "the service as the settings describe it: connections, server, how requests are written",
+    imports: ["rate.ts", "installation.ts", "rest/api", "rest/client", "graphql/core", "config"],
+  },
+  "reload.ts": {
+    holds: "what changed files change in a gateway",
+    imports: ["log.ts", "config"],
+  },
+  "gateway.ts": {
+    holds: "puts the parts together",
+    imports: [
+      "clock.ts",
+      "caller.ts",
+      "log.ts",
+      "engine",
+      "rest/api",
+      "rest/client",
+      "rest/session",
+      "live",
+      "graphql/core",
+      "graphql/schema.ts",
+      "observability",
+      "redis",
+      "http",
+      "config",
+      "service.ts",
+      "reload.ts",
+    ],
+  },
+  "serve.ts": {
+    holds: "a gateway that listens and drains",
+    imports: ["http", "config", "gateway.ts"],
+  },
+  workers: {
+    holds: "several processes that share a port: start, replacement, drain, metrics",
+    imports: ["log.ts", "serve.ts"],
+  },
+  demo: {
+    holds: "the embedded demo service",
+    imports: [],
+  },
+  "upstream.ts": {
+    holds: "the service behind the gateway, or the demo",
+    imports: ["config", "workers", "demo"],
+  },
+  "print.ts": {
+    holds: "what the processes print: the schema, faults of the settings, how to sign in",
+    imports: ["graphql/core", "graphql/federation", "graphql/schema.ts", "config", "demo"],
+  },
+  "main.ts": {
+    holds: "starts and stops the process, alone or with workers",
+    imports: ["observability", "config", "gateway.ts", "serve.ts", "workers", "upstream.ts", "print.ts"],
+  },
+  "index.ts": {
+    holds: "the module `rungraph`: a gateway for a server of one's own",
+    imports: ["log.ts", "observability", "http", "config", "gateway.ts", "upstream.ts"],
+  },
+  "cli.ts": {
+    holds: "the command `rungraph`",
+    imports: ["installation.ts", "print.ts"],
+  },
+};
+
+/** Packages that only some rows may import. */
+export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  "@pothos/core": ["graphql/core", "graphql/operations", "graphql/types"],
+  dataloader: ["rest/session"],
+  graphql: ["engine", "graphql/core", "graphql/federation", "graphql/schema.ts", "http"],
+  "graphql-yoga": ["http"],
+  undici: ["rest/client"],
+};
+
+/** Where a row is. All but the demo are in `src`, which their names leave out. */
+export const pathOf = (name: string): string => (name === "demo" ? name : `src/${name}`);
+
+/** The rows in their order. */
+export const layout = () => Object.entries(ROWS).map(([name, row]) => ({ name, ...row }));

@@ -1,0 +1,173 @@
+import pino from "pino";
+import { z } from "zod";
+import { SETTING_SECTIONS } from "../../src/config.ts";
+import { ERROR_CODES } from "../../src/errors.ts";
+import { createTelemetry } from "../../src/observability/telemetry.ts";
+import { PROFILE_NAMES } from "../../src/rest/api/profile.ts";
+import { builtInProfile } from "../../src/rest/api/profiles.ts";
+import { layout, pathOf } from "./layout.ts";
+import { peers } from "./peers.ts";
+import { road } from "./road.ts";
+import { measured, scale, scaleOfChanges } from "./scaling.ts";
+import { table } from "./table.ts";
+
+const code = (text: unknown): string => `\`${String(text)}\``;
+
+/** What the JSON Schema of a setting says. Other keys come from `.meta()`. */
+const Setting = z.object({
+  description: z.string(),
+  default: z.union([z.string(), z.number()]).optional(),
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
+  unset: z.string().optional(),
+});
+
+/** Bounds as wide as that are no news to anybody. */
+const WIDE = 3_600_000;
+
+function settings(): string {
+  const sections = Object.entries(SETTING_SECTIONS).map(([title, shape]) => {
+    const { properties } = z.toJSONSchema(z.object(shape), { io: "input" });
+    const rows = Object.entries(properties ?? {}).map(([name, schema]) => {
+      const { description, default: fallback = "", unset = "none", minimum, maximum } = Setting.parse(schema);
+      const isNarrow = maximum !== undefined && maximum < WIDE;
+      return [
+        code(name),
+        fallback === "" ? unset : code(fallback),
+        description + (isNarrow ? ` From ${minimum} to ${maximum}.` : ""),
+      ];
+    });
+    return `## ${title}\n\n${table(["Variable", "Default", "Meaning"], rows)}`;
+  });
+  return sections.join("\n\n");
+}
+
+const errors = (): string =>
+  table(
+    ["Code", "HTTP", "Reads are retried", "Meaning"],
+    Object.entries(ERROR_CODES).map(([name, { status, retry = "", meaning }]) => [
+      code(name),
+      status,
+      retry,
+      meaning,
+    ]),
+  );
+
+/** Reads the metrics' names, kinds, labels and meanings from the text that Prometheus is given. */
+async function metrics(): Promise<string> {
+  const telemetry = createTelemetry({
+    log: pino({ enabled: false }),
+    version: "",
+    load: () => ({
+      circuit: "closed",
+      running: 0,
+      waiting: 0,
+      shed: 0,
+      retries: 0,
+      operations: 0,
+      downloads: 0,
+      subscriptions: 0,
+      polls: 0,
+      waitingBytes: 0,
+    }),
+    now: () => 0,
+    deadlines: { operation: 1, upstream: 1 },
+  });
+  // A label is in the text once it has a value.
+  telemetry.upstreamRequest({ requestId: "", method: "GET", route: "", outcome: "2xx", ms: 0 });
+  const request = {
+    requestId: "",
+    traceId: null,
+    caller: { token: null, key: "", standing: "anonymous" },
+    ms: 0,
+  } as const;
+  telemetry.operation(
+    { ...request, type: "query", name: null, hash: null, status: 200, codes: [], upstreamRequests: 0 },
+    {},
+  );
+  telemetry.sharedRead("kept");
+  telemetry.sharedDocument("found");
+  telemetry.download({ ...request, what: "logs", code: "OK", bytes: 0 }, {});
+  const text = await telemetry.registry.metrics();
+  const rows = [...text.matchAll(/^# HELP (rungraph_\w+) (.*)\n# TYPE \w+ (\w+)\n(.*)$/gm)].map(
+    ([, name = "", help = "", kind = "", sample = ""]) => {
+      const labels = [...sample.matchAll(/(\w+)="/g)].flatMap(([, label]) =>
+        label === "le" ? [] : code(label),
+      );
+      return [code(name), kind, labels.join(", "), help];
+    },
+  );
+  return table(["Name", "Kind", "Labels", "Meaning"], rows);
+}
+
+/** In what the built-in profiles differ from the service's document. */
+function profiles(): string {
+  const built = PROFILE_NAMES.map(builtInProfile);
+  const overrides = built.map(({ endpoints }) =>
+    Object.fromEntries(
+      Object.entries(endpoints).flatMap(([section, named]) =>
+        Object.entries(named ?? {}).map(([name, path]) => [
+          `${section}.${name}`,
+          path === null ? "–" : code(path),
+        ]),
+      ),
+    ),
+  );
+  const names = [...new Set(overrides.flatMap((each) => Object.keys(each)))];
+  const rows = [
+    ...names.map((name) => [
+      code(name),
+      ...overrides.map((each) => each[name] ?? (name.startsWith("optional.") ? "–" : "as documented")),
+    ]),
+    ["paging", ...built.map(({ paging }) => code(paging.by))],
+    ...(["query", "group", "ids"] as const).map((name) => [
+      code(`filters.${name}`),
+      ...built.map(({ filters }) => (filters[name] ? "yes" : "–")),
+    ]),
+    [
+      code("filters.language"),
+      ...built.map(({ filters: { language } }) => (language ? code(language) : "–")),
+    ],
+    ...(["orders", "metricOrders"] as const).map((name) => [
+      code(name),
+      ...built.map(({ [name]: orders }) => (Object.values(orders).some(Boolean) ? "yes" : "–")),
+    ]),
+    [
+      code("rateLimit"),
+      ...built.map(({ rateLimit }) => (rateLimit ? `${rateLimit.requests} in ${rateLimit.seconds} s` : "–")),
+    ],
+    ...(["update", "restart"] as const).map((name) => [
+      code(`inputs.${name}`),
+      ...built.map(({ inputs }) => takenOf(inputs[name]) || "–"),
+    ]),
+  ];
+  return table(["", ...PROFILE_NAMES.map(code)], rows);
+}
+
+/** The inputs that a server takes. */
+const takenOf = (places: Readonly<Record<string, string | null>>): string =>
+  Object.keys(places)
+    .filter((name) => places[name] !== null)
+    .map(code)
+    .join(", ");
+
+const folders = (): string =>
+  table(
+    ["Folder", "Holds", "Imports"],
+    layout().map(({ name, holds, imports }) => [code(pathOf(name)), holds, imports.map(code).join(", ")]),
+  );
+
+/** Each generated part by its name, as `<!-- generated: name -->` calls for it. */
+export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
+  settings,
+  errors,
+  metrics,
+  profiles,
+  folders,
+  road,
+  peers,
+  scale,
+  "scale-of-changes": scaleOfChanges,
+  "measured-workers": () => measured("scaling", "WORKERS"),
+  "measured-dashboards": () => measured("scaling", "Users"),
+};
