@@ -25,7 +25,7 @@ const LONG = [
   "deploy/balancers",
   "docs/{contributing,tracing}",
   "faults/{worst,framing,large-answers}",
-  "http/{drain,workers}",
+  "http/drain",
   "later/same-answers",
   "limits/plans",
   "observability/tracing",

@@ -10,7 +10,6 @@ import {
   onOff,
   parseOrigins,
   parseTypeNames,
-  parseWorkers,
   profileOf,
   rateLimit,
   readManifest,
@@ -68,13 +67,6 @@ const SECTIONS = {
     DRAIN_TIMEOUT_MS: milliseconds(25_000).describe(
       "Longest time that requests in flight may take after SIGTERM, in milliseconds.",
     ),
-    WORKERS: z
-      .string()
-      .default("1")
-      .transform(parseWorkers)
-      .describe(
-        "Processes that share the port: a number up to 128, or `auto` for one per core. Limits of tokens and of the process apply to each of them, and so do connections to the service, queue and document cache. See [operations.md](operations.md#workers).",
-      ),
     RELOAD_INTERVAL_MS: whole({ from: 0, to: 3_600_000, fallback: 5_000 }).describe(
       "How often the gateway looks whether files that settings name have changed, in milliseconds; 0: only on SIGHUP. See [operations.md](operations.md#reload).",
     ),
@@ -286,7 +278,7 @@ function demoFaults({
 }
 
 /** Settings of a process that listens by itself. */
-type OfProcess = "HOST" | "PORT" | "WORKERS" | "KEEP_ALIVE_TIMEOUT_MS";
+type OfProcess = "HOST" | "PORT" | "KEEP_ALIVE_TIMEOUT_MS";
 
 /** The settings of a gateway in another server. `build-types.ts` writes them with their descriptions. */
 export type Settings = {

@@ -1,4 +1,3 @@
-import type { Registry } from "prom-client";
 import { Callers } from "./caller.ts";
 import type { Config } from "./config.ts";
 import { watchSettings } from "./config/reload.ts";
@@ -57,8 +56,6 @@ export interface GatewayOptions {
   readonly exampleToken?: string;
   /** The profile when the settings name none. The demo sets it. */
   readonly profile?: ProfileName;
-  /** Collects the metrics of all workers, given those of this one. By default there is one process. */
-  readonly metricsOf?: (own: Registry) => () => Promise<string>;
   /** Whether selections are prefetched. Tests switch it off to compare. */
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */
@@ -76,7 +73,6 @@ export function createGateway({
   prefix = "",
   exampleToken,
   profile = "document",
-  metricsOf = (own) => () => own.metrics(),
   lookAhead = true,
   planner = createPlan,
   clock = systemClock,
@@ -210,7 +206,7 @@ export function createGateway({
         })
       : null,
     telemetry,
-    metrics: config.METRICS ? metricsOf(telemetry.registry) : null,
+    metrics: config.METRICS ? () => telemetry.registry.metrics() : null,
     origins,
     bodies: { callers, maxBytes: config.MAX_BODY_BYTES, maxWaitingBytes: config.MAX_WAITING_BYTES },
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,

@@ -220,25 +220,21 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "a gateway that listens and drains",
     imports: ["http", "config", "gateway.ts"],
   },
-  workers: {
-    holds: "several processes that share a port: start, replacement, drain, metrics",
-    imports: ["log.ts", "serve.ts"],
-  },
   demo: {
     holds: "the embedded demo service",
     imports: [],
   },
   "upstream.ts": {
     holds: "the service behind the gateway, or the demo",
-    imports: ["config", "workers", "demo"],
+    imports: ["config", "demo"],
   },
   "print.ts": {
     holds: "what the processes print: the schema, faults of the settings, how to sign in",
     imports: ["graphql/core", "graphql/federation", "graphql/schema.ts", "config", "demo"],
   },
   "main.ts": {
-    holds: "starts and stops the process, alone or with workers",
-    imports: ["observability", "config", "gateway.ts", "serve.ts", "workers", "upstream.ts", "print.ts"],
+    holds: "starts and stops the process",
+    imports: ["observability", "config", "gateway.ts", "serve.ts", "upstream.ts", "print.ts"],
   },
   "index.ts": {
     holds: "the module `rungraph`: a gateway for a server of one's own",

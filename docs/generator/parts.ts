@@ -168,6 +168,5 @@ export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
   peers,
   scale,
   "scale-of-changes": scaleOfChanges,
-  "measured-workers": () => measured("scaling", "WORKERS"),
   "measured-dashboards": () => measured("scaling", "Users"),
 };

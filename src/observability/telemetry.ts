@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { isErrorCode, statusOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
@@ -67,7 +67,6 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
     help: "1, with the version of the gateway.",
     labelNames: ["version"],
     registers,
-    aggregator: "max",
   }).set({ version }, 1);
   const operations = new Counter({
     name: "rungraph_operations_total",
@@ -139,7 +138,6 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
     "rungraph_circuit_open",
     "1 while the circuit breaker is open: at most one upstream request in 5 seconds is sent.",
     () => (load().circuit === "open" ? 1 : 0),
-    "max",
   );
   gauge("rungraph_upstream_requests_running", "Upstream requests in flight.", () => load().running);
   gauge(
@@ -163,14 +161,12 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
     () => load().waitingBytes,
   );
 
-  /** `aggregator` says what the value of several workers is. */
-  function gauge(name: string, help: string, read: () => number, aggregator: Aggregator = "sum"): void {
+  function gauge(name: string, help: string, read: () => number): void {
     // The registry keeps the gauge and collects it on each scrape.
     void new Gauge({
       name,
       help,
       registers,
-      aggregator,
       collect() {
         this.set(read());
       },

@@ -38,7 +38,7 @@ async function start(environment: Record<string, string> = {}) {
     ...environment,
   });
   const [, url = ""] = await gateway.printed(READY_LINE);
-  /** The key that the service is sent, on a connection of its own: they go to the workers in turn. */
+  /** The key that the service is sent, on a connection of its own. */
   const key = async (): Promise<unknown> => {
     const response = await fetch(url, {
       method: "POST",
@@ -89,19 +89,6 @@ describe("a gateway as a process", () => {
     rotate(`{"x-api-key": "key-3"}\n`);
     await told("settings reloaded", 2);
     expect(await key()).toBe("key-3");
-  });
-
-  test("with workers tells all of them", async () => {
-    const { key, rotate, told, kill, ended, url } = await start({ WORKERS: "2" });
-    expect([await key(), await key()]).toEqual(["key-1", "key-1"]);
-    rotate(`{"x-api-key": "key-2"}\n`);
-    kill("SIGHUP");
-    await told("settings reloaded", 2);
-    expect([await key(), await key(), await key()]).toEqual(["key-2", "key-2", "key-2"]);
-    const metrics = await (await fetch(new URL("/metrics", url))).text();
-    expect(metrics).toContain("rungraph_config_last_reload_successful 1\n");
-    kill("SIGTERM");
-    expect(await ended).toBe(0);
   });
 });
 

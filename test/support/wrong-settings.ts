@@ -96,7 +96,6 @@ export const WRONG_SETTINGS: Readonly<Record<string, readonly string[]>> = {
     "Node=JobConnection",
     "Node=Canary,Job=CanaryConnection,JobConnection=Canary",
   ],
-  WORKERS: ["canary", "0", "-1", "1.5", "129", "all"],
   PUBLIC_URL: ["canary", "javascript:canary", "https://service.example/?canary"],
   PORT: ["canary", "-1", "65536", "80.5"],
   GRAPHIQL: ["canary", "true", "1", "ON"],
