@@ -67,9 +67,6 @@ const SECTIONS = {
     DRAIN_TIMEOUT_MS: milliseconds(25_000).describe(
       "Longest time that requests in flight may take after SIGTERM, in milliseconds.",
     ),
-    RELOAD_INTERVAL_MS: whole({ from: 0, to: 3_600_000, fallback: 5_000 }).describe(
-      "How often the gateway looks whether files that settings name have changed, in milliseconds; 0: only on SIGHUP. See [operations.md](operations.md#reload).",
-    ),
     METRICS: onOff(true).describe("Serves metrics for Prometheus at `/metrics`."),
     LOG_LEVEL: z
       .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])

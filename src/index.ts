@@ -50,8 +50,7 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
     : createLog(config.LOG_LEVEL);
   for (const misspelled of findMisspelled(given)) log.warn(misspelled, "no setting, has no effect");
   const { demo, options: upstream } = await openUpstream(config);
-  const texts = { environment: { NODE_ENV: process.env["NODE_ENV"], ...given } };
-  const gateway = assemble({ ...upstream, ...texts, log, prefix });
+  const gateway = assemble({ ...upstream, log, prefix });
   const isBelow = (request: IncomingMessage) => placeOf(request, prefix) === "below";
   const listen = forWebSockets((request, socket, head) => {
     if (!isBelow(request)) return refuse(socket, 404);

@@ -1,4 +1,3 @@
-import { isatty } from "node:tty";
 import { type Config, ConfigError, readConfig } from "./config.ts";
 import type { GatewayOptions } from "./gateway.ts";
 import { createLog } from "./observability/log.ts";
@@ -35,11 +34,6 @@ function onSignal(stop: () => void, exitNow: () => void): void {
   process.once("disconnect", first);
 }
 
-/** Calls back on each SIGHUP. In a terminal it ends the process, as it ends all that run there. */
-function onHangup(reload: () => void): void {
-  if (!isatty(0)) process.on("SIGHUP", reload);
-}
-
 /** Ends the process when the address cannot be listened on. */
 function exitUnlistening({ HOST, PORT }: Config, error: unknown): never {
   if (!(error instanceof CannotListen)) throw error;
@@ -61,7 +55,7 @@ async function serveTraced(options: GatewayOptions): Promise<Serving> {
 async function main(config: Config): Promise<void> {
   const { log } = createLog(config.LOG_LEVEL);
   const { demo, options } = await openUpstream(config);
-  const serving = await serveTraced({ ...options, log, environment: process.env }).catch((error: unknown) =>
+  const serving = await serveTraced({ ...options, log }).catch((error: unknown) =>
     exitUnlistening(config, error),
   );
   const stop = async () => {
@@ -74,7 +68,6 @@ async function main(config: Config): Promise<void> {
     () => void stop(),
     () => process.exit(1),
   );
-  onHangup(serving.reload);
   welcome(config, serving.port, demo);
   if (!demo) void warnUnlessReached(serving.reachUpstream());
 }

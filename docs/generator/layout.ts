@@ -191,10 +191,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "the service as the settings describe it: connections, server, how requests are written",
     imports: ["rate.ts", "installation.ts", "rest/api", "rest/client", "graphql/core", "config"],
   },
-  "reload.ts": {
-    holds: "what changed files change in a gateway",
-    imports: ["log.ts", "config"],
-  },
   "gateway.ts": {
     holds: "puts the parts together",
     imports: [
@@ -213,7 +209,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "http",
       "config",
       "service.ts",
-      "reload.ts",
     ],
   },
   "serve.ts": {

@@ -4,7 +4,6 @@ import {
   openDocuments,
   persistedDocuments,
   type SharedDocuments,
-  type TrustedDocuments,
   trustedDocuments,
 } from "../engine/documents/persisted.ts";
 
@@ -46,12 +45,9 @@ export const redisShareSettings = (config: Config, upstreamUrl: URL) => ({
   installation: upstreamUrl.href,
 });
 
-/** The trusted documents, which a reload replaces; null when every document runs. */
-type Trusted = { readonly current: TrustedDocuments } | null;
-
 /** The settings of the engine. */
-export const engineSettings = (config: Config, trusted: Trusted, shared: SharedDocuments | null) => ({
-  documents: documentsOf(config, trusted, shared),
+export const engineSettings = (config: Config, shared: SharedDocuments | null) => ({
+  documents: documentsOf(config, shared),
   cacheBytes: config.DOCUMENT_CACHE_BYTES,
   isIntrospectable: config.INTROSPECTION,
   limits: {
@@ -69,11 +65,10 @@ export const engineSettings = (config: Config, trusted: Trusted, shared: SharedD
 });
 
 function documentsOf(
-  { APQ, DOCUMENT_CACHE_BYTES }: Config,
-  trusted: Trusted,
+  { TRUSTED_DOCUMENTS, APQ, DOCUMENT_CACHE_BYTES }: Config,
   shared: SharedDocuments | null,
 ): DocumentStore {
-  if (trusted) return trustedDocuments(trusted);
+  if (TRUSTED_DOCUMENTS) return trustedDocuments(TRUSTED_DOCUMENTS);
   return APQ ? persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4), shared) : openDocuments;
 }
 
@@ -85,10 +80,10 @@ export const sharingSettings = (config: Config) => ({
 });
 
 /** The settings of `/mcp`. */
-export const mcpSettings = (config: Config, trusted: Trusted) => ({
+export const mcpSettings = (config: Config) => ({
   /** The types of operations that agents may run. */
   types: OPERATION_TYPES[config.MCP],
-  trusted,
+  trusted: config.TRUSTED_DOCUMENTS ?? null,
   isIntrospectable: config.INTROSPECTION,
   maxResultBytes: config.MAX_TOOL_RESULT_BYTES,
 });

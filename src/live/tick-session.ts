@@ -26,7 +26,7 @@ export const countRequests = (client: Opener, onRequest: () => void): Opener => 
 });
 
 interface Settings {
-  readonly service: { readonly current: { readonly shared: SharedSettings } };
+  readonly shared: SharedSettings;
   /** Maximum concurrent upstream requests. */
   readonly width: number;
   /** Longest time of a tick, in milliseconds. */
@@ -40,7 +40,7 @@ class TickScope extends RequestScope {
 
 /** Returns a function that opens the session of a tick. */
 export const tickSessions =
-  (client: Opener, { timeoutMs, service, width }: Settings) =>
+  (client: Opener, { timeoutMs, shared, width }: Settings) =>
   (identity: Identity, { requests, ...poll }: TickBounds, onRequest: () => void): TickSession => {
     const scope = new TickScope(identity, timeoutMs);
     let sent = 0;
@@ -48,7 +48,7 @@ export const tickSessions =
     const count = () => void (sent++ < requests && onRequest());
     return {
       session: openSession(countRequests(client, count), scope, {
-        shared: service.current.shared,
+        shared,
         bounds: { width, requests, yields: true, poll },
         isFresh: true,
         pacing: UNPACED,

@@ -4,7 +4,6 @@ import { isErrorCode, statusOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
 import type { Pressure } from "../rest/client/client.ts";
-import { createReloadMetrics } from "./reload-metrics.ts";
 import { clientOf, type ClientName, createOperationCounts } from "./operation-counts.ts";
 import type { DownloadReport, OperationReport } from "./reports.ts";
 
@@ -186,7 +185,6 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
     });
   }
 
-  const reloaded = createReloadMetrics(registers);
   const registry = Registry.merge([processMetrics(), own]);
   return {
     upstreamRequest: ({ requestId, method, route, outcome, ms }: UpstreamReport): void => {
@@ -217,7 +215,6 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
     },
     /** Counts a request that was rejected before its document was read. */
     rejected: (code: string): void => operations.inc({ type: "unread", code }),
-    reloaded,
     registry,
     contentType: registry.contentType,
   };

@@ -1,4 +1,3 @@
-import { writeFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test, vi } from "vitest";
 import { gate } from "../support/gate.ts";
@@ -7,7 +6,6 @@ import { askFor, firstCodeOf } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
 import { hasRedis } from "../support/redis.ts";
 import { startExperiments } from "../support/replicas.ts";
-import { writeFiles } from "../support/tls.ts";
 
 describe.skipIf(!hasRedis)("what one process keeps of what another one has got", () => {
   test("is no older than CACHE_TTL_MS says", async () => {
@@ -84,18 +82,6 @@ describe.skipIf(!hasRedis)("what is kept for all processes", () => {
     expect((await askFor(first, WRITE)).errors).toBeUndefined();
     await redis.sendCommand(["ACL", "SETUSER", "default", "+del"]);
     await vi.waitUntil(async () => isDeepStrictEqual(await askFor(second, ASK), written(1)), PATIENT);
-  });
-
-  test("was asked for with the same headers of every request", async () => {
-    const service = await startExperiments();
-    const { headers } = writeFiles({ headers: '{"x-tenant": "monday"}' });
-    const { redis, first, second } = await startPairFor(service, { UPSTREAM_HEADERS_FILE: headers });
-    await askFor(first, ASK);
-    await kept(redis);
-    service.state.writes = 5;
-    writeFileSync(headers, '{"x-tenant": "tuesday"}');
-    second.reload();
-    expect(await askFor(second, ASK)).toEqual(written(5));
   });
 });
 

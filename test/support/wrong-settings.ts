@@ -179,7 +179,6 @@ export const WRONG_SETTINGS: Readonly<Record<string, readonly string[]>> = {
     "https://app.example canary",
     "https://app.example, canary",
   ],
-  RELOAD_INTERVAL_MS: ["canary", "-1", "5s", "0.5", "3600001"],
   METRICS: ["canary", "true"],
   KEEP_ALIVE_TIMEOUT_MS: ["canary", "0", "3600001"],
   DRAIN_TIMEOUT_MS: ["canary", "0", "3600001"],

@@ -65,16 +65,16 @@ export const openDocuments = ({ query }: OperationParams): string => {
   throw rejection("Must provide query string.", "BAD_REQUEST", { headers: { Allow: "GET, POST" } });
 };
 
-/** Accepts only the hashes of trusted documents. A reload replaces them. */
+/** Accepts only the hashes of trusted documents. */
 export const trustedDocuments =
-  (documents: { readonly current: TrustedDocuments }): DocumentStore =>
+  (documents: TrustedDocuments): DocumentStore =>
   (params) => {
     const id = hashOf(params);
     if (id === null || params.query) {
       const got = params.query ? "a document" : "none";
       throw rejection(`Expected the hash of a trusted document, got ${got}.`, "PERSISTED_QUERY_ID_REQUIRED");
     }
-    const text = documents.current.get(id);
+    const text = documents.get(id);
     if (text !== undefined) return text;
     throw rejection("Expected the hash of a trusted document, got another.", "PERSISTED_QUERY_NOT_IN_LIST");
   };

@@ -9,7 +9,7 @@ import { Call, type Operation } from "./call.ts";
 import { throttledError } from "./failure.ts";
 import { type Held, HeldBytes } from "./held.ts";
 import type { OperationBounds } from "./operation-queue.ts";
-import { createProbe, type ProbeSettings } from "./probe.ts";
+import { createProbe } from "./probe.ts";
 import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts";
 import type { Replicas } from "./replicas.ts";
 import { checkStream, type JsonSettings, readResponse } from "./response.ts";
@@ -27,8 +27,8 @@ export interface ClientSettings
   extends
     TransportSettings,
     AdmissionSettings,
-    Pick<ProbeSettings, "dialect">,
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
+  readonly dialect: Dialect;
   readonly clock: Clock;
   /** Maximum bytes of responses that the scopes of one caller may hold, after decompression. */
   readonly maxHeldBytes: number;
@@ -70,6 +70,8 @@ export type Client = ReturnType<typeof createClient>;
 
 /** Creates the client for the service. It caches nothing, so callers share no data. */
 export function createClient(settings: ClientSettings) {
+  const { dialect } = settings;
+  const secretsFor = ({ token }: RequestScope) => [token, ...dialect.secrets];
   const transport = createTransport(settings);
   const heldBytes = new HeldBytes(settings.maxHeldBytes, settings.callers);
   const common = {
@@ -111,18 +113,13 @@ export function createClient(settings: ClientSettings) {
 
   /** Streams a response and reads it as long as `read` takes. */
   const stream =
-    <Part>(
-      dialect: Dialect,
-      read: (response: StreamedResponse, attempt: Attempt<Part>) => Promise<Part>,
-    ): Send<Part> =>
+    <Part>(read: (response: StreamedResponse, attempt: Attempt<Part>) => Promise<Part>): Send<Part> =>
     (attempt, wire) => {
       const { scope, request } = attempt;
       openStream(settings, wire, scope)
         .then((response) => {
           attempt.respond(response.status);
-          return checkStream(request, response, secretsFor(scope, dialect)).then((checked) =>
-            read(checked, attempt),
-          );
+          return checkStream(request, response, secretsFor(scope)).then((checked) => read(checked, attempt));
         })
         .then(
           (part) => attempt.succeed(part),
@@ -132,7 +129,7 @@ export function createClient(settings: ClientSettings) {
 
   return {
     /** Opens the upstream requests of a scope within its limits. */
-    open: (scope: RequestScope, bounds: OperationBounds, dialect: Dialect): Upstream => {
+    open: (scope: RequestScope, bounds: OperationBounds): Upstream => {
       const held = heldBytes.open(scope);
       const operation: Operation = {
         scope,
@@ -142,7 +139,7 @@ export function createClient(settings: ClientSettings) {
         allowance: allowances.of(scope.caller, dialect.rateLimit),
       };
       const takeTurn = settings.turnsFor(scope.caller);
-      const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope, dialect) };
+      const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope) };
       const sharedOf = <Answer>(request: UpstreamRequest<Answer>) => {
         const { replicas } = settings;
         const read = replicas && sharedReadOf(request, scope, bounds, replicas, dialect);
@@ -162,7 +159,7 @@ export function createClient(settings: ClientSettings) {
           else outcome.failed();
         },
         readPart: <Part>(request: UpstreamRequest<unknown>, read: ReadPart<Part>, outcome: Outcome<Part>) => {
-          const send = stream<Part>(dialect, async (response, attempt) => {
+          const send = stream<Part>(async (response, attempt) => {
             try {
               return await read(response, (bytes) => {
                 attempt.receive(bytes);
@@ -181,7 +178,7 @@ export function createClient(settings: ClientSettings) {
     },
 
     /** Opens a download. It is not queued, because its duration depends on the caller. */
-    stream: async (request: UpstreamRequest<unknown>, scope: RequestScope, dialect: Dialect) => {
+    stream: async (request: UpstreamRequest<unknown>, scope: RequestScope) => {
       const allowance = allowances.of(scope.caller, dialect.rateLimit);
       if (!allowance.takeAtOnce(false)) throw throttledError(request.endpoint, allowance.waitMs(false));
       if (breaker.isHalfOpen()) await new Promise<void>((resume) => breaker.wait({ request, scope }, resume));
@@ -206,7 +203,7 @@ export function createClient(settings: ClientSettings) {
         allowance.send();
         attempt.send(
           new RequestHeaders(dialect, scope),
-          stream(dialect, (response) => Promise.resolve(response)),
+          stream((response) => Promise.resolve(response)),
         );
       });
     },
@@ -216,9 +213,6 @@ export function createClient(settings: ClientSettings) {
 
     pressure: () => ({ ...admission.pressure(), circuit: breaker.circuit() }),
     reach: () => transport.reach(),
-    renew: () => transport.renew(),
     close: () => transport.close(),
   };
 }
-
-const secretsFor = ({ token }: RequestScope, { secrets }: Dialect) => [token, ...secrets];

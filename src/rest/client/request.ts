@@ -48,7 +48,7 @@ export interface ScopedRequest {
   readonly scope: RequestScope;
 }
 
-/** How requests to the service are written. A reload replaces it; an operation keeps the one with which it began. */
+/** How requests to the service are written. */
 export interface Dialect {
   /** Prefix of every endpoint's path, with a slash at both ends. */
   readonly pathPrefix: string;
