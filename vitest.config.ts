@@ -16,7 +16,7 @@ for (const room of ROOMS.filter((each) => installed(each).length === 0))
   process.stdout.write(`The tests of ${room}/ do not run: npm ci --prefix ${room}\n`);
 
 /**
- * Stories that start browsers, balancers, processes or Redis by the dozen, or fill the memory: more than half of the time of all
+ * Stories that start browsers, balancers or processes by the dozen, or fill the memory: more than half of the time of all
  * tests. They run in CI, where `FULL=1` is set, and where files are named.
  */
 const LONG = [
@@ -30,7 +30,6 @@ const LONG = [
   "limits/plans",
   "observability/tracing",
   "package/*",
-  "replicas/*",
   "schema-care",
 ].map((name) => `test/${name}.test.ts`);
 const isNamed = process.argv.slice(2).some((argument) => !argument.startsWith("-") && argument !== "run");

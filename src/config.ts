@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { redisFaults, redisSettings } from "./config/redis.ts";
 import { fileWith, withSecretFiles } from "./config/secret-files.ts";
 import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
 import type { Renames } from "./graphql/core/kinds.ts";
@@ -114,7 +113,6 @@ const SECTIONS = {
     DOCUMENT_CACHE_BYTES: count(16_000_000).describe(
       "Size of the cache of parsed documents, in bytes. The texts of automatic persisted queries take up to a quarter of it in addition.",
     ),
-    ...redisSettings,
   },
   "Upstream requests": {
     REQUEST_TIMEOUT_MS: milliseconds(30_000).describe("Deadline of one GraphQL request, in milliseconds."),
@@ -238,10 +236,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ""));
   const secrets = withSecretFiles(given, SETTINGS);
   const result = Environment.safeParse(secrets.values);
-  const faultsOfValues = [
-    ...faultsIn(result),
-    ...(result.success ? [...upstreamFaults(result.data), ...redisFaults(result.data)] : []),
-  ];
+  const faultsOfValues = [...faultsIn(result), ...(result.success ? [...upstreamFaults(result.data)] : [])];
   // Names the variable that was set.
   const named = faultsOfValues.map((fault) =>
     fault.replace(/^\w+/, (name) => (secrets.fromFiles.has(name) ? `${name}_FILE` : name)),

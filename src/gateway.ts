@@ -5,7 +5,6 @@ import {
   hasPage,
   mcpSettings,
   placeSettings,
-  redisShareSettings,
   sharingSettings,
   subscriptionSettings,
 } from "./config/parts.ts";
@@ -36,7 +35,6 @@ import { builtInProfile } from "./rest/api/profiles.ts";
 import { RefusedBatches } from "./rest/session/refused-batches.ts";
 import { rememberViewers } from "./rest/session/session.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
-import { openRedisShares } from "./redis/shares.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { connectorOf, describeService, version } from "./service.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
@@ -96,19 +94,11 @@ export function createGateway({
     deadlines: { operation: config.REQUEST_TIMEOUT_MS, upstream: config.UPSTREAM_TIMEOUT_MS },
   });
   const turns = new Turns(callers);
-  const redis = openRedisShares({
-    ...redisShareSettings(config, upstreamUrl),
-    ...events.redis,
-    clock,
-    onDocument: telemetry.sharedDocument,
-    onResponse: telemetry.sharedResponse,
-  });
   const { facts, server, dialect } = describeService(config, builtInProfile(profile), upstreamUrl);
   const client = createClient({
     ...upstreamSettings(config),
     connect: connectorOf(config),
     dialect,
-    replicas: redis.replicas,
     clock,
     upstreamUrl,
     callers,
@@ -125,7 +115,7 @@ export function createGateway({
   const schema = schemaFor(names);
   const engine = createEngine({
     schema,
-    ...engineSettings(config, redis.documents),
+    ...engineSettings(config),
     turns,
     publicError: toPublic,
     planner,
@@ -145,7 +135,7 @@ export function createGateway({
     takeTurn: turns.take,
     shared,
     facts,
-    bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS, yields: false, poll: null },
+    bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS, yields: false },
     names,
     publicUrl: config.PUBLIC_URL?.href.replace(/\/+$/, ""),
     prefix,
@@ -224,10 +214,7 @@ export function createGateway({
     refuseUnfinished: router.refuseUnfinished,
     /** Connects to the service without sending anything. Rejects when that fails. */
     reachUpstream: () => client.reach(),
-    close: async () => {
-      redis.close();
-      await client.close();
-    },
+    close: () => client.close(),
   };
 }
 

@@ -150,10 +150,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "rest/session",
     ],
   },
-  redis: {
-    holds: "what processes share by Redis: documents, responses, what the service allows a token",
-    imports: ["clock.ts", "request-scope.ts", "engine", "observability", "rest/client"],
-  },
   http: {
     holds: "HTTP server, router, GraphQL over HTTP, downloads, exports, GraphiQL, tools for agents",
     imports: [
@@ -205,7 +201,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "graphql/core",
       "graphql/schema.ts",
       "observability",
-      "redis",
       "http",
       "config",
       "service.ts",

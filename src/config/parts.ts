@@ -3,7 +3,6 @@ import {
   type DocumentStore,
   openDocuments,
   persistedDocuments,
-  type SharedDocuments,
   trustedDocuments,
 } from "../engine/documents/persisted.ts";
 
@@ -29,25 +28,9 @@ export const subscriptionSettings = (config: Config) => ({
   maxBytes: config.MAX_BODY_BYTES,
 });
 
-/** What processes share by Redis. */
-export const redisShareSettings = (config: Config, upstreamUrl: URL) => ({
-  url: config.REDIS_URL ?? null,
-  ca: config.REDIS_CA_FILE,
-  prefix: config.REDIS_PREFIX,
-  timeoutMs: config.REDIS_TIMEOUT_MS,
-  /** Longest document; null when documents are not shared. */
-  maxDocumentBytes: config.APQ && !config.TRUSTED_DOCUMENTS ? config.MAX_BODY_BYTES : null,
-  operationMaxAgeMs:
-    config.REDIS_SHARED_READS && config.CACHE_TTL_MS + config.STALE_MAX_AGE_MS > 0
-      ? config.CACHE_TTL_MS
-      : null,
-  staleMs: config.STALE_MAX_AGE_MS,
-  installation: upstreamUrl.href,
-});
-
 /** The settings of the engine. */
-export const engineSettings = (config: Config, shared: SharedDocuments | null) => ({
-  documents: documentsOf(config, shared),
+export const engineSettings = (config: Config) => ({
+  documents: documentsOf(config),
   cacheBytes: config.DOCUMENT_CACHE_BYTES,
   isIntrospectable: config.INTROSPECTION,
   limits: {
@@ -64,12 +47,9 @@ export const engineSettings = (config: Config, shared: SharedDocuments | null) =
   },
 });
 
-function documentsOf(
-  { TRUSTED_DOCUMENTS, APQ, DOCUMENT_CACHE_BYTES }: Config,
-  shared: SharedDocuments | null,
-): DocumentStore {
+function documentsOf({ TRUSTED_DOCUMENTS, APQ, DOCUMENT_CACHE_BYTES }: Config): DocumentStore {
   if (TRUSTED_DOCUMENTS) return trustedDocuments(TRUSTED_DOCUMENTS);
-  return APQ ? persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4), shared) : openDocuments;
+  return APQ ? persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4)) : openDocuments;
 }
 
 /** The settings of reads that operations share. */

@@ -2,7 +2,7 @@ import type { Client, Upstream } from "../rest/client/client.ts";
 import { UNPACED } from "../rest/session/batches.ts";
 import { openSession, type SharedSettings } from "../rest/session/session.ts";
 import { type Identity, RequestScope } from "../request-scope.ts";
-import type { TickBounds, TickSession } from "./ticker.ts";
+import type { TickSession } from "./ticker.ts";
 
 type Opener = Pick<Client, "open">;
 
@@ -41,7 +41,7 @@ class TickScope extends RequestScope {
 /** Returns a function that opens the session of a tick. */
 export const tickSessions =
   (client: Opener, { timeoutMs, shared, width }: Settings) =>
-  (identity: Identity, { requests, ...poll }: TickBounds, onRequest: () => void): TickSession => {
+  (identity: Identity, requests: number, onRequest: () => void): TickSession => {
     const scope = new TickScope(identity, timeoutMs);
     let sent = 0;
     // Requests above the number are rejected, not sent.
@@ -49,7 +49,7 @@ export const tickSessions =
     return {
       session: openSession(countRequests(client, count), scope, {
         shared,
-        bounds: { width, requests, yields: true, poll },
+        bounds: { width, requests, yields: true },
         isFresh: true,
         pacing: UNPACED,
         notes: null,

@@ -38,9 +38,6 @@ function processMetrics(): Registry {
   return ofProcess;
 }
 
-/** What became of a look-up in Redis, or `stored`: the document was written there. */
-export type SharedDocumentOutcome = "found" | "missing" | "invalid" | "failed" | "stored";
-
 interface Settings {
   readonly log: Log;
   /** The version of the gateway. */
@@ -51,8 +48,6 @@ interface Settings {
   /** The longest durations of operations and of upstream requests, in milliseconds. */
   readonly deadlines: { readonly operation: number; readonly upstream: number };
 }
-/** What became of a look-up of a response in Redis. */
-export type SharedResponseOutcome = "found" | "missing" | "waits" | "invalid" | "failed";
 
 /**
  * Creates the metrics and request logs. Labels have few values: templates, statuses and codes, and a bounded number of
@@ -121,18 +116,6 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
     labelNames: ["from"],
     registers,
   });
-  const sharedDocuments = new Counter({
-    name: "rungraph_shared_documents_total",
-    help: "Look-ups of persisted documents in Redis, and documents written there.",
-    labelNames: ["outcome"],
-    registers,
-  });
-  const sharedResponses = new Counter({
-    name: "rungraph_shared_responses_total",
-    help: "Look-ups of responses that other processes have got, in Redis.",
-    labelNames: ["for", "outcome"],
-    registers,
-  });
   gauge(
     "rungraph_circuit_open",
     "1 while the circuit breaker is open: at most one upstream request in 5 seconds is sent.",
@@ -193,9 +176,6 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
       log.debug({ requestId, method, route, outcome, ms: Math.round(ms) }, "upstream request");
     },
     sharedRead: (from: "in flight" | "kept" | "stale"): void => sharedReads.inc({ from }),
-    sharedDocument: (outcome: SharedDocumentOutcome): void => sharedDocuments.inc({ outcome }),
-    sharedResponse: (kind: "poll" | "operation", outcome: SharedResponseOutcome): void =>
-      sharedResponses.inc({ for: kind, outcome }),
     /** `headers` are those of the request, which may name its client. */
     operation: (report: OperationReport, headers: IncomingHttpHeaders): void => {
       const { type, name, hash, status, codes, upstreamRequests: sent, ms } = report;

@@ -11,17 +11,10 @@ import { type Held, HeldBytes } from "./held.ts";
 import type { OperationBounds } from "./operation-queue.ts";
 import { createProbe } from "./probe.ts";
 import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts";
-import type { Replicas } from "./replicas.ts";
 import { checkStream, type JsonSettings, readResponse } from "./response.ts";
 import { createRetries, throttledMs } from "./retry.ts";
-import { callShared, type LastOutcome, sharedReadOf, takeLast } from "./shared-call.ts";
 import { openStream } from "./stream.ts";
-import {
-  createTransport,
-  type StreamedResponse,
-  type TransportSettings,
-  type WholeResponse,
-} from "./transport.ts";
+import { createTransport, type StreamedResponse, type TransportSettings } from "./transport.ts";
 
 export interface ClientSettings
   extends
@@ -33,8 +26,6 @@ export interface ClientSettings
   /** Maximum bytes of responses that the scopes of one caller may hold, after decompression. */
   readonly maxHeldBytes: number;
   readonly callers: Callers;
-  /** The other processes of the installation; null when they share nothing. */
-  readonly replicas: Replicas | null;
   /** Maximum retries of a failed GET. */
   readonly retries: number;
   /** Receives the place of each value that reads as null because its type is wrong. */
@@ -50,8 +41,6 @@ export type ReadPart<Part> = (response: StreamedResponse, hold: (bytes: number) 
 export interface Upstream {
   /** Reads a whole response. A failed GET may be retried; a command never is. */
   readonly json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) => void;
-  /** Reads the last response that any process has got, for while the service gives none. */
-  readonly last: <Answer>(request: UpstreamRequest<Answer>, outcome: LastOutcome<Answer>) => void;
   /** Reads part of a log. */
   readonly readPart: <Part>(
     request: UpstreamRequest<unknown>,
@@ -60,8 +49,6 @@ export interface Upstream {
   ) => void;
   /** The bytes of responses that the scope holds. */
   readonly held: Held;
-  /** The other processes, with which reads may be shared; null without any. */
-  readonly replicas: Replicas | null;
 }
 
 /** The load of the upstream queue and the state of the circuit. */
@@ -83,11 +70,7 @@ export function createClient(settings: ClientSettings) {
 
   /** Sends a request and reads its whole response. */
   const whole =
-    <Answer>(
-      request: UpstreamRequest<Answer>,
-      reading: JsonSettings,
-      onBody?: (response: WholeResponse) => void,
-    ): Send<Answer> =>
+    <Answer>(request: UpstreamRequest<Answer>, reading: JsonSettings): Send<Answer> =>
     (attempt, wire) =>
       transport.send(wire, attempt.scope, {
         onBytes: (bytes) => attempt.hold(bytes),
@@ -95,7 +78,6 @@ export function createClient(settings: ClientSettings) {
         onResponse: (response) => {
           attempt.respond(response.status);
           attempt.receive(response.body.length);
-          onBody?.(response);
           reading.takeTurn(() => readResponse(request, response, reading, attempt));
         },
       });
@@ -108,7 +90,7 @@ export function createClient(settings: ClientSettings) {
   });
   const breaker = createBreaker({ now: settings.clock.now, probe });
   const admission = new Admission(settings, settings.callers, breaker);
-  const allowances = new Allowances(settings.clock, settings.callers, settings.replicas);
+  const allowances = new Allowances(settings.clock, settings.callers, dialect.rateLimit);
   const attempts = { ...common, breaker, allowances };
 
   /** Streams a response and reads it as long as `read` takes. */
@@ -136,28 +118,13 @@ export function createClient(settings: ClientSettings) {
         headers: new RequestHeaders(dialect, scope),
         queue: admission.open(scope, bounds),
         held,
-        allowance: allowances.of(scope.caller, dialect.rateLimit),
+        allowance: allowances.of(scope.caller),
       };
       const takeTurn = settings.turnsFor(scope.caller);
       const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope) };
-      const sharedOf = <Answer>(request: UpstreamRequest<Answer>) => {
-        const { replicas } = settings;
-        const read = replicas && sharedReadOf(request, scope, bounds, replicas, dialect);
-        return read && { replicas, read, request, scope, held, reading };
-      };
       return {
-        json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) => {
-          const sendOwn = (own: Outcome<Answer>, onBody?: (response: WholeResponse) => void) =>
-            void new Call(attempts, operation, request, whole(request, reading, onBody), own);
-          const shared = sharedOf(request);
-          if (shared) void callShared(shared, outcome, sendOwn);
-          else sendOwn(outcome);
-        },
-        last: (request, outcome) => {
-          const shared = settings.replicas?.staleMs ? sharedOf(request) : null;
-          if (shared) void takeLast(shared, outcome);
-          else outcome.failed();
-        },
+        json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) =>
+          void new Call(attempts, operation, request, whole(request, reading), outcome),
         readPart: <Part>(request: UpstreamRequest<unknown>, read: ReadPart<Part>, outcome: Outcome<Part>) => {
           const send = stream<Part>(async (response, attempt) => {
             try {
@@ -173,14 +140,13 @@ export function createClient(settings: ClientSettings) {
           void new Call(attempts, operation, request, send, outcome);
         },
         held,
-        replicas: settings.replicas,
       };
     },
 
     /** Opens a download. It is not queued, because its duration depends on the caller. */
     stream: async (request: UpstreamRequest<unknown>, scope: RequestScope) => {
-      const allowance = allowances.of(scope.caller, dialect.rateLimit);
-      if (!allowance.takeAtOnce(false)) throw throttledError(request.endpoint, allowance.waitMs(false));
+      const allowance = allowances.of(scope.caller);
+      if (!allowance.take(false)) throw throttledError(request.endpoint, allowance.waitMs(false));
       if (breaker.isHalfOpen()) await new Promise<void>((resume) => breaker.wait({ request, scope }, resume));
       return new Promise<StreamedResponse>((resolve, reject) => {
         const outcome = {

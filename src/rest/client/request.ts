@@ -10,8 +10,6 @@ export interface RequestNote {
   /** Notes that it waits for its turn from now on. */
   readonly wait: () => void;
   readonly attempt: (endpoint: EndpointName) => AttemptNote;
-  /** Notes that another process has got the response. */
-  readonly take: () => void;
 }
 
 export interface AttemptNote {
@@ -34,8 +32,6 @@ export interface UpstreamRequest<Answer> {
   readonly demand?: Demand;
   /** Whether a read may wait for the allowance of its token. Default: yes. */
   readonly isPatient?: boolean;
-  /** Whether no earlier response may answer it. */
-  readonly isFresh?: boolean;
   /** Notes the attempts of a request of an operation with notes. */
   readonly note?: RequestNote | null;
   /** `Range` and `If-Range` of a download. */

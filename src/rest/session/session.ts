@@ -4,14 +4,13 @@ import type { Server } from "../api/server.ts";
 import type { OperationBounds } from "../client/operation-queue.ts";
 import type { Client, ReadPart, Upstream } from "../client/client.ts";
 import { Memory } from "../../memory.ts";
-import { type RequestScope, untilEnd } from "../../request-scope.ts";
+import type { RequestScope } from "../../request-scope.ts";
 import { noToken } from "../client/failure.ts";
 import { Batches, type Pacing, type ReadOptions } from "./batches.ts";
 import type { RefusedBatches } from "./refused-batches.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
 import type { SessionNotes } from "./notes.ts";
 import type { Read, Reader } from "./reads.ts";
-import { afterEpoch } from "./epoch.ts";
 import type { SharedReads } from "./shared-reads.ts";
 
 /** What the sessions of a gateway share. */
@@ -89,7 +88,6 @@ class TokenSession implements Session, Reader {
   readonly isFresh: boolean;
   readonly started: Read[] = [];
   readonly #settings: SessionSettings;
-  readonly #pacing: Pacing;
   #batches: Batches;
 
   constructor(upstream: Upstream, scope: RequestScope, settings: SessionSettings, token: string | null) {
@@ -102,7 +100,6 @@ class TokenSession implements Session, Reader {
     this.shared = token === scope.token ? scope.caller.enter(reads.room) : null;
     this.isFresh = settings.isFresh;
     this.#settings = settings;
-    this.#pacing = afterEpoch(this, settings.pacing);
     this.#batches = this.#openBatches();
     scope.onEnd(() => {
       for (const read of this.started) read.leave(this);
@@ -145,10 +142,7 @@ class TokenSession implements Session, Reader {
       );
     } finally {
       this.#batches = this.#openBatches();
-      this.#endOwnSharing();
-      // The caller learns the outcome only after other processes know of the command.
-      const { replicas } = this.upstream;
-      if (replicas && this.token !== null) await untilEnd(this.scope, replicas.endSharing(this.token, "all"));
+      this.endSharing();
     }
   }
 
@@ -162,11 +156,6 @@ class TokenSession implements Session, Reader {
   }
 
   endSharing(): void {
-    this.#endOwnSharing();
-    if (this.token !== null) void this.upstream.replicas?.endSharing(this.token, "operations");
-  }
-
-  #endOwnSharing(): void {
     this.scope.caller.partIn(this.#settings.shared.reads.room)?.endSharing();
   }
 
@@ -175,9 +164,9 @@ class TokenSession implements Session, Reader {
   }
 
   #openBatches(): Batches {
-    const { shared, notes } = this.#settings;
+    const { shared, pacing, notes } = this.#settings;
     const { server, refused } = shared;
-    return new Batches(this, { server, refused, pacing: this.#pacing, notes: notes?.openReads() ?? null });
+    return new Batches(this, { server, refused, pacing, notes: notes?.openReads() ?? null });
   }
 }
 
