@@ -9,7 +9,7 @@ import { SETTING_SECTIONS } from "./src/config.ts";
  */
 
 /** Settings of a process that listens by itself: see `src/config.ts`. */
-const OF_PROCESS = new Set(["HOST", "PORT", "WORKERS", "KEEP_ALIVE_TIMEOUT_MS"]);
+const OF_PROCESS = new Set(["HOST", "PORT", "KEEP_ALIVE_TIMEOUT_MS"]);
 
 /** What the JSON Schema of a setting says. */
 const Setting = z.object({

@@ -16,21 +16,20 @@ for (const room of ROOMS.filter((each) => installed(each).length === 0))
   process.stdout.write(`The tests of ${room}/ do not run: npm ci --prefix ${room}\n`);
 
 /**
- * Stories that start browsers, balancers, processes or Redis by the dozen, or fill the memory: more than half of the time of all
+ * Stories that start browsers, balancers or processes by the dozen, or fill the memory: more than half of the time of all
  * tests. They run in CI, where `FULL=1` is set, and where files are named.
  */
 const LONG = [
   "browser/*",
-  "config/{build,built-demo,process,reload-process}",
+  "config/{build,built-demo,process}",
   "deploy/balancers",
   "docs/{contributing,tracing}",
   "faults/{worst,framing,large-answers}",
-  "http/{drain,workers}",
+  "http/drain",
   "later/same-answers",
   "limits/plans",
   "observability/tracing",
   "package/*",
-  "replicas/*",
   "schema-care",
 ].map((name) => `test/${name}.test.ts`);
 const isNamed = process.argv.slice(2).some((argument) => !argument.startsWith("-") && argument !== "run");

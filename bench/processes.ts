@@ -2,7 +2,7 @@ import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../test/support/free-port.ts";
-import { leaveFirstCore, onCores } from "./cores.ts";
+import { leaveFirstCore, onCore } from "./cores.ts";
 import { commandOf, PRODUCT } from "./product.ts";
 
 export interface Service {
@@ -29,7 +29,7 @@ export interface Running {
 const ONE_TOKEN = { MAX_OPERATIONS_PER_TOKEN: "256", UPSTREAM_CONNECTIONS_PER_TOKEN: "128" };
 
 /** The first core is the gateway's; load and service take the others. */
-const cores = leaveFirstCore();
+const core = leaveFirstCore();
 
 /** The built gateway as a process of its own in front of the service, as `npm start` starts it. */
 export async function startGateway(
@@ -39,7 +39,7 @@ export async function startGateway(
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const began = performance.now();
-  const [file, parameters] = onCores(cores?.first, commandOf(PRODUCT));
+  const [file, parameters] = onCore(core, commandOf(PRODUCT));
   const child = spawn(file, parameters, {
     env: {
       PATH: process.env["PATH"],

@@ -1,4 +1,3 @@
-import { cpus } from "node:os";
 import { leaveFirstCore } from "./cores.ts";
 import { type Contestant, rungraph } from "./peers/contestants.ts";
 import { ask } from "./peers/load.ts";
@@ -11,14 +10,13 @@ import { operationsOf, type Sized } from "./scaling-operations.ts";
 import { row, say } from "./sheet.ts";
 
 /*
- * What docs/scaling.md calculates with: CPU time and upstream requests of operations, and two points that its results are
+ * What docs/scaling.md calculates with: CPU time and upstream requests of operations, and a minute of dashboards that its results are
  * compared with. The path of an older built checkout as argument adds its figures.
  */
 
 const ROUNDS = Number(process.env["SCALING_ROUNDS"] ?? 3);
 const LOAD = { width: 8, seconds: Number(process.env["SCALING_SECONDS"] ?? 1.2) };
 const PROFILE = { UPSTREAM_PROFILE: "polyaxon-0.4" };
-const WORKERS = [1, 2];
 /** Users with dashboards of each: about as many dashboards in all. */
 const MINUTES = [
   { users: 200, each: 1 },
@@ -27,11 +25,11 @@ const MINUTES = [
 ];
 
 const [, , older] = process.argv;
-const cores = leaveFirstCore();
+const core = leaveFirstCore();
 const service = await startStaticService();
 
-async function startGateway(gateway: Contestant, on = cores?.first, of = service): Promise<Started> {
-  const started = await start(gateway, of, on);
+async function startGateway(gateway: Contestant, of = service): Promise<Started> {
+  const started = await start(gateway, of, core);
   if (typeof started === "string") throw new Error(`${gateway.name} does not start: ${started}`);
   return started;
 }
@@ -97,28 +95,6 @@ function operationsTable([now = [], before]: readonly (readonly Measured[])[]): 
   ].join("\n");
 }
 
-/** The page of a run by one and by two workers, on all cores. */
-async function measureWorkers(): Promise<string> {
-  const rows: string[] = [];
-  for (const workers of WORKERS) {
-    const gateway = await startGateway(
-      rungraph("gateway", { ...PROFILE, WORKERS: String(workers) }),
-      cores?.all,
-    );
-    const [{ operation }] = await operationsOf(gateway.url);
-    await measureCpu(gateway, operation, { width: 32, seconds: 3 });
-    const { cpuMs, perSecond } = await measureCpu(gateway, operation, { width: 32, seconds: 5 });
-    gateway.stop();
-    rows.push(row(workers, Math.round(perSecond), short(cpuMs), short((cpuMs * perSecond) / 1_000)));
-    say(rows.at(-1) ?? "");
-  }
-  return [
-    row("WORKERS", "Pages a second", "CPU for a page, ms", "Cores in use"),
-    row("---:", "---:", "---:", "---:"),
-    ...rows,
-  ].join("\n");
-}
-
 /** Dashboards in front of a service with its throttle, and what the table above predicts for them. */
 async function measureDashboards(measured: readonly Measured[]): Promise<string> {
   const [page, list] = measured;
@@ -127,7 +103,7 @@ async function measureDashboards(measured: readonly Measured[]): Promise<string>
   const rows = await Promise.all(
     MINUTES.map(async ({ users, each }) => {
       const own = await startStaticService();
-      const started = await startGateway(rungraph("gateway", PROFILE), cores?.first, own);
+      const started = await startGateway(rungraph("gateway", PROFILE), own);
       const [first, second] = await operationsOf(started.url);
       for (const { operation } of [first, second]) await measureCpu(started, operation, LOAD);
       const minute: Minute = await measureMinute(started, own, [first.operation, second.operation], {
@@ -167,7 +143,6 @@ const measured = await measureOperations(gateways);
 for (const { stop } of gateways) stop();
 const operations = operationsTable(measured);
 say(operations);
-const workers = await measureWorkers();
 const dashboards = await measureDashboards(measured[0] ?? []);
 say(dashboards);
 service.stop();
@@ -177,10 +152,6 @@ writeResults(
   `${conditions()}
 
 ${operations}
-
-${cpus().length} cores, which load and service share with the workers:
-
-${workers}
 
 A minute of dashboards, each of which asks for the page and the list of 50 every ${REFRESH_SECONDS} s, in front of a service that
 serves ${SERVED_PER_MINUTE} requests a minute and user:

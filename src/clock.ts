@@ -4,8 +4,6 @@ export interface Clock {
   readonly now: () => number;
   /** Calls back once after a pause, at the latest after 24 days. Returns a function that cancels it. */
   readonly after: (ms: number, callback: () => void) => () => void;
-  /** Whether all processes read this clock, as in tests. Otherwise they agree on the time of Redis. */
-  readonly isCommon?: boolean;
 }
 
 /** Longer pauses overflow: the timer would call back at once. */

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { redisFaults, redisSettings } from "./config/redis.ts";
 import { fileWith, withSecretFiles } from "./config/secret-files.ts";
 import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
 import type { Renames } from "./graphql/core/kinds.ts";
@@ -10,7 +9,6 @@ import {
   onOff,
   parseOrigins,
   parseTypeNames,
-  parseWorkers,
   profileOf,
   rateLimit,
   readManifest,
@@ -68,16 +66,6 @@ const SECTIONS = {
     DRAIN_TIMEOUT_MS: milliseconds(25_000).describe(
       "Longest time that requests in flight may take after SIGTERM, in milliseconds.",
     ),
-    WORKERS: z
-      .string()
-      .default("1")
-      .transform(parseWorkers)
-      .describe(
-        "Processes that share the port: a number up to 128, or `auto` for one per core. Limits of tokens and of the process apply to each of them, and so do connections to the service, queue and document cache. See [operations.md](operations.md#workers).",
-      ),
-    RELOAD_INTERVAL_MS: whole({ from: 0, to: 3_600_000, fallback: 5_000 }).describe(
-      "How often the gateway looks whether files that settings name have changed, in milliseconds; 0: only on SIGHUP. See [operations.md](operations.md#reload).",
-    ),
     METRICS: onOff(true).describe("Serves metrics for Prometheus at `/metrics`."),
     LOG_LEVEL: z
       .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
@@ -125,7 +113,6 @@ const SECTIONS = {
     DOCUMENT_CACHE_BYTES: count(16_000_000).describe(
       "Size of the cache of parsed documents, in bytes. The texts of automatic persisted queries take up to a quarter of it in addition.",
     ),
-    ...redisSettings,
   },
   "Upstream requests": {
     REQUEST_TIMEOUT_MS: milliseconds(30_000).describe("Deadline of one GraphQL request, in milliseconds."),
@@ -249,10 +236,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ""));
   const secrets = withSecretFiles(given, SETTINGS);
   const result = Environment.safeParse(secrets.values);
-  const faultsOfValues = [
-    ...faultsIn(result),
-    ...(result.success ? [...upstreamFaults(result.data), ...redisFaults(result.data)] : []),
-  ];
+  const faultsOfValues = [...faultsIn(result), ...(result.success ? [...upstreamFaults(result.data)] : [])];
   // Names the variable that was set.
   const named = faultsOfValues.map((fault) =>
     fault.replace(/^\w+/, (name) => (secrets.fromFiles.has(name) ? `${name}_FILE` : name)),
@@ -286,7 +270,7 @@ function demoFaults({
 }
 
 /** Settings of a process that listens by itself. */
-type OfProcess = "HOST" | "PORT" | "WORKERS" | "KEEP_ALIVE_TIMEOUT_MS";
+type OfProcess = "HOST" | "PORT" | "KEEP_ALIVE_TIMEOUT_MS";
 
 /** The settings of a gateway in another server. `build-types.ts` writes them with their descriptions. */
 export type Settings = {

@@ -1,13 +1,10 @@
-import type { Registry } from "prom-client";
 import { Callers } from "./caller.ts";
 import type { Config } from "./config.ts";
-import { watchSettings } from "./config/reload.ts";
 import {
   engineSettings,
   hasPage,
   mcpSettings,
   placeSettings,
-  redisShareSettings,
   sharingSettings,
   subscriptionSettings,
 } from "./config/parts.ts";
@@ -38,9 +35,7 @@ import { builtInProfile } from "./rest/api/profiles.ts";
 import { RefusedBatches } from "./rest/session/refused-batches.ts";
 import { rememberViewers } from "./rest/session/session.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
-import { openRedisShares } from "./redis/shares.ts";
 import { createEventLog } from "./observability/event-log.ts";
-import { createReload, type ReloadSettings } from "./reload.ts";
 import { connectorOf, describeService, version } from "./service.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openUpstreamSpan } from "./observability/tracing.ts";
@@ -49,16 +44,12 @@ export interface GatewayOptions {
   readonly config: Config;
   readonly upstreamUrl: URL;
   readonly log: Log;
-  /** The texts of the settings. Where they are given, the files that they name can be read again. */
-  readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Path below which callers reach the gateway, without `PUBLIC_URL`: `/rungraph`. Empty by default. */
   readonly prefix?: string;
   /** The token that GraphiQL starts with. Only the demo has one. */
   readonly exampleToken?: string;
   /** The profile when the settings name none. The demo sets it. */
   readonly profile?: ProfileName;
-  /** Collects the metrics of all workers, given those of this one. By default there is one process. */
-  readonly metricsOf?: (own: Registry) => () => Promise<string>;
   /** Whether selections are prefetched. Tests switch it off to compare. */
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */
@@ -72,16 +63,13 @@ export function createGateway({
   config,
   upstreamUrl,
   log,
-  environment,
   prefix = "",
   exampleToken,
   profile = "document",
-  metricsOf = (own) => () => own.metrics(),
   lookAhead = true,
   planner = createPlan,
   clock = systemClock,
 }: GatewayOptions) {
-  const fallback = builtInProfile(profile);
   const events = createEventLog(log);
   const callers = new Callers(config.CALLER_SALT);
   const identify = createIdentify(callers, config.TRUSTED_PROXIES);
@@ -106,19 +94,11 @@ export function createGateway({
     deadlines: { operation: config.REQUEST_TIMEOUT_MS, upstream: config.UPSTREAM_TIMEOUT_MS },
   });
   const turns = new Turns(callers);
-  const redis = openRedisShares({
-    ...redisShareSettings(config, upstreamUrl),
-    ...events.redis,
-    clock,
-    onDocument: telemetry.sharedDocument,
-    onResponse: telemetry.sharedResponse,
-  });
-  let connect = connectorOf(config);
+  const { facts, server, dialect } = describeService(config, builtInProfile(profile), upstreamUrl);
   const client = createClient({
     ...upstreamSettings(config),
-    connect: (...given) => connect(...given),
-    dialect: () => service.current.shared.dialect,
-    replicas: redis.replicas,
+    connect: connectorOf(config),
+    dialect,
     clock,
     upstreamUrl,
     callers,
@@ -133,31 +113,29 @@ export function createGateway({
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
 
   const schema = schemaFor(names);
-  const trusted = config.TRUSTED_DOCUMENTS ? { current: config.TRUSTED_DOCUMENTS } : null;
   const engine = createEngine({
     schema,
-    ...engineSettings(config, trusted, redis.documents),
+    ...engineSettings(config),
     turns,
     publicError: toPublic,
     planner,
   });
   const isExplainable = config.EXPLAIN ?? exampleToken !== undefined;
   const sharing = { ...sharingSettings(config), now: clock.now, onShared: telemetry.sharedRead };
-  const reads = new SharedReads(sharing, callers);
-  const openService = (now: Config) => {
-    const { facts, ...described } = describeService(now, fallback, upstreamUrl);
-    const refused = new RefusedBatches(events.refusedBatch);
-    const viewers = rememberViewers();
-    return { shared: { ...described, isReplaced: false, refused, viewers, reads }, facts };
+  const shared = {
+    server,
+    refused: new RefusedBatches(events.refusedBatch),
+    viewers: rememberViewers(),
+    reads: new SharedReads(sharing, callers),
   };
-  const service = { current: openService(config) };
   const width = config.MAX_UPSTREAM_WIDTH;
   const contexts: ContextSettings = {
     client,
     doors,
     takeTurn: turns.take,
-    service,
-    bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS, yields: false, poll: null },
+    shared,
+    facts,
+    bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS, yields: false },
     names,
     publicUrl: config.PUBLIC_URL?.href.replace(/\/+$/, ""),
     prefix,
@@ -176,7 +154,7 @@ export function createGateway({
     doors,
     delivery,
     clock,
-    openSession: tickSessions(client, { service, width, timeoutMs: config.REQUEST_TIMEOUT_MS }),
+    openSession: tickSessions(client, { shared, width, timeoutMs: config.REQUEST_TIMEOUT_MS }),
     contexts,
     onOperation: telemetry.operation,
   });
@@ -194,9 +172,9 @@ export function createGateway({
     identify,
     doors,
     graphql: createGraphqlHandler({ ...protocol, publicError: toPublic, doors, subscriptions }),
-    mcp: loadMcp({ ...protocol, ...mcpSettings(config, trusted), names, version }),
+    mcp: loadMcp({ ...protocol, ...mcpSettings(config), names, version }),
     downloads: [
-      createDownloads({ ...downloads, client, service, names }),
+      createDownloads({ ...downloads, client, server, names }),
       createExports({ ...downloads, schema, contexts }),
     ],
     page: hasPage(config)
@@ -204,45 +182,19 @@ export function createGateway({
           schema,
           names,
           exampleToken: exampleToken ?? null,
-          capabilities: () => service.current.shared.server.capabilities,
+          capabilities: server.capabilities,
           isExplainable,
           onError: events.unexpected,
         })
       : null,
     telemetry,
-    metrics: config.METRICS ? metricsOf(telemetry.registry) : null,
+    metrics: config.METRICS ? () => telemetry.registry.metrics() : null,
     origins,
     bodies: { callers, maxBytes: config.MAX_BODY_BYTES, maxWaitingBytes: config.MAX_WAITING_BYTES },
     requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
     onError: events.unexpected,
     takeTurn: turns.take,
   });
-  const take: ReloadSettings["take"] = (now, has) => {
-    if (has("connection")) {
-      connect = connectorOf(now);
-      client.renew();
-    }
-    if (has("documents") && trusted && now.TRUSTED_DOCUMENTS) trusted.current = now.TRUSTED_DOCUMENTS;
-    if (has("headers") || has("profile")) {
-      service.current.shared.isReplaced = true;
-      service.current = openService(now);
-      for (const ofCaller of reads.room.parts()) ofCaller.endSharing();
-    }
-    // A subscription compares what it reads with what it has read.
-    if (has("profile")) subscriptions.restart();
-  };
-  const reloads = environment
-    ? watchSettings({
-        environment,
-        intervalMs: config.RELOAD_INTERVAL_MS,
-        clock,
-        ...createReload(config, {
-          log,
-          onOutcome: telemetry.reloaded,
-          take,
-        }),
-      })
-    : null;
   return {
     handle: router.listen,
     /** A listener for `upgrade` of `node:http`. */
@@ -262,13 +214,7 @@ export function createGateway({
     refuseUnfinished: router.refuseUnfinished,
     /** Connects to the service without sending anything. Rejects when that fails. */
     reachUpstream: () => client.reach(),
-    /** Reads the files that settings name again. */
-    reload: () => reloads?.read(),
-    close: async () => {
-      reloads?.stop();
-      redis.close();
-      await client.close();
-    },
+    close: () => client.close(),
   };
 }
 

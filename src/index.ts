@@ -9,7 +9,7 @@ import { forWebSockets, refuse, type UpgradeListener } from "./http/server.ts";
 import { readTarget } from "./http/target.ts";
 import type { Log } from "./log.ts";
 import { createLog } from "./observability/log.ts";
-import { optionsOf, startDemo, upstreamOf } from "./upstream.ts";
+import { openUpstream } from "./upstream.ts";
 
 export type { Settings } from "./config.ts";
 export type { Log } from "./log.ts";
@@ -49,9 +49,8 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
     ? { log: options.log, close: () => {} }
     : createLog(config.LOG_LEVEL);
   for (const misspelled of findMisspelled(given)) log.warn(misspelled, "no setting, has no effect");
-  const demo = await startDemo(config);
-  const texts = { environment: { NODE_ENV: process.env["NODE_ENV"], ...given } };
-  const gateway = assemble({ ...optionsOf(config, upstreamOf(config, demo)), ...texts, log, prefix });
+  const { demo, options: upstream } = await openUpstream(config);
+  const gateway = assemble({ ...upstream, log, prefix });
   const isBelow = (request: IncomingMessage) => placeOf(request, prefix) === "below";
   const listen = forWebSockets((request, socket, head) => {
     if (!isBelow(request)) return refuse(socket, 404);

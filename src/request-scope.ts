@@ -97,11 +97,3 @@ export function pause(ms: number, scope: RequestScope, callback: () => void): vo
   const timer = setTimeout(finish, ms);
   scope.onEnd(finish);
 }
-
-/** What a promise resolves with, or null as soon as the scope ends. */
-export const untilEnd = <Value>(scope: RequestScope, promise: Promise<Value>): Promise<Value | null> =>
-  new Promise((resolve, reject) => {
-    const end = () => resolve(null);
-    scope.onEnd(end);
-    promise.then(resolve, reject).finally(() => scope.offEnd(end));
-  });

@@ -9,8 +9,6 @@ export interface Serving {
   readonly port: number;
   /** Connects to the service without sending anything. Rejects when that fails. */
   readonly reachUpstream: () => Promise<void>;
-  /** Reads the files that settings name again. */
-  readonly reload: () => void;
   /** Stops accepting connections, completes requests in flight, and resolves when none is left. */
   readonly drain: () => Promise<void>;
 }
@@ -66,7 +64,7 @@ export async function serve(options: GatewayOptions): Promise<Serving> {
     await new Promise<void>((closed) => NetServer.prototype.close.call(server, () => closed()));
     await gateway.close();
   };
-  return { port, reachUpstream: gateway.reachUpstream, reload: gateway.reload, drain };
+  return { port, reachUpstream: gateway.reachUpstream, drain };
 }
 
 function listen(server: NetServer, { HOST, PORT }: Config): Promise<void> {

@@ -8,8 +8,6 @@ import { describeServer, type Server } from "./rest/api/server.ts";
 import { createConnector, type Connector } from "./rest/client/connector.ts";
 import type { Dialect } from "./rest/client/request.ts";
 
-// What the settings say about the service. A reload makes it anew.
-
 export const version = readVersion();
 
 /** Opens connections to the service. */

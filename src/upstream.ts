@@ -1,29 +1,19 @@
 import type { Config } from "./config.ts";
-import type { Demo } from "../demo/service.ts";
-import type { Upstream } from "./workers/messages.ts";
 
-/** Starts the embedded demo unless there is a service. */
-export async function startDemo({ UPSTREAM_URL }: Config): Promise<Demo | null> {
-  if (UPSTREAM_URL) return null;
+/**
+ * The service behind a gateway: `UPSTREAM_URL`, or the embedded demo, which it starts. `options` are those of a gateway in
+ * front of it; `demo` is null with a real service.
+ */
+export async function openUpstream(config: Config) {
+  if (config.UPSTREAM_URL) return { demo: null, options: { config, upstreamUrl: config.UPSTREAM_URL } };
   const service = await import("../demo/service.ts");
-  return service.startDemo({ activity: true });
+  const demo = await service.startDemo({ activity: true });
+  const options = {
+    // The demo is such a server without a throttle.
+    config: { ...config, UPSTREAM_RATE_LIMIT: config.UPSTREAM_RATE_LIMIT ?? null },
+    upstreamUrl: new URL(demo.url),
+    exampleToken: demo.users[0]?.token ?? "",
+    profile: "polyaxon-0.4" as const,
+  };
+  return { demo, options };
 }
-
-/** The service behind the gateway: `UPSTREAM_URL`, or the embedded demo. */
-export const upstreamOf = ({ UPSTREAM_URL }: Config, demo: Demo | null): Upstream => ({
-  url: demo?.url ?? UPSTREAM_URL?.href ?? "",
-  exampleToken: demo?.users[0]?.token ?? null,
-});
-
-/** The options of a gateway in front of the service. */
-export const optionsOf = (config: Config, { url, exampleToken }: Upstream) => ({
-  upstreamUrl: new URL(url),
-  ...(exampleToken === null
-    ? { config }
-    : {
-        // The demo is such a server without a throttle.
-        config: { ...config, UPSTREAM_RATE_LIMIT: config.UPSTREAM_RATE_LIMIT ?? null },
-        exampleToken,
-        profile: "polyaxon-0.4" as const,
-      }),
-});

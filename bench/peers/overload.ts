@@ -24,7 +24,7 @@ const NAMES = new Set(["limit", "Rungraph"]);
 const percent = (share: number) => `${Math.round(share * 100)} %`;
 
 const asked = OPERATIONS.filter(({ name }) => name === "Q1" || name === "Q2");
-const cores = leaveFirstCore();
+const ownCore = leaveFirstCore();
 const service = await startStaticService();
 const servers: Started[] = [];
 
@@ -63,7 +63,7 @@ async function measureRounds(): Promise<ReadonlyMap<string, Throughput>> {
 
 try {
   for (const contestant of OF_RECORDS.filter(({ name }) => NAMES.has(name))) {
-    const started = await start(contestant, service, cores?.first);
+    const started = await start(contestant, service, ownCore);
     if (typeof started === "string") throw new Error(`${contestant.name} does not start: ${started}`);
     servers.push(started);
   }
@@ -71,7 +71,7 @@ try {
   for (const server of servers) for (const each of asked) await measureCpu(server, each, WARM_UP);
   const measured = await measureRounds();
   say(conditions());
-  if (!cores) say("Server, load and service shared the cores.");
+  if (!ownCore) say("Server, load and service shared the cores.");
   say(
     row(
       "",

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../../test/support/free-port.ts";
-import { onCores } from "../cores.ts";
+import { onCore } from "../cores.ts";
 import { THIS_NODE } from "../product.ts";
 import type { Contestant } from "./contestants.ts";
 import { ask } from "./load.ts";
@@ -43,16 +43,16 @@ export interface Started {
   readonly stop: () => void;
 }
 
-/** Starts a contestant on these cores. Gives the reason instead where it does not run. */
+/** Starts a contestant on this core. Gives the reason instead where it does not run. */
 export async function start(
   contestant: Contestant,
   service: StaticService,
-  cores: string | undefined,
+  core: string | null,
   node = THIS_NODE,
 ): Promise<Started | string> {
   const port = await freePort();
   const { command, env } = contestant.start({ node, port, service: service.url });
-  const [file, parameters] = onCores(cores, command);
+  const [file, parameters] = onCore(core, command);
   const child = spawn(file, parameters, {
     cwd: fileURLToPath(new URL("../..", import.meta.url)),
     env: { PATH: process.env["PATH"], NODE_ENV: "production", ...env },
@@ -94,26 +94,15 @@ async function answers(child: ChildProcess, url: string): Promise<boolean> {
 /** Ticks of the clock in which Linux counts a process' time. */
 const TICK_MS = 10;
 
-/** A process with those that it started: Rungraph's workers. */
-function familyOf(pid: number): readonly number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean);
-  return [pid, ...children.flatMap((child) => familyOf(Number(child)))];
-}
+/** User and system time of a process so far, in milliseconds. */
+export const cpuMs = (pid: number): number => {
+  // The name of the process, in brackets, may have blanks; user and system time are fields 14 and 15.
+  const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ").at(-1)?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+};
 
-const sumOf = (pid: number, measure: (each: number) => number): number =>
-  familyOf(pid).reduce((sum, each) => sum + measure(each), 0);
-
-/** User and system time of a process and its workers so far, in milliseconds. */
-export const cpuMs = (pid: number): number =>
-  sumOf(pid, (each) => {
-    // The name of the process, in brackets, may have blanks; user and system time are fields 14 and 15.
-    const fields = readFileSync(`/proc/${each}/stat`, "latin1").split(") ").at(-1)?.split(" ") ?? [];
-    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-  });
-
-/** Resident memory of a process and its workers, in bytes. */
-export const residentBytes = (pid: number): number =>
-  sumOf(pid, (each) => {
-    const [, kilobytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${each}/status`, "latin1")) ?? [];
-    return Number(kilobytes) * 1_024;
-  });
+/** Resident memory of a process, in bytes. */
+export const residentBytes = (pid: number): number => {
+  const [, kilobytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "latin1")) ?? [];
+  return Number(kilobytes) * 1_024;
+};

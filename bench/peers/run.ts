@@ -22,7 +22,7 @@ const LOAD = { width: 32, seconds: Number(process.env["PEERS_SECONDS"] ?? 1) };
 
 const ONLY = process.env["PEERS_ONLY"]?.split(",");
 
-const cores = leaveFirstCore();
+const core = leaveFirstCore();
 const NODES = nodes();
 const absent = new Set<string>();
 
@@ -37,7 +37,7 @@ async function startAll(
     // What is no program of Node.js is measured once.
     if (contestant.isNative && node !== NODES[0]) continue;
     if (ONLY && !ONLY.includes(contestant.name)) continue;
-    const started = await start(contestant, service, cores?.first, node);
+    const started = await start(contestant, service, core, node);
     if (typeof started !== "string") {
       all.push(started);
       continue;
@@ -123,7 +123,7 @@ for (const node of NODES) for (const comparison of COMPARISONS) tables.push(awai
 const notes = [
   `${conditions()} Servers on Node ${NODES.map(({ version }) => version).join(" and ")}.`,
   `Rounds: ${ROUNDS}, and one before that does not count.`,
-  cores ? "The contestant had a core of its own." : "Contestant, load and service shared the cores.",
+  core ? "The contestant had a core of its own." : "Contestant, load and service shared the cores.",
   ...[...absent].map((name) => `${name} did not run.`),
 ];
 if (!ONLY) writeResults("peers", [notes.join(" "), ...tables].join("\n\n"));

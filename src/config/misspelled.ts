@@ -19,15 +19,12 @@ export function findMisspelled(environment: Readonly<Record<string, string | und
 }
 
 /** Names that begin so are the gateway's. */
-const OWN_PREFIXES = ["CACHE_", "LIVE_", "MAX_", "REDIS_", "TRUSTED_", "UPSTREAM_"];
+const OWN_PREFIXES = ["CACHE_", "LIVE_", "MAX_", "TRUSTED_", "UPSTREAM_"];
 
-/** What Kubernetes and Docker tell a container of a service such as `redis`, besides `REDIS_PORT` with a URL. */
+/** What Kubernetes and Docker tell a container of a service such as `upstream`, besides `UPSTREAM_PORT` with a URL. */
 const SERVICE_LINK =
   /_SERVICE_HOST$|_SERVICE_PORT(?:_\w+)?$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/;
 const SERVICE_URL = /^(?:tcp|udp|sctp):\/\//;
-
-/** Names by which other programs in the same environment know Redis. */
-const FOREIGN = new Set(["REDIS_HOST", "REDIS_PORT"]);
 
 /**
  * The faults of a strict check of names: variables that resemble a setting, and unknown ones with a prefix of the
@@ -36,9 +33,7 @@ const FOREIGN = new Set(["REDIS_HOST", "REDIS_PORT"]);
 export function faultsOfNames(environment: Readonly<Record<string, string | undefined>>): string[] {
   const misspelled = new Map(findMisspelled(environment).map(({ given, meant }) => [given, meant]));
   const isForeign = (name: string) =>
-    FOREIGN.has(name) ||
-    SERVICE_LINK.test(name) ||
-    (name.endsWith("_PORT") && SERVICE_URL.test(environment[name] ?? ""));
+    SERVICE_LINK.test(name) || (name.endsWith("_PORT") && SERVICE_URL.test(environment[name] ?? ""));
   return Object.keys(environment).flatMap((given) => {
     const isOwn = OWN_PREFIXES.some((prefix) => given.startsWith(prefix));
     if (SETTINGS.includes(given) || !(isOwn || misspelled.has(given)) || isForeign(given)) return [];

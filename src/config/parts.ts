@@ -3,8 +3,6 @@ import {
   type DocumentStore,
   openDocuments,
   persistedDocuments,
-  type SharedDocuments,
-  type TrustedDocuments,
   trustedDocuments,
 } from "../engine/documents/persisted.ts";
 
@@ -30,28 +28,9 @@ export const subscriptionSettings = (config: Config) => ({
   maxBytes: config.MAX_BODY_BYTES,
 });
 
-/** What processes share by Redis. */
-export const redisShareSettings = (config: Config, upstreamUrl: URL) => ({
-  url: config.REDIS_URL ?? null,
-  ca: config.REDIS_CA_FILE,
-  prefix: config.REDIS_PREFIX,
-  timeoutMs: config.REDIS_TIMEOUT_MS,
-  /** Longest document; null when documents are not shared. */
-  maxDocumentBytes: config.APQ && !config.TRUSTED_DOCUMENTS ? config.MAX_BODY_BYTES : null,
-  operationMaxAgeMs:
-    config.REDIS_SHARED_READS && config.CACHE_TTL_MS + config.STALE_MAX_AGE_MS > 0
-      ? config.CACHE_TTL_MS
-      : null,
-  staleMs: config.STALE_MAX_AGE_MS,
-  installation: upstreamUrl.href,
-});
-
-/** The trusted documents, which a reload replaces; null when every document runs. */
-type Trusted = { readonly current: TrustedDocuments } | null;
-
 /** The settings of the engine. */
-export const engineSettings = (config: Config, trusted: Trusted, shared: SharedDocuments | null) => ({
-  documents: documentsOf(config, trusted, shared),
+export const engineSettings = (config: Config) => ({
+  documents: documentsOf(config),
   cacheBytes: config.DOCUMENT_CACHE_BYTES,
   isIntrospectable: config.INTROSPECTION,
   limits: {
@@ -68,13 +47,9 @@ export const engineSettings = (config: Config, trusted: Trusted, shared: SharedD
   },
 });
 
-function documentsOf(
-  { APQ, DOCUMENT_CACHE_BYTES }: Config,
-  trusted: Trusted,
-  shared: SharedDocuments | null,
-): DocumentStore {
-  if (trusted) return trustedDocuments(trusted);
-  return APQ ? persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4), shared) : openDocuments;
+function documentsOf({ TRUSTED_DOCUMENTS, APQ, DOCUMENT_CACHE_BYTES }: Config): DocumentStore {
+  if (TRUSTED_DOCUMENTS) return trustedDocuments(TRUSTED_DOCUMENTS);
+  return APQ ? persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4)) : openDocuments;
 }
 
 /** The settings of reads that operations share. */
@@ -85,10 +60,10 @@ export const sharingSettings = (config: Config) => ({
 });
 
 /** The settings of `/mcp`. */
-export const mcpSettings = (config: Config, trusted: Trusted) => ({
+export const mcpSettings = (config: Config) => ({
   /** The types of operations that agents may run. */
   types: OPERATION_TYPES[config.MCP],
-  trusted,
+  trusted: config.TRUSTED_DOCUMENTS ?? null,
   isIntrospectable: config.INTROSPECTION,
   maxResultBytes: config.MAX_TOOL_RESULT_BYTES,
 });

@@ -81,7 +81,7 @@ function parseProxy(text: string, context: z.RefinementCtx): URL {
 }
 
 /** Whether `%` stands only before two hexadecimal digits, and what they say is UTF-8. */
-export function isDecodable(text: string): boolean {
+function isDecodable(text: string): boolean {
   try {
     decodeURIComponent(text);
     return true;
@@ -114,7 +114,7 @@ function parseCertificates(pem: string): readonly [X509Certificate, ...X509Certi
   return [first, ...others];
 }
 
-export const certificateFile = pemFile("expected certificates in PEM", parseCertificates);
+const certificateFile = pemFile("expected certificates in PEM", parseCertificates);
 const keyFile = pemFile("expected a private key in PEM without a passphrase", (pem) => createPrivateKey(pem));
 
 /** How the gateway reaches the service. */

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import * as z from "zod";
 import { parseManifest, type TrustedDocuments } from "../engine/documents/persisted.ts";
 import { faultsOf } from "../graphql/federation/rename.ts";
@@ -61,17 +60,6 @@ export function parseTypeNames(text: string, context: z.RefinementCtx): Record<s
     : ["expected relay, or pairs such as Node=ClusterNode, separated by commas"];
   if (faults.length === 0) return renames;
   context.addIssue({ code: "custom", message: faults.join("; ") });
-  return z.NEVER;
-}
-
-const MAX_WORKERS = 128;
-
-/** Parses `auto`, one worker per core, or a number of workers. */
-export function parseWorkers(text: string, context: z.RefinementCtx): number {
-  if (text === "auto") return availableParallelism();
-  const workers = Number(text);
-  if (Number.isInteger(workers) && workers >= 1 && workers <= MAX_WORKERS) return workers;
-  context.addIssue({ code: "custom", message: `expected auto or a whole number from 1 to ${MAX_WORKERS}` });
   return z.NEVER;
 }
 

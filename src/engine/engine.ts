@@ -193,9 +193,7 @@ export function createEngine(settings: EngineSettings): Engine {
       let isWhole = true;
       try {
         const text = settings.documents(params);
-        // Nearly every document is known: without a promise it costs nothing.
-        const known = typeof text === "string" ? text : await text;
-        const document = documents.known(known) ?? (await read(known, params, scope, isReadOnly));
+        const document = documents.known(text) ?? (await read(text, params, scope, isReadOnly));
         const { plan, onError } = planOf(document, params, facts, isReadOnly);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
@@ -221,7 +219,7 @@ export function createEngine(settings: EngineSettings): Engine {
     },
     typeOf: async (params, scope) => {
       try {
-        const text = await settings.documents(params);
+        const text = settings.documents(params);
         const document = documents.known(text) ?? (await parse(text, scope));
         return selectPlan(document, params, false).operation.operation;
       } catch {
@@ -231,7 +229,7 @@ export function createEngine(settings: EngineSettings): Engine {
     subscribe: async (request) => {
       const { facts, params, scope } = request;
       try {
-        const text = await settings.documents(params);
+        const text = settings.documents(params);
         const prepared = documents.known(text) ?? (await read(text, params, scope, true));
         const { document } = prepared;
         const { plan, onError } = planOf(prepared, params, facts, true);

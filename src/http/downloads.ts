@@ -14,13 +14,13 @@ import {
   OutsideOfFile,
 } from "./download-door.ts";
 import { named } from "./file-name.ts";
-import type { Replaceable, Service } from "./operation.ts";
+import type { Server } from "../rest/api/server.ts";
 
 const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs|files)(?:\?|$)/;
 
 interface DownloadSettings extends DownloadDoorSettings {
   readonly client: Client;
-  readonly service: Replaceable<Service>;
+  readonly server: Server;
   readonly names: TypeNames;
 }
 
@@ -29,7 +29,7 @@ interface DownloadSettings extends DownloadDoorSettings {
  * `…/files?path=`. Streams the upstream response, requested with the caller's token, at the caller's pace. HEAD gives the
  * headers of the same response. Returns false for other paths.
  */
-export function createDownloads({ client, service, names, ...settings }: DownloadSettings) {
+export function createDownloads({ client, server, names, ...settings }: DownloadSettings) {
   const serve = createDownloadDoor(settings);
 
   const find = (id: string, what: Download, url: string, admit: () => void) => {
@@ -41,12 +41,11 @@ export function createDownloads({ client, service, names, ...settings }: Downloa
       );
     const file = what === "files" ? pathOf(url) : null;
     admit();
-    const { server, dialect } = service.current.shared;
     const endpoint = server.offered(documented);
     const path = endpoint.toPath(address);
-    if (file === null) return { request: { endpoint, path }, dialect, name: kind.formatName(address) };
+    if (file === null) return { request: { endpoint, path }, name: kind.formatName(address) };
     const search = `?path=${encodeURIComponent(file)}`;
-    return { request: { endpoint, path: path + search }, dialect, name: file.replace(/^.*\//s, "") };
+    return { request: { endpoint, path: path + search }, name: file.replace(/^.*\//s, "") };
   };
 
   const open = async (
@@ -54,10 +53,10 @@ export function createDownloads({ client, service, names, ...settings }: Downloa
     { id, what }: { readonly id: string; readonly what: Download },
     { scope, admit }: Admission,
   ): Promise<OpenedDownload> => {
-    const { name, request: target, dialect } = find(id, what, request.url ?? "", admit);
+    const { name, request: target } = find(id, what, request.url ?? "", admit);
     // HEAD is asked as GET and cut off: errors have their reasons in bodies, and not every server knows HEAD.
     const range = request.method === "HEAD" ? null : rangeOf(request);
-    const { stream, status, bodyHeaders } = await client.stream({ ...target, range }, scope, dialect);
+    const { stream, status, bodyHeaders } = await client.stream({ ...target, range }, scope);
     if (status === 416) {
       stream.destroy();
       throw new OutsideOfFile(bodyHeaders["content-range"]);

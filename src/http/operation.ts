@@ -55,7 +55,7 @@ export interface HttpOperation {
 
 /** Opens the operations of HTTP requests: their spans, contexts, explanations and reports. */
 export function createOperations({ contexts, isExplainable, telemetry }: Settings) {
-  const { staleMs } = contexts.service.current.shared.reads.settings;
+  const { staleMs } = contexts.shared.reads.settings;
   const staleNotes = () => (staleMs > 0 ? new StalePlaces() : null);
   return (request: IncomingMessage, state: RequestState): HttpOperation => {
     const { scope, began } = state;
@@ -85,24 +85,14 @@ export function createOperations({ contexts, isExplainable, telemetry }: Setting
   };
 }
 
-/** What a reload may replace. Read `current` once and keep it for work that lasts. */
-export interface Replaceable<Part> {
-  readonly current: Part;
-}
-
-/** The service as the settings describe it. */
-export interface Service {
-  readonly shared: SharedSettings;
-  readonly facts: GatewayFacts;
-}
-
 /** What the contexts of all operations share. */
 export interface ContextSettings {
   readonly client: Pick<Client, "open">;
   readonly doors: Doors;
   /** Does work when it is the caller's turn. */
   readonly takeTurn: Turns["take"];
-  readonly service: Replaceable<Service>;
+  readonly shared: SharedSettings;
+  readonly facts: GatewayFacts;
   readonly bounds: SessionSettings["bounds"];
   readonly names: TypeNames;
   /** The gateway's URL for callers; undefined: that of the request. */
@@ -136,18 +126,15 @@ export class OperationContext implements Context {
   readonly place = null;
   readonly at: ((place: ResultPlace) => Context) | null;
   readonly #settings: ContextSettings;
-  readonly #shared: SharedSettings;
   readonly #source: OperationSource;
   #session: Session | null = null;
 
   constructor(settings: ContextSettings, source: OperationSource) {
-    const { shared, facts } = settings.service.current;
-    this.gateway = facts;
+    this.gateway = settings.facts;
     this.names = settings.names;
-    this.server = shared.server;
+    this.server = settings.shared.server;
     this.lookAhead = settings.lookAhead;
     this.#settings = settings;
-    this.#shared = shared;
     this.#source = source;
     const { notes } = source;
     this.at = notes && ((place) => new NotedContext(this, place, notes));
@@ -194,9 +181,9 @@ export class OperationContext implements Context {
 
   #openSession(): Session {
     const { request, scope, pacing, onRequest, notes } = this.#source;
-    const { client, bounds } = this.#settings;
+    const { client, shared, bounds } = this.#settings;
     const isFresh = wantsFresh(request);
     const upstream = onRequest ? countRequests(client, onRequest) : client;
-    return openSession(upstream, scope, { shared: this.#shared, bounds, isFresh, pacing, notes });
+    return openSession(upstream, scope, { shared, bounds, isFresh, pacing, notes });
   }
 }

@@ -6,15 +6,15 @@ import { type AppendSource, createAppendPoll, readAppended } from "./append-poll
 import type { Clock } from "../clock.ts";
 import { createStatePoll, readStates, type SharedPoll, type StateSource } from "./state-poll.ts";
 import type { LiveStream } from "./stream.ts";
-import { createTicker, type TickBounds, type Ticker, type TickSession } from "./ticker.ts";
+import { createTicker, type Ticker, type TickSession } from "./ticker.ts";
 
 export interface LiveSettings {
   readonly callers: Callers;
   readonly clock: Clock;
   /** Maximum upstream requests of one token's subscriptions in a minute. */
   readonly requestsPerMinute: number;
-  /** Opens the session of a tick, which calls `onRequest` for each upstream request. */
-  readonly openSession: (identity: Identity, bounds: TickBounds, onRequest: () => void) => TickSession;
+  /** Opens the session of a tick, which sends at most so many upstream requests and calls `onRequest` for each. */
+  readonly openSession: (identity: Identity, requests: number, onRequest: () => void) => TickSession;
 }
 
 /** The polls of one token. */
@@ -73,7 +73,7 @@ export function createLive({ callers, clock, requestsPerMinute, openSession }: L
     const ticker = createTicker({
       clock,
       rate,
-      openSession: (bounds) => openSession(identity, bounds, () => rate.spend(clock.now())),
+      openSession: (requests) => openSession(identity, requests, () => rate.spend(clock.now())),
     });
     return { ticker, rate, shared: new Map(), isLeaving: false };
   });

@@ -2,7 +2,7 @@ import type { Client, Upstream } from "../rest/client/client.ts";
 import { UNPACED } from "../rest/session/batches.ts";
 import { openSession, type SharedSettings } from "../rest/session/session.ts";
 import { type Identity, RequestScope } from "../request-scope.ts";
-import type { TickBounds, TickSession } from "./ticker.ts";
+import type { TickSession } from "./ticker.ts";
 
 type Opener = Pick<Client, "open">;
 
@@ -26,7 +26,7 @@ export const countRequests = (client: Opener, onRequest: () => void): Opener => 
 });
 
 interface Settings {
-  readonly service: { readonly current: { readonly shared: SharedSettings } };
+  readonly shared: SharedSettings;
   /** Maximum concurrent upstream requests. */
   readonly width: number;
   /** Longest time of a tick, in milliseconds. */
@@ -40,16 +40,16 @@ class TickScope extends RequestScope {
 
 /** Returns a function that opens the session of a tick. */
 export const tickSessions =
-  (client: Opener, { timeoutMs, service, width }: Settings) =>
-  (identity: Identity, { requests, ...poll }: TickBounds, onRequest: () => void): TickSession => {
+  (client: Opener, { timeoutMs, shared, width }: Settings) =>
+  (identity: Identity, requests: number, onRequest: () => void): TickSession => {
     const scope = new TickScope(identity, timeoutMs);
     let sent = 0;
     // Requests above the number are rejected, not sent.
     const count = () => void (sent++ < requests && onRequest());
     return {
       session: openSession(countRequests(client, count), scope, {
-        shared: service.current.shared,
-        bounds: { width, requests, yields: true, poll },
+        shared,
+        bounds: { width, requests, yields: true },
         isFresh: true,
         pacing: UNPACED,
         notes: null,

@@ -1,5 +1,4 @@
 import { isPassing, UpstreamError } from "../errors.ts";
-import type { PollBounds } from "../rest/client/operation-queue.ts";
 import type { Session } from "../rest/session/session.ts";
 import type { Clock } from "../clock.ts";
 import type { Rate } from "../rate.ts";
@@ -14,11 +13,6 @@ export interface Poll {
   readonly fail: (error: unknown, isLast: boolean) => void;
 }
 
-export interface TickBounds extends PollBounds {
-  /** How many upstream requests it may send. */
-  readonly requests: number;
-}
-
 /** The session of one tick. */
 export interface TickSession {
   readonly session: Session;
@@ -28,14 +22,8 @@ export interface TickSession {
 interface TickerSettings {
   readonly clock: Clock;
   readonly rate: Rate;
-  readonly openSession: (bounds: TickBounds) => TickSession;
-}
-
-/** The interval of a poll that another process has seen unchanged for so long. */
-function intervalAfter(unchangedMs: number): number {
-  let intervalMs = FIRST_INTERVAL_MS;
-  while (2 * intervalMs <= unchangedMs) intervalMs *= 2;
-  return Math.min(intervalMs, MAX_INTERVAL_MS);
+  /** Opens the session of a tick, which may send so many upstream requests. */
+  readonly openSession: (requests: number) => TickSession;
 }
 
 /** Decides when the polls of one token are read. */
@@ -60,12 +48,6 @@ const MAX_INTERVAL_MS = 15_000;
 /** How long a new poll waits for others to join its request, in milliseconds: a page subscribes to many runs at once. */
 const GATHER_MS = 20;
 
-/**
- * How old a response of another process may be, as a share of the time since the poll was read: it is newer than the last
- * one, and a change is seen less than one interval later.
- */
-const SHARED_AGE = 0.75;
-
 /** How long the service may fail until subscribers get the error, in milliseconds. */
 const SURVIVED_MS = 60_000;
 
@@ -78,8 +60,6 @@ interface Entry {
   readonly poll: Poll;
   dueAt: number;
   intervalMs: number;
-  /** When it was last read; null before that. */
-  readAt: number | null;
   isReading: boolean;
   /** Since when every read fails; null while none does. */
   failingSince: number | null;
@@ -122,32 +102,21 @@ export function createTicker({ clock, rate, openSession }: TickerSettings): Tick
       .filter(({ dueAt, isReading, poll }) => dueAt <= now && !isReading && poll.isWanted())
       .toSorted((one, other) => one.dueAt - other.dueAt);
     if (due.length > 0 && requests > 0 && now >= pausedUntil) {
-      const sinceRead = Math.min(...due.map(({ readAt }) => now - (readAt ?? now - FIRST_INTERVAL_MS)));
-      let unchangedMs = 0;
-      // Of several polls it would not be known which is unchanged.
-      const isAlone = due.length === 1 && due[0]?.readAt === null;
-      const { session, end } = openSession({
-        requests,
-        maxAgeMs: sinceRead * SHARED_AGE,
-        onUnchanged: isAlone ? (ms) => (unchangedMs = ms) : null,
-      });
-      const reads = due.map((entry) => read(entry, session, () => unchangedMs));
+      const { session, end } = openSession(requests);
+      const reads = due.map((entry) => read(entry, session));
       schedule();
       await Promise.all(reads);
       end();
     } else schedule();
   };
 
-  const read = async (entry: Entry, session: Session, unchangedMs: () => number): Promise<void> => {
+  const read = async (entry: Entry, session: Session): Promise<void> => {
     entry.isReading = true;
-    entry.readAt = clock.now();
     try {
       const isChanged = await entry.poll.read(session);
       entry.failingSince = null;
       entry.isReported = false;
-      entry.intervalMs = isChanged
-        ? intervalAfter(unchangedMs())
-        : Math.min(2 * entry.intervalMs, MAX_INTERVAL_MS);
+      entry.intervalMs = isChanged ? FIRST_INTERVAL_MS : Math.min(2 * entry.intervalMs, MAX_INTERVAL_MS);
       entry.dueAt = nextDue(entry.intervalMs);
     } catch (error) {
       fail(entry, error);
@@ -204,7 +173,6 @@ export function createTicker({ clock, rate, openSession }: TickerSettings): Tick
         poll,
         dueAt: clock.now() + GATHER_MS,
         intervalMs: FIRST_INTERVAL_MS,
-        readAt: null,
         isReading: false,
         failingSince: null,
         isReported: false,

@@ -48,12 +48,6 @@ export function createEventLog(log: Log) {
       else failed(code, "a request to the service failed");
     },
 
-    redis: {
-      onConnected: (): void => log.info({}, "connected to Redis"),
-      /** Logs why Redis cannot be used: each process is on its own meanwhile. */
-      onFailure: (cause: string): void => failed(cause, "processes cannot share by Redis"),
-    },
-
     /** Logs why spans do not reach the collector. */
     tracesFailure: (cause: string): void => failed(cause, "spans cannot be sent to the collector"),
 

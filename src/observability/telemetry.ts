@@ -1,10 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { isErrorCode, statusOf } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { UpstreamReport } from "../rest/client/attempt.ts";
 import type { Pressure } from "../rest/client/client.ts";
-import { createReloadMetrics } from "./reload-metrics.ts";
 import { clientOf, type ClientName, createOperationCounts } from "./operation-counts.ts";
 import type { DownloadReport, OperationReport } from "./reports.ts";
 
@@ -39,9 +38,6 @@ function processMetrics(): Registry {
   return ofProcess;
 }
 
-/** What became of a look-up in Redis, or `stored`: the document was written there. */
-export type SharedDocumentOutcome = "found" | "missing" | "invalid" | "failed" | "stored";
-
 interface Settings {
   readonly log: Log;
   /** The version of the gateway. */
@@ -52,8 +48,6 @@ interface Settings {
   /** The longest durations of operations and of upstream requests, in milliseconds. */
   readonly deadlines: { readonly operation: number; readonly upstream: number };
 }
-/** What became of a look-up of a response in Redis. */
-export type SharedResponseOutcome = "found" | "missing" | "waits" | "invalid" | "failed";
 
 /**
  * Creates the metrics and request logs. Labels have few values: templates, statuses and codes, and a bounded number of
@@ -67,7 +61,6 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
     help: "1, with the version of the gateway.",
     labelNames: ["version"],
     registers,
-    aggregator: "max",
   }).set({ version }, 1);
   const operations = new Counter({
     name: "rungraph_operations_total",
@@ -123,23 +116,10 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
     labelNames: ["from"],
     registers,
   });
-  const sharedDocuments = new Counter({
-    name: "rungraph_shared_documents_total",
-    help: "Look-ups of persisted documents in Redis, and documents written there.",
-    labelNames: ["outcome"],
-    registers,
-  });
-  const sharedResponses = new Counter({
-    name: "rungraph_shared_responses_total",
-    help: "Look-ups of responses that other processes have got, in Redis.",
-    labelNames: ["for", "outcome"],
-    registers,
-  });
   gauge(
     "rungraph_circuit_open",
     "1 while the circuit breaker is open: at most one upstream request in 5 seconds is sent.",
     () => (load().circuit === "open" ? 1 : 0),
-    "max",
   );
   gauge("rungraph_upstream_requests_running", "Upstream requests in flight.", () => load().running);
   gauge(
@@ -163,14 +143,12 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
     () => load().waitingBytes,
   );
 
-  /** `aggregator` says what the value of several workers is. */
-  function gauge(name: string, help: string, read: () => number, aggregator: Aggregator = "sum"): void {
+  function gauge(name: string, help: string, read: () => number): void {
     // The registry keeps the gauge and collects it on each scrape.
     void new Gauge({
       name,
       help,
       registers,
-      aggregator,
       collect() {
         this.set(read());
       },
@@ -190,7 +168,6 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
     });
   }
 
-  const reloaded = createReloadMetrics(registers);
   const registry = Registry.merge([processMetrics(), own]);
   return {
     upstreamRequest: ({ requestId, method, route, outcome, ms }: UpstreamReport): void => {
@@ -199,9 +176,6 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
       log.debug({ requestId, method, route, outcome, ms: Math.round(ms) }, "upstream request");
     },
     sharedRead: (from: "in flight" | "kept" | "stale"): void => sharedReads.inc({ from }),
-    sharedDocument: (outcome: SharedDocumentOutcome): void => sharedDocuments.inc({ outcome }),
-    sharedResponse: (kind: "poll" | "operation", outcome: SharedResponseOutcome): void =>
-      sharedResponses.inc({ for: kind, outcome }),
     /** `headers` are those of the request, which may name its client. */
     operation: (report: OperationReport, headers: IncomingHttpHeaders): void => {
       const { type, name, hash, status, codes, upstreamRequests: sent, ms } = report;
@@ -221,7 +195,6 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
     },
     /** Counts a request that was rejected before its document was read. */
     rejected: (code: string): void => operations.inc({ type: "unread", code }),
-    reloaded,
     registry,
     contentType: registry.contentType,
   };

@@ -1,13 +1,10 @@
-import { createHash } from "node:crypto";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createFolder } from "../support/build.ts";
 import { BUILT } from "../support/built.ts";
 import { DEMO_TOKEN, READY_LINE, startMain } from "../support/main-process.ts";
-import { PATIENT } from "../support/patience.ts";
-import { connectTo, hasRedis, startRedis } from "../support/redis.ts";
 import { profileFile } from "../support/tracker.ts";
 
 /** The built gateway with its demo. */
@@ -66,26 +63,6 @@ test("the built gateway renames types and reads a profile in YAML", async () => 
   expect(await ask(`{ __type(name: "Machine") { name } gateway { upstreamApiVersion } }`)).toEqual({
     data: { __type: { name: "Machine" }, gateway: { upstreamApiVersion: "v9" } },
   });
-});
-
-test.skipIf(!hasRedis)("the built gateway and its workers share persisted documents by Redis", async () => {
-  const redis = await startRedis();
-  const { url, kill, ended, out } = await startGateway({ WORKERS: "2", REDIS_URL: redis.url });
-  const query = "{ __typename }";
-  const sha256Hash = createHash("sha256").update(query).digest("hex");
-  const extensions = { persistedQuery: { version: 1, sha256Hash } };
-  // Connections go to the workers in turn.
-  const send = async (body: object): Promise<unknown> => {
-    const headers = { "content-type": "application/json", connection: "close" };
-    return (await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })).json();
-  };
-  await send({ query, extensions });
-  const client = await connectTo(redis.url);
-  await vi.waitUntil(async () => (await client.keys("*")).length === 1, PATIENT);
-  for (const _ of [1, 2]) expect(await send({ extensions })).toEqual({ data: { __typename: "Query" } });
-  kill("SIGTERM");
-  expect(await ended).toBe(0);
-  expect(out()).not.toContain(`"cause"`);
 });
 
 test("the log of the built gateway names the places of unexpected errors in the sources", async () => {

@@ -179,8 +179,8 @@ describe("what cannot be answered is refused with its code", () => {
   });
 });
 
-test("two workers, with the flags of Node, end their streams and themselves on SIGTERM", async () => {
-  const { printed, kill, ended } = startMain({ PORT: "0", WORKERS: "2" }, NODE_FLAGS);
+test("with the flags of Node it ends its streams and itself on SIGTERM", async () => {
+  const { printed, kill, ended } = startMain({ PORT: "0" }, NODE_FLAGS);
   const [, url = ""] = await printed(READY_LINE);
   const [, authorized = ""] = await printed(DEMO_TOKEN);
   const query = `subscription { runUpdated(id: "${globalId("Experiment:ada/mnist/51")}") { run { uniqueName } } }`;

@@ -36,13 +36,7 @@ describe("the check of the settings", () => {
   });
 
   test("fails for names that begin like settings and resemble none", async () => {
-    const names = [
-      "UPSTREAM_COLOR",
-      "MAX_SOMETHING_ELSE",
-      "REDIS_PASSWORD",
-      "CACHE_DIRECTORY",
-      "LIVE_RELOADING",
-    ];
+    const names = ["UPSTREAM_COLOR", "MAX_SOMETHING_ELSE", "CACHE_DIRECTORY", "LIVE_RELOADING"];
     expect(await check(Object.fromEntries(names.map((name) => [name, "canary"])))).toEqual(
       faulty(...names.map((name) => `${name}: expected the name of a setting`)),
     );
@@ -50,11 +44,16 @@ describe("the check of the settings", () => {
 
   test("tells names and values together, a line each", async () => {
     expect(
-      await check({ MAX_DEPHT: "7", PORT: "canary", REDIS_URL_FILE: "/canary", UPSTREAM_PROFILE: "canary" }),
+      await check({
+        MAX_DEPHT: "7",
+        PORT: "canary",
+        UPSTREAM_PROXY_FILE: "/canary",
+        UPSTREAM_PROFILE: "canary",
+      }),
     ).toEqual(
       faulty(
         "MAX_DEPHT: expected the name of a setting. Did you mean MAX_DEPTH?",
-        "REDIS_URL_FILE: expected a file with REDIS_URL, got the path of none",
+        "UPSTREAM_PROXY_FILE: expected a file with UPSTREAM_PROXY, got the path of none",
         expect.stringMatching(/^UPSTREAM_PROFILE: expected document, /),
         "PORT: expected a whole number from 0 to 65535",
       ),
@@ -62,7 +61,7 @@ describe("the check of the settings", () => {
   });
 
   test("passes over what Kubernetes tells of services, and what other programs know", async () => {
-    const links = ["REDIS", "UPSTREAM", "CACHE", "MAX_LOGS", "RUNGRAPH"].flatMap((service) => [
+    const links = ["UPSTREAM", "CACHE", "MAX_LOGS", "RUNGRAPH"].flatMap((service) => [
       [`${service}_SERVICE_HOST`, "10.0.0.7"],
       [`${service}_SERVICE_PORT`, "6379"],
       [`${service}_SERVICE_PORT_HTTP`, "6379"],
@@ -73,7 +72,6 @@ describe("the check of the settings", () => {
       [`${service}_PORT_6379_TCP_ADDR`, "10.0.0.7"],
     ]);
     const others = {
-      REDIS_HOST: "redis",
       NODE_ENV: "test",
       HOSTNAME: "pod-7",
       HOME: "/",
@@ -85,7 +83,7 @@ describe("the check of the settings", () => {
 
   test("takes all that a start takes, and the start only warns of names", async () => {
     const { headers } = writeFiles({ headers: '{"x-api-key": "canary"}\n' });
-    const environment = { UPSTREAM_HEADERS_FILE: headers, REDIS_PORT: "6379" };
+    const environment = { UPSTREAM_HEADERS_FILE: headers, UPSTREAM_PORT: "tcp://10.0.0.7:80" };
     expect(await check(environment)).toEqual(OK);
     const { printed, err } = startMain({
       ...environment,

@@ -22,10 +22,10 @@ describe("a setting whose value is in a file", () => {
   });
 
   test("loses one end of a line only", () => {
-    const { url } = writeFiles({ url: "redis://redis:6379\n\n" });
-    expect(faultsOf({ REDIS_URL_FILE: url })).toEqual([]);
-    const { prefix } = writeFiles({ prefix: `{"x-key": "a b"}\n\n` });
-    expect(readConfig({ UPSTREAM_HEADERS_FILE: prefix }).UPSTREAM_HEADERS).toEqual({ "x-key": "a b" });
+    const { headers } = writeFiles({ headers: `{"x-key": "a b"}\n\n` });
+    expect(readConfig({ UPSTREAM_HEADERS_FILE: headers }).UPSTREAM_HEADERS).toEqual({ "x-key": "a b" });
+    const { salt } = writeFiles({ salt: "a long random text\n\n" });
+    expect(readConfig({ CALLER_SALT_FILE: salt }).CALLER_SALT).toBe("a long random text\n");
   });
 
   test("may be the proxy with its password", async () => {
@@ -38,21 +38,14 @@ describe("a setting whose value is in a file", () => {
     expect(proxy.lines()).toEqual(["CONNECT tracker.invalid:80"]);
   });
 
-  test("may be the address of Redis with its password", () => {
-    const { url } = writeFiles({ url: "rediss://gateway:secret@redis.example:6380/2\n" });
-    expect(readConfig({ REDIS_URL_FILE: url }).REDIS_URL?.href).toBe(
-      "rediss://gateway:secret@redis.example:6380/2",
-    );
-  });
-
   test("cannot be set beside it", () => {
-    const { url } = writeFiles({ url: "redis://redis:6379" });
-    expect(faultsOf({ REDIS_URL_FILE: url, REDIS_URL: "redis://other:6379" })).toEqual([
-      "REDIS_URL_FILE: expected either REDIS_URL or REDIS_URL_FILE, got both",
+    const { salt } = writeFiles({ salt: "a long random text" });
+    expect(faultsOf({ CALLER_SALT_FILE: salt, CALLER_SALT: "another random text" })).toEqual([
+      "CALLER_SALT_FILE: expected either CALLER_SALT or CALLER_SALT_FILE, got both",
     ]);
     // What is blank counts as not set.
-    expect(faultsOf({ REDIS_URL_FILE: url, REDIS_URL: "" })).toEqual([]);
-    expect(faultsOf({ REDIS_URL_FILE: " ", REDIS_URL: "redis://other:6379" })).toEqual([]);
+    expect(faultsOf({ CALLER_SALT_FILE: salt, CALLER_SALT: "" })).toEqual([]);
+    expect(faultsOf({ CALLER_SALT_FILE: " ", CALLER_SALT: "another random text" })).toEqual([]);
   });
 
   test("says what is wrong with the file, and neither where it is nor what it contains", async () => {

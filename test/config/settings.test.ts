@@ -100,12 +100,6 @@ describe("settings", () => {
     expect(faultsOf(environment)).toEqual([]);
   });
 
-  test("that share kept responses ask for a Redis", () => {
-    expect(faultsOf({ REDIS_SHARED_READS: "on" })).toEqual([
-      "REDIS_SHARED_READS: expected REDIS_URL as well",
-    ]);
-  });
-
   test("that forbid the demo ask for a service", () => {
     expect(faultsOf({ DEMO: "off" })).toEqual([
       "UPSTREAM_URL: expected the address of the service (DEMO is off)",

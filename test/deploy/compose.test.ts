@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { parseDocument } from "yaml";
 import { z } from "zod";
@@ -25,40 +24,23 @@ const Compose = z.strictObject({
       image: z.string(),
       build: z.strictObject({ context: z.string() }),
       environment: z.record(z.string(), z.string()),
-      secrets: z.array(z.string()),
       ports: z.tuple([z.string()]),
       stop_grace_period: z.templateLiteral([z.number(), "s"]),
       ...Contained,
     }),
-    redis: z.strictObject({
-      // A version, not a name that moves.
-      image: z.string().regex(/^valkey\/valkey:\d+\.\d+\.\d+-alpine$/),
-      command: z.array(z.string()),
-      user: z.string(),
-      ...Contained,
-    }),
   }),
-  secrets: z.record(z.string(), z.strictObject({ file: z.string() })),
 });
 
 const file = new URL("deploy/compose.yaml", ROOT);
 const document = parseDocument(readFileSync(file, "utf8"), { strict: true });
-const { services, secrets } = Compose.parse(document.toJS());
-const { gateway, redis } = services;
-
-/** The file of a secret in this folder, for its path in the container. */
-const localPath = (path: string) =>
-  path.replace(/^\/run\/secrets\/(.+)$/, (_, name: string) => {
-    expect(gateway.secrets).toContain(name);
-    return fileURLToPath(new URL(secrets[name]?.file ?? "", file));
-  });
+const { gateway } = Compose.parse(document.toJS()).services;
 
 /** The variables of the gateway when these are set where Compose is run. */
 const environmentWith = (given: Readonly<Record<string, string>>) =>
   Object.fromEntries(
     Object.entries(gateway.environment).map(([name, value]) => [
       name,
-      localPath(value.replace(/^\$\{(\w+):-\}$/, (_, variable: string) => given[variable] ?? "")),
+      value.replace(/^\$\{(\w+):-\}$/, (_, variable: string) => given[variable] ?? ""),
     ]),
   );
 /** What the image adds. */
@@ -70,11 +52,11 @@ test("the file is whole YAML, and builds this version from the Dockerfile", () =
   expect(gateway.image).toBe(`rungraph:${version}`);
 });
 
-test("the gateway starts in front of a service or of the demo, with the Redis beside it, at the port of the image", () => {
+test("the gateway starts in front of a service or of the demo, at the port of the image", () => {
   const names = Object.keys(gateway.environment).filter((name) => name !== "NODE_OPTIONS");
   expect(SETTINGS).toEqual(expect.arrayContaining(names));
   const demo = readConfig({ ...IMAGE, ...environmentWith({}) });
-  expect(demo).toMatchObject({ DEMO: true, REDIS_URL: new URL("redis://redis:6379") });
+  expect(demo).toMatchObject({ DEMO: true });
   expect(demo).not.toHaveProperty("UPSTREAM_URL");
   const given = { UPSTREAM_URL: "https://tracker.example.com", UPSTREAM_PROFILE: "polyaxon-0.4" };
   const real = readConfig({ ...IMAGE, ...environmentWith(given) });
@@ -121,12 +103,9 @@ test("compose.replicas.yaml puts HAProxy with its file in front of as many repli
   );
 });
 
-test("memory and time suffice: for the heap, for the drain, for the documents", () => {
+test("memory and time suffice: for the heap, for the drain", () => {
   const { DRAIN_TIMEOUT_MS } = readConfig(environmentWith({}));
   expect(Number.parseInt(gateway.stop_grace_period, 10)).toBeGreaterThan(DRAIN_TIMEOUT_MS / 1_000);
   const [, heap] = /^--max-old-space-size=(\d+)$/.exec(gateway.environment["NODE_OPTIONS"] ?? "") ?? [];
   expect(Number(heap)).toBeLessThanOrEqual(Number.parseInt(gateway.mem_limit, 10) / 2);
-  const memory = redis.command[redis.command.indexOf("--maxmemory") + 1] ?? "";
-  expect(memory).toMatch(/^\d+mb$/);
-  expect(Number.parseInt(memory, 10)).toBeLessThan(Number.parseInt(redis.mem_limit, 10));
 });

@@ -351,7 +351,7 @@ test("the ingress leads to what callers need, under the address that they are to
   expect(Number(seconds)).toBeGreaterThan(UPSTREAM_IDLE_TIMEOUT_MS / 1_000);
 });
 
-test("pods may reach the service and Redis, and no metadata of the cloud", () => {
+test("pods may reach the service, and no metadata of the cloud", () => {
   const policy = resource(
     "kustomize/base/network-policy.yaml",
     z.object({
@@ -367,11 +367,10 @@ test("pods may reach the service and Redis, and no metadata of the cloud", () =>
       }),
     }),
   );
-  const { UPSTREAM_URL, REDIS_URL } = readConfig(environment);
+  const { UPSTREAM_URL } = readConfig(environment);
   const [, outside] = policy.spec.egress;
   const ports = outside?.ports.map((each) => each.port) ?? [];
   expect(ports).toContain(Number(UPSTREAM_URL?.port || 443));
-  expect(ports).toContain(Number(REDIS_URL?.port || 6379));
   expect(outside?.to[0]?.ipBlock).toEqual({ cidr: "0.0.0.0/0", except: ["169.254.0.0/16"] });
 });
 
@@ -389,7 +388,7 @@ test("the heap ends before the memory of the container does", () => {
 
 test("the gateway answers at the paths of the probes and of the metrics, at its default port", async () => {
   const upstream = await startFake(() => undefined);
-  const { UPSTREAM_CA_FILE: _ca, UPSTREAM_URL: _url, REDIS_URL: _redis, ...env } = environment;
+  const { UPSTREAM_CA_FILE: _ca, UPSTREAM_URL: _url, ...env } = environment;
   const { url } = await startGateway({ upstream, env });
   const { annotations } = scrapeAnnotations.spec.template.metadata;
   const probes = [container.startupProbe, container.readinessProbe, container.livenessProbe];

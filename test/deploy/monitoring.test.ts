@@ -7,7 +7,6 @@ import { ERROR_CODES } from "../../src/errors.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { type Matcher, readPromql } from "../support/promql.ts";
-import { startCounter } from "../support/silent-ports.ts";
 import { subscribe } from "../support/subscriber.ts";
 
 const FOLDER = new URL("../../deploy/monitoring/", import.meta.url);
@@ -103,10 +102,7 @@ interface Exposed {
 
 /** Runs some of everything, and reads the metrics. */
 async function scrape(): Promise<string> {
-  const redis = await startCounter();
-  const { ask, url, demo } = await startDemoGateway({
-    env: { CACHE_TTL_MS: "60000", REDIS_URL: `redis://127.0.0.1:${redis.port}`, REDIS_TIMEOUT_MS: "1" },
-  });
+  const { ask, url, demo } = await startDemoGateway({ env: { CACHE_TTL_MS: "60000" } });
   const token = demo.users[0]?.token ?? "";
   const run = `{ experiment(id: "ada.mnist.42") { status logsUrl } }`;
   await ask(run);

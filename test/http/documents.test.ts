@@ -50,6 +50,18 @@ describe("automatic persisted queries", () => {
     expect(calls()).toEqual(["GET ada/mnist/jobs/2/", "GET ada/mnist/jobs/2/"]);
   });
 
+  test("a hash that another replica has learned is asked for again by the one that a request reaches", async () => {
+    const first = await start();
+    const second = await start();
+    const extensions = persisted(QUERY);
+    expect(await first.post({ query: QUERY, extensions })).toEqual({ status: 200, data: DATA });
+    const unknown = await second.post({ extensions });
+    expect(unknown.errors).toEqual(refusal("PERSISTED_QUERY_NOT_FOUND", "PersistedQueryNotFound"));
+    expect(await second.post({ query: QUERY, extensions })).toEqual({ status: 200, data: DATA });
+    for (const { post } of [first, second])
+      expect(await post({ extensions })).toEqual({ status: 200, data: DATA });
+  });
+
   test("by GET, too", async () => {
     const { url, post, headers } = await start();
     await post({ query: QUERY, extensions: persisted(QUERY) });

@@ -28,7 +28,6 @@ export interface Gateway {
   /** Ends its streams, as on SIGTERM. */
   readonly drain: () => void;
   /** Reads the files that settings name again, as on SIGHUP. */
-  readonly reload: () => void;
 }
 
 export interface GatewayOptions {
@@ -54,16 +53,14 @@ export async function startGateway({
 }: GatewayOptions): Promise<Gateway> {
   const lines: string[] = [];
   const log = pino({ level: "debug", base: null }, { write: (line: string) => void lines.push(line) });
-  const environment = { ...STORY_SETTINGS, ...env };
-  const config = readConfig(environment);
-  const gateway = createGateway({ config, environment, upstreamUrl: new URL(upstream.url), log, ...options });
+  const config = readConfig({ ...STORY_SETTINGS, ...env });
+  const gateway = createGateway({ config, upstreamUrl: new URL(upstream.url), log, ...options });
   const url = await listen(gateway.handle, gateway.upgrade);
   onTestFinished(() => gateway.close());
   return {
     url,
     logged: () => lines.join(""),
     drain: gateway.drain,
-    reload: gateway.reload,
     ask: async (document, variables, sending = {}) => {
       const sent = sending.token === undefined ? token : sending.token;
       const response = await fetch(`${url}/graphql`, {

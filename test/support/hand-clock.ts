@@ -13,7 +13,6 @@ export function handClock() {
   const timers = new Set<Timer>();
   const clock: Clock = {
     now: () => now,
-    isCommon: true,
     after: (ms, callback) => {
       const timer = { at: now + ms, callback };
       timers.add(timer);

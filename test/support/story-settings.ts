@@ -6,8 +6,6 @@ import { NO_DEADLINES } from "./patience.ts";
  */
 export const STORY_SETTINGS: Readonly<Record<string, string>> = {
   ...NO_DEADLINES,
-  // A story about files reads them again when it wants.
-  RELOAD_INTERVAL_MS: "0",
   UPSTREAM_RETRIES: "0",
   UPSTREAM_CONNECTIONS: "128",
   UPSTREAM_CONNECTIONS_PER_TOKEN: "32",

@@ -150,10 +150,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "rest/session",
     ],
   },
-  redis: {
-    holds: "what processes share by Redis: documents, responses, what the service allows a token",
-    imports: ["clock.ts", "request-scope.ts", "engine", "observability", "rest/client"],
-  },
   http: {
     holds: "HTTP server, router, GraphQL over HTTP, downloads, exports, GraphiQL, tools for agents",
     imports: [
@@ -191,10 +187,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "the service as the settings describe it: connections, server, how requests are written",
     imports: ["rate.ts", "installation.ts", "rest/api", "rest/client", "graphql/core", "config"],
   },
-  "reload.ts": {
-    holds: "what changed files change in a gateway",
-    imports: ["log.ts", "config"],
-  },
   "gateway.ts": {
     holds: "puts the parts together",
     imports: [
@@ -209,20 +201,14 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "graphql/core",
       "graphql/schema.ts",
       "observability",
-      "redis",
       "http",
       "config",
       "service.ts",
-      "reload.ts",
     ],
   },
   "serve.ts": {
     holds: "a gateway that listens and drains",
     imports: ["http", "config", "gateway.ts"],
-  },
-  workers: {
-    holds: "several processes that share a port: start, replacement, drain, metrics",
-    imports: ["log.ts", "serve.ts"],
   },
   demo: {
     holds: "the embedded demo service",
@@ -230,15 +216,15 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "upstream.ts": {
     holds: "the service behind the gateway, or the demo",
-    imports: ["config", "workers", "demo"],
+    imports: ["config", "demo"],
   },
   "print.ts": {
     holds: "what the processes print: the schema, faults of the settings, how to sign in",
     imports: ["graphql/core", "graphql/federation", "graphql/schema.ts", "config", "demo"],
   },
   "main.ts": {
-    holds: "starts and stops the process, alone or with workers",
-    imports: ["observability", "config", "gateway.ts", "serve.ts", "workers", "upstream.ts", "print.ts"],
+    holds: "starts and stops the process",
+    imports: ["observability", "config", "gateway.ts", "serve.ts", "upstream.ts", "print.ts"],
   },
   "index.ts": {
     holds: "the module `rungraph`: a gateway for a server of one's own",

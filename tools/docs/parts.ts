@@ -86,7 +86,6 @@ async function metrics(): Promise<string> {
     {},
   );
   telemetry.sharedRead("kept");
-  telemetry.sharedDocument("found");
   telemetry.download({ ...request, what: "logs", code: "OK", bytes: 0 }, {});
   const text = await telemetry.registry.metrics();
   const rows = [...text.matchAll(/^# HELP (rungraph_\w+) (.*)\n# TYPE \w+ (\w+)\n(.*)$/gm)].map(
@@ -168,6 +167,5 @@ export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
   peers,
   scale,
   "scale-of-changes": scaleOfChanges,
-  "measured-workers": () => measured("scaling", "WORKERS"),
   "measured-dashboards": () => measured("scaling", "Users"),
 };

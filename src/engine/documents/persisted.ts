@@ -38,19 +38,8 @@ export interface OperationParams {
   readonly onError?: string | null | undefined;
 }
 
-/**
- * Returns the text of a request's document, a promise of it when it may be known elsewhere. Throws, or rejects with,
- * `GraphQLError` when there is none or it is not allowed.
- */
-export type DocumentStore = (params: OperationParams) => string | Promise<string>;
-
-/** Documents that several processes share. */
-export interface SharedDocuments {
-  /** Resolves with the document of a hash; null when it is unknown or cannot be had in time. Never rejects. */
-  readonly find: (id: string) => Promise<string | null>;
-  /** Offers a document to the others, without waiting. */
-  readonly offer: (id: string, text: string) => void;
-}
+/** Returns the text of a request's document. Throws `GraphQLError` when there is none or it is not allowed. */
+export type DocumentStore = (params: OperationParams) => string;
 
 /** The hash from `extensions.persistedQuery.sha256Hash` or `documentId`; null without one. */
 function hashOf({ extensions, documentId }: OperationParams): string | null {
@@ -65,16 +54,16 @@ export const openDocuments = ({ query }: OperationParams): string => {
   throw rejection("Must provide query string.", "BAD_REQUEST", { headers: { Allow: "GET, POST" } });
 };
 
-/** Accepts only the hashes of trusted documents. A reload replaces them. */
+/** Accepts only the hashes of trusted documents. */
 export const trustedDocuments =
-  (documents: { readonly current: TrustedDocuments }): DocumentStore =>
+  (documents: TrustedDocuments): DocumentStore =>
   (params) => {
     const id = hashOf(params);
     if (id === null || params.query) {
       const got = params.query ? "a document" : "none";
       throw rejection(`Expected the hash of a trusted document, got ${got}.`, "PERSISTED_QUERY_ID_REQUIRED");
     }
-    const text = documents.current.get(id);
+    const text = documents.get(id);
     if (text !== undefined) return text;
     throw rejection("Expected the hash of a trusted document, got another.", "PERSISTED_QUERY_NOT_IN_LIST");
   };
@@ -84,20 +73,13 @@ export const BYTES_PER_CHARACTER = 2;
 
 /**
  * Automatic persisted queries: a client sends a hash, and the document as well once the gateway asks for it. Keeps up to
- * `maxBytes` of texts and evicts the least recently used; those that it does not have it looks up in `shared`. Own code:
- * Yoga's plugin covers only Yoga's path.
+ * `maxBytes` of texts and evicts the least recently used. Own code: Yoga's plugin covers only Yoga's path.
  */
-export function persistedDocuments(maxBytes: number, shared: SharedDocuments | null): DocumentStore {
+export function persistedDocuments(maxBytes: number): DocumentStore {
   const texts = new LRUCache<string, string>({
     maxSize: maxBytes,
     sizeCalculation: (text, id) => (text.length + id.length) * BYTES_PER_CHARACTER,
   });
-  const findShared = async (id: string, { find }: SharedDocuments): Promise<string> => {
-    const text = await find(id);
-    if (text === null) throw notFound();
-    texts.set(id, text);
-    return text;
-  };
   return (params) => {
     const { extensions, query } = params;
     const { version, sha256Hash: id } = (extensions?.["persistedQuery"] ?? {}) as Readonly<
@@ -107,15 +89,11 @@ export function persistedDocuments(maxBytes: number, shared: SharedDocuments | n
     if (query == null) {
       const text = texts.get(id);
       if (text !== undefined) return text;
-      if (shared) return findShared(id, shared);
-      throw notFound();
+      throw rejection("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND");
     }
     if (hash("sha256", query, "hex") !== id)
       throw rejection("PersistedQueryMismatch", "PERSISTED_QUERY_MISMATCH");
     texts.set(id, query);
-    shared?.offer(id, query);
     return query;
   };
 }
-
-const notFound = () => rejection("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND");

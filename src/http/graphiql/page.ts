@@ -17,7 +17,7 @@ interface Settings {
   /** A token of the demo that the page starts with; null for a real server. */
   readonly exampleToken: string | null;
   /** What the service offers now. */
-  readonly capabilities: () => readonly Capability[];
+  readonly capabilities: readonly Capability[];
   /** Whether the page may ask what an operation costs. */
   readonly isExplainable: boolean;
   readonly onError: (error: unknown) => void;
@@ -72,14 +72,12 @@ export function createPage({
     careful: carefulMutations(schema),
     isExplainable,
     storagePrefix: isDemo ? "rungraph-demo:" : "rungraph:",
+    welcome: welcomeTo({ isDemo, capabilities }),
   };
 
   const sendDocument = async (response: ServerResponse): Promise<void> => {
     const assets = await loadAssets();
-    const html = documentOf(
-      { ...settings, welcome: welcomeTo({ isDemo, capabilities: capabilities() }) },
-      (key) => `graphiql/${assets[key].name}`,
-    );
+    const html = documentOf(settings, (key) => `graphiql/${assets[key].name}`);
     response
       .writeHead(200, {
         ...SAFE_HEADERS,

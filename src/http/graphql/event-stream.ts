@@ -70,16 +70,12 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
       const type = "application/json";
       return `event: next\ndata: ${encodeResult(engine.finish(result, requestId), type, requestId).body}\n\n`;
     };
-    // Without `complete`, clients subscribe again: elsewhere, when this process is about to end.
+    // Without `complete`, clients subscribe again elsewhere.
     const last = () => (isCut ? null : Buffer.from(COMPLETE));
     const body = withComments(framesOf(results, encode, last), clock);
     await delivery.stream(response, { status: 200, headers: headersOf(requestId), body }, caller);
     open.delete(response);
     await results.return();
-  };
-
-  const restart = (): void => {
-    for (const [response, end] of open) close(response, end);
   };
 
   return {
@@ -114,12 +110,10 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
       const text = `event: next\ndata: ${result.body}\n\n${COMPLETE}`;
       await delivery.send(response, { status, headers: headersOf(requestId), body: text }, caller);
     },
-    /** Ends all streams, so that clients subscribe again. */
-    restart,
-    /** The same for good. */
+    /** Ends all streams for good, so that clients subscribe again elsewhere. */
     drain: (): void => {
       isDraining = true;
-      restart();
+      for (const [response, end] of open) close(response, end);
     },
   };
 }

@@ -68,12 +68,7 @@ export function createSubscriptions({ requestTimeoutMs, contexts, ...settings }:
     streams,
     openStream,
     upgrade: webSockets.upgrade,
-    /** Ends all streams, so that clients subscribe again. */
-    restart: (): void => {
-      streams.restart();
-      webSockets.restart();
-    },
-    /** The same for good. */
+    /** Ends all streams for good, so that clients subscribe again elsewhere. */
     drain: (): void => {
       streams.drain();
       webSockets.drain();

@@ -34,9 +34,7 @@ export interface SocketSettings extends Omit<WebSocketSettings, "begin"> {
 export interface WebSockets {
   /** Accepts or rejects a connection. A listener for `upgrade` of `node:http`. */
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
-  /** Closes all connections, so that clients connect again. */
-  readonly restart: () => void;
-  /** The same for good. */
+  /** Closes all connections for good, so that clients connect again elsewhere. */
   readonly drain: () => void;
 }
 
@@ -117,7 +115,6 @@ export function createWebSockets(settings: SocketSettings): WebSockets {
       socket.once("close", () => place.release());
       void accept(place, request, socket, head);
     },
-    restart: () => server?.drain(),
     drain: () => {
       isDraining = true;
       server?.drain();

@@ -104,10 +104,6 @@ export class Note implements ReadNote {
     this.#waitsSince = performance.now();
   }
 
-  take(): void {
-    this.served = "cache";
-  }
-
   attempt(endpoint: EndpointName): AttemptNote {
     // The operation whose request it had joined may have left.
     this.served = "request";

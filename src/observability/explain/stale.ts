@@ -64,7 +64,7 @@ export class StalePlaces implements SessionNotes {
   }
 
   openCommand() {
-    return { wait: (): void => {}, take: (): void => {}, attempt: () => NO_NOTE };
+    return { wait: (): void => {}, attempt: () => NO_NOTE };
   }
 
   extensions() {
@@ -106,8 +106,6 @@ class StaleNote implements ReadNote {
   }
 
   wait(): void {}
-
-  take(): void {}
 
   attempt(): AttemptNote {
     return NO_NOTE;

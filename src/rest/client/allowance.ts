@@ -2,7 +2,6 @@ import type { Caller, Callers } from "../../caller.ts";
 import { Memory } from "../../memory.ts";
 import type { Clock } from "../../clock.ts";
 import { Rate, type RateLimit } from "../../rate.ts";
-import type { Replicas, SharedRate } from "./replicas.ts";
 
 /** The share of the requests that may be sent at once: a page loads in one go. */
 const AT_ONCE = 0.75;
@@ -42,15 +41,11 @@ interface Waiting {
  * are not allowed yet wait here. Commands are sent all the same, and count.
  */
 export class Allowance {
-  /** What the service allows; null when that is not known. */
-  readonly limit: RateLimit | null;
   /** The operations with reads that wait, in the order of their turns. */
   readonly #waiting = new Set<Waiting>();
   readonly #clock: Clock;
   readonly #rate: Rate | null;
   readonly #reserved: number;
-  /** The time between two requests that are spread evenly. */
-  readonly #spacingMs: number;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   /** How many may be sent at a time. One after a refusal, then more with each that is answered. */
   #width = Number.POSITIVE_INFINITY;
@@ -59,41 +54,20 @@ export class Allowance {
   /** Those of them that wait for a connection: the service counts them when they are sent. */
   #unsent = 0;
   #cancelTimer = (): void => {};
-  /** What all processes may send together; null when this one counts alone. */
-  readonly #shared: SharedRate | null;
-  #isAsking = false;
-  /** When the others leave room for a request, and for one that yields. */
-  #sharedAt = { first: Number.NEGATIVE_INFINITY, yielding: Number.NEGATIVE_INFINITY };
 
-  constructor(clock: Clock, limit: RateLimit | null, shared: SharedRate | null) {
+  /** `limit` is what the service allows; null when that is not known. */
+  constructor(clock: Clock, limit: RateLimit | null) {
     this.#clock = clock;
-    this.limit = limit;
     const paced = limit && withMargin(limit);
     this.#rate = paced && new Rate(paced, AT_ONCE);
     this.#reserved = paced ? Math.floor(paced.requests * RESERVED) : 0;
-    this.#spacingMs = paced ? paced.periodMs / paced.requests : 0;
-    this.#shared = shared;
-  }
-
-  /** Whether other processes are asked before a read is sent: all of them wait for the answer. */
-  get asksOthers(): boolean {
-    return this.#shared?.isReachable() ?? false;
   }
 
   /** How long a read would wait behind others, in milliseconds. `yields`: also behind what operations may need. */
   waitMs(yields: boolean): number {
     let ahead = yields ? this.#reserved : 0;
     for (const operation of this.#waiting) ahead += operation.held(this);
-    const ownMs = this.#waitMs(ahead);
-    return this.#shared ? Math.max(ownMs, this.#sharedWaitMs(yields, ahead)) : ownMs;
-  }
-
-  /** How long a read would wait for what other processes send, as far as they have told; behind others of this one. */
-  #sharedWaitMs(yields: boolean, ahead: number): number {
-    if (!this.asksOthers) return 0;
-    const { first, yielding } = this.#sharedAt;
-    const ms = (yields ? Math.max(first, yielding) : first) - this.#clock.now();
-    return ms > 0 ? ms + ahead * this.#spacingMs : 0;
+    return this.#waitMs(ahead);
   }
 
   #waitMs(ahead: number): number {
@@ -103,11 +77,6 @@ export class Allowance {
 
   /** Takes a request if it is allowed now. Otherwise it may wait. */
   take(yields: boolean): boolean {
-    return !this.asksOthers && this.takeAtOnce(yields);
-  }
-
-  /** Takes a request if it is allowed now, as far as that is known here. */
-  takeAtOnce(yields: boolean): boolean {
     if (this.#waiting.size > 0 || this.#flying >= this.#width || this.waitMs(yields) > 0) return false;
     this.spend();
     return true;
@@ -115,7 +84,6 @@ export class Allowance {
 
   /** Lets a request pass, allowed or not. It is sent and ends, or is given back. */
   spend(): void {
-    this.#shared?.count(1);
     this.#flying++;
     this.#unsent++;
   }
@@ -136,7 +104,6 @@ export class Allowance {
   giveBack(): void {
     this.#flying--;
     this.#unsent--;
-    this.#shared?.count(-1);
     this.#advance();
   }
 
@@ -153,62 +120,15 @@ export class Allowance {
   /** Must be called once for each request that was sent when it ends, with the pause that the service asks for; null: it was allowed. */
   end(pauseMs: number | null): void {
     this.#flying--;
-    if (pauseMs !== null) {
-      this.#shared?.pause(pauseMs);
-      this.#refuse(pauseMs);
-    } else if (this.#width < RECOVERED && this.#clock.now() >= this.#pausedUntil) this.#width *= 2;
+    if (pauseMs !== null) this.#refuse(pauseMs);
+    else if (this.#width < RECOVERED && this.#clock.now() >= this.#pausedUntil) this.#width *= 2;
     else if (this.#width === RECOVERED) this.#width = Number.POSITIVE_INFINITY;
     this.#advance();
   }
 
   /** Lets the waiting reads pass that are allowed now, and comes back for the others. */
   #advance(): void {
-    if (this.#waiting.size === 0) return;
     this.#cancelTimer();
-    if (this.#shared?.isReachable()) void this.#askOthers(this.#shared);
-    else this.#advanceAlone();
-  }
-
-  /** Lets reads of one operation pass that all processes together may send now, and comes back for the others. */
-  async #askOthers(shared: SharedRate): Promise<void> {
-    if (this.#isAsking || this.#flying >= this.#width) return;
-    const waits = [...this.#waiting].map((operation) => {
-      // Its own count holds as well: Redis may have forgotten.
-      const ms = Math.max(this.#waitMs(0), this.#sharedWaitMs(operation.yields, 0));
-      return { operation, ms };
-    });
-    const next = waits.find(({ ms }) => ms <= 0)?.operation;
-    if (!next) {
-      const ms = Math.min(...waits.map((wait) => wait.ms));
-      this.#cancelTimer = this.#clock.after(Math.ceil(ms), () => this.#advance());
-      return;
-    }
-    this.#isAsking = true;
-    // Its other reads begin in this tick.
-    await Promise.resolve();
-    const wanted = Math.max(1, Math.min(next.held(this), this.#width - this.#flying));
-    const taken = await shared.take(wanted, next.yields ? this.#reserved : 0);
-    this.#isAsking = false;
-    if (!taken) return this.#advanceAlone();
-    // Behind the others.
-    this.#waiting.delete(next);
-    const passing = Math.min(taken.granted, next.held(this));
-    if (next.held(this) > passing) this.#waiting.add(next);
-    for (let left = taken.granted - passing; left > 0; left--) shared.count(-1);
-    const now = this.#clock.now();
-    if (taken.waitMs > 0) this.#sharedAt[next.yields ? "yielding" : "first"] = now + taken.waitMs;
-    for (let passed = 0; passed < passing; passed++) {
-      this.#flying++;
-      this.#unsent++;
-      next.passNext(this);
-    }
-    if (taken.pauseMs > 0) this.#refuse(taken.pauseMs);
-    else if (taken.waitMs > 0) for (const operation of this.#waiting) operation.rejectLate(this);
-    this.#advance();
-  }
-
-  /** Lets the waiting reads pass that this process may send by itself. */
-  #advanceAlone(): void {
     for (const operation of this.#waiting) {
       if (this.#flying >= this.#width) return;
       const ms = this.#waitMs(0);
@@ -235,35 +155,25 @@ export class Allowance {
 export class Allowances {
   readonly #clock: Clock;
   readonly #callers: Callers;
-  readonly #replicas: Replicas | null;
+  readonly #limit: RateLimit | null;
   readonly #kept = new Memory<Allowance>(KEPT_MS);
 
-  constructor(clock: Clock, callers: Callers, replicas: Replicas | null) {
+  constructor(clock: Clock, callers: Callers, limit: RateLimit | null) {
     this.#clock = clock;
-    this.#replicas = replicas;
     this.#callers = callers;
+    this.#limit = limit;
   }
 
-  /** The allowance of a caller's token. It begins anew with another limit. */
-  of(caller: Caller, limit: RateLimit | null): Allowance {
-    const kept = this.#kept.get(caller);
-    const allowance = kept?.limit === limit ? kept : this.#open(caller, limit);
+  /** The allowance of a caller's token. */
+  of(caller: Caller): Allowance {
+    const allowance = this.#kept.get(caller) ?? new Allowance(this.#clock, this.#limit);
     // Counts its time from now on.
     this.#kept.set(caller, allowance);
     return allowance;
   }
 
-  #open({ token }: Caller, limit: RateLimit | null): Allowance {
-    const paced = limit && withMargin(limit);
-    const shared =
-      paced && token !== null
-        ? this.#replicas?.rateOf(token, { ...paced, atOnce: Math.ceil(paced.requests * AT_ONCE) })
-        : null;
-    return new Allowance(this.#clock, limit, shared ?? null);
-  }
-
   /** The allowance of another token than that of a request: one that it has signed in with. */
-  ofToken(token: string, { address }: Caller, limit: RateLimit | null): Allowance {
-    return this.of(this.#callers.of(token, address), limit);
+  ofToken(token: string, { address }: Caller): Allowance {
+    return this.of(this.#callers.of(token, address));
   }
 }

@@ -40,8 +40,8 @@ export type Send<Part> = (attempt: Attempt<Part>, wire: WireRequest) => void;
 
 /** Receives the outcome of an attempt, once. */
 export interface Outcome<Part> {
-  /** Receives what was read, the bytes that it holds, and its age in milliseconds if another process has got it before. */
-  readonly succeeded: (part: Part, bytes: number, ageMs?: number) => void;
+  /** Receives what was read, and the bytes that it holds. */
+  readonly succeeded: (part: Part, bytes: number) => void;
   readonly failed: (error: unknown) => void;
 }
 

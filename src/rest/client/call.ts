@@ -118,9 +118,9 @@ export class Call<Part> implements Ticket, Outcome<Part> {
 
 function allowanceOf(
   { token }: UpstreamRequest<unknown>,
-  { scope, allowance, headers }: Operation,
+  { scope, allowance }: Operation,
   { allowances }: CallSettings,
 ): Allowance | null {
   if (token === undefined || token === scope.token) return allowance;
-  return token === null ? null : allowances.ofToken(token, scope.caller, headers.dialect.rateLimit);
+  return token === null ? null : allowances.ofToken(token, scope.caller);
 }

@@ -9,32 +9,23 @@ import { Call, type Operation } from "./call.ts";
 import { throttledError } from "./failure.ts";
 import { type Held, HeldBytes } from "./held.ts";
 import type { OperationBounds } from "./operation-queue.ts";
-import { createProbe, type ProbeSettings } from "./probe.ts";
+import { createProbe } from "./probe.ts";
 import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts";
-import type { Replicas } from "./replicas.ts";
 import { checkStream, type JsonSettings, readResponse } from "./response.ts";
 import { createRetries, throttledMs } from "./retry.ts";
-import { callShared, type LastOutcome, sharedReadOf, takeLast } from "./shared-call.ts";
 import { openStream } from "./stream.ts";
-import {
-  createTransport,
-  type StreamedResponse,
-  type TransportSettings,
-  type WholeResponse,
-} from "./transport.ts";
+import { createTransport, type StreamedResponse, type TransportSettings } from "./transport.ts";
 
 export interface ClientSettings
   extends
     TransportSettings,
     AdmissionSettings,
-    Pick<ProbeSettings, "dialect">,
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
+  readonly dialect: Dialect;
   readonly clock: Clock;
   /** Maximum bytes of responses that the scopes of one caller may hold, after decompression. */
   readonly maxHeldBytes: number;
   readonly callers: Callers;
-  /** The other processes of the installation; null when they share nothing. */
-  readonly replicas: Replicas | null;
   /** Maximum retries of a failed GET. */
   readonly retries: number;
   /** Receives the place of each value that reads as null because its type is wrong. */
@@ -50,8 +41,6 @@ export type ReadPart<Part> = (response: StreamedResponse, hold: (bytes: number) 
 export interface Upstream {
   /** Reads a whole response. A failed GET may be retried; a command never is. */
   readonly json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) => void;
-  /** Reads the last response that any process has got, for while the service gives none. */
-  readonly last: <Answer>(request: UpstreamRequest<Answer>, outcome: LastOutcome<Answer>) => void;
   /** Reads part of a log. */
   readonly readPart: <Part>(
     request: UpstreamRequest<unknown>,
@@ -60,8 +49,6 @@ export interface Upstream {
   ) => void;
   /** The bytes of responses that the scope holds. */
   readonly held: Held;
-  /** The other processes, with which reads may be shared; null without any. */
-  readonly replicas: Replicas | null;
 }
 
 /** The load of the upstream queue and the state of the circuit. */
@@ -70,6 +57,8 @@ export type Client = ReturnType<typeof createClient>;
 
 /** Creates the client for the service. It caches nothing, so callers share no data. */
 export function createClient(settings: ClientSettings) {
+  const { dialect } = settings;
+  const secretsFor = ({ token }: RequestScope) => [token, ...dialect.secrets];
   const transport = createTransport(settings);
   const heldBytes = new HeldBytes(settings.maxHeldBytes, settings.callers);
   const common = {
@@ -81,11 +70,7 @@ export function createClient(settings: ClientSettings) {
 
   /** Sends a request and reads its whole response. */
   const whole =
-    <Answer>(
-      request: UpstreamRequest<Answer>,
-      reading: JsonSettings,
-      onBody?: (response: WholeResponse) => void,
-    ): Send<Answer> =>
+    <Answer>(request: UpstreamRequest<Answer>, reading: JsonSettings): Send<Answer> =>
     (attempt, wire) =>
       transport.send(wire, attempt.scope, {
         onBytes: (bytes) => attempt.hold(bytes),
@@ -93,7 +78,6 @@ export function createClient(settings: ClientSettings) {
         onResponse: (response) => {
           attempt.respond(response.status);
           attempt.receive(response.body.length);
-          onBody?.(response);
           reading.takeTurn(() => readResponse(request, response, reading, attempt));
         },
       });
@@ -106,23 +90,18 @@ export function createClient(settings: ClientSettings) {
   });
   const breaker = createBreaker({ now: settings.clock.now, probe });
   const admission = new Admission(settings, settings.callers, breaker);
-  const allowances = new Allowances(settings.clock, settings.callers, settings.replicas);
+  const allowances = new Allowances(settings.clock, settings.callers, dialect.rateLimit);
   const attempts = { ...common, breaker, allowances };
 
   /** Streams a response and reads it as long as `read` takes. */
   const stream =
-    <Part>(
-      dialect: Dialect,
-      read: (response: StreamedResponse, attempt: Attempt<Part>) => Promise<Part>,
-    ): Send<Part> =>
+    <Part>(read: (response: StreamedResponse, attempt: Attempt<Part>) => Promise<Part>): Send<Part> =>
     (attempt, wire) => {
       const { scope, request } = attempt;
       openStream(settings, wire, scope)
         .then((response) => {
           attempt.respond(response.status);
-          return checkStream(request, response, secretsFor(scope, dialect)).then((checked) =>
-            read(checked, attempt),
-          );
+          return checkStream(request, response, secretsFor(scope)).then((checked) => read(checked, attempt));
         })
         .then(
           (part) => attempt.succeed(part),
@@ -132,37 +111,22 @@ export function createClient(settings: ClientSettings) {
 
   return {
     /** Opens the upstream requests of a scope within its limits. */
-    open: (scope: RequestScope, bounds: OperationBounds, dialect: Dialect): Upstream => {
+    open: (scope: RequestScope, bounds: OperationBounds): Upstream => {
       const held = heldBytes.open(scope);
       const operation: Operation = {
         scope,
         headers: new RequestHeaders(dialect, scope),
         queue: admission.open(scope, bounds),
         held,
-        allowance: allowances.of(scope.caller, dialect.rateLimit),
+        allowance: allowances.of(scope.caller),
       };
       const takeTurn = settings.turnsFor(scope.caller);
-      const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope, dialect) };
-      const sharedOf = <Answer>(request: UpstreamRequest<Answer>) => {
-        const { replicas } = settings;
-        const read = replicas && sharedReadOf(request, scope, bounds, replicas, dialect);
-        return read && { replicas, read, request, scope, held, reading };
-      };
+      const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope) };
       return {
-        json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) => {
-          const sendOwn = (own: Outcome<Answer>, onBody?: (response: WholeResponse) => void) =>
-            void new Call(attempts, operation, request, whole(request, reading, onBody), own);
-          const shared = sharedOf(request);
-          if (shared) void callShared(shared, outcome, sendOwn);
-          else sendOwn(outcome);
-        },
-        last: (request, outcome) => {
-          const shared = settings.replicas?.staleMs ? sharedOf(request) : null;
-          if (shared) void takeLast(shared, outcome);
-          else outcome.failed();
-        },
+        json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) =>
+          void new Call(attempts, operation, request, whole(request, reading), outcome),
         readPart: <Part>(request: UpstreamRequest<unknown>, read: ReadPart<Part>, outcome: Outcome<Part>) => {
-          const send = stream<Part>(dialect, async (response, attempt) => {
+          const send = stream<Part>(async (response, attempt) => {
             try {
               return await read(response, (bytes) => {
                 attempt.receive(bytes);
@@ -176,14 +140,13 @@ export function createClient(settings: ClientSettings) {
           void new Call(attempts, operation, request, send, outcome);
         },
         held,
-        replicas: settings.replicas,
       };
     },
 
     /** Opens a download. It is not queued, because its duration depends on the caller. */
-    stream: async (request: UpstreamRequest<unknown>, scope: RequestScope, dialect: Dialect) => {
-      const allowance = allowances.of(scope.caller, dialect.rateLimit);
-      if (!allowance.takeAtOnce(false)) throw throttledError(request.endpoint, allowance.waitMs(false));
+    stream: async (request: UpstreamRequest<unknown>, scope: RequestScope) => {
+      const allowance = allowances.of(scope.caller);
+      if (!allowance.take(false)) throw throttledError(request.endpoint, allowance.waitMs(false));
       if (breaker.isHalfOpen()) await new Promise<void>((resume) => breaker.wait({ request, scope }, resume));
       return new Promise<StreamedResponse>((resolve, reject) => {
         const outcome = {
@@ -206,7 +169,7 @@ export function createClient(settings: ClientSettings) {
         allowance.send();
         attempt.send(
           new RequestHeaders(dialect, scope),
-          stream(dialect, (response) => Promise.resolve(response)),
+          stream((response) => Promise.resolve(response)),
         );
       });
     },
@@ -216,9 +179,6 @@ export function createClient(settings: ClientSettings) {
 
     pressure: () => ({ ...admission.pressure(), circuit: breaker.circuit() }),
     reach: () => transport.reach(),
-    renew: () => transport.renew(),
     close: () => transport.close(),
   };
 }
-
-const secretsFor = ({ token }: RequestScope, { secrets }: Dialect) => [token, ...secrets];

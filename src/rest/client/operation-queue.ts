@@ -5,14 +5,6 @@ import type { Allowance } from "./allowance.ts";
 import { Bulkhead, type Ticket } from "./bulkhead.ts";
 import { endedError, throttledError } from "./failure.ts";
 
-/** How the polls of one session are shared with other processes. */
-export interface PollBounds {
-  /** How old a response of another process may be, in milliseconds. */
-  readonly maxAgeMs: number;
-  /** Called with how long a response has been the same for all processes, in milliseconds. */
-  readonly onUnchanged: ((ms: number) => void) | null;
-}
-
 /** Limits of one operation. */
 export interface OperationBounds {
   /** Maximum concurrent upstream requests. */
@@ -21,8 +13,6 @@ export interface OperationBounds {
   readonly requests: number;
   /** Whether it leaves the token's allowance to others that may need it. */
   readonly yields: boolean;
-  /** How polls are shared with other processes; null for operations. */
-  readonly poll: PollBounds | null;
 }
 
 /** The queues of all operations. */
@@ -140,8 +130,7 @@ export class OperationQueue {
   /** Makes a read wait until it is allowed, or rejects it at once when that will be too late. */
   #hold(ticket: Ticket, allowance: Allowance): void {
     const waitMs = allowance.waitMs(this.#bounds.yields);
-    const isPatient = ticket.isPatient || (waitMs === 0 && allowance.asksOthers);
-    if (!isPatient || !this.#isInTime(waitMs))
+    if (!ticket.isPatient || !this.#isInTime(waitMs))
       return ticket.rejected(throttledError(ticket.endpoint, waitMs));
     this.#held ??= new Map();
     const held = this.#held.get(allowance) ?? new Bulkhead(null, Number.POSITIVE_INFINITY);

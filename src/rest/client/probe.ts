@@ -9,8 +9,7 @@ export interface ProbeSettings {
   readonly attempts: Omit<AttemptSettings, "breaker">;
   /** Sends the request of an attempt and reads its whole response. */
   readonly sendWhole: (request: UpstreamRequest<undefined>) => Send<undefined>;
-  /** How requests are written now. */
-  readonly dialect: () => Dialect;
+  readonly dialect: Dialect;
   readonly clock: Clock;
 }
 
@@ -30,7 +29,7 @@ export function createProbe({ attempts, sendWhole, dialect, clock }: ProbeSettin
     waiting: UpstreamRequest<unknown>,
   ): Pick<UpstreamRequest<unknown>, "endpoint" | "path"> => {
     const { method, answer } = waiting.endpoint;
-    const { cheapest } = dialect();
+    const { cheapest } = dialect;
     const isCheap = isCheapNext || method !== "GET" || answer.form !== "json";
     isCheapNext = !isCheap;
     return isCheap ? { endpoint: cheapest, path: cheapest.toPath({}) } : waiting;
@@ -48,7 +47,7 @@ export function createProbe({ attempts, sendWhole, dialect, clock }: ProbeSettin
     const request = { endpoint: { ...endpoint, answer: Nothing }, path, token };
     const breaker = { enter: () => 0, leave };
     const attempt = new Attempt<undefined>({ ...attempts, breaker }, request, scope, IGNORED, null);
-    attempt.send(new RequestHeaders(dialect(), scope), sendWhole(request));
+    attempt.send(new RequestHeaders(dialect, scope), sendWhole(request));
   };
 }
 

@@ -10,8 +10,6 @@ export interface RequestNote {
   /** Notes that it waits for its turn from now on. */
   readonly wait: () => void;
   readonly attempt: (endpoint: EndpointName) => AttemptNote;
-  /** Notes that another process has got the response. */
-  readonly take: () => void;
 }
 
 export interface AttemptNote {
@@ -34,8 +32,6 @@ export interface UpstreamRequest<Answer> {
   readonly demand?: Demand;
   /** Whether a read may wait for the allowance of its token. Default: yes. */
   readonly isPatient?: boolean;
-  /** Whether no earlier response may answer it. */
-  readonly isFresh?: boolean;
   /** Notes the attempts of a request of an operation with notes. */
   readonly note?: RequestNote | null;
   /** `Range` and `If-Range` of a download. */
@@ -48,7 +44,7 @@ export interface ScopedRequest {
   readonly scope: RequestScope;
 }
 
-/** How requests to the service are written. A reload replaces it; an operation keeps the one with which it began. */
+/** How requests to the service are written. */
 export interface Dialect {
   /** Prefix of every endpoint's path, with a slash at both ends. */
   readonly pathPrefix: string;

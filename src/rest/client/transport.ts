@@ -84,8 +84,6 @@ export interface Transport {
   readonly send: (request: WireRequest, scope: RequestScope, receiver: Receiver<WholeResponse>) => void;
   /** Opens and closes a connection without sending anything. Rejects when that fails. */
   readonly reach: () => Promise<void>;
-  /** Opens new connections from now on. Requests in flight complete on the old ones. */
-  readonly renew: () => void;
   readonly close: () => Promise<void>;
 }
 
@@ -95,16 +93,12 @@ export interface Transport {
  */
 export function createTransport(settings: TransportSettings): Transport {
   const { upstreamUrl, connect, maxJsonBytes, responseTimeoutMs } = settings;
-  const openPool = () =>
-    new Pool(upstreamUrl.origin, {
-      connections: settings.connections,
-      connect,
-      headersTimeout: settings.headersTimeoutMs,
-      bodyTimeout: settings.idleTimeoutMs,
-    });
-  let pool = openPool();
-  /** Pools that were renewed, until their last request has ended. */
-  const ending = new Set<Pool>();
+  const pool = new Pool(upstreamUrl.origin, {
+    connections: settings.connections,
+    connect,
+    headersTimeout: settings.headersTimeoutMs,
+    bodyTimeout: settings.idleTimeoutMs,
+  });
 
   const reach = () =>
     new Promise<void>((resolve, reject) => {
@@ -122,15 +116,7 @@ export function createTransport(settings: TransportSettings): Transport {
       pool.dispatch(request, handler);
     },
     reach,
-    renew: () => {
-      const last = pool;
-      pool = openPool();
-      ending.add(last);
-      void last.close().finally(() => ending.delete(last));
-    },
-    close: async () => {
-      await Promise.all([...ending, pool].map((each) => each.destroy()));
-    },
+    close: () => pool.destroy(),
   };
 }
 

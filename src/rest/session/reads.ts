@@ -37,8 +37,6 @@ export interface Sharing {
   keep(read: Read): void;
   /** Ends the sharing of what the caller has requested so far: reads that start later send new requests. */
   endSharing(): void;
-  /** Ends the sharing if another process has sent a command of the caller since. */
-  enterEpoch(epoch: string): void;
   /** Reports a read that needs no request of its own. */
   report(from: "in flight" | "kept" | "stale"): void;
   now(): number;
@@ -71,7 +69,7 @@ export class Read implements Demand, Outcome<unknown> {
   positions = 0;
   /** Null unless notes are wanted. */
   note: ReadNote | null = null;
-  /** Whether others may wait for its request, and when the request began, in this process or another one. */
+  /** Whether others may wait for its request, and when the request began. */
   isOpen = true;
   began = 0;
   /** Until when other operations may use its response. */
@@ -139,11 +137,10 @@ export class Read implements Demand, Outcome<unknown> {
     }
   }
 
-  succeeded(value: unknown, bytes: number, ageMs = 0): void {
+  succeeded(value: unknown, bytes: number): void {
     const reader = this.#takeReader();
     if (!reader) return;
     const { shared } = reader;
-    this.began -= ageMs;
     if (this.#hold(reader, value, bytes)) shared?.keep(this);
     else shared?.remove(this, true);
     this.resolve(value);
@@ -156,10 +153,7 @@ export class Read implements Demand, Outcome<unknown> {
     if (!reader) return;
     const { shared } = reader;
     shared?.remove(this, isOwnFault(error) || isForNow(error));
-    if (error instanceof UpstreamError && error.code === "UNAUTHENTICATED") {
-      shared?.endSharing();
-      if (shared && reader.token !== null) void reader.upstream.replicas?.endSharing(reader.token, "all");
-    }
+    if (error instanceof UpstreamError && error.code === "UNAUTHENTICATED") shared?.endSharing();
     this.#fail(reader, error);
     this.#waiting?.forEach((read) => {
       const waiting = read.#takeReader();
@@ -171,33 +165,14 @@ export class Read implements Demand, Outcome<unknown> {
 
   /** Takes the last known response if the service gives none for now; otherwise fails. */
   #fail(reader: Reader, error: unknown): void {
-    const { shared, upstream, token } = reader;
-    if (!isForNow(error) || !shared || !this.#takesStale(reader)) return this.reject(error);
-    const stale = shared.findStale(this.target.key);
+    const { shared } = reader;
+    const mayBeStale = isForNow(error) && this.#takesStale(reader);
+    const stale = mayBeStale ? shared?.findStale(this.target.key) : undefined;
+    if (!shared || !stale) return this.reject(error);
     this.#reader = reader;
-    if (stale) {
-      shared.report("stale");
-      this.note?.stale(shared.now() - stale.began);
-      return stale.#deliver(this);
-    }
-    const { offered: endpoint, path, window } = this.target;
-    const failed = () => {
-      if (this.#takeReader()) this.reject(error);
-    };
-    if (window) return failed();
-    upstream.last(
-      { endpoint, path, token },
-      {
-        succeeded: (value, bytes, ageMs) => {
-          if (!this.#takeReader()) return;
-          shared.report("stale");
-          this.note?.stale(ageMs);
-          this.#hold(reader, value, bytes);
-          this.resolve(value);
-        },
-        failed,
-      },
-    );
+    shared.report("stale");
+    this.note?.stale(shared.now() - stale.began);
+    stale.#deliver(this);
   }
 
   /** Holds the response until the operation ends. Returns false when it has ended. */
@@ -228,7 +203,7 @@ export class Read implements Demand, Outcome<unknown> {
       this.isOpen = !isFresh;
       shared?.add(this);
       const isPatient = !this.#takesStale(reader) || !shared?.findStale(key);
-      const request = { endpoint: offered, path, token, demand: this, note: this.note, isPatient, isFresh };
+      const request = { endpoint: offered, path, token, demand: this, note: this.note, isPatient };
       if (window) upstream.readPart(request, window, this);
       else upstream.json(request, this);
     }

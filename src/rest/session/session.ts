@@ -3,24 +3,19 @@ import type { Command, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { OperationBounds } from "../client/operation-queue.ts";
 import type { Client, ReadPart, Upstream } from "../client/client.ts";
-import type { Dialect } from "../client/request.ts";
 import { Memory } from "../../memory.ts";
-import { type RequestScope, untilEnd } from "../../request-scope.ts";
+import type { RequestScope } from "../../request-scope.ts";
 import { noToken } from "../client/failure.ts";
 import { Batches, type Pacing, type ReadOptions } from "./batches.ts";
 import type { RefusedBatches } from "./refused-batches.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
 import type { SessionNotes } from "./notes.ts";
 import type { Read, Reader } from "./reads.ts";
-import { afterEpoch } from "./epoch.ts";
 import type { SharedReads } from "./shared-reads.ts";
 
-/** What the sessions of a gateway share. A reload replaces it; sessions that are open keep theirs. */
+/** What the sessions of a gateway share. */
 export interface SharedSettings {
   readonly server: Server;
-  readonly dialect: Dialect;
-  /** Whether a reload has replaced it. Sessions that still use it share no reads. */
-  readonly isReplaced: boolean;
   readonly refused: RefusedBatches;
   /** The login names of callers. */
   readonly viewers: Memory<string>;
@@ -81,12 +76,7 @@ export function openSession(
   scope: RequestScope,
   settings: SessionSettings,
 ): Session {
-  return new TokenSession(
-    client.open(scope, settings.bounds, settings.shared.dialect),
-    scope,
-    settings,
-    scope.token,
-  );
+  return new TokenSession(client.open(scope, settings.bounds), scope, settings, scope.token);
 }
 
 class TokenSession implements Session, Reader {
@@ -94,11 +84,10 @@ class TokenSession implements Session, Reader {
   readonly upstream: Upstream;
   readonly scope: RequestScope;
   readonly token: string | null;
+  readonly shared: Reader["shared"];
   readonly isFresh: boolean;
   readonly started: Read[] = [];
   readonly #settings: SessionSettings;
-  readonly #shared: Reader["shared"];
-  readonly #pacing: Pacing;
   #batches: Batches;
 
   constructor(upstream: Upstream, scope: RequestScope, settings: SessionSettings, token: string | null) {
@@ -108,19 +97,14 @@ class TokenSession implements Session, Reader {
     this.scope = scope;
     this.token = token;
     // The caller belongs to the token of the request. With another token nothing is shared.
-    this.#shared = token === scope.token ? scope.caller.enter(reads.room) : null;
+    this.shared = token === scope.token ? scope.caller.enter(reads.room) : null;
     this.isFresh = settings.isFresh;
     this.#settings = settings;
-    this.#pacing = afterEpoch(this, settings.pacing);
     this.#batches = this.#openBatches();
     scope.onEnd(() => {
       for (const read of this.started) read.leave(this);
-      if (this.#shared) scope.caller.leave(reads.room);
+      if (this.shared) scope.caller.leave(reads.room);
     });
-  }
-
-  get shared(): Reader["shared"] {
-    return this.#settings.shared.isReplaced ? null : this.#shared;
   }
 
   requireToken(): void {
@@ -158,10 +142,7 @@ class TokenSession implements Session, Reader {
       );
     } finally {
       this.#batches = this.#openBatches();
-      this.#endOwnSharing();
-      // The caller learns the outcome only after other processes know of the command.
-      const { replicas } = this.upstream;
-      if (replicas && this.token !== null) await untilEnd(this.scope, replicas.endSharing(this.token, "all"));
+      this.endSharing();
     }
   }
 
@@ -175,11 +156,6 @@ class TokenSession implements Session, Reader {
   }
 
   endSharing(): void {
-    this.#endOwnSharing();
-    if (this.token !== null) void this.upstream.replicas?.endSharing(this.token, "operations");
-  }
-
-  #endOwnSharing(): void {
     this.scope.caller.partIn(this.#settings.shared.reads.room)?.endSharing();
   }
 
@@ -188,9 +164,9 @@ class TokenSession implements Session, Reader {
   }
 
   #openBatches(): Batches {
-    const { shared, notes } = this.#settings;
+    const { shared, pacing, notes } = this.#settings;
     const { server, refused } = shared;
-    return new Batches(this, { server, refused, pacing: this.#pacing, notes: notes?.openReads() ?? null });
+    return new Batches(this, { server, refused, pacing, notes: notes?.openReads() ?? null });
   }
 }
 

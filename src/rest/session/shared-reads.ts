@@ -53,8 +53,6 @@ class CallerReads implements Sharing {
   readonly #caller: Caller;
   readonly #inFlight = new TransientMap<Read>();
   readonly #kept = new TransientMap<Read>();
-  /** The time since the last command of the caller, as all processes name it; null when that was not known. */
-  #epoch: string | null = null;
 
   constructor(all: SharedReads, caller: Caller) {
     this.#all = all;
@@ -113,11 +111,6 @@ class CallerReads implements Sharing {
   endSharing(): void {
     for (const { target } of this.#inFlight.values()) this.#inFlight.delete(target.key);
     for (const read of this.#kept.values()) this.#all.kept?.delete(read);
-  }
-
-  enterEpoch(epoch: string): void {
-    if (epoch !== this.#epoch) this.endSharing();
-    this.#epoch = epoch;
   }
 
   report(from: "in flight" | "kept" | "stale"): void {
