@@ -26,8 +26,6 @@ const RECOVERED = 64;
 
 /** An operation whose reads wait for an allowance. */
 interface Waiting {
-  /** Whether it leaves the allowance to others that may need it. */
-  readonly yields: boolean;
   /** How many of its reads wait. */
   held(allowance: Allowance): number;
   /** Takes one of them, and lets it pass. */

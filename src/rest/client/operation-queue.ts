@@ -62,10 +62,6 @@ export class OperationQueue {
     this.#pass(ticket);
   }
 
-  get yields(): boolean {
-    return this.#bounds.yields;
-  }
-
   /** The allowance has let a request pass: it waits for a connection. */
   #pass(ticket: Ticket): void {
     this.#bulkhead.add(ticket);
