@@ -3,7 +3,7 @@ import { type Config, ConfigError, readConfig } from "./config.ts";
 import type { GatewayOptions } from "./gateway.ts";
 import { createLog } from "./observability/log.ts";
 import { startTracing } from "./observability/start-tracing.ts";
-import { tell, tellFaults, warnOfMisspelled, welcome } from "./print.ts";
+import { tell, tellFaults, welcome } from "./print.ts";
 import { CannotListen, codeOf, serve, type Serving } from "./serve.ts";
 import { optionsOf, startDemo, upstreamOf } from "./upstream.ts";
 
@@ -121,10 +121,8 @@ async function main(config: Config): Promise<void> {
   if (config.WORKERS > 1) {
     const { default: cluster } = await import("node:cluster");
     if (cluster.worker) return runWorker(config, cluster.worker.id === 1);
-    warnOfMisspelled();
     return runPrimary(config);
   }
-  warnOfMisspelled();
   return runAlone(config);
 }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Config } from "./config.ts";
+import { type Config, SETTINGS } from "./config.ts";
 import type { Log } from "./log.ts";
 
 type Name = keyof Config;
@@ -45,8 +45,8 @@ export function createReload(first: Config, { log, onOutcome, take }: ReloadSett
 const includes = (names: readonly Name[], name: Name): boolean => names.includes(name);
 
 function changesOf(before: Config, after: Config): Name[] {
-  // Safe: a config has only the names of settings.
-  const names = Object.keys({ ...before, ...after }) as Name[];
+  // Safe: they are names of a config.
+  const names = SETTINGS as readonly Name[];
   return names.filter((name) => !isDeepStrictEqual(plain(before[name]), plain(after[name])));
 }
 

@@ -1,7 +1,6 @@
 import type { Config } from "../config.ts";
 import {
   type DocumentStore,
-  openDocuments,
   persistedDocuments,
   type SharedDocuments,
   type TrustedDocuments,
@@ -37,7 +36,7 @@ export const redisShareSettings = (config: Config, upstreamUrl: URL) => ({
   prefix: config.REDIS_PREFIX,
   timeoutMs: config.REDIS_TIMEOUT_MS,
   /** Longest document; null when documents are not shared. */
-  maxDocumentBytes: config.APQ && !config.TRUSTED_DOCUMENTS ? config.MAX_BODY_BYTES : null,
+  maxDocumentBytes: !config.TRUSTED_DOCUMENTS ? config.MAX_BODY_BYTES : null,
   operationMaxAgeMs:
     config.REDIS_SHARED_READS && config.CACHE_TTL_MS + config.STALE_MAX_AGE_MS > 0
       ? config.CACHE_TTL_MS
@@ -69,12 +68,13 @@ export const engineSettings = (config: Config, trusted: Trusted, shared: SharedD
 });
 
 function documentsOf(
-  { APQ, DOCUMENT_CACHE_BYTES }: Config,
+  { DOCUMENT_CACHE_BYTES }: Config,
   trusted: Trusted,
   shared: SharedDocuments | null,
 ): DocumentStore {
   if (trusted) return trustedDocuments(trusted);
-  return APQ ? persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4), shared) : openDocuments;
+  // The texts of persisted queries beside the parsed documents.
+  return persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4), shared);
 }
 
 /** The settings of reads that operations share. */

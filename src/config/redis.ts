@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { fileWith } from "./secret-files.ts";
 import { certificateFile, isDecodable } from "./upstream.ts";
 import { milliseconds, onOff } from "./values.ts";
 
@@ -28,7 +27,6 @@ export const redisSettings = {
       "Redis or Valkey by which replicas and workers share automatic persisted queries, the polls of subscriptions and what the service allows a token: `redis://user:password@host:6379/0`, or `rediss://` for TLS. See [operations.md](operations.md#sharing-by-redis).",
     unset: "each process is on its own",
   }),
-  REDIS_URL_FILE: fileWith("REDIS_URL"),
   REDIS_CA_FILE: certificateFile.optional().meta({
     description: "PEM file of the authorities that may sign the certificate of Redis.",
     unset: "the authorities of Node",

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { type Config, ConfigError, readConfig, SETTINGS } from "../config.ts";
+import { type Config, ConfigError, readConfig } from "../config.ts";
 import { PROFILE_NAMES } from "../rest/api/profile.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -56,10 +56,12 @@ const NOTHING = (): void => {};
 
 /** The paths of the files that settings name. */
 const pathsIn = (environment: Environment): string[] =>
-  SETTINGS.filter(isFile).flatMap((name) => {
-    const path = environment[name] ?? "";
-    return path.trim() === "" || PROFILE_NAMES.some((profile) => profile === path) ? [] : [path];
-  });
+  Object.keys(environment)
+    .filter(isFile)
+    .flatMap((name) => {
+      const path = environment[name] ?? "";
+      return path.trim() === "" || PROFILE_NAMES.some((profile) => profile === path) ? [] : [path];
+    });
 
 const isFile = (name: string): boolean =>
   name.endsWith("_FILE") || name === "UPSTREAM_PROFILE" || name === "TRUSTED_DOCUMENTS";

@@ -345,7 +345,7 @@ describe("a file that cannot be used", () => {
   test("is told once when only a restart would take it over", async () => {
     const service = await startFake(() => ({ json: { username: "ada" } }));
     const { url } = writeFiles({ url: "redis://redis.invalid:6379" });
-    const gateway = await startGateway({ upstream: service, env: { REDIS_URL_FILE: url, APQ: "off" } });
+    const gateway = await startGateway({ upstream: service, env: { REDIS_URL_FILE: url } });
     writeFileSync(url, "redis://other.invalid:6379");
     for (const _ of [1, 2]) gateway.reload();
     const lines = gateway

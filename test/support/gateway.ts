@@ -2,10 +2,10 @@ import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
 import { type DocumentNode, type GraphQLFormattedError, print } from "graphql";
 import pino from "pino";
 import { onTestFinished } from "vitest";
-import { readConfig } from "../../src/config.ts";
 import type { Planner } from "../../src/engine/plan/plan.ts";
 import { createGateway } from "../../src/gateway.ts";
 import type { Clock } from "../../src/clock.ts";
+import { configOf, settingsIn } from "./config-of.ts";
 import { listen } from "./listen.ts";
 import { STORY_SETTINGS } from "./story-settings.ts";
 
@@ -35,7 +35,7 @@ export interface GatewayOptions {
   /** The service behind the gateway, a real HTTP server. */
   readonly upstream: { readonly url: string };
   readonly token?: string | null;
-  /** Settings by their variables. */
+  /** Settings and bounds by their names. */
   readonly env?: Record<string, string>;
   readonly lookAhead?: boolean;
   readonly planner?: Planner;
@@ -54,8 +54,9 @@ export async function startGateway({
 }: GatewayOptions): Promise<Gateway> {
   const lines: string[] = [];
   const log = pino({ level: "debug", base: null }, { write: (line: string) => void lines.push(line) });
-  const environment = { ...STORY_SETTINGS, ...env };
-  const config = readConfig(environment);
+  const given = { ...STORY_SETTINGS, ...env };
+  const config = configOf(given);
+  const environment = settingsIn(given);
   const gateway = createGateway({ config, environment, upstreamUrl: new URL(upstream.url), log, ...options });
   const url = await listen(gateway.handle, gateway.upgrade);
   onTestFinished(() => gateway.close());

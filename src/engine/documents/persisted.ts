@@ -59,12 +59,6 @@ function hashOf({ extensions, documentId }: OperationParams): string | null {
   return typeof given === "string" ? bare(given) : null;
 }
 
-/** Accepts every document. */
-export const openDocuments = ({ query }: OperationParams): string => {
-  if (query != null) return query;
-  throw rejection("Must provide query string.", "BAD_REQUEST", { headers: { Allow: "GET, POST" } });
-};
-
 /** Accepts only the hashes of trusted documents. A reload replaces them. */
 export const trustedDocuments =
   (documents: { readonly current: TrustedDocuments }): DocumentStore =>
@@ -98,12 +92,14 @@ export function persistedDocuments(maxBytes: number, shared: SharedDocuments | n
     texts.set(id, text);
     return text;
   };
-  return (params) => {
-    const { extensions, query } = params;
+  return ({ extensions, query }) => {
     const { version, sha256Hash: id } = (extensions?.["persistedQuery"] ?? {}) as Readonly<
       Record<string, unknown>
     >;
-    if (version !== 1 || typeof id !== "string") return openDocuments(params);
+    if (version !== 1 || typeof id !== "string") {
+      if (query != null) return query;
+      throw rejection("Must provide query string.", "BAD_REQUEST", { headers: { Allow: "GET, POST" } });
+    }
     if (query == null) {
       const text = texts.get(id);
       if (text !== undefined) return text;
