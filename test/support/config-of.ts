@@ -1,0 +1,16 @@
+import { boundsFor } from "../../src/config/bounds.ts";
+import { type Config, readConfig } from "../../src/config.ts";
+
+type Given = Readonly<Record<string, string>>;
+
+const isBound = (name: string): boolean => name in boundsFor(readConfig({}));
+
+/** What a gateway runs under with these settings, and these bounds, which no environment sets. What is blank counts as not given. */
+export function configOf(given: Given): Config {
+  const settings = Object.entries(given).filter(([name]) => !isBound(name));
+  const bounds = Object.entries(given).filter(([name, value]) => isBound(name) && value !== "");
+  return Object.assign(
+    readConfig(Object.fromEntries(settings)),
+    Object.fromEntries(bounds.map(([name, value]) => [name, Number(value)])),
+  );
+}
