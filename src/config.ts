@@ -168,7 +168,7 @@ const SECTIONS = {
     MAX_UPSTREAM_REQUESTS: count(200).describe("Most upstream requests."),
     MAX_UPSTREAM_WIDTH: count(32).describe("Most upstream requests at a time."),
     MAX_JSON_BYTES: count(10_000_000).describe(
-      "Longest JSON response of the service, in bytes after decompression. It has at most 2 million numbers, or a million `NaN`, or 330,000 texts, or 500,000 lists and objects, and some 30,000 different keys.",
+      "Longest JSON response of the service, in bytes after decompression.",
     ),
     MAX_LOG_BYTES: whole({ from: 1, to: 1_048_576, fallback: 1_048_576 }).describe(
       "Longest log window, in bytes.",

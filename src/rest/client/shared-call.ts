@@ -82,18 +82,18 @@ function readShared<Answer>(
   body: Buffer,
   outcome: Outcome<Answer>,
 ): void {
-  let bytes = 0;
+  try {
+    held.add(body.length);
+  } catch (error) {
+    return outcome.failed(error);
+  }
   const response = { status: 200, contentType: "application/json", retryAfter: null, body };
   const reader = {
-    hold: (count: number) => {
-      bytes += count;
-      held.add(count);
-    },
     succeed: (answer: Answer) => {
       // Whoever has received it for others has the token, and the service has accepted it.
       scope.caller.prove();
       request.note?.take();
-      outcome.succeeded(answer, bytes);
+      outcome.succeeded(answer, body.length);
     },
     fail: outcome.failed,
   };
