@@ -189,7 +189,9 @@ const SECTIONS = {
       "Most selected fields: fragments are expanded, and fields below a list argument such as `ids` are multiplied by its length.",
     ),
     MAX_RESULT_FIELDS: count(200_000).describe("Most fields and list items of the result."),
-    MAX_RESULT_BYTES: count(32_000_000).describe("Longest result, in bytes."),
+    MAX_RESULT_BYTES: count(8_000_000).describe(
+      "Longest result, in bytes. Escapes in its texts are not counted.",
+    ),
     MAX_TOOL_RESULT_BYTES: whole({ from: 1, to: 1_000_000, fallback: 100_000 }).describe(
       "Longest GraphQL result of a tool of `/mcp`, in bytes: an agent reads all of it.",
     ),
