@@ -6,10 +6,9 @@ import {
 } from "graphql";
 import { Cancelled, hasOutcome } from "../errors.ts";
 import type { RequestScope } from "../request-scope.ts";
-import { withExtensions } from "./errors.ts";
+import { tooLarge, withExtensions } from "./errors.ts";
 import type { PlacedContext, Variables } from "./field-source.ts";
 import { type Fragments, sizeOfSelection } from "./limits/selection.ts";
-import { tooLarge } from "./limits/too-large.ts";
 import { Meter } from "./meter.ts";
 import type { Pieces } from "./plan/pieces.ts";
 import type { Plan } from "./plan/plan.ts";
