@@ -45,9 +45,6 @@ export const object = (value: unknown): value is Readonly<Record<string, unknown
 export const textOrObject = (
   value: unknown,
 ): value is string | Readonly<Record<string, unknown>> | null | undefined => text(value) || isObject(value);
-/** A cursor. */
-export const textOrInteger = (value: unknown): value is string | number | null | undefined =>
-  text(value) || Number.isSafeInteger(value);
 /** A list whose items have no documented type. */
 export const list = (value: unknown): value is readonly unknown[] | null | undefined =>
   value == null || (Array.isArray(value) && unstated(value));
