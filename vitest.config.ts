@@ -24,7 +24,7 @@ const LONG = [
   "config/{build,built-demo,process}",
   "deploy/balancers",
   "docs/{contributing,tracing}",
-  "faults/{worst,framing,large-answers}",
+  "faults/{worst,framing}",
   "http/drain",
   "later/same-answers",
   "limits/plans",

@@ -124,7 +124,7 @@ const SECTIONS = {
   "Limits of one operation": {
     MAX_UPSTREAM_REQUESTS: count(200).describe("Most upstream requests."),
     MAX_JSON_BYTES: count(10_000_000).describe(
-      "Longest JSON response of the service, in bytes after decompression. It has at most 2 million numbers, or a million `NaN`, or 330,000 texts, or 500,000 lists and objects, and some 30,000 different keys.",
+      "Longest JSON response of the service, in bytes after decompression.",
     ),
     MAX_PAGE_SIZE: whole({ from: 1, to: 500, fallback: 500 }).describe(
       "Most items of a list: the largest `first`, and the length of a list without `first`.",
@@ -133,7 +133,9 @@ const SECTIONS = {
     MAX_FIELDS: count(10_000).describe(
       "Most selected fields: fragments are expanded, and fields below a list argument such as `ids` are multiplied by its length.",
     ),
-    MAX_RESULT_BYTES: count(32_000_000).describe("Longest result, in bytes."),
+    MAX_RESULT_BYTES: count(8_000_000).describe(
+      "Longest result, in bytes. Escapes in its texts are not counted.",
+    ),
   },
   "Limits of one token and of each process": {
     MAX_OPERATIONS: count(256).describe(

@@ -17,7 +17,6 @@ import {
   type ExecutionLimits,
   openOperationMeter,
   rejectionOf,
-  type WrittenResult,
 } from "./execution.ts";
 import { publicPieces, type PublicPieces } from "./incremental.ts";
 import type { Meter } from "./meter.ts";
@@ -58,7 +57,7 @@ interface RunOptions {
 }
 
 /** A result of which parts may follow. */
-export type EngineResult = WrittenResult & { readonly pieces?: PublicPieces };
+export type EngineResult = ExecutionResult & { readonly pieces?: PublicPieces };
 
 /** A request for a subscription, independent of its transport. `openStream` is called once its document is valid. */
 interface StreamRequest extends StreamSource {
@@ -68,7 +67,7 @@ interface StreamRequest extends StreamSource {
 }
 
 /** The results of a subscription, or a single result when it could not begin. */
-type StreamResult = { readonly results: Results } | WrittenResult;
+type StreamResult = { readonly results: Results } | ExecutionResult;
 
 export interface EngineSettings extends DocumentSettings {
   readonly documents: DocumentStore;
@@ -176,12 +175,12 @@ export function createEngine(settings: EngineSettings): Engine {
     plan: Plan,
   ) => mergeFailures({ errors, data }, separateNames(schema, plan)).map(publicError);
 
-  const withPublicErrors = <Result extends WrittenResult>(result: Result, plan: Plan): Result => {
+  const withPublicErrors = <Result extends ExecutionResult>(result: Result, plan: Plan): Result => {
     const { errors, data } = result;
     return errors ? { ...result, errors: publicErrorsOf({ errors, data }, plan) } : result;
   };
 
-  const failed = (error: unknown, facts: OperationFacts): WrittenResult => {
+  const failed = (error: unknown, facts: OperationFacts): ExecutionResult => {
     const errors = error instanceof InvalidDocument ? error.validationErrors : [publicError(error)];
     facts.codes = codesOf(errors);
     return { errors };

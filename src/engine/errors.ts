@@ -83,6 +83,12 @@ const at = (place: GraphQLError | null, message: string, extensions: GraphQLErro
 export const rejection = (message: string, code: ErrorCode, http: object = {}): GraphQLError =>
   new GraphQLError(message, { extensions: { code, http: { status: statusOf(code), ...http } } });
 
+/** Creates the error of an operation that exceeds a limit. As `application/json` it is sent with status 200. */
+export const tooLarge = (
+  message: string,
+  code: "OPERATION_TOO_LARGE" | "OPERATION_TOO_DEEP" = "OPERATION_TOO_LARGE",
+): GraphQLError => rejection(message, code, { spec: true });
+
 /** Returns a copy of the error with these extensions added. */
 export const withExtensions = (error: GraphQLError, extensions: GraphQLErrorExtensions): GraphQLError =>
   at(error, error.message, { ...error.extensions, ...extensions });

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import {
   type ExecutionResult,
   GraphQLError,
@@ -7,11 +6,9 @@ import {
 } from "graphql";
 import { Cancelled, hasOutcome } from "../errors.ts";
 import type { RequestScope } from "../request-scope.ts";
-import { withExtensions } from "./errors.ts";
+import { tooLarge, withExtensions } from "./errors.ts";
 import type { PlacedContext, Variables } from "./field-source.ts";
-import { toJsonText } from "./json-text.ts";
 import { type Fragments, sizeOfSelection } from "./limits/selection.ts";
-import { tooLarge } from "./limits/too-large.ts";
 import { Meter } from "./meter.ts";
 import type { Pieces } from "./plan/pieces.ts";
 import type { Plan } from "./plan/plan.ts";
@@ -27,11 +24,8 @@ export interface ExecutionLimits {
   readonly bytes: number;
 }
 
-/** A result. `stringify` is present for large results, whose data is already serialized. */
-export type WrittenResult = ExecutionResult & { readonly stringify?: (result: object) => string };
-
 /** A result of which parts may be delivered later. */
-export type ExecutedResult = WrittenResult & { readonly pieces?: Pieces };
+export type ExecutedResult = ExecutionResult & { readonly pieces?: Pieces };
 
 /** Maximum errors of one result: one per item of the longest page. Each costs as much as hundreds of fields. */
 const MAX_ERRORS = 500;
@@ -73,21 +67,12 @@ export const execute = (
   event: unknown,
   behavior: RunBehavior,
 ): Promise<ExecutedResult> =>
-  new Promise((resolve, reject) => {
+  new Promise((resolve) => {
     meter.onStop((reason) => resolve(resultOfStopped(plan, reason)));
-    const onResult = (result: ExecutionResult, pieces?: Pieces): void => {
-      // What is left of a stopped operation may complete in the same piece of work.
-      if (meter.isStopped) return;
-      const bounded = { ...withBoundedErrors(result, meter), ...(pieces && { pieces }) };
-      if (!bounded.data || meter.bytes <= LARGE_BYTES) resolve(bounded);
-      else written(bounded, bounded.data).then(resolve, reject);
-    };
+    const onResult = (result: ExecutionResult, pieces?: Pieces): void =>
+      resolve({ ...withBoundedErrors(result, meter), ...(pieces && { pieces }) });
     plan.run(variables, context, meter, event, onResult, behavior);
   });
-
-async function written(result: ExecutedResult, data: object): Promise<WrittenResult> {
-  return { ...result, stringify: stringifierOf(await toJsonText(data)) };
-}
 
 function resultOfStopped({ operation }: Plan, reason: unknown): ExecutionResult {
   const error =
@@ -106,18 +91,3 @@ function withBoundedErrors(result: ExecutionResult, meter: Meter): ExecutionResu
   const outcomes = errors.slice(MAX_ERRORS).filter(({ originalError }) => hasOutcome(originalError));
   return { ...result, errors: [...errors.slice(0, MAX_ERRORS), ...outcomes, rest] };
 }
-
-/**
- * Larger results, in bytes, are serialized in time slices. At once, 1 MB takes 4 ms, 32 MB 160 ms, and a megabyte of keys of
- * one object 40 ms.
- */
-const LARGE_BYTES = 1_000_000;
-
-/** Placeholder for the serialized data. */
-const MARK = randomUUID();
-
-/** Returns a `stringify` for a result whose data is already serialized. */
-const stringifierOf =
-  (data: string) =>
-  (result: object): string =>
-    JSON.stringify({ ...result, data: MARK }).replace(`"${MARK}"`, () => data);

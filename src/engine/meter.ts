@@ -3,7 +3,7 @@ import type { SliceQueue } from "./turns.ts";
 interface ResultLimits {
   /** Maximum fields and list items. */
   readonly fields: number;
-  /** Maximum bytes as JSON. */
+  /** Maximum bytes as JSON, approximately. */
   readonly bytes: number;
   /** Maximum errors. Further nullable fields that fail are null without an error. */
   readonly errors: number;
@@ -19,6 +19,19 @@ export interface MeterSettings {
 
 /** The message of a result that exceeds a limit, such as `1000 bytes`. */
 export const longResult = (limit: string): string => `Expected a result of at most ${limit}, got more.`;
+
+/** A number, a boolean or null. */
+const BYTES_PER_VALUE = 12;
+
+/** About the size of a value as JSON, in bytes. Escapes in texts are not counted. */
+export function sizeOf(value: unknown): number {
+  if (typeof value === "string") return Buffer.byteLength(value) + 2;
+  if (typeof value !== "object" || value === null) return BYTES_PER_VALUE;
+  let size = 2;
+  if (Array.isArray(value)) for (const item of value) size += sizeOf(item) + 1;
+  else for (const [key, item] of Object.entries(value)) size += sizeOf(key) + sizeOf(item) + 2;
+  return size;
+}
 
 /** Measures the result of one operation while it is completed, stops it above the limits and divides it into time slices. */
 export class Meter {

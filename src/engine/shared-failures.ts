@@ -1,7 +1,7 @@
-import { GraphQLError, type GraphQLSchema } from "graphql";
+import { GraphQLError, type GraphQLSchema, Kind } from "graphql";
 import { Failure } from "../errors.ts";
 import type { FieldExtensions } from "./field-source.ts";
-import { rootFieldsOf } from "./limits/selection.ts";
+import { rootNodesOf } from "./limits/selection.ts";
 import type { Plan } from "./plan/plan.ts";
 
 type Path = NonNullable<GraphQLError["path"]>;
@@ -23,9 +23,9 @@ export function separateNames(schema: GraphQLSchema, { operation, fragments }: P
     return errorsStaySeparate;
   };
   return new Set(
-    rootFieldsOf(operation, (name) => fragments.get(name))
-      .filter(({ name }) => isSeparate(name.value))
-      .map(({ alias, name }) => (alias ?? name).value),
+    rootNodesOf(operation, fragments).flatMap((node) =>
+      node.kind === Kind.FIELD && isSeparate(node.name.value) ? [(node.alias ?? node.name).value] : [],
+    ),
   );
 }
 

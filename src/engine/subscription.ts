@@ -6,7 +6,6 @@ import {
 } from "graphql";
 import type { RequestScope } from "../request-scope.ts";
 import type { OperationParams } from "./documents/persisted.ts";
-import type { WrittenResult } from "./execution.ts";
 import type { PlacedContext } from "./field-source.ts";
 import type { Meter } from "./meter.ts";
 
@@ -35,8 +34,8 @@ export interface OpenStream {
 }
 
 /** The results of a subscription, one for each event. `return` ends it, even while `next` is pending. */
-export type Results = Required<Pick<AsyncIterableIterator<WrittenResult>, "next" | "return">> &
-  AsyncIterable<WrittenResult>;
+export type Results = Required<Pick<AsyncIterableIterator<ExecutionResult>, "next" | "return">> &
+  AsyncIterable<ExecutionResult>;
 
 /**
  * Opens the event source of a valid subscription and executes each event when its result is asked for, so that a slow
@@ -45,7 +44,7 @@ export type Results = Required<Pick<AsyncIterableIterator<WrittenResult>, "next"
 export async function openResults(
   { schema, document }: { readonly schema: GraphQLSchema; readonly document: DocumentNode },
   { params, openStream }: StreamSource,
-  resultOf: (event: unknown, execution: EventExecution) => Promise<WrittenResult>,
+  resultOf: (event: unknown, execution: EventExecution) => Promise<ExecutionResult>,
 ): Promise<{ readonly results: Results } | ExecutionResult> {
   const { scope, context, openEvent } = openStream();
   const source = await createSourceEventStream({
@@ -70,7 +69,7 @@ export async function openResults(
     await events.return?.();
     return done;
   };
-  const execute = async (event: unknown): Promise<WrittenResult> => {
+  const execute = async (event: unknown): Promise<ExecutionResult> => {
     const execution = openEvent();
     const leave = () => execution.scope.end("left");
     scope.onEnd(leave);
@@ -89,7 +88,7 @@ export async function openResults(
       return { done: false, value: await execute(next.value) };
     },
     return: finish,
-    [Symbol.asyncIterator]: () => results as AsyncIterator<WrittenResult>,
+    [Symbol.asyncIterator]: () => results as AsyncIterator<ExecutionResult>,
   };
   return { results };
 }

@@ -53,8 +53,6 @@ const PACKAGES = [
   "@envelop/core",
   "@graphql-tools/executor",
   "@graphql-tools/utils",
-  "@escape.tech/graphql-armor-max-aliases",
-  "@escape.tech/graphql-armor-max-depth",
   "@pothos/core",
   "graphql/execution",
   "graphql/language",

@@ -3,6 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { MCP_HEADERS, rpc } from "../support/agent.ts";
+import { atEndOfTurn, nextTurn } from "../../src/engine/turns.ts";
 import { startDemoGateway, startDemoService, tokenOf } from "../support/demo-gateway.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { PATIENT } from "../support/patience.ts";
@@ -148,4 +149,20 @@ test("the callers of one gateway take no turns of those of another in the same p
   await other.ask(ofManyPieces);
   expect(read).toBeLessThan(200);
   await Promise.all(heavy);
+});
+
+test("work that throws at the end of a turn does not keep the rest from being done", async () => {
+  const done: string[] = [];
+  const thrown = new Promise((resolve) => {
+    process.once("uncaughtException", resolve);
+  });
+  const fault = new Error("of the second one");
+  atEndOfTurn(() => done.push("first"));
+  atEndOfTurn(() => {
+    throw fault;
+  });
+  atEndOfTurn(() => done.push("third"));
+  expect(await thrown).toBe(fault);
+  await nextTurn();
+  expect(done).toEqual(["first", "third"]);
 });

@@ -212,11 +212,6 @@ describe("a gateway of 256 MB lives through answers that are wrong throughout", 
       { cluster: { uuid: null, nodes: null } },
     ]);
   });
-
-  test("and longer ones, up to 10 MB", async () => {
-    const tooMany = [["UPSTREAM_BAD_RESPONSE", "The service's answer has too many values."]];
-    expect(await readAll(4_900_000, 170_000)).toEqual(READS.map(() => tooMany));
-  });
 });
 
 test("an error body that names a long field for each of its messages is told in our words", async () => {

@@ -146,12 +146,14 @@ describe("a server that only a file describes", () => {
   } }`;
 
   test("is asked for the order in its own parameters, and for none that it lacks", async () => {
-    const service = await startFake(() => ({ json: { items: [], total: 0, cursor: null } }));
+    const service = await startFake(() => ({ json: { results: [], count: 0 } }));
     const { ask } = await startGateway({
       upstream: service,
       env: { UPSTREAM_PROFILE: profileFile(PROFILE) },
     });
-    expect(await ask("{ gateway { capabilities } }")).toEqual({ data: { gateway: { capabilities: [] } } });
+    expect(await ask("{ gateway { capabilities } }")).toEqual({
+      data: { gateway: { capabilities: ["OFFSETS"] } },
+    });
     expect(await ask(EXPERIMENTS, { direction: "DESC" })).toEqual({
       data: { project: { experiments: { totalCount: 0 } } },
     });

@@ -1,6 +1,4 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cases } from "../support/cases.ts";
 import { errorsOf, failure } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
@@ -121,72 +119,4 @@ describe("a page at an offset", () => {
     ]);
     expect(calls()).toEqual([]);
   });
-});
-
-test("a server that numbers its pages gives any part of the list, and whole pages in one request", async () => {
-  const numbers = { length: 0 };
-  const service = await startFake(({ path }) => {
-    const { searchParams } = new URL(path, "http://service");
-    const size = Math.min(15, Number(searchParams.get("n") ?? 7));
-    const from = Number(searchParams.get("p") ?? 0) * size;
-    const length = Math.max(0, Math.min(size, numbers.length - from));
-    return { json: { results: Array.from({ length }, (_, index) => ({ id: from + index + 1 })) } };
-  });
-  const written = `extends: polyaxon-0.4
-envelope: {count: null, next: null}
-paging: {by: page, parameter: p, first: 0, size: n, maxSize: 15}`;
-  const { ask } = await startGateway({
-    upstream: service,
-    env: { UPSTREAM_PROFILE: profileFile(written), MAX_PAGE_SIZE: "20" },
-  });
-  const natural = (max: number) => fc.integer({ min: 0, max });
-  await fc.assert(
-    fc.asyncProperty(
-      natural(60),
-      fc.option(fc.integer({ min: 1, max: 20 })),
-      natural(60),
-      async (length, first, offset) => {
-        numbers.length = length;
-        const before = service.seen().length;
-        const page = pageOf(await ask<Experiments, object>(QUERY, { first, offset }));
-        const all = Array.from({ length }, (_, index) => index + 1);
-        // Without `first` it is the rest of one page of the server.
-        const expected = all.slice(offset, first === null ? offset + page.ids.length : offset + first);
-        expect(page.ids).toEqual(expected);
-        expect(page.ids.length > 0 || first !== null || offset >= length).toBe(true);
-        expect(page.hasPreviousPage).toBe(offset > 0);
-        expect(page.hasNextPage || page.ids.length === 0 || offset + page.ids.length === length).toBe(true);
-        const isWholePage = first !== null && first <= 15 && offset % first === 0;
-        expect(!isWholePage || service.seen().length - before === 1).toBe(true);
-      },
-    ),
-    { numRuns: cases(40, 400) },
-  );
-});
-
-test("a page in the middle that is shorter than requested is an error, since it is another part of the list", async () => {
-  const service = await startFake(({ path }) => {
-    const { searchParams } = new URL(path, "http://service");
-    const size = Math.min(15, Number(searchParams.get("n") ?? 7));
-    const from = Number(searchParams.get("p") ?? 0) * size;
-    const length = Math.max(0, Math.min(size, 46 - from));
-    return { json: { count: 46, results: Array.from({ length }, (_, index) => ({ id: from + index + 1 })) } };
-  });
-  const { ask } = await startGateway({
-    upstream: service,
-    env: {
-      UPSTREAM_PROFILE: profileFile(
-        "extends: polyaxon-0.4\npaging: {by: page, parameter: p, first: 0, size: n}",
-      ),
-    },
-  });
-  expect(errorsOf(await ask(QUERY, { first: 20, offset: 20 }))).toEqual([
-    failure(
-      "project.experiments",
-      "UPSTREAM_BAD_RESPONSE",
-      "The service's page is shorter than requested, and not the last one.",
-      { upstream: { method: "GET", route: "{owner}/{project}/experiments" } },
-    ),
-  ]);
-  expect(service.inOrder()).toEqual([`${LIST}&n=20&p=1`]);
 });

@@ -27,77 +27,19 @@ const itemsOf = ({ length }: Numbers, from: number, size: number) =>
 const sizeOf = ({ most, usual }: Numbers, asked: string | null) => Math.min(most, Number(asked ?? usual));
 
 const WAYS: Readonly<Record<string, Way>> = {
-  "by offset, with the length of the list in an object of its own": {
-    profile: {
-      envelope: { items: "data.list", count: "meta.total", next: null },
-      paging: { by: "offset", parameter: "from", size: "n" },
-    },
+  "by offset, with the length of the list": {
+    profile: { paging: { by: "offset", parameter: "from", size: "n" } },
     answer: (numbers, params) => {
-      const list = itemsOf(numbers, Number(params.get("from")), sizeOf(numbers, params.get("n")));
-      return { data: { list }, meta: { total: numbers.length } };
-    },
-  },
-  "by offset, as bare lists": {
-    profile: {
-      envelope: { items: null, count: null, next: null },
-      paging: { by: "offset", parameter: "from", size: "n", maxSize: 4 },
-    },
-    answer: (numbers, params) =>
-      itemsOf(numbers, Number(params.get("from")), sizeOf({ ...numbers, most: 4 }, params.get("n"))),
-  },
-  "by numbers of pages, with the length of the list": {
-    profile: { paging: { by: "page", parameter: "page", size: "per_page" } },
-    answer: (numbers, params) => {
-      const size = sizeOf(numbers, params.get("per_page"));
-      const results = itemsOf(numbers, (Number(params.get("page") ?? 1) - 1) * size, size);
+      const results = itemsOf(numbers, Number(params.get("from")), sizeOf(numbers, params.get("n")));
       return { results, count: numbers.length };
     },
   },
-  "by numbers of pages that begin with 0, as bare lists": {
-    profile: {
-      envelope: { items: null, count: null, next: null },
-      paging: { by: "page", parameter: "p", first: 0, size: "n", maxSize: 4 },
-    },
+  "by offset, with a link to the next page": {
+    profile: { paging: { by: "offset", parameter: "from", size: "n", maxSize: 4 } },
     answer: (numbers, params) => {
-      const size = sizeOf({ ...numbers, most: 4 }, params.get("n"));
-      return itemsOf(numbers, Number(params.get("p")) * size, size);
-    },
-  },
-  "by numbers of pages, with the number of the next one": {
-    profile: {
-      envelope: { items: "results", count: null, next: "next_page" },
-      paging: { by: "page", parameter: "page", size: "per_page" },
-    },
-    answer: (numbers, params) => {
-      const size = sizeOf(numbers, params.get("per_page"));
-      const page = Number(params.get("page") ?? 1);
-      return {
-        results: itemsOf(numbers, (page - 1) * size, size),
-        next_page: page * size < numbers.length ? page + 1 : null,
-      };
-    },
-  },
-  "by cursors that are numbers": {
-    profile: {
-      envelope: { count: null, next: "after" },
-      paging: { by: "cursor", parameter: "after", size: "limit" },
-    },
-    answer: (numbers, params) => {
-      const start = Number(params.get("after"));
-      const results = itemsOf(numbers, start, sizeOf(numbers, params.get("limit")));
-      const end = start + results.length;
-      return { results, after: end < numbers.length ? end : null };
-    },
-  },
-  "by cursors that are given at the end too, and no size": {
-    profile: {
-      envelope: { count: "count", next: "cursor" },
-      paging: { by: "cursor", parameter: "cursor" },
-    },
-    answer: (numbers, params) => {
-      const start = Number((params.get("cursor") ?? "c0").slice(1));
-      const results = itemsOf(numbers, start, numbers.most);
-      return { results, count: numbers.length, cursor: `c${start + results.length}` };
+      const from = Number(params.get("from"));
+      const results = itemsOf(numbers, from, sizeOf({ ...numbers, most: 4 }, params.get("n")));
+      return { results, next: from + results.length < numbers.length ? "?from=elsewhere" : null };
     },
   },
   "by links with names of its own": {

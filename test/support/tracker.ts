@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFolder } from "./build.ts";
 import { type Seen, startFake, type Told } from "./fake.ts";
-import { opaque } from "./ids.ts";
 
 /** The example of docs/servers.md. */
 export function documentedProfile(): string {
@@ -35,17 +34,15 @@ const sweeps = [{ id: 9, unique_name: "ada.mnist.9", last_status: "running" }];
 
 const MAX_LIMIT = 50;
 
-/** A page from the cursor on: the cursor is the index of its first item. Parameters that are none are an error. */
+/** A page from the offset on. Parameters that are none are an error. */
 function page(items: readonly object[], params: URLSearchParams): Told {
   const limit = Number(params.get("limit") ?? 5);
   if (limit > MAX_LIMIT) return { json: { detail: "limit is too large" }, status: 400 };
-  const start = Number(Buffer.from(params.get("cursor") ?? "", "base64url").toString());
-  const end = start + limit;
-  const cursor = end < items.length ? opaque(`${end}`) : null;
-  return { json: { items: items.slice(start, end), total: items.length, cursor } };
+  const start = Number(params.get("from"));
+  return { json: { results: items.slice(start, start + limit), count: items.length } };
 }
 
-const KNOWN = new Set(["limit", "cursor", "order_by", "direction", "search", "sweep", "ids"]);
+const KNOWN = new Set(["limit", "from", "order_by", "direction", "search", "sweep", "ids"]);
 
 function list(
   all: readonly { id: number; experiment_group?: string | null }[],

@@ -5,15 +5,13 @@ import {
   GraphQLError,
   type GraphQLSchema,
   NoSchemaIntrospectionCustomRule,
-  SingleFieldSubscriptionsRule,
   specifiedRules,
   validate,
 } from "graphql";
 import { LRUCache } from "lru-cache";
 import { documentError } from "../errors.ts";
-import { limitRules, type OperationLimits, parseBounded } from "../limits/document.ts";
+import { type OperationLimits, parseBounded } from "../limits/document.ts";
 import { laterRule } from "../limits/later.ts";
-import { subscriptionRootRule } from "../limits/subscription-root.ts";
 import { BYTES_PER_CHARACTER } from "./persisted.ts";
 import { createPlan, type Plan, type Planner } from "../plan/plan.ts";
 
@@ -75,15 +73,14 @@ export function createDocuments({
   /** Hashes of valid documents that are not cached. */
   const readOnce = new LRUCache<string, true>({ max: MAX_READ_ONCE });
   const rules = [
-    ...specifiedRules.map((rule) => (rule === SingleFieldSubscriptionsRule ? subscriptionRootRule : rule)),
-    ...limitRules(limits),
+    ...specifiedRules,
     laterRule,
     ...(isIntrospectable ? [] : [NoSchemaIntrospectionCustomRule]),
   ];
 
   const parseText = (text: string): DocumentNode => {
     try {
-      return parseBounded(text, limits.tokens);
+      return parseBounded(text, schema, limits);
     } catch (error) {
       throw error instanceof GraphQLError ? documentError(error, "GRAPHQL_PARSE_FAILED") : error;
     }

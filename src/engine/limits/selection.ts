@@ -11,11 +11,11 @@ import {
   Kind,
   type OperationDefinitionNode,
   SchemaMetaFieldDef,
+  type SelectionNode,
   type SelectionSetNode,
   TypeMetaFieldDef,
   type ValueNode,
 } from "graphql";
-
 import type { FieldExtensions, Variables } from "../field-source.ts";
 
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
@@ -33,26 +33,24 @@ export const fragmentsOf = ({ definitions }: DocumentNode): Fragments =>
     ),
   );
 
-/** The fields at the root of an operation. Those of a fragment count once: spread again, it adds the same fields. */
-export function rootFieldsOf(
+/** The nodes at the root of an operation. Those of a fragment count once: spread again, it adds the same fields. */
+export function rootNodesOf(
   { selectionSet }: OperationDefinitionNode,
-  fragmentOf: (name: string) => FragmentDefinitionNode | null | undefined,
-): FieldNode[] {
-  const fields: FieldNode[] = [];
-  const seen = new Set<string>();
-  const collect = ({ selections }: SelectionSetNode): void => {
-    for (const node of selections) {
-      if (node.kind === Kind.FIELD) fields.push(node);
-      else if (node.kind === Kind.INLINE_FRAGMENT) collect(node.selectionSet);
-      else if (!seen.has(node.name.value)) {
-        seen.add(node.name.value);
-        const fragment = fragmentOf(node.name.value);
-        if (fragment) collect(fragment.selectionSet);
-      }
+  fragments: Fragments,
+): SelectionNode[] {
+  const nodes: SelectionNode[] = [];
+  const seen = new Set<SelectionSetNode>();
+  const collect = (set: SelectionSetNode): void => {
+    if (seen.has(set)) return;
+    seen.add(set);
+    for (const node of set.selections) {
+      nodes.push(node);
+      const part = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
+      if (node.kind !== Kind.FIELD && part?.selectionSet) collect(part.selectionSet);
     }
   };
   collect(selectionSet);
-  return fields;
+  return nodes;
 }
 
 /** Whether a fragment with this type condition applies to a type. */

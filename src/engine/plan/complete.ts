@@ -10,9 +10,9 @@ import {
   isObjectType,
 } from "graphql";
 import type { Recorded, ScalarExtensions } from "../field-source.ts";
-import { sizeOfJson } from "../json-size.ts";
+import { sizeOf } from "../meter.ts";
 import { isSliceOver } from "../turns.ts";
-import { contextAt, defer, end, runFields, settle, writePlain } from "./run.ts";
+import { contextAt, defer, runFields, settle, writePlain } from "./run.ts";
 import type {
   Compilation,
   Complete,
@@ -83,18 +83,8 @@ function completeLeaf(type: GraphQLLeafType): Complete {
       );
     }
     slots[at] = written;
-    const size = sizeOfJson(written, run.meter.limits.bytes);
-    if (typeof size === "number") run.meter.count(0, size);
-    else countLater(size, run);
+    run.meter.count(0, sizeOf(written));
   };
-}
-
-function countLater(measuring: Promise<number>, run: Run): void {
-  run.pending++;
-  void measuring.then((size) => {
-    if (run.meter.count(0, size)) end(run);
-    return size;
-  });
 }
 
 /** Size of `{},`. */

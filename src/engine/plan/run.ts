@@ -1,7 +1,7 @@
 import { type GraphQLError, locatedError } from "graphql";
 import { hasOutcome } from "../../errors.ts";
 import type { PlacedContext, Recorded } from "../field-source.ts";
-import { sizeOfLeaf } from "../json-size.ts";
+import { sizeOf } from "../meter.ts";
 import { isSliceOver } from "../turns.ts";
 import type { Complete, FieldSite, Container, Run, Selection, Slots } from "./types.ts";
 
@@ -50,7 +50,7 @@ export function writePlain(
     const value = source[property];
     if (value === null ? !isNullable : !isAsIs(value)) return false;
     slots[key] = value;
-    bytes += keyBytes + (value === null ? 0 : sizeOfLeaf(value));
+    bytes += keyBytes + (value === null ? 0 : sizeOf(value));
   }
   return meter.count(plain.length, bytes);
 }

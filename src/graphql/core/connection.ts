@@ -1,7 +1,6 @@
 import type { InterfaceRef, ObjectRef } from "@pothos/core";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
-import { hasOffsets } from "../../rest/api/profile-lists.ts";
 import type { Slice } from "../../rest/session/pages.ts";
 import type { Scan } from "../../rest/session/scan.ts";
 import { builder, type PothosTypes } from "./builder.ts";
@@ -181,7 +180,7 @@ export function sliceRequest(
   { gateway, session }: Pick<Context, "gateway" | "session">,
 ) {
   if (offset !== null) {
-    if (!hasOffsets(session.server.profile.paging)) throw notOffered("pages at an offset");
+    if (session.server.profile.paging.by !== "offset") throw notOffered("pages at an offset");
     if (after !== null) throw new InputError("offset: expected `offset` or `after`, got both");
     within("offset", offset, { from: 0, to: MAX_OFFSET });
   }

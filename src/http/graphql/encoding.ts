@@ -1,7 +1,7 @@
+import type { ExecutionResult } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { rejection } from "../../engine/errors.ts";
 import { isErrorCode, statusOf } from "../../errors.ts";
-import type { WrittenResult } from "../../engine/execution.ts";
 
 /*
  * Reads the GraphQL parameters of a request. Own code: Yoga's parsers report a GET with malformed `variables` as an
@@ -145,8 +145,8 @@ interface HttpFacts {
 }
 
 /** Encodes a result as an HTTP response, as GraphQL over HTTP specifies. */
-export function encodeResult(result: WrittenResult, type: ResultType, requestId: string): TextResponse {
-  const { errors, data, extensions, stringify = JSON.stringify } = result;
+export function encodeResult(result: ExecutionResult, type: ResultType, requestId: string): TextResponse {
+  const { errors, data, extensions } = result;
   const rest = extensions ? { data, extensions } : { data };
   const headers: Record<string, string> = {
     "content-type": `${type}; charset=utf-8`,
@@ -154,7 +154,7 @@ export function encodeResult(result: WrittenResult, type: ResultType, requestId:
     // Queries may come by GET, and their results are private to the caller.
     "cache-control": PRIVATE,
   };
-  if (!errors) return { status: 200, headers, body: stringify(rest) };
+  if (!errors) return { status: 200, headers, body: JSON.stringify(rest) };
   let status = 0;
   for (const error of errors) {
     const http = error.extensions["http"] as HttpFacts | undefined;
@@ -166,11 +166,11 @@ export function encodeResult(result: WrittenResult, type: ResultType, requestId:
     status = Math.max(
       ...errors.map(({ extensions: { code } }) => (isErrorCode(code) ? statusOf(code) : 400)),
     );
-  return { status: status || 200, headers, body: stringify({ errors: errors.map(toJson), ...rest }) };
+  return { status: status || 200, headers, body: JSON.stringify({ errors: errors.map(toJson), ...rest }) };
 }
 
 /** An error as JSON, without `extensions.http`. */
-export function toJson(error: NonNullable<WrittenResult["errors"]>[number]): object {
+export function toJson(error: NonNullable<ExecutionResult["errors"]>[number]): object {
   const { extensions: { http: _, ...extensions } = {}, ...json } = error.toJSON();
   return { ...json, ...(Object.keys(extensions).length > 0 && { extensions }) };
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ExecutionResult } from "graphql";
 import type { Engine } from "../../engine/engine.ts";
-import type { WrittenResult } from "../../engine/execution.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { OpenStream, Results } from "../../engine/subscription.ts";
 import type { Clock } from "../../clock.ts";
@@ -66,7 +66,7 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
     onceOver(response, end);
     // A stream may have been admitted before the gateway began to drain.
     if (isDraining) close(response, end);
-    const encode = (result: WrittenResult): string => {
+    const encode = (result: ExecutionResult): string => {
       const type = "application/json";
       return `event: next\ndata: ${encodeResult(engine.finish(result, requestId), type, requestId).body}\n\n`;
     };
@@ -145,7 +145,7 @@ export const headersOf = (requestId: string) => ({
 /** The events of the protocol as bytes. */
 async function* framesOf(
   results: Results,
-  encode: (result: WrittenResult) => string,
+  encode: (result: ExecutionResult) => string,
   last: () => Buffer | null,
 ): AsyncGenerator<Buffer> {
   for await (const result of results) yield Buffer.from(encode(result));

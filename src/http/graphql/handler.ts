@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ExecutionResult } from "graphql";
 import type { Engine, Operation } from "../../engine/engine.ts";
-import type { WrittenResult } from "../../engine/execution.ts";
 import { acceptsGzip, compressEach } from "../compression.ts";
 import type { Delivery } from "../delivery.ts";
 import type { Doors } from "../doors.ts";
@@ -37,7 +37,7 @@ export function createGraphqlHandler(settings: Settings): Execute {
   const yoga = loadYoga(settings);
 
   /** Runs the operation of a body. */
-  const runBody = (body: Buffer, operation: Operation, isReadOnly: boolean): Promise<WrittenResult> => {
+  const runBody = (body: Buffer, operation: Operation, isReadOnly: boolean): Promise<ExecutionResult> => {
     try {
       return engine.run(operation, parseBody(body), { isReadOnly });
     } catch (error) {
@@ -75,13 +75,13 @@ export function createGraphqlHandler(settings: Settings): Execute {
     const { req: request } = response;
     const { scope, facts, extensions } = operation;
     const { requestId, caller } = scope;
-    const send = (result: WrittenResult, type: ResultType): Promise<void> => {
+    const send = (result: ExecutionResult, type: ResultType): Promise<void> => {
       const encoded = encodeResult(engine.finish(result, requestId, extensions), type, requestId);
       onResult(encoded.status);
       return delivery.send(response, encoded, caller);
     };
     /** Sends a single result to a caller who accepts only pieces. */
-    const sendAs = (form: PieceForm, result: WrittenResult): Promise<void> => {
+    const sendAs = (form: PieceForm, result: ExecutionResult): Promise<void> => {
       const whole = encodeResult(engine.finish(result, requestId, extensions), "application/json", requestId);
       onResult(whole.status);
       const text = form.ends.join(form.frame(whole.body));

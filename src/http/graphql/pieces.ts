@@ -2,7 +2,6 @@ import type { ExecutionResult, GraphQLError } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { EngineResult } from "../../engine/engine.ts";
 import type { PublicPieces } from "../../engine/incremental.ts";
-import { toJsonText } from "../../engine/json-text.ts";
 import type { Delivered, Path, Pending, Piece } from "../../engine/plan/pieces.ts";
 import { COMPLETE, headersOf } from "./event-stream.ts";
 import { PRIVATE, toJson } from "./encoding.ts";
@@ -81,7 +80,6 @@ export type FirstResult = EngineResult & { readonly pieces: PublicPieces };
 /** One message of a result in pieces. */
 interface Message {
   readonly message: object;
-  readonly stringify: (message: object) => string | Promise<string>;
   readonly isLast: boolean;
 }
 
@@ -92,8 +90,8 @@ export async function* bodyOf(
   encoding: Encoding,
 ): AsyncGenerator<Buffer> {
   let before = first;
-  for await (const { message, stringify, isLast } of messagesOf(result, isOlder, encoding)) {
-    yield Buffer.from(before + frame(await stringify(message)) + (isLast ? last : ""));
+  for await (const { message, isLast } of messagesOf(result, isOlder, encoding)) {
+    yield Buffer.from(before + frame(JSON.stringify(message)) + (isLast ? last : ""));
     before = "";
   }
 }
@@ -111,17 +109,16 @@ export async function* messagesOf(
     return about && { extensions: about };
   };
   try {
-    const { errors, data, stringify = JSON.stringify } = result;
+    const { errors, data } = result;
     const announced = isOlder ? {} : { pending: pieces.pending };
     const whole = { ...withErrors(errors, errorsOf), data, ...announced, hasNext: true, ...extended(true) };
-    yield { message: whole, stringify, isLast: false };
+    yield { message: whole, isLast: false };
     for (let piece = await pieces.next(); piece; piece = await pieces.next()) {
       for (const part of piece.pending) told.set(part.id, part);
       const { hasNext } = piece;
       const parts = isOlder ? olderPartsOf(piece, told, errorsOf) : partsOf(piece, errorsOf);
       if (hasNext && Object.keys(parts).length === 0) continue;
-      const message = { ...parts, hasNext, ...extended(!hasNext) };
-      yield { message, stringify: toJsonText, isLast: !hasNext };
+      yield { message: { ...parts, hasNext, ...extended(!hasNext) }, isLast: !hasNext };
     }
   } finally {
     pieces.return();

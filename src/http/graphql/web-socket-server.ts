@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import {
+  type ExecutionResult,
   type FormattedExecutionResult,
   type GraphQLError,
   type GraphQLFormattedError,
@@ -9,7 +10,6 @@ import {
 } from "graphql";
 import { CloseCode, handleProtocols, makeServer } from "graphql-ws";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { WrittenResult } from "../../engine/execution.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { Clock } from "../../clock.ts";
 import { TransientList } from "../../transient.ts";
@@ -33,7 +33,7 @@ export interface WebSocketSettings {
   readonly begin: (
     request: IncomingMessage,
     params: OperationParams,
-  ) => Promise<AsyncIterableIterator<WrittenResult | PieceMessage> | readonly GraphQLError[]>;
+  ) => Promise<AsyncIterableIterator<ExecutionResult | PieceMessage> | readonly GraphQLError[]>;
 }
 
 /** Stands for every operation: the engine has read the document when `graphql-ws` asks what it is. */
@@ -73,7 +73,7 @@ export function createWebSocketServer({ schema, maxBytes, identify, begin, ...se
         return begun;
       }),
     // Safe: `onSubscribe` returned it.
-    subscribe: ({ contextValue }) => contextValue as AsyncIterableIterator<WrittenResult>,
+    subscribe: ({ contextValue }) => contextValue as AsyncIterableIterator<ExecutionResult>,
     onNext: (_, _id, _payload, _args, result) => {
       // Safe: the protocol sends what it is given, and clients know the pieces of a result.
       if ("message" in result) return result.message as FormattedExecutionResult;

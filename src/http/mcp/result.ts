@@ -1,7 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { ExecutionResult, GraphQLError } from "graphql";
 import { longResult } from "../../engine/meter.ts";
-import { tooLarge } from "../../engine/limits/too-large.ts";
+import { tooLarge } from "../../engine/errors.ts";
 import { toJson } from "../graphql/encoding.ts";
 
 /* Results of tools, as an agent can go on from them. */

@@ -4,29 +4,6 @@ import { maxItems, parameter, query, section, textOf } from "./profile-section.t
 
 /* The sections of a profile that describe lists: their pages, orders and filters. */
 
-const envelopeKey = textOf(/^[\w-]+(?:\.[\w-]+)*$/, "a key of the response, such as results or meta.total");
-
-export const Envelope = section({
-  items: envelopeKey
-    .nullable()
-    .describe("Key of the items; dots lead into objects; null where the response is the list itself."),
-  count: envelopeKey
-    .nullable()
-    .describe("Key of the length of the whole list; null where responses do not have it."),
-  next: envelopeKey
-    .nullable()
-    .describe("Key of the link to the next page, or of its cursor; null where responses have neither."),
-});
-
-const size = parameter
-  .nullable()
-  .default(null)
-  .describe("Takes how many items a page shall have; null where nothing does.");
-const maxSize = maxItems
-  .nullable()
-  .default(null)
-  .describe("Most items that a page can have; null: any number.");
-
 export const Paging = z.discriminatedUnion(
   "by",
   [
@@ -39,36 +16,21 @@ export const Paging = z.discriminatedUnion(
     section({
       by: z.literal("offset"),
       parameter: parameter.describe("Takes how many items to skip."),
-      size,
-      maxSize,
+      size: parameter
+        .nullable()
+        .default(null)
+        .describe("Takes how many items a page shall have; null where nothing does."),
+      maxSize: maxItems
+        .nullable()
+        .default(null)
+        .describe("Most items that a page can have; null: any number."),
     }).describe("Places are counted in items."),
-    section({
-      by: z.literal("page"),
-      parameter: parameter.describe("Takes the number of a page."),
-      first: z
-        .union([z.literal(0), z.literal(1)], { error: "expected 0 or 1" })
-        .default(1)
-        .describe("Number of the first page."),
-      size: parameter.describe("Takes how many items a page shall have."),
-      maxSize,
-    }).describe("Places are counted in pages."),
-    section({
-      by: z.literal("cursor"),
-      parameter: parameter.describe("Takes the cursor of the previous page."),
-      size,
-      maxSize,
-    }).describe("Each page tells a cursor of the next one."),
   ],
   {
     error: ({ code }) =>
-      code === "invalid_union"
-        ? "expected link, offset, page or cursor"
-        : "expected an object with the key by",
+      code === "invalid_union" ? "expected link or offset" : "expected an object with the key by",
   },
 );
-
-/** Whether a list can be read from any offset. */
-export const hasOffsets = ({ by }: z.output<typeof Paging>): boolean => by === "offset" || by === "page";
 
 const order = query
   .nullable()

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { isObject } from "./record.ts";
 import { type AnyEndpoint, overrideFault, spellingOf } from "./endpoint.ts";
 import { recordKinds, runKinds, sections } from "./kinds.ts";
-import { Envelope, Filters, MetricOrders, Orders, Paging } from "./profile-lists.ts";
+import { Filters, MetricOrders, Orders, Paging } from "./profile-lists.ts";
 import { mapped, section, textOf } from "./profile-section.ts";
 
 /*
@@ -70,7 +70,6 @@ export interface Profile {
   readonly authorization: z.output<typeof Authorization>;
   /** Endpoints that differ from the document, that are missing (null), or that are additional (`optional`). */
   readonly endpoints: z.output<typeof Endpoints>;
-  readonly envelope: z.output<typeof Envelope>;
   readonly paging: z.output<typeof Paging>;
   readonly orders: z.output<typeof Orders>;
   readonly metricOrders: z.output<typeof MetricOrders>;
@@ -104,7 +103,6 @@ export const WrittenProfile = section({
   endpoints: Endpoints.optional().describe(
     "Endpoints that are spelled differently, as method and path, or that the server does not have: null.",
   ),
-  envelope: Envelope.partial().optional().describe("The keys of a page of a list."),
   paging: Paging.optional().describe("How the next page of a list is asked for."),
   orders: Orders.partial().optional().describe("How lists of runs are ordered."),
   metricOrders: MetricOrders.partial()
@@ -135,7 +133,6 @@ const DEPTHS: Readonly<Record<keyof Profile, number>> = {
   apiVersion: 0,
   authorization: 1,
   endpoints: 2,
-  envelope: 1,
   paging: 0,
   orders: 1,
   metricOrders: 1,
@@ -158,11 +155,7 @@ function merge(base: unknown, written: unknown, depth: number): unknown {
 }
 
 /** Finds a contradiction between valid sections of a profile. Returns null without one. */
-export function contradictionIn({ paging, envelope, filters }: Profile): string | null {
-  if ((paging.by === "cursor" || paging.by === "link") && envelope.next === null) {
-    return `envelope.next: expected a key of the response, since paging is by ${paging.by}, got null`;
-  }
-  return filters.language !== null && filters.query === null
+export const contradictionIn = ({ filters }: Profile): string | null =>
+  filters.language !== null && filters.query === null
     ? "filters.query: expected the name of a query parameter, since filters.language is named, got null"
     : null;
-}

@@ -31,7 +31,6 @@ const document: Profile = {
   apiVersion: "v1",
   authorization: { scheme: "token" },
   endpoints: {},
-  envelope: { items: "results", count: "count", next: "next" },
   paging: {
     by: "link",
     parameters: { limit: "size", offset: "offset", page: "page", page_size: "size", cursor: "cursor" },

@@ -16,25 +16,11 @@ export type Reader<Answer> =
   | JsonReader<Answer>
   | { readonly form: "text" | "bytes" | "nothing"; readonly read: () => Reading<Answer> };
 
-export interface JsonReader<Answer> {
+interface JsonReader<Answer> {
   readonly form: "json";
   readonly read: (body: unknown) => Reading<Answer>;
   /** Reads a long response in steps of about a millisecond. Absent for endpoints with short responses. */
   readonly steps?: (body: unknown) => Iterator<undefined, Reading<Answer>>;
-  /** Creates the reader for another server's envelope. Absent when the response is not a page. */
-  readonly inEnvelope?: (envelope: Envelope) => Reader<Answer>;
-}
-
-/** The keys of a page. Dots address nested objects: `meta.total`. */
-export interface Envelope {
-  /** Key of the items; null when the response is the list itself. */
-  readonly items: string | null;
-  /** Key of the length of the whole list; null without one. */
-  readonly count: string | null;
-  /** Key of the next page's link or cursor; null without one. */
-  readonly next: string | null;
-  /** Whether `next` is a link. Links are text; cursors may be numbers. */
-  readonly hasLinks: boolean;
 }
 
 export type AnswerOf<Each extends Reader<unknown>> =
@@ -54,8 +40,6 @@ export const json = <Answer>(read: Read<Answer>): Reader<Answer> => ({
   read: (body) => readWhole(read, body),
 });
 
-type LongJsonReader<Answer> = JsonReader<Answer> & Required<Pick<JsonReader<Answer>, "steps">>;
-
 /** Takes all steps at once. */
 function readAll<Answer>(steps: Iterator<undefined, Reading<Answer>>): Reading<Answer> {
   for (;;) {
@@ -63,11 +47,6 @@ function readAll<Answer>(steps: Iterator<undefined, Reading<Answer>>): Reading<A
     if (step.done) return step.value;
   }
 }
-
-/** Creates the reader of a long response from its steps. */
-export const inSteps = <Answer>(
-  steps: (body: unknown) => Iterator<undefined, Reading<Answer>>,
-): LongJsonReader<Answer> => ({ form: "json", read: (body) => readAll(steps(body)), steps });
 
 /**
  * Creates a reader of JSON responses with a long list under a key. The table accepts any records there; they are read one
@@ -77,7 +56,7 @@ export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys
   table: Keys,
   key: Key,
   readItem: Read<Item>,
-): LongJsonReader<WithList<RecordOf<Keys>, Key, Item>> => {
+): JsonReader<WithList<RecordOf<Keys>, Key, Item>> => {
   type Answer = WithList<RecordOf<Keys>, Key, Item>;
   const read = recordOf(table);
   const check = table[key];
@@ -93,7 +72,7 @@ export const jsonWithList = <Keys extends Table, Key extends keyof RecordOf<Keys
     return { answer: (items === list ? answer : { ...answer, [key]: items }) as Answer, faults };
   }
 
-  return inSteps(steps);
+  return { form: "json", read: (body) => readAll(steps(body)), steps };
 };
 
 /** `Whole` with a list of `Item` under a key; null or absent only where its check allows it. */

@@ -1,4 +1,5 @@
 import { UpstreamError } from "../../errors.ts";
+import { isDeeper, MAX_NESTING } from "./parse-json.ts";
 
 /*
  * The checks of single values. None converts its value: a record whose known keys all pass is used as it was received,
@@ -37,19 +38,16 @@ export const number = (value: unknown): value is number | null | undefined =>
 export const flag = passing("boolean", (value: unknown) => typeof value === "boolean" || value == null);
 /** ISO 8601 text as received, because a `Date` would lose microseconds and offset. */
 export const timestamp = passing("string", (value: unknown) => typeof value === "string" || value == null);
-/** A value whose type the document does not show. */
-export const unstated = (_value: unknown): _value is unknown => true;
+/** A value whose type the document does not show. One that is nested too deep is none. */
+export const unstated = (value: unknown): value is unknown => !isDeeper(value, MAX_NESTING);
 export const object = (value: unknown): value is Readonly<Record<string, unknown>> | null | undefined =>
-  value == null || isObject(value);
+  value == null || (isObject(value) && unstated(value));
 export const textOrObject = (
   value: unknown,
 ): value is string | Readonly<Record<string, unknown>> | null | undefined => text(value) || isObject(value);
-/** A cursor. */
-export const textOrInteger = (value: unknown): value is string | number | null | undefined =>
-  text(value) || Number.isSafeInteger(value);
 /** A list whose items have no documented type. */
 export const list = (value: unknown): value is readonly unknown[] | null | undefined =>
-  value == null || Array.isArray(value);
+  value == null || (Array.isArray(value) && unstated(value));
 
 /** Longest list of records that is read. This many real records would exceed the maximum size of a response. */
 export const MAX_RECORDS = 100_000;
@@ -77,7 +75,7 @@ export function byName(value: unknown): value is ByName | null | undefined {
   if (value == null) return true;
   if (!isObject(value)) return false;
   let names = 0;
-  for (const _ in value) if (++names > MAX_NAMES) return false;
+  for (const name in value) if (++names > MAX_NAMES || isDeeper(value[name], MAX_NESTING - 1)) return false;
   return true;
 }
 

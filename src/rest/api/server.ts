@@ -5,7 +5,6 @@ import { listOf, optionalEndpoints, runKinds, runs, sections } from "./kinds.ts"
 import { UpstreamError } from "../../errors.ts";
 import { type ListRequest, listQuery } from "./list-query.ts";
 import type { Profile } from "./profile.ts";
-import { hasOffsets } from "./profile-lists.ts";
 
 /** A server: the documented endpoints with the overrides of a profile. */
 export interface Server {
@@ -31,7 +30,7 @@ export function describeServer(profile: Profile): Server {
   const overrides = overridesOf(profile);
   const has = (endpoint: AnyEndpoint) => Boolean(overrides.get(endpoint));
   const batches = batchesOf(profile, has);
-  // Safe: an override changes only method, path and envelope, not the types of the endpoint.
+  // Safe: an override changes only method and path, not the types of the endpoint.
   const spelled = <Endpoint extends AnyEndpoint>(endpoint: Endpoint) =>
     (overrides.get(endpoint) ?? null) as Endpoint | null;
   const omitted: Readonly<Record<string, readonly PropertyKey[]>> = profile.omitted;
@@ -61,7 +60,7 @@ const CAPABILITIES = {
   ARCHIVES: null,
   FILTERS: ({ filters }) => filters.language !== null,
   METRIC_ORDERS: ({ metricOrders: { ASC, DESC } }) => ASC !== null && DESC !== null,
-  OFFSETS: ({ paging }) => hasOffsets(paging),
+  OFFSETS: ({ paging }) => paging.by === "offset",
   BULK_COMMANDS: null,
   PROJECT_RECORDS: null,
   PROJECT_COMMANDS: null,
@@ -98,20 +97,10 @@ function overridesOf(profile: Profile): ReadonlyMap<AnyEndpoint, AnyEndpoint | n
         const spelling = profile.endpoints[section]?.[name];
         if (spelling === null || (spelling === undefined && endpoint.optional))
           return [endpoint, null] as const;
-        const spelled = spelling === undefined ? endpoint : override(endpoint, spelling);
-        return [endpoint, inEnvelope(spelled, profile)] as const;
+        return [endpoint, spelling === undefined ? endpoint : override(endpoint, spelling)] as const;
       }),
     ),
   );
-}
-
-/** Replaces the reader of an endpoint that returns pages by one for this server's envelope. */
-function inEnvelope(endpoint: AnyEndpoint, { envelope, paging }: Profile): AnyEndpoint {
-  const hasLinks = paging.by === "link" || paging.by === "offset";
-  const { answer } = endpoint;
-  const reader = answer.form === "json" ? answer.inEnvelope?.({ ...envelope, hasLinks }) : undefined;
-  // Safe: the type stays the same, a page of the same items.
-  return reader ? ({ ...endpoint, answer: reader } as AnyEndpoint) : endpoint;
 }
 
 function batchesOf({ filters: { ids }, paging, omittedInLists }: Profile, has: Has): readonly Batch[] {

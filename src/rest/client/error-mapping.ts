@@ -1,6 +1,6 @@
 import { type ErrorCode, UpstreamError } from "../../errors.ts";
 import type { UpstreamRequest } from "./request.ts";
-import { parseJson } from "../api/parse-json.ts";
+import { isDeeper, MAX_NESTING, parseJson } from "../api/parse-json.ts";
 
 /** An error response and the secrets of its request. */
 interface ErrorResponse {
@@ -106,7 +106,8 @@ const MAX_MESSAGE_LENGTH = 300;
 function upstreamMessage(response: ErrorResponse): string {
   if (isHtml(response)) return "";
   try {
-    return beginningOf(sentences(parseJson(Buffer.from(response.text)), [])).join(" ");
+    const body = parseJson(Buffer.from(response.text));
+    return isDeeper(body, MAX_NESTING) ? "" : beginningOf(sentences(body, [])).join(" ");
   } catch {
     return "";
   }

@@ -1,5 +1,5 @@
 import { UpstreamError } from "../../errors.ts";
-import { parseJson, TooComplex } from "../api/parse-json.ts";
+import { parseJson } from "../api/parse-json.ts";
 import type { Reading } from "../api/record.ts";
 import { NotUnderstood, readWhole } from "./body.ts";
 import { mapErrorResponse } from "./error-mapping.ts";
@@ -22,8 +22,6 @@ export interface JsonSettings {
 
 /** Receives the parsed response, or the error. */
 interface Outcome<Answer> {
-  /** Receives the heap size of the parsed response, in bytes, before parsing. May throw. */
-  hold(bytes: number): void;
   succeed(answer: Answer): void;
   fail(error: unknown): void;
 }
@@ -57,7 +55,7 @@ export function readResponse<Answer>(
     const reader = endpoint.answer;
     // The body is ignored: the document describes none.
     if (reader.form !== "json") return outcome.succeed(reader.read().answer);
-    const json = parse(response.body, (bytes) => outcome.hold(bytes));
+    const json = parse(response.body);
     if (reader.steps) next(reader.steps(json));
     else finish(reader.read(json));
   } catch (error) {
@@ -80,18 +78,14 @@ function withFacts(
   });
 }
 
-function parse(body: Buffer, hold: (bytes: number) => void): unknown {
+function parse(body: Buffer): unknown {
   try {
-    return parseJson(body, hold);
-  } catch (error) {
-    if (error instanceof TooComplex) throw badResponse(`The service's answer ${error.message}.`);
-    if (!(error instanceof SyntaxError)) throw error;
+    return parseJson(body);
+  } catch {
     // The parser's own message quotes the body.
-    throw badResponse("The service's answer is no JSON.");
+    throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's answer is no JSON.");
   }
 }
-
-const badResponse = (message: string) => new UpstreamError("UPSTREAM_BAD_RESPONSE", message);
 
 /** Checks that the body of a response can be streamed. Otherwise destroys its stream and throws. */
 export async function checkStream(

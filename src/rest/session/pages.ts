@@ -47,8 +47,7 @@ export async function slice<At, Item>(
   { first, maxSize, after, offset = 0 }: SliceRequest,
 ): Promise<Slice<Item>> {
   const { paging } = session.server.profile;
-  const start =
-    after === null ? startAt(offset, paging, first ?? maxSize) : parseCursor(after, paging, maxSize);
+  const start = after === null ? startAt(offset, paging) : parseCursor(after, paging, maxSize);
   const wanted = first ?? maxSize;
   const walk = new Walk(session, list, start);
   const items: Item[] = [];
@@ -93,7 +92,7 @@ export async function endOf<At, Item>(session: Session, list: List<At, Item>): P
   if (paging.by !== "offset") return null;
   const { page } = await readStep(session, list, START, 1);
   if (page.count == null) return null;
-  return formatCursor({ query: { [paging.parameter]: `${page.count}` }, skip: 0 });
+  return formatCursor(startAt(page.count, paging));
 }
 
 /** Reads all pages of a list. */

@@ -22,13 +22,9 @@ export interface Anchor {
 
 export const START: Position = { query: {}, skip: 0 };
 
-/** The position after `offset` items, with pages of `size` items where the server numbers its pages. */
-export function positionAt(offset: number, paging: Paging, size: number): Position {
-  if (offset === 0) return START;
-  if (paging.by === "page") return positionByPage({ query: {}, skip: offset }, paging, size);
-  if (paging.by === "offset") return { query: { [paging.parameter]: `${offset}` }, skip: 0 };
-  throw new RangeError(`expected a server that pages by offset or page, got ${paging.by}`);
-}
+/** The position after `offset` items, on a server with offsets. */
+export const positionAt = (offset: number, paging: Paging): Position =>
+  offset > 0 && paging.by === "offset" ? { query: { [paging.parameter]: `${offset}` }, skip: 0 } : START;
 
 /** The query parameters that select a page, with their meanings. */
 type Meanings = Readonly<Record<string, "size" | "offset" | "page" | "cursor">>;
@@ -67,16 +63,13 @@ export function parseCursor(cursor: string, paging: Paging, maxSize: number): Po
   const found = /^([^#]*)#(\d{1,9})(?:#(\d{1,16})\.(\d{0,10})\.([\w:.+-]{0,40}))?$/.exec(text);
   const query = pageParameters(new URLSearchParams(found?.[1]), paging);
   const skip = Number(found?.[2]);
-  const position =
-    found && serialize(query) === found[1] && skip <= MAX_RECORDS && !isTooFar(query, meaningsOf(paging))
-      ? withinPage({ query, skip }, paging, maxSize)
-      : null;
-  const [, , , id, count, mark = ""] = found ?? [];
-  if (position && id !== undefined && paging.by === "offset") {
-    return { ...position, anchor: { id, count: count ? Number(count) : null, mark } };
-  }
-  if (position) return position;
-  throw new InputError(`after: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`);
+  if (!found || serialize(query) !== found[1] || skip > MAX_RECORDS || isTooFar(query, meaningsOf(paging)))
+    throw new InputError(`after: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`);
+  const position = withinPage({ query, skip }, paging, maxSize);
+  const [, , , id, count, mark = ""] = found;
+  return id !== undefined && paging.by === "offset"
+    ? { ...position, anchor: { id, count: count ? Number(count) : null, mark } }
+    : position;
 }
 
 /** Whether a number has ten digits: no list is that long, and databases reject numbers above their integers. */
@@ -86,17 +79,16 @@ const isTooFar = (query: Query, meanings: Meanings): boolean =>
   );
 
 /**
- * Converts a position to pages of at most `maxSize` items; null when that is impossible. A server's own links can request
+ * Converts a position to pages of at most `maxSize` items. A server's own links can request
  * larger pages (metrics of known servers: 300,000). With an offset, a smaller page starts exactly at the position. With
  * other links the size is omitted: the server uses its default, which is the size in its links as well, because no
  * request sets another one.
  */
-function withinPage({ query, skip }: Position, paging: Paging, maxSize: number): Position | null {
+function withinPage({ query, skip }: Position, paging: Paging, maxSize: number): Position {
   const meanings = meaningsOf(paging);
   const named = Object.entries(query);
   const sizes = named.filter(([name]) => meanings[name] === "size");
   if (sizes.every(([, size]) => /^\d{1,9}$/.test(size) && Number(size) <= maxSize)) return { query, skip };
-  if (paging.by === "page") return positionByPage({ query, skip }, paging, maxSize);
   const [[sizeName] = [""]] = sizes;
   const rest = named.filter(([name]) => meanings[name] !== "size");
   const offsetName = Object.keys(meanings).find((name) => meanings[name] === "offset");
@@ -107,21 +99,6 @@ function withinPage({ query, skip }: Position, paging: Paging, maxSize: number):
   return { query: pageParameters(shorter, paging), skip: 0 };
 }
 
-/** Converts a position to a smaller page size, with new page numbers. */
-function positionByPage(
-  { query, skip }: Position,
-  { parameter, size, first, maxSize }: Extract<Paging, { readonly by: "page" }>,
-  limit: number,
-): Position {
-  const { [parameter]: number = `${first}`, [size]: length = "0" } = query;
-  const items = (Number(number) - first) * Number(length) + skip;
-  const shorter = Math.min(limit, maxSize ?? limit);
-  return {
-    query: { [size]: `${shorter}`, [parameter]: `${Math.floor(items / shorter) + first}` },
-    skip: items % shorter,
-  };
-}
-
 /** The page size parameter for the wanted number of items; empty when the server has none. */
 export function sizeQuery(
   { size, maxSize }: { readonly size: string | null; readonly maxSize: number | null },
@@ -130,10 +107,10 @@ export function sizeQuery(
   return size !== null && Number.isFinite(wanted) ? { [size]: `${Math.min(wanted, maxSize ?? wanted)}` } : {};
 }
 
-/** The number that a parameter holds; null without one. */
-export function numberIn(query: Query, name: string): number | null {
+/** The number that a parameter holds; 0 without one. */
+export function numberIn(query: Query, name: string): number {
   const { [name]: text = "" } = query;
-  return /^\d+$/.test(text) ? Number(text) : null;
+  return /^\d+$/.test(text) ? Number(text) : 0;
 }
 
 /**

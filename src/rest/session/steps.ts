@@ -40,23 +40,12 @@ export function readStep<At, Item>(
   wanted: number,
 ) {
   const { paging } = session.server.profile;
-  switch (paging.by) {
-    case "link":
-      return stepByLink(session, list, position, paging);
-    case "cursor":
-      return stepByCursor(session, list, position, { paging, wanted });
-    case "offset":
-      return stepByOffset(session, list, position, { paging, wanted });
-    case "page":
-      return stepByPage(session, list, position, { paging, wanted });
-  }
+  return paging.by === "link"
+    ? stepByLink(session, list, position, paging)
+    : stepByOffset(session, list, position, paging, wanted);
 }
 
-/** How a server pages, and the maximum number of items that are needed. */
-interface StepRequest<By extends Paging["by"]> {
-  readonly paging: Extract<Paging, { readonly by: By }>;
-  readonly wanted: number;
-}
+type PagingBy<By extends Paging["by"]> = Extract<Paging, { readonly by: By }>;
 
 const readPage = <At, Item>(
   session: Session,
@@ -68,33 +57,13 @@ const readPage = <At, Item>(
 async function stepByLink<At, Item>(
   session: Session,
   list: List<At, Item>,
-  position: Position,
-  paging: Paging,
+  { query, skip }: Position,
+  paging: PagingBy<"link">,
 ): Promise<Step<Item>> {
-  const page = await readPage(session, list, position.query);
+  const page = await readPage(session, list, query);
   const link = nextQuery(page, list.endpoint.path, paging);
-  if (link && serialize(link) === serialize(position.query)) throw loopError(list.endpoint.path);
-  return stepWithin(page, position, link && { query: link, skip: 0 });
-}
-
-/** Follows the server's cursors, each of which points to the end of a page. */
-async function stepByCursor<At, Item>(
-  session: Session,
-  list: List<At, Item>,
-  position: Position,
-  { paging, wanted }: StepRequest<"cursor">,
-): Promise<Step<Item>> {
-  const { query, skip } = position;
-  const page = await readPage(session, list, { ...sizeQuery(paging, skip + wanted), ...query });
-  const { next, results } = page;
-  if (next && next === query[paging.parameter] && results.length > 0) throw loopError(list.endpoint.path);
-  // A server may return shorter pages than requested, so that the position is on a later page.
-  const later = { query: { [paging.parameter]: next ?? "" }, skip: Math.max(0, skip - results.length) };
-  return stepWithin(page, position, next && results.length > 0 ? later : null);
-}
-
-/** A step from a position that counts from the start of a page. */
-function stepWithin<Item>(page: Page<Item>, { query, skip }: Position, next: Position | null): Step<Item> {
+  if (link && serialize(link) === serialize(query)) throw loopError(list.endpoint.path);
+  const next = link && { query: link, skip: 0 };
   const last = page.results.length - 1;
   return {
     page,
@@ -111,79 +80,38 @@ async function stepByOffset<At, Item>(
   session: Session,
   list: List<At, Item>,
   { query, skip, anchor }: Position,
-  { paging, wanted }: StepRequest<"offset">,
+  paging: PagingBy<"offset">,
+  wanted: number,
 ): Promise<Step<Item>> {
   const { anchors } = list;
-  const offset = (numberIn(query, paging.parameter) ?? 0) + skip;
+  const offset = numberIn(query, paging.parameter) + skip;
   const placeOf = (at: number): Query => ({ [paging.parameter]: `${at}` });
   const read = async (from: number, most: number) => {
-    const size = sizeQuery(paging, most);
-    const page = await readPage(session, list, { ...size, ...(from > 0 ? placeOf(from) : {}) });
-    return { page, from, size };
+    const parameters = { ...sizeQuery(paging, most), ...(from > 0 ? placeOf(from) : {}) };
+    return { page: await readPage(session, list, parameters), from };
   };
   const found =
     anchors && anchor && offset > 0
       ? await readBehind({ anchor, anchors, offset, wanted }, read)
       : { ...(await read(offset, wanted)), start: 0 };
-  const { page, from, size, start } = found;
+  const { page, from, start } = found;
   const { results, count = null } = page;
   const positionAfter = (index: number): Position => {
     const item = results[index];
     const place = { query: placeOf(from + index + 1), skip: 0 };
     return anchors && item !== undefined ? { ...place, anchor: anchorAt(anchors, item, count) } : place;
   };
-  const end = from + results.length;
   return {
     page,
     rest: start === 0 ? results : results.slice(start),
     positionAfter: (index) => positionAfter(start + index),
-    next: hasMore(page, { end, size, session }) ? positionAfter(results.length - 1) : null,
+    next: hasMore(page, from + results.length) ? positionAfter(results.length - 1) : null,
     ...("isContinuous" in found && { isContinuous: found.isContinuous }),
   };
 }
 
-/** Reads a numbered page. All pages of a walk have the size of its first one, since page numbers depend on the size. */
-async function stepByPage<At, Item>(
-  session: Session,
-  list: List<At, Item>,
-  { query, skip }: Position,
-  { paging, wanted }: StepRequest<"page">,
-): Promise<Step<Item>> {
-  const number = numberIn(query, paging.parameter) ?? paging.first;
-  const size = query[paging.size]
-    ? { [paging.size]: query[paging.size] ?? "" }
-    : sizeQuery(paging, skip + wanted);
-  const numbered = number === paging.first ? {} : { [paging.parameter]: `${number}` };
-  const page = await readPage(session, list, { ...size, ...numbered });
-  const { length } = page.results;
-  const requested = numberIn(size, paging.size);
-  // A server may return shorter pages than requested. The first page shows their size.
-  const pageSize =
-    requested !== null && number > paging.first ? requested : Math.min(length, requested ?? length);
-  const positionAt = (at: number, skipped: number): Position => ({
-    query: { [paging.size]: `${pageSize}`, [paging.parameter]: `${at}` },
-    skip: skipped,
-  });
-  const end = (number - paging.first) * pageSize + length;
-  const next = hasMore(page, { end, size, session })
-    ? positionAt(number + 1, Math.max(0, skip - length))
-    : null;
-  if (next && length < pageSize) {
-    // Pages of another size start elsewhere, so the items are not those of the position.
-    throw badPages(list.endpoint.path, "The service's page is shorter than requested, and not the last one.");
-  }
-  return stepWithin(page, positionAt(number, skip), next);
-}
-
-/** Whether more pages follow: by the list's count, by the page's link, or because the page is full. */
-function hasMore(
-  { results, count, next }: Page<unknown>,
-  { end, size, session }: { readonly end: number; readonly size: Query; readonly session: Session },
-): boolean {
-  if (results.length === 0) return false;
-  if (count != null) return end < count;
-  if (session.server.profile.envelope.next !== null) return next != null && next !== "";
-  return Object.values(size).every((requested) => results.length >= Number(requested));
-}
+/** Whether more items follow a page that ends there: by the list's count, otherwise by the page's link. */
+const hasMore = ({ results, count, next }: Page<unknown>, end: number): boolean =>
+  results.length > 0 && (count == null ? next != null && next !== "" : end < count);
 
 export const loopError = (route: string) => badPages(route, "The service's page links lead in a circle.");
