@@ -92,7 +92,7 @@ describe("an export", () => {
     const response = await get(`${PROJECT}/runs.xlsx`);
     expect([response.status, await response.text()]).toEqual([
       404,
-      "not found: expected /export/{id}/runs|metrics.csv|ndjson|arrow\n",
+      "not found: expected /export/{id}/runs|metrics.csv|ndjson\n",
     ]);
   });
 

@@ -10,10 +10,6 @@ import { idOf } from "../core/ids.ts";
 const FORMATS = {
   CSV: ["csv", "CSV by RFC 4180, in UTF-8, with the names of the columns in the first row."],
   NDJSON: ["ndjson", "A JSON object on each line."],
-  ARROW: [
-    "arrow",
-    "An IPC stream of Apache Arrow: parameters have the type of their values on the first page.",
-  ],
 } as const;
 
 type Format = keyof typeof FORMATS;
