@@ -20,7 +20,7 @@ describe("an export", () => {
     [
       "with an unknown parameter",
       `${PROJECT}/runs.csv?first=1`,
-      /^expected parameters of the address among query, filter, savedSearch, order, columns, got "first"$/,
+      /^expected parameters of the address among query, filter, order, columns, got "first"$/,
     ],
     [
       "with a parameter twice",

@@ -29,7 +29,7 @@ const { fromAddress } = fieldsOf();
 
 const exportUrl = (what: "runs" | "metrics", description: string) => ({
   nullable: false as const,
-  description: `${description} Its query takes the arguments \`filter\`, \`order\`, \`query\` and \`savedSearch\` of lists, objects as JSON, and \`columns\`, names with commas in between. Requires the same \`Authorization\` header as GraphQL. Costs no upstream request.`,
+  description: `${description} Its query takes the arguments \`filter\`, \`order\` and \`query\` of lists, objects as JSON, and \`columns\`, names with commas in between. Requires the same \`Authorization\` header as GraphQL. Costs no upstream request.`,
   args: builder.args((t) => ({
     format: t.field({ type: ExportFormat, required: true, defaultValue: "CSV", description: "Format." }),
   })),

@@ -31,7 +31,6 @@ import { addScan, finding, scanPage } from "./list-scan.ts";
 import { conditionsOf } from "./run-filter.ts";
 import { filterOf, type RunFilter } from "./run-filter-input.ts";
 import { MetricOrder, type OrderArgs, orderOf, RunOrder, RunOrdering } from "./run-order.ts";
-import { savedSearchFor } from "./saved-search.ts";
 import { checkGroups, groupsInFilter } from "./selections.ts";
 import { readWhole } from "./whole-list.ts";
 import { wordsScan } from "./words-filter.ts";
@@ -77,7 +76,6 @@ const anchorsByMetric = (name: string | undefined): Anchors<RunnableRecord> => (
 export interface RunListArgs extends PageArgs, OrderArgs {
   readonly filter?: RunFilter | null | undefined;
   readonly query?: string | null | undefined;
-  readonly savedSearch?: string | null | undefined;
 }
 
 /** What narrows a list besides its arguments. */
@@ -122,10 +120,6 @@ const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
       type: filter,
       description:
         "Filter, written in the query language of the server; what that cannot say, the gateway compares itself. With `query` as well, a run must match both.",
-    }),
-    savedSearch: t.id({
-      description:
-        "Global id of a search of `Project.savedSearches`. Its filter is forwarded unchanged; with `query` or `filter` as well, a run must match all of them. Its order is used unless another one is given. Costs an upstream request for the saved searches. Requires the capability `SAVED_SEARCHES`.",
     }),
     order: t.field({
       type: RunOrdering,
@@ -193,18 +187,13 @@ export async function readRuns(
   const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
   const groups = groupsInFilter(session.server, asked);
   if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
-  // Before a saved search is read, so that nothing is sent for arguments that cannot be used.
   const own = session.server.listQuery(asked);
   const given = sliceRequest(args, context);
   const { maxSize } = given;
   // The first page that the figures read.
   const request = isOnlySummary ? { first: maxSize, maxSize, after: null, offset: 0 } : given;
-  const readSearch = args.savedSearch
-    ? savedSearchFor(args.savedSearch, { kind, project: address, names })
-    : null;
-  const saved = readSearch ? await readSearch(session) : null;
   const listBy = (by: Order | null | undefined) => {
-    const base = saved || by !== order ? session.server.listQuery({ ...asked, order: by, saved }) : own;
+    const base = by === order ? own : session.server.listQuery({ ...asked, order: by });
     return { endpoint, address, base, anchors: by ? ANCHORS[by] : anchorsByMetric(metricOrder?.name) };
   };
   const toNode = (record: RunnableRecord) => ({
@@ -216,7 +205,7 @@ export async function readRuns(
   const scan = both(both(declared, wordsScan(args.filter?.words)), narrowing?.find ?? null);
   const find = scan && finding<RunnableRecord>(scan, args, context);
   // The order of creation is stable; figures depend on none.
-  const isStable = !metricOrder && !saved && session.server.profile.orders.CREATED_ASC;
+  const isStable = !metricOrder && session.server.profile.orders.CREATED_ASC;
   const whole = listBy(isStable ? "CREATED_ASC" : order);
   const readAll = async (most: number): Promise<WholeList<Resource<RunnableRecord, RunAddress>>> => {
     const matching =
@@ -235,7 +224,7 @@ export async function readRuns(
   const list = isOnlySummary ? whole : listBy(order);
   if (find) return { ...(await scanPage(list, find, request, toNode, context)), readAll };
   // A filter, or `first: 1`, may leave too few runs to be worth it.
-  if (!query && !readSearch && conditions.length === 0 && request.first !== 1) prefetch?.();
+  if (!query && conditions.length === 0 && request.first !== 1) prefetch?.();
   const page = await slice(session, list, request);
   return { ...connect(page, toNode), scan: null, readAll };
 }

@@ -69,9 +69,7 @@ export async function readRunPage(
 
 /** The oldest first, where the server can: what begins meanwhile then comes last, and nothing moves. */
 const defaultOrder = (
-  { order, orderBy, orderByMetric, savedSearch }: RunListArgs,
+  { order, orderBy, orderByMetric }: RunListArgs,
   { server }: Context,
 ): Pick<RunListArgs, "orderBy"> =>
-  order || orderBy || orderByMetric || savedSearch || !server.profile.orders.CREATED_ASC
-    ? {}
-    : { orderBy: "CREATED_ASC" };
+  order || orderBy || orderByMetric || !server.profile.orders.CREATED_ASC ? {} : { orderBy: "CREATED_ASC" };
