@@ -2,12 +2,9 @@ import { InputError } from "../../errors.ts";
 import type { Condition } from "../../rest/api/filter-language.ts";
 import type { RunKind } from "../../rest/api/kind.ts";
 import { listOf } from "../../rest/api/kinds.ts";
-import type { Anchors } from "../../rest/session/anchor.ts";
 import { slice } from "../../rest/session/pages.ts";
-import { isObject } from "../../rest/api/record.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import type { Order } from "../../rest/api/profile.ts";
 import { builder } from "../core/builder.ts";
 import {
   connect,
@@ -40,39 +37,6 @@ import { wordsScan } from "./words-filter.ts";
  * that generated code and composition do not depend on the deployment.
  */
 
-const idOf = ({ id }: RunnableRecord) => `${id}`;
-
-/** The anchors of runs in the order of a date. Dates are set as time goes on; that of the creation never changes. */
-const anchorsBy = (
-  key: "updated_at" | "created_at" | "started_at" | "finished_at",
-): Anchors<RunnableRecord> => ({
-  idOf,
-  valueOf: (record) => record[key],
-  moves: key === "created_at" ? "never" : "away",
-});
-
-const ANCHORS: Readonly<Record<Order, Anchors<RunnableRecord>>> = {
-  UPDATED_DESC: anchorsBy("updated_at"),
-  UPDATED_ASC: anchorsBy("updated_at"),
-  CREATED_DESC: anchorsBy("created_at"),
-  CREATED_ASC: anchorsBy("created_at"),
-  STARTED_DESC: anchorsBy("started_at"),
-  STARTED_ASC: anchorsBy("started_at"),
-  FINISHED_DESC: anchorsBy("finished_at"),
-  FINISHED_ASC: anchorsBy("finished_at"),
-};
-
-/** Those of runs in the order of a metric, which moves them both ways, or of the server. */
-const anchorsByMetric = (name: string | undefined): Anchors<RunnableRecord> => ({
-  idOf,
-  valueOf: (record) => {
-    const metrics = "last_metric" in record ? record.last_metric : null;
-    const hasValue = name !== undefined && isObject(metrics) && Object.hasOwn(metrics, name);
-    return hasValue ? JSON.stringify(metrics[name]) : null;
-  },
-  moves: null,
-});
-
 export interface RunListArgs extends PageArgs, OrderArgs {
   readonly filter?: RunFilter | null | undefined;
   readonly query?: string | null | undefined;
@@ -99,7 +63,7 @@ const isSelectedOfNodes = (isSelected: IsSelected, field: string): boolean =>
   isSelected("nodes", field) || isSelected("edges", "node", field);
 
 /** The fields of a page of the list, as opposed to those of the whole list. */
-const OF_PAGES = ["nodes", "edges", "pageInfo", "totalCount", "isContinuous", "scan"];
+const OF_PAGES = ["nodes", "edges", "pageInfo", "totalCount", "scan"];
 
 const hasMetrics = ({ keys }: Pick<RunKind, "keys">) => keys.includes("last_metric");
 
@@ -140,7 +104,7 @@ export const runLists = runRefs.flatMap((target) => {
   const { run } = target.kind;
   const endpoint = listOf(run);
   if (!endpoint) return [];
-  const type = connectionOf(run.name, target, `A page of ${run.many}.`, { moves: true });
+  const type = connectionOf(run.name, target, `A page of ${run.many}.`);
   addScan(type);
   const filter = filterOf(run);
   return [{ target, endpoint, type, filter, args: argsOf(run, filter) }];
@@ -187,15 +151,11 @@ export async function readRuns(
   const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
   const groups = groupsInFilter(session.server, asked);
   if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
-  const own = session.server.listQuery(asked);
+  const ordered = { endpoint, address, base: session.server.listQuery(asked) };
   const given = sliceRequest(args, context);
   const { maxSize } = given;
   // The first page that the figures read.
   const request = isOnlySummary ? { first: maxSize, maxSize, after: null, offset: 0 } : given;
-  const listBy = (by: Order | null | undefined) => {
-    const base = by === order ? own : session.server.listQuery({ ...asked, order: by });
-    return { endpoint, address, base, anchors: by ? ANCHORS[by] : anchorsByMetric(metricOrder?.name) };
-  };
   const toNode = (record: RunnableRecord) => ({
     ...toResource(kind, { owner, project, id: `${record.id}` }, record),
     listedIn,
@@ -206,7 +166,9 @@ export async function readRuns(
   const find = scan && finding<RunnableRecord>(scan, args, context);
   // The order of creation is stable; figures depend on none.
   const isStable = !metricOrder && session.server.profile.orders.CREATED_ASC;
-  const whole = listBy(isStable ? "CREATED_ASC" : order);
+  const whole = isStable
+    ? { ...ordered, base: session.server.listQuery({ ...asked, order: "CREATED_ASC" }) }
+    : ordered;
   const readAll = async (most: number): Promise<WholeList<Resource<RunnableRecord, RunAddress>>> => {
     const matching =
       find &&
@@ -221,7 +183,7 @@ export async function readRuns(
     };
     return { ...all, nodeAt };
   };
-  const list = isOnlySummary ? whole : listBy(order);
+  const list = isOnlySummary ? whole : ordered;
   if (find) return { ...(await scanPage(list, find, request, toNode, context)), readAll };
   // A filter, or `first: 1`, may leave too few runs to be worth it.
   if (!query && conditions.length === 0 && request.first !== 1) prefetch?.();
