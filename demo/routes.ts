@@ -1,4 +1,3 @@
-import * as activity from "./http/activity.ts";
 import * as accounts from "./http/accounts.ts";
 import { cluster, clusterNode } from "./http/cluster.ts";
 import * as commands from "./http/commands.ts";
@@ -6,7 +5,6 @@ import * as files from "./http/files.ts";
 import * as keeping from "./http/keeping.ts";
 import { gzipped } from "./http/lists.ts";
 import type { Handler } from "./http/messages.ts";
-import * as notes from "./http/notes.ts";
 import * as projects from "./http/projects.ts";
 import * as reads from "./http/reads.ts";
 import { builds, experiments, groups, jobs } from "./kinds.ts";
@@ -122,18 +120,6 @@ export const extraRoutes: readonly Route[] = [
   post(`${B}/{id}/restore`, keeping.restore(builds)),
   post(`${G}/{id}/archive`, keeping.archive(groups)),
   post(`${G}/{id}/restore`, keeping.restore(groups)),
-  get("activitylogs", activity.ofCaller),
-  get("activitylogs/{owner}/{project}", activity.ofProject),
-  get("historylogs", activity.history),
-  get("searches/{owner}/{project}/{kind}", notes.searches),
-  post("searches/{owner}/{project}/{kind}", notes.saveSearch),
-  del("searches/{owner}/{project}/{kind}/{id}", notes.deleteSearch),
-  get(`${E}/{id}/chartviews`, notes.chartViews(experiments)),
-  post(`${E}/{id}/chartviews`, notes.createChartView(experiments)),
-  del(`${E}/{id}/chartviews/{view}`, notes.deleteChartView(experiments)),
-  get(`${G}/{id}/chartviews`, notes.chartViews(groups)),
-  post(`${G}/{id}/chartviews`, notes.createChartView(groups)),
-  del(`${G}/{id}/chartviews/{view}`, notes.deleteChartView(groups)),
   post("projects", projects.create),
   post("{owner}/{project}/bookmark", projects.bookmark),
   del("{owner}/{project}/unbookmark", projects.unbookmark),
@@ -165,8 +151,6 @@ type Match =
   | {
       readonly kind: "found";
       readonly handler: Handler;
-      /** Method and path, as in the table. */
-      readonly route: string;
       readonly params: Readonly<Record<string, string | undefined>>;
     }
   | { readonly kind: "wrong method" }
@@ -179,8 +163,6 @@ const patterns: Readonly<Record<string, RegExp>> = {
   id: /^\d+$/,
   experiment_id: /^\d+$/,
   job_id: /^\d+$/,
-  view: /^\d+$/,
-  kind: /^(?:experiments|jobs|builds|groups)$/,
 };
 
 /**
@@ -198,9 +180,7 @@ export function createRouter(table: readonly Route[]): (method: string, path: st
     const [first] = found;
     if (!first) return { kind: "unknown path" };
     const match = found.find((route) => route.method === method);
-    return match
-      ? { kind: "found", ...match, route: `${match.method} ${match.path}` }
-      : { kind: "wrong method" };
+    return match ? { kind: "found", ...match } : { kind: "wrong method" };
   };
 }
 

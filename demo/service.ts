@@ -2,16 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 
 import { authenticate } from "./http/accounts.ts";
-import { activityOf, note } from "./http/activity.ts";
-import {
-  decodeBody,
-  type DemoRequest,
-  type DemoResponse,
-  empty,
-  HttpError,
-  json,
-  readBody,
-} from "./http/messages.ts";
+import { decodeBody, type DemoResponse, empty, HttpError, json, readBody } from "./http/messages.ts";
 import { createRouter, extraRoutes, routes } from "./routes.ts";
 import { seed } from "./seed/seed.ts";
 import { applyDueEvents } from "./simulation.ts";
@@ -64,7 +55,7 @@ export async function startDemo({
     if (found.kind === "unknown path") return method === "GET" ? htmlPage(404, "Not found") : empty(405);
     if (found.kind === "wrong method") return json(405, { detail: `Method "${method}" not allowed.` });
     applyDueEvents(store);
-    const asked: DemoRequest = {
+    return found.handler({
       store,
       caller: authenticate(store, headers.authorization),
       params: found.params,
@@ -72,12 +63,7 @@ export async function startDemo({
       address: `http://${headers.host ?? "localhost"}${path}`,
       headers,
       body: () => decodeBody(bytes, headers["content-type"]),
-    };
-    // A record can be gone afterwards.
-    const noted = activityOf(asked, found.route);
-    const response = await found.handler(asked);
-    if (noted) note(store, noted);
-    return response;
+    });
   }
 
   const server = createServer((request, response) => {

@@ -1,5 +1,3 @@
-import { createNotes, type Notes } from "./notes.ts";
-
 /** The state of one demo service. Times are milliseconds since 1970; records refer to each other by reference. */
 
 export interface User {
@@ -179,7 +177,6 @@ export interface Store {
     readonly build: Map<number, Build>;
     readonly group: Map<number, Group>;
   };
-  readonly notes: Notes;
   /** Greatest id assigned so far, by series of ids. */
   readonly lastIds: Map<string, number>;
 }
@@ -192,7 +189,6 @@ export function createStore(clock: () => number): Store {
     users: new Map(),
     projects: new Map(),
     runs: { experiment: new Map(), job: new Map(), build: new Map(), group: new Map() },
-    notes: createNotes(),
     lastIds: new Map(),
   };
 }

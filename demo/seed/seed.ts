@@ -3,7 +3,6 @@ import type { Store } from "../store.ts";
 import { seedActivity } from "./activity.ts";
 import { seedBuilds, seedJobs } from "./builds.ts";
 import { seedExperiments } from "./experiments.ts";
-import { seedNotes } from "./notes.ts";
 import { seedProjects, seedUsers } from "./people.ts";
 import { seedSearches } from "./searches.ts";
 
@@ -20,5 +19,4 @@ export function seed(store: Store, { activity }: { activity: boolean }): void {
   seedSearches(store, projects);
   if (activity) seedActivity(store);
   applyDueEvents(store);
-  seedNotes(store, projects);
 }

@@ -172,7 +172,7 @@ test("nobody takes an experiment for the group of the same name", async () => {
   });
   const { use } = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada") });
   const isOf = (type: string) => ({ isError: false, result: { data: { run: { __typename: type } } } });
-  for (const tool of ["WhyFailed", "StatusTimeline", "ChartViews"]) {
+  for (const tool of ["WhyFailed", "StatusTimeline"]) {
     expect(await use(tool, { id: "ada.mnist.1" })).toMatchObject(isOf("Experiment"));
     expect(await use(tool, { id: "ada.mnist.1", kind: "GROUP" })).toMatchObject(isOf("Group"));
   }

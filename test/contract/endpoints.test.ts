@@ -25,12 +25,10 @@ test("no row of endpoint-table.txt stands there twice, and the rows that write a
   expect(contractRows.filter(({ mutation }) => mutation !== null)).toEqual(writing);
 });
 
-/** Endpoints whose mutation is not named like them. Chart views are deleted by one mutation for two endpoints. */
+/** Endpoints whose mutation is not named like them. */
 const MUTATIONS: Readonly<Record<string, string>> = {
   archiveBuild: "archiveBuildJob",
   restoreBuild: "restoreBuildJob",
-  deleteExperimentChartView: "deleteChartView",
-  deleteGroupChartView: "deleteChartView",
 };
 
 /** The mutations behind optional endpoints. */

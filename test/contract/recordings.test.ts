@@ -104,10 +104,6 @@ const project = keys(
 const code = keys("branch commit head is_dirty git_url");
 const bookmark = (item: Expected) => keys("content_object", { content_object: item });
 
-const search = keys("id name query meta");
-const chartView = keys("id uuid name charts meta created_at updated_at");
-const activity = keys("id event_action event_subject actor created_at object_id object_name");
-
 /** The same of optional endpoints, in our own spelling. */
 const optionalRows: typeof jsonRows = [
   ["GET {owner}", 11, page(project)],
@@ -132,14 +128,6 @@ const optionalRows: typeof jsonRows = [
   ["GET archives/{owner}/projects", 2, page(project)],
   ["PATCH {owner}/{project}", 6, project],
   ["POST projects", 2, project],
-  ["GET searches/{owner}/{project}/{kind}", 9, page(search)],
-  ["POST searches/{owner}/{project}/{kind}", 8, search],
-  ["GET {owner}/{project}/experiments/{id}/chartviews", 1, page(chartView)],
-  ["POST {owner}/{project}/experiments/{id}/chartviews", 1, chartView],
-  ["GET {owner}/{project}/groups/{id}/chartviews", 1, page(chartView)],
-  ["GET activitylogs", 1, page(activity)],
-  ["GET activitylogs/{owner}/{project}", 2, page(activity)],
-  ["GET historylogs", 1, page(activity)],
 ];
 
 type Section = Readonly<Record<string, { method: string; path: string; answer: Reader<unknown> }>>;

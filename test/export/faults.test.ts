@@ -20,7 +20,7 @@ describe("an export", () => {
     [
       "with an unknown parameter",
       `${PROJECT}/runs.csv?first=1`,
-      /^expected parameters of the address among query, filter, savedSearch, order, columns, got "first"$/,
+      /^expected parameters of the address among query, filter, order, columns, got "first"$/,
     ],
     [
       "with a parameter twice",
@@ -92,7 +92,7 @@ describe("an export", () => {
     const response = await get(`${PROJECT}/runs.xlsx`);
     expect([response.status, await response.text()]).toEqual([
       404,
-      "not found: expected /export/{id}/runs|metrics.csv|ndjson|arrow\n",
+      "not found: expected /export/{id}/runs|metrics.csv|ndjson\n",
     ]);
   });
 
@@ -123,22 +123,6 @@ describe("an export", () => {
     );
     await expect(body).rejects.toThrow(BROKEN);
     await expect.poll(logged).toContain('"what":"runs","code":"UPSTREAM_ERROR"');
-  });
-
-  test("in an order whose runs move breaks off when one may be missing", async () => {
-    let pages = 0;
-    const { get, logged } = await startExports(
-      // The anchor has changed: it has left its place.
-      (seen) =>
-        pageOf(
-          pages++ === 0 ? ROWS : ROWS.map((each) => ({ ...each, updated_at: "2026-02-01T00:00:00Z" })),
-          seen,
-        ),
-      { MAX_PAGE_SIZE: "2" },
-    );
-    const body = get(`${PROJECT}/runs.csv?orderBy=UPDATED_DESC`).then((response) => response.text());
-    await expect(body).rejects.toThrow(BROKEN);
-    await expect.poll(logged).toContain('"what":"runs","code":"CONFLICT"');
   });
 
   test("is compressed where its caller accepts gzip", async () => {
@@ -196,7 +180,7 @@ describe("an export", () => {
 test("an export whose caller leaves reads no further, and gives its place back", async () => {
   const { get, logged, url, calls } = await startExports(
     // The last page never comes.
-    (seen) => (seen.path.includes("offset=3") ? new Promise<never>(() => {}) : pageOf(ROWS, seen)),
+    (seen) => (seen.path.includes("offset=4") ? new Promise<never>(() => {}) : pageOf(ROWS, seen)),
     { MAX_PAGE_SIZE: "2" },
   );
   const leaving = new AbortController();

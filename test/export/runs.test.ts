@@ -93,8 +93,8 @@ describe("runs as CSV", () => {
     ]);
     expect(inOrder()).toEqual([
       `${LIST}?${SORT}&limit=2`,
-      `${LIST}?${SORT}&limit=3&offset=1`,
-      `${LIST}?${SORT}&limit=3&offset=3`,
+      `${LIST}?${SORT}&limit=2&offset=2`,
+      `${LIST}?${SORT}&limit=2&offset=4`,
     ]);
   });
 
@@ -146,8 +146,8 @@ describe("runs as CSV", () => {
     expect(response.headers.has("x-total-count")).toBe(false);
     expect(inOrder()).toEqual([
       `${LIST}?${SORT}&limit=2`,
-      `${LIST}?${SORT}&limit=3&offset=1`,
-      `${LIST}?${SORT}&limit=3&offset=3`,
+      `${LIST}?${SORT}&limit=2&offset=2`,
+      `${LIST}?${SORT}&limit=2&offset=4`,
     ]);
   });
 

@@ -175,14 +175,12 @@ const SHAPES = [
   ...["archives", "bookmarks"].flatMap((kept) =>
     ["builds", "experiments", "groups", "jobs", "projects"].map((list) => `${kept}/${list}`),
   ),
-  "activitylogs",
   "builds",
   "builds/1",
   "builds/1/statuses",
   "cluster",
   "experiments",
   "experiments/1",
-  "experiments/1/chartviews",
   "experiments/1/coderef",
   "experiments/1/jobs",
   "experiments/1/jobs/1",
@@ -192,10 +190,8 @@ const SHAPES = [
   "experiments/1/statuses",
   "groups",
   "groups/1",
-  "groups/1/chartviews",
   "groups/1/metrics",
   "groups/1/statuses",
-  "historylogs",
   "jobs",
   "jobs/1",
   "jobs/1/outputs/tree",
@@ -203,7 +199,6 @@ const SHAPES = [
   "nodes/1",
   "project",
   "projects",
-  "searches/experiments",
   "users",
 ];
 
@@ -212,7 +207,6 @@ const QUERIES = [
   `{ job(id: "alice.mnist.jobs.1") ${all("Job")} buildJob(id: "alice.mnist.builds.1") ${all("BuildJob")} }`,
   `{ group(id: "alice.mnist.1") ${all("Group")} }`,
   `{ project(owner: "alice", name: "mnist") ${all("Project")} }`,
-  `{ activity ${all("ActivityRecordConnection")} history ${all("ActivityRecordConnection")} }`,
   `{ viewer ${all("User")} cluster ${all("Cluster")} node(sequence: 1) ${all("Node")} experimentJob(id: "alice.mnist.1.1.master") ${all("ExperimentJob")} }`,
 ];
 

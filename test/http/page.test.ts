@@ -188,7 +188,6 @@ describe("the page", () => {
     expect(careful.toSorted()).toEqual([
       "activateUser",
       "deleteBuildJob",
-      "deleteChartView",
       "deleteExperiment",
       "deleteExperiments",
       "deleteGroup",
@@ -196,7 +195,6 @@ describe("the page", () => {
       "deleteProject",
       "deleteRun",
       "deleteRuns",
-      "deleteSavedSearch",
       "deleteUser",
       "grantSuperuser",
       "revokeSuperuser",

@@ -70,7 +70,7 @@ describe("order and filter", () => {
     expect(next.group.experiments.totalCount).toBe(18);
     const asked =
       "GET ada/mnist/experiments?group=1&sort=created_at%2C-updated_at&query=status%3Asucceeded%7Cfailed";
-    expect(calls()).toEqual([`${asked}&limit=3`, `${asked}&limit=4&offset=2`]);
+    expect(calls()).toEqual([`${asked}&limit=3`, `${asked}&limit=3&offset=3`]);
   });
 
   test("an empty filter is not sent", async () => {

@@ -36,9 +36,9 @@ describe("page links are computed, never followed", () => {
     expect(page.keys).toEqual(Array.from({ length: 45 }, (_, index) => `${index + 1}`));
     expect(page.hasNextPage).toBe(false);
     expect(calls()).toEqual([
-      "GET ada/mnist/jobs?limit=26&offset=19",
+      "GET ada/mnist/jobs?limit=25&offset=20",
       "GET ada/mnist/jobs?limit=45",
-      "GET ada/mnist/jobs?limit=7&offset=38",
+      "GET ada/mnist/jobs?limit=5&offset=40",
     ]);
   });
 

@@ -27,12 +27,17 @@ export class RunTable {
   #time = 1_000;
   #answers = 0;
 
-  /** Changes a run, or adds one, now: no two things happen at the same time. */
-  change(id: number, columns: Partial<TableRun> | ((now: number) => Partial<TableRun>)): void {
-    this.#time++;
-    const changed = typeof columns === "function" ? columns(this.#time) : columns;
-    const unborn = { created_at: this.#time, started_at: null, finished_at: null, loss: null };
-    this.runs.set(id, { id, ...unborn, ...this.runs.get(id), updated_at: this.#time, ...changed });
+  /** Adds a run now: no two are created at the same time. */
+  create(id: number): void {
+    const now = ++this.#time;
+    this.runs.set(id, {
+      id,
+      created_at: now,
+      updated_at: now,
+      started_at: null,
+      finished_at: null,
+      loss: null,
+    });
   }
 
   /** One page, as the parameters of its request say. */

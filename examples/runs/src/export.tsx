@@ -9,7 +9,6 @@ const ofGroupFragment = graphql(`
     uniqueName
     csv: runsUrl
     ndjson: runsUrl(format: NDJSON)
-    arrow: runsUrl(format: ARROW)
     metrics: metricsUrl
   }
 `);
@@ -19,7 +18,6 @@ const ofProjectFragment = graphql(`
     uniqueName
     csv: runsUrl
     ndjson: runsUrl(format: NDJSON)
-    arrow: runsUrl(format: ARROW)
     metrics: metricsUrl
   }
 `);
@@ -33,7 +31,7 @@ interface ExportProps {
 
 /** Saves all runs of the list as it is filtered and ordered, or their metrics, as a table. */
 export function Export({ of, address }: ExportProps) {
-  const { uniqueName, csv, ndjson, arrow, metrics } =
+  const { uniqueName, csv, ndjson, metrics } =
     "group" in of ? readFragment(ofGroupFragment, of.group) : readFragment(ofProjectFragment, of.project);
   const { order, filter } = viewOf(address);
   const query = new URLSearchParams({
@@ -43,7 +41,6 @@ export function Export({ of, address }: ExportProps) {
   const files = [
     ["Runs as CSV", csv, "runs.csv"],
     ["Runs as NDJSON", ndjson, "runs.ndjson"],
-    ["Runs as Arrow", arrow, "runs.arrow"],
     ["Metrics as CSV", metrics, "metrics.csv"],
   ] as const;
   return (

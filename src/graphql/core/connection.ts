@@ -20,7 +20,6 @@ export interface Connection<Node> {
   readonly hasNext: boolean;
   readonly hasPrevious: boolean;
   readonly count: number | null;
-  readonly isContinuous: boolean | null;
   /** How much of the list was read to find the nodes; null or absent without a scan. */
   readonly scan?: Scan | null;
   /** Reads the list from its beginning, up to so many items; absent where figures of it are not told. */
@@ -67,13 +66,10 @@ const PageInfo = builder.objectRef<Connection<unknown>>("PageInfo").implement({
   }),
 });
 
-/**
- * The connection and edge types of a list: `StatusRecordConnection` and `StatusRecordEdge` for `StatusRecord`. A list whose items
- * come, go and move tells whether a page is continuous.
- */
+/** The connection and edge types of a list: `StatusRecordConnection` and `StatusRecordEdge` for `StatusRecord`. */
 export function connectionOf<
   Ref extends ObjectRef<PothosTypes, unknown> | InterfaceRef<PothosTypes, unknown>,
->(name: string, node: Ref, description: string, { moves = false }: { readonly moves?: boolean } = {}) {
+>(name: string, node: Ref, description: string) {
   type Node = Ref["$inferType"];
   const EdgeType = builder.objectRef<Edge<Node>>(`${name}Edge`);
   EdgeType.implement({
@@ -118,13 +114,6 @@ export function connectionOf<
       totalCount: t.exposeInt("count", {
         description:
           "Number of items of the whole list, as counted by the service. Null if it does not count them, and when a scan did not read the whole list.",
-      }),
-      ...(moves && {
-        isContinuous: t.exposeBoolean("isContinuous", {
-          nullable: true,
-          description:
-            "Whether the page goes on behind `after` without a gap. False if the list has changed since the cursor was made so that an item may have moved to the pages before, which did not show it: read the list again to find it. A first page is true. Null if that cannot be told: without `order`, in the order of a metric, with `offset`, and where the server does not page by offsets.",
-        }),
       }),
     }),
   });

@@ -5,8 +5,8 @@ import type { TypeNames } from "./kinds.ts";
 /** How an entry of a list is told apart: it has a number, and no name or endpoint of its own. */
 interface Identified<Entry> {
   readonly type: string;
-  /** What its global id is for. */
-  readonly use: string;
+  /** What descriptions call several of them. */
+  readonly many: string;
   /** What the id has before the number. */
   readonly within: (entry: Entry, names: TypeNames) => readonly string[];
   readonly number: (entry: Entry) => number;
@@ -15,11 +15,11 @@ interface Identified<Entry> {
 /** The fields `id` and `internalId` of what is found only in a list. */
 export const entryIds = <Entry>(
   t: PothosSchemaTypes.ObjectFieldBuilder<PothosTypes, Entry>,
-  { type, use, within, number }: Identified<Entry>,
+  { type, many, within, number }: Identified<Entry>,
 ) => ({
   id: t.id({
     nullable: false,
-    description: `Global id, ${use}`,
+    description: `Global id, for client caches. ${many} cannot be looked up by it.`,
     resolve: (entry, _, { names }) =>
       encodeId(names.publicName(type), [...within(entry, names), `${number(entry)}`]),
   }),

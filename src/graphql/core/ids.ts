@@ -57,27 +57,6 @@ export function recordIdIn(typeName: string, id: string, parent: Address, names:
   throw new InputError("after: expected the id of a record of this resource, got that of another");
 }
 
-/**
- * Decodes the id of a record that is no entity, such as `SavedSearch:ada/mnist/experiments/3`, to its path parameters. Throws
- * `InputError`.
- */
-export function decodeRecordId<Name extends string>(
-  typeName: string,
-  argument: string,
-  id: string,
-  { parameters, names }: { readonly parameters: readonly Name[]; readonly names: TypeNames },
-): Readonly<Record<Name, string>> {
-  const type = names.publicName(typeName);
-  const text = id.length > MAX_ID_LENGTH ? "" : fromBase64url(id);
-  const values = text.slice(type.length + 1).split("/");
-  if (!text.startsWith(`${type}:`) || values.length !== parameters.length || toBase64url(text) !== id) {
-    throw new InputError(`${argument}: expected the id of ${a(type)}, got ${quote(id)}`);
-  }
-  const address = Object.fromEntries(parameters.map((name, index) => [name, values[index] ?? ""]));
-  // Safe: the names are those of the parameters.
-  return checked(argument, address) as Readonly<Record<Name, string>>;
-}
-
 /** A noun with its article. */
 const a = (noun: string): string => `${/^[AEIO]/u.test(noun) ? "an" : "a"} ${noun}`;
 
@@ -202,7 +181,7 @@ export const ofAnotherKind = (argument: string, expected: string, { kind }: Reso
 /** Checks that each segment of an address is valid in a path and that its ids are integers. Throws `InputError`. */
 export function checked<At extends Address>(argument: string, address: At): At {
   for (const [name, value] of Object.entries(address)) {
-    if (name === "id" || name === "experiment" || name === "view") number(argument, value);
+    if (name === "id" || name === "experiment") number(argument, value);
     else segment(argument, value);
   }
   return address;

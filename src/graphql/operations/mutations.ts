@@ -1,9 +1,8 @@
 import type { ObjectRef } from "@pothos/core";
-import type { AnyEndpoint, Command } from "../../rest/api/endpoint.ts";
+import type { Command } from "../../rest/api/endpoint.ts";
 import { capital, uncapital } from "../../rest/api/kind.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
-import type { Context } from "../core/context.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { type Address, type Resource, toResource } from "../core/resource.ts";
 import { checked, idOf, requires, withId } from "../core/ids.ts";
@@ -173,36 +172,6 @@ export const clone = <R extends { readonly id: number }>(
   description: string,
 ): AddMutation =>
   command(target, endpoint, description, (mutation) => clonePayload(mutation, target), cloned);
-
-/** Deletes a record that is no entity, such as a saved search, by its global id. */
-export const removeRecord =
-  (
-    one: string,
-    endpoint: AnyEndpoint,
-    send: (id: string, context: Context) => Promise<undefined>,
-  ): AddMutation =>
-  (name) => {
-    const type = payloadOf<{ readonly deletedId: string }>(name).implement({
-      description: payloadTitle(name),
-      fields: (t) => ({
-        deletedId: t.exposeID("deletedId", {
-          nullable: false,
-          description: `Global id of the deleted ${one}.`,
-        }),
-      }),
-    });
-    builder.mutationField(name, (t) =>
-      t.field({
-        type,
-        description: `Deletes a ${one}.${requires(endpoint)}`,
-        args: { id: t.arg.id({ required: true, description: `Global id of the ${one}.` }) },
-        resolve: async (_, { id }, context) => {
-          await send(id, context);
-          return { deletedId: id };
-        },
-      }),
-    );
-  };
 
 const commandOnUser =
   (

@@ -10,10 +10,6 @@ import { idOf } from "../core/ids.ts";
 const FORMATS = {
   CSV: ["csv", "CSV by RFC 4180, in UTF-8, with the names of the columns in the first row."],
   NDJSON: ["ndjson", "A JSON object on each line."],
-  ARROW: [
-    "arrow",
-    "An IPC stream of Apache Arrow: parameters have the type of their values on the first page.",
-  ],
 } as const;
 
 type Format = keyof typeof FORMATS;
@@ -33,7 +29,7 @@ const { fromAddress } = fieldsOf();
 
 const exportUrl = (what: "runs" | "metrics", description: string) => ({
   nullable: false as const,
-  description: `${description} Its query takes the arguments \`filter\`, \`order\`, \`query\` and \`savedSearch\` of lists, objects as JSON, and \`columns\`, names with commas in between. Requires the same \`Authorization\` header as GraphQL. Costs no upstream request.`,
+  description: `${description} Its query takes the arguments \`filter\`, \`order\` and \`query\` of lists, objects as JSON, and \`columns\`, names with commas in between. Requires the same \`Authorization\` header as GraphQL. Costs no upstream request.`,
   args: builder.args((t) => ({
     format: t.field({ type: ExportFormat, required: true, defaultValue: "CSV", description: "Format." }),
   })),

@@ -39,15 +39,6 @@ const Capability = builder.enumType("Capability", {
     },
     PROJECT_BOOKMARKS: { description: "The mutations `bookmarkProject` and `unbookmarkProject`." },
     PROJECT_ARCHIVES: { description: "The mutations `archiveProject` and `restoreProject`." },
-    SAVED_SEARCHES: {
-      description:
-        "`Project.savedSearches`, the argument `savedSearch` of lists of runs, and the mutations `saveSearch` and `deleteSavedSearch`.",
-    },
-    CHART_VIEWS: {
-      description:
-        "`Experiment.chartViews`, `Group.chartViews`, and the mutations `createExperimentChartView`, `createGroupChartView` and `deleteChartView`.",
-    },
-    ACTIVITY: { description: "`Project.activity`, `activity` and `history`." },
     CODE_REFERENCES: { description: "`Experiment.codeReference`." },
     OUTPUT_FILES: {
       description: "`Experiment.outputFiles`, `Job.outputFiles`, and the downloads of single files.",

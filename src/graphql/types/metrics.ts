@@ -81,7 +81,7 @@ MetricRecord.implement({
   fields: (t) => ({
     ...entryIds(t, {
       type: "MetricRecord",
-      use: "for client caches. Metric records cannot be looked up by it.",
+      many: "Metric records",
       within: ({ parent: { address } }) => [address.owner, address.project, address.id],
       number: ({ record }) => record.id,
     }),

@@ -7,7 +7,6 @@ import { checked, memberOf } from "../core/ids.ts";
 import { orError } from "../operations/each.ts";
 import { metricsUrl, runsUrl } from "./exports.ts";
 import { runList, runLists } from "./run-list.ts";
-import { savedSearches } from "./saved-search.ts";
 import { Entity, Project, runRefs, User } from "../core/refs.ts";
 import { plural } from "../core/kinds.ts";
 
@@ -93,7 +92,6 @@ Project.implement({
     groupCount: t.int({ description: "Number of groups.", ...property("num_experiment_groups") }),
     jobCount: t.int({ description: "Number of jobs.", ...property("num_jobs") }),
     buildJobCount: t.int({ description: "Number of build jobs.", ...property("num_builds") }),
-    savedSearches: t.field(savedSearches),
     runsUrl: t.string(runsUrl),
     metricsUrl: t.string(metricsUrl),
   }),

@@ -13,7 +13,7 @@ import { projectArgs, ProjectConnection, readProjects } from "./user-list.ts";
 
 /* Lists at the root, where clients begin. */
 
-export const RunConnection = connectionOf("Run", Run, "A page of runs of one kind.", { moves: true });
+export const RunConnection = connectionOf("Run", Run, "A page of runs of one kind.");
 addScan(RunConnection);
 
 const experiments = runListOf(kinds.experiment);

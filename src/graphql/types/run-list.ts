@@ -2,12 +2,9 @@ import { InputError } from "../../errors.ts";
 import type { Condition } from "../../rest/api/filter-language.ts";
 import type { RunKind } from "../../rest/api/kind.ts";
 import { listOf } from "../../rest/api/kinds.ts";
-import type { Anchors } from "../../rest/session/anchor.ts";
 import { slice } from "../../rest/session/pages.ts";
-import { isObject } from "../../rest/api/record.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import type { Order } from "../../rest/api/profile.ts";
 import { builder } from "../core/builder.ts";
 import {
   connect,
@@ -31,7 +28,6 @@ import { addScan, finding, scanPage } from "./list-scan.ts";
 import { conditionsOf } from "./run-filter.ts";
 import { filterOf, type RunFilter } from "./run-filter-input.ts";
 import { MetricOrder, type OrderArgs, orderOf, RunOrder, RunOrdering } from "./run-order.ts";
-import { savedSearchFor } from "./saved-search.ts";
 import { checkGroups, groupsInFilter } from "./selections.ts";
 import { readWhole } from "./whole-list.ts";
 import { wordsScan } from "./words-filter.ts";
@@ -41,43 +37,9 @@ import { wordsScan } from "./words-filter.ts";
  * that generated code and composition do not depend on the deployment.
  */
 
-const idOf = ({ id }: RunnableRecord) => `${id}`;
-
-/** The anchors of runs in the order of a date. Dates are set as time goes on; that of the creation never changes. */
-const anchorsBy = (
-  key: "updated_at" | "created_at" | "started_at" | "finished_at",
-): Anchors<RunnableRecord> => ({
-  idOf,
-  valueOf: (record) => record[key],
-  moves: key === "created_at" ? "never" : "away",
-});
-
-const ANCHORS: Readonly<Record<Order, Anchors<RunnableRecord>>> = {
-  UPDATED_DESC: anchorsBy("updated_at"),
-  UPDATED_ASC: anchorsBy("updated_at"),
-  CREATED_DESC: anchorsBy("created_at"),
-  CREATED_ASC: anchorsBy("created_at"),
-  STARTED_DESC: anchorsBy("started_at"),
-  STARTED_ASC: anchorsBy("started_at"),
-  FINISHED_DESC: anchorsBy("finished_at"),
-  FINISHED_ASC: anchorsBy("finished_at"),
-};
-
-/** Those of runs in the order of a metric, which moves them both ways, or of the server. */
-const anchorsByMetric = (name: string | undefined): Anchors<RunnableRecord> => ({
-  idOf,
-  valueOf: (record) => {
-    const metrics = "last_metric" in record ? record.last_metric : null;
-    const hasValue = name !== undefined && isObject(metrics) && Object.hasOwn(metrics, name);
-    return hasValue ? JSON.stringify(metrics[name]) : null;
-  },
-  moves: null,
-});
-
 export interface RunListArgs extends PageArgs, OrderArgs {
   readonly filter?: RunFilter | null | undefined;
   readonly query?: string | null | undefined;
-  readonly savedSearch?: string | null | undefined;
 }
 
 /** What narrows a list besides its arguments. */
@@ -101,7 +63,7 @@ const isSelectedOfNodes = (isSelected: IsSelected, field: string): boolean =>
   isSelected("nodes", field) || isSelected("edges", "node", field);
 
 /** The fields of a page of the list, as opposed to those of the whole list. */
-const OF_PAGES = ["nodes", "edges", "pageInfo", "totalCount", "isContinuous", "scan"];
+const OF_PAGES = ["nodes", "edges", "pageInfo", "totalCount", "scan"];
 
 const hasMetrics = ({ keys }: Pick<RunKind, "keys">) => keys.includes("last_metric");
 
@@ -123,10 +85,6 @@ const argsOf = ({ keys }: RunKind, filter: ReturnType<typeof filterOf>) =>
       description:
         "Filter, written in the query language of the server; what that cannot say, the gateway compares itself. With `query` as well, a run must match both.",
     }),
-    savedSearch: t.id({
-      description:
-        "Global id of a search of `Project.savedSearches`. Its filter is forwarded unchanged; with `query` or `filter` as well, a run must match all of them. Its order is used unless another one is given. Costs an upstream request for the saved searches. Requires the capability `SAVED_SEARCHES`.",
-    }),
     order: t.field({
       type: RunOrdering,
       description: "Order by a date or a metric. Default: the order of the server.",
@@ -146,7 +104,7 @@ export const runLists = runRefs.flatMap((target) => {
   const { run } = target.kind;
   const endpoint = listOf(run);
   if (!endpoint) return [];
-  const type = connectionOf(run.name, target, `A page of ${run.many}.`, { moves: true });
+  const type = connectionOf(run.name, target, `A page of ${run.many}.`);
   addScan(type);
   const filter = filterOf(run);
   return [{ target, endpoint, type, filter, args: argsOf(run, filter) }];
@@ -193,20 +151,11 @@ export async function readRuns(
   const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
   const groups = groupsInFilter(session.server, asked);
   if (groups.length > 0) await checkGroups(groups, { owner, project }, context);
-  // Before a saved search is read, so that nothing is sent for arguments that cannot be used.
-  const own = session.server.listQuery(asked);
+  const ordered = { endpoint, address, base: session.server.listQuery(asked) };
   const given = sliceRequest(args, context);
   const { maxSize } = given;
   // The first page that the figures read.
   const request = isOnlySummary ? { first: maxSize, maxSize, after: null, offset: 0 } : given;
-  const readSearch = args.savedSearch
-    ? savedSearchFor(args.savedSearch, { kind, project: address, names })
-    : null;
-  const saved = readSearch ? await readSearch(session) : null;
-  const listBy = (by: Order | null | undefined) => {
-    const base = saved || by !== order ? session.server.listQuery({ ...asked, order: by, saved }) : own;
-    return { endpoint, address, base, anchors: by ? ANCHORS[by] : anchorsByMetric(metricOrder?.name) };
-  };
   const toNode = (record: RunnableRecord) => ({
     ...toResource(kind, { owner, project, id: `${record.id}` }, record),
     listedIn,
@@ -216,8 +165,10 @@ export async function readRuns(
   const scan = both(both(declared, wordsScan(args.filter?.words)), narrowing?.find ?? null);
   const find = scan && finding<RunnableRecord>(scan, args, context);
   // The order of creation is stable; figures depend on none.
-  const isStable = !metricOrder && !saved && session.server.profile.orders.CREATED_ASC;
-  const whole = listBy(isStable ? "CREATED_ASC" : order);
+  const isStable = !metricOrder && session.server.profile.orders.CREATED_ASC;
+  const whole = isStable
+    ? { ...ordered, base: session.server.listQuery({ ...asked, order: "CREATED_ASC" }) }
+    : ordered;
   const readAll = async (most: number): Promise<WholeList<Resource<RunnableRecord, RunAddress>>> => {
     const matching =
       find &&
@@ -232,10 +183,10 @@ export async function readRuns(
     };
     return { ...all, nodeAt };
   };
-  const list = isOnlySummary ? whole : listBy(order);
+  const list = isOnlySummary ? whole : ordered;
   if (find) return { ...(await scanPage(list, find, request, toNode, context)), readAll };
   // A filter, or `first: 1`, may leave too few runs to be worth it.
-  if (!query && !readSearch && conditions.length === 0 && request.first !== 1) prefetch?.();
+  if (!query && conditions.length === 0 && request.first !== 1) prefetch?.();
   const page = await slice(session, list, request);
   return { ...connect(page, toNode), scan: null, readAll };
 }

@@ -30,7 +30,7 @@ StatusRecord.implement({
   fields: (t) => ({
     ...entryIds(t, {
       type: "StatusRecord",
-      use: "for client caches. Status records cannot be looked up by it.",
+      many: "Status records",
       within: ({ parent: { kind, address } }, names) => [
         names.publicName(kind.name),
         ...kind.parameters.map((name) => address[name] ?? ""),

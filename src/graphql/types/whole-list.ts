@@ -30,7 +30,7 @@ export async function readWhole<At, Item extends object>(
 ): Promise<WholeRecords<Item>> {
   const walk = new Walk(session, list, START);
   const rows: Item[] = [];
-  let [read, total, isWithoutGap]: [number, number | null, boolean] = [0, null, true];
+  let [read, total]: [number, number | null] = [0, null];
   do {
     const step = await walk.next(Math.min(maxSize, most - read)).catch((error: unknown) => {
       if (read > 0 && isLimit(error)) return null;
@@ -38,12 +38,11 @@ export async function readWhole<At, Item extends object>(
     });
     if (!step) return { records: rows, total, isComplete: false };
     if (!matching) total ??= step.page.count ?? null;
-    isWithoutGap &&= step.isContinuous !== false;
     // A service may send more rows than were asked for.
     const given = step.rest.slice(0, most - read);
     for (const row of matching ? await matching(given) : given) rows.push(row);
     read += step.rest.length;
   } while (read < most && !walk.isDone());
-  const isComplete = walk.isDone() && read <= most && isWithoutGap;
+  const isComplete = walk.isDone() && read <= most;
   return { records: rows, total: total ?? (isComplete ? rows.length : null), isComplete };
 }

@@ -12,7 +12,7 @@ import {
 } from "../download-door.ts";
 import { named } from "../file-name.ts";
 import { type ContextSettings, OperationContext } from "../operation.ts";
-import { FORMATS, type Piece } from "./formats.ts";
+import { FORMATS } from "./formats.ts";
 import { openMetrics } from "./metrics.ts";
 import { createParameters } from "./parameters.ts";
 import { sourceOf } from "./run-pages.ts";
@@ -68,10 +68,10 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
     admit();
     const asked = { source, parameters, format: FORMATS[format], inPart: partsOf(request, scope) };
-    const { total, pieces } = await TABLES[what].open(asked);
+    const { columns, total, pieces } = await TABLES[what].open(asked);
     // What fails before the first row is an answer, not a body that breaks off.
-    const { value: begin = "" } = await pieces.next();
-    const rows = bytesOf(begin, pieces);
+    const { value: rows = "" } = await pieces.next();
+    const bytes = bytesOf(FORMATS[format].head(columns) + rows, pieces);
     const isCompressed = acceptsGzip(request.headers["accept-encoding"]);
     return {
       status: 200,
@@ -83,7 +83,7 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
         ...(isCompressed && { "content-encoding": "gzip" }),
       },
       // The body reports its own end, be it early.
-      body: isCompressed ? compressEach(rows) : rows,
+      body: isCompressed ? compressEach(bytes) : bytes,
       cancel: () => void pieces.return(undefined),
       failureOf: (error) => error,
     };
@@ -134,7 +134,7 @@ interface Exported {
   readonly query: string;
 }
 
-async function* bytesOf(begin: Piece, pieces: Table["pieces"]): AsyncGenerator<Uint8Array, undefined> {
-  if (begin.length > 0) yield Buffer.from(begin);
-  for await (const piece of pieces) if (piece.length > 0) yield Buffer.from(piece);
+async function* bytesOf(begin: string, pieces: Table["pieces"]): AsyncGenerator<Uint8Array, undefined> {
+  if (begin !== "") yield Buffer.from(begin);
+  for await (const piece of pieces) yield Buffer.from(piece);
 }

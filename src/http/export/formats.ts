@@ -4,62 +4,25 @@ import { type Cell, csvLine } from "./csv.ts";
 /** The names of the columns of a file, all of which are known when it begins. */
 type Columns = readonly string[];
 
-/** Bytes of a file, or text in UTF-8. */
-export type Piece = string | Uint8Array;
-
-/** Some rows of a file. Those of several parts may be added side by side. */
-export interface Part {
-  /** Adds a row, with its cells in the order of the columns. */
-  readonly add: (cells: readonly Cell[]) => void;
-  /** Its rows as the file has them, behind what the file begins with. Once for each part, in their order. */
-  readonly take: () => Piece;
-}
-
-/** A file that is written. */
-export interface Writer {
-  readonly part: () => Part;
-  /** What the file ends with, which is all of it where there was no part. */
-  readonly end: () => Piece;
-}
-
 export interface Format {
   readonly contentType: string;
-  readonly open: (columns: Columns) => Writer | Promise<Writer>;
+  /** What a file begins with. */
+  readonly head: (columns: Columns) => string;
+  /** Formats a row, with its cells in the order of the columns. */
+  readonly lineOf: (cells: readonly Cell[], columns: Columns) => string;
 }
 
 /** The formats by their file name extensions. */
 export const FORMATS = {
   csv: {
     contentType: "text/csv; charset=utf-8; header=present",
-    open: (columns) => textWriter(csvLine(columns), csvLine),
+    head: csvLine,
+    lineOf: csvLine,
   },
   ndjson: {
     contentType: "application/x-ndjson",
-    open: (columns) =>
-      textWriter("", (cells) => {
-        const row = Object.fromEntries(columns.map((name, index) => [name, cells[index]]));
-        return `${JSON.stringify(row)}\n`;
-      }),
-  },
-  arrow: {
-    contentType: "application/vnd.apache.arrow.stream",
-    // 150 kB of code that only this format needs.
-    open: async (columns) => (await import("./arrow.ts")).arrowWriter(columns),
+    head: () => "",
+    lineOf: (cells, columns) =>
+      `${JSON.stringify(Object.fromEntries(columns.map((name, index) => [name, cells[index]])))}\n`,
   },
 } satisfies Record<Extension, Format>;
-
-function textWriter(head: string, lineOf: (cells: readonly Cell[]) => string): Writer {
-  let before = head;
-  const behindHead = (text: string): string => {
-    const whole = before + text;
-    before = "";
-    return whole;
-  };
-  return {
-    part: () => {
-      let text = "";
-      return { add: (cells) => void (text += lineOf(cells)), take: () => behindHead(text) };
-    },
-    end: () => behindHead(""),
-  };
-}

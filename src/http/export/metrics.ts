@@ -1,13 +1,11 @@
-import { nextTurn } from "../../engine/turns.ts";
 import type { Context } from "../../graphql/core/context.ts";
 import { metricPages } from "../../graphql/types/metrics.ts";
 import { finite } from "../../graphql/types/series.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
 import type { Cell } from "./csv.ts";
-import type { Part } from "./formats.ts";
 import { type ExportedRun, RunColumns } from "./run-columns.ts";
 import { readRunPage } from "./run-pages.ts";
-import { rowsWith, type Table, type TableRequest } from "./table.ts";
+import { eachInTurn, type Table, type TableRequest, writeRows } from "./table.ts";
 
 /** A value of a metric. */
 interface Point {
@@ -56,12 +54,6 @@ function* pointsOf(
 /** The runs whose metrics are read at the same time. */
 const AT_ONCE = 4;
 
-/** Cells that are made without a pause. */
-const STRIDE = 1_200;
-
-/** Cells that are written without a pause: those of a record batch take a few milliseconds. */
-const PART = 30_000;
-
 /** A table with a row for each value of each metric of each run. */
 export async function openMetrics({ source, parameters, format, inPart }: TableRequest): Promise<Table> {
   const { args, columns: chosen, names } = parameters;
@@ -73,21 +65,12 @@ export async function openMetrics({ source, parameters, format, inPart }: TableR
   );
   const keys = columns.includes("secondsSinceStart") ? (["started_at"] as const) : [];
   const wanted = names && new Set(names);
-  const [stride, perPart] = [rowsWith(STRIDE, columns), rowsWith(PART, columns)];
 
-  function* addTo(
-    parts: Part[],
-    run: ExportedRun,
-    pages: readonly (readonly MetricRecord[])[],
-    context: Context,
-  ) {
+  function* rowsOf(run: ExportedRun, pages: readonly (readonly MetricRecord[])[], context: Context) {
     const cells = ofRuns.cellsOf(run, context);
-    let written = 0;
     for (const point of pointsOf(pages, wanted)) {
-      if (written % perPart === 0) parts.push(writer.part());
-      if (++written % stride === 0) yield;
       let next = 0;
-      parts.at(-1)?.add(columns.map((name) => (isOfPoint(name) ? POINT[name]?.(point, run) : cells[next++])));
+      yield columns.map((name) => (isOfPoint(name) ? POINT[name]?.(point, run) : cells[next++]));
     }
   }
   const readPage = (after: string | null) => inPart((context) => readRunPage(source, args, after, context));
@@ -96,25 +79,18 @@ export async function openMetrics({ source, parameters, format, inPart }: TableR
       const [run = listed] = await ofRuns.load([listed], context, keys);
       const pages: (readonly MetricRecord[])[] = [];
       for await (const page of metricPages(run, context)) pages.push(page);
-      const parts: Part[] = [];
-      await context.inTurns(addTo(parts, run, pages, context));
-      return parts;
+      return context.inTurns(writeRows(rowsOf(run, pages, context), columns, format));
     });
 
-  const writer = await format.open(columns);
   const first = await readPage(null);
   async function* pieces(): Table["pieces"] {
     for (let page = first; ; page = await readPage(page.next)) {
       for (let from = 0; from < page.runs.length; from += AT_ONCE) {
-        const parts = await Promise.all(page.runs.slice(from, from + AT_ONCE).map(written));
-        for (const part of parts.flat()) {
-          yield part.take();
-          await nextTurn();
-        }
+        const together = await Promise.all(page.runs.slice(from, from + AT_ONCE).map(written));
+        yield* eachInTurn(together.flat());
       }
       if (page.next === null) break;
     }
-    yield writer.end();
   }
-  return { total: first.count, pieces: pieces() };
+  return { columns, total: first.count, pieces: pieces() };
 }

@@ -115,7 +115,7 @@ function namesIn(runs: readonly ExportedRun[]): {
 }
 
 /** The columns that were not known when the file began, as one JSON object. */
-export const OTHERS = "others";
+const OTHERS = "others";
 
 interface ColumnOptions {
   /** Whether runs may have parameters and metrics that are no columns, which then stand in the last one. */

@@ -37,7 +37,7 @@ export interface RunPage {
 
 const list = runListOf(Experiment.kind);
 
-/** Reads the page behind a cursor. Throws `UpstreamError` when a run may have been missed between the pages. */
+/** Reads the page behind a cursor. */
 export async function readRunPage(
   { address, group }: Source,
   args: RunListArgs,
@@ -47,11 +47,6 @@ export async function readRunPage(
   const ordered = { ...defaultOrder(args, context), ...args };
   const paged = { ...ordered, first: context.gateway.maxPageSize, after };
   const page = await readRuns({ list, address, listedIn: group }, paged, context);
-  if (page.isContinuous === false)
-    throw new UpstreamError(
-      "CONFLICT",
-      "The list has changed so that a run may be missing; export it again.",
-    );
   // The service returns an empty list for a group that does not exist.
   if (group && after === null && page.nodes.length === 0)
     await fetchMore(toResource(kinds.group, group), [], context.session);
@@ -69,9 +64,7 @@ export async function readRunPage(
 
 /** The oldest first, where the server can: what begins meanwhile then comes last, and nothing moves. */
 const defaultOrder = (
-  { order, orderBy, orderByMetric, savedSearch }: RunListArgs,
+  { order, orderBy, orderByMetric }: RunListArgs,
   { server }: Context,
 ): Pick<RunListArgs, "orderBy"> =>
-  order || orderBy || orderByMetric || savedSearch || !server.profile.orders.CREATED_ASC
-    ? {}
-    : { orderBy: "CREATED_ASC" };
+  order || orderBy || orderByMetric || !server.profile.orders.CREATED_ASC ? {} : { orderBy: "CREATED_ASC" };

@@ -1,18 +1,11 @@
-import { nextTurn } from "../../engine/turns.ts";
 import type { Context } from "../../graphql/core/context.ts";
-import type { Part, Writer } from "./formats.ts";
+import type { Cell } from "./csv.ts";
 import { type ExportedRun, RunColumns } from "./run-columns.ts";
 import { readRunPage } from "./run-pages.ts";
-import { rowsWith, type Table, type TableRequest } from "./table.ts";
+import { eachInTurn, type Table, type TableRequest, writeRows } from "./table.ts";
 
 /** Most runs that are loaded together, and their share of the upstream requests that a part may send. */
 const LOADED = { most: 100, share: 1 / 2 };
-
-/** Cells that are added without a pause. */
-const STRIDE = 1_500;
-
-/** Cells that are written without a pause: those of a record batch take a few milliseconds. */
-const PART = 25_000;
 
 /** A table with a row for each run. */
 export async function openRuns({ source, parameters, format, inPart }: TableRequest): Promise<Table> {
@@ -27,51 +20,34 @@ export async function openRuns({ source, parameters, format, inPart }: TableRequ
     }));
   const first = await readPage(null);
   const columns = given ?? RunColumns.of(first.runs, { isWhole: first.next === null });
-  const written = { columns, writer: await format.open(columns.names) };
 
-  const partsOf = async ({ runs, most }: typeof first): Promise<readonly Part[]> => {
-    const parts: Part[] = [];
+  const piecesOf = async ({ runs, most }: typeof first): Promise<readonly string[]> => {
+    const pieces: string[] = [];
     for (let from = 0; from < runs.length; from += most)
       await inPart(async (context) => {
         const loaded = await columns.load(runs.slice(from, from + most), context);
-        await context.inTurns(addRuns(parts, loaded, written, context));
+        const rows = rowsOf(loaded, columns, context);
+        pieces.push(...(await context.inTurns(writeRows(rows, columns.names, format))));
       });
-    return parts;
+    return pieces;
   };
   // Before the response begins: what fails until then has a status.
-  const begin = await partsOf(first);
+  const begin = await piecesOf(first);
 
   async function* pages(): Table["pieces"] {
-    for (let page = first, parts = begin; ; parts = await partsOf(page)) {
-      for (const part of parts) {
-        yield part.take();
-        await nextTurn();
-      }
+    for (let page = first, pieces = begin; ; pieces = await piecesOf(page)) {
+      yield* eachInTurn(pieces);
       if (page.next === null) break;
       page = await readPage(page.next);
     }
-    yield written.writer.end();
   }
-  return { total: first.count, pieces: pages() };
+  return { columns: columns.names, total: first.count, pieces: pages() };
 }
 
-/** What a table is written with. */
-interface Written {
-  readonly columns: RunColumns;
-  readonly writer: Writer;
-}
-
-/** Adds the rows of runs: to one part or, where they have many columns, to several. */
-function* addRuns(
-  parts: Part[],
+function* rowsOf(
   runs: readonly ExportedRun[],
-  { columns, writer }: Written,
+  columns: RunColumns,
   context: Context,
-): Generator<undefined, void> {
-  const [stride, perPart] = [rowsWith(STRIDE, columns.names), rowsWith(PART, columns.names)];
-  for (const [index, run] of runs.entries()) {
-    if (index % stride === stride - 1) yield;
-    if (index % perPart === 0) parts.push(writer.part());
-    parts.at(-1)?.add(columns.cellsOf(run, context));
-  }
+): Generator<readonly Cell[]> {
+  for (const run of runs) yield columns.cellsOf(run, context);
 }

@@ -38,9 +38,6 @@ export type EndpointCapability =
   | "PROJECT_COMMANDS"
   | "PROJECT_BOOKMARKS"
   | "PROJECT_ARCHIVES"
-  | "SAVED_SEARCHES"
-  | "CHART_VIEWS"
-  | "ACTIVITY"
   | "CODE_REFERENCES"
   | "OUTPUT_FILES";
 

@@ -29,18 +29,9 @@ export const hasMetric = (argument: string, name: string): Condition => ({
   operands: ["-1e308"],
 });
 
-/** Writes conditions, all of which are to be met, and adds filters that are already in the language. */
-export const writeFilter = (
-  language: FilterLanguage,
-  conditions: readonly Condition[],
-  written: readonly string[],
-): string => WRITERS[language](conditions, written);
-
-const WRITERS: Readonly<
-  Record<FilterLanguage, (conditions: readonly Condition[], written: readonly string[]) => string>
-> = {
-  polyaxon: (conditions, written) => [...conditions.map(inPolyaxon), ...written].join(","),
-};
+/** Writes conditions, all of which are to be met, and adds a filter that is already in the language. */
+export const writeFilter = (conditions: readonly Condition[], query: string | null | undefined): string =>
+  [...conditions.map(inPolyaxon), ...(query ? [query] : [])].join(",");
 
 /** The language of Polyaxon 0.x, as in `status:~running|failed,metric.loss:<0.5`. */
 function inPolyaxon({ argument, key, name, operator, operands }: Condition): string {

@@ -1,5 +1,4 @@
-import { type AnyEndpoint, type Command, del, type Get, get, json, optional, post } from "./endpoint.ts";
-import { ChartView, ChartViews } from "./optional-records.ts";
+import { type AnyEndpoint, type Command, type Get, get, optional, post } from "./endpoint.ts";
 import type { Bookmark, Page } from "./page.ts";
 import { OutputFolder } from "./output-files.ts";
 import { Bytes, Nothing, type Reader } from "./reader.ts";
@@ -90,30 +89,6 @@ export const outputOptional = (one: string, many: string) => ({
   ),
   outputFile: optional(`${one}OutputFile`, "OUTPUT_FILES", get(`${P}/${many}/{id}/outputs/files`, Bytes)),
 });
-
-export interface NewChartView {
-  readonly name: string;
-  readonly charts: unknown;
-  readonly meta?: unknown;
-}
-
-/** The endpoints of the chart views of a kind: `jobChartViews`, `createJobChartView`, `deleteJobChartView`. */
-export const chartViews = (one: string, many: string) => {
-  const path = `${P}/${many}/{id}/chartviews` as const;
-  return {
-    chartViews: optional(`${one}ChartViews`, "CHART_VIEWS", get(path, ChartViews)),
-    createChartView: optional(
-      `create${capital(one)}ChartView`,
-      "CHART_VIEWS",
-      post(path, ChartView, json<NewChartView>()),
-    ),
-    deleteChartView: optional(
-      `delete${capital(one)}ChartView`,
-      "CHART_VIEWS",
-      del(`${path}/{view}`, Nothing),
-    ),
-  };
-};
 
 export function capital(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);

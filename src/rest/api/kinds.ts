@@ -1,15 +1,7 @@
 import { Cluster, Node } from "./cluster-records.ts";
 import { type AnyEndpoint, del, get, json, optional, optionalJson, patch, post } from "./endpoint.ts";
-import {
-  chartViews,
-  commonOptional,
-  outputOptional,
-  P,
-  type RecordKind,
-  type Revision,
-  type RunKind,
-} from "./kind.ts";
-import { Activities, CodeReference } from "./optional-records.ts";
+import { commonOptional, outputOptional, P, type RecordKind, type Revision, type RunKind } from "./kind.ts";
+import { CodeReference } from "./optional-records.ts";
 import { project } from "./project.ts";
 import { Bytes, Nothing, Text } from "./reader.ts";
 import {
@@ -108,7 +100,6 @@ export const runs = {
     optional: {
       ...commonOptional("experiment", "experiments", Experiments, BookmarkedExperiments),
       ...outputOptional("experiment", "experiments"),
-      ...chartViews("experiment", "experiments"),
       codeReference: optional("codeReference", "CODE_REFERENCES", get(`${E}/{id}/coderef`, CodeReference)),
       stopMany: optional("stopExperiments", "BULK_COMMANDS", post(`${E}/stop`, Nothing, ids())),
       deleteMany: optional("deleteExperiments", "BULK_COMMANDS", del(`${E}/delete`, Nothing, ids())),
@@ -183,7 +174,6 @@ export const runs = {
     },
     optional: {
       ...commonOptional("group", "groups", Groups, BookmarkedGroups),
-      ...chartViews("group", "groups"),
       metrics: optional("groupMetrics", null, get(`${G}/{id}/metrics`, Metrics)),
     },
   },
@@ -212,14 +202,6 @@ export const experimentJob = {
   },
 } as const;
 
-/** What the caller did, and what the caller looked at. */
-export const activity = {
-  optional: {
-    own: optional("activity", "ACTIVITY", get("activitylogs", Activities)),
-    history: optional("history", "ACTIVITY", get("historylogs", Activities)),
-  },
-} as const;
-
 /** The rows of all kinds of run, each checked by the compiler to be complete. */
 export const runKinds: readonly RunKind[] = Object.values(runs);
 
@@ -232,7 +214,7 @@ export const recordKinds: readonly RecordKind[] = [...runKinds, experimentJob, p
 
 /** The endpoints that are not in the document, by their names in profiles. */
 export const optionalEndpoints: Readonly<Record<string, AnyEndpoint>> = Object.fromEntries(
-  [...recordKinds, activity].flatMap(({ optional: further = {} }) =>
+  recordKinds.flatMap(({ optional: further = {} }) =>
     Object.values(further).flatMap((endpoint) =>
       endpoint?.optional ? [[endpoint.optional.name, endpoint] as const] : [],
     ),

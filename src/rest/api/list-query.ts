@@ -2,7 +2,6 @@ import { InputError } from "../../errors.ts";
 import type { Query } from "./batches.ts";
 import { checkOrderName, type Condition, hasMetric, writeFilter } from "./filter-language.ts";
 import { notOffered } from "./endpoint.ts";
-import type { SavedSearchRecord } from "./optional-records.ts";
 import type { MetricDirection, Order, Profile } from "./profile.ts";
 
 /** An order of experiments by the last value of a metric. */
@@ -21,8 +20,6 @@ export interface ListRequest {
   readonly conditions: readonly Condition[];
   /** A filter in the server's own language. */
   readonly query?: string | null | undefined;
-  /** A saved filter and order, both in the server's own language. Other filters narrow it, another order replaces its own. */
-  readonly saved?: SavedSearchRecord["query"];
   /** The id of a group, to list only its experiments. */
   readonly group: string | undefined;
 }
@@ -32,7 +29,7 @@ export interface ListRequest {
  * filter is too long or says what this server cannot be told.
  */
 export function listQuery(profile: Profile, request: ListRequest): Query {
-  const { order, metricOrder, saved } = request;
+  const { order, metricOrder } = request;
   const { orders, filters } = profile;
   const metric = metricOrder ? metricOrderQuery(profile, metricOrder) : {};
   const { group: id, conditions } = splitGroup(profile, request);
@@ -41,7 +38,6 @@ export function listQuery(profile: Profile, request: ListRequest): Query {
     ...(id !== undefined && { [filters.group ?? lacking("this")]: id }),
     ...(order && (orders[order] ?? lacking(`the order ${order}`))),
     ...metric,
-    ...(saved?.sort && !order && !metricOrder && savedSort(profile, saved.sort)),
     ...(filter && { [filters.query ?? lacking("filters of lists")]: filter }),
   };
 }
@@ -75,15 +71,6 @@ function metricOrderQuery(
   );
 }
 
-/** A saved order, with a date behind its own keys where the language is known: pages of equal values would overlap. */
-function savedSort({ filters: { sort, language } }: Profile, order: string): Query {
-  checkLength("savedSearch", order);
-  const keys = new Set(order.split(",").map((key) => key.trim().replace(/^-/, "")));
-  const date = ["created_at", "updated_at"].find((key) => !keys.has(key));
-  const isWhole = language === null || date === undefined;
-  return { [sort ?? lacking("orders of saved searches")]: isWhole ? order : `${order},-${date}` };
-}
-
 /** Longest filter or name, in characters, since servers limit their URLs. */
 const MAX_LENGTH = 2_000;
 
@@ -95,14 +82,11 @@ function checkLength(argument: string, { length }: string, unit = "characters"):
 /** The filter of a list in the server's language; empty without one. */
 function filterOf(
   { filters: { language } }: Profile,
-  { query, saved, conditions: given, metricOrder }: ListRequest,
+  { query, conditions: given, metricOrder }: ListRequest,
 ): string {
   if (given.length > 0 && language === null) lacking("the argument `filter`");
   const conditions = language && metricOrder ? [...given, ...presenceIn(metricOrder, given)] : given;
-  const written = [saved?.query, query].flatMap((text) => text || []);
-  // Only in a language that the gateway knows can two filters be joined.
-  if (language === null && written.length > 1) lacking("`query` with a saved search");
-  const filter = language ? writeFilter(language, conditions, written) : written.join();
+  const filter = writeFilter(conditions, query);
   if (conditions.length > 0) checkLength("filter", filter, "characters in the server's language");
   else checkLength("query", filter);
   return filter;

@@ -5,13 +5,11 @@ import {
   recordOf,
   type RecordOf,
   flag,
-  id,
   integer,
   requiredText,
   text,
   texts,
   timestamp,
-  unstated,
 } from "./record.ts";
 
 /*
@@ -50,45 +48,11 @@ const CodeReferenceKeys = {
 };
 export type CodeReferenceRecord = RecordOf<typeof CodeReferenceKeys>;
 
-/** A filter and an order of a list, in the server's own language. */
-const SavedSearchKeys = { id, name: text, query: { query: text, sort: text }, meta: unstated };
-export type SavedSearchRecord = RecordOf<typeof SavedSearchKeys>;
-
-const ChartViewKeys = {
-  id,
-  uuid: text,
-  name: text,
-  charts: unstated,
-  meta: unstated,
-  created_at: timestamp,
-  updated_at: timestamp,
-};
-export type ChartViewRecord = RecordOf<typeof ChartViewKeys>;
-
-/** Source: the server's code; the recordings have no entry. */
-const ActivityKeys = {
-  id,
-  event_action: text,
-  event_subject: text,
-  actor: text,
-  created_at: timestamp,
-  object_id: integer,
-  object_name: text,
-};
-export type ActivityRecord = RecordOf<typeof ActivityKeys>;
-
 const readProject = recordOf(ProjectKeys);
-const readSavedSearch = recordOf(SavedSearchKeys);
-const readChartView = recordOf(ChartViewKeys);
 
 export const Project = json(readProject);
 export const Projects = pageOf(readProject);
 export const BookmarkedProjects = bookmarksOf(readProject);
-export const SavedSearch = json(readSavedSearch);
-export const SavedSearches = pageOf(readSavedSearch);
-export const ChartView = json(readChartView);
-export const ChartViews = pageOf(readChartView);
-export const Activities = pageOf(recordOf(ActivityKeys));
 export const CodeReference = json(recordOf(CodeReferenceKeys));
 
 export const PROJECT_KEYS = keysOf(ProjectKeys);

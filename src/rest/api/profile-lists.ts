@@ -71,11 +71,6 @@ export const Filters = section({
   query: parameter
     .nullable()
     .describe("Takes a filter in the server's own language; null where nothing does."),
-  sort: parameter
-    .nullable()
-    .describe(
-      "Takes an order in the server's own language, as saved searches have it; null where nothing does.",
-    ),
   language: z
     .enum(FILTER_LANGUAGES)
     .nullable()

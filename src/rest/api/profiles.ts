@@ -46,7 +46,7 @@ const document: Profile = {
     FINISHED_ASC: null,
   },
   metricOrders: { ASC: null, DESC: null },
-  filters: { query: null, sort: null, language: null, group: null, ids: null },
+  filters: { query: null, language: null, group: null, ids: null },
   omittedInLists: {},
   omitted: {
     experiments: ["cloning_strategy", "backend", "framework", "run_env", "data_refs", "readme"],
@@ -100,7 +100,7 @@ const polyaxon02: WrittenProfile = {
     ASC: { sort: "metric.{metric},-created_at" },
     DESC: { sort: "-metric.{metric},-created_at" },
   },
-  filters: { query: "query", sort: "sort", language: "polyaxon", group: "group" },
+  filters: { query: "query", language: "polyaxon", group: "group" },
   omitted: { experimentJobs: ["pod_id"], projects: ["readme"] },
   inputs: {
     update: { name: "name", tags: "tags" },
@@ -115,7 +115,7 @@ const polyaxon04: WrittenProfile = {
     experiment: { outputs: "GET {owner}/{project}/experiments/{id}/outputs/download" },
     job: { outputs: "GET {owner}/{project}/jobs/{id}/outputs/download" },
     optional: withOptional(
-      "groupMetrics codeReference stopExperiments deleteExperiments experimentJobLogs experimentOutputFolder experimentOutputFile jobOutputFolder jobOutputFile archivedExperiments archivedJobs archivedBuilds archivedGroups archivedProjects archiveExperiment archiveJob archiveBuild archiveGroup restoreExperiment restoreJob restoreBuild restoreGroup bookmarkProject unbookmarkProject archiveProject restoreProject savedSearches saveSearch deleteSavedSearch experimentChartViews createExperimentChartView deleteExperimentChartView groupChartViews createGroupChartView deleteGroupChartView activity projectActivity history",
+      "groupMetrics codeReference stopExperiments deleteExperiments experimentJobLogs experimentOutputFolder experimentOutputFile jobOutputFolder jobOutputFile archivedExperiments archivedJobs archivedBuilds archivedGroups archivedProjects archiveExperiment archiveJob archiveBuild archiveGroup restoreExperiment restoreJob restoreBuild restoreGroup bookmarkProject unbookmarkProject archiveProject restoreProject",
     ),
   },
   filters: { ids: { parameter: "query", value: "id:{ids}", separator: "|", max: 100 } },

@@ -1,24 +1,7 @@
 import { del, get, json, optional, patch, post } from "./endpoint.ts";
 import { P, type Revision } from "./kind.ts";
-import {
-  Activities,
-  BookmarkedProjects,
-  Project,
-  PROJECT_KEYS,
-  Projects,
-  SavedSearch,
-  SavedSearches,
-} from "./optional-records.ts";
+import { BookmarkedProjects, Project, PROJECT_KEYS, Projects } from "./optional-records.ts";
 import { Nothing } from "./reader.ts";
-
-/** The caller's saved searches of a project for one kind of run, as `RunKind.records` calls it. */
-const SEARCHES = "searches/{owner}/{project}/{kind}";
-
-export interface NewSearch {
-  readonly name: string;
-  readonly query: { readonly query: string; readonly sort?: string };
-  readonly meta?: unknown;
-}
 
 /** Projects, which the document does not describe. */
 export const project = {
@@ -40,9 +23,5 @@ export const project = {
     update: optional("updateProject", "PROJECT_COMMANDS", patch(P, Project, json<Revision>())),
     create: optional("createProject", "PROJECT_COMMANDS", post("projects", Project, json<Revision>())),
     delete: optional("deleteProject", "PROJECT_COMMANDS", del(P, Nothing)),
-    savedSearches: optional("savedSearches", "SAVED_SEARCHES", get(SEARCHES, SavedSearches)),
-    saveSearch: optional("saveSearch", "SAVED_SEARCHES", post(SEARCHES, SavedSearch, json<NewSearch>())),
-    deleteSearch: optional("deleteSavedSearch", "SAVED_SEARCHES", del(`${SEARCHES}/{id}`, Nothing)),
-    activity: optional("projectActivity", "ACTIVITY", get("activitylogs/{owner}/{project}", Activities)),
   },
 } as const;

@@ -1,5 +1,4 @@
 import { UpstreamError } from "../../errors.ts";
-import { joined } from "./anchor.ts";
 import {
   formatCursor,
   parseCursor,
@@ -19,11 +18,6 @@ export interface Slice<Item> {
   readonly hasPrevious: boolean;
   /** Length of the whole list by the service's count; null when unknown. */
   readonly count: number | null;
-  /**
-   * Whether no item that was behind the cursor has moved before it since the cursor was made. False if one may have; null when
-   * that cannot be told.
-   */
-  readonly isContinuous: boolean | null;
 }
 
 export interface SliceRequest {
@@ -51,7 +45,6 @@ export async function slice<At, Item>(
   const wanted = first ?? maxSize;
   const walk = new Walk(session, list, start);
   const items: Item[] = [];
-  let isContinuous: boolean | null = true;
   /** The pages, each with the index of its first item. */
   const pages: { readonly from: number; readonly step: Step<Item> }[] = [];
   let hasNext = false;
@@ -59,8 +52,6 @@ export async function slice<At, Item>(
     const missing = first === null ? Number.POSITIVE_INFINITY : first - items.length;
     const step = await walk.next(missing);
     const { rest, next } = step;
-    const isStart = pages.length === 0 && after === null && offset === 0;
-    isContinuous = joined(isContinuous, isStart || (step.isContinuous ?? null));
     pages.push({ from: items.length, step });
     const added = Math.min(rest.length, wanted - items.length);
     for (let index = 0; index < added; index++) items.push(rest[index] as Item);
@@ -79,7 +70,6 @@ export async function slice<At, Item>(
     // A cursor points after an item, so with a cursor there is always a previous item. An offset can be behind the end.
     hasPrevious: after !== null || (offset > 0 && count !== 0),
     count,
-    isContinuous,
   };
 }
 

@@ -9,15 +9,6 @@ import { MAX_RECORDS } from "../api/record.ts";
 export interface Position {
   readonly query: Query;
   readonly skip: number;
-  /** The item before the position, where the list is one of records that come, go and move. */
-  readonly anchor?: Anchor;
-}
-
-/** An item by its id and the value that gives it its place, and the length of the list then; null without a count. */
-export interface Anchor {
-  readonly id: string;
-  readonly count: number | null;
-  readonly mark: string;
 }
 
 export const START: Position = { query: {}, skip: 0 };
@@ -49,27 +40,21 @@ export function serialize(query: Query): string {
   return "";
 }
 
-/** A cursor is base64url of `<query string>#<skip>`, and of `#<id>.<count>.<value>` for a position with an anchor. */
-export const formatCursor = ({ query, skip, anchor }: Position): string =>
-  toBase64url(
-    `${serialize(query)}#${skip}${anchor ? `#${anchor.id}.${anchor.count ?? ""}.${anchor.mark}` : ""}`,
-  );
+/** A cursor is base64url of `<query string>#<skip>`. */
+export const formatCursor = ({ query, skip }: Position): string => toBase64url(`${serialize(query)}#${skip}`);
 
 const MAX_CURSOR_LENGTH = 4_000;
 
 /** Parses a cursor. Clients can forge one, so it cannot request pages above `maxSize`. Throws `InputError`. */
 export function parseCursor(cursor: string, paging: Paging, maxSize: number): Position {
   const text = cursor.length > MAX_CURSOR_LENGTH ? "" : fromBase64url(cursor);
-  const found = /^([^#]*)#(\d{1,9})(?:#(\d{1,16})\.(\d{0,10})\.([\w:.+-]{0,40}))?$/.exec(text);
+  // Release 0.3 also wrote the item before the place, its value, and the length of the list.
+  const found = /^([^#]*)#(\d{1,9})(?:#\d{1,16}\.\d{0,10}\.[\w:.+-]{0,40})?$/.exec(text);
   const query = pageParameters(new URLSearchParams(found?.[1]), paging);
   const skip = Number(found?.[2]);
-  if (!found || serialize(query) !== found[1] || skip > MAX_RECORDS || isTooFar(query, meaningsOf(paging)))
-    throw new InputError(`after: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`);
-  const position = withinPage({ query, skip }, paging, maxSize);
-  const [, , , id, count, mark = ""] = found;
-  return id !== undefined && paging.by === "offset"
-    ? { ...position, anchor: { id, count: count ? Number(count) : null, mark } }
-    : position;
+  if (found && serialize(query) === found[1] && skip <= MAX_RECORDS && !isTooFar(query, meaningsOf(paging)))
+    return withinPage({ query, skip }, paging, maxSize);
+  throw new InputError(`after: expected a cursor of this list, got ${JSON.stringify(cursor.slice(0, 60))}`);
 }
 
 /** Whether a number has ten digits: no list is that long, and databases reject numbers above their integers. */

@@ -1,5 +1,4 @@
 import type { Session } from "./session.ts";
-import { joined } from "./anchor.ts";
 import { MAX_PAGES, type Slice, type SliceRequest, Walk } from "./pages.ts";
 import { formatCursor, parseCursor, type Position, START } from "./position.ts";
 import type { List } from "./steps.ts";
@@ -37,7 +36,6 @@ export async function scanList<At, Item>(
   const positions: (() => Position)[] = [];
   let [rowsRead, matches, pages] = [0, 0, 0];
   let next: Position | null = null;
-  let isContinuous: boolean | null = true;
   do {
     const step = await walk.next(Math.min(maxSize, maxRows - rowsRead));
     const found = await find(step.rest);
@@ -45,7 +43,6 @@ export async function scanList<At, Item>(
       items.push(step.rest[index] as Item);
       positions.push(() => step.positionAfter(index));
     }
-    isContinuous = joined(isContinuous, (pages === 0 && after === null) || (step.isContinuous ?? null));
     rowsRead += step.rest.length;
     matches += found.length;
     pages++;
@@ -64,7 +61,6 @@ export async function scanList<At, Item>(
     hasNext: !isComplete || matches > items.length,
     hasPrevious: after !== null,
     count: isComplete && after === null ? matches : null,
-    isContinuous,
     endCursor:
       isBehindLast && next ? formatCursor(next) : items.length > 0 ? cursorAt(items.length - 1) : null,
     scan: { rowsRead, isComplete },

@@ -2,7 +2,6 @@ import type { Query } from "../api/batches.ts";
 import type { Get } from "../api/endpoint.ts";
 import type { Page } from "../api/page.ts";
 import type { Paging } from "../api/profile.ts";
-import { anchorAt, type Anchors, readBehind } from "./anchor.ts";
 import { badPages, nextQuery, numberIn, type Position, serialize, sizeQuery } from "./position.ts";
 import type { Session, Wants } from "./session.ts";
 
@@ -13,8 +12,6 @@ export interface List<At, Item> {
   readonly address: At;
   /** Parameters of every page: an order, a filter. */
   readonly base?: Query;
-  /** How items are known again, in lists whose items come, go and move while they are read. */
-  readonly anchors?: Anchors<Item>;
   /** The keys that are needed, so that lists of other runs may be batched with this one. */
   readonly part?: NonNullable<Wants["part"]>;
 }
@@ -28,8 +25,6 @@ export interface Step<Item> {
   readonly positionAfter: (index: number) => Position;
   /** The position of the next page; null on the last page. */
   readonly next: Position | null;
-  /** Whether nothing has moved from behind the position before it; absent where the position is not anchored. */
-  readonly isContinuous?: boolean | null;
 }
 
 /** Reads the page at a position in the way this server pages: up to `wanted` items where the page size can be chosen. */
@@ -79,34 +74,20 @@ async function stepByLink<At, Item>(
 async function stepByOffset<At, Item>(
   session: Session,
   list: List<At, Item>,
-  { query, skip, anchor }: Position,
+  { query, skip }: Position,
   paging: PagingBy<"offset">,
   wanted: number,
 ): Promise<Step<Item>> {
-  const { anchors } = list;
   const offset = numberIn(query, paging.parameter) + skip;
-  const placeOf = (at: number): Query => ({ [paging.parameter]: `${at}` });
-  const read = async (from: number, most: number) => {
-    const parameters = { ...sizeQuery(paging, most), ...(from > 0 ? placeOf(from) : {}) };
-    return { page: await readPage(session, list, parameters), from };
-  };
-  const found =
-    anchors && anchor && offset > 0
-      ? await readBehind({ anchor, anchors, offset, wanted }, read)
-      : { ...(await read(offset, wanted)), start: 0 };
-  const { page, from, start } = found;
-  const { results, count = null } = page;
-  const positionAfter = (index: number): Position => {
-    const item = results[index];
-    const place = { query: placeOf(from + index + 1), skip: 0 };
-    return anchors && item !== undefined ? { ...place, anchor: anchorAt(anchors, item, count) } : place;
-  };
+  const positionAt = (at: number): Position => ({ query: { [paging.parameter]: `${at}` }, skip: 0 });
+  const size = sizeQuery(paging, wanted);
+  const page = await readPage(session, list, { ...size, ...(offset > 0 ? positionAt(offset).query : {}) });
+  const end = offset + page.results.length;
   return {
     page,
-    rest: start === 0 ? results : results.slice(start),
-    positionAfter: (index) => positionAfter(start + index),
-    next: hasMore(page, from + results.length) ? positionAfter(results.length - 1) : null,
-    ...("isContinuous" in found && { isContinuous: found.isContinuous }),
+    rest: page.results,
+    positionAfter: (index) => positionAt(offset + index + 1),
+    next: hasMore(page, end) ? positionAt(end) : null,
   };
 }
 

@@ -129,7 +129,7 @@ test.runIf(hasBrowser)(
     expect(calls()).toEqual([
       "GET ada/mnist/builds/1/",
       "GET ada/mnist/builds/2/",
-      "GET ada/mnist/experiments?group=1&sort=-created_at%2C-updated_at&limit=13&offset=11",
+      "GET ada/mnist/experiments?group=1&sort=-created_at%2C-updated_at&limit=12&offset=12",
     ]);
     expect(await page.getByRole("button", { name: "Load more" }).count()).toBe(0);
 
@@ -199,7 +199,7 @@ test.runIf(hasBrowser)(
     expect(calls()).toEqual([
       "GET ada/mnist/builds/1/",
       "GET ada/mnist/builds/2/",
-      "GET ada/mnist/experiments?group=1&sort=metric.loss%2C-created_at&limit=13&offset=11",
+      "GET ada/mnist/experiments?group=1&sort=metric.loss%2C-created_at&limit=12&offset=12",
     ]);
 
     await page.getByRole("link", { name: "accuracy" }).click();
