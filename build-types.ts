@@ -36,6 +36,8 @@ function settings(): string {
     "/** Settings as of the environment variables of these names. */",
     "export interface Settings {",
     ...members,
+    "  /** The path of a file that contains a setting. */",
+    "  readonly [file: `${string}_FILE`]: string | undefined;",
     "}",
     "",
   ].join("\n");

@@ -3,7 +3,6 @@ import { Server as NetServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import { readConfig, type Settings } from "./config.ts";
-import { findMisspelled } from "./config/misspelled.ts";
 import { createGateway as assemble } from "./gateway.ts";
 import { forWebSockets, refuse, type UpgradeListener } from "./http/server.ts";
 import { readTarget } from "./http/target.ts";
@@ -48,7 +47,6 @@ export async function createGateway(settings: Settings = {}, options: GatewayOpt
   const { log, close: closeLog } = options.log
     ? { log: options.log, close: () => {} }
     : createLog(config.LOG_LEVEL);
-  for (const misspelled of findMisspelled(given)) log.warn(misspelled, "no setting, has no effect");
   const { demo, options: upstream } = await openUpstream(config);
   const gateway = assemble({ ...upstream, log, prefix });
   const isBelow = (request: IncomingMessage) => placeOf(request, prefix) === "below";

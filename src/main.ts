@@ -2,7 +2,7 @@ import { type Config, ConfigError, readConfig } from "./config.ts";
 import type { GatewayOptions } from "./gateway.ts";
 import { createLog } from "./observability/log.ts";
 import { startTracing } from "./observability/start-tracing.ts";
-import { tell, tellFaults, warnOfMisspelled, welcome } from "./print.ts";
+import { tell, tellFaults, welcome } from "./print.ts";
 import { CannotListen, codeOf, serve, type Serving } from "./serve.ts";
 import { openUpstream } from "./upstream.ts";
 
@@ -77,7 +77,6 @@ for (const output of [process.stdout, process.stderr]) output.on("error", () => 
 
 try {
   const config = readConfig(process.env);
-  warnOfMisspelled();
   await main(config);
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error;

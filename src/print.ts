@@ -1,5 +1,4 @@
 import { type Config, ConfigError, readConfig, readTypeNames } from "./config.ts";
-import { faultsOfNames, findMisspelled } from "./config/misspelled.ts";
 import { hasPage } from "./config/parts.ts";
 import type { Demo } from "./demo/service.ts";
 import { createTypeNames } from "./graphql/core/kinds.ts";
@@ -24,16 +23,8 @@ const tellAsJson: Tell = (level, message, fields) => {
 /** For people on a terminal, otherwise like the lines of the log. */
 export const tell: Tell = (...given) => (process.stdout.isTTY ? tellAsText : tellAsJson)(...given);
 
-export function warnOfMisspelled(by = tell): void {
-  for (const { given, meant } of findMisspelled(process.env)) {
-    const message = `${given} is no setting and has no effect. Was ${meant} meant?`;
-    by("warn", message, { given, meant }, `Warning: ${message}`);
-  }
-}
-
 /** Tells what is wrong with the settings of the environment. */
 export function tellFaults({ message }: ConfigError, by = tell): void {
-  warnOfMisspelled(by);
   const summary = "The settings cannot be used";
   by("fatal", summary, { faults: message.split("\n") }, `${summary}:\n${message}`);
 }
@@ -52,27 +43,12 @@ function printed(read: (environment: NodeJS.ProcessEnv) => string): number {
   }
 }
 
-/** The lines that say why the settings of the environment cannot be used. */
-function faultsOfValues(): string[] {
-  try {
-    readConfig(process.env);
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) return error.message.split("\n");
-    throw error;
-  }
-}
-
-/**
- * Says whether the gateway would start with the settings of the environment, and whether each variable that looks like a
- * setting is one. Returns the exit code.
- */
-export function checkConfig(): number {
-  const faults = [...faultsOfNames(process.env), ...faultsOfValues()];
-  if (faults.length > 0) tellAsText("fatal", `The settings cannot be used:\n${faults.join("\n")}`);
-  else process.stdout.write("ok\n");
-  return faults.length > 0 ? 1 : 0;
-}
+/** Says whether the gateway would start with the settings of the environment. Returns the exit code. */
+export const checkConfig = (): number =>
+  printed((environment) => {
+    readConfig(environment);
+    return "ok\n";
+  });
 
 export const printSchema = (form: keyof typeof PRINTERS): number =>
   printed((environment) => PRINTERS[form](schemaFor(createTypeNames(readTypeNames(environment)))));

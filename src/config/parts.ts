@@ -1,10 +1,5 @@
 import type { Config } from "../config.ts";
-import {
-  type DocumentStore,
-  openDocuments,
-  persistedDocuments,
-  trustedDocuments,
-} from "../engine/documents/persisted.ts";
+import { type DocumentStore, persistedDocuments, trustedDocuments } from "../engine/documents/persisted.ts";
 
 /** How many places of each kind there are, and how many one caller may have. */
 export const placeSettings = (config: Config) => {
@@ -47,9 +42,10 @@ export const engineSettings = (config: Config) => ({
   },
 });
 
-function documentsOf({ TRUSTED_DOCUMENTS, APQ, DOCUMENT_CACHE_BYTES }: Config): DocumentStore {
+function documentsOf({ TRUSTED_DOCUMENTS, DOCUMENT_CACHE_BYTES }: Config): DocumentStore {
   if (TRUSTED_DOCUMENTS) return trustedDocuments(TRUSTED_DOCUMENTS);
-  return APQ ? persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4)) : openDocuments;
+  // The texts of persisted queries beside the parsed documents.
+  return persistedDocuments(Math.ceil(DOCUMENT_CACHE_BYTES / 4));
 }
 
 /** The settings of reads that operations share. */

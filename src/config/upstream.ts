@@ -2,7 +2,6 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import * as z from "zod";
-import { fileWith } from "./secret-files.ts";
 
 // Settings for the connection to the service. No message contains a value, because values are or refer to secrets.
 
@@ -126,7 +125,6 @@ export const upstreamSettings = {
     .describe(
       'Headers of every upstream request, as a JSON object: `{"x-api-key": "…"}`. Headers that the gateway sets itself are rejected, except `user-agent`.',
     ),
-  UPSTREAM_HEADERS_FILE: fileWith("UPSTREAM_HEADERS"),
   UPSTREAM_PROXY: z
     .string()
     .transform(parseProxy)
@@ -134,7 +132,6 @@ export const upstreamSettings = {
     .describe(
       "HTTP proxy for upstream requests, such as `http://user:password@proxy:3128`. It must allow CONNECT.",
     ),
-  UPSTREAM_PROXY_FILE: fileWith("UPSTREAM_PROXY"),
   UPSTREAM_CA_FILE: certificateFile.optional().meta({
     description: "PEM file of the authorities that may sign the certificate of the service.",
     unset: "the authorities of Node",

@@ -21,11 +21,10 @@ export function whole(bounds: { readonly from: number; readonly to: number; read
 }
 export const milliseconds = (fallback: number) => whole({ from: 1, to: 3_600_000, fallback });
 export const count = (fallback: number) => whole({ from: 1, to: 1_000_000_000, fallback });
+const onOrOff = z.enum(["on", "off"], { error: "expected on or off" });
+export const isOn = onOrOff.transform((value) => value === "on");
 export const onOff = (fallback: boolean) =>
-  z
-    .enum(["on", "off"], { error: "expected on or off" })
-    .default(fallback ? "on" : "off")
-    .transform((value) => value === "on");
+  onOrOff.default(fallback ? "on" : "off").transform((value) => value === "on");
 export const httpUrl = z
   .string()
   .refine(isPlainHttpUrl, "expected an http or https URL without user, query and fragment")

@@ -223,7 +223,7 @@ async function openWorld() {
   let now = Date.parse("2026-06-01T12:00:00Z");
   const demo = await startDemo({ now: () => now });
   const gateway = createGateway({
-    config: readConfig({ ...NO_DEADLINES, UPSTREAM_RETRIES: "0" }),
+    config: { ...readConfig(NO_DEADLINES), UPSTREAM_RETRIES: 0 },
     upstreamUrl: new URL(demo.url),
     log: pino({ level: "silent" }),
   });

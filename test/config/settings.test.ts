@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { readConfig, SETTINGS } from "../../src/config.ts";
-import { findMisspelled } from "../../src/config/misspelled.ts";
 import { faultsOf } from "../support/faults-of.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
@@ -39,10 +38,6 @@ describe("settings", () => {
     expect(readConfig({ ...empty, HOST: "", PORT: " " })).toEqual(readConfig({}));
   });
 
-  test("that nobody knows are passed over", () => {
-    expect(readConfig({ PATH: "/bin", CANARY: "canary" })).toEqual(readConfig({}));
-  });
-
   test("are read from text", () => {
     expect(
       readConfig({
@@ -51,7 +46,6 @@ describe("settings", () => {
         HOST: "::1",
         PORT: "0",
         GRAPHIQL: "off",
-        UPSTREAM_RETRIES: "0",
         CORS_ORIGINS: "https://app.example, http://localhost:5173",
         LOG_LEVEL: "silent",
       }),
@@ -62,7 +56,6 @@ describe("settings", () => {
       PORT: 0,
       GRAPHIQL: false,
       INTROSPECTION: true,
-      UPSTREAM_RETRIES: 0,
       CORS_ORIGINS: ["https://app.example", "http://localhost:5173"],
       LOG_LEVEL: "silent",
     });
@@ -106,45 +99,42 @@ describe("settings", () => {
     ]);
   });
 
+  test.each(["MAX_DEPHT", "max_depth", "UPSTREAM_COLOR", "LIVE_RELOADING", "TRUSTED_DOCUMENT"])(
+    "%s is none, and is told",
+    (name) => {
+      expect(faultsOf({ [name]: "canary" })).toEqual([`${name}: unknown setting; see docs/settings.md`]);
+      expect(faultsOf({ [name]: " " })).toEqual([]);
+    },
+  );
+
   test.each([
-    ["UPSTREM_URL", "UPSTREAM_URL"],
-    ["UPSTREAM_URI", "UPSTREAM_URL"],
-    ["upstream_url", "UPSTREAM_URL"],
-    ["UPSTREAM_TIMEOUT", "UPSTREAM_TIMEOUT_MS"],
-    ["CORS_ORIGIN", "CORS_ORIGINS"],
-    ["LOGLEVEL", "LOG_LEVEL"],
-    ["GRAPHQL", "GRAPHIQL"],
-    ["MAX_UPSTREAM_REQUEST", "MAX_UPSTREAM_REQUESTS"],
-  ])("%s is taken for %s misspelled", (given, meant) => {
-    expect(findMisspelled({ [given]: "canary" })).toEqual([{ given, meant }]);
+    ["MAX_ALIASES", "it is fixed at 100"],
+    ["READ_TIMEOUT_MS", "it is fixed at 10000"],
+    ["UPSTREAM_QUEUE", "it is 40 times UPSTREAM_CONNECTIONS"],
+    ["APQ", "it is on unless TRUSTED_DOCUMENTS is set"],
+    ["REDIS_URL", "see docs/scaling.md"],
+    ["WORKERS", "see docs/scaling.md"],
+  ])("%s is gone, and the start says what is so instead", (name, instead) => {
+    expect(faultsOf({ [name]: "canary", PORT: "canary" })).toEqual([
+      `${name} is gone since 0.4: ${instead}`,
+      "PORT: expected a whole number from 0 to 65535",
+    ]);
+    expect(faultsOf({ [name]: "" })).toEqual([]);
   });
 
-  test("are not seen in the variables that any environment has", () => {
-    const names = [
-      ...SETTINGS,
-      "PATH",
-      "HOME",
-      "HOSTNAME",
-      "LOGNAME",
-      "LANG",
-      "PWD",
-      "USER",
-      "TERM",
-      "NODE_ENV",
-    ];
-    names.push(
-      "NODE_OPTIONS",
-      "SHELL",
-      "HTTP_PROXY",
-      "http_proxy",
-      "no_proxy",
-      "CI",
-      "DEBUG",
-      "TMPDIR",
-      "PORTS",
-    );
-    names.push("KUBERNETES_PORT", "UPSTREAM_SERVICE_HOST", "UPSTREAM_PORT", "RUNGRAPH_SERVICE_PORT");
-    expect(findMisspelled(Object.fromEntries(names.map((name) => [name, "canary"])))).toEqual([]);
+  test("of other programs, and what Kubernetes tells of a service of such a name, are passed over", () => {
+    const links = ["UPSTREAM", "MAX_LOGS", "TRUSTED"].flatMap((service) => [
+      [`${service}_SERVICE_HOST`, "10.0.0.7"],
+      [`${service}_SERVICE_PORT`, "6379"],
+      [`${service}_SERVICE_PORT_HTTP`, "6379"],
+      [`${service}_PORT`, "tcp://10.0.0.7:6379"],
+      [`${service}_PORT_6379_TCP`, "tcp://10.0.0.7:6379"],
+      [`${service}_PORT_6379_TCP_PROTO`, "tcp"],
+      [`${service}_PORT_6379_TCP_ADDR`, "10.0.0.7"],
+    ]);
+    expect(
+      faultsOf({ ...Object.fromEntries(links), HOME: "/", LOG_FILE: "canary", CANARY_FILE: "canary" }),
+    ).toEqual([]);
   });
 
   test("are complained about all at once", () => {

@@ -106,12 +106,6 @@ describe("automatic persisted queries", () => {
     });
     expect(await post({ extensions: persisted(third) })).toMatchObject({ data: { __typename: "Query" } });
   });
-
-  test("off, a hash alone is no request", async () => {
-    const { post } = await start({ APQ: "off" });
-    expect(await post({ query: QUERY, extensions: persisted(QUERY) })).toMatchObject({ data: DATA });
-    expect(await post({ extensions: persisted(QUERY) })).toMatchObject({ status: 400 });
-  });
 });
 
 const OURS = fileURLToPath(new URL("../../schema/persisted-documents.json", import.meta.url));

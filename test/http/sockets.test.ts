@@ -6,9 +6,9 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import pino from "pino";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { readConfig } from "../../src/config.ts";
 import { createGateway } from "../../src/gateway.ts";
 import { createHttpServer, SOCKET_LIMITS } from "../../src/http/server.ts";
+import { configOf } from "../support/config-of.ts";
 import { startRecords } from "../support/fake.ts";
 import { startHolding } from "../support/holding.ts";
 import { ASK_STATUS, RUNNING_ANSWER } from "../support/one-read.ts";
@@ -42,7 +42,7 @@ async function start(env: Record<string, string> = {}, { service, limits }: Opti
   const upstream =
     service ?? (await startRecords({ "ada/mnist/experiments/42/": { last_status: "running", id: 42 } }));
   const gateway = createGateway({
-    config: readConfig({ ...STORY_SETTINGS, ...env }),
+    config: configOf({ ...STORY_SETTINGS, ...env }),
     upstreamUrl: new URL(upstream.url),
     log: pino({ level: "silent" }),
   });

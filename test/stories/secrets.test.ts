@@ -393,7 +393,6 @@ test("a started gateway writes no secret and counts none, whatever fails", async
     // Offers what belongs to the most mutations.
     UPSTREAM_PROFILE: "polyaxon-0.4",
     UPSTREAM_RATE_LIMIT: "off",
-    UPSTREAM_RETRIES: "0",
   });
   const [, url = ""] = await gateway.printed(/ready: (\S+)\/graphql/);
   let sent = 0;

@@ -35,7 +35,6 @@ export async function startGatewayProcess(
       PORT: "0",
       LOG_LEVEL: "silent",
       ...(upstreamUrl === null ? {} : { UPSTREAM_URL: upstreamUrl }),
-      UPSTREAM_RETRIES: "0",
       ...env,
     },
     stdio: ["ignore", "pipe", "pipe"],

@@ -2,10 +2,10 @@ import type { TypedDocumentNode } from "@graphql-typed-document-node/core";
 import { type DocumentNode, type GraphQLFormattedError, print } from "graphql";
 import pino from "pino";
 import { onTestFinished } from "vitest";
-import { readConfig } from "../../src/config.ts";
 import type { Planner } from "../../src/engine/plan/plan.ts";
 import { createGateway } from "../../src/gateway.ts";
 import type { Clock } from "../../src/clock.ts";
+import { configOf } from "./config-of.ts";
 import { listen } from "./listen.ts";
 import { STORY_SETTINGS } from "./story-settings.ts";
 
@@ -34,7 +34,7 @@ export interface GatewayOptions {
   /** The service behind the gateway, a real HTTP server. */
   readonly upstream: { readonly url: string };
   readonly token?: string | null;
-  /** Settings by their variables. */
+  /** Settings and bounds by their names. */
   readonly env?: Record<string, string>;
   readonly lookAhead?: boolean;
   readonly planner?: Planner;
@@ -53,7 +53,7 @@ export async function startGateway({
 }: GatewayOptions): Promise<Gateway> {
   const lines: string[] = [];
   const log = pino({ level: "debug", base: null }, { write: (line: string) => void lines.push(line) });
-  const config = readConfig({ ...STORY_SETTINGS, ...env });
+  const config = configOf({ ...STORY_SETTINGS, ...env });
   const gateway = createGateway({ config, upstreamUrl: new URL(upstream.url), log, ...options });
   const url = await listen(gateway.handle, gateway.upgrade);
   onTestFinished(() => gateway.close());

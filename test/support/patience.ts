@@ -6,10 +6,7 @@ const LONG = "600000";
 /** Settings with which no deadline passes while a test runs. */
 export const NO_DEADLINES = {
   REQUEST_TIMEOUT_MS: LONG,
-  UPSTREAM_CONNECT_TIMEOUT_MS: LONG,
-  UPSTREAM_HEADERS_TIMEOUT_MS: LONG,
   UPSTREAM_TIMEOUT_MS: LONG,
-  UPSTREAM_IDLE_TIMEOUT_MS: LONG,
 } as const;
 
 /**

@@ -1,11 +1,14 @@
 import { NO_DEADLINES } from "./patience.ts";
 
 /**
- * What stories run under, whatever the defaults are: no limit is reached by chance, on a machine of any speed. A story
- * about a limit sets it.
+ * Settings and bounds that stories run under, whatever the defaults are: none is reached by chance, on a machine of any
+ * speed. A story about one sets it.
  */
 export const STORY_SETTINGS: Readonly<Record<string, string>> = {
   ...NO_DEADLINES,
+  UPSTREAM_CONNECT_TIMEOUT_MS: "600000",
+  UPSTREAM_HEADERS_TIMEOUT_MS: "600000",
+  UPSTREAM_IDLE_TIMEOUT_MS: "600000",
   UPSTREAM_RETRIES: "0",
   UPSTREAM_CONNECTIONS: "128",
   UPSTREAM_CONNECTIONS_PER_TOKEN: "32",

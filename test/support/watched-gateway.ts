@@ -20,7 +20,7 @@ export interface Condition {
  * it listens, and its condition whenever it is sent a message. Started with --expose-gc.
  */
 const gateway = createGateway({
-  config: readConfig({ UPSTREAM_PROFILE: "polyaxon-0.4", UPSTREAM_RETRIES: "0" }),
+  config: { ...readConfig({ UPSTREAM_PROFILE: "polyaxon-0.4" }), UPSTREAM_RETRIES: 0 },
   upstreamUrl: new URL(process.argv[2] ?? ""),
   log: pino({ level: "silent" }),
 });

@@ -48,12 +48,6 @@ function hashOf({ extensions, documentId }: OperationParams): string | null {
   return typeof given === "string" ? bare(given) : null;
 }
 
-/** Accepts every document. */
-export const openDocuments = ({ query }: OperationParams): string => {
-  if (query != null) return query;
-  throw rejection("Must provide query string.", "BAD_REQUEST", { headers: { Allow: "GET, POST" } });
-};
-
 /** Accepts only the hashes of trusted documents. */
 export const trustedDocuments =
   (documents: TrustedDocuments): DocumentStore =>
@@ -80,12 +74,14 @@ export function persistedDocuments(maxBytes: number): DocumentStore {
     maxSize: maxBytes,
     sizeCalculation: (text, id) => (text.length + id.length) * BYTES_PER_CHARACTER,
   });
-  return (params) => {
-    const { extensions, query } = params;
+  return ({ extensions, query }) => {
     const { version, sha256Hash: id } = (extensions?.["persistedQuery"] ?? {}) as Readonly<
       Record<string, unknown>
     >;
-    if (version !== 1 || typeof id !== "string") return openDocuments(params);
+    if (version !== 1 || typeof id !== "string") {
+      if (query != null) return query;
+      throw rejection("Must provide query string.", "BAD_REQUEST", { headers: { Allow: "GET, POST" } });
+    }
     if (query == null) {
       const text = texts.get(id);
       if (text !== undefined) return text;

@@ -1,0 +1,68 @@
+import { readFileSync } from "node:fs";
+import { FIXED } from "./bounds.ts";
+
+/** Environment variables. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+const SCALING = "see docs/scaling.md";
+
+/** What is true instead of the settings that are gone since 0.4. */
+const GONE: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Object.entries(FIXED).map(([name, bound]) => [name, `it is fixed at ${bound}`])),
+  UPSTREAM_HEADERS_TIMEOUT_MS: "it is two thirds of UPSTREAM_TIMEOUT_MS",
+  UPSTREAM_QUEUE: "it is 40 times UPSTREAM_CONNECTIONS",
+  MAX_SUBSCRIPTIONS_PER_TOKEN: "it is a tenth of MAX_SUBSCRIPTIONS",
+  APQ: "it is on unless TRUSTED_DOCUMENTS is set",
+  RELOAD_INTERVAL_MS: "restart the gateway when a file has changed, see docs/operations.md",
+  WORKERS: SCALING,
+  REDIS_URL: SCALING,
+  REDIS_URL_FILE: SCALING,
+  REDIS_CA_FILE: SCALING,
+  REDIS_PREFIX: SCALING,
+  REDIS_TIMEOUT_MS: SCALING,
+  REDIS_SHARED_READS: SCALING,
+};
+
+/** Names that no other program has. A misspelt one could leave the gateway open, or without its service. */
+const OURS = /^(?:UPSTREAM|MAX|LIVE|TRUSTED)_/i;
+
+/** What Kubernetes and Docker add for a service such as `upstream`; its address is a URL in `UPSTREAM_PORT`. */
+const SERVICE_LINK = /_SERVICE_HOST$|_SERVICE_PORT(?:_\w+)?$|_PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?)?$/;
+
+/**
+ * Gives each setting its value: any may come as `NAME_FILE` too, the path of a file that contains it. A name that is a
+ * setting is never such a path: `UPSTREAM_CA_FILE` has no `UPSTREAM_CA`, and no setting has the name of another with `_FILE`.
+ * No fault contains a value, a path or what is in a file.
+ */
+export function readNames(environment: Variables, settings: readonly string[]) {
+  // What is blank counts as not set.
+  const given = Object.entries(environment).filter(([, value]) => value?.trim());
+  const values: Record<string, string | undefined> = Object.fromEntries(given);
+  /** The variable of each setting whose value is in a file. */
+  const files = new Map<string, string>();
+  const faults: string[] = [];
+  for (const [name, value = ""] of given) {
+    if (settings.includes(name)) continue;
+    const setting = name.replace(/_FILE$/, "");
+    if (settings.includes(setting)) {
+      const { text, fault } = values[setting] ? { fault: `got ${setting} as well` } : readFile(value);
+      if (fault) faults.push(`${name}: expected a file with ${setting}, ${fault}`);
+      else files.set(setting, name);
+      values[setting] ??= text;
+    } else if (GONE[name] !== undefined) faults.push(`${name} is gone since 0.4: ${GONE[name]}`);
+    else if (OURS.test(name) && !SERVICE_LINK.test(name))
+      faults.push(`${name}: unknown setting; see docs/settings.md`);
+  }
+  return { values, files, faults };
+}
+
+/** The text of a file without the newline at its end, or what is wrong with it. */
+function readFile(path: string): { readonly text?: string; readonly fault?: string } {
+  try {
+    const text = readFileSync(path, "utf8").replace(/\r?\n$/, "");
+    return text.trim() ? { text } : { fault: "got an empty one" };
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    return { fault: `got one that cannot be read (${code})` };
+  }
+}
