@@ -124,7 +124,7 @@ ${SECONDS} s each, after a warm-up; every connection asks again as soon as it ha
 |---|---|---|---|---|---|
 ${operations.join("\n")}
 
-Codes of these operations: ${codes}. An operation of many exchanges is refused where more of them wait than UPSTREAM_QUEUE.
+Codes of these operations: ${codes}. An operation of many exchanges is refused where too many of them wait.
 
 ### Five times too much
 

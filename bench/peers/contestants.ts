@@ -85,7 +85,7 @@ const tailcall: Contestant = {
 const LIMIT = own("limit", "limit.js");
 const OPERATED = { OPERATED: "1" };
 /** A server with lists by ids. Each of the 240 tokens asks more often than such servers let a user. */
-const WITH_LISTS = { UPSTREAM_PROFILE: "polyaxon-0.4", UPSTREAM_RATE_LIMIT: "off", UPSTREAM_QUEUE: "5000" };
+const WITH_LISTS = { UPSTREAM_PROFILE: "polyaxon-0.4", UPSTREAM_RATE_LIMIT: "off" };
 
 export type Contestants = readonly [Contestant, ...Contestant[]];
 
@@ -93,8 +93,7 @@ export type Contestants = readonly [Contestant, ...Contestant[]];
 export const OF_RECORDS: Contestants = [
   LIMIT,
   own("limit, with Rungraph's V8 flags", "limit.js", {}, flagsOf),
-  // Q3 and Q4 have 50 root fields, and 32 callers ask them at once.
-  rungraph("Rungraph", { MAX_ROOT_FIELDS: "50", UPSTREAM_QUEUE: "5000" }),
+  rungraph("Rungraph", {}),
   tailcall,
   own("Mercurius + JIT + DataLoader", "mercurius.js"),
   own("Mercurius as operated", "mercurius.js", OPERATED),
