@@ -112,6 +112,8 @@ describe("settings", () => {
     ["READ_TIMEOUT_MS", "it is fixed at 10000"],
     ["UPSTREAM_QUEUE", "it is 40 times UPSTREAM_CONNECTIONS"],
     ["APQ", "it is on unless TRUSTED_DOCUMENTS is set"],
+    ["REDIS_URL", "see docs/scaling.md"],
+    ["WORKERS", "see docs/scaling.md"],
   ])("%s is gone, and the start says what is so instead", (name, instead) => {
     expect(faultsOf({ [name]: "canary", PORT: "canary" })).toEqual([
       `${name} is gone since 0.4: ${instead}`,

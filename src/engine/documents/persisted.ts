@@ -74,8 +74,7 @@ export function persistedDocuments(maxBytes: number): DocumentStore {
     maxSize: maxBytes,
     sizeCalculation: (text, id) => (text.length + id.length) * BYTES_PER_CHARACTER,
   });
-  return (params) => {
-    const { extensions, query } = params;
+  return ({ extensions, query }) => {
     const { version, sha256Hash: id } = (extensions?.["persistedQuery"] ?? {}) as Readonly<
       Record<string, unknown>
     >;
