@@ -6,7 +6,7 @@ import { openRequestSpan, traceIdOf } from "../observability/tracing.ts";
 import { type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
 import { RequestScope } from "../request-scope.ts";
 import type { Identify } from "./identity.ts";
-import { onceOver } from "./connection.ts";
+import { breakOff, onceOver } from "./connection.ts";
 import { PRIVATE } from "./graphql/encoding.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Doors } from "./doors.ts";
@@ -112,7 +112,7 @@ export function createDownloadDoor({
         await sending.catch((error: unknown) => {
           if (!scope.ended) failure = failureOf(error);
           // A truncated file must not look complete.
-          response.destroy();
+          breakOff(response);
         });
       }
       onceOver(response, () => {

@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { unanswered } from "./connection.ts";
+import { reset, unanswered } from "./connection.ts";
 import { readTarget } from "./target.ts";
 
 /** Limits of one connection. Times are in milliseconds. */
@@ -31,7 +31,8 @@ export function createHttpServer(listener: RequestListener, limits = SOCKET_LIMI
   server.timeout = limits.timeout;
   server.on("timeout", (socket: Socket) => {
     // With nothing left to write it is the caller who waits for the response.
-    if (socket.writableLength > 0 || unanswered(socket) === 0) socket.destroy();
+    if (socket.writableLength > 0) reset(socket);
+    else if (unanswered(socket) === 0) socket.destroy();
   });
   server.on("connect", (_, socket) => refuse(socket, 400));
   return server.on("request", listener);
@@ -79,7 +80,8 @@ function closeBehindOffer(request: IncomingMessage, response: ServerResponse): v
   if (headers.upgrade === undefined) return;
   const head = `${method} ${url} HTTP/1.1\r\n${rawHeaders.join(": ")}\r\n\r\n`.length;
   // Not a number where the length is not told: nobody knows then whether something followed.
-  const body = headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : Number.NaN;
+  const body =
+    headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : Number.NaN;
   const read = (socket[READ] ?? 0) + head + body;
   const check = () => {
     if (socket.bytesRead === read) socket[READ] = read;

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { globalId } from "../support/ids.ts";
@@ -123,6 +125,17 @@ describe("an export", () => {
     );
     await expect(body).rejects.toThrow(BROKEN);
     await expect.poll(logged).toContain('"what":"runs","code":"UPSTREAM_ERROR"');
+  });
+
+  test("that ends early resets the connection of HTTP/1.0, where only its close ends a body", async () => {
+    const { url } = await startExports(
+      (seen) => (seen.path.includes("offset") ? { status: 500, json: {} } : pageOf(ROWS, seen)),
+      { MAX_PAGE_SIZE: "2" },
+    );
+    const socket = connect({ host: "127.0.0.1", port: Number(new URL(url).port) });
+    socket.write(`GET /export/${PROJECT}/runs.csv HTTP/1.0\r\nAuthorization: token t0ken\r\n\r\n`);
+    const [error] = await Promise.race([once(socket, "error"), once(socket.resume(), "end")]);
+    expect(error).toMatchObject({ code: "ECONNRESET" });
   });
 
   test("in an order whose runs move breaks off when one may be missing", async () => {
