@@ -16,7 +16,7 @@ interface ErrorCodeRow {
   readonly batch?: "refused" | "failed";
   /** Whether the same read may succeed later: subscriptions survive it for a while. */
   readonly passes?: true;
-  /** Whether the service gives no response for now, so that the last known one may answer. */
+  /** Whether the service gives no usable response for now, so that the last known one may answer. */
   readonly isForNow?: true;
   /** Meaning and remedy, as printed in the documentation. */
   readonly meaning: string;
@@ -70,6 +70,7 @@ const TABLE = {
     service: "up",
     batch: "failed",
     passes: true,
+    isForNow: true,
     meaning: "The service failed.",
   },
   UPSTREAM_TIMEOUT: {
@@ -93,6 +94,7 @@ const TABLE = {
     service: "up",
     batch: "failed",
     passes: true,
+    isForNow: true,
     meaning: "The response of the service is not valid.",
   },
   UPSTREAM_UNSUPPORTED: {
@@ -265,7 +267,7 @@ export const retryOf = (error: unknown): NonNullable<ErrorCodeRow["retry"]> | nu
 export const isPassing = (error: unknown): error is UpstreamError =>
   error instanceof UpstreamError && ERROR_CODES[error.code].passes === true;
 
-/** Whether the service gives no response for now. */
+/** Whether the service gives no usable response for now. */
 export const isForNow = (error: unknown): boolean =>
   error instanceof UpstreamError && ERROR_CODES[error.code].isForNow === true;
 
