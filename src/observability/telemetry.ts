@@ -152,7 +152,11 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
     "Operations rejected because too many upstream requests waited.",
     () => load().shed,
   );
-  counter("rungraph_upstream_retries_total", "Retries of failed upstream requests.", () => load().retries);
+  counter(
+    "rungraph_upstream_retries_total",
+    "Retries of failed upstream requests, without those that the service throttled.",
+    () => load().retries,
+  );
   gauge("rungraph_operations_running", "GraphQL operations in execution.", () => load().operations);
   gauge("rungraph_downloads_running", "Downloads in flight.", () => load().downloads);
   gauge("rungraph_subscriptions_running", "Open subscriptions.", () => load().subscriptions);
