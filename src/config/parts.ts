@@ -90,6 +90,7 @@ export const mcpSettings = (config: Config, trusted: Trusted) => ({
   types: OPERATION_TYPES[config.MCP],
   trusted,
   isIntrospectable: config.INTROSPECTION,
+  maxTokens: config.MAX_TOKENS,
   maxResultBytes: config.MAX_TOOL_RESULT_BYTES,
 });
 
