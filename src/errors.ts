@@ -22,6 +22,16 @@ interface ErrorCodeRow {
   readonly meaning: string;
 }
 
+/** What failed in an operation, for logs. */
+export interface FailedPlace {
+  /** `GET {owner}/{project}/experiments/{id}/`: a template, never the path itself. For a fault of the gateway, the field. */
+  readonly at: string;
+  /** HTTP status of the service; the code where that is none of a failure. */
+  readonly outcome: string;
+  /** How often. */
+  count: number;
+}
+
 /** Every value of `extensions.code`. No other table depends on the code. */
 const TABLE = {
   UNAUTHENTICATED: {

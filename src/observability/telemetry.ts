@@ -246,7 +246,12 @@ const nameOf = ({ token, key }: OperationReport["caller"]): string =>
 
 /** A line of the log: who asked, and what came of it. Not by spreads: with two of them a line takes five times as long. */
 const lineOf = (
-  { requestId, traceId, caller }: Pick<OperationReport, "requestId" | "traceId" | "caller">,
+  {
+    requestId,
+    traceId,
+    caller,
+    failed,
+  }: Pick<OperationReport, "requestId" | "traceId" | "caller" | "failed">,
   client: ClientName | null,
   what: object,
 ): object =>
@@ -257,6 +262,7 @@ const lineOf = (
       caller: nameOf(caller),
       client: client && client.client,
       clientVersion: client && client.version,
+      failed: failed.length > 0 ? failed : undefined,
     },
     what,
   );

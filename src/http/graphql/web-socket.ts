@@ -51,7 +51,7 @@ export function createWebSockets(settings: SocketSettings): WebSockets {
     const { requestId, caller } = identity;
     const traceId = traceIdOf(identity.traceparent);
     const began = performance.now();
-    const facts: OperationFacts = { type: "invalid", name: null, hash: null, codes: [] };
+    const facts: OperationFacts = { type: "invalid", name: null, hash: null, codes: [], failed: [] };
     const scope = new RequestScope(identity, requestTimeoutMs);
     onBegin(() => scope.end("left"));
     const onEnd = () => {
