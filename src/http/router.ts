@@ -204,8 +204,8 @@ export function createRouter(settings: RouterSettings): Router {
       if (open.size === 0) onEmpty?.();
     });
     if (unanswered(request.socket) > MAX_UNANSWERED) return void request.socket.destroy();
-    if (draining) response.setHeader("connection", "close");
     readTarget(request);
+    if (draining) closeAfter(response);
     if (!hasValidUrl(request)) sendText(response, 400, "bad request\n");
     else if (settings.origins.length === 0) route(request, response);
     else allow(request, response, () => route(request, response));
