@@ -14,10 +14,6 @@ export interface Demo {
   readonly url: string;
   /** The users at the start with their passwords and tokens; the last one is not active yet. */
   readonly users: readonly Pick<User, "username" | "password" | "token" | "isSuperuser" | "isActive">[];
-  /** The requests that arrived, such as `GET /api/v1/ada/mnist/jobs/1/`, in their order. */
-  calls(): string[];
-  /** Empties the list of calls. */
-  forget(): void;
   close(): Promise<void>;
 }
 
@@ -30,6 +26,8 @@ export interface DemoOptions {
   readonly lists?: boolean;
   /** Whether runs start again and again in a project of their own, so that there is always one to watch. */
   readonly activity?: boolean;
+  /** Receives each request that arrives, such as `GET /api/v1/ada/mnist/jobs/1/`. */
+  readonly onCall?: (call: string) => void;
 }
 
 /** Starts the service on the loopback interface with a store of its own. */
@@ -38,6 +36,7 @@ export async function startDemo({
   now = Date.now,
   lists = true,
   activity = false,
+  onCall = () => {},
 }: DemoOptions = {}): Promise<Demo> {
   const store = createStore(now);
   seed(store, { activity });
@@ -45,7 +44,6 @@ export async function startDemo({
     return { username, password, token, isSuperuser, isActive };
   });
   const match = createRouter(lists ? [...routes, ...extraRoutes] : routes);
-  let calls: string[] = [];
 
   async function respond(request: IncomingMessage): Promise<DemoResponse> {
     const { method = "GET", url = "/", headers } = request;
@@ -67,7 +65,7 @@ export async function startDemo({
   }
 
   const server = createServer((request, response) => {
-    calls.push(`${request.method} ${request.url}`);
+    onCall(`${request.method} ${request.url}`);
     void respond(request)
       .catch((error: unknown) => errorResponse(request, error))
       .then((result) => send(response, result));
@@ -83,10 +81,6 @@ export async function startDemo({
   return {
     url: `http://127.0.0.1:${address.port}`,
     users,
-    calls: () => [...calls],
-    forget: () => {
-      calls = [];
-    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -16,10 +16,20 @@ interface ErrorCodeRow {
   readonly batch?: "refused" | "failed";
   /** Whether the same read may succeed later: subscriptions survive it for a while. */
   readonly passes?: true;
-  /** Whether the service gives no response for now, so that the last known one may answer. */
+  /** Whether the service gives no usable response for now, so that the last known one may answer. */
   readonly isForNow?: true;
   /** Meaning and remedy, as printed in the documentation. */
   readonly meaning: string;
+}
+
+/** What failed in an operation, for logs. */
+export interface FailedPlace {
+  /** `GET {owner}/{project}/experiments/{id}/`: a template, never the path itself. For a fault of the gateway, the field. */
+  readonly at: string;
+  /** HTTP status of the service; the code where that is none of a failure. */
+  readonly outcome: string;
+  /** How often. */
+  count: number;
 }
 
 /** Every value of `extensions.code`. No other table depends on the code. */
@@ -70,6 +80,7 @@ const TABLE = {
     service: "up",
     batch: "failed",
     passes: true,
+    isForNow: true,
     meaning: "The service failed.",
   },
   UPSTREAM_TIMEOUT: {
@@ -93,6 +104,7 @@ const TABLE = {
     service: "up",
     batch: "failed",
     passes: true,
+    isForNow: true,
     meaning: "The response of the service is not valid.",
   },
   UPSTREAM_UNSUPPORTED: {
@@ -265,7 +277,7 @@ export const retryOf = (error: unknown): NonNullable<ErrorCodeRow["retry"]> | nu
 export const isPassing = (error: unknown): error is UpstreamError =>
   error instanceof UpstreamError && ERROR_CODES[error.code].passes === true;
 
-/** Whether the service gives no response for now. */
+/** Whether the service gives no usable response for now. */
 export const isForNow = (error: unknown): boolean =>
   error instanceof UpstreamError && ERROR_CODES[error.code].isForNow === true;
 

@@ -1,7 +1,7 @@
 import { type AddressInfo, Server as NetServer } from "node:net";
 import type { Config } from "./config.ts";
 import { createGateway, type GatewayOptions } from "./gateway.ts";
-import { listConnections, unanswered } from "./http/connection.ts";
+import { listConnections, reset, unanswered } from "./http/connection.ts";
 import { afterPoll, createHttpServer, onWebSocket, QUIET_MS, refuse, SOCKET_LIMITS } from "./http/server.ts";
 
 /** A gateway that listens. */
@@ -57,7 +57,7 @@ export async function serve(options: GatewayOptions): Promise<Serving> {
         else refuse(socket, 408);
       }
     });
-    setTimeout(() => server.closeAllConnections(), DRAIN_TIMEOUT_MS).unref();
+    setTimeout(() => connections.members().forEach(reset), DRAIN_TIMEOUT_MS).unref();
     // Connections that are not accepted yet would be reset.
     await new Promise<void>((polled) => afterPoll(0, polled));
     // Stops listening only: `http.Server.close` would also close connections that look idle.

@@ -61,6 +61,7 @@ export const mcpSettings = (config: Config) => ({
   types: OPERATION_TYPES[config.MCP],
   trusted: config.TRUSTED_DOCUMENTS ?? null,
   isIntrospectable: config.INTROSPECTION,
+  maxTokens: config.MAX_TOKENS,
   maxResultBytes: config.MAX_TOOL_RESULT_BYTES,
 });
 

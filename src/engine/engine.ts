@@ -1,5 +1,5 @@
 import type { ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
-import { Cancelled, OVERLOADED } from "../errors.ts";
+import { Cancelled, type FailedPlace, OVERLOADED } from "../errors.ts";
 import type { RequestScope } from "../request-scope.ts";
 import {
   createDocuments,
@@ -9,7 +9,7 @@ import {
 } from "./documents/prepared.ts";
 import { missingOperation } from "./documents/missing-operation.ts";
 import type { DocumentStore, OperationParams } from "./documents/persisted.ts";
-import { rejection, withExtensions, withoutSuggestions } from "./errors.ts";
+import { addPlaces, rejection, withExtensions, withoutSuggestions } from "./errors.ts";
 import type { PlacedContext } from "./field-source.ts";
 import {
   execute,
@@ -34,6 +34,8 @@ export interface OperationFacts {
   hash: string | null;
   /** The distinct codes of its errors. */
   codes: readonly string[];
+  /** Where it failed. */
+  readonly failed: FailedPlace[];
 }
 
 /** The operation of one request, independent of its transport. */
@@ -182,7 +184,7 @@ export function createEngine(settings: EngineSettings): Engine {
 
   const failed = (error: unknown, facts: OperationFacts): ExecutionResult => {
     const errors = error instanceof InvalidDocument ? error.validationErrors : [publicError(error)];
-    facts.codes = codesOf(errors);
+    noteErrors(facts, errors);
     return { errors };
   };
 
@@ -198,14 +200,12 @@ export function createEngine(settings: EngineSettings): Engine {
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
         const run = resultOf(plan, params, operation, limitsFor(maxBytes), { onError, isIncremental });
         const { pieces, ...result } = withPublicErrors(await run, plan);
-        if (result.errors) facts.codes = codesOf(result.errors);
+        if (result.errors) noteErrors(facts, result.errors);
         if (!pieces) return result;
         isWhole = false;
         const later = publicPieces(pieces, {
           convert: (part) => publicErrorsOf(part, plan),
-          onErrors: (errors) => {
-            facts.codes = [...new Set([...facts.codes, ...codesOf(errors)])];
-          },
+          onErrors: (errors) => noteErrors(facts, errors),
           onEnd: () => scope.end("done"),
         });
         return { ...result, pieces: later };
@@ -240,7 +240,7 @@ export function createEngine(settings: EngineSettings): Engine {
         );
         if ("results" in results) return results;
         const errors = results.errors?.map(publicError) ?? [];
-        facts.codes = codesOf(errors);
+        noteErrors(facts, errors);
         return { errors };
       } catch (error) {
         return failed(error, facts);
@@ -287,6 +287,8 @@ function errorBehaviorOf({ onError }: OperationParams): ErrorBehavior {
   throw rejection(`onError: expected one of ${ERROR_BEHAVIORS.join(", ")}`, "BAD_REQUEST");
 }
 
-const codesOf = (errors: readonly GraphQLError[]): string[] => [
-  ...new Set(errors.map(({ extensions }) => String(extensions["code"] ?? "UNKNOWN"))),
-];
+function noteErrors(facts: OperationFacts, errors: readonly GraphQLError[]): void {
+  const codes = errors.map(({ extensions }) => String(extensions["code"] ?? "UNKNOWN"));
+  facts.codes = [...new Set([...facts.codes, ...codes])];
+  addPlaces(facts.failed, errors);
+}

@@ -1,5 +1,14 @@
 import { GraphQLError, type GraphQLErrorExtensions } from "graphql";
-import { Cancelled, type ErrorCode, Failure, InputError, isErrorCode, statusOf } from "../errors.ts";
+import {
+  Cancelled,
+  type ErrorCode,
+  type FailedPlace,
+  Failure,
+  InputError,
+  isErrorCode,
+  statusOf,
+  type UpstreamFacts,
+} from "../errors.ts";
 
 /** Receives an unexpected error and the path of the field that failed with it. */
 export type OnUnexpected = (error: unknown, path: GraphQLError["path"]) => void;
@@ -78,6 +87,27 @@ const at = (place: GraphQLError | null, message: string, extensions: GraphQLErro
     path: place?.path ?? null,
     extensions,
   });
+
+/** Maximum places of one operation that are told. */
+const MAX_PLACES = 5;
+const MAX_FIELD_LENGTH = 200;
+
+/** Adds the upstream requests, and the faults of the gateway, to which errors are due. */
+export function addPlaces(places: FailedPlace[], errors: readonly GraphQLError[]): void {
+  for (const { extensions, path } of errors) {
+    // Safe: `publicError` gives each of its errors a code, and copies the facts of a failure.
+    const { code, upstream } = extensions as { readonly code?: ErrorCode } & UpstreamFacts;
+    if (!upstream && code !== "INTERNAL_SERVER_ERROR") continue;
+    const where = upstream
+      ? `${upstream.method} ${upstream.route}`
+      : (path ?? []).join(".").slice(0, MAX_FIELD_LENGTH);
+    const { status = 0 } = upstream ?? {};
+    const outcome = status >= 300 ? `${status}` : `${code}`;
+    const known = places.find((place) => place.at === where && place.outcome === outcome);
+    if (known) known.count++;
+    else if (places.length < MAX_PLACES) places.push({ at: where, outcome, count: 1 });
+  }
+}
 
 /** Creates the error of a request that is not executed. Its HTTP status is that of the code, unless `http` has another. */
 export const rejection = (message: string, code: ErrorCode, http: object = {}): GraphQLError =>

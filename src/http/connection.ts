@@ -64,6 +64,25 @@ function callAll(callbacks: Callbacks): void {
   for (let next = callbacks.takeFirst(); next; next = callbacks.takeFirst()) next();
 }
 
+/**
+ * Closes the connection of a response that is not complete. By HTTP/1.0 a body without a length ends with its connection: only
+ * a reset tells that it is not whole. Any other body shows it, and what was written of it still arrives.
+ */
+export function breakOff({ req: { httpVersion, socket } }: ServerResponse): void {
+  if (httpVersion === "1.0") reset(socket);
+  else socket.destroy();
+}
+
+/** Closes a connection so that no response on it looks complete. */
+export function reset(socket: Socket): void {
+  try {
+    socket.resetAndDestroy();
+  } catch {
+    // What is no TCP, in a server of one's own, knows no reset.
+    socket.destroy();
+  }
+}
+
 /** How many requests of a connection are unanswered. Counts only those whose response `onceOver` watches. */
 export const unanswered = (socket: Socket): number => socket[RESPONSES]?.size ?? 0;
 

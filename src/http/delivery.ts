@@ -3,7 +3,7 @@ import type { Caller, Callers } from "../caller.ts";
 import { atEndOfTurn } from "../engine/turns.ts";
 import type { Clock } from "../clock.ts";
 import { acceptsGzip, compress } from "./compression.ts";
-import { isOver, onceOver } from "./connection.ts";
+import { breakOff, isOver, onceOver } from "./connection.ts";
 import type { TextResponse } from "./graphql/encoding.ts";
 import { WaitingBytes } from "./waiting-bytes.ts";
 
@@ -57,7 +57,7 @@ export function createDelivery({
     await new Promise<void>((resolve) => {
       let cancel: (() => void) | null = null;
       const watch = () => {
-        cancel = clock.after(readTimeoutMs, () => response.req.socket.destroy());
+        cancel = clock.after(readTimeoutMs, () => breakOff(response));
       };
       // Without a socket the response is queued behind another one of its connection: its reader is not to blame.
       if (response.socket) watch();

@@ -3,12 +3,12 @@ import { OVERLOADED, UpstreamError } from "../errors.ts";
 import type { RequestScope } from "../request-scope.ts";
 import { type Full, type Place, PlacesOfKind } from "./places.ts";
 
-/** The kinds of place: what messages call them, and whether they can last long. What lasts does not begin during a drain. */
+/** The kinds of place: what messages call them, and whether they last until somebody ends them. Such do not begin during a drain. */
 const KINDS = {
   operation: { name: "operations under way", lasts: false },
   stream: { name: "subscriptions", lasts: true },
   socket: { name: "WebSockets", lasts: true },
-  download: { name: "downloads under way", lasts: true },
+  download: { name: "downloads under way", lasts: false },
   signIn: { name: "sign-ins", lasts: false },
 };
 

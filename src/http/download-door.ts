@@ -1,12 +1,19 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
-import { withExtensions } from "../engine/errors.ts";
+import { addPlaces, withExtensions } from "../engine/errors.ts";
 import type { DownloadReport } from "../observability/reports.ts";
 import { openRequestSpan, traceIdOf } from "../observability/tracing.ts";
-import { type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
+import {
+  type ErrorCode,
+  type FailedPlace,
+  InputError,
+  isErrorCode,
+  statusOf,
+  UpstreamError,
+} from "../errors.ts";
 import { RequestScope } from "../request-scope.ts";
 import type { Identify } from "./identity.ts";
-import { onceOver } from "./connection.ts";
+import { breakOff, onceOver } from "./connection.ts";
 import { PRIVATE } from "./graphql/encoding.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Doors } from "./doors.ts";
@@ -88,10 +95,12 @@ export function createDownloadDoor({
     let bytes = 0;
     const span = openRequestSpan(`${request.method} ${route}`, request.headers);
     const traceId = span.traceId ?? traceIdOf(scope.traceparent);
-    const report = (code: string) => {
+    const report = (code: string, error: GraphQLError | null = null) => {
+      const failed: FailedPlace[] = [];
+      if (error) addPlaces(failed, [error]);
       span.end({ error: code === "OK" || code === "REQUEST_CANCELLED" ? null : code });
       const ms = performance.now() - began;
-      onDownload({ requestId, traceId, caller, what, code, bytes, ms }, request.headers);
+      onDownload({ requestId, traceId, caller, what, code, failed, bytes, ms }, request.headers);
     };
     // A download has eleven `close` listeners when node:http is instrumented; Node warns above ten.
     response.setMaxListeners(20);
@@ -112,19 +121,20 @@ export function createDownloadDoor({
         await sending.catch((error: unknown) => {
           if (!scope.ended) failure = failureOf(error);
           // A truncated file must not look complete.
-          response.destroy();
+          breakOff(response);
         });
       }
       onceOver(response, () => {
         scope.end("done");
         const isComplete = response.writableFinished;
-        report(isComplete ? "OK" : failure ? codeOf(publicError(failure)) : "REQUEST_CANCELLED");
+        const error = failure ? publicError(failure) : null;
+        report(isComplete ? "OK" : error ? codeOf(error) : "REQUEST_CANCELLED", error);
       });
     } catch (cause) {
       const error = withExtensions(publicError(cause), { requestId });
       const { retryAfterSeconds } = error.extensions;
       const isOutside = cause instanceof OutsideOfFile;
-      report(codeOf(error));
+      report(codeOf(error), error);
       if (isOutside && cause.length) response.setHeader("content-range", cause.length);
       if (retryAfterSeconds !== undefined) response.setHeader("retry-after", String(retryAfterSeconds));
       response.writeHead(statusOf(codeOf(error), isOutside ? "range" : undefined), JSON_TYPE);

@@ -34,7 +34,7 @@ export interface RequestState extends OperationFacts {
 export function openRequest(identity: Identity, response: ServerResponse, timeoutMs: number): RequestState {
   const scope = new RequestScope(identity, timeoutMs);
   onceOver(response, () => scope.end("left"));
-  return { began: performance.now(), scope, type: "invalid", name: null, hash: null, codes: [] };
+  return { began: performance.now(), scope, type: "invalid", name: null, hash: null, codes: [], failed: [] };
 }
 
 interface Settings {
@@ -71,12 +71,13 @@ export function createOperations({ contexts, isExplainable, telemetry }: Setting
       },
       run: span.run,
       end: (status) => {
-        const { type, name, hash, codes } = state;
+        const { type, name, hash, codes, failed } = state;
         const ms = performance.now() - began;
         span.end(status);
         const { requestId, caller, upstreamRequests } = scope;
         const traceId = span.traceId ?? traceIdOf(scope.traceparent);
-        const report = { requestId, traceId, caller, type, name, hash, status, codes, upstreamRequests, ms };
+        const result = { status, codes, failed, upstreamRequests, ms };
+        const report = { requestId, traceId, caller, type, name, hash, ...result };
         telemetry.operation(report, request.headers);
         // A request that is rejected before it is run has not ended its scope.
         scope.end("done");

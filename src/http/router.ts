@@ -56,6 +56,9 @@ export interface Router {
   readonly refuseUnfinished: () => void;
 }
 
+/** Longest message of an agent, in bytes. The protocol's package takes 100 times longer to read one than the parser of JSON. */
+const MAX_MESSAGE_BYTES = 65_536;
+
 /** Whether the parameters of a request are in its body. QUERY (RFC 10008) is a safe POST: it only reads. */
 const hasBody = ({ method }: IncomingMessage): boolean => method === "POST" || method === "QUERY";
 
@@ -101,7 +104,8 @@ export function createRouter(settings: RouterSettings): Router {
     { requestId }: Identity,
     response: ServerResponse,
   ): void => {
-    const { maxBytes } = settings.bodies;
+    const { maxBytes: most } = settings.bodies;
+    const maxBytes = protocol === "mcp" ? Math.min(most, MAX_MESSAGE_BYTES) : most;
     telemetry.rejected(reject(response, { protocol, rejection, requestId, maxBytes }));
   };
 
@@ -152,6 +156,8 @@ export function createRouter(settings: RouterSettings): Router {
       readBody(request, identity.caller, (body) => {
         if (body === "broken off") return;
         if (typeof body === "string") rejectAs(body, protocol, identity, response);
+        else if (protocol === "mcp" && body.length > MAX_MESSAGE_BYTES)
+          rejectAs("too long", protocol, identity, response);
         else run(identity, response, body);
       });
     };
@@ -198,8 +204,8 @@ export function createRouter(settings: RouterSettings): Router {
       if (open.size === 0) onEmpty?.();
     });
     if (unanswered(request.socket) > MAX_UNANSWERED) return void request.socket.destroy();
-    if (draining) response.setHeader("connection", "close");
     readTarget(request);
+    if (draining) closeAfter(response);
     if (!hasValidUrl(request)) sendText(response, 400, "bad request\n");
     else if (settings.origins.length === 0) route(request, response);
     else allow(request, response, () => route(request, response));

@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { unanswered } from "./connection.ts";
+import { reset, unanswered } from "./connection.ts";
 import { readTarget } from "./target.ts";
 
 /** Limits of one connection. Times are in milliseconds. */
@@ -31,7 +31,8 @@ export function createHttpServer(listener: RequestListener, limits = SOCKET_LIMI
   server.timeout = limits.timeout;
   server.on("timeout", (socket: Socket) => {
     // With nothing left to write it is the caller who waits for the response.
-    if (socket.writableLength > 0 || unanswered(socket) === 0) socket.destroy();
+    if (socket.writableLength > 0) reset(socket);
+    else if (unanswered(socket) === 0) socket.destroy();
   });
   server.on("connect", (_, socket) => refuse(socket, 400));
   return server.on("request", listener);
@@ -56,7 +57,40 @@ export const forWebSockets = (listener: UpgradeListener) =>
 /** Calls `listener` for the WebSockets of a server. */
 export const onWebSocket = (server: Server, listener: UpgradeListener): Server =>
   // Node calls it from 22.21 and 24.9 on.
-  Object.assign(server, { shouldUpgradeCallback: wantsWebSocket }).on("upgrade", forWebSockets(listener));
+  Object.assign(server, { shouldUpgradeCallback: wantsWebSocket })
+    .on("upgrade", forWebSockets(listener))
+    .prependListener("request", closeBehindOffer);
+
+const READ = Symbol("bytes that the requests of a connection have so far");
+
+// A property, as those of `connection.ts`.
+declare module "node:net" {
+  interface Socket {
+    [READ]?: number;
+  }
+}
+
+/**
+ * Closes a connection behind a request that offers another protocol unless nothing followed it. Node drops what follows such
+ * a request in the same packet, once it has declined the offer: another request would never be answered, or a part of it
+ * would be read as a request.
+ */
+function closeBehindOffer(request: IncomingMessage, response: ServerResponse): void {
+  const { method = "", url = "", rawHeaders, headers, socket } = request;
+  if (headers.upgrade === undefined) return;
+  const head = `${method} ${url} HTTP/1.1\r\n${rawHeaders.join(": ")}\r\n\r\n`.length;
+  // Not a number where the length is not told: nobody knows then whether something followed.
+  const body =
+    headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : Number.NaN;
+  const read = (socket[READ] ?? 0) + head + body;
+  const check = () => {
+    if (socket.bytesRead === read) socket[READ] = read;
+    else if (response.headersSent) response.on("finish", () => socket.destroySoon());
+    else response.setHeader("connection", "close");
+  };
+  if (body === 0) check();
+  else request.once("end", check);
+}
 
 export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 

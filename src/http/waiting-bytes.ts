@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Caller, Callers, Room } from "../caller.ts";
 import { type Link, TransientList } from "../transient.ts";
-import { onceOver } from "./connection.ts";
+import { breakOff, onceOver } from "./connection.ts";
 
 /** A response and how many of its bytes wait for the reader. */
 interface Waiting {
@@ -60,7 +60,7 @@ export class WaitingBytes {
       const oldest = largest.responses.first;
       if (!oldest) return;
       this.#remove(largest, oldest);
-      oldest.member.response.req.socket.destroy();
+      breakOff(oldest.member.response);
     }
   }
 }

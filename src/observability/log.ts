@@ -1,3 +1,4 @@
+import { writeSync } from "node:fs";
 import pino from "pino";
 import { readableOf } from "./readable.ts";
 
@@ -35,17 +36,51 @@ const onTerminal = () => ({
   end: () => {},
 });
 
-/** Buffered, because unbuffered writes take a tenth of a short operation. */
+/**
+ * Buffered, because unbuffered writes take a tenth of a short operation. Who reads the log may stop: then a write fails at
+ * once, as Node does not let a pipe block, and is tried again with the next flush. Nothing waits for it, not even the end.
+ */
 function buffered() {
-  const lines = pino.destination({
-    minLength: LOG_BUFFER_BYTES,
-    maxWrite: MAX_WRITE_BYTES,
-    maxLength: MAX_LOG_BACKLOG_BYTES,
-    periodicFlush: LOG_FLUSH_MS,
-    sync: true,
-  });
-  // Ignores a full disk or a closed pipe.
-  lines.on("error", () => {});
-  // `flushSync` would retry forever when lines cannot be written.
-  return { lines, flush: () => lines.flush(), end: () => lines.end() };
+  const pieces: Buffer[] = [];
+  let open = "";
+  let length = 0;
+  let isStuck = false;
+
+  const closePiece = (): void => {
+    if (open !== "") pieces.push(Buffer.from(open));
+    open = "";
+  };
+  const flush = (): void => {
+    closePiece();
+    isStuck = false;
+    for (let [piece] = pieces; piece && !isStuck; [piece] = pieces) {
+      const written = writeNow(piece);
+      length -= written;
+      isStuck = written < piece.length;
+      if (isStuck) pieces[0] = piece.subarray(written);
+      else pieces.shift();
+    }
+  };
+  const timer = setInterval(flush, LOG_FLUSH_MS).unref();
+  const write = (line: string): void => {
+    if (length > MAX_LOG_BACKLOG_BYTES) return;
+    if (open.length + line.length > MAX_WRITE_BYTES) closePiece();
+    open += line;
+    length += line.length;
+    if (length >= LOG_BUFFER_BYTES && !isStuck) flush();
+  };
+  const end = (): void => {
+    flush();
+    clearInterval(timer);
+  };
+  return { lines: { write }, flush, end };
+}
+
+/** Writes as much as can be written now. Returns how much that was: nothing to a full disk or a closed pipe. */
+function writeNow(piece: Buffer): number {
+  try {
+    return writeSync(process.stdout.fd, piece);
+  } catch {
+    return 0;
+  }
 }

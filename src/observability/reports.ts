@@ -1,4 +1,5 @@
 import type { Caller } from "../caller.ts";
+import type { FailedPlace } from "../errors.ts";
 
 /** What is told of every request. */
 interface RequestReport {
@@ -7,6 +8,8 @@ interface RequestReport {
   /** The trace that the request belongs to; null without one. */
   readonly traceId: string | null;
   readonly ms: number;
+  /** Where it failed. */
+  readonly failed: readonly FailedPlace[];
 }
 
 export interface OperationReport extends RequestReport {

@@ -132,7 +132,11 @@ export function createTelemetry({ log, version, load, now, deadlines }: Settings
     "Operations rejected because too many upstream requests waited.",
     () => load().shed,
   );
-  counter("rungraph_upstream_retries_total", "Retries of failed upstream requests.", () => load().retries);
+  counter(
+    "rungraph_upstream_retries_total",
+    "Retries of failed upstream requests, without those that the service throttled.",
+    () => load().retries,
+  );
   gauge("rungraph_operations_running", "GraphQL operations in execution.", () => load().operations);
   gauge("rungraph_downloads_running", "Downloads in flight.", () => load().downloads);
   gauge("rungraph_subscriptions_running", "Open subscriptions.", () => load().subscriptions);
@@ -215,7 +219,12 @@ const nameOf = ({ token, key }: OperationReport["caller"]): string =>
 
 /** A line of the log: who asked, and what came of it. Not by spreads: with two of them a line takes five times as long. */
 const lineOf = (
-  { requestId, traceId, caller }: Pick<OperationReport, "requestId" | "traceId" | "caller">,
+  {
+    requestId,
+    traceId,
+    caller,
+    failed,
+  }: Pick<OperationReport, "requestId" | "traceId" | "caller" | "failed">,
   client: ClientName | null,
   what: object,
 ): object =>
@@ -226,6 +235,7 @@ const lineOf = (
       caller: nameOf(caller),
       client: client && client.client,
       clientVersion: client && client.version,
+      failed: failed.length > 0 ? failed : undefined,
     },
     what,
   );

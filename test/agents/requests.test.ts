@@ -11,8 +11,8 @@ import { operationsIn, sendTo } from "../support/raw-requests.ts";
 
 const LIST = rpc("tools/list");
 
-/** Deeper than the stack of the SDK. */
-const DEEP = rpc("initialize").replace("{}", `{"capabilities":${"[".repeat(40_000)}${"]".repeat(40_000)}}`);
+/** A value that is nested deeper than a recursive function can follow. */
+const DEEP = `${"[".repeat(30_000)}${"]".repeat(30_000)}`;
 
 async function start(env: Record<string, string> = {}) {
   const gateway = await startDemoGateway({ env: { MCP: "read", ...env } });
@@ -49,6 +49,29 @@ describe("a message", () => {
     expect(answer).toMatchObject({ id: 1, result: { tools: expect.any(Array) } });
   });
 
+  test("that asks for a list gets the same under any id, of its own revision", async () => {
+    const { post } = await start();
+    const first = await post(LIST);
+    for (const id of [2, "a", `"`])
+      expect((await post(LIST.replace(`"id":1`, `"id":${JSON.stringify(id)}`))).answer).toEqual({
+        ...(first.answer as object),
+        id,
+      });
+    const { answer } = await post(LIST, { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" });
+    expect(answer).not.toMatchObject({ result: expect.anything() });
+    expect((await post(LIST)).answer).toEqual(first.answer);
+  });
+
+  test("whose document is too long to be run is not read to its end", async () => {
+    const { post, calls } = await start();
+    const query = `{ ${"a ".repeat(4_000)} login }`;
+    const { answer } = await post(rpc("tools/call", { name: "graphql_query", arguments: { query } }));
+    expect(answer).toMatchObject({
+      result: { structuredContent: { errors: [{ extensions: { code: "OPERATION_TOO_LARGE" } }] } },
+    });
+    expect(calls()).toEqual([]);
+  });
+
   test("that wants no answer is accepted", async () => {
     const { post } = await start();
     const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });
@@ -60,7 +83,6 @@ describe("a message", () => {
     ["", "Expected a JSON object as the body, got text that is no JSON"],
     ["7", "Expected a JSON object as the body, got number."],
     [`[${LIST},${LIST}]`, "Expected a JSON object as the body, got an array: no batches."],
-    [DEEP, "Expected JSON with at most 200 levels of nesting, got more."],
   ])("that is none (case %#) is 400", async (body, message) => {
     const { post } = await start();
     const { status, answer } = await post(body);
@@ -96,6 +118,23 @@ describe("a message", () => {
     expect(logged()).not.toContain("unexpected");
   });
 
+  test.each([
+    rpc("initialize", { capabilities: "deep" }),
+    rpc("tools/list", { _meta: { a: "deep" } }),
+    rpc("tools/list", { cursor: "deep" }),
+    rpc("tools/call", { name: "deep", arguments: {} }),
+    rpc("tools/call", { name: "StartPage", arguments: { a: "deep" } }),
+    rpc("tools/call", {
+      name: "graphql_query",
+      arguments: { query: "{ __typename }", variables: { a: "deep" } },
+    }),
+  ])("that is nested deeply is answered: %s", async (message) => {
+    const { post, logged } = await start();
+    const { status } = await post(message.replace('"deep"', DEEP));
+    expect([200, 400]).toContain(status);
+    expect(logged()).not.toContain("unexpected");
+  });
+
   test("that would hold a stream open is answered at once", async () => {
     const gateway = await start();
     const { client } = await connectAgent(gateway);
@@ -113,6 +152,11 @@ describe("what the gateway rejects before a message is read", () => {
     expect({ status: long.status, answer: long.answer }).toEqual({
       status: 413,
       answer: errorOf(-32_000, "Expected a body of at most 100 bytes.", { code: "OPERATION_TOO_LARGE" }),
+    });
+    const { post: postLong } = await start();
+    expect(await postLong(rpc("tools/list", { padding: "x".repeat(65_536) }))).toMatchObject({
+      status: 413,
+      answer: errorOf(-32_000, "Expected a body of at most 65536 bytes.", { code: "OPERATION_TOO_LARGE" }),
     });
     const form = await post(LIST, { "content-type": "text/plain" });
     expect({ status: form.status, answer: form.answer }).toEqual({

@@ -76,6 +76,33 @@ describe("the gateway as a process", () => {
     expect(await ended).toBe(0);
   });
 
+  test("answers, keeps a part and ends with code 0 when the reader of its log stops and the pipe is full", async () => {
+    const { printed, kill, exited, out, holdReading, goOnReading } = startMain({ PORT: "0" });
+    const [, url = ""] = await printed(READY_LINE);
+    /** A line has 450 bytes: the pipe is full after some hundred. */
+    const askOften = async (times: number, name: string) => {
+      for (let sent = 0; sent < times; sent += 100)
+        await Promise.all(
+          Array.from({ length: 100 }, () => askAt(url, "t0ken", `query ${name} { __typename }`)),
+        );
+    };
+    holdReading();
+    await askOften(5_000, "Held".repeat(25));
+    goOnReading();
+    await vi.waitFor(async () => {
+      await askOften(100, "Read");
+      expect(out()).toContain('"name":"Read"');
+    }, PATIENT);
+    const kept = out().match(/"name":"Held/g)?.length ?? 0;
+    // A megabyte has room for 2,200, the pipe and its reader for 700.
+    expect(kept).toBeGreaterThan(1_000);
+    expect(kept).toBeLessThan(4_500);
+    holdReading();
+    await askOften(1_500, "Held".repeat(25));
+    kill("SIGTERM");
+    expect(await exited).toBe(0);
+  });
+
   test("ends with code 0 when its log cannot be written at the end", async () => {
     const { printed, kill, ended, stopReading } = startMain({ PORT: "0" });
     await printed(READY_LINE);

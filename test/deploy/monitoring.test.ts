@@ -54,7 +54,7 @@ const rules = Rules.parse(alerts).groups.flatMap((group) => group.rules);
 /** Values of labels that this gateway does not come to have. */
 const UNSEEN: Readonly<Record<string, readonly string[]>> = {
   code: Object.keys(ERROR_CODES),
-  outcome: ["invalid"],
+  outcome: ["invalid", "429"],
 };
 
 /** Labels that Prometheus adds to what it scrapes. */
@@ -224,6 +224,15 @@ test("an alert tells of a replica that is lost, while others answer, and of oper
   const limited = expressionOf("RungraphRateLimited").metrics;
   expect(limited.map(({ name }) => name)).toEqual(["rungraph_operations_total", "rungraph_operations_total"]);
   expect(limited[0]?.matchers).toEqual([{ label: "code", operator: "=", value: "RATE_LIMITED" }]);
+  // Of a service that throttles it tells alone: more replicas and connections do not help then.
+  const unless = rules.find(({ alert }) => alert === "RungraphOverloaded")?.expr.split("unless on (job) ")[1];
+  expect(readPromql(unless ?? "").metrics).toEqual([
+    ...limited,
+    {
+      name: "rungraph_upstream_requests_total",
+      matchers: [{ label: "outcome", operator: "=", value: "429" }],
+    },
+  ]);
 });
 
 test("the panels have room, and ids of their own", () => {

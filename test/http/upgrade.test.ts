@@ -66,3 +66,16 @@ test("a connection that offers another protocol behind an unanswered request is 
   socket.write(POST + BODY + POST + BODY);
   expect(await once(socket, "close")).toEqual([false]);
 });
+
+test("what follows the offer of another protocol in its packet is answered, or its connection closes", async () => {
+  const { socket, answers } = await open();
+  const closed = once(socket, "close");
+  const plain = POST.replace(`${OFFER}\r\n`, "");
+  for (let count = 1; count <= 3; count++) socket.write(plain.replace("POST", "QUERY") + BODY);
+  await answers(3);
+  socket.write(`GET /healthz HTTP/1.1\r\nHost: a\r\n${OFFER}\r\n\r\n${plain}${BODY}`);
+  // Which of both depends on the version of Node.js.
+  await expect(
+    Promise.race([closed.then(() => "closed"), answers(5).then(() => "answered")]),
+  ).resolves.toMatch(/./);
+});

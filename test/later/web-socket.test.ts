@@ -4,6 +4,7 @@ import { WebSocket } from "ws";
 import { startFake } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
 import { startGateway } from "../support/gateway.ts";
+import { listen } from "../support/listen.ts";
 import { PATIENT } from "../support/patience.ts";
 
 const QUERY = `{ experiment(id: "ada.mnist.3") { status ... @defer { buildJob { description } } } }`;
@@ -74,6 +75,31 @@ test("a client that ends it between two pieces frees its place", async () => {
   }, PATIENT);
   open();
 });
+
+test.each(["completes it", "closes its connection"])(
+  "a client that %s before the first piece frees its place, and its requests end",
+  async (what) => {
+    let open = 0;
+    const url = await listen((_, response) => {
+      open++;
+      response.once("close", () => open--);
+    });
+    const gateway = await startGateway({ upstream: { url }, env: { MAX_OPERATIONS_PER_TOKEN: "1" } });
+    const client = createClient({
+      url: `${gateway.url.replace("http:", "ws:")}/graphql`,
+      webSocketImpl: WebSocket,
+      connectionParams: { authorization: "token t0ken" },
+      retryAttempts: 0,
+    });
+    const end = client.subscribe({ query: QUERY }, { next: () => {}, error: () => {}, complete: () => {} });
+    await vi.waitUntil(() => open === 1, PATIENT);
+    if (what === "completes it") end();
+    else await client.terminate();
+    await vi.waitUntil(() => open === 0, PATIENT);
+    const { errors } = await gateway.ask("{ __typename }");
+    expect(errors).toBeUndefined();
+  },
+);
 
 test("a mutation does not come over a WebSocket", async () => {
   const { client, calls } = await start();

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { errorsOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
+import { turnsOf } from "../support/turns.ts";
 import { subscribe } from "../support/subscriber.ts";
 
 /* Servers search no texts. Runs are found by words in a scan of the list. */
@@ -61,6 +62,21 @@ test.each(["jobs", "buildJobs", "groups"])("%s are found by words as well", asyn
   const { ask } = await startRows();
   const { data } = await ask<Found, never>(queryOf(list, `filter: { words: "wide" }`));
   expect(data.project.list.nodes).toEqual([{ internalId: "3" }, { internalId: "4" }]);
+});
+
+test("long texts are looked at in pieces, and a word between two is found", async () => {
+  const rows = Array.from({ length: 100 }, (_, index) => ({
+    id: index + 1,
+    description: `${"\ufdfa ".repeat(2_480)}${"-".repeat(index)} needles ${"\ufdfa".repeat(5_000)}`,
+  }));
+  const service = await startFake(() => ({ json: { count: rows.length, next: null, results: rows } }));
+  const env = { UPSTREAM_PROFILE: "polyaxon-0.4", CACHE_TTL_MS: "600000", CACHE_BYTES: "100000000" };
+  const { ask } = await startGateway({ upstream: service, env });
+  const query = queryOf("experiments", `first: 100, filter: { words: "needles" }`);
+  const { data } = await ask<Found, never>(query);
+  expect(data.project.list.totalCount).toBe(100);
+  const { all, longest } = await turnsOf(() => ask(query));
+  expect(longest / all).toBeLessThan(0.4);
 });
 
 test("projects are found by words as well", async () => {

@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 import { readConfig } from "../../src/config.ts";
 import { createGateway } from "../../src/gateway.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
-import { startFake } from "../support/fake.ts";
+import { startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
@@ -64,6 +64,7 @@ describe("the log of the gateway", () => {
       "client",
       "clientVersion",
       "codes",
+      "failed",
       "hash",
       "level",
       "method",
@@ -115,6 +116,7 @@ describe("the log of the gateway", () => {
         hash: createHash("sha256").update(document).digest("hex"),
         status: 200,
         codes: ["NOT_FOUND"],
+        failed: [{ at: "GET {owner}/{project}/jobs/{id}/", outcome: "404", count: 1 }],
         upstreamRequests: 2,
         ms: expect.any(Number),
       },
@@ -131,6 +133,49 @@ describe("the log of the gateway", () => {
         upstreamRequests: 0,
       }),
     ]);
+  });
+
+  test("leads by the id of a request to what failed, in five places at most", async () => {
+    const answer = (path: string): Told => {
+      if (path.includes("/logs")) return { status: 503, json: {} };
+      if (path.includes("/jobs/3/")) return { text: "no JSON" };
+      if (path.includes("/jobs/")) return { status: 500, json: { detail: "canary" } };
+      return { status: 418, json: {} };
+    };
+    const upstream = await startFake(({ path }) => answer(path));
+    const { ask, url, logged } = await startGateway({ upstream, env: { UPSTREAM_RETRIES: "0" } });
+    const query = `{
+      a: job(id: "ada.mnist.jobs.1") { status }
+      b: job(id: "ada.mnist.jobs.2") { status }
+      c: job(id: "ada.mnist.jobs.3") { status }
+      d: experiment(id: "ada.mnist.4") { status }
+      e: buildJob(id: "ada.mnist.builds.5") { status }
+      f: group(id: "ada.mnist.6") { id description }
+      g: project(owner: "ada", name: "canary") { description }
+    }`;
+    await ask(query, {}, { headers: { "x-request-id": "page-7" } });
+    const headers = { authorization: "token t0ken", "x-request-id": "page-8" };
+    await (await fetch(`${url}/downloads/${globalId("Job:ada/mnist/3")}/logs`, { headers })).text();
+    const failed = linesIn(logged())
+      .filter(({ level }) => level === 30)
+      .map(({ requestId, failed: places }) => ({ requestId, places }));
+    expect(failed).toEqual([
+      {
+        requestId: "page-7",
+        places: [
+          { at: "GET {owner}/{project}/jobs/{id}/", outcome: "500", count: 2 },
+          { at: "GET {owner}/{project}/jobs/{id}/", outcome: "UPSTREAM_BAD_RESPONSE", count: 1 },
+          { at: "GET {owner}/{project}/experiments/{id}/", outcome: "418", count: 1 },
+          { at: "GET {owner}/{project}/builds/{id}/", outcome: "418", count: 1 },
+          { at: "GET {owner}/{project}/groups/{id}/", outcome: "418", count: 1 },
+        ],
+      },
+      {
+        requestId: "page-8",
+        places: [{ at: "GET {owner}/{project}/jobs/{id}/logs", outcome: "503", count: 1 }],
+      },
+    ]);
+    expect(logged()).not.toContain("canary");
   });
 
   test("tells of a download and of a subscription by WebSocket who asked for it", async () => {

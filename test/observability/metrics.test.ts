@@ -1,3 +1,4 @@
+import { refusal } from "../support/throttling.ts";
 import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
@@ -102,6 +103,15 @@ describe("the metrics of the gateway", () => {
       "rungraph_operation_upstream_requests_count 3",
     ]);
     expect(await linesOf(url, "rungraph_upstream_retries")).toEqual(["rungraph_upstream_retries_total 1"]);
+  });
+
+  test("count no retry of what the service throttled", async () => {
+    const answers = [refusal(0)];
+    const service = await startFake(() => answers.shift() ?? { json: { id: 2, last_status: "running" } });
+    const { ask, url } = await startGateway({ upstream: service });
+    await ask(`{ job(id: "ada.mnist.jobs.1") { status } }`);
+    expect(service.inOrder()).toEqual(["GET ada/mnist/jobs/1/", "GET ada/mnist/jobs/1/"]);
+    expect(await linesOf(url, "rungraph_upstream_retries")).toEqual(["rungraph_upstream_retries_total 0"]);
   });
 
   test("tell the version of the gateway", async () => {

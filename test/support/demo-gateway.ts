@@ -5,11 +5,25 @@ import { type GatewayOptions, startGateway } from "./gateway.ts";
 /** A clock that stands: what the demo answers is the same in every run. */
 export const still = () => Date.parse("2026-06-01T12:00:00Z");
 
+/** A demo that tells which requests arrived. */
+interface WatchedDemo extends Demo {
+  /** `GET /api/v1/ada/mnist/jobs/1/` for each, in their order. */
+  readonly calls: () => string[];
+  readonly forget: () => void;
+}
+
 /** A demo service of its own, closed when the test ends. */
-export async function startDemoService(options: DemoOptions = {}): Promise<Demo> {
-  const demo = await startDemo(options);
+export async function startDemoService(options: DemoOptions = {}): Promise<WatchedDemo> {
+  let calls: string[] = [];
+  const demo = await startDemo({ ...options, onCall: (call) => calls.push(call) });
   onTestFinished(() => demo.close());
-  return demo;
+  return {
+    ...demo,
+    calls: () => [...calls],
+    forget: () => {
+      calls = [];
+    },
+  };
 }
 
 /** The gateway in front of a demo of its own, signed in as ada. `calls` are the demo's requests since the last look. */
@@ -30,7 +44,7 @@ export function tokenOf(demo: Demo, username: string): string {
 }
 
 /** The demo's requests since the last look, without the prefix they all have, in the order of the alphabet. */
-export function callsOf(demo: Demo): string[] {
+export function callsOf(demo: WatchedDemo): string[] {
   const calls = demo.calls().map((call) => call.replace(" /api/v1/", " "));
   demo.forget();
   return calls.toSorted();

@@ -34,6 +34,7 @@ export function startProgram(
   });
   const said = { out: "", err: "" };
   const ended = once(child, "close").then(([code]) => code as number | null);
+  const exited = once(child, "exit").then(([code]) => code as number | null);
   const told: (() => void)[] = [];
   child.stdout?.on("data", (chunk: Buffer) => {
     said.out += chunk.toString();
@@ -46,9 +47,14 @@ export function startProgram(
   });
   return {
     ended,
+    /** Its code, also while something of what it printed is not read. */
+    exited,
     out: () => said.out,
     err: () => said.err,
     kill: (signal: NodeJS.Signals) => child.kill(signal),
+    /** Reads nothing more of what it prints, and leaves the pipe open. */
+    holdReading: () => void child.stdout?.pause(),
+    goOnReading: () => void child.stdout?.resume(),
     /** Ends the reader of what it prints. */
     stopReading: () => void child.stdout?.destroy(),
     /** What it printed, once that matches. */

@@ -44,6 +44,9 @@ describe("the last known response answers", () => {
     ["refuses without a time", status(429)],
     ["is not ready", status(503)],
     ["is out of reach of its proxy", status(502)],
+    ["fails", status(500)],
+    ["answers with JSON that is cut", { text: '{"id": 42, "last_st' }],
+    ["answers with a page of its proxy", { text: "<html>" }],
   ])("when the service %s", async (_, told) => {
     const { service, gateway, advance, fail } = await startFailing();
     expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
@@ -176,7 +179,7 @@ describe("no earlier response answers", () => {
     expect(second?.errors?.map(({ extensions }) => extensions["code"])).toEqual(["UPSTREAM_UNAVAILABLE"]);
   });
 
-  test.each([401, 403, 404, 500])("instead of %i, nor after it", async (code) => {
+  test.each([401, 403, 404, 409])("instead of %i, nor after it", async (code) => {
     const { gateway, fail } = await startFailing();
     await askFor(gateway);
     fail(() => status(code));

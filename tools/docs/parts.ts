@@ -80,6 +80,7 @@ async function metrics(): Promise<string> {
     traceId: null,
     caller: { token: null, key: "", standing: "anonymous" },
     ms: 0,
+    failed: [],
   } as const;
   telemetry.operation(
     { ...request, type: "query", name: null, hash: null, status: 200, codes: [], upstreamRequests: 0 },

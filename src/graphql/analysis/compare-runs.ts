@@ -106,7 +106,12 @@ function* comparedIn(
     }
     const values = raw.map(valueOf);
     const first = rows.length < of ? null : values[0];
-    const differs = values.some((value) => !isDeepStrictEqual(value, first));
+    let differs = false;
+    for (const value of values) {
+      // A list may be long.
+      if (typeof value === "object") yield;
+      if ((differs = !isDeepStrictEqual(value, first))) break;
+    }
     if (differs || !onlyDifferences) compared.push({ name, values, rows, of, differs });
   }
   return compared;

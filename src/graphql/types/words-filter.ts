@@ -1,6 +1,6 @@
 import { InputError } from "../../errors.ts";
 import type { Condition } from "../../rest/api/filter-language.ts";
-import { type FindRows, findRows } from "./find-rows.ts";
+import type { FindRows } from "./find-rows.ts";
 
 /* Filters by words. Servers search no texts, so the gateway looks for the words in the rows of a list. */
 
@@ -29,11 +29,33 @@ export function wordsConditions(text: string, argument: string): readonly Condit
 export function wordsScan(text: string | null | undefined): FindRows | null {
   if (text == null) return null;
   const words = wordsOf(text);
-  return findRows((row) => {
-    // Safe: any object has properties by name.
-    const { name, description, tags } = row as Readonly<Record<string, unknown>>;
-    const written = [name, description, ...(Array.isArray(tags) ? tags : [])];
-    const folded = written.filter((each) => typeof each === "string").map(fold);
-    return words.every((word) => folded.some((each) => each.includes(word)));
-  });
+  return function* (rows) {
+    const found: number[] = [];
+    for (const [index, row] of rows.entries()) {
+      const missing = new Set(words);
+      for (const piece of piecesOf(row)) {
+        yield;
+        const folded = fold(piece);
+        for (const word of missing) if (folded.includes(word)) missing.delete(word);
+      }
+      if (missing.size === 0) found.push(index);
+    }
+    return found;
+  };
+}
+
+/** Longest part of a text that is looked at without a pause, and what two of them share: a word is in one as a whole. */
+const PIECE = 5_000;
+const SHARED = 1_000;
+
+/** What people write about a run. */
+function* piecesOf(row: object): Generator<string> {
+  // Safe: any object has properties by name.
+  const { name, description, tags } = row as Readonly<Record<string, unknown>>;
+  for (const text of [name, description, ...(Array.isArray(tags) ? tags : [])]) {
+    if (typeof text !== "string") continue;
+    yield text.slice(0, PIECE);
+    for (let from = PIECE - SHARED; from + SHARED < text.length; from += PIECE - SHARED)
+      yield text.slice(from, from + PIECE);
+  }
 }

@@ -29,10 +29,14 @@ export interface WebSocketSettings {
   readonly maxBytes: number;
   /** How long a client may not read, in milliseconds. */
   readonly readTimeoutMs: number;
-  /** Begins an operation with the headers of a connection. Resolves with errors when it cannot begin. */
+  /**
+   * Begins an operation with the headers of a connection. Resolves with errors when it cannot begin. Tells what to call when
+   * the client leaves it before.
+   */
   readonly begin: (
     request: IncomingMessage,
     params: OperationParams,
+    onBegin: (leave: () => void) => void,
   ) => Promise<AsyncIterableIterator<ExecutionResult | PieceMessage> | readonly GraphQLError[]>;
 }
 
@@ -63,11 +67,15 @@ export function createWebSocketServer({ schema, maxBytes, identify, begin, ...se
       connection.authorization = given;
       return connection.moveTo(identify(requestOf(connection)).caller);
     },
-    onSubscribe: ({ extra: connection }, _, { query, ...params }) =>
+    onSubscribe: ({ extra: connection, subscriptions }, id, { query, ...params }) =>
       connection.answering(async () => {
         const end = connection.use();
         // The protocol requires a text, also where a hash stands for the document.
-        const begun = await begin(requestOf(connection), { ...params, query: query === "" ? null : query });
+        const asked = { ...params, query: query === "" ? null : query };
+        const begun = await begin(requestOf(connection), asked, (leave) => {
+          // `graphql-ws` returns what stands here when the client completes it or leaves. The results follow.
+          subscriptions[id] = leftBy(leave);
+        });
         if ("next" in begun) return { schema, document: READ, contextValue: untilEnd(begun, end) };
         end();
         return begun;
@@ -123,6 +131,14 @@ function requestOf({ request, authorization }: Connection): IncomingMessage {
   // Safe: only the headers and the socket of a request are read.
   return { headers, socket: request.socket } as IncomingMessage;
 }
+
+/** Stands for results that are not there yet. Calls back when nobody waits for them. */
+const leftBy = (leave: () => void) => ({
+  return: async () => leave(),
+  [Symbol.asyncIterator]: (): never => {
+    throw new TypeError("expected results, which are not there yet");
+  },
+});
 
 /** The results of a subscription. Calls back when there are no more, or nobody waits for them. */
 function untilEnd<Result>(

@@ -44,13 +44,14 @@ export function createWebSockets(settings: SocketSettings): WebSockets {
   let server: ReturnType<typeof createWebSocketServer> | null = null;
   let isDraining = false;
 
-  const begin: WebSocketSettings["begin"] = async (request, params) => {
+  const begin: WebSocketSettings["begin"] = async (request, params, onBegin) => {
     const identity = identify(request);
     const { requestId, caller } = identity;
     const traceId = traceIdOf(identity.traceparent);
     const began = performance.now();
-    const facts: OperationFacts = { type: "invalid", name: null, hash: null, codes: [] };
+    const facts: OperationFacts = { type: "invalid", name: null, hash: null, codes: [], failed: [] };
     const scope = new RequestScope(identity, requestTimeoutMs);
+    onBegin(() => scope.end("left"));
     const onEnd = () => {
       scope.end("done");
       const { upstreamRequests } = scope;

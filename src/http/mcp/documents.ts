@@ -93,9 +93,9 @@ const isForPeople = (name: string, node: OperationDefinitionNode): boolean =>
 /** `constructor` and the like: the SDK keeps tools as properties of an object, and would fail at every message. */
 const isOfEveryObject = (name: string): boolean => name in {};
 
-/** Whether a text is a document that signs in. One that cannot be read does nothing. */
-export function textSignsIn(text: string): boolean {
-  const document = parsed(text);
+/** Whether a text is a document that signs in. One that cannot be read, or is too long to be run, does nothing. */
+export function textSignsIn(text: string, maxTokens: number): boolean {
+  const document = parsed(text, maxTokens);
   return document !== null && signsIn(document);
 }
 
@@ -110,9 +110,9 @@ function signsIn(document: DocumentNode): boolean {
   return found;
 }
 
-function parsed(text: string): DocumentNode | null {
+function parsed(text: string, maxTokens = Number.POSITIVE_INFINITY): DocumentNode | null {
   try {
-    return parse(text);
+    return parse(text, { maxTokens });
   } catch {
     return null;
   }

@@ -4,13 +4,13 @@ import type { TrustedDocuments } from "../../engine/documents/persisted.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
 import type { TypeNames } from "../../graphql/core/kinds.ts";
-import { isDeeper, MAX_NESTING } from "../../rest/api/parse-json.ts";
 import type { Delivery } from "../delivery.ts";
 import { parseObject, PRIVATE } from "../graphql/encoding.ts";
 import type { HttpOperation, RequestState } from "../operation.ts";
 import type { Execute } from "../router.ts";
 import { readToolOperations, type ToolType } from "./documents.ts";
 import { JSON_RPC_CODES, jsonRpcError } from "../rejection.ts";
+import { createListings, MAX_LISTING_BYTES } from "./listings.ts";
 import { answerMessage, openServer } from "./server.ts";
 import { printForAgents } from "./sdl.ts";
 import { MEASURED, tooLong, toToolResult } from "./result.ts";
@@ -27,16 +27,13 @@ export interface McpSettings {
   /** The only documents that run; null when every document runs. */
   readonly trusted: TrustedDocuments | null;
   readonly isIntrospectable: boolean;
+  /** Most tokens of a document. */
+  readonly maxTokens: number;
   /** Longest result of a tool, in bytes. */
   readonly maxResultBytes: number;
   /** Opens the GraphQL operation of a request. Called only when a tool runs one. */
   readonly openOperation: (request: IncomingMessage, state: RequestState) => HttpOperation;
 }
-
-const TOO_DEEP = rejection(
-  `Expected JSON with at most ${MAX_NESTING} levels of nesting, got more.`,
-  "BAD_REQUEST",
-);
 
 const NO_BODY = Buffer.alloc(0);
 
@@ -56,11 +53,13 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
     toolNames,
     tools: [
       ...ofOperations.map(toolOfOperation),
-      ...(trusted ? [] : types.map((type) => toolOfOwnDocuments(type, sdl !== null))),
+      ...(trusted ? [] : types.map((type) => toolOfOwnDocuments(type, sdl !== null, settings.maxTokens))),
       ...(sdl && !trusted ? [toolOfSchema(sdl)] : []),
     ],
     sdl: sdl && sdl.text,
   };
+
+  const listings = createListings();
 
   const run = async (
     operation: HttpOperation["operation"],
@@ -100,9 +99,11 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
   ): Promise<Response> => {
     try {
       const message = parseObject(body);
-      if (isDeeper(message, MAX_NESTING)) throw TOO_DEEP;
-      const open = () => openServer(parts, executeFor(request, state));
-      return await answerMessage(message, request.headers, open);
+      const answer = (asked: object) =>
+        answerMessage(asked, request.headers, () => openServer(parts, executeFor(request, state)));
+      const listed =
+        body.length > MAX_LISTING_BYTES ? null : await listings(message, request.headers, answer);
+      return listed ?? (await answer(message));
     } catch (error) {
       if (!(error instanceof GraphQLError)) throw error;
       const data = { code: "BAD_REQUEST", requestId: state.scope.requestId };

@@ -64,13 +64,13 @@ export function openServer(
 /** The headers that belong to the protocol. Others, such as the token, do not concern it. */
 const PROTOCOL_HEADERS = /^(?:accept|content-type|mcp-.*)$/;
 
+export const protocolHeaders = (headers: IncomingHttpHeaders) =>
+  Object.entries(headers).filter(
+    (entry): entry is [string, string] => PROTOCOL_HEADERS.test(entry[0]) && typeof entry[1] === "string",
+  );
+
 const requestOf = (headers: IncomingHttpHeaders): Request =>
-  new Request("http://localhost/mcp", {
-    method: "POST",
-    headers: Object.entries(headers).filter(
-      (entry): entry is [string, string] => PROTOCOL_HEADERS.test(entry[0]) && typeof entry[1] === "string",
-    ),
-  });
+  new Request("http://localhost/mcp", { method: "POST", headers: protocolHeaders(headers) });
 
 const isListen = (message: object): message is { readonly id: unknown } =>
   "method" in message && message.method === "subscriptions/listen" && "id" in message;

@@ -115,7 +115,7 @@ const FIRST_STEP: Readonly<Record<ToolType, string>> = {
 };
 
 /** The tool that runs a document of the agent's own. `hasSchema`: beside it is the tool that shows the schema. */
-export const toolOfOwnDocuments = (type: ToolType, hasSchema: boolean): Tool =>
+export const toolOfOwnDocuments = (type: ToolType, hasSchema: boolean, maxTokens: number): Tool =>
   tool(
     `graphql_${type}`,
     {
@@ -123,7 +123,7 @@ export const toolOfOwnDocuments = (type: ToolType, hasSchema: boolean): Tool =>
       inputSchema: OwnOperation,
       annotations: ANNOTATIONS[type],
     },
-    (params, execute) => (textSignsIn(params.query) ? NO_SIGN_IN : execute(params, type)),
+    (params, execute) => (textSignsIn(params.query, maxTokens) ? NO_SIGN_IN : execute(params, type)),
   );
 
 const NO_SIGN_IN: CallToolResult = {

@@ -26,7 +26,6 @@ export class Admission {
   readonly #root: Bulkhead;
   readonly #bulkheads: AccountRooms<Bulkhead>;
   #shed = 0;
-  retries = 0;
   #isServing = false;
   #isScheduled = false;
   readonly #resume = (): void => this.serveSoon();
@@ -67,7 +66,7 @@ export class Admission {
 
   pressure() {
     const { running, waiting } = this.#root;
-    return { running, waiting, shed: this.#shed, retries: this.retries };
+    return { running, waiting, shed: this.#shed };
   }
 
   serve(): void {

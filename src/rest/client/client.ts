@@ -177,7 +177,11 @@ export function createClient(settings: ClientSettings) {
     /** Whether the queue has no room for a new operation of the caller. */
     isQueueFull: (caller: Caller) => admission.isQueueFull(caller),
 
-    pressure: () => ({ ...admission.pressure(), circuit: breaker.circuit() }),
+    pressure: () => ({
+      ...admission.pressure(),
+      retries: common.retries.total(),
+      circuit: breaker.circuit(),
+    }),
     reach: () => transport.reach(),
     close: () => transport.close(),
   };

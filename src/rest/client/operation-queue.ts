@@ -17,8 +17,6 @@ export interface OperationBounds {
 
 /** The queues of all operations. */
 interface Queues {
-  /** Number of retries that were admitted since the start. */
-  retries: number;
   isQueueFull(caller: Caller): boolean;
   serve(): void;
   serveSoon(): void;
@@ -82,8 +80,7 @@ export class OperationQueue {
       allowance.giveBack();
       return this.#hold(ticket, allowance);
     }
-    if (ticket.isRetry) this.#admission.retries++;
-    else this.#sent++;
+    if (!ticket.isRetry) this.#sent++;
     ticket.admitted();
     if (this.#sent >= this.#bounds.requests) {
       this.#drop(

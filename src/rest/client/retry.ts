@@ -19,6 +19,8 @@ interface Tried {
 }
 
 export interface Retries {
+  /** Number of retries with backoff since the start. */
+  readonly total: () => number;
   /** Counts an attempt of any request. */
   readonly count: () => void;
   /** The pause before the next attempt, in milliseconds; null when a retry cannot help or would be too late. */
@@ -30,6 +32,7 @@ export function createRetries(maxRetries: number): Retries {
   let windowStart = Date.now();
   let attempts = 0;
   let retries = 0;
+  let total = 0;
 
   const startWindow = (): void => {
     if (Date.now() - windowStart < WINDOW_MS) return;
@@ -42,10 +45,12 @@ export function createRetries(maxRetries: number): Retries {
     startWindow();
     if (retries >= Math.max(MIN_RETRIES, attempts * RETRY_SHARE)) return false;
     retries++;
+    total++;
     return true;
   };
 
   return {
+    total: () => total,
     count: () => {
       startWindow();
       attempts++;
