@@ -265,7 +265,8 @@ test("Prometheus reads each replica once: by its operator, or by annotations whe
 });
 
 test("its variables are settings, with values that can be used", () => {
-  expect(SETTINGS).toEqual(expect.arrayContaining(Object.keys(settings)));
+  const names = [...SETTINGS, ...SETTINGS.map((name) => `${name}_FILE`)];
+  expect(names).toEqual(expect.arrayContaining(Object.keys(settings)));
   const config = readConfig(environment);
   // Without it a demo would be started.
   expect(config.UPSTREAM_URL).toBeInstanceOf(URL);

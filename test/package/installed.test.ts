@@ -161,13 +161,13 @@ describe("the command", () => {
 
   test("says whether the settings can be used, without a server", () => {
     expect(rungraph(["--check-config"])).toEqual({ code: 0, out: "ok\n", err: "" });
-    const environment = { UPSTREM_URL: "canary", PORT: "canary", GRAPHIQL: "canary" };
+    const environment = { UPSTREAM_URI: "canary", PORT: "canary", GRAPHIQL: "canary" };
     expect(rungraph(["--check-config"], environment)).toEqual({
       code: 1,
       out: "",
       err: [
         "The settings cannot be used:",
-        "UPSTREM_URL: expected the name of a setting. Did you mean UPSTREAM_URL?",
+        "UPSTREAM_URI: unknown setting; see docs/settings.md",
         "PORT: expected a whole number from 0 to 65535",
         "GRAPHIQL: expected on or off",
         "",
