@@ -304,6 +304,7 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
       await vi.waitUntil(() => commands().length === 1, PATIENT);
       replicas.kill(killed, "SIGKILL");
       expect(await written).toMatch(/^50[24] /);
+      expect(commands()).toHaveLength(1);
       await replicas.ended(killed);
       for (const token of tokens) expect(await ask(token)).toBe(RIGHT);
       expect(replicasOf(writer)).toEqual([killed, expect.any(Number)]);
