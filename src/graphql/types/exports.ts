@@ -6,24 +6,20 @@ import { idOf } from "../core/ids.ts";
  * The addresses of exports: all experiments of a project or group, or their metrics, as a table.
  */
 
-/** The formats, with the ends of their file names. */
-const FORMATS = {
-  CSV: ["csv", "CSV by RFC 4180, in UTF-8, with the names of the columns in the first row."],
-  NDJSON: ["ndjson", "A JSON object on each line."],
-} as const;
-
-type Format = keyof typeof FORMATS;
-
-/** The end of the file name of a format. */
-export type Extension = (typeof FORMATS)[Format][0];
-
+/** The values are the ends of file names. */
 const ExportFormat = builder.enumType("ExportFormat", {
   description: "Format of an export. Values can be added in a minor release.",
-  // Safe: the names are those of the table.
-  values: Object.fromEntries(
-    Object.entries(FORMATS).map(([name, [, description]]) => [name, { description }]),
-  ) as Record<Format, { description: string }>,
+  values: {
+    CSV: {
+      value: "csv",
+      description: "CSV by RFC 4180, in UTF-8, with the names of the columns in the first row.",
+    },
+    NDJSON: { value: "ndjson", description: "A JSON object on each line." },
+  } as const,
 });
+
+/** The end of the file name of a format. */
+export type Extension = typeof ExportFormat.$inferType;
 
 const { fromAddress } = fieldsOf();
 
@@ -31,12 +27,12 @@ const exportUrl = (what: "runs" | "metrics", description: string) => ({
   nullable: false as const,
   description: `${description} Its query takes the arguments \`filter\`, \`order\` and \`query\` of lists, objects as JSON, and \`columns\`, names with commas in between. Requires the same \`Authorization\` header as GraphQL. Costs no upstream request.`,
   args: builder.args((t) => ({
-    format: t.field({ type: ExportFormat, required: true, defaultValue: "CSV", description: "Format." }),
+    format: t.field({ type: ExportFormat, required: true, defaultValue: "csv", description: "Format." }),
   })),
-  ...fromAddress((resource, { format }: { format: Format }, { publicUrl, names }) => {
-    const [extension] = FORMATS[format];
-    return `${publicUrl}/export/${idOf(resource, names)}/${what}.${extension}`;
-  }),
+  ...fromAddress(
+    (resource, { format }: { format: Extension }, { publicUrl, names }) =>
+      `${publicUrl}/export/${idOf(resource, names)}/${what}.${format}`,
+  ),
 });
 
 export const runsUrl = exportUrl(
