@@ -284,11 +284,3 @@ function demoFaults({
     DEMO === "off" ? "DEMO is off" : "with NODE_ENV=production the demo starts only with DEMO=on";
   return [`UPSTREAM_URL: expected the address of the service (${reason})`];
 }
-
-/** Settings of a process that listens by itself. */
-type OfProcess = "HOST" | "PORT" | "WORKERS" | "KEEP_ALIVE_TIMEOUT_MS";
-
-/** The settings of a gateway in another server. `build-types.ts` writes them with their descriptions. */
-export type Settings = {
-  readonly [Name in Exclude<keyof Config, OfProcess>]?: string | number | undefined;
-};
