@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { NODE_FLAGS } from "../src/installation.ts";
@@ -17,9 +18,13 @@ export const THIS_NODE: Node = { file: process.execPath, version: process.versio
 /** The flags with which the gateway runs on this Node: the same for all, so far. */
 export const flagsOf = (_node: Node): readonly string[] => NODE_FLAGS;
 
+/** The file that starts a built checkout. Releases up to 0.3 were one file. */
+const mainOf = (checkout: string): string =>
+  ["dist/src/main.js", "dist/main.js"].map((path) => join(checkout, path)).find(existsSync) ?? checkout;
+
 /** The command by which a built checkout is run, as `npm start` runs it. */
 export const commandOf = (checkout: string, node = THIS_NODE): readonly string[] => [
   node.file,
   ...flagsOf(node),
-  join(checkout, "dist/main.js"),
+  mainOf(checkout),
 ];

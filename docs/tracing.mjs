@@ -3,7 +3,7 @@
 //   npm install @opentelemetry/api@1 @opentelemetry/sdk-trace-node@2 @opentelemetry/resources@2 \
 //     @opentelemetry/exporter-trace-otlp-http@0.223 @opentelemetry/instrumentation@0.223 \
 //     @opentelemetry/instrumentation-http@0.223 @opentelemetry/instrumentation-undici@0.33
-//   OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318 node --import ./docs/tracing.mjs dist/main.js
+//   OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318 node --import ./docs/tracing.mjs dist/src/main.js
 //
 // The variables of OpenTelemetry work: OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER,
 // OTEL_EXPORTER_OTLP_HEADERS, OTEL_BSP_SCHEDULE_DELAY and so on.

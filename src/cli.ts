@@ -1,15 +1,10 @@
 #!/usr/bin/env node
-import { spawn, spawnSync } from "node:child_process";
-import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { setFlagsFromString } from "node:v8";
 import { NODE_FLAGS, readVersion } from "./installation.ts";
 
-/*
- * The command `rungraph`. The gateway is a program of its own, `main.js`: V8 fixes the size of its young generation when a
- * process starts, so only a new one can have another.
- */
-
+/** An option of the command `rungraph`. */
 interface Option {
   readonly short?: string;
   readonly does: string;
@@ -86,37 +81,24 @@ function readOption(): Option | null {
   return OPTIONS[name ?? ""] ?? null;
 }
 
-/** Not in the types of the oldest Node: replaces this process by another one, where the system can do that. */
+/** Not in the types of the oldest Node: replaces this process by another one. */
 interface Replaceable {
   readonly execve?: (file: string, args: readonly string[]) => never;
 }
 
-/** The flags that this Node knows: it would not start with others. */
-const knownFlags = () =>
-  NODE_FLAGS.filter((flag) => spawnSync(process.execPath, [flag, "--version"]).status === 0);
-
-/** Runs the gateway. Resolves with its exit code; where this process becomes the gateway, never. */
-function start(): Promise<number> {
-  const main = fileURLToPath(new URL("main.js", import.meta.url));
-  const args = [...knownFlags(), ...process.execArgv, main];
-  if (process.platform !== "win32")
-    (process as Replaceable).execve?.(process.execPath, [process.execPath, ...args]);
-  return runChild(args);
-}
-
-function runChild(args: readonly string[]): Promise<number> {
-  // By the end of the channel the gateway notices that this process was killed.
-  const child = spawn(process.execPath, args, { stdio: ["inherit", "inherit", "inherit", "ipc"] });
-  for (const signal of ["SIGTERM", "SIGHUP", "SIGINT"] as const) {
-    process.on(signal, () => {
-      // A terminal sends it to both, and a second one would end the gateway immediately.
-      if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
-    });
+/**
+ * Runs the gateway in this process. V8 reads the size of its young generation only when a process starts, so one with all
+ * flags takes the place of this one where Node can do that: from 22.15 on, not on Windows. Elsewhere that size is V8's own.
+ */
+async function start(): Promise<number> {
+  if (process.platform !== "win32") {
+    const main = fileURLToPath(new URL("main.js", import.meta.url));
+    const args = [process.execPath, ...NODE_FLAGS, ...process.execArgv, main];
+    (process as Replaceable).execve?.(process.execPath, args);
   }
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("exit", (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? "SIGKILL"]));
-  });
+  setFlagsFromString("--heap-growing-percent=100");
+  await import("./main.ts");
+  return 0;
 }
 
 function usageFault(error: unknown): Promise<number> {

@@ -206,11 +206,3 @@ function demoFaults({ UPSTREAM_URL, DEMO, NODE_ENV }: Variables): string[] {
     DEMO === "off" ? "DEMO is off" : "with NODE_ENV=production the demo starts only with DEMO=on";
   return [`UPSTREAM_URL: expected the address of the service (${reason})`];
 }
-
-/** Settings of a process that listens by itself. */
-type OfProcess = "HOST" | "PORT" | "KEEP_ALIVE_TIMEOUT_MS";
-
-type Name = Exclude<keyof typeof Environment.shape, OfProcess>;
-
-/** The settings of a gateway in another server. `build-types.ts` writes them with their descriptions. */
-export type Settings = { readonly [_ in Name | `${Name}_FILE`]?: string | number | undefined };

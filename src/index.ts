@@ -2,16 +2,17 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Server as NetServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
-import { readConfig, type Settings } from "./config.ts";
+import { readConfig } from "./config.ts";
 import { createGateway as assemble } from "./gateway.ts";
 import { forWebSockets, refuse, type UpgradeListener } from "./http/server.ts";
 import { readTarget } from "./http/target.ts";
 import type { Log } from "./log.ts";
 import { createLog } from "./observability/log.ts";
+import type { Settings } from "./settings.ts";
 import { openUpstream } from "./upstream.ts";
 
-export type { Settings } from "./config.ts";
 export type { Log } from "./log.ts";
+export type { Settings } from "./settings.ts";
 
 export interface GatewayOptions {
   /** Path below which the server reaches the gateway, such as `/rungraph`. Empty by default: `/graphql`. */

@@ -1,7 +1,9 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 
-/** The folder of the gateway. The path is the same from `src` and from the files of the build. */
-export const FOLDER = new URL("../", import.meta.url);
+const isSource = existsSync(new URL("../package.json", import.meta.url));
+
+/** The folder of the gateway: above `src`, or above `dist/src`. */
+export const FOLDER = new URL(isSource ? "../" : "../../", import.meta.url);
 
 /** The version of the gateway. */
 export function readVersion(): string {

@@ -17,13 +17,9 @@ async function warnUnlessReached(reached: Promise<void>): Promise<void> {
   }
 }
 
-/**
- * Calls `stop` on the first signal. A second signal exits immediately. `cli.ts` may be the parent of this process: when it
- * is killed, the channel to it ends.
- */
+/** Calls `stop` on the first signal. A second signal exits immediately. */
 function onSignal(stop: () => void, exitNow: () => void): void {
   const first = () => {
-    process.off("disconnect", first);
     for (const signal of ["SIGTERM", "SIGINT"]) {
       process.off(signal, first);
       process.once(signal, exitNow);
@@ -31,7 +27,20 @@ function onSignal(stop: () => void, exitNow: () => void): void {
     stop();
   };
   for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, first);
-  process.once("disconnect", first);
+}
+
+/**
+ * Calls `stop` when the shell is gone below which npx runs a command. Signals to npx end that shell, and not all shells let
+ * the command take their place.
+ */
+function onNpxEnded(stop: () => void): void {
+  if (process.env["npm_lifecycle_event"] !== "npx") return;
+  const shell = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === shell) return;
+    clearInterval(timer);
+    stop();
+  }, 500);
 }
 
 /** Ends the process when the address cannot be listened on. */
@@ -68,6 +77,7 @@ async function main(config: Config): Promise<void> {
     () => void stop(),
     () => process.exit(1),
   );
+  onNpxEnded(() => void stop());
   welcome(config, serving.port, demo);
   if (!demo) void warnUnlessReached(serving.reachUpstream());
 }

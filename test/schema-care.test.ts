@@ -4,13 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { createFolder } from "./support/build.ts";
-import { bundle } from "./support/bundle.ts";
+import { TYPESCRIPT } from "./support/typescript.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const committed = readFileSync(join(ROOT, "schema/subgraph.graphql"), "utf8");
 
-const script = await bundle("schema/care.ts", join(createFolder("care-"), "care.mjs"));
+const script = join(ROOT, "schema/care.ts");
 
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
@@ -56,7 +55,7 @@ function check({ released, tagged = released ?? null, now, version = "1.0.1", ch
   }
   write(now);
   if (released !== undefined) writeFileSync(join(folder, "schema/released.graphql"), `# 1.0.0\n${released}`);
-  const { status, stdout, stderr } = spawnSync(process.execPath, [script], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...TYPESCRIPT, script], {
     cwd: folder,
     encoding: "utf8",
   });

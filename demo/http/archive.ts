@@ -1,14 +1,40 @@
-import { buffer } from "node:stream/consumers";
-import { createGzip } from "node:zlib";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 
-import { pack } from "tar-stream";
+/** The size of a block: headers take one, files are padded to whole ones. */
+const BLOCK = 512;
 
-/** Packs texts, by their paths, as a tar.gz archive. */
+/** Packs texts, by their paths of less than 100 bytes, as a tar.gz archive. */
 export function archiveOf(files: Readonly<Record<string, string>>, updatedAt: number): Promise<Buffer> {
-  const archive = pack();
-  for (const [name, text] of Object.entries(files)) {
-    archive.entry({ name, mtime: new Date(updatedAt) }, text);
-  }
-  archive.finalize();
-  return buffer(archive.pipe(createGzip()));
+  const blocks = Object.entries(files).flatMap(([name, text]) => {
+    const content = Buffer.from(text);
+    const padding = Buffer.alloc(-content.length & (BLOCK - 1));
+    return [headerOf(name, content.length, updatedAt), content, padding];
+  });
+  return promisify(gzip)(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]));
+}
+
+const octal = (value: number, digits: number): string => value.toString(8).padStart(digits, "0");
+
+/** The header of a file, as POSIX describes ustar: texts and octal numbers at fixed places. */
+function headerOf(name: string, size: number, updatedAt: number): Buffer {
+  const header = Buffer.alloc(BLOCK);
+  header.write(name, 0);
+  header.write(octal(0o644, 7), 100);
+  header.write(octal(0, 7), 108);
+  header.write(octal(0, 7), 116);
+  header.write(octal(size, 11), 124);
+  header.write(octal(Math.floor(updatedAt / 1000), 11), 136);
+  // The checksum counts itself as blanks.
+  header.write(" ".repeat(8), 148);
+  header.write("0", 156);
+  header.write("ustar\u000000", 257);
+  header.write(
+    `${octal(
+      header.reduce((sum, byte) => sum + byte),
+      6,
+    )}\0 `,
+    148,
+  );
+  return header;
 }

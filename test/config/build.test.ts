@@ -1,4 +1,4 @@
-import { cpSync } from "node:fs";
+import { cpSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
@@ -69,6 +69,7 @@ test("the log of the built gateway names the places of unexpected errors in the 
   const folder = createFolder("incomplete-");
   for (const part of ["dist", "package.json", "schema"])
     cpSync(join(BUILT, part), join(folder, part), { recursive: true });
+  symlinkSync(join(BUILT, "node_modules"), join(folder, "node_modules"));
   const { url, printed } = await startGateway({}, folder);
   await expect(fetch(url, { headers: { accept: "text/html" } })).rejects.toThrow("fetch failed");
   const [line] = await printed(/^.*"unexpected error".*$/m);

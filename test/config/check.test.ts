@@ -6,7 +6,7 @@ import { writeFiles } from "../support/tls.ts";
 
 /** What `rungraph --check-config` does with these variables. */
 async function check(environment: Record<string, string>) {
-  const program = [process.execPath, join(BUILT, "dist/cli.js"), "--check-config"];
+  const program = [process.execPath, join(BUILT, "dist/src/cli.js"), "--check-config"];
   const { ended, out, err } = startProgram(program, environment, BUILT);
   return { code: await ended, out: out(), err: err().trimEnd().split("\n") };
 }

@@ -39,8 +39,8 @@ const image = {
 };
 
 test("the image starts what npm start starts, not as root, for all addresses, at its own port", () => {
-  expect(scripts["start"]).toContain(` && ${image.command.join(" ")}`);
-  expect(image.command).toEqual(["node", ...NODE_FLAGS, "dist/main.js"]);
+  expect(scripts["start"]).toContain(` && exec ${image.command.join(" ")}`);
+  expect(image.command).toEqual(["node", ...NODE_FLAGS, "dist/src/main.js"]);
   expect(/^USER (.*)$/m.exec(last)?.[1]).toBe("node");
   expect(last.indexOf("USER node")).toBeLessThan(last.indexOf("CMD ["));
   // Who starts it names the service: with the image's NODE_ENV no demo starts by itself.
@@ -85,11 +85,14 @@ test("the image says what it is: this version, under this license", () => {
   for (const name of ["NODE_IMAGE", "REVISION"]) expect(last).toMatch(new RegExp(`^ARG ${name}\\b`, "m"));
 });
 
-test("only what was built goes into the image: the product has no dependencies", () => {
-  expect(dockerfile.match(/^RUN npm ci.*$/gm)).toEqual(["RUN npm ci"]);
-  expect(dependencies).toEqual({});
-  expect(last).not.toMatch(/^RUN /m);
+test("the image has what was built and the packages that it needs, no compiler", () => {
+  expect(dockerfile.match(/^RUN npm ci[^&\n]*/gm)?.map((line) => line.trim())).toEqual([
+    "RUN npm ci",
+    "RUN npm ci --omit=dev",
+  ]);
+  expect(last).toContain("RUN npm ci --omit=dev ");
   expect(last).toContain("COPY --from=build /app/dist ");
+  expect(Object.keys(dependencies)).not.toContain("typescript");
 });
 
 /** Runs the health check of the image against a port. Resolves with whether it is satisfied. */

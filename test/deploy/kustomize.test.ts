@@ -287,7 +287,7 @@ test("each secret is a file where its setting says", () => {
 test("a pod checks its settings before it starts, as the gateway will find them", () => {
   const { image, envFrom, volumeMounts } = container;
   expect(initContainer).toMatchObject({ image, envFrom, volumeMounts });
-  expect(initContainer.command).toEqual(["node", "dist/cli.js", "--check-config"]);
+  expect(initContainer.command).toEqual(["node", "dist/src/cli.js", "--check-config"]);
 });
 
 test("the authority of the service is where its setting says", () => {

@@ -4,17 +4,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { bundle } from "../support/bundle.ts";
 import { startFake } from "../support/fake.ts";
 import { startGatewayProcess } from "../support/gateway-process.ts";
 import { globalId } from "../support/ids.ts";
 import { mainIn } from "../support/main-process.ts";
 import { subscribe } from "../support/subscriber.ts";
 import { profileFile } from "../support/tracker.ts";
+import { COMPILER } from "../support/typescript.ts";
 import { readPage } from "./page.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const COPIED = ["demo", "src", "schema", "test/contract", "package.json", "tsconfig.json", ".oxlintrc.json"];
+const COPIED = [
+  "demo",
+  "src",
+  "schema",
+  "test/contract",
+  "package.json",
+  "tsconfig.build.json",
+  "tsconfig.json",
+  ".oxlintrc.json",
+];
 
 /** The diffs of CONTRIBUTING's recipes, in the order of the page. */
 const recipes = readPage("CONTRIBUTING.md").blocks.flatMap(({ language, text }) =>
@@ -52,18 +61,16 @@ function apply(part: string, folder: string): void {
 
 /** A copy of the code to which all recipes were applied, and which the compiler and the linter accept. */
 let folder = "";
-beforeAll(async () => {
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "recipes-"));
   for (const path of COPIED) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   for (const part of recipes.flat()) apply(part, folder);
-  const settings = { extends: "./tsconfig.json", include: ["src"] };
-  writeFileSync(join(folder, "tsconfig.src.json"), JSON.stringify(settings));
-  const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
-  execFileSync(process.execPath, [compiler, "-p", "tsconfig.src.json"], { cwd: folder });
+  execFileSync(process.execPath, [COMPILER, "-p", "tsconfig.build.json", "--noCheck", "false"], {
+    cwd: folder,
+  });
   const linter = join(ROOT, "node_modules/oxlint/bin/oxlint");
   execFileSync(process.execPath, [linter, "--deny-warnings", "src"], { cwd: folder });
-  await bundle(join(folder, "src/main.ts"), mainIn(folder));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 

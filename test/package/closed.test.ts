@@ -1,21 +1,21 @@
 import { execFile } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { createFolder } from "../support/build.ts";
 import { BUILT } from "../support/built.ts";
-import { bundle } from "../support/bundle.ts";
 import type { Holdings } from "../support/closed-gateways.ts";
+import { TYPESCRIPT } from "../support/typescript.ts";
 
 /** More than the ten listeners of one event that Node takes for no leak. */
 const GATEWAYS = 12;
 
 test("gateways that were closed leave no listener, timer or handle in their process, and no warning", async () => {
-  const script = await bundle("test/support/closed-gateways.ts", join(createFolder("closed-"), "closed.mjs"));
+  const script = fileURLToPath(new URL("../support/closed-gateways.ts", import.meta.url));
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
-    ["--expose-gc", script, join(BUILT, "dist/index.js"), `${GATEWAYS}`],
+    ["--expose-gc", ...TYPESCRIPT, script, join(BUILT, "dist/src/index.js"), `${GATEWAYS}`],
     { env: { PATH: process.env["PATH"], TMPDIR: tmpdir() } },
   );
   const [first, last] = JSON.parse(stdout) as [Holdings, Holdings];

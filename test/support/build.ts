@@ -1,34 +1,37 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Files and folders of which the package is made. */
 const SOURCES = [
-  "build-types.ts",
-  "build.ts",
   "CHANGELOG.md",
   "demo",
   "docs",
   "LICENSE",
-  "licenses",
   "package.json",
   "README.md",
   "schema",
   "src",
+  "tsconfig.build.json",
+  "tsconfig.json",
+  "tsconfig.types.json",
 ];
 
 /** A folder that is removed behind the run. */
 export const createFolder = (prefix: string): string => mkdtempSync(join(tmpdir(), prefix));
-
-/** Copies what the package is made of, and `more`, into a folder, with all packages installed. */
-export function copySources(folder: string, more: readonly string[] = []): void {
-  for (const path of [...SOURCES, ...more]) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
-  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-}
 
 /** Runs npm without the settings of the npm that runs the tests. */
 const npm = (cwd: string, ...args: readonly string[]): string =>
@@ -39,13 +42,30 @@ const npm = (cwd: string, ...args: readonly string[]): string =>
     stdio: ["ignore", "pipe", "pipe"],
   });
 
-/** Builds and packs the gateway in a folder by `npm pack`. */
+/** Builds and packs the gateway in a folder by `npm pack`, with all packages installed. */
 export function buildGateway(folder: string): void {
-  copySources(folder);
+  for (const path of SOURCES) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   writeFileSync(join(folder, "packed.json"), npm(folder, "pack", "--json", "--silent"));
 }
 
-/** Installs the package that was packed in a folder into an empty one, without a network. */
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly dev?: boolean; readonly devOptional?: boolean }>>;
+}
+
+/** The packages that are installed with the gateway, by their names: those that no other package contains. */
+const installedWith = (): string[] => {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as Lock;
+  return Object.entries(packages).flatMap(([path, { dev = false, devOptional = false }]) => {
+    const name = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path)?.[1];
+    return name === undefined || dev || devOptional ? [] : [name];
+  });
+};
+
+/**
+ * Puts the package that was packed in a folder into an empty one, with the packages that npm installs with it: those of this
+ * checkout, as a test has no registry.
+ */
 export function installPackage(built: string) {
   const [packed] = JSON.parse(readFileSync(join(built, "packed.json"), "utf8")) as [
     {
@@ -56,7 +76,17 @@ export function installPackage(built: string) {
     },
   ];
   const app = createFolder("installed-");
+  const packages = join(app, "node_modules");
   writeFileSync(join(app, "package.json"), "{}");
-  npm(app, "install", "--offline", "--no-audit", "--no-fund", join(built, packed.filename));
+  mkdirSync(join(packages, ".bin"), { recursive: true });
+  execFileSync("tar", ["-xzf", join(built, packed.filename), "-C", packages]);
+  renameSync(join(packages, "package"), join(packages, "rungraph"));
+  for (const name of installedWith()) {
+    mkdirSync(dirname(join(packages, name)), { recursive: true });
+    symlinkSync(join(ROOT, "node_modules", name), join(packages, name));
+  }
+  const command = join(packages, "rungraph/dist/src/cli.js");
+  chmodSync(command, 0o755);
+  symlinkSync(command, join(packages, ".bin/rungraph"));
   return { app, packed };
 }

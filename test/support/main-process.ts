@@ -9,7 +9,7 @@ import { NO_DEADLINES } from "./patience.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The file that starts the gateway which was built in a folder. */
-export const mainIn = (folder: string): string => join(folder, "dist/main.js");
+export const mainIn = (folder: string): string => join(folder, "dist/src/main.js");
 
 /**
  * The built gateway as a process of its own, with these variables and no deadlines; it ends with the test at the latest.

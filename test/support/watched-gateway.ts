@@ -2,8 +2,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import pino from "pino";
-import { readConfig } from "../../src/config.ts";
-import { createGateway } from "../../src/gateway.ts";
+import type * as ConfigModule from "../../src/config.ts";
+import type * as GatewayModule from "../../src/gateway.ts";
 
 /** What the process was like since it was last asked. */
 export interface Condition {
@@ -16,12 +16,16 @@ export interface Condition {
 }
 
 /*
- * A gateway as a process of its own, in front of the service at the address that it is given. It tells its parent where
- * it listens, and its condition whenever it is sent a message. Started with --expose-gc.
+ * A gateway as a process of its own. It is given the folder where it was built, and the address of the service. It tells its
+ * parent where it listens, and its condition whenever it is sent a message. Started with --expose-gc.
  */
+const [, , built = "", upstreamUrl = ""] = process.argv;
+// Safe: these are built from those.
+const { readConfig } = (await import(`${built}/dist/src/config.js`)) as typeof ConfigModule;
+const { createGateway } = (await import(`${built}/dist/src/gateway.js`)) as typeof GatewayModule;
 const gateway = createGateway({
   config: { ...readConfig({ UPSTREAM_PROFILE: "polyaxon-0.4" }), UPSTREAM_RETRIES: 0 },
-  upstreamUrl: new URL(process.argv[2] ?? ""),
+  upstreamUrl: new URL(upstreamUrl),
   log: pino({ level: "silent" }),
 });
 const delay = monitorEventLoopDelay({ resolution: 1 });

@@ -1,19 +1,15 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { BUILT } from "./built.ts";
-import { bundle } from "./bundle.ts";
+import { TYPESCRIPT } from "./typescript.ts";
 import type { Condition } from "./watched-gateway.ts";
 
-let bundled: Promise<string> | undefined;
+const PROGRAM = fileURLToPath(new URL("watched-gateway.ts", import.meta.url));
 
 /** A gateway in a process of its own, whose event loop and heap can be looked at. */
 export async function startWatched(upstreamUrl: string) {
-  // Beside the build, where its packages are found.
-  bundled ??= bundle("test/support/watched-gateway.ts", join(BUILT, `watched-${process.pid}/gateway.mjs`), {
-    external: true,
-  });
-  const child = fork(await bundled, [upstreamUrl], { execArgv: ["--expose-gc"] });
+  const child = fork(PROGRAM, [BUILT, upstreamUrl], { execArgv: ["--expose-gc", ...TYPESCRIPT] });
   const [url] = (await once(child, "message")) as [string];
   return {
     url,

@@ -45,6 +45,10 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "the interface of a log",
     imports: [],
   },
+  "settings.ts": {
+    holds: "the names of the settings, for the types of the package",
+    imports: [],
+  },
   "engine/field-source.ts": {
     holds: "what a field of the schema tells the engine",
     imports: [],
@@ -228,11 +232,11 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "index.ts": {
     holds: "the module `rungraph`: a gateway for a server of one's own",
-    imports: ["log.ts", "observability", "http", "config", "gateway.ts", "upstream.ts"],
+    imports: ["log.ts", "settings.ts", "observability", "http", "config", "gateway.ts", "upstream.ts"],
   },
   "cli.ts": {
     holds: "the command `rungraph`",
-    imports: ["installation.ts", "print.ts"],
+    imports: ["installation.ts", "print.ts", "main.ts"],
   },
 };
 

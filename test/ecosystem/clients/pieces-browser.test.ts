@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build } from "vite";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, shareBrowser, SHOWN, tellMissingBrowser } from "../../support/browser.ts";
 import { listen } from "../../support/listen.ts";
@@ -11,18 +11,21 @@ const openPage = shareBrowser();
 
 /** Serves a page with the script of `page/table.ts`. Returns its origin. */
 async function servePage(): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL("page/table.ts", import.meta.url))],
-    bundle: true,
-    format: "iife",
-    write: false,
+  const built = await build({
+    configFile: false,
+    logLevel: "silent",
+    build: {
+      write: false,
+      rollupOptions: { input: fileURLToPath(new URL("page/table.ts", import.meta.url)) },
+    },
     define: { "process.env.NODE_ENV": '"production"', "globalThis.__DEV__": "false" },
   });
-  const script = outputFiles[0]?.text ?? "";
+  const [file] = "output" in built ? built.output : [];
+  const script = file?.code ?? "";
   return listen((request, response) => {
     const isScript = request.url === "/table.js";
     response.setHeader("content-type", isScript ? "text/javascript" : "text/html");
-    response.end(isScript ? script : `<!doctype html><body><script src="/table.js"></script>`);
+    response.end(isScript ? script : `<!doctype html><body><script type="module" src="/table.js"></script>`);
   });
 }
 

@@ -1,14 +1,15 @@
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { build, type Plugin, transform } from "esbuild";
 import { parseAst } from "vite";
+import { COMPILER } from "../typescript.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** What a gateway finds in the folder above its code. */
+/** What a gateway finds in its folder. */
 const FOUND = ["node_modules", "package.json", "schema", "src"];
 
 /** A function of `src` as it stands in the code. */
@@ -83,37 +84,26 @@ function instrument(code: string, numberOf: (name: string) => number): string {
 }
 
 /** Builds an instrumented copy of `src` into a folder of its own. */
-export async function buildInstrumented(...files: readonly string[]): Promise<Instrumented> {
+export async function buildInstrumented(): Promise<Instrumented> {
   const places: Place[] = [];
-  const counting: Plugin = {
-    name: "counting",
-    setup: ({ onLoad }) =>
-      onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
-        const file = relative(ROOT, path);
-        const { code } = await transform(readFileSync(path, "utf8"), { loader: "ts", target: "node20" });
-        return { contents: instrument(code, (name) => places.push({ file, name }) - 1), loader: "js" };
-      }),
-  };
   const folder = await mkdtemp(join(tmpdir(), "road-"));
   for (const found of FOUND) await symlink(join(ROOT, found), join(folder, found));
-  await build({
-    absWorkingDir: ROOT,
-    entryPoints: [...files],
-    outdir: join(folder, "dist"),
-    outbase: `${ROOT}src`,
-    outExtension: { ".js": ".mjs" },
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "node",
-    packages: "external",
-    plugins: [counting],
-  });
+  const options = ["-p", join(ROOT, "tsconfig.build.json"), "--outDir", join(folder, "dist")];
+  execFileSync(process.execPath, [COMPILER, ...options, "--sourceMap", "false"]);
+  for (const name of readdirSync(join(folder, "dist/src"), { recursive: true, encoding: "utf8" })) {
+    if (!name.endsWith(".js")) continue;
+    const path = join(folder, "dist/src", name);
+    const file = `src/${name.replace(/js$/, "ts")}`;
+    const code = readFileSync(path, "utf8");
+    writeFileSync(
+      path,
+      instrument(code, (called) => places.push({ file, name: called }) - 1),
+    );
+  }
   let called: number[] = [];
   Object.assign(globalThis, { __called: (number: number) => called.push(number) });
   return {
-    load: (file) =>
-      import(pathToFileURL(join(folder, file.replace("src/", "dist/").replace(".ts", ".mjs"))).href),
+    load: (file) => import(pathToFileURL(join(folder, "dist", file.replace(/ts$/, "js"))).href),
     forget: () => {
       called = [];
     },

@@ -10,7 +10,7 @@ const ROUNDS = 9;
 export async function measureTrips(
   names: readonly TripName[] = tripNames,
 ): Promise<ReadonlyMap<TripName, readonly Place[]>> {
-  const code = await buildInstrumented("src/config.ts", "src/serve.ts");
+  const code = await buildInstrumented();
   const measured = new Map<TripName, readonly Place[]>();
   try {
     for (const name of names) {
