@@ -58,8 +58,8 @@ describe("a server that only a file describes", () => {
     ]);
     expect(calls()).toEqual([
       `${TRIALS}?${OLDEST_FIRST}&limit=3`,
-      `${TRIALS}?${OLDEST_FIRST}&limit=4&from=2`,
-      `${TRIALS}?${OLDEST_FIRST}&limit=4&from=5`,
+      `${TRIALS}?${OLDEST_FIRST}&limit=3&from=3`,
+      `${TRIALS}?${OLDEST_FIRST}&limit=3&from=6`,
     ]);
   });
 
@@ -70,7 +70,7 @@ describe("a server that only a file describes", () => {
     const second = await ask<Experiments, object>(EXPERIMENTS, { first: 2, after });
     expect(idsIn(second.data)).toEqual(["3", "4"]);
     expect(calls()).toEqual([
-      `${TRIALS}?${OLDEST_FIRST}&limit=3&from=1`,
+      `${TRIALS}?${OLDEST_FIRST}&limit=2&from=2`,
       `${TRIALS}?${OLDEST_FIRST}&limit=4`,
     ]);
   });
