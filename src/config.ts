@@ -190,9 +190,6 @@ const SECTIONS = {
     ),
     MAX_RESULT_FIELDS: count(200_000).describe("Most fields and list items of the result."),
     MAX_RESULT_BYTES: count(32_000_000).describe("Longest result, in bytes."),
-    MAX_TOOL_RESULT_BYTES: whole({ from: 1, to: 1_000_000, fallback: 100_000 }).describe(
-      "Longest GraphQL result of a tool of `/mcp`, in bytes: an agent reads all of it.",
-    ),
   },
   "Limits of one token and of each process": {
     MAX_OPERATIONS: count(256).describe(

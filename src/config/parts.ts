@@ -90,7 +90,6 @@ export const mcpSettings = (config: Config, trusted: Trusted) => ({
   types: OPERATION_TYPES[config.MCP],
   trusted,
   isIntrospectable: config.INTROSPECTION,
-  maxResultBytes: config.MAX_TOOL_RESULT_BYTES,
 });
 
 const OPERATION_TYPES = { off: [], read: ["query"], write: ["query", "mutation"] } as const;

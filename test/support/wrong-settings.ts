@@ -147,7 +147,6 @@ export const WRONG_SETTINGS: Readonly<Record<string, readonly string[]>> = {
   MAX_FIELDS: ["canary", "0"],
   MAX_RESULT_FIELDS: ["canary", "0"],
   MAX_RESULT_BYTES: ["canary", "0", "32MB"],
-  MAX_TOOL_RESULT_BYTES: ["canary", "0", "1000001"],
   MAX_OPERATIONS: ["canary", "0", "-1", "2.5"],
   MAX_OPERATIONS_PER_TOKEN: ["canary", "0"],
   MAX_SUBSCRIPTIONS: ["canary", "0"],
