@@ -1,19 +1,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
-import { build, type Plugin } from "esbuild";
+import { build } from "esbuild";
 import { entryOf, formatEntries, parseEntries, uniqueOf } from "./licenses/entry.ts";
 import { createSbom } from "./licenses/sbom.ts";
-
-/**
- * OpenTelemetry's API is optional: spans need the one that the SDK uses, and who traces installs it. prom-client requires
- * it for exemplars, which nothing here has: it gets a copy. All other packages are in the build.
- */
-const optionalApi: Plugin = {
-  name: "optional-api",
-  setup: ({ onResolve }) =>
-    onResolve({ filter: /^@opentelemetry\/api$/ }, ({ path, kind }) =>
-      kind === "dynamic-import" ? { path, external: true } : undefined,
-    ),
-};
 
 await rm("dist", { recursive: true, force: true });
 
@@ -26,7 +14,6 @@ const { metafile } = await build({
   format: "esm",
   platform: "node",
   target: "node20.18",
-  plugins: [optionalApi],
   metafile: true,
   // The log names the places of unexpected errors by it.
   sourcemap: true,

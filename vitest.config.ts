@@ -28,7 +28,6 @@ const LONG = [
   "http/{drain,workers}",
   "later/same-answers",
   "limits/plans",
-  "observability/tracing",
   "package/*",
   "replicas/*",
   "schema-care",

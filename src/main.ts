@@ -1,10 +1,8 @@
 import { isatty } from "node:tty";
 import { type Config, ConfigError, readConfig } from "./config.ts";
-import type { GatewayOptions } from "./gateway.ts";
 import { createLog } from "./observability/log.ts";
-import { startTracing } from "./observability/start-tracing.ts";
 import { tell, tellFaults, warnOfMisspelled, welcome } from "./print.ts";
-import { CannotListen, codeOf, serve, type Serving } from "./serve.ts";
+import { CannotListen, codeOf, serve } from "./serve.ts";
 import { optionsOf, startDemo, upstreamOf } from "./upstream.ts";
 
 /** Warns when the service cannot be reached. The gateway starts without it. */
@@ -47,23 +45,12 @@ function exitUnlistening({ HOST, PORT }: Config, error: unknown): never {
   process.exit(1);
 }
 
-/** Serves, and sends spans if a collector is named. What waits for the collector is sent at the end of the drain. */
-async function serveTraced(options: GatewayOptions): Promise<Serving> {
-  const flush = await startTracing(process.env, options.log);
-  const serving = await serve(options);
-  const drain = async () => {
-    await serving.drain();
-    await flush();
-  };
-  return { ...serving, drain };
-}
-
 /** Serves in this process. */
 async function runAlone(config: Config): Promise<void> {
   const { log } = createLog(config.LOG_LEVEL);
   const demo = await startDemo(config);
   const options = { ...optionsOf(config, upstreamOf(config, demo)), log, environment: process.env };
-  const serving = await serveTraced(options).catch((error: unknown) => exitUnlistening(config, error));
+  const serving = await serve(options).catch((error: unknown) => exitUnlistening(config, error));
   const stop = async () => {
     log.info("draining");
     await serving.drain();
@@ -109,7 +96,7 @@ async function runWorker(config: Config, isFirst: boolean): Promise<void> {
   worker.runWorker(async (upstream, metricsOf) => {
     const { log } = createLog(config.LOG_LEVEL);
     const options = { ...optionsOf(config, upstream), log, environment: process.env };
-    const serving = await serveTraced({ ...options, metricsOf });
+    const serving = await serve({ ...options, metricsOf });
     // To the process group, or to this worker alone.
     onHangup(serving.reload);
     if (isFirst && upstream.exampleToken === null) void warnUnlessReached(serving.reachUpstream());

@@ -54,9 +54,6 @@ export function createEventLog(log: Log) {
       onFailure: (cause: string): void => failed(cause, "processes cannot share by Redis"),
     },
 
-    /** Logs why spans do not reach the collector. */
-    tracesFailure: (cause: string): void => failed(cause, "spans cannot be sent to the collector"),
-
     /** Logs a batch whose list the server rejects although it serves the single reads. */
     refusedBatch: (route: string): void =>
       log.warn(
