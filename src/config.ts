@@ -2,7 +2,7 @@ import * as z from "zod";
 import { redisFaults, redisSettings } from "./config/redis.ts";
 import { fileWith, withSecretFiles } from "./config/secret-files.ts";
 import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
-import type { Renames } from "./graphql/core/kinds.ts";
+import type { Renames } from "./graphql/federation/rename.ts";
 import {
   count,
   httpUrl,

@@ -15,8 +15,7 @@ import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import { publicError } from "./engine/errors.ts";
 import type { Log } from "./log.ts";
-import { schemaFor } from "./graphql/schema.ts";
-import { createTypeNames } from "./graphql/core/kinds.ts";
+import { documentsFor, schema as ownSchema, schemaFor } from "./graphql/schema.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
 import { createExports } from "./http/export/door.ts";
@@ -129,10 +128,9 @@ export function createGateway({
     openSpan: openUpstreamSpan,
   });
   const doors = new Doors({ callers, ...placeSettings(config), isQueueFull: client.isQueueFull });
-  const names = createTypeNames(config.TYPE_NAMES);
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
 
-  const schema = schemaFor(names);
+  const schema = schemaFor(config.TYPE_NAMES);
   const trusted = config.TRUSTED_DOCUMENTS ? { current: config.TRUSTED_DOCUMENTS } : null;
   const engine = createEngine({
     schema,
@@ -158,12 +156,12 @@ export function createGateway({
     takeTurn: turns.take,
     service,
     bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS, yields: false, poll: null },
-    names,
     publicUrl: config.PUBLIC_URL?.href.replace(/\/+$/, ""),
     prefix,
     lookAhead,
   };
 
+  const rename = documentsFor(config.TYPE_NAMES);
   const isDemo = exampleToken !== undefined;
   const origins = isDemo ? [...config.CORS_ORIGINS, LOCAL_PAGES] : config.CORS_ORIGINS;
   const subscriptions = createSubscriptions({
@@ -194,15 +192,15 @@ export function createGateway({
     identify,
     doors,
     graphql: createGraphqlHandler({ ...protocol, publicError: toPublic, doors, subscriptions }),
-    mcp: loadMcp({ ...protocol, ...mcpSettings(config, trusted), names, version }),
+    mcp: loadMcp({ ...protocol, ...mcpSettings(config, trusted), rename, version }),
     downloads: [
-      createDownloads({ ...downloads, client, service, names }),
-      createExports({ ...downloads, schema, contexts }),
+      createDownloads({ ...downloads, client, service }),
+      createExports({ ...downloads, schema: ownSchema, contexts }),
     ],
     page: hasPage(config)
       ? createPage({
           schema,
-          names,
+          rename,
           exampleToken: exampleToken ?? null,
           capabilities: () => service.current.shared.server.capabilities,
           isExplainable,

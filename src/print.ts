@@ -2,7 +2,6 @@ import { type Config, ConfigError, readConfig, readTypeNames } from "./config.ts
 import { faultsOfNames, findMisspelled } from "./config/misspelled.ts";
 import { hasPage } from "./config/parts.ts";
 import type { Demo } from "./demo/service.ts";
-import { createTypeNames } from "./graphql/core/kinds.ts";
 import { printPlain, printSubgraph } from "./graphql/federation/sdl.ts";
 import { schemaFor } from "./graphql/schema.ts";
 
@@ -75,7 +74,7 @@ export function checkConfig(): number {
 }
 
 export const printSchema = (form: keyof typeof PRINTERS): number =>
-  printed((environment) => PRINTERS[form](schemaFor(createTypeNames(readTypeNames(environment)))));
+  printed((environment) => PRINTERS[form](schemaFor(readTypeNames(environment))));
 
 /** Wildcard addresses, and the loopback address that a local browser can open instead. */
 const ALL_ADDRESSES: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };

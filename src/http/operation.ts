@@ -10,7 +10,6 @@ import { onceOver } from "./connection.ts";
 import type { ResultPlace } from "../engine/field-source.ts";
 import { isSliceOver, type Turns } from "../engine/turns.ts";
 import { type Context, NotedContext, type GatewayFacts } from "../graphql/core/context.ts";
-import type { TypeNames } from "../graphql/core/kinds.ts";
 import { countRequests } from "../live/tick-session.ts";
 import type { Client } from "../rest/client/client.ts";
 import type { Pacing } from "../rest/session/batches.ts";
@@ -104,7 +103,6 @@ export interface ContextSettings {
   readonly takeTurn: Turns["take"];
   readonly service: Replaceable<Service>;
   readonly bounds: SessionSettings["bounds"];
-  readonly names: TypeNames;
   /** The gateway's URL for callers; undefined: that of the request. */
   readonly publicUrl: string | undefined;
   /** Path below which callers reach the gateway, where `publicUrl` is not given. */
@@ -129,7 +127,6 @@ export interface OperationSource {
  */
 export class OperationContext implements Context {
   readonly gateway: GatewayFacts;
-  readonly names: TypeNames;
   readonly server: Server;
   readonly lookAhead: boolean;
   readonly onFree = null;
@@ -143,7 +140,6 @@ export class OperationContext implements Context {
   constructor(settings: ContextSettings, source: OperationSource) {
     const { shared, facts } = settings.service.current;
     this.gateway = facts;
-    this.names = settings.names;
     this.server = shared.server;
     this.lookAhead = settings.lookAhead;
     this.#settings = settings;

@@ -140,8 +140,8 @@ function addChartViews(
           ...withId(target),
           input: t.arg({ type: CreateChartViewInput, required: true, description: "The chart view." }),
         },
-        resolve: async (_, { id, input }, { session, names }) => {
-          const run = identify<object, RunAddress>(target.kind, "id", id, names);
+        resolve: async (_, { id, input }, { session }) => {
+          const run = identify<object, RunAddress>(target.kind, "id", id);
           return { run, record: await session.send(create, run.address, viewBody(input)) };
         },
       }),
@@ -157,8 +157,8 @@ mutations({
   deleteChartView: removeRecord(
     "chart view",
     runs.experiment.optional.deleteChartView,
-    async (id, { session, names }) => {
-      const address = decodeRecordId("ChartView", "id", id, { parameters: PARAMETERS, names });
+    async (id, { session }) => {
+      const address = decodeRecordId("ChartView", "id", id, PARAMETERS);
       const kind = CHARTED.find(({ records }) => records === address.kind);
       if (!kind) throw new InputError(`id: expected the id of a chart view, got one of ${address.kind}`);
       return session.send(kind.optional.deleteChartView, address, undefined);

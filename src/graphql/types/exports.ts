@@ -37,9 +37,9 @@ const exportUrl = (what: "runs" | "metrics", description: string) => ({
   args: builder.args((t) => ({
     format: t.field({ type: ExportFormat, required: true, defaultValue: "CSV", description: "Format." }),
   })),
-  ...fromAddress((resource, { format }: { format: Format }, { publicUrl, names }) => {
+  ...fromAddress((resource, { format }: { format: Format }, { publicUrl }) => {
     const [extension] = FORMATS[format];
-    return `${publicUrl}/export/${idOf(resource, names)}/${what}.${extension}`;
+    return `${publicUrl}/export/${idOf(resource)}/${what}.${extension}`;
   }),
 });
 

@@ -179,7 +179,7 @@ export async function readRuns(
   args: RunListArgs,
   context: Context,
 ): Promise<Connection<Resource<RunnableRecord, RunAddress>>> {
-  const { session, names } = context;
+  const { session } = context;
   const { query } = args;
   const { order, metricOrder } = orderOf(args);
   const { owner, project } = address;
@@ -188,7 +188,7 @@ export async function readRuns(
     const argument = metricOrder.argument ?? "orderByMetric";
     throw new InputError(`${argument}: expected for a list of experiments only, got it for ${kind.run.many}`);
   }
-  const filtered = conditionsOf(args.filter, { kind, project: { owner, project }, names });
+  const filtered = conditionsOf(args.filter, { kind, project: { owner, project } });
   const conditions = [...(narrowing?.conditions ?? []), ...filtered];
   const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
   const groups = groupsInFilter(session.server, asked);
@@ -199,9 +199,7 @@ export async function readRuns(
   const { maxSize } = given;
   // The first page that the figures read.
   const request = isOnlySummary ? { first: maxSize, maxSize, after: null, offset: 0 } : given;
-  const readSearch = args.savedSearch
-    ? savedSearchFor(args.savedSearch, { kind, project: address, names })
-    : null;
+  const readSearch = args.savedSearch ? savedSearchFor(args.savedSearch, { kind, project: address }) : null;
   const saved = readSearch ? await readSearch(session) : null;
   const listBy = (by: Order | null | undefined) => {
     const base = saved || by !== order ? session.server.listQuery({ ...asked, order: by, saved }) : own;

@@ -10,7 +10,7 @@ import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { entryIds } from "../core/entry-ids.ts";
 import { decodeRecordId, identify, requires } from "../core/ids.ts";
-import { kinds, type ProjectAddress, type TypeNames } from "../core/kinds.ts";
+import { kinds, type ProjectAddress } from "../core/kinds.ts";
 import { Project } from "../core/refs.ts";
 import type { Kind } from "../core/resource.ts";
 import {
@@ -100,8 +100,8 @@ export const savedSearches = {
   }),
 };
 
-function decodeSearch(argument: string, id: string, names: TypeNames) {
-  const address = decodeRecordId("SavedSearch", argument, id, { parameters: PARAMETERS, names });
+function decodeSearch(argument: string, id: string) {
+  const address = decodeRecordId("SavedSearch", argument, id, PARAMETERS);
   if (runKinds.some(({ records }) => records === address.kind)) return address;
   throw new InputError(`${argument}: expected the id of a search of runs, got one of ${address.kind}`);
 }
@@ -110,12 +110,11 @@ function decodeSearch(argument: string, id: string, names: TypeNames) {
 interface Listed {
   readonly kind: Kind;
   readonly project: ProjectAddress;
-  readonly names: TypeNames;
 }
 
 /** Checks that a saved search is one of this list, and gives the function that reads it. Throws `InputError`. */
-export function savedSearchFor(id: string, { kind, project: of, names }: Listed) {
-  const { id: number, ...address } = decodeSearch("savedSearch", id, names);
+export function savedSearchFor(id: string, { kind, project: of }: Listed) {
+  const { id: number, ...address } = decodeSearch("savedSearch", id);
   const expected = { owner: of.owner, project: of.project, kind: kind.run?.records };
   if (Object.entries(expected).some(([name, value]) => address[name as keyof typeof expected] !== value)) {
     throw new InputError(
@@ -178,8 +177,8 @@ const saveSearch: AddMutation = (mutation) => {
         ...kindArg,
         input: t.arg({ type: SaveSearchInput, required: true, description: "The search." }),
       },
-      resolve: async (_, { project: id, kind, input }, { session, names }) => {
-        const address = searchesOf(identify(Project.kind, "project", id, names).address, kind);
+      resolve: async (_, { project: id, kind, input }, { session }) => {
+        const address = searchesOf(identify(Project.kind, "project", id).address, kind);
         return { savedSearch: { address, record: await session.send(save, address, searchBody(input)) } };
       },
     }),
@@ -188,7 +187,7 @@ const saveSearch: AddMutation = (mutation) => {
 
 mutations({
   saveSearch,
-  deleteSavedSearch: removeRecord("saved search", deleteSearch, (id, { session, names }) =>
-    session.send(deleteSearch, decodeSearch("id", id, names), undefined),
+  deleteSavedSearch: removeRecord("saved search", deleteSearch, (id, { session }) =>
+    session.send(deleteSearch, decodeSearch("id", id), undefined),
   ),
 });
