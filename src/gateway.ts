@@ -14,6 +14,7 @@ import {
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import { publicError } from "./engine/errors.ts";
+import { HeldBytes } from "./held.ts";
 import type { Log } from "./log.ts";
 import { schemaFor } from "./graphql/schema.ts";
 import { createTypeNames } from "./graphql/core/kinds.ts";
@@ -106,6 +107,7 @@ export function createGateway({
     deadlines: { operation: config.REQUEST_TIMEOUT_MS, upstream: config.UPSTREAM_TIMEOUT_MS },
   });
   const turns = new Turns(callers);
+  const heldBytes = new HeldBytes(config.MAX_UPSTREAM_BYTES, callers);
   const redis = openRedisShares({
     ...redisShareSettings(config, upstreamUrl),
     ...events.redis,
@@ -122,6 +124,7 @@ export function createGateway({
     clock,
     upstreamUrl,
     callers,
+    heldBytes,
     onFault: events.wrongType,
     onFailure: events.upstreamFailure,
     onRequest: telemetry.upstreamRequest,
@@ -138,6 +141,7 @@ export function createGateway({
     schema,
     ...engineSettings(config, trusted, redis.documents),
     turns,
+    heldBytes,
     publicError: toPublic,
     planner,
   });
@@ -282,6 +286,5 @@ const upstreamSettings = (config: Config) => ({
   connectionsPerCaller: config.UPSTREAM_CONNECTIONS_PER_TOKEN,
   queue: config.UPSTREAM_QUEUE,
   maxJsonBytes: config.MAX_JSON_BYTES,
-  maxHeldBytes: config.MAX_UPSTREAM_BYTES,
   retries: config.UPSTREAM_RETRIES,
 });

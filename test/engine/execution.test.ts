@@ -13,6 +13,7 @@ test("what is left of a stopped operation is not serialized", async () => {
     queue: new Turns(callers).queueOf(callers.of("ada", "")),
     limits,
     tooLarge: (message) => new GraphQLError(message),
+    hold: () => {},
   });
   let isRead = false;
   const data = {

@@ -7,7 +7,7 @@ import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attemp
 import { createBreaker } from "./breaker.ts";
 import { Call, type Operation } from "./call.ts";
 import { throttledError } from "./failure.ts";
-import { type Held, HeldBytes } from "./held.ts";
+import type { Held, HeldBytes } from "../../held.ts";
 import type { OperationBounds } from "./operation-queue.ts";
 import { createProbe, type ProbeSettings } from "./probe.ts";
 import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts";
@@ -30,8 +30,8 @@ export interface ClientSettings
     Pick<ProbeSettings, "dialect">,
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
   readonly clock: Clock;
-  /** Maximum bytes of responses that the scopes of one caller may hold, after decompression. */
-  readonly maxHeldBytes: number;
+  /** Counts the bytes of responses, after decompression. */
+  readonly heldBytes: HeldBytes;
   readonly callers: Callers;
   /** The other processes of the installation; null when they share nothing. */
   readonly replicas: Replicas | null;
@@ -71,7 +71,6 @@ export type Client = ReturnType<typeof createClient>;
 /** Creates the client for the service. It caches nothing, so callers share no data. */
 export function createClient(settings: ClientSettings) {
   const transport = createTransport(settings);
-  const heldBytes = new HeldBytes(settings.maxHeldBytes, settings.callers);
   const common = {
     retries: createRetries(settings.retries),
     onFailure: settings.onFailure,
@@ -133,7 +132,7 @@ export function createClient(settings: ClientSettings) {
   return {
     /** Opens the upstream requests of a scope within its limits. */
     open: (scope: RequestScope, bounds: OperationBounds, dialect: Dialect): Upstream => {
-      const held = heldBytes.open(scope);
+      const held = settings.heldBytes.open(scope);
       const operation: Operation = {
         scope,
         headers: new RequestHeaders(dialect, scope),

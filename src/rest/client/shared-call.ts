@@ -1,7 +1,7 @@
 import { isForNow, isOwnFault } from "../../errors.ts";
 import { type RequestScope, untilEnd } from "../../request-scope.ts";
 import type { Outcome } from "./attempt.ts";
-import type { Held } from "./held.ts";
+import type { Held } from "../../held.ts";
 import type { OperationBounds } from "./operation-queue.ts";
 import type { Replicas, SharedRead, SharedTurn } from "./replicas.ts";
 import type { Dialect, UpstreamRequest } from "./request.ts";
