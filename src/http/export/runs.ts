@@ -1,5 +1,5 @@
 import { nextTurn } from "../../engine/turns.ts";
-import type { Context } from "../../graphql/core/context.ts";
+import type { Context, Steps } from "../../graphql/core/context.ts";
 import type { Part, Writer } from "./formats.ts";
 import { type ExportedRun, RunColumns } from "./run-columns.ts";
 import { readRunPage } from "./run-pages.ts";
@@ -67,7 +67,7 @@ function* addRuns(
   runs: readonly ExportedRun[],
   { columns, writer }: Written,
   context: Context,
-): Generator<undefined, void> {
+): Steps<void> {
   const [stride, perPart] = [rowsWith(STRIDE, columns.names), rowsWith(PART, columns.names)];
   for (const [index, run] of runs.entries()) {
     if (index % stride === stride - 1) yield;

@@ -22,6 +22,7 @@ export function afterEpoch(reader: Reader, pacing: Pacing): Pacing {
     get isStopped() {
       return pacing.isStopped;
     },
+    hold: (bytes) => pacing.hold(bytes),
     isWaiting: () => !isKnown || pacing.isWaiting(),
     onIdle: (resume) => {
       if (isKnown) pacing.onIdle(resume);
