@@ -5,7 +5,7 @@ import {
   type GraphQLSchema,
   type OperationDefinitionNode,
 } from "graphql";
-import { Cancelled, hasOutcome } from "../errors.ts";
+import { Cancelled } from "../errors.ts";
 import type { RequestScope } from "../request-scope.ts";
 import { withExtensions } from "./errors.ts";
 import type { PlacedContext, Variables } from "./field-source.ts";
@@ -75,10 +75,11 @@ export const execute = (
 ): Promise<ExecutedResult> =>
   new Promise((resolve, reject) => {
     meter.onStop((reason) => resolve(resultOfStopped(plan, reason)));
-    const onResult = (result: ExecutionResult, pieces?: Pieces): void => {
+    const onResult = (result: ExecutionResult, pieces?: Pieces | null): void => {
       // What is left of a stopped operation may complete in the same piece of work.
       if (meter.isStopped) return;
-      const bounded = { ...withBoundedErrors(result, meter), ...(pieces && { pieces }) };
+      const errors = meter.boundErrors([...(result.errors ?? [])]);
+      const bounded = { ...result, ...(errors.length > 0 && { errors }), ...(pieces && { pieces }) };
       if (!bounded.data || meter.bytes <= LARGE_BYTES) resolve(bounded);
       else written(bounded, bounded.data).then(resolve, reject);
     };
@@ -96,15 +97,6 @@ function resultOfStopped({ operation }: Plan, reason: unknown): ExecutionResult 
   return operation.operation === "mutation"
     ? { data: null, errors: [withExtensions(error, { outcome: "unknown" })] }
     : { errors: [error] };
-}
-
-function withBoundedErrors(result: ExecutionResult, meter: Meter): ExecutionResult {
-  const { errors = [] } = result;
-  const all = errors.length + meter.omittedErrors();
-  if (all <= MAX_ERRORS) return result;
-  const rest = tooLarge(`Expected at most ${MAX_ERRORS} errors, got ${all}: the others are left out.`);
-  const outcomes = errors.slice(MAX_ERRORS).filter(({ originalError }) => hasOutcome(originalError));
-  return { ...result, errors: [...errors.slice(0, MAX_ERRORS), ...outcomes, rest] };
 }
 
 /**

@@ -13,6 +13,7 @@ import { LRUCache } from "lru-cache";
 import { documentError } from "../errors.ts";
 import { limitRules, type OperationLimits, parseBounded } from "../limits/document.ts";
 import { laterRule } from "../limits/later.ts";
+import { sameStreamRule } from "../limits/same-stream.ts";
 import { subscriptionRootRule } from "../limits/subscription-root.ts";
 import { BYTES_PER_CHARACTER } from "./persisted.ts";
 import { createPlan, type Plan, type Planner } from "../plan/plan.ts";
@@ -78,6 +79,7 @@ export function createDocuments({
     ...specifiedRules.map((rule) => (rule === SingleFieldSubscriptionsRule ? subscriptionRootRule : rule)),
     ...limitRules(limits),
     laterRule,
+    sameStreamRule,
     ...(isIntrospectable ? [] : [NoSchemaIntrospectionCustomRule]),
   ];
 

@@ -11,14 +11,10 @@ import {
   type ValidationContext,
   type ValidationRule,
 } from "graphql";
-import { tooLarge } from "./too-large.ts";
 
 /*
  * Where `@defer` and `@stream` may stand, as in the draft of the specification. Own code until graphql-js 17.
  */
-
-/** Maximum places of an operation that are delivered later, its fragments expanded. */
-const MAX_PLACES = 100;
 
 const NAMES = new Set(["defer", "stream"]);
 
@@ -29,7 +25,7 @@ const argumentOf = (directive: DirectiveNode, name: string) =>
   directive.arguments?.find((argument) => argument.name.value === name)?.value;
 
 /** Whether a directive never has an effect. */
-const isOff = (directive: DirectiveNode): boolean => {
+export const isOff = (directive: DirectiveNode): boolean => {
   const condition = argumentOf(directive, "if");
   return condition?.kind === Kind.BOOLEAN && !condition.value;
 };
@@ -41,13 +37,10 @@ export const laterRule: ValidationRule = (context): ASTVisitor => {
 
   return {
     OperationDefinition(operation) {
-      const places = placesOf(context, operation.selectionSet);
-      if (places === 0) return;
-      if (places > MAX_PLACES)
-        context.reportError(tooLarge(`Expected at most ${MAX_PLACES} @defer and @stream, got more.`));
-      if (operation.operation === "subscription")
+      const { selectionSet } = operation;
+      if (operation.operation === "subscription" && isWithin(context, selectionSet, true))
         report("Expected no @defer or @stream in a subscription: each of its results is whole.", operation);
-      if (operation.operation === "mutation" && isAtRoot(context, operation.selectionSet, new Set()))
+      if (operation.operation === "mutation" && isWithin(context, selectionSet, false))
         report(
           "Expected no @defer or @stream at the root of a mutation, only in what it returns.",
           operation,
@@ -72,38 +65,19 @@ export const laterRule: ValidationRule = (context): ASTVisitor => {
   };
 };
 
-/** The number of places in a selection with its fragments expanded. */
-function placesOf(context: ValidationContext, set: SelectionSetNode): number {
-  const counted = new Map<string, number>();
-  const countIn = ({ selections }: SelectionSetNode): number => {
-    let places = 0;
-    for (const node of selections) {
+/** Whether anything in a selection is deferred or streamed, at its root or, if `isDeep`, below as well. */
+function isWithin(context: ValidationContext, set: SelectionSetNode, isDeep: boolean): boolean {
+  const seen = new Set<string>();
+  const isIn = ({ selections }: SelectionSetNode): boolean =>
+    selections.some((node) => {
       const directive = directiveOf(node);
-      if (directive && !isOff(directive)) places++;
-      if (node.kind !== Kind.FRAGMENT_SPREAD) places += node.selectionSet ? countIn(node.selectionSet) : 0;
-      else places += counted.get(node.name.value) ?? countOf(node.name.value);
-    }
-    return places;
-  };
-  const countOf = (name: string): number => {
-    // A fragment that contains itself is reported by another rule.
-    counted.set(name, 0);
-    const fragment = context.getFragment(name);
-    const places = fragment ? countIn(fragment.selectionSet) : 0;
-    counted.set(name, places);
-    return places;
-  };
-  return countIn(set);
-}
-
-function isAtRoot(context: ValidationContext, { selections }: SelectionSetNode, seen: Set<string>): boolean {
-  return selections.some((node) => {
-    const directive = directiveOf(node);
-    if (directive && !isOff(directive)) return true;
-    if (node.kind === Kind.INLINE_FRAGMENT) return isAtRoot(context, node.selectionSet, seen);
-    if (node.kind === Kind.FIELD || seen.has(node.name.value)) return false;
-    seen.add(node.name.value);
-    const fragment = context.getFragment(node.name.value);
-    return fragment ? isAtRoot(context, fragment.selectionSet, seen) : false;
-  });
+      if (directive && !isOff(directive)) return true;
+      if (node.kind === Kind.INLINE_FRAGMENT) return isIn(node.selectionSet);
+      if (node.kind === Kind.FIELD) return isDeep && node.selectionSet ? isIn(node.selectionSet) : false;
+      if (seen.has(node.name.value)) return false;
+      seen.add(node.name.value);
+      const fragment = context.getFragment(node.name.value);
+      return fragment ? isIn(fragment.selectionSet) : false;
+    });
+  return isIn(set);
 }

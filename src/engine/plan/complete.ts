@@ -118,8 +118,9 @@ function completeList(
       );
     }
     const all: readonly unknown[] = Array.isArray(value) ? value : [...(value as Iterable<unknown>)];
+    // Those that are delivered later are counted as well.
+    if (!run.meter.count(all.length, all.length * ITEM_BYTES)) return;
     const items = streamed ? all.slice(0, streamed.initialCount(run.variables)) : all;
-    if (!run.meter.count(items.length, items.length * ITEM_BYTES)) return;
     const list: unknown[] = items.map(() => null);
     // Safe: an array's items are keyed by their index.
     const itemSlots = list as unknown as Slots;
@@ -130,8 +131,7 @@ function completeList(
     if (streamed && all.length > items.length) {
       const { label } = streamed;
       const from = items.length;
-      const rest = all.slice(from);
-      run.later?.stream({ label, list: container, items: rest, from, field, isItemNullable, completeItem });
+      run.later?.push({ label, place: container, items: all, from, field, isItemNullable, completeItem });
     }
     const completeFrom = (first: number): void => {
       for (let index = first; index < items.length; index++) {
@@ -197,11 +197,12 @@ function completeAbstract(
   };
 }
 
-/** Completes the fields of an object of a field whose parts may be delivered later. */
-const completeAndDefer =
-  (field: CompletedField): typeof completeFields =>
+/** Completes the fields of an object whose parts may be delivered later: of a field, or of the root. */
+export const completeAndDefer =
+  (field: CompletedField | null): typeof completeFields =>
   (selection, object, container, run) => {
-    if (selection.deferred) run.later?.defer(selection.deferred, object, field, container);
+    const { deferred } = selection;
+    if (deferred.length > 0) run.later?.push({ fragments: deferred, object, field, place: container });
     completeFields(selection, object, container, run);
   };
 
