@@ -13,7 +13,7 @@ import { LRUCache } from "lru-cache";
 import { documentError } from "../errors.ts";
 import { limitRules, type OperationLimits, parseBounded } from "../limits/document.ts";
 import { laterRule } from "../limits/later.ts";
-import { sameStreamRule } from "../limits/same-stream.ts";
+import { streamedOnceRule } from "../limits/streamed-once.ts";
 import { subscriptionRootRule } from "../limits/subscription-root.ts";
 import { BYTES_PER_CHARACTER } from "./persisted.ts";
 import { createPlan, type Plan, type Planner } from "../plan/plan.ts";
@@ -79,7 +79,7 @@ export function createDocuments({
     ...specifiedRules.map((rule) => (rule === SingleFieldSubscriptionsRule ? subscriptionRootRule : rule)),
     ...limitRules(limits),
     laterRule,
-    sameStreamRule,
+    streamedOnceRule,
     ...(isIntrospectable ? [] : [NoSchemaIntrospectionCustomRule]),
   ];
 
