@@ -202,7 +202,10 @@ export function createEngine(settings: EngineSettings): Engine {
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
         const run = resultOf(plan, params, operation, limitsFor(maxBytes), { onError, isIncremental });
-        const { pieces, ...result } = withPublicErrors(await run, plan);
+        const executed = await run;
+        const { pieces, ...result } = withPublicErrors(executed, plan);
+        if (onError === "HALT" && facts.type === "mutation" && isBelowRoot(executed))
+          result.errors = result.errors?.map(doneAnyhow) ?? [];
         if (result.errors) noteErrors(facts, result.errors);
         if (!pieces) return result;
         isWhole = false;
@@ -266,6 +269,13 @@ const ONLY_SUBSCRIPTIONS =
 
 const NO_STREAM =
   "Expected a subscription by `accept: text/event-stream` or a WebSocket, got a request for a single result.";
+
+/** Whether a command was done before the error that ended its operation. */
+const isBelowRoot = ({ errors = [] }: WrittenResult): boolean => (errors[0]?.path?.length ?? 0) > 1;
+
+/** The error that ended an operation whose command was done: no result says so. */
+const doneAnyhow = (error: GraphQLError): GraphQLError =>
+  "outcomes" in error.extensions ? error : withExtensions(error, { outcome: "unknown" });
 
 /** The error of a request whose turn comes after its deadline. */
 const overloaded = () => rejection(OVERLOADED, "SERVICE_OVERLOADED");
