@@ -262,7 +262,7 @@ describe("the gateway as a process", () => {
     const { printed, err } = startMain({ PORT: "0" }, [
       "--disable-warning=DEP0205",
       "--import",
-      tellLoads("graphiql-"),
+      tellLoads("render-graphiql"),
     ]);
     const [, url = ""] = await printed(READY_LINE);
     await askAt(url, "t0ken", "{ __typename }");

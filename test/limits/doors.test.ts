@@ -128,7 +128,7 @@ const stream = {
 const download = {
   kind: "download",
   isSignedIn: true,
-  rules: { busy: "holds", idle: "holds", slow: "READ_TIMEOUT_MS", leaving: "holds", draining: 503 },
+  rules: { busy: "holds", idle: "holds", slow: "READ_TIMEOUT_MS", leaving: "holds", draining: "opens" },
   except: {
     anonymous: never("without a token a download is refused with 401 before it takes a place"),
     "unproven slow": PROVES,
