@@ -167,5 +167,5 @@ export const PARTS: Readonly<Record<string, () => string | Promise<string>>> = {
   peers,
   scale,
   "scale-of-changes": scaleOfChanges,
-  "measured-dashboards": () => measured("scaling", "Users"),
+  "measured-replicas": () => measured("replicas", "The balancer"),
 };

@@ -1,35 +1,38 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
+import { setTimeout as pause } from "node:timers/promises";
 import { createClient } from "graphql-ws";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
-import { readConfig } from "../../src/config.ts";
+import { readConfig, SETTINGS } from "../../src/config.ts";
 import { readPage } from "../docs/page.ts";
-import { type BalancerName, fileOf, hasBalancer, startBalancer } from "../support/balancer.ts";
+import { hasBalancer, startBalancer } from "../support/balancer.ts";
 import { startFake } from "../support/fake.ts";
 import { freePort } from "../support/free-port.ts";
 import { experimentId, RUN_UPDATED } from "../support/live-service.ts";
 import { READY_LINE, startMain } from "../support/main-process.ts";
 import { RUNNING_ANSWER, statusOf } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
+import { type BalancerName, fileOf } from "../support/run-balancer.ts";
 
 const RUN = /experiments\/(\d+)\/$/;
 
 /** A run that the service does not answer for. */
 const HELD = 43;
 
-/** A service whose runs go on. */
+/** A service whose runs go on. It answers no command. */
 const startService = () =>
-  startFake(({ path }) => {
+  startFake(({ method, path }) => {
     const [, id] = RUN.exec(path) ?? [];
-    if (id === `${HELD}`) return new Promise(() => {});
+    if (id === `${HELD}` || method === "POST") return new Promise(() => {});
     return id === undefined
       ? undefined
       : { json: { id: Number(id), last_status: "running", updated_at: "" } };
   });
 
-/** Four gateways on ports of their own, each of which can be restarted. */
+/** Four gateways on ports of their own, which they tell the service. */
 async function startReplicas(environment: Record<string, string>) {
   const ports: number[] = [];
   while (ports.length < 4) {
@@ -37,23 +40,26 @@ async function startReplicas(environment: Record<string, string>) {
     if (!ports.includes(port)) ports.push(port);
   }
   const start = async (port: number) => {
-    const main = startMain({ LOG_LEVEL: "error", TRUSTED_PROXIES: "1", PORT: `${port}`, ...environment });
+    const UPSTREAM_HEADERS = JSON.stringify({ "x-replica": `${port}` });
+    const own = { LOG_LEVEL: "error", TRUSTED_PROXIES: "1", PORT: `${port}`, UPSTREAM_HEADERS };
+    const main = startMain({ ...own, ...environment });
     await main.printed(READY_LINE);
     return main;
   };
   const running = await Promise.all(ports.map(start));
   return {
     ports,
-    /** How many subscriptions each has, in ascending order. */
-    subscriptions: async () => {
-      const counts = await Promise.all(
+    kill: (port: number, signal: NodeJS.Signals) => running[ports.indexOf(port)]?.kill(signal),
+    ended: (port: number) => running[ports.indexOf(port)]?.ended,
+    /** A metric of each. */
+    metric: (name: string) =>
+      Promise.all(
         ports.map(async (port) => {
           const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-          return Number(/^rungraph_subscriptions_running (\d+)$/m.exec(metrics)?.[1]);
+          const line = metrics.split("\n").find((each) => each.startsWith(`${name} `));
+          return Number(line?.split(" ")[1] ?? 0);
         }),
-      );
-      return counts.toSorted((one, other) => one - other);
-    },
+      ),
     /** Replaces one after the other, and gives the codes with which they end. */
     roll: async () => {
       const codes: (number | null)[] = [];
@@ -67,16 +73,19 @@ async function startReplicas(environment: Record<string, string>) {
   };
 }
 
+/** What `statusOf` answers. */
+const RIGHT = `200 ${JSON.stringify(RUNNING_ANSWER)}`;
+
 const TOKENS = Array.from({ length: 12 }, (_, at) => `token t${at}`);
 const tokenOf = (at: number): string => TOKENS[at % TOKENS.length] ?? "";
 
-/** Sends a request on a kept connection. Resolves with the status and the body, or with the code of the error. */
-function post(agent: Agent, url: string, authorization: string, query: string) {
+/** Sends a request. Resolves with the status and the body, or with the code of the error. */
+function post(agent: Agent | false, url: string, authorization: string | null, query: string) {
   return new Promise<string>((resolve) => {
     const sent = request(`${url}/graphql`, {
       agent,
       method: "POST",
-      headers: { "content-type": "application/json", authorization },
+      headers: { "content-type": "application/json", ...(authorization && { authorization }) },
     });
     sent.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
     sent.on("response", (response) =>
@@ -93,7 +102,6 @@ function post(agent: Agent, url: string, authorization: string, query: string) {
 function keepAsking(url: string, perSecond: number) {
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
-  const right = `200 ${JSON.stringify(RUNNING_ANSWER)}`;
   const asked: Promise<string>[] = [];
   const timer = setInterval(
     () => asked.push(post(agent, url, tokenOf(asked.length), statusOf(42))),
@@ -103,7 +111,7 @@ function keepAsking(url: string, perSecond: number) {
     clearInterval(timer);
     const answers = await Promise.all(asked);
     expect(answers.length).toBeGreaterThan(0);
-    return answers.filter((answer) => answer !== right);
+    return answers.filter((answer) => answer !== RIGHT);
   };
 }
 
@@ -188,16 +196,31 @@ const secondsIn = (file: string, name: string): number =>
   1_000 * Number(new RegExp(`^ *${name} (\\d+)s;?$`, "m").exec(file)?.[1]);
 
 test("the files of the balancers are in tune with the settings", () => {
-  const { KEEP_ALIVE_TIMEOUT_MS, UPSTREAM_IDLE_TIMEOUT_MS, MAX_BODY_BYTES } = readConfig({});
+  const { KEEP_ALIVE_TIMEOUT_MS, UPSTREAM_IDLE_TIMEOUT_MS, REQUEST_TIMEOUT_MS, MAX_BODY_BYTES } = readConfig(
+    {},
+  );
   const nginx = fileOf("nginx");
   const haproxy = fileOf("haproxy");
   expect(secondsIn(nginx, "keepalive_timeout")).toBeLessThan(KEEP_ALIVE_TIMEOUT_MS);
-  expect(secondsIn(nginx, "proxy_read_timeout")).toBeGreaterThan(UPSTREAM_IDLE_TIMEOUT_MS);
+  const longest = Math.max(UPSTREAM_IDLE_TIMEOUT_MS, REQUEST_TIMEOUT_MS);
+  expect(secondsIn(nginx, "proxy_read_timeout")).toBeGreaterThan(longest);
   expect(secondsIn(haproxy, "timeout server")).toBeLessThan(KEEP_ALIVE_TIMEOUT_MS);
   for (const name of ["server", "client", "tunnel"])
-    expect(secondsIn(haproxy, `timeout ${name}`)).toBeGreaterThan(UPSTREAM_IDLE_TIMEOUT_MS);
+    expect(secondsIn(haproxy, `timeout ${name}`)).toBeGreaterThan(longest);
   const [, megabytes] = /client_max_body_size (\d+)m;/.exec(nginx) ?? [];
   expect(Number(megabytes) * 2 ** 20).toBeGreaterThan(MAX_BODY_BYTES);
+});
+
+test("the unit of systemd sets what is a setting, and has time for the drain", () => {
+  const unit = readFileSync(new URL("../../deploy/systemd/rungraph@.service", import.meta.url), "utf8");
+  const environment = Object.fromEntries(
+    [...unit.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]),
+  );
+  const { NODE_ENV: _mode, NODE_OPTIONS: _heap, ...settings } = environment;
+  expect(Object.keys(settings).filter((name) => !SETTINGS.includes(name))).toEqual([]);
+  const config = readConfig({ ...environment, PORT: "4001", UPSTREAM_URL: "https://tracker.example.com" });
+  const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(unit) ?? [];
+  expect(Number(seconds) * 1_000).toBeGreaterThan(config.DRAIN_TIMEOUT_MS);
 });
 
 test("the snippets of docs/operations.md are parts of these files", () => {
@@ -217,11 +240,14 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
     async () => {
       const service = await startService();
       const replicas = await startReplicas({ UPSTREAM_URL: service.url });
-      const { url } = await startBalancer(name, replicas.ports);
+      const url = await startBalancer(name, replicas.ports);
       // Tabs of one user share a replica, which polls once for all of them.
-      const tabs = Array.from({ length: 16 }, () => keepStream(url, "token solo"));
+      const tabs = Array.from({ length: 16 }, (_, at) =>
+        at % 2 === 0 ? keepStream(url, "token solo") : keepSocket(url, "token solo"),
+      );
       await allTold(tabs, []);
-      expect(await replicas.subscriptions()).toEqual([0, 0, 0, 16]);
+      const subscriptions = await replicas.metric("rungraph_subscriptions_running");
+      expect(subscriptions.toSorted((one, other) => one - other)).toEqual([0, 0, 0, 16]);
       for (const { leave } of tabs) leave();
 
       // Polls under way hold up nobody.
@@ -239,6 +265,62 @@ describe.each(NAMES)("four replicas behind %s", (name) => {
       expect([...clients, ...held].flatMap(({ faults }) => faults)).toEqual([]);
       // Before their gateways end with the test.
       for (const { leave } of [...clients, ...held]) leave();
+    },
+  );
+
+  test.runIf(hasBalancer(name))(
+    "have each token at one of them, and go on without one that is killed or hangs; no command is sent twice",
+    async () => {
+      const service = await startService();
+      const replicas = await startReplicas({ UPSTREAM_URL: service.url });
+      const url = await startBalancer(name, replicas.ports);
+      const ask = (token: string) => post(false, url, token, statusOf(42));
+      /** The replicas that have sent requests with a token. */
+      const replicasOf = (token: string) => [
+        ...new Set(
+          service
+            .seen()
+            .filter(({ headers }) => headers["authorization"] === token)
+            .map(({ headers }) => Number(headers["x-replica"])),
+        ),
+      ];
+      const tokens = Array.from({ length: 40 }, (_, at) => `token s${at}`);
+      for (const token of [...tokens, ...tokens]) expect(await ask(token)).toBe(RIGHT);
+      expect(tokens.map((token) => replicasOf(token).length)).toEqual(tokens.map(() => 1));
+      expect(new Set(tokens.flatMap(replicasOf))).toEqual(new Set(replicas.ports));
+      // Without a token the address decides.
+      const typename = `rungraph_operations_total{type="query",code="OK"}`;
+      const before = await replicas.metric(typename);
+      for (let round = 0; round < 8; round++) await post(false, url, null, "{ __typename }");
+      const after = await replicas.metric(typename);
+      expect(after.filter((count, at) => count !== before[at])).toHaveLength(1);
+
+      const [writer = "", sleeper = ""] = replicas.ports.map(
+        (port) => tokens.find((token) => replicasOf(token).includes(port)) ?? "",
+      );
+      const [killed = 0] = replicasOf(writer);
+      const written = post(false, url, writer, `mutation { stopJob(id: "ada.mnist.jobs.1") { job { id } } }`);
+      const commands = () => service.seen().filter(({ method }) => method === "POST");
+      await vi.waitUntil(() => commands().length === 1, PATIENT);
+      replicas.kill(killed, "SIGKILL");
+      expect(await written).toMatch(/^50[24] /);
+      expect(commands()).toHaveLength(1);
+      await replicas.ended(killed);
+      for (const token of tokens) expect(await ask(token)).toBe(RIGHT);
+      expect(replicasOf(writer)).toEqual([killed, expect.any(Number)]);
+
+      const [hanging = 0] = replicasOf(sleeper);
+      // Not 40 s until nginx gives up.
+      const hasty = await startBalancer(name, replicas.ports, (file) =>
+        file.replace("proxy_read_timeout 40s", "proxy_read_timeout 1s"),
+      );
+      replicas.kill(hanging, "SIGSTOP");
+      await vi.waitUntil(async () => {
+        const answer = post(false, hasty, sleeper, statusOf(42));
+        return (await Promise.race([answer, pause(2_000, "later")])) === RIGHT;
+      }, PATIENT);
+      replicas.kill(hanging, "SIGCONT");
+      expect(commands()).toHaveLength(1);
     },
   );
 });

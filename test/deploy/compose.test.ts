@@ -17,18 +17,16 @@ const Contained = {
   security_opt: z.tuple([z.literal("no-new-privileges:true")]),
   restart: z.literal("unless-stopped"),
 };
+const Gateway = {
+  image: z.string(),
+  build: z.strictObject({ context: z.string() }),
+  environment: z.record(z.string(), z.string()),
+  stop_grace_period: z.templateLiteral([z.number(), "s"]),
+  ...Contained,
+};
 const Compose = z.strictObject({
   name: z.literal("rungraph"),
-  services: z.strictObject({
-    gateway: z.strictObject({
-      image: z.string(),
-      build: z.strictObject({ context: z.string() }),
-      environment: z.record(z.string(), z.string()),
-      ports: z.tuple([z.string()]),
-      stop_grace_period: z.templateLiteral([z.number(), "s"]),
-      ...Contained,
-    }),
-  }),
+  services: z.strictObject({ gateway: z.strictObject({ ports: z.tuple([z.string()]), ...Gateway }) }),
 });
 
 const file = new URL("deploy/compose.yaml", ROOT);
@@ -64,43 +62,53 @@ test("the gateway starts in front of a service or of the demo, at the port of th
   expect(gateway.ports).toEqual([`127.0.0.1:${real.PORT}:${real.PORT}`]);
 });
 
-test("compose.replicas.yaml puts HAProxy with its file in front of as many replicas as that names", () => {
+test("compose.replicas.yaml puts nginx with its file in front of the replicas that it names", () => {
   const url = new URL("deploy/compose.replicas.yaml", ROOT);
-  const text = readFileSync(url, "utf8");
-  // Compose's own tag: the ports of compose.yaml are the balancer's here.
-  expect(text).toContain("ports: !reset []");
-  const overlay = parseDocument(text.replace("!reset ", ""), { strict: true });
-  expect([...overlay.errors, ...overlay.warnings]).toEqual([]);
-  const replicas = z
-    .strictObject({
-      services: z.strictObject({
-        gateway: z.strictObject({
-          ports: z.tuple([]),
-          environment: z.record(z.string(), z.string()),
-          deploy: z.strictObject({ replicas: z.number() }),
-        }),
+  const replicasFile = parseDocument(readFileSync(url, "utf8"), { strict: true, merge: true });
+  expect([...replicasFile.errors, ...replicasFile.warnings]).toEqual([]);
+  const Replica = z.strictObject({
+    ...Gateway,
+    networks: z.strictObject({ replicas: z.strictObject({ ipv4_address: z.ipv4() }) }),
+  });
+  const { services, networks } = z
+    .object({
+      services: z.object({
         balancer: z.strictObject({
-          image: z.string().regex(/^haproxy:\d+\.\d+\.\d+-alpine$/),
+          image: z.string().regex(/^nginx:\d+\.\d+\.\d+-alpine$/),
+          networks: z.tuple([z.literal("replicas")]),
           ports: z.tuple([z.string()]),
           volumes: z.tuple([z.string()]),
-          depends_on: z.tuple([z.literal("gateway")]),
+          tmpfs: z.array(z.string()),
+          cap_add: z.array(z.string()),
           ...Contained,
         }),
+        "gateway-1": Replica,
+        "gateway-2": Replica,
+        "gateway-3": Replica,
+        "gateway-4": Replica,
+      }),
+      networks: z.object({
+        replicas: z.object({ ipam: z.object({ config: z.tuple([z.object({ subnet: z.string() })]) }) }),
       }),
     })
-    .parse(overlay.toJS());
-  const { balancer, gateway: replica } = replicas.services;
-  expect(readConfig(replica.environment).TRUSTED_PROXIES).not.toEqual(readConfig({}).TRUSTED_PROXIES);
+    .parse(replicasFile.toJS());
+  const { balancer, ...replicas } = services;
   const [source = "", target] = balancer.volumes[0].split(":");
-  expect(target).toBe("/usr/local/etc/haproxy/haproxy.cfg");
+  expect(target).toBe("/etc/nginx/nginx.conf");
   const configuration = readFileSync(new URL(source, url), "utf8");
-  const [, bound] = /^ {2}bind :(\d+)$/m.exec(configuration) ?? [];
-  expect(balancer.ports).toEqual([gateway.ports[0].replace(/\d+$/, bound ?? "")]);
-  // Compose names the containers by the project, the service and a number.
-  const servers = [...configuration.matchAll(/^ {2}server \w+ (\S+)$/gm)].map(([, address]) => address);
-  expect(servers).toEqual(
-    Array.from({ length: replica.deploy.replicas }, (_, at) => `rungraph-gateway-${at + 1}:4000`),
-  );
+  const [, port] = /^ {4}listen (\d+);$/m.exec(configuration) ?? [];
+  expect(balancer.ports).toEqual([gateway.ports[0].replace(/\d+$/, port ?? "")]);
+  const addresses = Object.values(replicas).map((each) => each.networks.replicas.ipv4_address);
+  const servers = [...configuration.matchAll(/^ {4}server (\S+):4000 /gm)].map(([, address]) => address);
+  expect(servers).toEqual(addresses);
+  const [, network = ""] = /^(.*)\.0\/24$/.exec(networks.replicas.ipam.config[0].subnet) ?? [];
+  for (const { environment, networks: own, ...replica } of Object.values(replicas)) {
+    expect(own.replicas.ipv4_address.startsWith(`${network}.`)).toBe(true);
+    // As in compose.yaml.
+    const { ports: _ports, environment: single, ...rest } = gateway;
+    expect(replica).toEqual(rest);
+    expect(environment).toEqual({ ...single, TRUSTED_PROXIES: "1" });
+  }
 });
 
 test("memory and time suffice: for the heap, for the drain", () => {

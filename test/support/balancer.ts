@@ -1,84 +1,19 @@
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { onTestFinished, vi } from "vitest";
-import { freePort } from "./free-port.ts";
 import { PATIENT } from "./patience.ts";
-
-/** Debian keeps both where only root looks. */
-const ENVIRONMENT = { PATH: `${process.env["PATH"]}:/usr/sbin` };
-
-/** How each balancer runs its file of `deploy/`. */
-const BALANCERS = {
-  nginx: {
-    file: "nginx.conf",
-    replica: /10\.0\.0\.1[1-4]:4000/g,
-    // One worker process learns at once what refuses. The folders of its own belong to root.
-    adapt: (text: string, folder: string) =>
-      text
-        .replace("worker_processes auto;", `worker_processes 1;\npid ${folder}/pid;`)
-        .replace(
-          "http {",
-          `http {\n  access_log off;\n${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-            .map((name) => `  ${name}_temp_path ${folder}/${name};\n`)
-            .join("")}`,
-        ),
-    args: (file: string) => ["-c", file, "-e", "stderr", "-g", "daemon off;"],
-  },
-  haproxy: {
-    file: "haproxy.cfg",
-    replica: /rungraph-gateway-[1-4]:4000/g,
-    adapt: (text: string) => text,
-    args: (file: string) => ["-db", "-f", file],
-  },
-} as const;
-
-export type BalancerName = keyof typeof BALANCERS;
-
-/** The text of its file of `deploy/`. */
-export const fileOf = (name: BalancerName): string =>
-  readFileSync(new URL(`../../deploy/${BALANCERS[name].file}`, import.meta.url), "utf8");
+import { type BalancerName, isInstalled, runBalancer } from "./run-balancer.ts";
 
 /** Whether a balancer is there to test with. */
 export function hasBalancer(name: BalancerName): boolean {
-  const isThere = spawnSync(name, ["-v"], { env: ENVIRONMENT }).status === 0;
+  const isThere = isInstalled(name);
   if (!isThere)
     process.stderr.write(`\nNOT RUN: the tests with ${name}, for want of it. Install ${name}.\n\n`);
   return isThere;
 }
 
-/**
- * A balancer with its file of `deploy/`, in which only addresses and ports are others, ended with the test. `port` is
- * its own.
- */
-export async function startBalancer(name: BalancerName, replicas: readonly number[]) {
-  const { file, replica, adapt, args } = BALANCERS[name];
-  const folder = mkdtempSync(join(tmpdir(), "balancer-"));
-  const port = await freePort();
-  const addresses = replicas.values();
-  const text = fileOf(name)
-    .replace(replica, () => `127.0.0.1:${addresses.next().value}`)
-    .replace("listen 8080", `listen 127.0.0.1:${port}`)
-    .replace("bind :8080", `bind 127.0.0.1:${port}`);
-  const path = join(folder, file);
-  writeFileSync(path, adapt(text, folder));
-  const child = spawn(name, args(path), { env: ENVIRONMENT, stdio: ["ignore", "inherit", "pipe"] });
-  const ended = once(child, "exit");
-  let said = "";
-  child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  onTestFinished(async () => {
-    // nginx would leave its worker process behind when it is killed.
-    child.kill("SIGTERM");
-    await ended;
-    rmSync(folder, { recursive: true });
-  });
-  const url = `http://127.0.0.1:${port}`;
-  await vi.waitFor(async () => {
-    if (child.exitCode !== null) throw new Error(`${name} ended: ${said}`);
-    const { status } = await fetch(`${url}/graphql?query={__typename}`);
-    if (status !== 200) throw new Error(`${name} answers ${status}`);
-  }, PATIENT);
-  return { url, said: () => said };
+/** A balancer with its file of `deploy/`, ended with the test. Resolves with its URL. */
+export async function startBalancer(...given: Parameters<typeof runBalancer>): Promise<string> {
+  const { url, check, stop } = await runBalancer(...given);
+  onTestFinished(stop);
+  await vi.waitFor(check, PATIENT);
+  return url;
 }

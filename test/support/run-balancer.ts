@@ -1,0 +1,82 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "./free-port.ts";
+
+/** Debian keeps both where only root looks. */
+const ENVIRONMENT = { PATH: `${process.env["PATH"]}:/usr/sbin` };
+
+/** The addresses of replicas in the files of `deploy/`. */
+const REPLICA = /172\.31\.250\.1[1-4]:4000/g;
+
+/** How each balancer runs its file of `deploy/`. */
+const BALANCERS = {
+  nginx: {
+    file: "nginx.conf",
+    // One worker process learns at once what refuses. The folders of its own belong to root.
+    adapt: (text: string, folder: string) =>
+      text
+        .replace("worker_processes auto;", `worker_processes 1;\npid ${folder}/pid;`)
+        .replace(
+          "http {",
+          `http {\n  access_log off;\n${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map((name) => `  ${name}_temp_path ${folder}/${name};\n`)
+            .join("")}`,
+        ),
+    args: (file: string) => ["-c", file, "-e", "stderr", "-g", "daemon off;"],
+  },
+  haproxy: {
+    file: "haproxy.cfg",
+    adapt: (text: string) => text,
+    args: (file: string) => ["-db", "-f", file],
+  },
+} as const;
+
+export type BalancerName = keyof typeof BALANCERS;
+
+/** The text of its file of `deploy/`. */
+export const fileOf = (name: BalancerName): string =>
+  readFileSync(new URL(`../../deploy/${BALANCERS[name].file}`, import.meta.url), "utf8");
+
+export const isInstalled = (name: BalancerName): boolean =>
+  spawnSync(name, ["-v"], { env: ENVIRONMENT }).status === 0;
+
+/** Starts a balancer with its file of `deploy/`, in which addresses, ports and what `change` says are others. */
+export async function runBalancer(
+  name: BalancerName,
+  replicas: readonly number[],
+  change = (text: string): string => text,
+) {
+  const { file, adapt, args } = BALANCERS[name];
+  const folder = mkdtempSync(join(tmpdir(), "balancer-"));
+  const port = await freePort();
+  const addresses = replicas.values();
+  const text = change(fileOf(name))
+    .replace(REPLICA, () => `127.0.0.1:${addresses.next().value}`)
+    .replace("listen 8080", `listen 127.0.0.1:${port}`)
+    .replace("bind :8080", `bind 127.0.0.1:${port}`);
+  const path = join(folder, file);
+  writeFileSync(path, adapt(text, folder));
+  const child = spawn(name, args(path), { env: ENVIRONMENT, stdio: ["ignore", "inherit", "pipe"] });
+  const ended = once(child, "exit");
+  let said = "";
+  child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    url,
+    /** Rejects unless it passes requests on. */
+    check: async (): Promise<void> => {
+      if (child.exitCode !== null) throw new Error(`${name} ended: ${said}`);
+      const { status } = await fetch(`${url}/graphql?query={__typename}`);
+      if (status !== 200) throw new Error(`${name} answers ${status}`);
+    },
+    stop: async (): Promise<void> => {
+      // nginx would leave its worker process behind when it is killed.
+      child.kill("SIGTERM");
+      await ended;
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
