@@ -1,12 +1,8 @@
 import pino from "pino";
 import { readableOf } from "./readable.ts";
 
-/**
- * Buffered log lines are written when they have this size in bytes, and at least this often in milliseconds. Workers share
- * standard output, and a pipe keeps a write together only up to 4,096 bytes.
- */
-const LOG_BUFFER_BYTES = 4_095;
-const MAX_WRITE_BYTES = 4_096;
+/** Buffered log lines are written when they have this size in bytes, and at least this often in milliseconds. */
+const LOG_BUFFER_BYTES = 4_096;
 const LOG_FLUSH_MS = 200;
 
 /** Maximum bytes of log lines that are kept while they cannot be written. Further lines are dropped. */
@@ -39,7 +35,6 @@ const onTerminal = () => ({
 function buffered() {
   const lines = pino.destination({
     minLength: LOG_BUFFER_BYTES,
-    maxWrite: MAX_WRITE_BYTES,
     maxLength: MAX_LOG_BACKLOG_BYTES,
     periodicFlush: LOG_FLUSH_MS,
     sync: true,
