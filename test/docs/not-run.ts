@@ -40,7 +40,7 @@ export const NOT_RUN: readonly NotRun[] = [
   },
   {
     page: "docs/operations.md",
-    holds: "balance hdr(Authorization)",
+    holds: "balance hash var(txn.caller)",
     why: "part of deploy/haproxy.cfg, with which test/deploy/balancers.test.ts runs HAProxy",
   },
   {

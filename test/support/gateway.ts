@@ -27,7 +27,6 @@ export interface Gateway {
   readonly logged: () => string;
   /** Ends its streams, as on SIGTERM. */
   readonly drain: () => void;
-  /** Reads the files that settings name again, as on SIGHUP. */
 }
 
 export interface GatewayOptions {
