@@ -22,16 +22,6 @@ interface ErrorCodeRow {
   readonly meaning: string;
 }
 
-/** What failed in an operation, for logs. */
-export interface FailedPlace {
-  /** `GET {owner}/{project}/experiments/{id}/`: a template, never the path itself. For a fault of the gateway, the field. */
-  readonly at: string;
-  /** HTTP status of the service; the code where that is none of a failure. */
-  readonly outcome: string;
-  /** How often. */
-  count: number;
-}
-
 /** Every value of `extensions.code`. No other table depends on the code. */
 const TABLE = {
   UNAUTHENTICATED: {
@@ -231,6 +221,8 @@ export interface UpstreamFacts extends FailureFacts {
   /** The endpoint: `route` is its template, never the filled path. `status` is absent when there was no response. */
   readonly upstream?: { readonly method: string; readonly route: string; readonly status?: number };
   readonly retryAfterSeconds?: number;
+  /** What became of each of several, in the order of their ids. */
+  readonly outcomes?: readonly string[];
   /** Number of requests that were not sent because the operation had reached its limit. */
   readonly unsentRequests?: number;
 }
@@ -248,6 +240,20 @@ export class UpstreamError extends Failure {
 
   override of(reference: string): UpstreamError {
     return new UpstreamError(this.code, this.message, { ...this.facts, reference }, this);
+  }
+}
+
+/** The failure of one of several commands. Where it ends the operation, so that no result tells of the others, it does. */
+export class OneOfSeveral extends UpstreamError {
+  readonly #outcomes: readonly string[];
+
+  constructor(failure: UpstreamError, outcomes: readonly string[]) {
+    super(failure.code, failure.message, failure.facts, failure);
+    this.#outcomes = outcomes;
+  }
+
+  ofAll(): UpstreamError {
+    return new UpstreamError(this.code, this.message, { ...this.facts, outcomes: this.#outcomes });
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
-import { Cancelled, type FailedPlace, OVERLOADED } from "../errors.ts";
+import { Cancelled, OVERLOADED } from "../errors.ts";
 import type { RequestScope } from "../request-scope.ts";
 import {
   createDocuments,
@@ -9,7 +9,14 @@ import {
 } from "./documents/prepared.ts";
 import { missingOperation } from "./documents/missing-operation.ts";
 import type { DocumentStore, OperationParams } from "./documents/persisted.ts";
-import { addPlaces, rejection, withExtensions, withoutSuggestions } from "./errors.ts";
+import {
+  type FailedPlace,
+  noteErrors,
+  rejection,
+  withExtensions,
+  withOutcome,
+  withoutSuggestions,
+} from "./errors.ts";
 import type { PlacedContext } from "./field-source.ts";
 import {
   execute,
@@ -199,7 +206,11 @@ export function createEngine(settings: EngineSettings): Engine {
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
         const run = resultOf(plan, params, operation, limitsFor(maxBytes), { onError, isIncremental });
-        const { pieces, ...result } = withPublicErrors(await run, plan);
+        const executed = await run;
+        const { pieces, ...result } = withPublicErrors(executed, plan);
+        const [first] = executed.errors ?? [];
+        if (onError === "HALT" && facts.type === "mutation" && result.errors && first)
+          result.errors = withOutcome(result.errors, first);
         if (result.errors) noteErrors(facts, result.errors);
         if (!pieces) return result;
         isWhole = false;
@@ -285,10 +296,4 @@ function errorBehaviorOf({ onError }: OperationParams): ErrorBehavior {
   const known = ERROR_BEHAVIORS.find((each) => each === (onError ?? "PROPAGATE"));
   if (known) return known;
   throw rejection(`onError: expected one of ${ERROR_BEHAVIORS.join(", ")}`, "BAD_REQUEST");
-}
-
-function noteErrors(facts: OperationFacts, errors: readonly GraphQLError[]): void {
-  const codes = errors.map(({ extensions }) => String(extensions["code"] ?? "UNKNOWN"));
-  facts.codes = [...new Set([...facts.codes, ...codes])];
-  addPlaces(facts.failed, errors);
 }

@@ -2,7 +2,6 @@ import { GraphQLError, type GraphQLErrorExtensions } from "graphql";
 import {
   Cancelled,
   type ErrorCode,
-  type FailedPlace,
   Failure,
   InputError,
   isErrorCode,
@@ -88,6 +87,16 @@ const at = (place: GraphQLError | null, message: string, extensions: GraphQLErro
     extensions,
   });
 
+/** What failed in an operation, for logs. */
+export interface FailedPlace {
+  /** `GET {owner}/{project}/experiments/{id}/`: a template, never the path itself. For a fault of the gateway, the field. */
+  readonly at: string;
+  /** HTTP status of the service; the code where that is none of a failure. */
+  readonly outcome: string;
+  /** How often. */
+  count: number;
+}
+
 /** Maximum places of one operation that are told. */
 const MAX_PLACES = 5;
 const MAX_FIELD_LENGTH = 200;
@@ -108,6 +117,27 @@ export function addPlaces(places: FailedPlace[], errors: readonly GraphQLError[]
     else if (places.length < MAX_PLACES) places.push({ at: where, outcome, count: 1 });
   }
 }
+
+/** Notes the errors of an operation for its line in the log. */
+export function noteErrors(
+  facts: { codes: readonly string[]; readonly failed: FailedPlace[] },
+  errors: readonly GraphQLError[],
+): void {
+  const codes = errors.map(({ extensions }) => String(extensions["code"] ?? "UNKNOWN"));
+  facts.codes = [...new Set([...facts.codes, ...codes])];
+  addPlaces(facts.failed, errors);
+}
+
+/**
+ * The errors of a mutation that HALT has ended, as callers see them. `first` is the same before: inside the result of a root
+ * field, whose command was done, and no result says so.
+ */
+export const withOutcome = (errors: readonly GraphQLError[], first: GraphQLError): GraphQLError[] =>
+  errors.map((error) =>
+    (first.path?.length ?? 0) < 2 || "outcomes" in error.extensions
+      ? error
+      : withExtensions(error, { outcome: "unknown" }),
+  );
 
 /** Creates the error of a request that is not executed. Its HTTP status is that of the code, unless `http` has another. */
 export const rejection = (message: string, code: ErrorCode, http: object = {}): GraphQLError =>

@@ -1,16 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLError } from "graphql";
-import { addPlaces, withExtensions } from "../engine/errors.ts";
+import { addPlaces, type FailedPlace, withExtensions } from "../engine/errors.ts";
 import type { DownloadReport } from "../observability/reports.ts";
 import { openRequestSpan, traceIdOf } from "../observability/tracing.ts";
-import {
-  type ErrorCode,
-  type FailedPlace,
-  InputError,
-  isErrorCode,
-  statusOf,
-  UpstreamError,
-} from "../errors.ts";
+import { type ErrorCode, InputError, isErrorCode, statusOf, UpstreamError } from "../errors.ts";
 import { RequestScope } from "../request-scope.ts";
 import type { Identify } from "./identity.ts";
 import { breakOff, onceOver } from "./connection.ts";

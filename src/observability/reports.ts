@@ -1,5 +1,4 @@
 import type { Caller } from "../caller.ts";
-import type { FailedPlace } from "../errors.ts";
 
 /** What is told of every request. */
 interface RequestReport {
@@ -9,7 +8,7 @@ interface RequestReport {
   readonly traceId: string | null;
   readonly ms: number;
   /** Where it failed. */
-  readonly failed: readonly FailedPlace[];
+  readonly failed: readonly object[];
 }
 
 export interface OperationReport extends RequestReport {

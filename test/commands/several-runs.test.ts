@@ -4,6 +4,7 @@ import { failure, outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
+import { listen } from "../support/listen.ts";
 
 const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
 const IDS = `["${globalId("Experiment:ada/mnist/3")}", "ada.mnist.jobs.5", "ada.mnist.builds.7", "${globalId("Group:ada/mnist/2")}"]`;
@@ -138,4 +139,88 @@ describe("a mutation of several runs", () => {
     });
     expect(sent()).toEqual([]);
   });
+});
+
+describe("with HALT, which leaves no result, the error tells what became of a mutation", () => {
+  /** Job 1 is stopped, 2 refused, 3 fails, 4 has finished, 5 does not exist, and the connection of 6 breaks. */
+  const startMixed = () =>
+    listen((request, response) => {
+      const { method, url = "" } = request;
+      const id = Number(/\/(?:jobs|experiments)\/(\d+)/.exec(url)?.[1]);
+      const send = (status: number, json: object) =>
+        response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(json));
+      if (method === "GET")
+        return send(id === 5 ? 404 : 200, { id, last_status: id === 4 ? "succeeded" : "running" });
+      if (id === 6) return request.socket.destroy();
+      return send(id === 2 ? 403 : id === 3 ? 500 : 200, {});
+    });
+
+  const halted = async (query: string) => {
+    const { url } = await startGateway({ upstream: { url: await startMixed() }, env });
+    const response = await fetch(`${url}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: "token t0ken" },
+      body: JSON.stringify({ query, onError: "HALT" }),
+    });
+    const { data, errors } = (await response.json()) as { data: unknown; errors: readonly Failed[] };
+    return { data, errors: errors.map(({ extensions }) => extensions) };
+  };
+  interface Failed {
+    readonly extensions: Readonly<Record<string, unknown>>;
+  }
+  const ids = [1, 2, 3, 4, 5, 6].map((id) => `"ada.mnist.jobs.${id}"`).join();
+
+  test("of several runs, for each of them", async () => {
+    const mutation = `mutation { stopRuns(ids: [${ids}], ifActive: true) { results { isSent } } }`;
+    expect(await halted(mutation)).toEqual({
+      data: null,
+      errors: [
+        expect.objectContaining({
+          code: "FORBIDDEN",
+          outcomes: ["done", "refused", "unknown", "not sent", "not sent", "unknown"],
+        }),
+      ],
+    });
+  });
+
+  test("of several experiments, whose project fails", async () => {
+    const service = await startFake(({ method, path }) =>
+      method === "GET"
+        ? { json: { id: 1, unique_name: "ada.mnist.1", last_status: "running" } }
+        : { json: {}, status: path.includes("stop") ? 500 : 200 },
+    );
+    const { url } = await startGateway({ upstream: service, env });
+    const query = `mutation { stopExperiments(ids: ["ada.mnist.1"]) { results { isSent } } }`;
+    const response = await fetch(`${url}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: "token t0ken" },
+      body: JSON.stringify({ query, onError: "HALT" }),
+    });
+    expect(await response.json()).toMatchObject({
+      data: null,
+      errors: [{ extensions: { outcome: "unknown", outcomes: ["unknown"] } }],
+    });
+  });
+
+  test("of one run, whose record fails afterwards", async () => {
+    const mutation = `mutation { stopJob(id: "ada.mnist.jobs.1") { job { experiment: project { experiments(first: 0) { totalCount } } } } }`;
+    expect(await halted(mutation)).toEqual({
+      data: null,
+      errors: [expect.objectContaining({ code: "BAD_USER_INPUT", outcome: "unknown" })],
+    });
+  });
+
+  test("and of a root field that fails no more than that", async () => {
+    const { errors } = await halted(`mutation { stopJob(id: "ada.mnist.jobs.2") { isSent } }`);
+    expect(errors).toEqual([expect.objectContaining({ code: "FORBIDDEN" })]);
+    expect(errors[0]).not.toHaveProperty("outcome");
+  });
+});
+
+test("without HALT, errors of several runs tell nothing of the others", async () => {
+  const service = await startFake(({ path }) => ({ json: {}, status: path.includes("jobs/5") ? 403 : 200 }));
+  const { ask } = await startGateway({ upstream: service, env });
+  const { errors } = await ask(`mutation { stopRuns(ids: ${IDS}) { results { isSent } } }`);
+  expect(errors).toHaveLength(1);
+  expect(errors?.[0]?.extensions).not.toHaveProperty("outcomes");
 });

@@ -1,5 +1,5 @@
 import { type GraphQLError, locatedError } from "graphql";
-import { hasOutcome } from "../../errors.ts";
+import { hasOutcome, OneOfSeveral } from "../../errors.ts";
 import type { PlacedContext, Recorded } from "../field-source.ts";
 import { sizeOf } from "../meter.ts";
 import { isSliceOver } from "../turns.ts";
@@ -127,7 +127,10 @@ function fail(
   run: Run,
 ): void {
   if (run.meter.isStopped || isDropped(above)) return;
-  if (run.onError === "HALT") return run.halt(locate(error, field, at, above));
+  if (run.onError === "HALT") {
+    const whole = error instanceof OneOfSeveral ? error.ofAll() : error;
+    return run.halt(locate(whole, field, at, above));
+  }
   const isNull = isNullable || run.onError === "NULL";
   if (isNull) {
     slots[at] = null;

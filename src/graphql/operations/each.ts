@@ -1,4 +1,4 @@
-import { InputError, UpstreamError } from "../../errors.ts";
+import { InputError, OneOfSeveral, UpstreamError } from "../../errors.ts";
 import { MAX_IDS } from "../core/connection.ts";
 
 /* Mutations of several records at a time, of which some can fail. */
@@ -23,8 +23,22 @@ export const orError = <Value>(promise: Promise<Value>): Promise<Outcome<Value>>
     throw error;
   });
 
-/** A result, or the error as that of an item of a list. */
-export const orThrow = async <Result>(outcome: Outcome<Result>): Promise<Result> => {
-  if (outcome instanceof UpstreamError) throw outcome;
+/** A result, or the error as that of an item of a list, which knows what became of the others. */
+export async function orThrow<Result extends object>(
+  outcome: Outcome<Result>,
+  _index: number,
+  all: readonly Outcome<object>[],
+): Promise<Result> {
+  if (outcome instanceof UpstreamError) throw new OneOfSeveral(outcome, all.map(wordOf));
   return outcome;
-};
+}
+
+/** What became of a command, as one word. */
+function wordOf(outcome: Outcome<object>): string {
+  if (!(outcome instanceof UpstreamError))
+    return "isSent" in outcome && outcome.isSent === false ? "not sent" : "done";
+  const { outcome: unknown, upstream } = outcome.facts;
+  // Before a command is sent, the record is read.
+  const isAnswered = upstream?.method !== "GET" && upstream?.status !== undefined;
+  return unknown ?? (isAnswered ? "refused" : "not sent");
+}

@@ -137,7 +137,7 @@ builder.mutationField("deleteExperiments", (t) =>
           nullable: { list: false, items: true },
           description: `Global ids. ${ONE_EACH}`,
           resolve: (outcomes, _, { names }) =>
-            outcomes.map(async (each) => idOf((await orThrow(each)).source, names)),
+            outcomes.map(async (...each) => idOf((await orThrow(...each)).source, names)),
         }),
       }),
     }),
