@@ -160,6 +160,9 @@ describe("runs as CSV", () => {
       at: "@SUM(A1)",
       tab: "\t=1",
       wide: "＝1",
+      behind: "a;=1+1;-1;+b",
+      cut: `a;"=1+1"`,
+      lines: "a\n- b",
       below: -0.5,
       quoted: 'a "b"',
       long: "a\r\nb",
@@ -175,7 +178,7 @@ describe("runs as CSV", () => {
       .join(",");
     const text = await (await get(`${PROJECT}/runs.csv${query({ columns })}`)).text();
     expect(text.slice(columns.length + 2)).toBe(
-      `"'=HYPERLINK(""http://x"")",'+1+1,-1,+1e5,'@SUM(A1),'\t=1,'＝1,-0.5,"a ""b""","a\r\nb","",,true,"{""a"":[1]}","ä,é"\r\n`,
+      `"'=HYPERLINK(""http://x"")",'+1+1,-1,+1e5,'@SUM(A1),'\t'=1,'＝1,a;'=1+1;-1;'+b,"a;""'=1+1""","a\n'- b",-0.5,"a ""b""","a\r\nb","",,true,"{""a"":[1]}","ä,é"\r\n`,
     );
   });
 

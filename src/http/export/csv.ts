@@ -3,6 +3,8 @@ export type Cell = unknown;
 
 /** What spreadsheets take for a formula, full-width signs included. */
 const EXECUTED = /^[=+\-@\t\r\n＝＋－＠]/;
+/** The same behind what separates cells where a comma does not: there quotation marks in the middle of a cell are text. */
+const EXECUTED_BEHIND = /([;\t\r\n]["' ]*)([=+\-@＝＋－＠][^;\t\r\n]*)/g;
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
@@ -13,7 +15,10 @@ function csvCell(cell: Cell): string {
   if (cell === null || cell === undefined) return "";
   if (typeof cell === "number" || typeof cell === "boolean") return `${cell}`;
   const text = typeof cell === "string" ? cell : JSON.stringify(cell);
-  const harmless = EXECUTED.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+  const inside = text.replaceAll(EXECUTED_BEHIND, (found, before: string, behind: string) =>
+    NUMBER.test(behind) ? found : `${before}'${behind}`,
+  );
+  const harmless = EXECUTED.test(text) && !NUMBER.test(text) ? `'${inside}` : inside;
   return harmless === "" || /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
