@@ -111,13 +111,6 @@ export function createRouter(settings: RouterSettings): Router {
 
   /** Serves the requests of a protocol: admits them, reads their bodies and executes them. */
   const serve = (protocol: Protocol, execute: Execute): Listener => {
-    /** Rejects a request under overload before any work is done: its result would come too late. */
-    const isRejected = (identity: Identity, response: ServerResponse): boolean => {
-      const rejection = doors.rejectionOf(kindOf(response.req, identity), identity.caller);
-      if (rejection) rejectAs(rejection, protocol, identity, response);
-      return rejection !== null;
-    };
-
     /** The kind of place for a request: it may be a subscription if it accepts an event stream, and there is room for one. */
     const kindOf = ({ headers }: IncomingMessage, { caller }: Identity): PlaceKind =>
       protocol === "graphql" && acceptsEventStream(headers.accept) && !doors.rejectionOf("stream", caller)
@@ -151,7 +144,6 @@ export function createRouter(settings: RouterSettings): Router {
 
     return (request, response) => {
       const identity = identify(request);
-      if (isRejected(identity, response)) return;
       if (!hasBody(request)) return run(identity, response, null);
       readBody(request, identity.caller, (body) => {
         if (body === "broken off") return;
