@@ -38,8 +38,6 @@ export const FIXED = {
   MAX_ROOT_FIELDS: 100,
   /** Fields and list items of a result: 500 runs with 400 values each. */
   MAX_RESULT_FIELDS: 200_000,
-  /** The GraphQL result of a tool, in bytes: an agent reads all of it. */
-  MAX_TOOL_RESULT_BYTES: 100_000,
   /** Upstream responses that the operations of one caller hold: a third of the heap that `deploy` gives a process. */
   MAX_UPSTREAM_BYTES: 128_000_000,
   /** Sign-ins take no place among the operations: a class that begins at the same time must not keep others out. */

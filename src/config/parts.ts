@@ -62,7 +62,6 @@ export const mcpSettings = (config: Config) => ({
   trusted: config.TRUSTED_DOCUMENTS ?? null,
   isIntrospectable: config.INTROSPECTION,
   maxTokens: config.MAX_TOKENS,
-  maxResultBytes: config.MAX_TOOL_RESULT_BYTES,
 });
 
 const OPERATION_TYPES = { off: [], read: ["query"], write: ["query", "mutation"] } as const;

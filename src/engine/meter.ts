@@ -17,9 +17,6 @@ export interface MeterSettings {
   readonly tooLarge: (message: string) => Error;
 }
 
-/** The message of a result that exceeds a limit, such as `1000 bytes`. */
-export const longResult = (limit: string): string => `Expected a result of at most ${limit}, got more.`;
-
 /** A number, a boolean or null. */
 const BYTES_PER_VALUE = 12;
 
@@ -61,7 +58,7 @@ export class Meter {
     if (this.fields <= limits.fields && this.bytes <= limits.bytes) return true;
     const limit =
       this.fields > limits.fields ? `${limits.fields} fields and list items` : `${limits.bytes} bytes`;
-    this.stop(this.#settings.tooLarge(longResult(limit)));
+    this.stop(this.#settings.tooLarge(`Expected a result of at most ${limit}, got more.`));
     return false;
   }
 

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { connectAgent, type Era } from "../support/agent.ts";
 import { startDemoGateway, tokenOf } from "../support/demo-gateway.ts";
+import { startFake } from "../support/fake.ts";
+import { startGateway } from "../support/gateway.ts";
 import { manifest } from "../support/manifest.ts";
 import { operationsIn } from "../support/raw-requests.ts";
 
@@ -236,28 +238,24 @@ describe("limits", () => {
     expect(calls()).toEqual([]);
   });
 
+  const startLong = async () => {
+    const service = await startFake(() => ({ json: { id: 42, declarations: { text: "x".repeat(60_000) } } }));
+    const gateway = await startGateway({ upstream: service, env: { MCP: "write" } });
+    return { service, ...gateway, ...(await connectAgent(gateway, { token: "t0ken" })) };
+  };
+  const TOO_LONG = {
+    message: "Expected a result of at most 100000 bytes, got more.",
+    extensions: { code: "OPERATION_TOO_LARGE" },
+  };
+
   test("a result is bounded for the agent that reads it, and not for others", async () => {
-    const { use, ask } = await start({ MAX_TOOL_RESULT_BYTES: "1000" });
-    const query = `{ group(id: "ada.mnist.1") { experiments(first: 100) { nodes { id uniqueName } } } }`;
-    expect((await use("graphql_query", { query })).result).toMatchObject({
-      errors: [
-        {
-          message:
-            "Expected a result of at most 1000 bytes, got 1748. `group.experiments.nodes.id` is 67 % of it: leave it out, or ask for fewer of its 24 items, by `first` for example.",
-          extensions: { code: "OPERATION_TOO_LARGE" },
-        },
-      ],
-    });
-    expect((await ask(query)).errors).toBe(undefined);
-    const everything = `{ group(id: "ada.mnist.1") { experiments(first: 100) { nodes { id uniqueName declarations statuses { nodes { id status createdAt } } } } } }`;
-    expect((await use("graphql_query", { query: everything })).result).toMatchObject({
-      errors: [
-        {
-          message:
-            "Expected a result of at most 1000 bytes, got more. It is longer than 10000 bytes: select fewer fields or items.",
-        },
-      ],
-    });
+    const { use, ask } = await startLong();
+    const select = (fields: string) => `{ experiment(id: "ada.mnist.42") { ${fields} } }`;
+    const once = await use("graphql_query", { query: select("declarations") });
+    expect(once).toMatchObject({ isError: false, result: { data: { experiment: {} } } });
+    const twice = select("a: declarations b: declarations");
+    expect((await use("graphql_query", { query: twice })).result).toMatchObject({ errors: [TOO_LONG] });
+    expect((await ask(twice)).errors).toBe(undefined);
   });
 
   test("an error names the tools that help, in words of their own", async () => {
@@ -280,12 +278,13 @@ describe("limits", () => {
   });
 
   test("a mutation whose result is too long may have taken effect, and says so", async () => {
-    const { use, calls } = await start({ MCP: "write", MAX_TOOL_RESULT_BYTES: "40" });
-    const query = `mutation { stopJob(id: "ada.mnist.jobs.2") { job { id phase } } }`;
+    const { use, service } = await startLong();
+    const query = `mutation { stopExperiment(id: "ada.mnist.42") { experiment { a: declarations b: declarations } } }`;
+    const { code } = TOO_LONG.extensions;
     expect((await use("graphql_mutation", { query })).result).toMatchObject({
       data: null,
-      errors: [{ extensions: { code: "OPERATION_TOO_LARGE", outcome: "unknown" } }],
+      errors: [{ ...TOO_LONG, extensions: { code, outcome: "unknown" } }],
     });
-    expect(calls()).toContain("POST ada/mnist/jobs/2/stop");
+    expect(service.calls()).toContain("POST ada/mnist/experiments/42/stop");
   });
 });

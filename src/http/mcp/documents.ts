@@ -13,9 +13,7 @@ import type { OperationParams, TrustedDocuments } from "../../engine/documents/p
 import { isSliceOver, nextTurn } from "../../engine/turns.ts";
 import type { TypeNames } from "../../graphql/core/kinds.ts";
 import { shippedOperations } from "../shipped-operations.ts";
-import { withoutCosts } from "./descriptions.ts";
-import { type InputSchema, inputSchemaOf } from "./input-schema.ts";
-import { createOutputSchemas, type OutputSchema } from "./output-schema.ts";
+import { firstSentence, type InputSchema, inputSchemaOf } from "./input-schema.ts";
 
 /** The types of operations that a tool can run: a tool has one result. */
 export type ToolType = "query" | "mutation";
@@ -26,7 +24,6 @@ export interface ToolOperation {
   readonly type: ToolType;
   readonly description: string;
   readonly inputSchema: InputSchema;
-  readonly outputSchema: OutputSchema;
   /** What names the operation to the engine. */
   readonly params: OperationParams;
 }
@@ -55,20 +52,14 @@ export async function readToolOperations(
   names: TypeNames,
 ): Promise<ToolOperation[]> {
   const operations = new Map<string, ToolOperation>();
-  const outputSchemaOf = createOutputSchemas(schema);
   for (const each of textsOf(trusted, names)) {
-    for (const operation of operationsOf(schema, each, outputSchemaOf))
-      operations.set(operation.name, operation);
+    for (const operation of operationsOf(schema, each)) operations.set(operation.name, operation);
     if (isSliceOver()) await nextTurn();
   }
   return [...operations.values()];
 }
 
-function operationsOf(
-  schema: GraphQLSchema,
-  { text, params, isShipped }: NamedText,
-  outputSchemaOf: ReturnType<typeof createOutputSchemas>,
-): ToolOperation[] {
+function operationsOf(schema: GraphQLSchema, { text, params, isShipped }: NamedText): ToolOperation[] {
   const document = parsed(text);
   if (!document) return [];
   return Object.values(separateOperations(document)).flatMap((own) => {
@@ -81,8 +72,7 @@ function operationsOf(
     if (type === "subscription" || isOfEveryObject(name) || signsIn(own) || !inputSchema) return [];
     const described = node.description?.value ?? (commentOf(node) || describeFields(schema, node));
     const description = withoutCosts(described);
-    const outputSchema = outputSchemaOf(own, node);
-    return { name, type, description, inputSchema, outputSchema, params: { ...params, operationName: name } };
+    return { name, type, description, inputSchema, params: { ...params, operationName: name } };
   });
 }
 
@@ -130,10 +120,17 @@ function commentOf({ loc }: OperationDefinitionNode): string {
   return lines.join(" ");
 }
 
+/** A description without its sentences about upstream requests, which say nothing of when to use a tool. */
+const withoutCosts = (description: string): string =>
+  description
+    .split(/(?<=[.?!]) +/)
+    .filter((sentence) => !/\bupstream requests?\b/.test(sentence))
+    .join(" ") || description;
+
 /** Describes an operation by its root fields: generated manifests have no comments. */
 function describeFields(schema: GraphQLSchema, node: OperationDefinitionNode): string {
   const fields = schema.getRootType(node.operation)?.getFields();
   return [...new Set(rootFieldsOf(node))]
-    .map((name) => `${name}: ${fields?.[name]?.description ?? ""}`.trim())
+    .map((name) => `${name}: ${firstSentence(fields?.[name]?.description ?? "")}`.trim())
     .join("\n");
 }

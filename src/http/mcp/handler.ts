@@ -13,7 +13,7 @@ import { JSON_RPC_CODES, jsonRpcError } from "../rejection.ts";
 import { createListings, MAX_LISTING_BYTES } from "./listings.ts";
 import { answerMessage, openServer } from "./server.ts";
 import { printForAgents } from "./sdl.ts";
-import { MEASURED, tooLong, toToolResult } from "./result.ts";
+import { toToolResult } from "./result.ts";
 import { type RunOperation, toolOfOperation, toolOfOwnDocuments, toolOfSchema } from "./tools.ts";
 
 export interface McpSettings {
@@ -29,13 +29,14 @@ export interface McpSettings {
   readonly isIntrospectable: boolean;
   /** Most tokens of a document. */
   readonly maxTokens: number;
-  /** Longest result of a tool, in bytes. */
-  readonly maxResultBytes: number;
   /** Opens the GraphQL operation of a request. Called only when a tool runs one. */
   readonly openOperation: (request: IncomingMessage, state: RequestState) => HttpOperation;
 }
 
 const NO_BODY = Buffer.alloc(0);
+
+/** Longest GraphQL result of a tool: its agent reads all of it, about 25,000 tokens. */
+const MAX_RESULT_BYTES = 100_000;
 
 /** Creates the handler of `/mcp`. No sessions: any replica answers any message. */
 export async function createMcpHandler(settings: McpSettings): Promise<Execute> {
@@ -67,14 +68,7 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
   ): Promise<ExecutionResult> => {
     const given = await engine.typeOf(params, operation.scope);
     if (given === null || given === type) {
-      const isReadOnly = type === "query";
-      const { maxResultBytes } = settings;
-      const result = await engine.run(operation, params, { isReadOnly, maxBytes: MEASURED * maxResultBytes });
-      const error = tooLong(result, maxResultBytes);
-      if (!error) return result;
-      operation.facts.codes = [...new Set([...operation.facts.codes, "OPERATION_TOO_LARGE"])];
-      if (!isReadOnly) error.extensions["outcome"] = "unknown";
-      return { data: null, errors: [error] };
+      return engine.run(operation, params, { isReadOnly: type === "query", maxBytes: MAX_RESULT_BYTES });
     }
     operation.facts.type = given;
     operation.facts.codes = ["BAD_REQUEST"];

@@ -17,7 +17,6 @@ import {
   visit,
   visitWithTypeInfo,
 } from "graphql";
-import { ofArgument } from "./descriptions.ts";
 
 /** The JSON Schema of a value. Without `type` any value is allowed, as for custom scalars. */
 interface ValueSchema {
@@ -38,7 +37,7 @@ export interface InputSchema extends ValueSchema {
 }
 
 /** The types of values in JSON, by the names of scalars. */
-export const SCALARS: Readonly<Record<string, string>> = {
+const SCALARS: Readonly<Record<string, string>> = {
   Int: "integer",
   Float: "number",
   String: "string",
@@ -62,11 +61,14 @@ function objectOf(parts: readonly Part[]): InputSchema {
   };
 }
 
+/** The first sentence of a description: agents read those of all tools, and graphql_schema shows the rest. */
+export const firstSentence = (description: string): string => description.split(/(?<=[.?!]) +/, 1).join("");
+
 /**
- * Adds the description of a place, which says more than that of its type, and its default. Agents read all tools: the
- * description of an enum is left out below such a place, where a filter would repeat it for each of its lists.
+ * Adds the description of a place, which says more than that of its type, and its default. The description of an enum is
+ * left out below such a place, where a filter would repeat it for each of its lists.
  */
-function placed(schema: ValueSchema, description: string | null | undefined, fallback: unknown): ValueSchema {
+function placed(schema: ValueSchema, description: string, fallback: unknown): ValueSchema {
   const { items, ...rest } = schema;
   const { description: _, ...bare } = items ?? {};
   return {
@@ -81,7 +83,7 @@ function placed(schema: ValueSchema, description: string | null | undefined, fal
 function schemaOf(type: GraphQLInputType): ValueSchema {
   if (isNonNullType(type)) return schemaOf(type.ofType);
   if (isListType(type)) return { type: "array", items: schemaOf(type.ofType) };
-  const described = type.description ? { description: type.description } : {};
+  const described = type.description ? { description: firstSentence(type.description) } : {};
   if (isEnumType(type))
     return { ...described, type: "string", enum: type.getValues().map(({ name }) => name) };
   if (!isInputObjectType(type)) {
@@ -93,7 +95,7 @@ function schemaOf(type: GraphQLInputType): ValueSchema {
   );
   const fields = present.map((field) => ({
     name: field.name,
-    schema: placed(schemaOf(field.type), field.description, field.defaultValue),
+    schema: placed(schemaOf(field.type), firstSentence(field.description ?? ""), field.defaultValue),
     isRequired: isRequiredInputField(field),
   }));
   return { ...described, ...objectOf(fields) };
@@ -114,28 +116,11 @@ function describeVariables(schema: GraphQLSchema, document: DocumentNode): Reado
             ? parentType.getFields()[place.name.value]
             : typeInfo.getArgument();
         if (described?.description && !descriptions.has(variable))
-          descriptions.set(variable, described.description);
+          descriptions.set(variable, firstSentence(described.description));
       },
     }),
   );
   return descriptions;
-}
-
-/** Whether the kind of runs stands in a document, or a variable with a default has it: a name needs no `kind` then. */
-function givesKind(
-  document: DocumentNode,
-  definitions: OperationDefinitionNode["variableDefinitions"],
-): boolean {
-  const chosen = new Set(
-    definitions?.flatMap(({ variable, defaultValue }) => (defaultValue ? [variable.name.value] : [])),
-  );
-  let isGiven = false;
-  visit(document, {
-    Argument: ({ name, value }) => {
-      isGiven ||= name.value === "kind" && (value.kind !== Kind.VARIABLE || chosen.has(value.name.value));
-    },
-  });
-  return isGiven;
 }
 
 /** The JSON Schema of an operation's variables; null when the schema has no such input type. */
@@ -145,16 +130,14 @@ export function inputSchemaOf(
   { variableDefinitions = [] }: OperationDefinitionNode,
 ): InputSchema | null {
   const descriptions = describeVariables(schema, document);
-  const knowsKind = givesKind(document, variableDefinitions);
   const parts = variableDefinitions.flatMap(({ variable, type: node, defaultValue, description }) => {
     const { value: name } = variable.name;
     const type = typeFromAST(schema, node);
     if (!isInputType(type)) return [];
     const fallback = defaultValue && valueFromASTUntyped(defaultValue);
-    const hasDefault = fallback !== undefined;
-    const isRequired = isNonNullType(type) && !hasDefault;
-    const ofPlace = ofArgument(descriptions.get(name) ?? "", { isRequired, hasDefault, knowsKind });
-    return { name, schema: placed(schemaOf(type), description?.value ?? ofPlace, fallback), isRequired };
+    const isRequired = isNonNullType(type) && fallback === undefined;
+    const text = description?.value ?? descriptions.get(name) ?? "";
+    return { name, schema: placed(schemaOf(type), text, fallback), isRequired };
   });
   return parts.length === variableDefinitions.length ? objectOf(parts) : null;
 }

@@ -1,7 +1,5 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { ExecutionResult, GraphQLError } from "graphql";
-import { longResult } from "../../engine/meter.ts";
-import { tooLarge } from "../../engine/errors.ts";
+import type { ExecutionResult } from "graphql";
 import { toJson } from "../graphql/encoding.ts";
 
 /* Results of tools, as an agent can go on from them. */
@@ -53,56 +51,4 @@ export function toToolResult(
     structuredContent,
     isError: errors !== undefined,
   };
-}
-
-/** How many times as long as allowed a result may be for its size and largest field to be told. */
-export const MEASURED = 10;
-
-/** The error of a result that is longer than allowed; null for any other. */
-export function tooLong({ data, errors }: ExecutionResult, maxBytes: number): GraphQLError | null {
-  const least = MEASURED * maxBytes;
-  if (errors?.some(({ message }) => message === longResult(`${least} bytes`)))
-    return tooLarge(
-      `${longResult(`${maxBytes} bytes`)} It is longer than ${least} bytes: select fewer fields or items.`,
-    );
-  const bytes = Buffer.byteLength(JSON.stringify({ data, errors }));
-  if (!data || bytes <= maxBytes) return null;
-  const { field, share, items } = largestField(data);
-  const fewer = items > 1 ? `, or ask for fewer of its ${items} items, by \`first\` for example` : "";
-  return tooLarge(
-    `Expected a result of at most ${maxBytes} bytes, got ${bytes}. \`${field}\` is ${share} % of it: leave it out${fewer}.`,
-  );
-}
-
-interface Largest {
-  /** Its path, without the indexes of lists. */
-  readonly field: string;
-  /** Its part of the result in percent. */
-  readonly share: number;
-  /** How often it is there. */
-  readonly items: number;
-}
-
-/** The field whose values take most of a result, of those that have no fields themselves. */
-function largestField(data: object): Largest {
-  const fields = new Map<string, { bytes: number; items: number }>();
-  let total = 0;
-  const weigh = (value: unknown, path: string): void => {
-    const isRecord = typeof value === "object" && value !== null;
-    if (Array.isArray(value) && value.some((each) => typeof each === "object" && each !== null))
-      for (const each of value) weigh(each, path);
-    else if (isRecord && !Array.isArray(value) && Object.keys(value).length > 0)
-      for (const [key, each] of Object.entries(value)) weigh(each, path === "" ? key : `${path}.${key}`);
-    else {
-      const bytes = JSON.stringify(value).length;
-      const before = fields.get(path) ?? { bytes: 0, items: 0 };
-      fields.set(path, { bytes: before.bytes + bytes, items: before.items + 1 });
-      total += bytes;
-    }
-  };
-  weigh(data, "");
-  const [[field, { bytes, items }] = ["", { bytes: 0, items: 0 }]] = [...fields].toSorted(
-    ([, one], [, other]) => other.bytes - one.bytes,
-  );
-  return { field, share: Math.round((100 * bytes) / Math.max(total, 1)), items };
 }

@@ -1,7 +1,6 @@
 import {
   type CallToolResult,
   fromJsonSchema,
-  type JsonSchemaValidator,
   type jsonSchemaValidator,
   type McpServer,
   type StandardSchemaWithJSON,
@@ -22,7 +21,6 @@ export type Tool = (server: McpServer, execute: RunOperation) => void;
 interface ToolConfig<Input> {
   readonly description: string;
   readonly inputSchema: StandardSchemaWithJSON<unknown, Input>;
-  readonly outputSchema?: StandardSchemaWithJSON;
   readonly annotations: ToolAnnotations;
 }
 
@@ -67,31 +65,15 @@ export const ARGUMENT_NAMES: jsonSchemaValidator = {
     },
 };
 
-/** Does not compare a result with its schema: both follow from the schema of GraphQL. */
-const AS_IT_IS: jsonSchemaValidator = {
-  getValidator:
-    <Output>(): JsonSchemaValidator<Output> =>
-    // Safe: the gateway makes it by the same schema.
-    (output) => ({ valid: true, data: output as Output, errorMessage: undefined }),
-};
-
 type Variables = Readonly<Record<string, unknown>>;
 
 /** The tool of an operation. Its arguments are the variables. */
-export const toolOfOperation = ({
-  name,
-  type,
-  description,
-  inputSchema,
-  outputSchema,
-  params,
-}: ToolOperation): Tool =>
+export const toolOfOperation = ({ name, type, description, inputSchema, params }: ToolOperation): Tool =>
   tool(
     name,
     {
       description,
       inputSchema: fromJsonSchema<Variables>({ ...inputSchema }, ARGUMENT_NAMES),
-      outputSchema: fromJsonSchema({ ...outputSchema }, AS_IT_IS),
       annotations: ANNOTATIONS[type],
     },
     (variables, execute) => execute({ ...params, variables }, type),
