@@ -28,7 +28,6 @@ const LONG = [
   "http/drain",
   "later/same-answers",
   "limits/plans",
-  "observability/tracing",
   "package/*",
   "schema-care",
 ].map((name) => `test/${name}.test.ts`);

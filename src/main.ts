@@ -1,9 +1,7 @@
 import { type Config, ConfigError, readConfig } from "./config.ts";
-import type { GatewayOptions } from "./gateway.ts";
 import { createLog } from "./observability/log.ts";
-import { startTracing } from "./observability/start-tracing.ts";
 import { tell, tellFaults, welcome } from "./print.ts";
-import { CannotListen, codeOf, serve, type Serving } from "./serve.ts";
+import { CannotListen, codeOf, serve } from "./serve.ts";
 import { openUpstream } from "./upstream.ts";
 
 /** Warns when the service cannot be reached. The gateway starts without it. */
@@ -50,23 +48,10 @@ function exitUnlistening({ HOST, PORT }: Config, error: unknown): never {
   process.exit(1);
 }
 
-/** Serves, and sends spans if a collector is named. What waits for the collector is sent at the end of the drain. */
-async function serveTraced(options: GatewayOptions): Promise<Serving> {
-  const flush = await startTracing(process.env, options.log);
-  const serving = await serve(options);
-  const drain = async () => {
-    await serving.drain();
-    await flush();
-  };
-  return { ...serving, drain };
-}
-
 async function main(config: Config): Promise<void> {
   const { log } = createLog(config.LOG_LEVEL);
   const { demo, options } = await openUpstream(config);
-  const serving = await serveTraced({ ...options, log }).catch((error: unknown) =>
-    exitUnlistening(config, error),
-  );
+  const serving = await serve({ ...options, log }).catch((error: unknown) => exitUnlistening(config, error));
   const stop = async () => {
     log.info("draining");
     await serving.drain();

@@ -48,9 +48,6 @@ export function createEventLog(log: Log) {
       else failed(code, "a request to the service failed");
     },
 
-    /** Logs why spans do not reach the collector. */
-    tracesFailure: (cause: string): void => failed(cause, "spans cannot be sent to the collector"),
-
     /** Logs a batch whose list the server rejects although it serves the single reads. */
     refusedBatch: (route: string): void =>
       log.warn(

@@ -1,24 +1,21 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import type * as Api from "@opentelemetry/api";
-import type { Attributes, Context, Span } from "@opentelemetry/api";
+import {
+  type Attributes,
+  type Context,
+  context,
+  createContextKey,
+  isSpanContextValid,
+  propagation,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from "@opentelemetry/api";
 import type { UpstreamSpan } from "../rest/client/attempt.ts";
 import type { OperationReport } from "./reports.ts";
 
-type OpenTelemetry = typeof Api;
-
-const TRACER = "rungraph";
-
-/** The OpenTelemetry API, an optional dependency of those who load an SDK of their own; null when it is not installed. */
-let otel: OpenTelemetry | null = await import("@opentelemetry/api").catch(() => null);
-
-/** Creates spans by the SDK that is registered, even later. */
-let tracer = otel?.trace.getTracer(TRACER) ?? null;
-
-/** Makes spans by the SDK that is registered with this API. */
-export function traceBy(api: OpenTelemetry): void {
-  otel = api;
-  tracer = api.trace.getTracer(TRACER);
-}
+/** Creates spans by the SDK that the process has registered, even later. Without one it makes none that count. */
+const tracer = trace.getTracer("rungraph");
 
 /** What is known at the end of a span. Attributes contain only what is safe to log. */
 interface Ending {
@@ -48,14 +45,13 @@ const NO_SPAN = {
  * one it is the SERVER span, and the caller's trace headers name its parent.
  */
 export function openRequestSpan(name: string, headers: IncomingHttpHeaders): RequestSpan {
-  if (!otel || !tracer) return NO_SPAN;
-  const active = otel.context.active();
-  const isInstrumented = otel.trace.getSpan(active) !== undefined;
-  const parent = isInstrumented ? active : otel.propagation.extract(active, headers);
-  const kind = isInstrumented ? otel.SpanKind.INTERNAL : otel.SpanKind.SERVER;
+  const active = context.active();
+  const isInstrumented = trace.getSpan(active) !== undefined;
+  const parent = isInstrumented ? active : propagation.extract(active, headers);
+  const kind = isInstrumented ? SpanKind.INTERNAL : SpanKind.SERVER;
   const span = tracer.startSpan(name, { kind }, parent);
-  if (!isTraced(otel, span)) return NO_SPAN;
-  return opened(otel, span, otel.trace.setSpan(parent, span));
+  if (!isTraced(span)) return NO_SPAN;
+  return opened(span, trace.setSpan(parent, span));
 }
 
 interface OperationSpan extends Pick<RequestSpan, "traceId" | "run"> {
@@ -96,15 +92,14 @@ export function openOperationSpan(
  * theirs would hold the filled path, and undici's would append a second `traceparent` to the header.
  */
 export function openUpstreamSpan(method: string, route: string): UpstreamSpan {
-  if (!otel || !tracer) return NO_SPAN;
-  const parent = otel.context.active();
+  const parent = context.active();
   const attributes = { "http.request.method": method, "url.template": route };
-  const span = tracer.startSpan(`${method} ${route}`, { kind: otel.SpanKind.CLIENT, attributes }, parent);
-  if (!isTraced(otel, span)) return NO_SPAN;
-  const own = otel.trace.setSpan(parent, span);
+  const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.CLIENT, attributes }, parent);
+  if (!isTraced(span)) return NO_SPAN;
+  const own = trace.setSpan(parent, span);
   const carrier: { traceparent?: string } = {};
-  otel.propagation.inject(own, carrier);
-  const { run, end } = opened(otel, span, own.setValue(otel.createContextKey(SUPPRESS_TRACING), true));
+  propagation.inject(own, carrier);
+  const { run, end } = opened(span, own.setValue(createContextKey(SUPPRESS_TRACING), true));
   return {
     traceparent: carrier.traceparent ?? null,
     run,
@@ -120,19 +115,18 @@ export function openUpstreamSpan(method: string, route: string): UpstreamSpan {
 const SUPPRESS_TRACING = "OpenTelemetry SDK Context Key SUPPRESS_TRACING";
 
 /** Whether an SDK made the span, recorded or not. Without one it has no ids. */
-const isTraced = ({ isSpanContextValid }: OpenTelemetry, span: Span): boolean =>
-  isSpanContextValid(span.spanContext());
+const isTraced = (span: Span): boolean => isSpanContextValid(span.spanContext());
 
-function opened(api: OpenTelemetry, span: Span, context: Context): RequestSpan {
+function opened(span: Span, own: Context): RequestSpan {
   return {
     traceId: span.spanContext().traceId,
-    run: (act) => api.context.with(context, act),
+    run: (act) => context.with(own, act),
     end: ({ name, attributes = {}, error }) => {
       if (name) span.updateName(name);
       span.setAttributes(attributes);
       if (error !== null) {
         span.setAttribute("error.type", error);
-        span.setStatus({ code: api.SpanStatusCode.ERROR });
+        span.setStatus({ code: SpanStatusCode.ERROR });
       }
       span.end();
     },

@@ -36,7 +36,7 @@ const KINDS = ["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSU
 const ERROR = 2;
 
 /** A collector of traces over real HTTP. */
-export async function startCollector() {
+async function startCollector() {
   const fake = await startFake(() => ({ json: {} }));
   const spansOf = (traceId: string): Span[] =>
     fake
@@ -66,8 +66,6 @@ export async function startCollector() {
     },
     /** Everything that was sent. */
     text: () => JSON.stringify(fake.seen()),
-    /** What was sent, request by request. */
-    requests: fake.seen,
   };
 }
 
@@ -82,11 +80,11 @@ interface Traced {
   readonly spans: readonly Span[];
 }
 
-/** The gateway as a process that loads this file of OpenTelemetry first, if any, and a collector that it sends to. */
-export async function startTraced(upstream: { readonly url: string }, file: string | null) {
+/** The gateway as a process that loads this file of OpenTelemetry first, and a collector that it sends to. */
+export async function startTraced(upstream: { readonly url: string }, file: string) {
   const collector = await startCollector();
   const gateway = await startGatewayProcess(upstream.url, {
-    ...(file !== null && { NODE_OPTIONS: `--import ./${file}` }),
+    NODE_OPTIONS: `--import ./${file}`,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_BSP_SCHEDULE_DELAY: "1",
   });

@@ -228,7 +228,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "main.ts": {
     holds: "starts and stops the process",
-    imports: ["observability", "config", "gateway.ts", "serve.ts", "upstream.ts", "print.ts"],
+    imports: ["observability", "config", "serve.ts", "upstream.ts", "print.ts"],
   },
   "index.ts": {
     holds: "the module `rungraph`: a gateway for a server of one's own",
