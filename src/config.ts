@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type Bounds, boundsFor } from "./config/bounds.ts";
 import { readNames, type Variables } from "./config/names.ts";
 import { upstreamFaults, upstreamSettings } from "./config/upstream.ts";
-import type { Renames } from "./graphql/core/kinds.ts";
+import type { Renames } from "./graphql/federation/rename.ts";
 import {
   count,
   httpUrl,

@@ -12,8 +12,7 @@ import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import { publicError } from "./engine/errors.ts";
 import type { Log } from "./log.ts";
-import { schemaFor } from "./graphql/schema.ts";
-import { createTypeNames } from "./graphql/core/kinds.ts";
+import { documentsFor, schema as ownSchema, schemaFor } from "./graphql/schema.ts";
 import { createDelivery } from "./http/delivery.ts";
 import { createDownloads } from "./http/downloads.ts";
 import { createExports } from "./http/export/door.ts";
@@ -109,10 +108,9 @@ export function createGateway({
     openSpan: openUpstreamSpan,
   });
   const doors = new Doors({ callers, ...placeSettings(config), isQueueFull: client.isQueueFull });
-  const names = createTypeNames(config.TYPE_NAMES);
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
 
-  const schema = schemaFor(names);
+  const schema = schemaFor(config.TYPE_NAMES);
   const engine = createEngine({
     schema,
     ...engineSettings(config),
@@ -136,12 +134,12 @@ export function createGateway({
     shared,
     facts,
     bounds: { width, requests: config.MAX_UPSTREAM_REQUESTS, yields: false },
-    names,
     publicUrl: config.PUBLIC_URL?.href.replace(/\/+$/, ""),
     prefix,
     lookAhead,
   };
 
+  const rename = documentsFor(config.TYPE_NAMES);
   const isDemo = exampleToken !== undefined;
   const origins = isDemo ? [...config.CORS_ORIGINS, LOCAL_PAGES] : config.CORS_ORIGINS;
   const subscriptions = createSubscriptions({
@@ -172,15 +170,15 @@ export function createGateway({
     identify,
     doors,
     graphql: createGraphqlHandler({ ...protocol, publicError: toPublic, doors, subscriptions }),
-    mcp: loadMcp({ ...protocol, ...mcpSettings(config), names, version }),
+    mcp: loadMcp({ ...protocol, ...mcpSettings(config), rename, version }),
     downloads: [
-      createDownloads({ ...downloads, client, server, names }),
-      createExports({ ...downloads, schema, contexts }),
+      createDownloads({ ...downloads, client, server }),
+      createExports({ ...downloads, schema: ownSchema, contexts }),
     ],
     page: hasPage(config)
       ? createPage({
           schema,
-          names,
+          rename,
           exampleToken: exampleToken ?? null,
           capabilities: server.capabilities,
           isExplainable,

@@ -1,7 +1,6 @@
 import { type Config, ConfigError, readConfig, readTypeNames } from "./config.ts";
 import { hasPage } from "./config/parts.ts";
 import type { Demo } from "../demo/service.ts";
-import { createTypeNames } from "./graphql/core/kinds.ts";
 import { printPlain, printSubgraph } from "./graphql/federation/sdl.ts";
 import { schemaFor } from "./graphql/schema.ts";
 
@@ -51,7 +50,7 @@ export const checkConfig = (): number =>
   });
 
 export const printSchema = (form: keyof typeof PRINTERS): number =>
-  printed((environment) => PRINTERS[form](schemaFor(createTypeNames(readTypeNames(environment)))));
+  printed((environment) => PRINTERS[form](schemaFor(readTypeNames(environment))));
 
 /** Wildcard addresses, and the loopback address that a local browser can open instead. */
 const ALL_ADDRESSES: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };

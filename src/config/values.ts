@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import * as z from "zod";
 import { parseManifest, type TrustedDocuments } from "../engine/documents/persisted.ts";
-import { faultsOf } from "../graphql/federation/rename.ts";
+import { type Renames, wordsOf } from "../graphql/federation/rename.ts";
 import { schema } from "../graphql/schema.ts";
 import { parseTrustedProxies } from "../http/client-address.ts";
 import type { Profile } from "../rest/api/profile.ts";
@@ -52,14 +52,24 @@ export function parseTypeNames(text: string, context: z.RefinementCtx): Record<s
   const renames = Object.fromEntries(pairs) as Record<string, string>;
   const hasDuplicates = pairs.length > Object.keys(renames).length;
   const faults = pairs.every(({ length }) => length === 2)
-    ? [
-        ...(hasDuplicates ? ["expected each type at most once, got one twice"] : []),
-        ...faultsOf(renames, schema),
-      ]
+    ? [...(hasDuplicates ? ["expected each type at most once, got one twice"] : []), ...faultsOf(renames)]
     : ["expected relay, or pairs such as Node=ClusterNode, separated by commas"];
   if (faults.length === 0) return renames;
   context.addIssue({ code: "custom", message: faults.join("; ") });
   return z.NEVER;
+}
+
+/** Root types and built-in scalars keep their names. */
+const FIXED = new Set(["Query", "Mutation", "Subscription", "ID", "String", "Int", "Float", "Boolean"]);
+
+function faultsOf(renames: Renames): string[] {
+  const words = wordsOf(schema, renames);
+  const areTypes = Object.keys(renames).every((name) => words.has(name) && !FIXED.has(name));
+  const areUnique = new Set(words.values()).size === words.size;
+  return [
+    ...(areTypes ? [] : ["expected pairs that begin with types of the schema, such as Node"]),
+    ...(areUnique ? [] : ["expected names that no other type or root field has"]),
+  ];
 }
 
 export function readManifest(path: string, context: z.RefinementCtx): TrustedDocuments {

@@ -1,9 +1,8 @@
 import type { GraphQLSchema } from "graphql";
 import { builder } from "./core/builder.ts";
-import type { TypeNames } from "./core/kinds.ts";
 import { prefetchResources } from "./core/prefetch.ts";
-import { serveSdl, toSubgraphSchema } from "./federation/entities.ts";
-import { rename } from "./federation/rename.ts";
+import { serveSubgraph, toSubgraphSchema } from "./federation/entities.ts";
+import { rename, renameDocument, type Renames, wordsOf } from "./federation/rename.ts";
 
 // Each file adds its types and fields to the builder. Without its line here they do not exist. Root fields stand in this order,
 // and so do they where GraphiQL completes them: it compares their numbers as texts, so that `experimentJob` would come before
@@ -50,8 +49,15 @@ builder.subscriptionType({
 const build = (): GraphQLSchema => prefetchResources(toSubgraphSchema());
 
 /** The whole schema. */
-export const schema = serveSdl(build());
+export const schema = serveSubgraph(build());
 
-/** The schema with its public names. */
-export const schemaFor = (names: TypeNames): GraphQLSchema =>
-  names.areUnchanged ? schema : serveSdl(rename(build(), names));
+/** The schema with other names of types: only what stands in documents, results and SDL follows them. */
+export const schemaFor = (renames: Renames): GraphQLSchema =>
+  Object.keys(renames).length === 0 ? schema : serveSubgraph(rename(build(), renames));
+
+/** Renames what a document of this package names, as `schemaFor` does. */
+export function documentsFor(renames: Renames): (text: string) => string {
+  if (Object.keys(renames).length === 0) return (text) => text;
+  const words = wordsOf(schema, renames);
+  return (text) => renameDocument(text, words);
+}

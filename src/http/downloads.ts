@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { decodeId } from "../graphql/core/ids.ts";
 import type { Download } from "../graphql/types/logs.ts";
-import type { TypeNames } from "../graphql/core/kinds.ts";
 import type { Client } from "../rest/client/client.ts";
 import { InputError } from "../errors.ts";
 import { plainPath } from "../rest/api/output-files.ts";
@@ -21,7 +20,6 @@ const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs|files)(?:\?|$)/;
 interface DownloadSettings extends DownloadDoorSettings {
   readonly client: Client;
   readonly server: Server;
-  readonly names: TypeNames;
 }
 
 /**
@@ -29,16 +27,14 @@ interface DownloadSettings extends DownloadDoorSettings {
  * `…/files?path=`. Streams the upstream response, requested with the caller's token, at the caller's pace. HEAD gives the
  * headers of the same response. Returns false for other paths.
  */
-export function createDownloads({ client, server, names, ...settings }: DownloadSettings) {
+export function createDownloads({ client, server, ...settings }: DownloadSettings) {
   const serve = createDownloadDoor(settings);
 
   const find = (id: string, what: Download, url: string, admit: () => void) => {
-    const { kind, address } = decodeId("id", id, names);
+    const { kind, address } = decodeId("id", id);
     const documented = kind[what];
     if (!documented)
-      throw new InputError(
-        `id: expected something with ${what}, got the id of a ${names.publicName(kind.name)}`,
-      );
+      throw new InputError(`id: expected something with ${what}, got the id of a ${kind.name}`);
     const file = what === "files" ? pathOf(url) : null;
     admit();
     const endpoint = server.offered(documented);

@@ -10,7 +10,6 @@ import { onceOver } from "./connection.ts";
 import type { ResultPlace } from "../engine/field-source.ts";
 import { isSliceOver, type Turns } from "../engine/turns.ts";
 import { type Context, NotedContext, type GatewayFacts } from "../graphql/core/context.ts";
-import type { TypeNames } from "../graphql/core/kinds.ts";
 import { countRequests } from "../live/tick-session.ts";
 import type { Client } from "../rest/client/client.ts";
 import type { Pacing } from "../rest/session/batches.ts";
@@ -95,7 +94,6 @@ export interface ContextSettings {
   readonly shared: SharedSettings;
   readonly facts: GatewayFacts;
   readonly bounds: SessionSettings["bounds"];
-  readonly names: TypeNames;
   /** The gateway's URL for callers; undefined: that of the request. */
   readonly publicUrl: string | undefined;
   /** Path below which callers reach the gateway, where `publicUrl` is not given. */
@@ -120,7 +118,6 @@ export interface OperationSource {
  */
 export class OperationContext implements Context {
   readonly gateway: GatewayFacts;
-  readonly names: TypeNames;
   readonly server: Server;
   readonly lookAhead: boolean;
   readonly onFree = null;
@@ -132,7 +129,6 @@ export class OperationContext implements Context {
 
   constructor(settings: ContextSettings, source: OperationSource) {
     this.gateway = settings.facts;
-    this.names = settings.names;
     this.server = settings.shared.server;
     this.lookAhead = settings.lookAhead;
     this.#settings = settings;

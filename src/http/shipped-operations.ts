@@ -1,7 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { FOLDER } from "../installation.ts";
-import type { TypeNames } from "../graphql/core/kinds.ts";
-import { renameDocument } from "../graphql/federation/rename.ts";
 
 const OPERATIONS = new URL("schema/operations/", FOLDER);
 const SIGN_IN = "01-sign-in.graphql";
@@ -10,23 +8,24 @@ const SIGN_IN = "01-sign-in.graphql";
 export interface ShippedOperation {
   /** `02-start-page.graphql` */
   readonly file: string;
-  /** Its text, with the public names. */
+  /** Its text, with the served names of types. */
   readonly text: string;
 }
 
+/** Renames a document as the schema is renamed. */
+export type Rename = (text: string) => string;
+
 /** The operation that signs in. */
-export const signInOperation = (names: TypeNames): string => read(SIGN_IN, names);
+export const signInOperation = (rename: Rename): string => rename(readText(SIGN_IN));
 
 /** All operations except the sign-in, in the order of their numbers. */
-export const shippedOperations = (names: TypeNames): ShippedOperation[] =>
+export const shippedOperations = (rename: Rename): ShippedOperation[] =>
   readdirSync(OPERATIONS)
     .filter((file) => file.endsWith(".graphql") && file !== SIGN_IN)
     .toSorted()
-    .map((file) => ({ file, text: read(file, names) }));
+    .map((file) => ({ file, text: rename(readText(file)) }));
 
 /** Variables by file that name records of the demo. */
 export const readDemoVariables = () => JSON.parse(readText("demo-variables.json")) as Record<string, object>;
 
 const readText = (file: string): string => readFileSync(new URL(file, OPERATIONS), "utf8");
-
-const read = (file: string, names: TypeNames): string => renameDocument(readText(file), names);

@@ -9,7 +9,6 @@ import {
   isObjectType,
 } from "graphql";
 import { expect, test } from "vitest";
-import { createTypeNames } from "../../src/graphql/core/kinds.ts";
 import { schema, schemaFor } from "../../src/graphql/schema.ts";
 
 /*
@@ -81,7 +80,7 @@ test("relay-arguments and relay-connection-types find nothing", () => {
 });
 
 test("relay-edge-types finds entries that cannot be looked up, and with Relay's names nothing else", () => {
-  const relay = schemaFor(createTypeNames({ Node: "ClusterNode", Entity: "Node" }));
+  const relay = schemaFor({ Node: "ClusterNode", Entity: "Node" });
   const found = edgesOf(relay).flatMap((edge) => {
     const node = getNamedType(edge.getFields()["node"]?.type);
     return isObjectType(node) && !node.getInterfaces().some(({ name }) => name === "Node") ? [node.name] : [];

@@ -214,13 +214,13 @@ describe("what cannot be said is refused, and nothing is sent", () => {
     expect(service.calls()).toEqual(["GET ada/mnist/jobs?query=status%3Arunning"]);
   });
 
-  test("with types that have other names, the messages say those", async () => {
+  test("with types that have other names, the messages keep their words", async () => {
     const { ask } = await startEmpty({ TYPE_NAMES: "BuildJob=Image" });
     const answer = await ask(`{ project(owner: "ada", name: "mnist") {
       experiments(filter: {build: "ada.speech.builds.7"}) { totalCount }
     } }`);
     expect(errorsOf(answer).map(({ message }) => message)).toEqual([
-      "filter.build: expected a Image of ada.mnist, got one of ada.speech",
+      "filter.build: expected a BuildJob of ada.mnist, got one of ada.speech",
     ]);
   });
 });

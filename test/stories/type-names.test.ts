@@ -1,7 +1,7 @@
 import { parse, validate } from "graphql";
 import { expect, test } from "vitest";
-import { createTypeNames, type Renames } from "../../src/graphql/core/kinds.ts";
-import { schema, schemaFor } from "../../src/graphql/schema.ts";
+import type { Renames } from "../../src/graphql/federation/rename.ts";
+import { documentsFor, schema, schemaFor } from "../../src/graphql/schema.ts";
 import { pageOperations } from "../../src/http/graphiql/operations.ts";
 import { signInOperation } from "../../src/http/shipped-operations.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
@@ -10,9 +10,9 @@ import { globalId } from "../support/ids.ts";
 const RELAY = { Node: "ClusterNode", Entity: "Node" };
 const env = { TYPE_NAMES: "relay" };
 
-test("a machine is a ClusterNode and everything with an id a Node, from the schema to the ids", async () => {
+test("a machine is a ClusterNode and everything with an id a Node", async () => {
   const { ask, calls } = await startDemoGateway({ env });
-  const id = globalId("ClusterNode:node-1");
+  const id = globalId("Node:node-1");
   const machine = { __typename: "ClusterNode", id, name: "node-1", memory: 33657483264 };
   expect(
     await ask<unknown, object>(
@@ -60,7 +60,7 @@ test("a machine is a ClusterNode and everything with an id a Node, from the sche
       node: machine,
       nodes: [{ __typename: "Job", rawStatus: "running" }],
       clusterNode: machine,
-      job: { nodeScheduled: { __typename: "ClusterNode", id: expect.any(String) } },
+      job: { nodeScheduled: { __typename: "ClusterNode", id: expect.stringMatching(/^Tm9kZTp/) } },
       __type: {
         kind: "INTERFACE",
         description: expect.stringContaining("global object identification"),
@@ -71,20 +71,29 @@ test("a machine is a ClusterNode and everything with an id a Node, from the sche
   expect(calls()).toEqual(["GET ada/mnist/jobs/2/", "GET cluster/"]);
 });
 
-test("an id of a gateway that calls its types otherwise is refused", async () => {
-  const { ask, calls } = await startDemoGateway({ env });
-  const { errors } = await ask<unknown, object>(`{ node(id: "${globalId("Node:node-1")}") { id } }`);
-  expect(errors).toMatchObject([
-    { message: expect.stringContaining("expected a global id"), extensions: { code: "BAD_USER_INPUT" } },
-  ]);
+test("representations have the names of the subgraph, and no others", async () => {
+  const { ask, calls } = await startDemoGateway({ env: { TYPE_NAMES: "Job=TrainingJob,Run=TrainingRun" } });
+  const id = globalId("Job:ada/mnist/2");
+  const representations = ["TrainingJob", "TrainingRun", "Job", "Run"].map((__typename) => ({
+    __typename,
+    id,
+  }));
+  const { data, errors } = await ask<unknown, object>(
+    "query ($of: [_Any!]!) { _entities(representations: $of) { __typename ... on TrainingJob { id uniqueName } } }",
+    { of: representations },
+  );
+  const job = { __typename: "TrainingJob", id, uniqueName: "ada.mnist.jobs.2" };
+  expect(data).toEqual({ _entities: [job, job, null, null] });
+  const message = (index: number) => `representations[${index}]: expected the __typename of an entity`;
+  expect(errors?.map((error) => error.message)).toEqual([message(2), message(3)]);
   expect(calls()).toEqual([]);
 });
 
-test("mutations, inputs, payloads, connections and messages follow the type they are called after", async () => {
+test("mutations, inputs, payloads and connections follow the type they are called after; ids and messages do not", async () => {
   const { ask, calls } = await startDemoGateway({
     env: { TYPE_NAMES: "Job=TrainingJob", UPSTREAM_PROFILE: "polyaxon-0.4" },
   });
-  const id = globalId("TrainingJob:ada/mnist/2");
+  const id = globalId("Job:ada/mnist/2");
   expect(
     await ask<unknown, object>(
       /* GraphQL */ `
@@ -124,7 +133,7 @@ test("mutations, inputs, payloads, connections and messages follow the type they
       bookmarkBuildJob: { __typename: "BookmarkBuildJobPayload" },
       stopTrainingJob: null,
     },
-    errors: [{ message: "id: expected the id of a TrainingJob, got the id of a Group" }],
+    errors: [{ message: "id: expected the id of a Job, got the id of a Group" }],
   });
   expect(calls()).toContain("PATCH ada/mnist/jobs/2/");
 });
@@ -136,12 +145,12 @@ test("the names that Relay expects stand beside others", async () => {
   });
 });
 
-test("downloads take the ids of this gateway", async () => {
+test("downloads have the same ids as ever", async () => {
   const { ask, demo } = await startDemoGateway({ env: { TYPE_NAMES: "Job=TrainingJob" } });
   const { data } = await ask<{ trainingJob: { logsUrl: string } }, object>(
     `{ trainingJob(id: "ada.mnist.jobs.2") { logsUrl } }`,
   );
-  expect(data.trainingJob.logsUrl).toContain(globalId("TrainingJob:ada/mnist/2"));
+  expect(data.trainingJob.logsUrl).toContain(globalId("Job:ada/mnist/2"));
   const headers = { authorization: `token ${demo.users[0]?.token}` };
   expect((await fetch(data.trainingJob.logsUrl, { headers })).status).toBe(200);
 });
@@ -149,10 +158,10 @@ test("downloads take the ids of this gateway", async () => {
 const NAMES: readonly Renames[] = [RELAY, { Job: "TrainingJob", User: "Person", Experiment: "Trial" }];
 
 test.each(NAMES)("with %j the subgraph and GraphiQL's operations are in these names", async (renames) => {
-  const names = createTypeNames(renames);
-  const served = schemaFor(names);
+  const served = schemaFor(renames);
+  const rename = documentsFor(renames);
   expect(
-    [signInOperation(names), ...pageOperations(names, { isDemo: true }).map(({ query }) => query)].flatMap(
+    [signInOperation(rename), ...pageOperations(rename, { isDemo: true }).map(({ query }) => query)].flatMap(
       (query) => validate(served, parse(query)),
     ),
   ).toEqual([]);
@@ -175,9 +184,9 @@ test("every type can have another name", () => {
   const types = Object.keys(schema.getTypeMap()).filter(
     (name) => !/^_|^(?:Query|Mutation|ID|String|Int|Float|Boolean)$/.test(name),
   );
-  const names = createTypeNames(Object.fromEntries(types.map((name) => [name, `X${name}`])));
-  const served = schemaFor(names);
+  const served = schemaFor(Object.fromEntries(types.map((name) => [name, `X${name}`])));
   const left = types.filter((name) => served.getType(name));
   expect(left).toEqual([]);
   expect(types.filter((name) => !served.getType(`X${name}`))).toEqual([]);
+  expect(types.filter((name) => schema.getType(name)?.name !== name)).toEqual([]);
 });

@@ -153,10 +153,10 @@ builder.queryFields((t) => ({
       }),
     },
     resolve: async (_, { ids, onlyDifferences }, context) => {
-      const { session, names } = context;
+      const { session } = context;
       if (ids.length < 1 || ids.length > MAX_IDS)
         throw new InputError(`ids: expected 1 to ${MAX_IDS} ids, got ${ids.length}`);
-      const named = ids.map((id, index) => identify(Experiment.kind, `ids[${index}]`, id, names));
+      const named = ids.map((id, index) => identify(Experiment.kind, `ids[${index}]`, id));
       const runs = await Promise.all(
         named.map(async (run) => ({ ...run, loaded: await loadNamed(run, session) })),
       );

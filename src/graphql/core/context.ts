@@ -2,7 +2,6 @@ import type { PlacedContext, ResultPlace } from "../../engine/field-source.ts";
 import { type ForPlace, type Session, sessionFor } from "../../rest/session/session.ts";
 import type { CallerLive } from "../../live/live.ts";
 import type { Capability, Server } from "../../rest/api/server.ts";
-import type { TypeNames } from "./kinds.ts";
 
 /** The gateway's version, capabilities and limits, which the field `gateway` exposes. */
 export interface GatewayFacts {
@@ -22,8 +21,6 @@ export interface Context extends PlacedContext {
   readonly session: Session;
   readonly server: Server;
   readonly gateway: GatewayFacts;
-  /** The public names of types. */
-  readonly names: TypeNames;
   /** Root of the download URLs, without a trailing slash. */
   readonly publicUrl: string;
   /**
@@ -49,7 +46,6 @@ export interface PlaceNotes {
 /** The context of an operation with notes at one place of its result. A class, as that of the operation itself. */
 export class NotedContext implements Context {
   readonly gateway: GatewayFacts;
-  readonly names: TypeNames;
   readonly lookAhead: boolean;
   readonly server: Server;
   readonly onFree: () => void;
@@ -60,7 +56,6 @@ export class NotedContext implements Context {
 
   constructor(whole: Context, place: ResultPlace, notes: PlaceNotes) {
     this.gateway = whole.gateway;
-    this.names = whole.names;
     this.server = whole.server;
     this.lookAhead = whole.lookAhead;
     this.onFree = () => notes.free(place);

@@ -1,6 +1,5 @@
 import type { PothosTypes } from "./builder.ts";
 import { encodeId } from "./ids.ts";
-import type { TypeNames } from "./kinds.ts";
 
 /** How an entry of a list is told apart: it has a number, and no name or endpoint of its own. */
 interface Identified<Entry> {
@@ -8,7 +7,7 @@ interface Identified<Entry> {
   /** What descriptions call several of them. */
   readonly many: string;
   /** What the id has before the number. */
-  readonly within: (entry: Entry, names: TypeNames) => readonly string[];
+  readonly within: (entry: Entry) => readonly string[];
   readonly number: (entry: Entry) => number;
 }
 
@@ -20,8 +19,7 @@ export const entryIds = <Entry>(
   id: t.id({
     nullable: false,
     description: `Global id, for client caches. ${many} cannot be looked up by it.`,
-    resolve: (entry, _, { names }) =>
-      encodeId(names.publicName(type), [...within(entry, names), `${number(entry)}`]),
+    resolve: (entry) => encodeId(type, [...within(entry), `${number(entry)}`]),
   }),
   internalId: t.id({
     nullable: false,

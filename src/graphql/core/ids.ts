@@ -3,9 +3,8 @@ import { fromBase64url, toBase64url, isNumber, type RunAddress } from "../../res
 import { InputError } from "../../errors.ts";
 import type { RunnableRecord } from "../../rest/api/records.ts";
 import { type Address, type Kind, type Resource, toResource, unverified } from "./resource.ts";
-import { kinds, kindsByName, type ProjectAddress, type TypeNames } from "./kinds.ts";
+import { kinds, kindsByName, type ProjectAddress } from "./kinds.ts";
 import { builder } from "./builder.ts";
-import type { Context } from "./context.ts";
 import type { ResourceRef } from "./fields.ts";
 
 /*
@@ -16,9 +15,9 @@ import type { ResourceRef } from "./fields.ts";
 export const encodeId = (name: string, segments: readonly string[]): string =>
   toBase64url(`${name}:${segments.join("/")}`);
 
-export const idOf = ({ kind, address }: Resource, names: TypeNames): string =>
+export const idOf = ({ kind, address }: Resource): string =>
   encodeId(
-    names.publicName(kind.name),
+    kind.name,
     kind.parameters.map((name) => address[name] ?? ""),
   );
 
@@ -26,15 +25,10 @@ export const idOf = ({ kind, address }: Resource, names: TypeNames): string =>
 const MAX_ID_LENGTH = 1_000;
 
 /** Decodes a global id of any kind to its resource. Throws `InputError`, which shows an example of a name. */
-export function decodeId(
-  argument: string,
-  id: string,
-  names: TypeNames,
-  exampleName: string | null = null,
-): Resource {
+export function decodeId(argument: string, id: string, exampleName: string | null = null): Resource {
   const text = id.length > MAX_ID_LENGTH ? "" : fromBase64url(id);
   const [, name = "", segments = ""] = /^(\w+):(.*)$/s.exec(text) ?? [];
-  const kind = kindsByName.get(names.kindNamed(name) ?? "");
+  const kind = kindsByName.get(name);
   const values = segments === "" ? [] : segments.split("/");
   if (!kind || values.length !== kind.parameters.length || toBase64url(text) !== id) {
     throw new InputError(`${argument}: expected a global id${orName(exampleName)}, got ${quote(id)}`);
@@ -47,9 +41,9 @@ export function decodeId(
  * Reads the number of a record below a resource from its global id, such as that of a `MetricRecord`. Returns null when the
  * text is not such an id; throws `InputError` when it belongs to another resource.
  */
-export function recordIdIn(typeName: string, id: string, parent: Address, names: TypeNames): number | null {
+export function recordIdIn(typeName: string, id: string, parent: Address): number | null {
   const text = id.length > MAX_ID_LENGTH ? "" : Buffer.from(id, "base64url").toString("utf8");
-  const prefix = `${names.publicName(typeName)}:`;
+  const prefix = `${typeName}:`;
   if (!text.startsWith(prefix)) return null;
   const segments = text.slice(prefix.length).split("/");
   const record = segments.pop() ?? "";
@@ -67,13 +61,12 @@ export function identify<R extends object, At extends Address>(
   kind: Kind<R, At>,
   argument: string,
   id: string,
-  names: TypeNames,
 ): Resource<R, At> {
   if (id.includes(".")) return named(kind, argument, id);
-  const resource = decodeId(argument, id, names, kind.exampleName);
+  const resource = decodeId(argument, id, kind.exampleName);
   // Safe: kinds are equal when their names are.
   if (resource.kind.name === kind.name) return resource as Resource<R, At>;
-  throw ofAnotherKind(argument, kind.name, resource, names);
+  throw ofAnotherKind(argument, kind.name, resource);
 }
 
 /**
@@ -108,14 +101,14 @@ const NAMED: Candidates = {
 };
 
 /** Finds a resource of any kind by global id, or by a unique name that only one kind can have. Throws `InputError`. */
-export const identifyAny = (argument: string, id: string, names: TypeNames): Resource =>
-  id.includes(".") ? identifyAmong(NAMED, argument, id, names) : decodeId(argument, id, names, EXAMPLE);
+export const identifyAny = (argument: string, id: string): Resource =>
+  id.includes(".") ? identifyAmong(NAMED, argument, id) : decodeId(argument, id, EXAMPLE);
 
 /** The same where an argument `kind` tells the kind of a name that several can have. */
-export const identifyOfKind = (argument: string, id: string, names: TypeNames, kind: Kind | null): Resource =>
+export const identifyOfKind = (argument: string, id: string, kind: Kind | null): Resource =>
   id.includes(".")
-    ? identifyAmong({ ...NAMED, toldBy: KIND }, argument, id, names, kind)
-    : identifyAny(argument, id, names);
+    ? identifyAmong({ ...NAMED, toldBy: KIND }, argument, id, kind)
+    : identifyAny(argument, id);
 
 const EXAMPLE = kinds.job.exampleName;
 
@@ -124,26 +117,24 @@ export function identifyAmong(
   { kinds: candidates, one, toldBy }: Candidates,
   argument: string,
   id: string,
-  names: TypeNames,
   told: Pick<Kind, "name" | "exampleName"> | null = null,
 ): Resource {
   const examples = candidates.flatMap(({ exampleName }) => exampleName ?? []);
   // Two forms are told, of more the first.
   const example = (examples.length > 2 ? examples.slice(0, 1) : examples).join(" or ") || null;
   if (!id.includes(".")) {
-    const resource = decodeId(argument, id, names, example);
+    const resource = decodeId(argument, id, example);
     if (candidates.some(({ name }) => name === resource.kind.name)) return resource;
-    throw ofAnotherKind(argument, one, resource, names);
+    throw ofAnotherKind(argument, one, resource);
   }
   const fitting = id.length > MAX_ID_LENGTH ? [] : candidates.filter((kind) => kind.parseName(id) !== null);
   if (fitting.length === 0)
     throw new InputError(`${argument}: expected a global id${orName(example)}, got ${quote(id)}`);
   const kind = fitting.length === 1 ? fitting[0] : fitting.find(({ name }) => name === told?.name);
-  if (kind) return identify(kind, argument, id, names);
-  const publicNames = fitting.map(({ name }) => names.publicName(name));
+  if (kind) return identify(kind, argument, id);
   const helps = told ? orName(told.exampleName) : toldBy ? `, or ${toldBy} as well` : "";
   throw new InputError(
-    `${argument}: expected a global id${helps}, got ${quote(id)}, which can name ${publicNames.join(" or ")}`,
+    `${argument}: expected a global id${helps}, got ${quote(id)}, which can name ${fitting.map(({ name }) => name).join(" or ")}`,
   );
 }
 
@@ -164,19 +155,16 @@ const RUNS: Candidates = {
 export function identifyRun(
   argument: string,
   id: string,
-  names: TypeNames,
   kind: Pick<Kind, "name" | "exampleName"> | null = null,
 ): RunResource {
-  const resource = identifyAmong(RUNS, argument, id, names, kind);
+  const resource = identifyAmong(RUNS, argument, id, kind);
   if (isRun(resource)) return resource;
-  throw ofAnotherKind(argument, RUNS.one, resource, names);
+  throw ofAnotherKind(argument, RUNS.one, resource);
 }
 
 /** The error for an id of another kind than the expected one. */
-export const ofAnotherKind = (argument: string, expected: string, { kind }: Resource, names: TypeNames) =>
-  new InputError(
-    `${argument}: expected the id of ${a(names.publicName(expected))}, got the id of ${a(names.publicName(kind.name))}`,
-  );
+export const ofAnotherKind = (argument: string, expected: string, { kind }: Resource) =>
+  new InputError(`${argument}: expected the id of ${a(expected)}, got the id of ${a(kind.name)}`);
 
 /** Checks that each segment of an address is valid in a path and that its ids are integers. Throws `InputError`. */
 export function checked<At extends Address>(argument: string, address: At): At {
@@ -225,8 +213,8 @@ export const lookUp = <R extends object, At extends Address>(
   type: target,
   description: `${description} Null with an error if it does not exist.`,
   args: withId(target),
-  resolve: (_: object, { id }: { id: string }, { names }: Context): Resource<R, At> =>
-    unverified(identify(target.kind, "id", id, names)),
+  resolve: (_: object, { id }: { id: string }): Resource<R, At> =>
+    unverified(identify(target.kind, "id", id)),
 });
 
 /** A field of a project that finds a run in it by number. */

@@ -1,7 +1,7 @@
 import { UpstreamError } from "../../errors.ts";
 import type { ClusterRecord, NodeRecord } from "../../rest/api/cluster-records.ts";
 import type { Get } from "../../rest/api/endpoint.ts";
-import { type RunKind, uncapital, capital } from "../../rest/api/kind.ts";
+import { type RunKind, uncapital } from "../../rest/api/kind.ts";
 import { cluster, experimentJob as ofExperiment, runs, user } from "../../rest/api/kinds.ts";
 import { project as ofProject } from "../../rest/api/project.ts";
 import type { ProjectRecord } from "../../rest/api/optional-records.ts";
@@ -195,47 +195,6 @@ export const kinds = { ...runKinds, experimentJob, project, user: person, node, 
 export const kindsByName: ReadonlyMap<string, Kind<object, Address>> = new Map(
   Object.values(kinds).map((kind): [string, Kind<object, Address>] => [kind.name, kind]),
 );
-
-/**
- * Maps the names of types in the code to the public ones, which are configurable because a federated graph may have its own
- * `Node` or `Job`. The public names appear in the schema, in global ids and in messages.
- */
-export interface TypeNames {
-  /** Whether no type is renamed. */
-  readonly areUnchanged: boolean;
-  /** The public name of a type. Names derived from a renamed type follow it: `UpdateJobInput`. */
-  readonly publicName: (type: string) => string;
-  /** The public name of a root field: `stopJob` follows `Job`, `entities` follows `Entity`. */
-  readonly publicField: (field: string) => string;
-  /** The kind with this public name, as the code names it; null without one. */
-  readonly kindNamed: (publicName: string) => string | null;
-}
-
-/** Public names of renamed types: `{ Node: "ClusterNode" }`. */
-export type Renames = Readonly<Record<string, string>>;
-
-export function createTypeNames(renames: Renames): TypeNames {
-  // The longest match wins: `stopBuildJob` is about `BuildJob`, not `Job`.
-  const subjects = [...new Set([...kindsByName.keys(), ...Object.keys(renames)])];
-  const pattern = new RegExp(
-    `(?:${subjects.toSorted((a, b) => b.length - a.length).join("|")})(?![a-z])`,
-    "g",
-  );
-  const plurals = new Map(Object.entries(renames).map(([from, to]) => [plural(from), plural(to)]));
-  const areUnchanged = Object.keys(renames).length === 0;
-  const publicName = (name: string) =>
-    areUnchanged ? name : name.replaceAll(pattern, (subject) => renames[subject] ?? subject);
-  const names = new Map([...kindsByName.keys()].map((name) => [publicName(name), name]));
-  return {
-    areUnchanged,
-    publicName,
-    publicField: (field) => {
-      const name = capital(field);
-      return uncapital(plurals.get(name) ?? publicName(name));
-    },
-    kindNamed: (name) => names.get(name) ?? null,
-  };
-}
 
 /** The name of a type as that of a list of it. */
 export const plural = (name: string) => (name.endsWith("y") ? `${name.slice(0, -1)}ies` : `${name}s`);

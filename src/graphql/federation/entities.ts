@@ -7,7 +7,6 @@ import { identify, identifyRun, named } from "../core/ids.ts";
 import { defer, stream } from "../core/incremental.ts";
 import { resourceRefs, Run } from "../core/refs.ts";
 import type { Kind, Resource } from "../core/resource.ts";
-import type { TypeNames } from "../core/kinds.ts";
 import { printSubgraph } from "./sdl.ts";
 
 /*
@@ -17,38 +16,34 @@ import { printSubgraph } from "./sdl.ts";
  * is not permissive.
  */
 
-type Representation = Readonly<Record<string, unknown>>;
+type Representation = { readonly __typename?: unknown } & Readonly<Record<string, unknown>>;
 
 /** Finds a resource by the value of a key field. Throws `InputError`. */
-type Keys = Readonly<Record<string, (text: string, names: TypeNames) => Resource>>;
+type Keys = Readonly<Record<string, (text: string) => Resource>>;
 
-/** Finds the resource of a representation, by the name of the entity type in the code. */
-const finders = new Map<string, (representation: Representation, names: TypeNames) => Resource>();
+/** The keys of the entity types, by their names. */
+const ENTITIES: readonly (readonly [type: string, keys: Keys])[] = [
+  ...Object.values(resourceRefs).map(({ name, kind }) => [name, keysOf(kind)] as const),
+  // An entity interface: another subgraph adds fields to runs of all kinds by `type Run @interfaceObject`.
+  [Run.name, { id: (text) => identifyRun("id", text) }],
+];
 
-/** Key fields of the entity types, by their names in the code. */
-const keyFields = new Map<string, readonly string[]>();
-
-/** Makes a type an entity with the keys `id` and its name field. */
-function addEntity({ name }: { readonly name: string }, keys: Keys): void {
-  const fields = Object.keys(keys);
-  keyFields.set(name, fields);
-  finders.set(name, (representation, names) => {
-    for (const [field, findBy] of Object.entries(keys)) {
-      const text = representation[field];
-      if (typeof text === "string") return findBy(text, names);
-    }
-    throw new InputError(`expected a text in ${fields.join(" or ")}, got none`);
-  });
+function keysOf(kind: Kind): Keys {
+  const { nameField } = kind;
+  return {
+    id: (id) => identify(kind, "id", id),
+    ...(nameField && { [nameField]: (name: string) => named(kind, nameField, name) }),
+  };
 }
 
-const keysOf = (kind: Kind): Keys => ({
-  id: (id, names) => identify(kind, "id", id, names),
-  ...(kind.nameField && { [kind.nameField]: (name: string) => named(kind, kind.nameField ?? "", name) }),
-});
-
-for (const ref of Object.values(resourceRefs)) addEntity(ref, keysOf(ref.kind));
-// An entity interface: another subgraph adds fields to runs of all kinds by `type Run @interfaceObject`.
-addEntity(Run, { id: (text, names) => identifyRun("id", text, names) });
+/** Finds the resource of a representation. */
+function find(representation: Representation, keys: Keys): Resource {
+  for (const [field, findBy] of Object.entries(keys)) {
+    const text = representation[field];
+    if (typeof text === "string") return findBy(text);
+  }
+  throw new InputError(`expected a text in ${Object.keys(keys).join(" or ")}, got none`);
+}
 
 /** Maximum representations of one `_entities` field. */
 const MAX_REPRESENTATIONS = 1_000;
@@ -69,6 +64,10 @@ const Service = builder.objectRef<{ readonly sdl: string }>("_Service").implemen
   }),
 });
 
+const unserved = (): never => {
+  throw new TypeError("expected a resolver of `serveSubgraph`");
+};
+
 builder.queryFields((t) => ({
   _entities: t.field({
     type: [EntityUnion],
@@ -76,31 +75,10 @@ builder.queryFields((t) => ({
     args: { representations: t.arg({ type: ["_Any"], required: true }) },
     // A router maps the errors of each representation to its own result, so it needs one for each.
     extensions: { itemsOf: "representations", errorsStaySeparate: true } satisfies FieldExtensions,
-    resolve: (_, { representations }, { names }) => {
-      within("representations", representations.length, { from: 0, to: MAX_REPRESENTATIONS });
-      // A separate promise for each, so that an invalid representation is a single null.
-      return representations.map(async (given, index) => {
-        const representation = (given ?? {}) as Representation;
-        const find = finderOf(representation["__typename"], names);
-        if (!find) throw new InputError(`representations[${index}]: expected the __typename of an entity`);
-        return find(representation, names);
-      });
-    },
+    resolve: unserved,
   }),
-  _service: t.field({
-    type: Service,
-    nullable: false,
-    resolve: () => {
-      throw new TypeError("expected a resolver of `serveSdl`");
-    },
-  }),
+  _service: t.field({ type: Service, nullable: false, resolve: unserved }),
 }));
-
-/** The finder of an entity type. Every kind is an entity, and so is the interface `Run`. */
-function finderOf(typeName: unknown, names: TypeNames) {
-  if (typeof typeName !== "string") return undefined;
-  return finders.get(typeName === names.publicName(Run.name) ? Run.name : (names.kindNamed(typeName) ?? ""));
-}
 
 /** The first version that supports keys on interfaces. */
 const LINK = { url: "https://specs.apollo.dev/federation/v2.3", import: ["@key", "@shareable"] };
@@ -110,19 +88,33 @@ export function toSubgraphSchema(): GraphQLSchema {
   const directives = [...specifiedDirectives, defer, stream];
   const extensions = { directives: { link: LINK } };
   const schema = builder.toSchema({ directives, extensions, sortSchema: false });
-  for (const [name, fields] of keyFields) {
+  for (const [name, entityKeys] of ENTITIES) {
     const type = schema.getType(name);
     if (!type) throw new TypeError(`the schema has no entity ${name}`);
-    type.extensions = { ...type.extensions, directives: { key: fields.map((key) => ({ fields: key })) } };
+    const key = Object.keys(entityKeys).map((fields) => ({ fields }));
+    type.extensions = { ...type.extensions, directives: { key }, entityKeys };
   }
   return schema;
 }
 
-/** Serves the SDL of the renamed schema in `_service`. */
-export function serveSdl(schema: GraphQLSchema): GraphQLSchema {
-  const { _service: service } = schema.getQueryType()?.getFields() ?? {};
-  if (!service) throw new TypeError("expected the schema of a subgraph");
+/** Resolves the fields of federation by the schema itself, whose types may have other names by now. */
+export function serveSubgraph(schema: GraphQLSchema): GraphQLSchema {
+  const { _service: service, _entities: entities } = schema.getQueryType()?.getFields() ?? {};
+  if (!service || !entities) throw new TypeError("expected the schema of a subgraph");
   let sdl: string | null = null;
   service.resolve = () => ({ sdl: (sdl ??= printSubgraph(schema)) });
+  entities.resolve = (_, { representations }: { readonly representations: readonly unknown[] }) => {
+    within("representations", representations.length, { from: 0, to: MAX_REPRESENTATIONS });
+    // A separate promise for each, so that an invalid representation is a single null.
+    return representations.map(async (given, index) => {
+      const representation = (given ?? {}) as Representation;
+      const { __typename: name } = representation;
+      const type = typeof name === "string" ? schema.getType(name) : null;
+      // Safe: only `toSubgraphSchema` writes the extension.
+      const keys = type?.extensions["entityKeys"] as Keys | undefined;
+      if (!keys) throw new InputError(`representations[${index}]: expected the __typename of an entity`);
+      return find(representation, keys);
+    });
+  };
   return schema;
 }

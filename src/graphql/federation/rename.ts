@@ -1,129 +1,74 @@
-import { MapperKind, mapSchema } from "@graphql-tools/utils";
-import {
-  type GraphQLAbstractType,
-  GraphQLEnumType,
-  GraphQLInputObjectType,
-  GraphQLInterfaceType,
-  GraphQLObjectType,
-  GraphQLScalarType,
-  type GraphQLSchema,
-  type GraphQLTypeResolver,
-  GraphQLUnionType,
-  Kind,
-  type NameNode,
-  parse,
-  print,
-  visit,
-} from "graphql";
-import { createTypeNames, type Renames, type TypeNames } from "../core/kinds.ts";
+import { GraphQLSchema, isAbstractType, Kind, type NameNode, parse, print, visit } from "graphql";
+import { capital, uncapital } from "../../rest/api/kind.ts";
+import { kindsByName, plural } from "../core/kinds.ts";
 
-interface Described {
-  readonly description?: string | null | undefined;
+/** New names of types: `{ Node: "ClusterNode" }`. */
+export type Renames = Readonly<Record<string, string>>;
+
+const rootsOf = (schema: GraphQLSchema) =>
+  [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].flatMap(
+    (type) => type ?? [],
+  );
+
+/** What types and root fields are called. Those derived from a type follow it, as `UpdateJobInput` and `stopJob`. */
+export function wordsOf(schema: GraphQLSchema, renames: Renames): ReadonlyMap<string, string> {
+  // The longest match wins: `stopBuildJob` is about `BuildJob`, not `Job`.
+  const subjects = [...kindsByName.keys(), ...Object.keys(renames)].toSorted((a, b) => b.length - a.length);
+  const pattern = new RegExp(`(?:${subjects.join("|")})(?![a-z])`, "g");
+  const plurals = new Map(Object.entries(renames).map(([from, to]) => [plural(from), plural(to)]));
+  const renamed = (name: string) =>
+    plurals.get(name) ?? name.replaceAll(pattern, (subject) => renames[subject] ?? subject);
+  const fields = rootsOf(schema).flatMap((type) => Object.keys(type.getFields()));
+  // Names of federation itself stay, such as `_entities` and `link__Import`.
+  const own = [...Object.keys(schema.getTypeMap()), ...fields].filter((name) => !name.includes("_"));
+  return new Map(
+    own.map((name) => [name, /^[A-Z]/.test(name) ? renamed(name) : uncapital(renamed(capital(name)))]),
+  );
 }
 
-/** Renames types and root fields of a schema to their public names, in descriptions as well. */
-export function rename(schema: GraphQLSchema, names: TypeNames): GraphQLSchema {
-  const fields = rootFieldsOf(schema);
-  const inText = (code: string) =>
-    code.replaceAll(/\w+/g, (word) =>
-      schema.getType(word) ? names.publicName(word) : fields.has(word) ? names.publicField(word) : word,
-    );
-  const described = <Config extends Described>(config: Config): Config => ({
-    ...config,
+/** Renames types and root fields, in descriptions as well. Changes the schema, which nobody else may have. */
+export function rename(schema: GraphQLSchema, renames: Renames): GraphQLSchema {
+  const words = wordsOf(schema, renames);
+  const wordFor = (name: string) => words.get(name) ?? name;
+  const describe = (part: { description?: string | null | undefined }) => {
     // Names are in backquotes. A single lower-case word is a value, not the root field of that name.
-    description: config.description?.replaceAll(/`[^`]+`/g, (code) =>
-      /^`[^\WA-Z]+`$/.test(code) ? code : inText(code),
-    ),
-  });
-  const named = <Config extends Described & { readonly name: string }>(config: Config): Config => ({
-    ...described(config),
-    name: isRenamable(config.name) ? names.publicName(config.name) : config.name,
-  });
-  return mapSchema(schema, {
-    [MapperKind.SCALAR_TYPE]: (type) => new GraphQLScalarType(named(type.toConfig())),
-    [MapperKind.ENUM_TYPE]: (type) => new GraphQLEnumType(named(type.toConfig())),
-    [MapperKind.INPUT_OBJECT_TYPE]: (type) => new GraphQLInputObjectType(named(type.toConfig())),
-    [MapperKind.OBJECT_TYPE]: (type) => new GraphQLObjectType(named(type.toConfig())),
-    [MapperKind.INTERFACE_TYPE]: (type) =>
-      new GraphQLInterfaceType({ ...named(type.toConfig()), resolveType: typeResolver(type, names) }),
-    [MapperKind.UNION_TYPE]: (type) =>
-      new GraphQLUnionType({ ...named(type.toConfig()), resolveType: typeResolver(type, names) }),
-    [MapperKind.ROOT_FIELD]: (field, name) => [
-      isRenamable(name) ? names.publicField(name) : name,
-      described(field),
-    ],
-    [MapperKind.COMPOSITE_FIELD]: described,
-    [MapperKind.ENUM_VALUE]: described,
-  });
-}
-
-/** Whether a name does not belong to federation itself, as `_Any`, `_entities` and `link__Import` do. */
-const isRenamable = (name: string) => !name.includes("_");
-
-const rootFieldsOf = (schema: GraphQLSchema): ReadonlySet<string> =>
-  new Set(
-    [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].flatMap((type) =>
-      Object.keys(type?.getFields() ?? {}),
-    ),
-  );
-
-/** Maps the result of a type resolver to the public name. Federation's own types have no resolver. */
-function typeResolver({ resolveType }: GraphQLAbstractType, names: TypeNames) {
-  if (!resolveType) return null;
-  const resolver: GraphQLTypeResolver<unknown, unknown> = (...given) => {
-    const name = resolveType(...given);
-    return typeof name === "string" ? names.publicName(name) : name;
+    part.description = part.description?.replaceAll(/`[^`]+`/g, (code) =>
+      /^`[^\WA-Z]+`$/.test(code) ? code : code.replaceAll(/\w+/g, wordFor),
+    );
   };
-  return resolver;
+  for (const type of Object.values(schema.getTypeMap())) {
+    const fields = "getFields" in type ? Object.values(type.getFields()) : [];
+    for (const part of [type, ...fields, ...("getValues" in type ? type.getValues() : [])]) describe(part);
+    type.name = wordFor(type.name);
+    if (!isAbstractType(type)) continue;
+    const { resolveType } = type;
+    type.resolveType = (...given) => wordFor(String(resolveType?.(...given)));
+  }
+  for (const fields of rootsOf(schema).map((type) => type.getFields())) {
+    const all = Object.values(fields);
+    for (const { name } of all) delete fields[name];
+    for (const field of all) {
+      field.name = wordFor(field.name);
+      fields[field.name] = field;
+    }
+  }
+  return new GraphQLSchema(schema.toConfig());
 }
 
-const called = (name: NameNode, value: string): NameNode => ({ ...name, value });
-
-/** Renames what a document of this package names to the public names. Keeps the comment at its beginning. */
-export function renameDocument(document: string, names: TypeNames): string {
-  if (names.areUnchanged) return document;
-  const [comment = ""] = /^(?:#.*\n)*/.exec(document) ?? [];
-  const renamed = print(
-    visit(parse(document), {
-      NamedType: (type) => ({ ...type, name: called(type.name, names.publicName(type.name.value)) }),
-      OperationDefinition: (operation) => ({
-        ...operation,
-        selectionSet: {
-          ...operation.selectionSet,
-          selections: operation.selectionSet.selections.map((field) =>
-            field.kind === Kind.FIELD
-              ? { ...field, name: called(field.name, names.publicField(field.name.value)) }
-              : field,
-          ),
-        },
-      }),
-    }),
-  );
-  return comment + renamed;
-}
-
-/** Checks configured names. The messages do not contain them. */
-export function faultsOf(renames: Renames, schema: GraphQLSchema): string[] {
-  const names = createTypeNames(renames);
-  const all = Object.keys(schema.getTypeMap()).filter(isRenamable);
-  const unknown = Object.keys(renames).some((name) => !all.includes(name) || FIXED.has(name));
-  const taken = Object.values(renames).some((name) => FIXED.has(name));
-  return [
-    ...(unknown ? ["expected pairs that begin with types of the schema, such as Node"] : []),
-    ...(taken ? ["expected names that GraphQL does not define itself, such as ClusterNode"] : []),
-    ...namesakes(all, names.publicName),
-    ...namesakes([...rootFieldsOf(schema)], names.publicField),
-  ];
-}
-
-/** Reserved names: root types, whether or not the schema has them, and built-in scalars. */
-const FIXED = new Set(["Query", "Mutation", "Subscription", "ID", "String", "Int", "Float", "Boolean"]);
-
-/** `Entity and Node would have one name` */
-function namesakes(names: readonly string[], publicName: (name: string) => string): string[] {
-  const bearers = new Map<string, string[]>();
-  for (const name of names) bearers.set(publicName(name), [...(bearers.get(publicName(name)) ?? []), name]);
-  return [...bearers.values()]
-    .filter(({ length }) => length > 1)
-    .map((bearer) => `${bearer.join(" and ")} would have one name`);
+/** Renames what a document of this package names. Keeps the comment at its beginning. */
+export function renameDocument(text: string, words: ReadonlyMap<string, string>): string {
+  const called = <Named extends { readonly name: NameNode }>(node: Named): Named => {
+    const { value } = node.name;
+    return { ...node, name: { ...node.name, value: words.get(value) ?? value } };
+  };
+  const document = visit(parse(text), {
+    NamedType: called,
+    OperationDefinition: ({ selectionSet, ...operation }) => {
+      const selections = selectionSet.selections.map((each) =>
+        each.kind === Kind.FIELD ? called(each) : each,
+      );
+      return { ...operation, selectionSet: { ...selectionSet, selections } };
+    },
+  });
+  return `${/^(?:#.*\n)*/.exec(text)}${print(document)}`;
 }

@@ -60,7 +60,7 @@ DeletedRun.implement({
     deletedId: t.id({
       nullable: false,
       description: "Global id of the deleted record.",
-      resolve: ({ result }, _, { names }) => idOf(result, names),
+      resolve: ({ result }) => idOf(result),
     }),
     project: t.field({
       type: Project,
@@ -220,7 +220,7 @@ export const removeUser = (endpoint: Command<UserAddress, undefined>, descriptio
         deletedId: t.id({
           nullable: false,
           description: "Global id of the deleted user.",
-          resolve: (address, _, { names }) => idOf(toResource(kinds.user, address), names),
+          resolve: (address) => idOf(toResource(kinds.user, address)),
         }),
         deletedUsername: t.exposeString("username", {
           nullable: false,

@@ -37,9 +37,9 @@ export async function checkName(
 export async function targetOf<R extends object, At extends Address>(
   kind: Kind<R, At>,
   id: string,
-  { session, names }: Pick<Context, "session" | "names">,
+  { session }: Pick<Context, "session">,
 ): Promise<Resource<R, At>> {
-  const target = identify(kind, "id", id, names);
+  const target = identify(kind, "id", id);
   await checkName("id", id, target, session);
   return target;
 }

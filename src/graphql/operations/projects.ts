@@ -109,7 +109,7 @@ const updateProject: AddMutation = (mutation) => {
         nullable: false,
         description:
           "Global id before the change. If it is not that of `project`, the project was renamed: ids of it and of what is in it that a client keeps are void.",
-        resolve: ({ source }, _, { names }) => idOf(source, names),
+        resolve: ({ source }) => idOf(source),
       }),
     }),
   });
@@ -121,8 +121,8 @@ const updateProject: AddMutation = (mutation) => {
         ...withId(Project),
         input: t.arg({ type: UpdateProjectInput, required: true, description: "Fields to change." }),
       },
-      resolve: async (_, { id, input }, { session, names }) => {
-        const source = identify(Project.kind, "id", id, names);
+      resolve: async (_, { id, input }, { session }) => {
+        const source = identify(Project.kind, "id", id);
         for (const name of ["name", "isPublic"] as const) {
           if (input[name] === null) throw new InputError(`input.${name}: expected a value, got null`);
         }
@@ -146,7 +146,7 @@ const deleteProject = command(Project, discard, "Deletes a project and everythin
       deletedId: t.id({
         nullable: false,
         description: "Global id of the deleted project.",
-        resolve: ({ source }, _, { names }) => idOf(source, names),
+        resolve: ({ source }) => idOf(source),
       }),
     }),
   }),

@@ -25,11 +25,11 @@ interface Position {
   readonly afterRecord: number | null;
 }
 
-function tailMetrics({ id, after = null }: Args, { live, names, session, gateway }: StreamContext) {
-  const run = identify(Experiment.kind, "id", id, names);
+function tailMetrics({ id, after = null }: Args, { live, session, gateway }: StreamContext) {
+  const run = identify(Experiment.kind, "id", id);
   const list = { endpoint: runs.experiment.endpoints.metrics, address: run.address };
   const maxSize = gateway.maxPageSize;
-  const afterRecord = after === null ? null : recordIdIn("MetricRecord", after, run.address, names);
+  const afterRecord = after === null ? null : recordIdIn("MetricRecord", after, run.address);
   if (after !== null && afterRecord === null) parseCursor(after, session.server.profile.paging, maxSize);
 
   return live.tail<Position, { readonly parent: typeof run; readonly record: MetricRow }>(

@@ -30,8 +30,8 @@ const LOGGED: Candidates = {
 /** A resource with a log, which has a status as well. */
 const isLogged = (resource: Resource): resource is Resource<TrackedRecord> => resource.kind.logs !== null;
 
-function tailLog({ id, after }: Args, { live, names, gateway }: StreamContext) {
-  const run = identifyAmong(LOGGED, "id", id, names);
+function tailLog({ id, after }: Args, { live, gateway }: StreamContext) {
+  const run = identifyAmong(LOGGED, "id", id);
   const { kind, address } = run;
   const { logs } = kind;
   if (!logs || !isLogged(run)) throw new TypeError(`expected a kind with a log, got ${kind.name}`);

@@ -12,8 +12,8 @@ interface Args {
   readonly kind?: string | null | undefined;
 }
 
-function watchRun({ id, kind }: Args, { live, names }: StreamContext) {
-  const run = identifyRun("id", id, names, kindOf(kind));
+function watchRun({ id, kind }: Args, { live }: StreamContext) {
+  const run = identifyRun("id", id, kindOf(kind));
   let sent: Partial<RunnableRecord> | null = null;
   return live.watch(
     {

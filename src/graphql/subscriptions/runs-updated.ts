@@ -4,7 +4,7 @@ import { builder } from "../core/builder.ts";
 import { sliceRequest } from "../core/connection.ts";
 import type { StreamContext } from "../core/context.ts";
 import { identifyAmong, PARENTS } from "../core/ids.ts";
-import { kinds, type TypeNames } from "../core/kinds.ts";
+import { kinds } from "../core/kinds.ts";
 import { toResource } from "../core/resource.ts";
 import { declarationScan } from "../types/declaration-filter.ts";
 import { conditionsOf } from "../types/run-filter.ts";
@@ -24,8 +24,8 @@ interface Args {
 }
 
 /** Finds the list: of a project, or of the experiments of a group. Throws `InputError`. */
-function parentOf({ of, kind }: Args, names: TypeNames) {
-  const { kind: of_, address } = identifyAmong(PARENTS, "of", of, names);
+function parentOf({ of, kind }: Args) {
+  const { kind: of_, address } = identifyAmong(PARENTS, "of", of);
   const { owner = "", project = "", id } = address;
   if (of_.name === kinds.project.name) return { at: { owner, project }, group: undefined };
   if (kind !== "EXPERIMENT") throw new InputError(`kind: expected EXPERIMENT for a group, got ${kind}`);
@@ -33,12 +33,12 @@ function parentOf({ of, kind }: Args, names: TypeNames) {
 }
 
 function watchRuns(args: Args, context: StreamContext) {
-  const { live, names, session } = context;
-  const { at, group } = parentOf(args, names);
+  const { live, session } = context;
+  const { at, group } = parentOf(args);
   const { server } = session;
   const kind = runKindNamed(args.kind);
   const { endpoint } = runListOf(kind);
-  const conditions = conditionsOf(args.filter, { kind, project: at, names });
+  const conditions = conditionsOf(args.filter, { kind, project: at });
   if (declarationScan(args.filter?.declarations)) {
     throw new InputError(
       "filter.declarations: expected texts, because a subscription leaves the filter to the server, which compares nothing else",

@@ -12,7 +12,7 @@ builder.queryFields((t) => ({
     description:
       "An object by its global id or unique name. Null with an error if it does not exist. Whether a `User` exists is not checked, and whether a `Project` exists only when a field of its record is selected: the service's API has no endpoint for them.",
     args: { id: t.arg.id({ required: true, description: ANY_OBJECT }) },
-    resolve: (_, { id }, { names }) => unverified(identifyAny("id", id, names)),
+    resolve: (_, { id }) => unverified(identifyAny("id", id)),
   }),
   entities: t.field({
     type: [Entity],
@@ -27,12 +27,10 @@ builder.queryFields((t) => ({
       }),
       ...kindArg,
     },
-    resolve: (_, { ids, kind }, { names }) => {
+    resolve: (_, { ids, kind }) => {
       within("ids", ids.length, { from: 0, to: MAX_IDS });
       // A separate promise for each, so that an invalid id is a single null.
-      return ids.map(async (id, index) =>
-        unverified(identifyOfKind(`ids[${index}]`, id, names, kindOf(kind))),
-      );
+      return ids.map(async (id, index) => unverified(identifyOfKind(`ids[${index}]`, id, kindOf(kind))));
     },
   }),
 }));

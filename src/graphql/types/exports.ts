@@ -30,8 +30,8 @@ const exportUrl = (what: "runs" | "metrics", description: string) => ({
     format: t.field({ type: ExportFormat, required: true, defaultValue: "csv", description: "Format." }),
   })),
   ...fromAddress(
-    (resource, { format }: { format: Extension }, { publicUrl, names }) =>
-      `${publicUrl}/export/${idOf(resource, names)}/${what}.${format}`,
+    (resource, { format }: { format: Extension }, { publicUrl }) =>
+      `${publicUrl}/export/${idOf(resource)}/${what}.${format}`,
   ),
 });
 

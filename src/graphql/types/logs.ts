@@ -107,8 +107,8 @@ export function parseCursor(cursor: string): number {
 /** What the gateway streams: a log, the archive of the outputs, one file of them. */
 export type Download = "logs" | "outputs" | "files";
 
-export const downloadUrl = (resource: Resource, what: Download, { publicUrl, names }: Context): string =>
-  `${publicUrl}/downloads/${idOf(resource, names)}/${what}`;
+export const downloadUrl = (resource: Resource, what: Download, { publicUrl }: Context): string =>
+  `${publicUrl}/downloads/${idOf(resource)}/${what}`;
 
 /** The URL of an output file by its plain path. */
 export const fileUrl = (resource: Resource, path: string, context: Context): string =>

@@ -44,10 +44,10 @@ async function actOnMany(
   endpoint: ManyCommand,
   ids: readonly string[],
   isWanted: (source: Source) => boolean,
-  { session, names }: Context,
+  { session }: Context,
 ): Promise<readonly Outcome<Acted>[]> {
   checkIds(ids);
-  const named = ids.map((id, index) => identify(Experiment.kind, `ids[${index}]`, id, names));
+  const named = ids.map((id, index) => identify(Experiment.kind, `ids[${index}]`, id));
   session.server.offered(endpoint);
   // What other operations have read may be older.
   session.endSharing();
@@ -136,8 +136,7 @@ builder.mutationField("deleteExperiments", (t) =>
         deletedIds: of.idList({
           nullable: { list: false, items: true },
           description: `Global ids. ${ONE_EACH}`,
-          resolve: (outcomes, _, { names }) =>
-            outcomes.map(async (...each) => idOf((await orThrow(...each)).source, names)),
+          resolve: (outcomes) => outcomes.map(async (...each) => idOf((await orThrow(...each)).source)),
         }),
       }),
     }),

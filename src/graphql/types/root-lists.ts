@@ -26,10 +26,10 @@ const projectArg = builder.args((t) => ({
 }));
 
 /** Finds the project of a list. Throws `InputError`, and `UpstreamError` without one. */
-function projectOf(id: string | null | undefined, many: string, { session, names }: Context) {
+function projectOf(id: string | null | undefined, many: string, { session }: Context) {
   session.requireToken();
   if (id == null) throw notOffered(`lists of ${many} of all projects; name one by the argument \`project\``);
-  return { address: identify(kinds.project, "project", id, names).address, listedIn: null };
+  return { address: identify(kinds.project, "project", id).address, listedIn: null };
 }
 
 interface RunsArgs extends RunListArgs {

@@ -40,14 +40,13 @@ interface AnyRun {
   readonly kind?: string | null | undefined;
 }
 
-const runOf = ({ id, kind }: AnyRun, { names }: Context, argument = "id") =>
-  identifyRun(argument, id, names, kindOf(kind));
+const runOf = ({ id, kind }: AnyRun, argument = "id") => identifyRun(argument, id, kindOf(kind));
 
 /** The run that a command is for. Throws `InputError` for an id of another kind than `kind`: one of both is a slip. */
 async function targetOf(args: AnyRun, context: Context): Promise<RunResource> {
-  const run = runOf(args, context);
+  const run = runOf(args);
   const { name } = kindOf(args.kind) ?? run.kind;
-  if (name !== run.kind.name) throw ofAnotherKind("id", name, run, context.names);
+  if (name !== run.kind.name) throw ofAnotherKind("id", name, run);
   await checkName("id", args.id, run, context.session);
   return run;
 }
@@ -96,7 +95,7 @@ async function sendToEach<One>(
   send: (source: RunResource) => Promise<One>,
 ): Promise<readonly Outcome<One>[]> {
   checkIds(ids);
-  const sources = ids.map((id, index) => runOf({ id, kind }, context, `ids[${index}]`));
+  const sources = ids.map((id, index) => runOf({ id, kind }, `ids[${index}]`));
   // All are checked before anything is sent.
   const checks = await Promise.all(
     sources.map((source, index) =>
@@ -178,7 +177,7 @@ builder.queryField("run", (t) =>
     type: Run,
     description: "Any run by its global id or unique name. Null with an error if it does not exist.",
     args: anyRun,
-    resolve: (_, args, context) => unverified(runOf(args, context)),
+    resolve: (_, args) => unverified(runOf(args)),
   }),
 );
 

@@ -2,7 +2,7 @@ import { InputError } from "../../errors.ts";
 import { type Condition, hasMetric } from "../../rest/api/filter-language.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
 import { identify } from "../core/ids.ts";
-import { kinds, type ProjectAddress, type TypeNames } from "../core/kinds.ts";
+import { kinds, type ProjectAddress } from "../core/kinds.ts";
 import { runRefs } from "../core/refs.ts";
 import type { Kind } from "../core/resource.ts";
 import { declarationConditions } from "./declaration-filter.ts";
@@ -25,7 +25,6 @@ import { wordsConditions } from "./words-filter.ts";
 interface Filtered {
   readonly kind: Pick<Kind, "name">;
   readonly project: ProjectAddress;
-  readonly names: TypeNames;
 }
 
 /** The conditions of a filter. Throws `InputError` for those that this list does not have. */
@@ -72,12 +71,12 @@ const ids =
     kind: Kind<object, RunAddress>,
     operator: "anyOf" | "noneOf" = "anyOf",
   ): Conditions<readonly string[]> =>
-  (values, argument, { project, names }) => {
+  (values, argument, { project }) => {
     const operands = values.map((value) => {
-      const { address } = identify(kind, argument, value, names);
+      const { address } = identify(kind, argument, value);
       if (address.owner === project.owner && address.project === project.project) return address.id;
       throw new InputError(
-        `${argument}: expected a ${names.publicName(kind.name)} of ${kinds.project.formatName(project)}, got one of ${kinds.project.formatName(address)}`,
+        `${argument}: expected a ${kind.name} of ${kinds.project.formatName(project)}, got one of ${kinds.project.formatName(address)}`,
       );
     });
     return [{ argument, key, operator, operands }];
@@ -156,11 +155,9 @@ const MEMBERS: { readonly [Name in Member]-?: Conditions<NonNullable<RunFilter[N
 };
 
 /** The schema says what a kind does not have, other than for `runsUpdated`, whose kind is an argument. */
-function checkKind(member: Member, { kind, names }: Filtered): void {
+function checkKind(member: Member, { kind }: Filtered): void {
   const others = runRefs.map(({ kind: { run } }) => run).filter(({ keys }) => hasMember(keys, member));
   if (others.some(({ name }) => name === kind.name)) return;
-  const expected = others.map(({ name }) => names.publicName(name)).join(" or ");
-  throw new InputError(
-    `filter.${member}: expected for ${expected} only, got it for ${names.publicName(kind.name)}`,
-  );
+  const expected = others.map(({ name }) => name).join(" or ");
+  throw new InputError(`filter.${member}: expected for ${expected} only, got it for ${kind.name}`);
 }

@@ -137,7 +137,7 @@ export async function readRuns(
   args: RunListArgs,
   context: Context,
 ): Promise<Connection<Resource<RunnableRecord, RunAddress>>> {
-  const { session, names } = context;
+  const { session } = context;
   const { query } = args;
   const { order, metricOrder } = orderOf(args);
   const { owner, project } = address;
@@ -146,7 +146,7 @@ export async function readRuns(
     const argument = metricOrder.argument ?? "orderByMetric";
     throw new InputError(`${argument}: expected for a list of experiments only, got it for ${kind.run.many}`);
   }
-  const filtered = conditionsOf(args.filter, { kind, project: { owner, project }, names });
+  const filtered = conditionsOf(args.filter, { kind, project: { owner, project } });
   const conditions = [...(narrowing?.conditions ?? []), ...filtered];
   const asked = { group: listedIn?.id, order, metricOrder, conditions, query };
   const groups = groupsInFilter(session.server, asked);

@@ -49,7 +49,7 @@ Entity.implement({
       nullable: false,
       description:
         "Global id: opaque, stable and unique across all types. Use it as cache key, as argument of `entity(id:)` and as federation key.",
-      ...entity.fromAddress((resource, _, { names }) => idOf(resource, names)),
+      ...entity.fromAddress((resource) => idOf(resource)),
     }),
   }),
 });

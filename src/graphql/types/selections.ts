@@ -34,7 +34,7 @@ export function groupsInFilter(
 export async function checkGroups(
   groups: readonly GroupInFilter[],
   project: ProjectAddress,
-  { session, names }: Pick<Context, "session" | "names">,
+  { session }: Pick<Context, "session">,
 ): Promise<void> {
   await Promise.all(
     groups.map(async ({ argument, id }) => {
@@ -42,7 +42,7 @@ export async function checkGroups(
       const { group_type: type } = await load(group, ["group_type"], session).catch(nothingIfMissing);
       if (type !== "selection") return;
       throw new InputError(
-        `${argument}: expected a selection as the only ${names.publicName(kinds.group.name)} of a list of a project, got ${kinds.group.formatName(group.address)} beside others`,
+        `${argument}: expected a selection as the only ${kinds.group.name} of a list of a project, got ${kinds.group.formatName(group.address)} beside others`,
       );
     }),
   );

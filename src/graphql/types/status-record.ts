@@ -31,8 +31,8 @@ StatusRecord.implement({
     ...entryIds(t, {
       type: "StatusRecord",
       many: "Status records",
-      within: ({ parent: { kind, address } }, names) => [
-        names.publicName(kind.name),
+      within: ({ parent: { kind, address } }) => [
+        kind.name,
         ...kind.parameters.map((name) => address[name] ?? ""),
       ],
       number: ({ record }) => record.id,

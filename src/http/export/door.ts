@@ -41,7 +41,7 @@ interface ExportSettings extends DownloadDoorSettings {
  */
 export function createExports({ schema, contexts, ...settings }: ExportSettings) {
   const serve = createDownloadDoor(settings);
-  const readParameters = createParameters(schema, contexts.names);
+  const readParameters = createParameters(schema);
 
   const partsOf =
     (request: IncomingMessage, scope: RequestScope): InPart =>
@@ -64,7 +64,7 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
     { id, what, format, query }: Exported,
     { scope, admit }: Admission,
   ): Promise<OpenedDownload> => {
-    const source = sourceOf(id, contexts.names);
+    const source = sourceOf(id);
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
     admit();
     const asked = { source, parameters, format: FORMATS[format], inPart: partsOf(request, scope) };

@@ -9,7 +9,6 @@ import {
 } from "graphql";
 import { InputError } from "../../errors.ts";
 import { quote } from "../../graphql/core/ids.ts";
-import type { TypeNames } from "../../graphql/core/kinds.ts";
 import type { RunListArgs } from "../../graphql/types/run-list.ts";
 
 /** The arguments of lists that an export sets itself. */
@@ -45,8 +44,8 @@ const NAMES: Readonly<Record<NameList, string>> = {
  * Creates the reader of the query of an export's URL. It takes the arguments of `Project.experiments`: enums and texts as they
  * are, others as JSON. Throws `InputError`.
  */
-export function createParameters(schema: GraphQLSchema, names: TypeNames) {
-  const project = schema.getType(names.publicName("Project"));
+export function createParameters(schema: GraphQLSchema) {
+  const project = schema.getType("Project");
   const { experiments } = isObjectType(project) ? project.getFields() : {};
   if (!experiments) throw new TypeError("expected a schema with the experiments of projects");
   const own = experiments.args.filter(({ name }) => !OWN.has(name));

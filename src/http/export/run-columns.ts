@@ -24,7 +24,7 @@ const shown = (key: keyof ExperimentRecord): Column => ({
 
 /** The columns that every run has, by the names of the fields of `Experiment`. */
 const FIXED: Readonly<Record<string, Column>> = {
-  id: { keys: [], cellOf: (run, { names }) => idOf(run, names) },
+  id: { keys: [], cellOf: (run) => idOf(run) },
   uniqueName: {
     keys: ["unique_name"],
     cellOf: ({ loaded, kind, address }) => loaded.unique_name ?? kind.formatName(address),

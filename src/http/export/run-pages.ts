@@ -1,7 +1,7 @@
 import { UpstreamError } from "../../errors.ts";
 import type { Context } from "../../graphql/core/context.ts";
 import { identifyAmong, PARENTS } from "../../graphql/core/ids.ts";
-import { kinds, type ProjectAddress, type TypeNames } from "../../graphql/core/kinds.ts";
+import { kinds, type ProjectAddress } from "../../graphql/core/kinds.ts";
 import { Experiment } from "../../graphql/core/refs.ts";
 import { fetchMore, toResource } from "../../graphql/core/resource.ts";
 import { type RunListArgs, readRuns, runListOf } from "../../graphql/types/run-list.ts";
@@ -17,8 +17,8 @@ export interface Source {
 }
 
 /** Finds the source by its global id or unique name. Throws `InputError`. */
-export function sourceOf(id: string, names: TypeNames): Source {
-  const { kind, address } = identifyAmong(PARENTS, "id", id, names);
+export function sourceOf(id: string): Source {
+  const { kind, address } = identifyAmong(PARENTS, "id", id);
   const name = kind.formatName(address);
   // Safe: addresses have the parameters of their kind. The same applies below.
   if (kind.name === kinds.project.name) return { address: address as ProjectAddress, group: null, name };

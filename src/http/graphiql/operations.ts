@@ -1,6 +1,5 @@
 import { type DocumentNode, Kind, type OperationDefinitionNode, parse, type TypeNode } from "graphql";
-import type { TypeNames } from "../../graphql/core/kinds.ts";
-import { readDemoVariables, shippedOperations } from "../shipped-operations.ts";
+import { readDemoVariables, type Rename, shippedOperations } from "../shipped-operations.ts";
 
 /** An operation that the page offers. */
 export interface PageOperation {
@@ -17,9 +16,9 @@ export interface PageOperation {
  * All shipped operations except the sign-in, for which the page has a form. With the demo the variables name its records;
  * otherwise they are blank.
  */
-export function pageOperations(names: TypeNames, { isDemo }: { readonly isDemo: boolean }): PageOperation[] {
+export function pageOperations(rename: Rename, { isDemo }: { readonly isDemo: boolean }): PageOperation[] {
   const demoVariables = isDemo ? readDemoVariables() : null;
-  return shippedOperations(names).map(({ file, text: query }) => {
+  return shippedOperations(rename).map(({ file, text: query }) => {
     const document = parse(query);
     const variables = demoVariables ? (demoVariables[file] ?? {}) : blankVariables(document);
     const { name, type } = describe(document);

@@ -1,19 +1,18 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GraphQLSchema } from "graphql";
-import type { TypeNames } from "../../graphql/core/kinds.ts";
 import type { Capability } from "../../rest/api/server.ts";
 import { acceptsGzip } from "../compression.ts";
 import { PRIVATE } from "../graphql/encoding.ts";
 import { loadAssets } from "./assets.ts";
 import { documentOf } from "./document.ts";
-import { signInOperation } from "../shipped-operations.ts";
+import { type Rename, signInOperation } from "../shipped-operations.ts";
 import { carefulMutations } from "./careful.ts";
 import { pageOperations } from "./operations.ts";
 import { welcomeTo } from "./welcome.ts";
 
 interface Settings {
   readonly schema: GraphQLSchema;
-  readonly names: TypeNames;
+  readonly rename: Rename;
   /** A token of the demo that the page starts with; null for a real server. */
   readonly exampleToken: string | null;
   /** What the service offers now. */
@@ -58,7 +57,7 @@ const isRead = ({ method }: IncomingMessage): boolean => method === "GET" || met
 /** Serves GraphiQL to browsers that open `/graphql`, and the files that it loads. */
 export function createPage({
   schema,
-  names,
+  rename,
   exampleToken,
   capabilities,
   isExplainable,
@@ -67,8 +66,8 @@ export function createPage({
   const isDemo = exampleToken !== null;
   const settings = {
     token: exampleToken,
-    signIn: signInOperation(names),
-    operations: pageOperations(names, { isDemo }),
+    signIn: signInOperation(rename),
+    operations: pageOperations(rename, { isDemo }),
     careful: carefulMutations(schema),
     isExplainable,
     storagePrefix: isDemo ? "rungraph-demo:" : "rungraph:",

@@ -11,8 +11,7 @@ import {
 } from "graphql";
 import type { OperationParams, TrustedDocuments } from "../../engine/documents/persisted.ts";
 import { isSliceOver, nextTurn } from "../../engine/turns.ts";
-import type { TypeNames } from "../../graphql/core/kinds.ts";
-import { shippedOperations } from "../shipped-operations.ts";
+import { type Rename, shippedOperations } from "../shipped-operations.ts";
 import { firstSentence, type InputSchema, inputSchemaOf } from "./input-schema.ts";
 
 /** The types of operations that a tool can run: a tool has one result. */
@@ -35,10 +34,10 @@ interface NamedText {
   readonly isShipped: boolean;
 }
 
-const textsOf = (trusted: TrustedDocuments | null, names: TypeNames): NamedText[] =>
+const textsOf = (trusted: TrustedDocuments | null, rename: Rename): NamedText[] =>
   trusted
     ? [...trusted].map(([documentId, text]) => ({ text, params: { documentId }, isShipped: false }))
-    : shippedOperations(names).map(({ text }) => ({ text, params: { query: text }, isShipped: true }));
+    : shippedOperations(rename).map(({ text }) => ({ text, params: { query: text }, isShipped: true }));
 
 /**
  * Reads the operations of the trusted documents, or the shipped ones. Left out are subscriptions, operations without a
@@ -49,10 +48,10 @@ const textsOf = (trusted: TrustedDocuments | null, names: TypeNames): NamedText[
 export async function readToolOperations(
   schema: GraphQLSchema,
   trusted: TrustedDocuments | null,
-  names: TypeNames,
+  rename: Rename,
 ): Promise<ToolOperation[]> {
   const operations = new Map<string, ToolOperation>();
-  for (const each of textsOf(trusted, names)) {
+  for (const each of textsOf(trusted, rename)) {
     for (const operation of operationsOf(schema, each)) operations.set(operation.name, operation);
     if (isSliceOver()) await nextTurn();
   }

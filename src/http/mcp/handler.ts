@@ -3,11 +3,11 @@ import { type ExecutionResult, GraphQLError, type GraphQLSchema } from "graphql"
 import type { TrustedDocuments } from "../../engine/documents/persisted.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
-import type { TypeNames } from "../../graphql/core/kinds.ts";
 import type { Delivery } from "../delivery.ts";
 import { parseObject, PRIVATE } from "../graphql/encoding.ts";
 import type { HttpOperation, RequestState } from "../operation.ts";
 import type { Execute } from "../router.ts";
+import type { Rename } from "../shipped-operations.ts";
 import { readToolOperations, type ToolType } from "./documents.ts";
 import { JSON_RPC_CODES, jsonRpcError } from "../rejection.ts";
 import { createListings, MAX_LISTING_BYTES } from "./listings.ts";
@@ -20,7 +20,7 @@ export interface McpSettings {
   readonly schema: GraphQLSchema;
   readonly engine: Engine;
   readonly delivery: Delivery;
-  readonly names: TypeNames;
+  readonly rename: Rename;
   readonly version: string;
   /** The types of operations that agents may run. */
   readonly types: readonly ToolType[];
@@ -40,8 +40,8 @@ const MAX_RESULT_BYTES = 100_000;
 
 /** Creates the handler of `/mcp`. No sessions: any replica answers any message. */
 export async function createMcpHandler(settings: McpSettings): Promise<Execute> {
-  const { schema, engine, delivery, names, version, types, trusted, openOperation } = settings;
-  const operations = await readToolOperations(schema, trusted, names);
+  const { schema, engine, delivery, version, types, trusted, openOperation } = settings;
+  const operations = await readToolOperations(schema, trusted, settings.rename);
   const sdl = settings.isIntrospectable ? printForAgents(schema) : null;
   const ofOperations = operations.filter(({ type }) => types.includes(type));
   const toolNames = new Set([

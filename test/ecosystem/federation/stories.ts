@@ -257,7 +257,7 @@ export function tellStories(startRouter: StartRouter): void {
   test("renamed jobs live beside the jobs of another subgraph, found by their ids and by their names", async () => {
     const { ask } = await startGraph(startRouter, {
       env: { TYPE_NAMES: "Job=TrainingJob" },
-      pinned: ["TrainingJob:ada/mnist/1"],
+      pinned: ["Job:ada/mnist/1"],
       others: [await startJobBoard()],
     });
     const answer = await ask(`{
@@ -270,8 +270,8 @@ export function tellStories(startRouter: StartRouter): void {
         job: { __typename: "Job", title: "Place 7" },
         trainingJob: {
           __typename: "TrainingJob",
-          id: globalId("TrainingJob:ada/mnist/1"),
-          notes: ["about TrainingJob:ada/mnist/1"],
+          id: globalId("Job:ada/mnist/1"),
+          notes: ["about Job:ada/mnist/1"],
         },
         pinnedRuns: [
           { __typename: "TrainingJob", status: "SUCCEEDED", buildJob: { uniqueName: "ada.mnist.builds.1" } },
