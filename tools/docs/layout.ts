@@ -128,7 +128,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "graphql/federation": {
     holds: "entities for routers, renamed types",
-    imports: ["errors.ts", "engine/field-source.ts", "graphql/core"],
+    imports: ["errors.ts", "engine/field-source.ts", "rest/api", "graphql/core"],
   },
   "graphql/schema.ts": {
     holds: "all of them as one schema",
@@ -177,15 +177,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   config: {
     holds: "the settings: `config.ts` lists them, `config/` reads their values",
-    imports: [
-      "rate.ts",
-      "engine",
-      "rest/api",
-      "graphql/core",
-      "graphql/federation",
-      "graphql/schema.ts",
-      "http",
-    ],
+    imports: ["rate.ts", "engine", "rest/api", "graphql/federation", "graphql/schema.ts", "http"],
   },
   "service.ts": {
     holds: "the service as the settings describe it: connections, server, how requests are written",
@@ -202,7 +194,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "rest/client",
       "rest/session",
       "live",
-      "graphql/core",
       "graphql/schema.ts",
       "observability",
       "http",
@@ -224,7 +215,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   "print.ts": {
     holds: "what the processes print: the schema, faults of the settings, how to sign in",
-    imports: ["graphql/core", "graphql/federation", "graphql/schema.ts", "config", "demo"],
+    imports: ["graphql/federation", "graphql/schema.ts", "config", "demo"],
   },
   "main.ts": {
     holds: "starts and stops the process",
