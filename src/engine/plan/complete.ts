@@ -9,7 +9,7 @@ import {
   isNonNullType,
   isObjectType,
 } from "graphql";
-import type { Recorded, ScalarExtensions } from "../field-source.ts";
+import { MadeItems, type Recorded, type ScalarExtensions } from "../field-source.ts";
 import { sizeOf } from "../meter.ts";
 import { isSliceOver } from "../turns.ts";
 import { contextAt, defer, runFields, settle, writePlain } from "./run.ts";
@@ -87,6 +87,12 @@ function completeLeaf(type: GraphQLLeafType): Complete {
   };
 }
 
+/** The items of a list: an array, or `MadeItems`. */
+interface Items extends Iterable<unknown> {
+  readonly length: number;
+  readonly at: (index: number) => unknown;
+}
+
 /** Size of `{},`. */
 const ITEM_BYTES = 3;
 /** List items completed between two checks of the clock. */
@@ -107,29 +113,37 @@ function completeList(
         `Expected Iterable, but did not find one for field "${field.parentType}.${field.name}".`,
       );
     }
-    const all: readonly unknown[] = Array.isArray(value) ? value : [...(value as Iterable<unknown>)];
-    const items = streamed ? all.slice(0, streamed.initialCount(run.variables)) : all;
-    if (!run.meter.count(items.length, items.length * ITEM_BYTES)) return;
-    const list: unknown[] = items.map(() => null);
+    const all: Items =
+      Array.isArray(value) || value instanceof MadeItems ? value : [...(value as Iterable<unknown>)];
+    const count = streamed ? Math.min(streamed.initialCount(run.variables), all.length) : all.length;
+    if (!run.meter.count(count, count * ITEM_BYTES)) return;
+    const list: unknown[] = Array.from({ length: count }, () => null);
     // Safe: an array's items are keyed by their index.
     const itemSlots = list as unknown as Slots;
     slots[at] = list;
     const container: Container = { parent: above, slots, at, isNullable, isNulled: false };
     // Items are awaited later, or never when the operation is stopped: prevents unhandled rejections.
-    for (const item of all) if (item instanceof Promise) item.catch(() => {});
-    if (streamed && all.length > items.length) {
+    if (Array.isArray(all)) for (const item of all) if (item instanceof Promise) item.catch(() => {});
+    if (streamed && all.length > count) {
       const { label } = streamed;
-      const from = items.length;
-      const rest = all.slice(from);
-      run.later?.stream({ label, list: container, items: rest, from, field, isItemNullable, completeItem });
+      const rest = [...all].slice(count);
+      run.later?.stream({
+        label,
+        list: container,
+        items: rest,
+        from: count,
+        field,
+        isItemNullable,
+        completeItem,
+      });
     }
     const completeFrom = (first: number): void => {
-      for (let index = first; index < items.length; index++) {
+      for (let index = first; index < count; index++) {
         if (index > first && index % STRIDE === 0 && isSliceOver()) {
           defer(run, () => completeFrom(index));
           return;
         }
-        settle(items[index], completeItem, field, itemSlots, index, container, isItemNullable, run);
+        settle(all.at(index), completeItem, field, itemSlots, index, container, isItemNullable, run);
         if (container.isNulled || run.meter.isStopped) return;
       }
     };

@@ -1,4 +1,5 @@
 import type { InterfaceRef, ObjectRef } from "@pothos/core";
+import { MadeItems } from "../../engine/field-source.ts";
 import { InputError } from "../../errors.ts";
 import { notOffered } from "../../rest/api/endpoint.ts";
 import type { Slice } from "../../rest/session/pages.ts";
@@ -12,7 +13,7 @@ import type { Context } from "./context.ts";
  */
 
 export interface Connection<Node> {
-  readonly nodes: readonly Node[];
+  readonly nodes: MadeItems<Node>;
   /** The cursor of a node. Made when it is selected: a page has hundreds. */
   readonly cursorAt: (index: number) => string;
   /** Where the list goes on: the cursor of the last item of the page, which may be left out; null on an empty page. */
@@ -97,7 +98,9 @@ export function connectionOf<
         type: [EdgeType],
         nullable: false,
         description: "Items with their cursors.",
-        resolve: ({ nodes, cursorAt }) => nodes.map((each, index) => ({ node: each, index, cursorAt })),
+        resolve: ({ nodes, cursorAt }) =>
+          // Safe: Pothos expects an array; the engine completes these as one.
+          new MadeItems(nodes.length, (index) => ({ node: nodes.at(index), index, cursorAt })) as never,
       }),
       nodes: t.field({
         type: [node],
@@ -120,20 +123,31 @@ export function connectionOf<
   return ConnectionType;
 }
 
-/** Converts a slice of an upstream list to a connection, without the items that have no node. */
+/** Converts a slice of an upstream list to a connection. */
 export function connect<Item, Node>(
   { items, cursorAt, ...position }: Slice<Item>,
-  toNode: (item: Item) => Node | null,
+  toNode: (item: Item) => Node,
 ): Connection<Node> {
-  const all = items.map(toNode);
-  const nodes = all.filter((node): node is Node => node !== null);
-  const indexes = nodes.length === all.length ? null : [...all.keys()].filter((index) => all[index] !== null);
   return {
     ...position,
-    nodes,
-    cursorAt: indexes ? (index) => cursorAt(indexes[index] ?? index) : cursorAt,
-    endCursor: () => (all.length > 0 ? cursorAt(all.length - 1) : null),
+    // Safe: only indexes below the length are asked for.
+    nodes: new MadeItems(items.length, (index) => toNode(items[index] as Item)),
+    cursorAt,
+    endCursor: () => (items.length > 0 ? cursorAt(items.length - 1) : null),
   };
+}
+
+/** The same without the items that have no node. */
+export function connectPresent<Item, Node>(
+  slice: Slice<Item>,
+  toNode: (item: Item) => Node | null,
+): Connection<Node> {
+  const all = slice.items.map(toNode);
+  const present = [...all.keys()].filter((index) => all[index] !== null);
+  const cursorAt = (index: number) => slice.cursorAt(present[index] ?? index);
+  // Safe: they are the indexes of nodes.
+  const connection = connect({ ...slice, items: present, cursorAt }, (index) => all[index] as Node);
+  return { ...connection, endCursor: () => (all.length > 0 ? slice.cursorAt(all.length - 1) : null) };
 }
 
 export interface PageArgs {

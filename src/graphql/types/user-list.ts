@@ -8,6 +8,7 @@ import { slice } from "../../rest/session/pages.ts";
 import { builder, type PothosTypes } from "../core/builder.ts";
 import {
   connect,
+  connectPresent,
   type Connection,
   connectionOf,
   offsetArgs,
@@ -56,7 +57,7 @@ const userList = <Row extends object, Node extends { readonly loaded: object }>(
         nodeAt: (index: number) => nodes[index] ?? null,
       };
     };
-    return { ...connect(await slice(session, list, request), toOwnNode), readAll };
+    return { ...connectPresent(await slice(session, list, request), toOwnNode), readAll };
   }),
 });
 

@@ -56,7 +56,7 @@ export async function readRunPage(
     throw new UpstreamError("UPSTREAM_BAD_RESPONSE", "The service's list does not go on.");
   return {
     // Safe: they are the experiments of the list.
-    runs: page.nodes as readonly ExportedRun[],
+    runs: [...page.nodes] as readonly ExportedRun[],
     count: page.count,
     next,
   };
