@@ -11,6 +11,7 @@ import {
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import { publicError } from "./engine/errors.ts";
+import { HeldBytes } from "./held.ts";
 import type { Log } from "./log.ts";
 import { documentsFor, schema as ownSchema, schemaFor } from "./graphql/schema.ts";
 import { createDelivery } from "./http/delivery.ts";
@@ -93,6 +94,7 @@ export function createGateway({
     deadlines: { operation: config.REQUEST_TIMEOUT_MS, upstream: config.UPSTREAM_TIMEOUT_MS },
   });
   const turns = new Turns(callers);
+  const heldBytes = new HeldBytes(config.MAX_UPSTREAM_BYTES, callers);
   const { facts, server, dialect } = describeService(config, builtInProfile(profile), upstreamUrl);
   const client = createClient({
     ...upstreamSettings(config),
@@ -101,6 +103,7 @@ export function createGateway({
     clock,
     upstreamUrl,
     callers,
+    heldBytes,
     onFault: events.wrongType,
     onFailure: events.upstreamFailure,
     onRequest: telemetry.upstreamRequest,
@@ -115,6 +118,7 @@ export function createGateway({
     schema,
     ...engineSettings(config),
     turns,
+    heldBytes,
     publicError: toPublic,
     planner,
   });
@@ -226,6 +230,5 @@ const upstreamSettings = (config: Config) => ({
   connectionsPerCaller: config.UPSTREAM_CONNECTIONS_PER_TOKEN,
   queue: config.UPSTREAM_QUEUE,
   maxJsonBytes: config.MAX_JSON_BYTES,
-  maxHeldBytes: config.MAX_UPSTREAM_BYTES,
   retries: config.UPSTREAM_RETRIES,
 });

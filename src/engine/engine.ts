@@ -1,5 +1,6 @@
 import type { ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
 import { Cancelled, OVERLOADED } from "../errors.ts";
+import type { HeldBytes } from "../held.ts";
 import type { RequestScope } from "../request-scope.ts";
 import {
   createDocuments,
@@ -82,6 +83,8 @@ export interface EngineSettings extends DocumentSettings {
   readonly documents: DocumentStore;
   readonly executionLimits: ExecutionLimits;
   readonly turns: Turns;
+  /** Counts the memory that operations take. */
+  readonly heldBytes: HeldBytes;
   /** Converts any error to the one that callers see. */
   readonly publicError: (error: unknown) => GraphQLError;
 }
@@ -109,7 +112,7 @@ export interface Engine {
 const MAX_NAME_LENGTH = 100;
 
 export function createEngine(settings: EngineSettings): Engine {
-  const { schema, executionLimits, turns, publicError } = settings;
+  const { schema, executionLimits, turns, heldBytes, publicError } = settings;
   const documents = createDocuments(settings);
 
   /** Does work of a request when it is its caller's turn, unless the request has ended by then. */
@@ -172,7 +175,7 @@ export function createEngine(settings: EngineSettings): Engine {
     behavior: RunBehavior,
     event?: unknown,
   ): Promise<ExecutedResult> => {
-    const meter = openOperationMeter(scope, limits, turns);
+    const meter = openOperationMeter(scope, limits, turns, heldBytes);
     return execute(plan, variables ?? {}, openContext(meter), meter, event, behavior);
   };
 

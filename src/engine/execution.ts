@@ -5,6 +5,7 @@ import {
   type OperationDefinitionNode,
 } from "graphql";
 import { Cancelled, hasOutcome } from "../errors.ts";
+import type { Held, HeldBytes } from "../held.ts";
 import type { RequestScope } from "../request-scope.ts";
 import { tooLarge, withExtensions } from "./errors.ts";
 import type { PlacedContext, Variables } from "./field-source.ts";
@@ -49,9 +50,12 @@ export function openOperationMeter(
   scope: RequestScope,
   { fields, bytes }: ExecutionLimits,
   turns: Turns,
+  heldBytes: HeldBytes,
 ): Meter {
   const limits = { fields, bytes, errors: MAX_ERRORS };
-  const meter = new Meter({ queue: turns.queueOf(scope.caller), limits, tooLarge });
+  let held: Held | null = null;
+  const hold = (size: number): void => (held ??= heldBytes.open(scope)).add(size);
+  const meter = new Meter({ queue: turns.queueOf(scope.caller), limits, tooLarge, hold });
   scope.onEnd(() => {
     if (scope.ended === "left") meter.stop(new Cancelled("The caller left."));
   });

@@ -12,7 +12,7 @@ import {
 import { MadeItems, type Recorded, type ScalarExtensions } from "../field-source.ts";
 import { sizeOf } from "../meter.ts";
 import { isSliceOver } from "../turns.ts";
-import { contextAt, defer, runFields, settle, writePlain } from "./run.ts";
+import { CHILD_BYTES, contextAt, defer, runFields, settle, writePlain } from "./run.ts";
 import type {
   Compilation,
   Complete,
@@ -226,6 +226,8 @@ export function completeSelected(
     complete(selection, value, container, run);
     return;
   }
+  const { children } = selection.needs;
+  if (children.length > 0 && !run.meter.hold(children.length * CHILD_BYTES)) return;
   // Safe: the field's declaration matches the prefetch with its objects and context.
   const prefetch = field.prefetch as (...given: readonly unknown[]) => unknown;
   const loaded = prefetch(value, selection.needs, contextAt(run.context, parent, at), run.variables);

@@ -11,6 +11,9 @@ import type { Complete, FieldSite, Container, Run, Selection, Slots } from "./ty
  * ends when the meter stops it.
  */
 
+/** Heap of a read that is started for a field, counted as bytes of JSON: its promise, and what waits for it. */
+export const CHILD_BYTES = 1_000;
+
 /** Resolves and completes the fields of an object into its slots. */
 export function runFields(
   selection: Selection,
@@ -21,6 +24,7 @@ export function runFields(
 ): void {
   for (const field of writePlain(selection, parent, slots, run) ? selection.others : selection.fields) {
     if (!run.meter.count(1, field.keyBytes)) return;
+    if (field.child && !run.meter.hold(CHILD_BYTES)) return;
     const { variables, context } = run;
     let value: unknown;
     try {

@@ -2,7 +2,7 @@ import { Cancelled, serviceShownBy, UpstreamError } from "../../errors.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import type { Breaker } from "./breaker.ts";
 import { endedError, isSent, mapFailure } from "./failure.ts";
-import type { Held } from "./held.ts";
+import type { Held } from "../../held.ts";
 import type { AttemptNote, RequestHeaders, UpstreamRequest } from "./request.ts";
 import type { Retries } from "./retry.ts";
 import type { WireRequest } from "./transport.ts";

@@ -7,7 +7,7 @@ import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attemp
 import { createBreaker } from "./breaker.ts";
 import { Call, type Operation } from "./call.ts";
 import { throttledError } from "./failure.ts";
-import { type Held, HeldBytes } from "./held.ts";
+import type { Held, HeldBytes } from "../../held.ts";
 import type { OperationBounds } from "./operation-queue.ts";
 import { createProbe } from "./probe.ts";
 import { type Dialect, RequestHeaders, type UpstreamRequest } from "./request.ts";
@@ -23,8 +23,8 @@ export interface ClientSettings
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
   readonly dialect: Dialect;
   readonly clock: Clock;
-  /** Maximum bytes of responses that the scopes of one caller may hold, after decompression. */
-  readonly maxHeldBytes: number;
+  /** Counts the bytes of responses, after decompression. */
+  readonly heldBytes: HeldBytes;
   readonly callers: Callers;
   /** Maximum retries of a failed GET. */
   readonly retries: number;
@@ -60,7 +60,6 @@ export function createClient(settings: ClientSettings) {
   const { dialect } = settings;
   const secretsFor = ({ token }: RequestScope) => [token, ...dialect.secrets];
   const transport = createTransport(settings);
-  const heldBytes = new HeldBytes(settings.maxHeldBytes, settings.callers);
   const common = {
     retries: createRetries(settings.retries),
     onFailure: settings.onFailure,
@@ -112,7 +111,7 @@ export function createClient(settings: ClientSettings) {
   return {
     /** Opens the upstream requests of a scope within its limits. */
     open: (scope: RequestScope, bounds: OperationBounds): Upstream => {
-      const held = heldBytes.open(scope);
+      const held = settings.heldBytes.open(scope);
       const operation: Operation = {
         scope,
         headers: new RequestHeaders(dialect, scope),

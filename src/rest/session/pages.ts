@@ -44,7 +44,7 @@ export async function slice<At, Item>(
   const start = after === null ? startAt(offset, paging) : parseCursor(after, paging, maxSize);
   const wanted = first ?? maxSize;
   const walk = new Walk(session, list, start);
-  const items: Item[] = [];
+  let items: readonly Item[] = [];
   /** The pages, each with the index of its first item. */
   const pages: { readonly from: number; readonly step: Step<Item> }[] = [];
   let hasNext = false;
@@ -53,9 +53,11 @@ export async function slice<At, Item>(
     const step = await walk.next(missing);
     const { rest, next } = step;
     pages.push({ from: items.length, step });
-    const added = Math.min(rest.length, wanted - items.length);
-    for (let index = 0; index < added; index++) items.push(rest[index] as Item);
-    hasNext = added < rest.length || next !== null;
+    const room = wanted - items.length;
+    const added = rest.length <= room ? rest : rest.slice(0, room);
+    // Lists of equal fields have the page's own items: a copy for each of them takes most of their memory.
+    items = items.length === 0 ? added : [...items, ...added];
+    hasNext = added.length < rest.length || next !== null;
     // Without `first` one page is enough, unless all its items are before the cursor.
   } while (items.length < (first ?? 1) && !walk.isDone());
   const count = pages[0]?.step.page.count ?? null;

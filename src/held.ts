@@ -1,23 +1,36 @@
-import type { Callers, Room } from "../../caller.ts";
-import { UpstreamError } from "../../errors.ts";
-import type { RequestScope } from "../../request-scope.ts";
+import { getHeapStatistics } from "node:v8";
+import type { Callers, Room } from "./caller.ts";
+import { UpstreamError } from "./errors.ts";
+import type { RequestScope } from "./request-scope.ts";
 
 /** The limit for all callers, as a multiple of the limit for one. Above it, callers with more than an equal share fail. */
 const TOTAL_FACTOR = 4;
+
+/**
+ * The parts of the heap that all callers, and one of them, may hold. Counted are bytes of JSON; what is parsed from them
+ * takes three to four times as much.
+ */
+const HEAP_SHARES = { total: 1 / 6, caller: 1 / 12 };
 
 /** The bytes that all scopes of one caller hold. */
 interface CallerBytes {
   bytes: number;
 }
 
-/** Limits the bytes of responses that callers hold, over all scopes of each. */
+/**
+ * Limits the memory that callers hold, over all scopes of each: the bytes of the service's responses, and what is made of
+ * them, counted as so many bytes.
+ */
 export class HeldBytes {
   readonly maxBytes: number;
+  readonly maxTotal: number;
   readonly room: Room<CallerBytes>;
   total = 0;
 
   constructor(maxBytes: number, callers: Callers) {
-    this.maxBytes = maxBytes;
+    const { heap_size_limit: heap } = getHeapStatistics();
+    this.maxBytes = Math.min(maxBytes, Math.floor(heap * HEAP_SHARES.caller));
+    this.maxTotal = Math.min(maxBytes * TOTAL_FACTOR, heap * HEAP_SHARES.total);
     this.room = callers.room(() => ({ bytes: 0 }));
   }
 
@@ -30,7 +43,7 @@ export class HeldBytes {
   }
 }
 
-/** Counts the bytes of responses that a scope holds until it ends. `add` and `check` throw `UpstreamError` above the limit. */
+/** Counts the bytes that a scope holds until it ends. `add` and `check` throw `UpstreamError` above the limit. */
 export class Held {
   readonly #all: HeldBytes;
   readonly #scope: RequestScope;
@@ -45,7 +58,7 @@ export class Held {
     scope.onEnd(() => this.remove(this.#own));
   }
 
-  /** Adds received bytes. */
+  /** Adds bytes. */
   add(bytes: number): void {
     if (this.#scope.ended) return;
     this.#own += bytes;
@@ -67,13 +80,13 @@ export class Held {
 
   /** Checks the limit before more is read. */
   check(): void {
-    const { maxBytes, total, room } = this.#all;
+    const { maxBytes, maxTotal, total, room } = this.#all;
     const { bytes } = this.#caller;
-    const exceedsShare = total > maxBytes * TOTAL_FACTOR && bytes > total / room.size;
+    const exceedsShare = total > maxTotal && bytes > total / room.size;
     if (bytes <= maxBytes && !exceedsShare) return;
     throw new UpstreamError(
       "REQUEST_LIMIT_EXCEEDED",
-      `This caller's operations need more than ${maxBytes} bytes of the service's answers at a time; ask for less at once.`,
+      `This caller's operations need more than ${maxBytes} bytes of memory at a time; ask for less at once.`,
     );
   }
 }
