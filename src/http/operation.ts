@@ -9,7 +9,7 @@ import { type Identity, RequestScope } from "../request-scope.ts";
 import { onceOver } from "./connection.ts";
 import type { ResultPlace } from "../engine/field-source.ts";
 import { isSliceOver, type Turns } from "../engine/turns.ts";
-import { type Context, NotedContext, type GatewayFacts } from "../graphql/core/context.ts";
+import { type Context, NotedContext, type GatewayFacts, type Steps } from "../graphql/core/context.ts";
 import { countRequests } from "../live/tick-session.ts";
 import type { Client } from "../rest/client/client.ts";
 import type { Pacing } from "../rest/session/batches.ts";
@@ -125,6 +125,8 @@ export class OperationContext implements Context {
   readonly at: ((place: ResultPlace) => Context) | null;
   readonly #settings: ContextSettings;
   readonly #source: OperationSource;
+  /** What `once` has made, by its source. */
+  readonly #made = new Map<object, Map<string, Promise<unknown>>>();
   #session: Session | null = null;
 
   constructor(settings: ContextSettings, source: OperationSource) {
@@ -157,7 +159,17 @@ export class OperationContext implements Context {
     if (rejection) throw rejection;
   }
 
-  inTurns<Result>(steps: Iterator<undefined, Result>): Promise<Result> {
+  once<Result>(source: object, args: readonly unknown[], steps: () => Steps<Result>): Promise<Result> {
+    const made = this.#made.get(source) ?? new Map<string, Promise<unknown>>();
+    this.#made.set(source, made);
+    const key = JSON.stringify(args);
+    // Safe: work of one source with equal arguments has one type of result.
+    const result = (made.get(key) as Promise<Result> | undefined) ?? this.inTurns(steps());
+    made.set(key, result);
+    return result;
+  }
+
+  inTurns<Result>(steps: Steps<Result>): Promise<Result> {
     const { scope, pacing } = this.#source;
     return new Promise((resolve, reject) => {
       const advance = (): void => {
@@ -166,6 +178,7 @@ export class OperationContext implements Context {
             if (pacing.isStopped) return;
             const step = steps.next();
             if (step.done) return resolve(step.value);
+            if (step.value) pacing.hold(step.value);
           } while (!isSliceOver());
           this.#settings.takeTurn(scope.caller, advance);
         } catch (error) {

@@ -174,7 +174,8 @@ test("many series of a long list are made in small pieces, and are all the same"
   });
   const fields = Array.from(
     { length: 150 },
-    (_, index) => `s${index}: metricSeries(maxPoints: 3) { totalPoints times values }`,
+    (_, index) =>
+      `s${index}: metricSeries(maxPoints: 3, names: ["loss", "none ${index}"]) { totalPoints times values }`,
   );
   const asked = () =>
     ask<{ experiment: object }, never>(`{ experiment(id: "ada.mnist.42") { ${fields.join(" ")} } }`);

@@ -12,7 +12,7 @@ import type { Complete, FieldSite, Container, Run, Selection, Slots } from "./ty
  */
 
 /** Heap of a read that is started for a field, counted as bytes of JSON: its promise, and what waits for it. */
-export const CHILD_BYTES = 1_000;
+export const CHILD_BYTES = 1_500;
 
 /** Resolves and completes the fields of an object into its slots. */
 export function runFields(

@@ -3,7 +3,7 @@ import { InputError, UpstreamError } from "../../errors.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 import { builder } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
-import type { Context } from "../core/context.ts";
+import type { Context, Steps } from "../core/context.ts";
 import { shown } from "../core/fields.ts";
 import { identify } from "../core/ids.ts";
 import { Experiment } from "../core/refs.ts";
@@ -93,10 +93,10 @@ const KEYS = [...Object.values(ORIGIN), "declarations", "last_metric"] as const;
 
 /** Compares the columns of runs: those that differ, or all. */
 function* comparedIn(
-  columns: Generator<undefined, readonly Column[]>,
+  columns: Steps<readonly Column[]>,
   { of, onlyDifferences }: { readonly of: number; readonly onlyDifferences: boolean },
   valueOf: (raw: unknown) => unknown = (raw) => raw,
-): Generator<undefined, Compared[]> {
+): Steps<Compared[]> {
   const compared: Compared[] = [];
   let seen = 0;
   for (const { name, values: raw, rows } of yield* columns) {

@@ -3,7 +3,7 @@ import { builder } from "../core/builder.ts";
 import { fieldsOf, shown } from "../core/fields.ts";
 import { Experiment } from "../core/refs.ts";
 import { load } from "../core/resource.ts";
-import type { Context } from "../core/context.ts";
+import type { Context, Steps } from "../core/context.ts";
 import { MetricValue, metricPages, namedValues } from "../types/metrics.ts";
 import { builtTable, type Column } from "../types/series.ts";
 import { Moments, told } from "./statistics.ts";
@@ -92,16 +92,19 @@ const MetricSummary = builder.objectRef<Summary>("MetricSummary").implement({
   }),
 });
 
+/** Memory of a summary with its points, counted as bytes of JSON. */
+const SUMMARY_BYTES = 300;
+
 /** Summarizes all metric records of a run, in steps. */
 function* summariesOf(
   run: ExperimentResource,
   pages: readonly (readonly MetricRecord[])[],
   names: readonly string[] | null | undefined,
-): Generator<undefined, Summary[]> {
+): Steps<Summary[]> {
   const table = yield* builtTable(pages);
   const summaries: Summary[] = [];
   for (const [name, column] of table.columns(names)) {
-    yield;
+    yield SUMMARY_BYTES;
     summaries.push(summaryOf(run, name, column));
   }
   return summaries;
@@ -151,7 +154,7 @@ builder.objectField(Experiment, "metricSummaries", (t) =>
       ) => {
         const pages: (readonly MetricRecord[])[] = [];
         for await (const page of metricPages(run, context)) pages.push(page);
-        return context.inTurns(summariesOf(run, pages, names));
+        return context.once(pages[0] ?? pages, ["summaries", names], () => summariesOf(run, pages, names));
       },
     ),
   }),

@@ -1,3 +1,4 @@
+import type { Steps } from "../core/context.ts";
 import { finite } from "../types/series.ts";
 import { type RunStatus, statusOf } from "../types/status.ts";
 import { metricsOf, parametersOf, type Row, RunTable, STRIDE } from "./run-table.ts";
@@ -28,9 +29,8 @@ export interface ParameterValues {
 
 export interface RunGroupFigures {
   readonly values: readonly { readonly name: string; readonly value: unknown }[];
-  readonly count: number;
-  readonly statuses: readonly StatusCount[];
-  readonly metrics: readonly MetricStatistics[];
+  /** Its runs. */
+  readonly table: RunTable;
 }
 
 export interface StatusCount {
@@ -44,11 +44,14 @@ export interface ParameterImportance {
   readonly correlation: number | null;
 }
 
+/** Memory of a figure, counted as bytes of JSON. */
+const FIGURE_BYTES = 100;
+
 /** How many there are of each, the most frequent first; of equal counts the first one first. */
 const countedOf = <Key>(counts: ReadonlyMap<Key, number>) =>
   [...counts].toSorted(([, one], [, other]) => other - one);
 
-export function* statusesOf({ rows }: Pick<RunTable, "rows">): Generator<undefined, StatusCount[]> {
+export function* statusesOf({ rows }: Pick<RunTable, "rows">): Steps<StatusCount[]> {
   const counts = new Map<RunStatus, number>();
   for (const [index, { last_status }] of rows.entries()) {
     if (index % STRIDE === STRIDE - 1) yield;
@@ -62,20 +65,27 @@ export function* statusesOf({ rows }: Pick<RunTable, "rows">): Generator<undefin
 export function* parametersIn(
   table: RunTable,
   { onlyDifferences }: { readonly onlyDifferences: boolean },
-): Generator<undefined, ParameterValues[]> {
+): Steps<ParameterValues[]> {
   const found: ParameterValues[] = [];
-  let seen = 0;
+  let [seen, made] = [0, 0];
   for (const { name, values } of yield* table.parameters()) {
     const counts = new Map<string, { readonly value: unknown; count: number }>();
     const numbers = new Moments();
+    made += FIGURE_BYTES;
     for (const value of values) {
-      if (++seen % STRIDE === 0) yield;
+      if (++seen % STRIDE === 0) {
+        yield made;
+        made = 0;
+      }
       const number = finite(value);
       if (number !== null) numbers.add(number);
       const key = JSON.stringify(value);
       const known = counts.get(key);
       if (known) known.count++;
-      else counts.set(key, { value, count: 1 });
+      else {
+        counts.set(key, { value, count: 1 });
+        made += FIGURE_BYTES + key.length;
+      }
     }
     if (onlyDifferences && counts.size === 1 && values.length === table.rows.length) continue;
     found.push({
@@ -94,16 +104,20 @@ const rangeOf = ({ count, min, max }: Moments) => (count > 0 ? { min, max } : { 
 export function* statisticsOf(
   table: RunTable,
   wanted: readonly string[] | null | undefined,
-): Generator<undefined, MetricStatistics[]> {
+): Steps<MetricStatistics[]> {
   const names = wanted ? new Set(wanted) : null;
   const all: MetricStatistics[] = [];
-  let seen = 0;
+  let [seen, made] = [0, 0];
   for (const { name, values } of yield* table.metrics()) {
     if (names && !names.has(name)) continue;
     const moments = new Moments();
     const numbers: number[] = [];
+    made += FIGURE_BYTES;
     for (const value of values) {
-      if (++seen % STRIDE === 0) yield;
+      if (++seen % STRIDE === 0) {
+        yield made;
+        made = 0;
+      }
       const number = finite(value);
       if (number === null) continue;
       moments.add(number);
@@ -143,13 +157,9 @@ function valuesBy(name: string, row: Row): readonly unknown[] {
 }
 
 /** One row for each combination of values, the most frequent first. */
-export function* groupsOf(
-  { rows }: RunTable,
-  by: readonly string[],
-  metrics: readonly string[] | null | undefined,
-): Generator<undefined, RunGroupFigures[]> {
+export function* groupsOf({ rows }: RunTable, by: readonly string[]): Steps<RunGroupFigures[]> {
   const groups = new Map<string, { readonly values: readonly unknown[]; readonly rows: Row[] }>();
-  let seen = 0;
+  let [seen, made] = [0, 0];
   for (const row of rows) {
     let combinations: readonly (readonly unknown[])[] = [[]];
     for (const name of by) {
@@ -157,23 +167,24 @@ export function* groupsOf(
       combinations = combinations.flatMap((before) => values.map((value) => [...before, value]));
     }
     for (const values of combinations) {
-      if (++seen % STRIDE === 0) yield;
+      if (++seen % STRIDE === 0) {
+        yield made;
+        made = 0;
+      }
       const key = JSON.stringify(values);
       const group = groups.get(key) ?? { values, rows: [] };
-      if (group.rows.push(row) === 1) groups.set(key, group);
+      if (group.rows.push(row) === 1) {
+        groups.set(key, group);
+        made += (by.length + 3) * FIGURE_BYTES + key.length;
+      }
     }
   }
-  const found: RunGroupFigures[] = [];
-  for (const { values, rows: own } of groups.values()) {
-    const table = new RunTable(own);
-    found.push({
+  return [...groups.values()]
+    .toSorted((one, other) => other.rows.length - one.rows.length)
+    .map(({ values, rows: own }) => ({
       values: by.map((name, index) => ({ name, value: values[index] })),
-      count: own.length,
-      statuses: yield* statusesOf(table),
-      metrics: yield* statisticsOf(table, metrics),
-    });
-  }
-  return found.toSorted((one, other) => other.count - one.count);
+      table: new RunTable(own),
+    }));
 }
 
 /** A number, or what stands for one. */
@@ -187,7 +198,7 @@ function measured(row: Row, metric: string): number | null {
 }
 
 /** How a metric goes with each parameter that has numbers, the strongest first. */
-export function* importanceOf(table: RunTable, metric: string): Generator<undefined, ParameterImportance[]> {
+export function* importanceOf(table: RunTable, metric: string): Steps<ParameterImportance[]> {
   const all: ParameterImportance[] = [];
   let seen = 0;
   for (const { name, values, rows: indexes } of yield* table.parameters()) {
@@ -206,11 +217,7 @@ export function* importanceOf(table: RunTable, metric: string): Generator<undefi
 }
 
 /** The index of the row with the smallest or largest value, the first of equal ones; null when none has a finite one. */
-export function* bestOf(
-  { rows }: RunTable,
-  metric: string,
-  direction: "ASC" | "DESC",
-): Generator<undefined, number | null> {
+export function* bestOf({ rows }: RunTable, metric: string, direction: "ASC" | "DESC"): Steps<number | null> {
   let best: { readonly index: number; readonly value: number } | null = null;
   for (const [index, row] of rows.entries()) {
     if (index % STRIDE === STRIDE - 1) yield;

@@ -114,7 +114,12 @@ const MetricStatisticsRef = builder.objectRef<MetricStatistics>("MetricStatistic
   }),
 });
 
-const RunGroupRef = builder.objectRef<RunGroupFigures>("RunGroup").implement({
+/** A group, with the names of the metrics whose statistics are wanted. */
+interface RunGroup extends RunGroupFigures {
+  readonly metrics: readonly string[] | null | undefined;
+}
+
+const RunGroupRef = builder.objectRef<RunGroup>("RunGroup").implement({
   description: "Runs with the same values.",
   fields: (t) => ({
     values: t.field({
@@ -123,18 +128,23 @@ const RunGroupRef = builder.objectRef<RunGroupFigures>("RunGroup").implement({
       description: "What they have in common, in the order of `by`. Null for runs without the value.",
       ...shown("values"),
     }),
-    count: t.int({ nullable: false, description: "Number of runs.", ...shown("count") }),
+    count: t.int({
+      nullable: false,
+      description: "Number of runs.",
+      resolve: ({ table }) => table.rows.length,
+    }),
     statuses: t.field({
       type: [StatusCountRef],
       nullable: false,
       description: "Their statuses, the most frequent first.",
-      ...shown("statuses"),
+      resolve: ({ table }, _, context) => context.once(table, ["statuses"], () => statusesOf(table)),
     }),
     metrics: t.field({
       type: [MetricStatisticsRef],
       nullable: false,
       description: "Statistics of their latest metrics, ordered by name.",
-      ...shown("metrics"),
+      resolve: ({ table, metrics }, _, context) =>
+        context.once(table, ["metrics", metrics], () => statisticsOf(table, metrics)),
     }),
   }),
 });
@@ -195,7 +205,7 @@ export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
       type: [StatusCountRef],
       nullable: false,
       description: "Number of runs by status, the most frequent first.",
-      resolve: ({ table }, _, context) => context.inTurns(statusesOf(table)),
+      resolve: ({ table }, _, context) => context.once(table, ["statuses"], () => statusesOf(table)),
     }),
     parameters: t.field({
       type: [ParameterRange],
@@ -208,15 +218,19 @@ export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
           description: "Whether parameters that are the same in all runs are left out.",
         }),
       },
-      resolve: (runs, args, context) =>
-        context.inTurns(parametersIn(tableOf(runs, "declarations", context), args)),
+      resolve: (runs, args, context) => {
+        const table = tableOf(runs, "declarations", context);
+        return context.once(table, ["parameters", args], () => parametersIn(table, args));
+      },
     }),
     metrics: t.field({
       type: [MetricStatisticsRef],
       description: "Statistics of the latest value of each metric, ordered by name.",
       args: { names: t.arg.stringList(metricNames) },
-      resolve: (runs, { names }, context) =>
-        context.inTurns(statisticsOf(tableOf(runs, "last_metric", context), names)),
+      resolve: (runs, { names }, context) => {
+        const table = tableOf(runs, "last_metric", context);
+        return context.once(table, ["metrics", names], () => statisticsOf(table, names));
+      },
     }),
     groups: t.field({
       type: [RunGroupRef],
@@ -229,13 +243,15 @@ export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
         }),
         metrics: t.arg.stringList(metricNames),
       },
-      resolve: (runs, { by, metrics }, context) => {
+      resolve: async (runs, { by, metrics }, context) => {
         if (by.length < 1 || by.length > MAX_KEYS || new Set(by).size < by.length)
           throw new InputError(
             `by: expected 1 to ${MAX_KEYS} different names, such as ["lr", "status"], got ${by.length}`,
           );
         requireInRows(context.server, "declarations");
-        return context.inTurns(groupsOf(tableOf(runs, "last_metric", context), by, metrics));
+        const table = tableOf(runs, "last_metric", context);
+        const groups = await context.once(table, ["groups", by], () => groupsOf(table, by));
+        return groups.map((group) => ({ ...group, metrics }));
       },
     }),
     importance: t.field({
@@ -245,7 +261,8 @@ export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
       args: { metric: t.arg.string({ required: true, description: "Name of the metric." }) },
       resolve: (runs, { metric }, context) => {
         requireInRows(context.server, "declarations");
-        return context.inTurns(importanceOf(tableOf(runs, "last_metric", context), metric));
+        const table = tableOf(runs, "last_metric", context);
+        return context.once(table, ["importance", metric], () => importanceOf(table, metric));
       },
     }),
     best: t.field({
@@ -262,7 +279,8 @@ export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
       },
       resolve: async (runs, { metric, direction }, context) => {
         const table = tableOf(runs, "last_metric", context);
-        const index = await context.inTurns(bestOf(table, metric, direction));
+        const best = () => bestOf(table, metric, direction);
+        const index = await context.once(table, ["best", metric, direction], best);
         return index === null ? null : runs.nodeAt(index);
       },
     }),

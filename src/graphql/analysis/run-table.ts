@@ -1,3 +1,4 @@
+import type { Steps } from "../core/context.ts";
 import { isObject } from "../../rest/api/record.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
 
@@ -21,31 +22,39 @@ export interface Column {
   readonly rows: readonly number[];
 }
 
+/** Memory of a column, and of each of its values, counted as bytes of JSON. */
+const BYTES = { column: 100, value: 14 };
+
 /** The columns of some rows, in order of their names. Takes as long as there are values, however many names they have. */
-function* columnsOf(
-  rows: readonly Row[],
-  valuesOf: (row: Row) => Values,
-): Generator<undefined, readonly Column[]> {
+function* columnsOf(rows: readonly Row[], valuesOf: (row: Row) => Values): Steps<readonly Column[]> {
   const columns = new Map<string, { name: string; values: unknown[]; rows: number[] }>();
-  let seen = 0;
+  let [seen, made] = [0, 0];
   for (const [index, row] of rows.entries())
     for (const [name, value] of Object.entries(valuesOf(row))) {
-      if (++seen % STRIDE === 0) yield;
+      if (++seen % STRIDE === 0) {
+        yield made;
+        made = 0;
+      }
       const column = columns.get(name) ?? { name, values: [], rows: [] };
-      if (column.values.push(value ?? null) === 1) columns.set(name, column);
+      if (column.values.push(value ?? null) === 1) {
+        columns.set(name, column);
+        made += BYTES.column;
+      }
       column.rows.push(index);
+      made += BYTES.value;
     }
+  yield made;
   return [...columns.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 /** What is made in steps, once for all who need it: each goes on where another one has paused. */
-function once<Made>(steps: Iterator<undefined, Made>): () => Generator<undefined, Made> {
+function once<Made>(steps: Steps<Made>): () => Steps<Made> {
   let made: { readonly value: Made } | null = null;
   return function* () {
     while (!made) {
       const step = steps.next();
       if (step.done) made = { value: step.value };
-      else yield;
+      else yield step.value;
     }
     return made.value;
   };
@@ -54,8 +63,8 @@ function once<Made>(steps: Iterator<undefined, Made>): () => Generator<undefined
 /** Rows with the columns of their parameters and metrics, which all figures of a list make together. */
 export class RunTable {
   readonly rows: readonly Row[];
-  readonly parameters: () => Generator<undefined, readonly Column[]>;
-  readonly metrics: () => Generator<undefined, readonly Column[]>;
+  readonly parameters: () => Steps<readonly Column[]>;
+  readonly metrics: () => Steps<readonly Column[]>;
 
   constructor(rows: readonly Row[]) {
     this.rows = rows;

@@ -34,8 +34,17 @@ export interface Context extends PlacedContext {
   readonly onFree: (() => void) | null;
   readonly at: ((place: ResultPlace) => Context) | null;
   /** Does long work in time slices, in turns with other callers. Never resolves when the operation is stopped. */
-  readonly inTurns: <Result>(steps: Iterator<undefined, Result>) => Promise<Result>;
+  readonly inTurns: <Result>(steps: Steps<Result>) => Promise<Result>;
+  /** Does such work once for all places of the operation that need it from the same source with the same arguments. */
+  readonly once: <Result>(
+    source: object,
+    args: readonly unknown[],
+    steps: () => Steps<Result>,
+  ) => Promise<Result>;
 }
+
+/** Long work, step by step. A step may tell how much memory it has taken for good, counted as bytes of JSON. */
+export type Steps<Result> = Generator<number | undefined, Result, undefined>;
 
 /** Notes for which places of the result an operation reads. */
 export interface PlaceNotes {
@@ -77,8 +86,12 @@ export class NotedContext implements Context {
     return this.#whole.publicUrl;
   }
 
-  inTurns<Result>(steps: Iterator<undefined, Result>): Promise<Result> {
+  inTurns<Result>(steps: Steps<Result>): Promise<Result> {
     return this.#whole.inTurns(steps);
+  }
+
+  once<Result>(source: object, args: readonly unknown[], steps: () => Steps<Result>): Promise<Result> {
+    return this.#whole.once(source, args, steps);
   }
 }
 

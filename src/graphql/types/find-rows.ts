@@ -1,10 +1,11 @@
 import { UpstreamError } from "../../errors.ts";
 import type { Server } from "../../rest/api/server.ts";
+import type { Steps } from "../core/context.ts";
 
 /* What the gateway itself looks for in the rows of a list, because the server cannot be asked for it. */
 
 /** Finds the indexes of the rows that match, in steps. */
-export type FindRows = (rows: readonly object[]) => Generator<undefined, readonly number[]>;
+export type FindRows = (rows: readonly object[]) => Steps<readonly number[]>;
 
 /** Rows that are compared without a pause. */
 const STRIDE = 100;

@@ -182,5 +182,5 @@ export async function readSeries(
   const most = within("maxPoints", maxPoints ?? 500, { from: 2, to: 5_000 });
   const pages: (readonly MetricRow[])[] = [];
   for await (const page of metricPages(resource, context)) pages.push(page);
-  return context.inTurns(seriesOf(pages, names, most));
+  return context.once(pages[0] ?? pages, ["series", names, most], () => seriesOf(pages, names, most));
 }

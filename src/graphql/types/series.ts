@@ -1,4 +1,5 @@
 import type { MetricRecord } from "../../rest/api/records.ts";
+import type { Steps } from "../core/context.ts";
 import { lttb, type Valued } from "./lttb.ts";
 
 /** One metric over time. */
@@ -30,11 +31,14 @@ type Records = readonly MetricRecord[];
 /** Values that are read without a pause. */
 const STRIDE = 1_000;
 
+/** Memory of a value in its columns, counted as bytes of JSON. */
+const VALUE_BYTES = 20;
+
 /** The columns of the metrics of a list, which all fields that need them build together. */
 class Table {
   readonly pages: readonly Records[];
   /** Builds the columns, a step at a time. */
-  readonly steps: Iterator<undefined, undefined>;
+  readonly steps: Steps<undefined>;
   readonly #columns = new Map<string, Column>();
   #names: readonly string[] = [];
 
@@ -43,7 +47,7 @@ class Table {
     this.steps = this.#build();
   }
 
-  *#build(): Generator<undefined, undefined> {
+  *#build(): Steps<undefined> {
     let read = 0;
     for (const page of this.pages) {
       for (const record of page) {
@@ -58,8 +62,8 @@ class Table {
           read++;
         }
         if (++read < STRIDE) continue;
+        yield read * VALUE_BYTES;
         read = 0;
-        yield;
       }
     }
     this.#names = [...this.#columns.keys()].toSorted();
@@ -91,9 +95,9 @@ function tableOf(pages: readonly Records[]): Table {
 }
 
 /** The columns of metric records, built in steps. */
-export function* builtTable(pages: readonly Records[]): Generator<undefined, Table> {
+export function* builtTable(pages: readonly Records[]): Steps<Table> {
   const table = tableOf(pages);
-  while (!table.steps.next().done) yield;
+  for (let step = table.steps.next(); !step.done; step = table.steps.next()) yield step.value;
   return table;
 }
 
@@ -102,11 +106,12 @@ export function* seriesOf(
   pages: readonly Records[],
   names: readonly string[] | null | undefined,
   maxPoints: number,
-): Generator<undefined, Series[]> {
+): Steps<Series[]> {
   const table = yield* builtTable(pages);
   const series: Series[] = [];
   for (const [name, column] of table.columns(names)) {
-    yield;
+    const points = Math.min(column.values.length, maxPoints);
+    yield points * VALUE_BYTES;
     series.push({ name, totalPoints: column.values.length, ...thinned(column, maxPoints) });
   }
   return series;

@@ -26,6 +26,8 @@ export interface Pacing {
   isWaiting(): boolean;
   /** Calls back when no work is queued. */
   onIdle(callback: () => void): void;
+  /** Counts memory that the operation takes until it has ended. May stop it. */
+  hold(bytes: number): void;
 }
 
 /** The pacing of reads outside operations. */
@@ -33,6 +35,7 @@ export const UNPACED: Pacing = {
   isStopped: false,
   isWaiting: () => false,
   onIdle: (callback) => callback(),
+  hold: () => {},
 };
 
 interface BatchSettings {
