@@ -17,7 +17,7 @@ import { openMetrics } from "./metrics.ts";
 import { createParameters } from "./parameters.ts";
 import { sourceOf } from "./run-pages.ts";
 import { openRuns } from "./runs.ts";
-import type { InPart, Table } from "./table.ts";
+import type { Part, Table } from "./table.ts";
 
 const ROUTE = new RegExp(
   `^/export/([^/?]+)/(runs|metrics)\\.(${Object.keys(FORMATS).join("|")})(?:\\?(.*))?$`,
@@ -43,21 +43,20 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
   const serve = createDownloadDoor(settings);
   const readParameters = createParameters(schema);
 
-  const partsOf =
-    (request: IncomingMessage, scope: RequestScope): InPart =>
-    async (work) => {
-      // Like the download itself, a part has no deadline: it may wait for the allowance of its token.
-      const part = new RequestScope(scope, Number.POSITIVE_INFINITY);
-      const end = () => part.end("left");
-      scope.onEnd(end);
-      try {
-        const source = { request, scope: part, pacing: UNPACED, onRequest: null, notes: null };
-        return await work(new OperationContext(contexts, source));
-      } finally {
-        scope.offEnd(end);
+  const openPart = (request: IncomingMessage, scope: RequestScope): Part => {
+    // Like the download itself, a part has no deadline: it may wait for the allowance of its token.
+    const part = new RequestScope(scope, Number.POSITIVE_INFINITY);
+    const leave = () => part.end("left");
+    scope.onEnd(leave);
+    const source = { request, scope: part, pacing: UNPACED, onRequest: null, notes: null };
+    return {
+      context: new OperationContext(contexts, source),
+      end: () => {
+        scope.offEnd(leave);
         part.end("done");
-      }
+      },
     };
+  };
 
   const open = async (
     request: IncomingMessage,
@@ -67,7 +66,7 @@ export function createExports({ schema, contexts, ...settings }: ExportSettings)
     const source = sourceOf(id);
     const parameters = readParameters(new URLSearchParams(query), TABLES[what].lists);
     admit();
-    const asked = { source, parameters, format: FORMATS[format], inPart: partsOf(request, scope) };
+    const asked = { source, parameters, format: FORMATS[format], openPart: () => openPart(request, scope) };
     const { columns, total, pieces } = await TABLES[what].open(asked);
     // What fails before the first row is an answer, not a body that breaks off.
     const { value: rows = "" } = await pieces.next();

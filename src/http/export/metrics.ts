@@ -5,7 +5,7 @@ import type { MetricRecord } from "../../rest/api/records.ts";
 import type { Cell } from "./csv.ts";
 import { type ExportedRun, RunColumns } from "./run-columns.ts";
 import { readRunPage } from "./run-pages.ts";
-import { eachInTurn, type Table, type TableRequest, writeRows } from "./table.ts";
+import { inPart, type Part, type Table, type TableRequest, written } from "./table.ts";
 
 /** A value of a metric. */
 interface Point {
@@ -55,7 +55,8 @@ function* pointsOf(
 const AT_ONCE = 4;
 
 /** A table with a row for each value of each metric of each run. */
-export async function openMetrics({ source, parameters, format, inPart }: TableRequest): Promise<Table> {
+export async function openMetrics(request: TableRequest): Promise<Table> {
+  const { source, parameters, format } = request;
   const { args, columns: chosen, names } = parameters;
   const columns = chosen ?? DEFAULT;
   const isOfPoint = (name: string) => Object.hasOwn(POINT, name);
@@ -66,29 +67,46 @@ export async function openMetrics({ source, parameters, format, inPart }: TableR
   const keys = columns.includes("secondsSinceStart") ? (["started_at"] as const) : [];
   const wanted = names && new Set(names);
 
-  function* rowsOf(run: ExportedRun, pages: readonly (readonly MetricRecord[])[], context: Context) {
+  function* rowsOf(
+    run: ExportedRun,
+    pages: readonly (readonly MetricRecord[])[],
+    context: Context,
+  ): Generator<readonly Cell[], undefined> {
     const cells = ofRuns.cellsOf(run, context);
     for (const point of pointsOf(pages, wanted)) {
       let next = 0;
       yield columns.map((name) => (isOfPoint(name) ? POINT[name]?.(point, run) : cells[next++]));
     }
   }
-  const readPage = (after: string | null) => inPart((context) => readRunPage(source, args, after, context));
-  const written = (listed: ExportedRun) =>
-    inPart(async (context) => {
-      const [run = listed] = await ofRuns.load([listed], context, keys);
-      const pages: (readonly MetricRecord[])[] = [];
-      for await (const page of metricPages(run, context)) pages.push(page);
-      return context.inTurns(writeRows(rowsOf(run, pages, context), columns, format));
-    });
+  const readPage = (after: string | null) =>
+    inPart(request, (context) => readRunPage(source, args, after, context));
+  /** Reads the metrics of a run. What is read counts as long as its part has not ended. */
+  const read = async (listed: ExportedRun, { context }: Part) => {
+    const [run = listed] = await ofRuns.load([listed], context, keys);
+    const pages: (readonly MetricRecord[])[] = [];
+    for await (const page of metricPages(run, context)) pages.push(page);
+    return rowsOf(run, pages, context);
+  };
+  /** The rows of runs that are read together. */
+  async function* rowsTogether(runs: readonly ExportedRun[]): Table["pieces"] {
+    const parts = runs.map((run) => ({ run, part: request.openPart() }));
+    try {
+      const all = await Promise.all(parts.map(({ run, part }) => read(run, part)));
+      for (const [index, { part }] of parts.entries()) {
+        const rows = all[index];
+        if (rows) yield* written(rows, columns, format, part.context);
+        part.end();
+      }
+    } finally {
+      for (const { part } of parts) part.end();
+    }
+  }
 
   const first = await readPage(null);
   async function* pieces(): Table["pieces"] {
     for (let page = first; ; page = await readPage(page.next)) {
-      for (let from = 0; from < page.runs.length; from += AT_ONCE) {
-        const together = await Promise.all(page.runs.slice(from, from + AT_ONCE).map(written));
-        yield* eachInTurn(together.flat());
-      }
+      for (let from = 0; from < page.runs.length; from += AT_ONCE)
+        yield* rowsTogether(page.runs.slice(from, from + AT_ONCE));
       if (page.next === null) break;
     }
   }

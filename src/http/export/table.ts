@@ -1,19 +1,35 @@
 import { nextTurn } from "../../engine/turns.ts";
-import type { Context } from "../../graphql/core/context.ts";
+import type { Context, Steps } from "../../graphql/core/context.ts";
 import type { Cell } from "./csv.ts";
 import type { Format } from "./formats.ts";
 import type { ExportParameters } from "./parameters.ts";
 import type { Source } from "./run-pages.ts";
 
-/** Does a part of an export in a context of its own: what it has read is let go when it ends. */
-export type InPart = <Result>(work: (context: Context) => Promise<Result>) => Promise<Result>;
+/** A part of an export with a context of its own: what it has read is let go when it ends. */
+export interface Part {
+  readonly context: Context;
+  readonly end: () => void;
+}
+
+/** Does something in a part of its own. */
+export async function inPart<Result>(
+  { openPart }: Pick<TableRequest, "openPart">,
+  work: (context: Context) => Promise<Result>,
+): Promise<Result> {
+  const part = openPart();
+  try {
+    return await work(part.context);
+  } finally {
+    part.end();
+  }
+}
 
 /** What a table is made from. */
 export interface TableRequest {
   readonly source: Source;
   readonly parameters: ExportParameters;
   readonly format: Format;
-  readonly inPart: InPart;
+  readonly openPart: () => Part;
 }
 
 /** A table under way. */
@@ -28,36 +44,37 @@ export interface Table {
 /** Cells that are made without a pause. */
 const STRIDE = 1_200;
 
-/** Cells of a piece, which takes a few milliseconds to send. */
-const PIECE = 25_000;
+/** Characters of a piece, which takes a few milliseconds to send. */
+const PIECE = 500_000;
 
-/** Writes rows into pieces of a file, with pauses. */
-export function* writeRows(
-  rows: Iterable<readonly Cell[]>,
+/** Writes rows until a piece of the file is full, with pauses. Gives an empty one after the last row. */
+function* nextPiece(
+  rows: Iterator<readonly Cell[], undefined>,
   columns: readonly string[],
   { lineOf }: Format,
-): Generator<undefined, readonly string[]> {
-  const pieces: string[] = [];
-  let piece = "";
-  let written = 0;
-  for (const cells of rows) {
-    const before = written;
-    written += cells.length;
-    const reaches = (size: number) => Math.floor(written / size) > Math.floor(before / size);
-    piece += lineOf(cells, columns);
-    if (reaches(PIECE)) {
-      pieces.push(piece);
-      piece = "";
-    }
-    if (reaches(STRIDE)) yield;
+): Steps<string> {
+  let [piece, cells] = ["", 0];
+  for (let row = rows.next(); !row.done; row = rows.next()) {
+    piece += lineOf(row.value, columns);
+    if (piece.length >= PIECE) break;
+    cells += columns.length;
+    if (cells < STRIDE) continue;
+    cells = 0;
+    yield;
   }
-  if (piece !== "") pieces.push(piece);
-  return pieces;
+  return piece;
 }
 
-/** Hands over what is written, so that others have their turns between two pieces. */
-export async function* eachInTurn(pieces: readonly string[]): AsyncGenerator<string, undefined> {
-  for (const piece of pieces) {
+/** Writes rows piece by piece, each when it is read. Others have their turns between two pieces. */
+export async function* written(
+  rows: Iterator<readonly Cell[], undefined>,
+  columns: readonly string[],
+  format: Format,
+  context: Context,
+): AsyncGenerator<string, undefined> {
+  for (;;) {
+    const piece = await context.inTurns(nextPiece(rows, columns, format));
+    if (piece === "") return;
     yield piece;
     await nextTurn();
   }
