@@ -26,8 +26,9 @@ import {
   openOperationMeter,
   rejectionOf,
 } from "./execution.ts";
-import { publicPieces, type PublicPieces } from "./incremental.ts";
+import { publicPieces } from "./incremental.ts";
 import type { Meter } from "./meter.ts";
+import type { Pieces } from "./plan/pieces.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { ErrorBehavior, RunBehavior } from "./plan/types.ts";
 import { mergeFailures, separateNames } from "./shared-failures.ts";
@@ -67,7 +68,7 @@ interface RunOptions {
 }
 
 /** A result of which parts may follow. */
-export type EngineResult = ExecutionResult & { readonly pieces?: PublicPieces };
+export type EngineResult = ExecutionResult & { readonly pieces?: Pieces };
 
 /** A request for a subscription, independent of its transport. `openStream` is called once its document is valid. */
 interface StreamRequest extends StreamSource {

@@ -4,7 +4,7 @@ import {
   type GraphQLSchema,
   type OperationDefinitionNode,
 } from "graphql";
-import { Cancelled, hasOutcome } from "../errors.ts";
+import { Cancelled } from "../errors.ts";
 import type { Held, HeldBytes } from "../held.ts";
 import type { RequestScope } from "../request-scope.ts";
 import { tooLarge, withExtensions } from "./errors.ts";
@@ -73,8 +73,10 @@ export const execute = (
 ): Promise<ExecutedResult> =>
   new Promise((resolve) => {
     meter.onStop((reason) => resolve(resultOfStopped(plan, reason)));
-    const onResult = (result: ExecutionResult, pieces?: Pieces): void =>
-      resolve({ ...withBoundedErrors(result, meter), ...(pieces && { pieces }) });
+    const onResult = (result: ExecutionResult, pieces?: Pieces | null): void => {
+      const errors = meter.boundErrors([...(result.errors ?? [])]);
+      resolve({ ...result, ...(errors.length > 0 && { errors }), ...(pieces && { pieces }) });
+    };
     plan.run(variables, context, meter, event, onResult, behavior);
   });
 
@@ -85,13 +87,4 @@ function resultOfStopped({ operation }: Plan, reason: unknown): ExecutionResult 
   return operation.operation === "mutation"
     ? { data: null, errors: [withExtensions(error, { outcome: "unknown" })] }
     : { errors: [error] };
-}
-
-function withBoundedErrors(result: ExecutionResult, meter: Meter): ExecutionResult {
-  const { errors = [] } = result;
-  const all = errors.length + meter.omittedErrors();
-  if (all <= MAX_ERRORS) return result;
-  const rest = tooLarge(`Expected at most ${MAX_ERRORS} errors, got ${all}: the others are left out.`);
-  const outcomes = errors.slice(MAX_ERRORS).filter(({ originalError }) => hasOutcome(originalError));
-  return { ...result, errors: [...errors.slice(0, MAX_ERRORS), ...outcomes, rest] };
 }

@@ -32,7 +32,7 @@ export interface SelectionNeeds {
   /** Reads that need only the parent's address. */
   readonly children: readonly ChildRead[];
   /** What the parts of the selection need that are delivered later; absent where there are none. */
-  readonly deferred?: SelectionNeeds;
+  readonly deferred?: () => SelectionNeeds;
 }
 
 interface ChildRead {

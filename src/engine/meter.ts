@@ -1,3 +1,5 @@
+import type { GraphQLError } from "graphql";
+import { hasOutcome } from "../errors.ts";
 import type { SliceQueue } from "./turns.ts";
 
 interface ResultLimits {
@@ -14,7 +16,7 @@ export interface MeterSettings {
   readonly queue: SliceQueue;
   readonly limits: ResultLimits;
   /** Creates the error that stops the operation. */
-  readonly tooLarge: (message: string) => Error;
+  readonly tooLarge: (message: string) => GraphQLError;
   /** Counts memory that the operation takes until it has ended. Throws when its caller takes too much. */
   readonly hold: (bytes: number) => void;
 }
@@ -49,6 +51,9 @@ export class Meter {
   readonly #queue: SliceQueue;
   /** The fields whose memory is counted. */
   #heldFields = 0;
+  /** Errors that were told, and how many there were when the limit was. */
+  #told = 0;
+  #bounded = 0;
   #reason: unknown;
   #onStop: (reason: unknown) => void = () => {};
 
@@ -95,9 +100,22 @@ export class Meter {
     return ++this.errors <= this.limits.errors;
   }
 
-  /** Number of errors above the limit. */
-  omittedErrors(): number {
-    return Math.max(0, this.errors - this.limits.errors);
+  /**
+   * The errors of a result, or of a part of it, without those above the limit, which is told instead. Those with an unknown
+   * outcome stay.
+   */
+  boundErrors(errors: GraphQLError[]): GraphQLError[] {
+    const { limits } = this;
+    const room = Math.max(0, limits.errors - this.#told);
+    this.#told += errors.length;
+    const all = this.#told + Math.max(0, this.errors - limits.errors);
+    if (all <= Math.max(limits.errors, this.#bounded)) return errors;
+    this.#bounded = all;
+    const outcomes = errors.slice(room).filter(({ originalError }) => hasOutcome(originalError));
+    const rest = this.#settings.tooLarge(
+      `Expected at most ${limits.errors} errors, got ${all}: the others are left out.`,
+    );
+    return [...errors.slice(0, room), ...outcomes, rest];
   }
 
   /** Does the work in a time slice. Never does it after the operation is stopped, so no more work or errors follow. */

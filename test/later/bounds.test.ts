@@ -48,7 +48,7 @@ test.each(["MAX_RESULT_FIELDS", "MAX_RESULT_BYTES"])("%s counts all pieces toget
   const upstream = await startWith(Promise.resolve());
   const { url } = await startGateway({
     upstream,
-    env: { [setting]: setting === "MAX_RESULT_BYTES" ? "3000" : "6" },
+    env: { [setting]: setting === "MAX_RESULT_BYTES" ? "3000" : "11" },
   });
   const pieces = await askInPieces(url, { query: QUERY }, SIGNED_IN);
   expect(pieces[0]).toMatchObject({ data: { experiment: { status: "RUNNING" } }, hasNext: true });

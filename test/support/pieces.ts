@@ -4,7 +4,6 @@ export type Path = readonly (string | number)[];
 
 interface Part {
   readonly id: string;
-  readonly subPath?: Path;
   readonly data?: Record<string, unknown>;
   readonly items?: readonly unknown[];
   readonly errors?: readonly GraphQLFormattedError[];
@@ -35,7 +34,16 @@ export async function* partsOf({ body, headers }: Response): AsyncGenerator<Piec
   if (text !== "--\r\n") throw new Error(`expected the end of the body, got ${JSON.stringify(text)}`);
 }
 
-/** Merges pieces into one result, strictly: each must belong to a pending part, and nothing is delivered twice. */
+/** Adds fields or items to those that are there, as clients do. */
+function mergeInto(target: unknown, source: unknown): unknown {
+  if (typeof target !== "object" || target === null || typeof source !== "object" || source === null)
+    return source;
+  for (const [key, value] of Object.entries(source))
+    Reflect.set(target, key, mergeInto(Reflect.get(target, key), value));
+  return target;
+}
+
+/** Merges pieces into one result, strictly: each must belong to a pending part, of something that is there. */
 export function merge(pieces: readonly PieceJson[]) {
   const [first = {}, ...later] = pieces;
   const result = structuredClone({ data: first.data, errors: [...(first.errors ?? [])] });
@@ -56,17 +64,11 @@ export function merge(pieces: readonly PieceJson[]) {
   announce(first);
   for (const piece of later) {
     announce(piece);
-    for (const { id, subPath = [], data, items, errors = [] } of piece.incremental ?? []) {
-      const target = [...pathOf(id), ...subPath].reduce<unknown>(
-        (value, key) => Reflect.get(Object(value), key),
-        result.data,
-      );
+    for (const { id, data, items, errors = [] } of piece.incremental ?? []) {
+      const target = pathOf(id).reduce<unknown>((value, key) => Reflect.get(Object(value), key), result.data);
+      if (typeof target !== "object" || target === null) throw new Error(`nothing at ${pathOf(id)}`);
       if (items) (target as unknown[]).push(...structuredClone(items));
-      for (const [key, value] of Object.entries(data ?? {})) {
-        if (typeof target !== "object" || target === null) throw new Error(`nothing at ${pathOf(id)}`);
-        if (key in target) throw new Error(`${key} is delivered twice`);
-        Reflect.set(target, key, structuredClone(value));
-      }
+      mergeInto(target, structuredClone(data ?? {}));
       result.errors.push(...errors);
     }
     for (const { id, errors } of piece.completed ?? []) {

@@ -1,5 +1,4 @@
 import {
-  type DirectiveNode,
   type DocumentNode,
   type FieldNode,
   GraphQLError,
@@ -12,6 +11,7 @@ import {
 } from "graphql";
 import { tooLarge } from "../errors.ts";
 import type { FieldExtensions } from "../field-source.ts";
+import { isOff } from "./later.ts";
 import { type Fragments, fragmentsOf, rootNodesOf } from "./selection.ts";
 
 export interface OperationLimits {
@@ -33,9 +33,6 @@ const MAX_REPEATS = 150;
 
 /** Maximum names of fragments, whether defined or spread. */
 const MAX_FRAGMENTS = 100;
-
-/** Maximum places of an operation that are delivered later, its fragments expanded. */
-const MAX_LATER = 100;
 
 /** Parses a document. Throws `GraphQLError` when it is larger than allowed or too costly to validate. */
 export function parseBounded(text: string, schema: GraphQLSchema, limits: OperationLimits): DocumentNode {
@@ -74,7 +71,6 @@ function checkDocument(document: DocumentNode, schema: GraphQLSchema, limits: Op
       );
     if (size.aliases > limits.aliases)
       throw tooLarge(`Expected at most ${limits.aliases} aliases, got more.`);
-    if (size.later > MAX_LATER) throw tooLarge(`Expected at most ${MAX_LATER} @defer and @stream, got more.`);
     checkRoot(node, rootNodesOf(node, fragments), size, schema, limits);
   }
 }
@@ -173,8 +169,3 @@ const isConditional = ({ directives = [] }: SelectionNode): boolean =>
 /** Whether a node has a `@defer` or `@stream` that may have an effect. */
 const isLater = ({ directives = [] }: SelectionNode): boolean =>
   directives.some((node) => (node.name.value === "defer" || node.name.value === "stream") && !isOff(node));
-
-function isOff({ arguments: given = [] }: DirectiveNode): boolean {
-  const condition = given.find(({ name }) => name.value === "if")?.value;
-  return condition?.kind === Kind.BOOLEAN && !condition.value;
-}

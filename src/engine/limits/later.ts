@@ -7,6 +7,12 @@ import {
   type ValidationRule,
 } from "graphql";
 
+/** Whether a directive never has an effect. */
+export function isOff({ arguments: given = [] }: DirectiveNode): boolean {
+  const condition = given.find(({ name }) => name.value === "if")?.value;
+  return condition?.kind === Kind.BOOLEAN && !condition.value;
+}
+
 /** The labels of `@defer` and `@stream`, and where `@stream` may stand, as in the draft of the specification. Own code until graphql-js 17. */
 export const laterRule: ValidationRule = (context) => {
   const labels = new Set<string>();

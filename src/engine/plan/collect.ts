@@ -8,8 +8,16 @@ import {
 } from "graphql";
 import type { IsSelected } from "../field-source.ts";
 import { appliesTo, type Fragments } from "../limits/selection.ts";
-import type { Collected, Deferral, NodesByKey, Tags } from "./deferral.ts";
-import type { Usage } from "./types.ts";
+import type { Deferral } from "./deferral.ts";
+
+/** Fields by response name. */
+export type NodesByKey = ReadonlyMap<string, FieldNode[]>;
+
+/** The fields that selection sets select on a type, and the deferred fragments that begin there. */
+export interface Collected {
+  readonly nodesByKey: NodesByKey;
+  readonly begun: readonly { readonly label: string | null; readonly set: SelectionSetNode }[];
+}
 
 export interface CollectSettings {
   readonly schema: GraphQLSchema;
@@ -28,7 +36,7 @@ export function withoutSpread(
 ): SelectionSetNode {
   const [only, ...others] = set.selections;
   if (only?.kind !== Kind.FRAGMENT_SPREAD || others.length > 0 || isLeftOut(only)) return set;
-  if (deferral?.begin(only, null)) return set;
+  if (deferral?.deferredOf(only)) return set;
   const fragment = fragments.get(only.name.value);
   return fragment && appliesTo(schema, fragment.typeCondition.name.value, type) ? fragment.selectionSet : set;
 }
@@ -41,38 +49,32 @@ export function collectFields(
   { schema, fragments, isLeftOut, deferral }: CollectSettings,
   type: GraphQLObjectType | null,
   sets: readonly SelectionSetNode[],
-  usages: Tags["usages"] = [],
 ): Collected {
-  const nodesByKey: NodesByKey = new Map();
-  const usagesOf = new Map<readonly FieldNode[], (Usage | null)[]>();
-  const begun: Usage[] = [];
+  const nodesByKey = new Map<string, FieldNode[]>();
+  const begun: Collected["begun"][number][] = [];
   const seen = new Set<string>();
-  const collect = ({ selections }: SelectionSetNode, usage: Usage | null): void => {
+  const collect = ({ selections }: SelectionSetNode): void => {
     for (const node of selections) {
       if (isLeftOut(node)) continue;
       if (node.kind === Kind.FIELD) {
         const key = (node.alias ?? node.name).value;
         const nodes = nodesByKey.get(key) ?? [];
         if (nodes.push(node) === 1) nodesByKey.set(key, nodes);
-        if (deferral) usagesOf.set(nodes, [...(usagesOf.get(nodes) ?? []), usage]);
         continue;
       }
       const isSpread = node.kind === Kind.FRAGMENT_SPREAD;
-      // What is spread without being deferred is there already.
-      if (isSpread && seen.has(node.name.value)) continue;
       const part = isSpread ? fragments.get(node.name.value) : node;
       if (!part || (type && !appliesTo(schema, part.typeCondition?.name.value, type))) continue;
-      const deferred = deferral?.begin(node, usage) ?? null;
-      if (deferred) begun.push(deferred);
-      else if (isSpread) {
-        if (usage && seen.has(`${usage.index} ${node.name.value}`)) continue;
-        seen.add(usage ? `${usage.index} ${node.name.value}` : node.name.value);
+      const deferred = deferral?.deferredOf(node);
+      if (deferred) begun.push({ label: deferred.label, set: part.selectionSet });
+      else if (!isSpread || !seen.has(node.name.value)) {
+        if (isSpread) seen.add(node.name.value);
+        collect(part.selectionSet);
       }
-      collect(part.selectionSet, deferred ?? usage);
     }
   };
-  for (const [index, set] of sets.entries()) collect(set, usages[index] ?? null);
-  return { nodesByKey, usagesOf, begun };
+  for (const set of sets) collect(set);
+  return { nodesByKey, begun };
 }
 
 /** What is selected below a field, deferred or not. Ignores type conditions: no two types here use one name for different things. */

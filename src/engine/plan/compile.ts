@@ -12,9 +12,15 @@ import {
 import type { FieldExtensions, PlacedContext, SelectionNeeds } from "../field-source.ts";
 import { INTROSPECTION } from "../limits/selection.ts";
 import { argumentsOf, noArgs } from "./arguments.ts";
-import { collectFields, type CollectSettings, selectedBelow, setsOf, withoutSpread } from "./collect.ts";
+import {
+  collectFields,
+  type CollectSettings,
+  type NodesByKey,
+  selectedBelow,
+  setsOf,
+  withoutSpread,
+} from "./collect.ts";
 import { asIsOf, completerOf } from "./complete.ts";
-import { divide, type NodesByKey, type Tags, tagsOf } from "./deferral.ts";
 import type {
   Compilation,
   Complete,
@@ -24,7 +30,6 @@ import type {
   Selection,
   Slots,
   StartRead,
-  Usage,
 } from "./types.ts";
 
 /** What the selections of one plan have in common. */
@@ -39,29 +44,45 @@ const BYTES_PER_CHARACTER = 16;
 
 /** A compilation whose selections are compiled. */
 interface Compiling extends Compilation {
-  /** Remembers which deferred fragments select the nodes of a field. */
-  readonly tag: (nodes: readonly FieldNode[], tags: Tags) => void;
+  /** The selection of sets on a type, compiled on first use. `key` tells it apart from the others on that type. */
+  readonly compiled: (
+    type: GraphQLObjectType,
+    key: object,
+    sets: readonly SelectionSetNode[],
+    isRepeated?: IsRepeated,
+  ) => Selection;
+  /** The nodes of fields that another part of the result has as well: their lists are not streamed, or they would come twice. */
+  readonly repeated: WeakSet<readonly FieldNode[]>;
 }
+
+/** Whether another part of the result has the field of a response name as well. */
+type IsRepeated = (key: string) => boolean;
+
+const always: IsRepeated = () => true;
 
 /** Compiles the selections of one operation, each on first use. */
 export function createCompilation(settings: CompileSettings): Compiling {
   const byType = new Map<GraphQLObjectType, Map<object, Selection>>();
-  const tagsByNodes = new WeakMap<readonly FieldNode[], Tags>();
+  const { deferral } = settings;
   const compilation: Compiling = {
     schema: settings.schema,
-    isIncremental: settings.deferral !== null,
-    streamedOf: (nodes) => settings.deferral?.streamedOf(nodes) ?? null,
-    tag: (nodes, tags) => void tagsByNodes.set(nodes, tags),
+    isIncremental: deferral !== null,
+    repeated: new WeakSet(),
+    streamedOf: (nodes) => (deferral && !compilation.repeated.has(nodes) ? deferral.streamedOf(nodes) : null),
     selectionOf: (type, nodes) => {
-      const selections = byType.get(type) ?? new Map<object, Selection>();
-      byType.set(type, selections);
       const sets = setsOf(nodes);
       const [only] = sets;
+      if (compilation.repeated.has(nodes)) return compilation.compiled(type, nodes, sets, always);
       // Merged sets are told apart by their nodes; the others are shared by all fields that spread the same fragment.
       const key = only && sets.length === 1 ? withoutSpread(settings, type, only) : nodes;
-      const compiled = selections.get(key);
-      if (compiled) return compiled;
-      const selection = compileSelection(settings, compilation, type, sets, tagsByNodes.get(nodes));
+      return compilation.compiled(type, key, sets);
+    },
+    compiled: (type, key, sets, isRepeated) => {
+      const selections = byType.get(type) ?? new Map<object, Selection>();
+      byType.set(type, selections);
+      const before = selections.get(key);
+      if (before) return before;
+      const selection = compileSelection(settings, compilation, type, sets, isRepeated);
       selections.set(key, selection);
       return selection;
     },
@@ -75,40 +96,61 @@ export function compileSelection(
   compilation: Compiling,
   type: GraphQLObjectType,
   sets: readonly SelectionSetNode[],
-  tags?: Tags,
+  isRepeated?: IsRepeated,
 ): Selection {
-  const collected = collectFields(settings, type, sets, tags?.usages);
+  const { nodesByKey, begun } = collectFields(settings, type, sets);
   const { deferral } = settings;
-  if (!deferral) return selectionOf(settings, compilation, type, collected.nodesByKey);
-  const delivered = tags?.delivered ?? [];
-  const { fields, groups } = divide(collected, delivered);
-  const select = (nodesByKey: NodesByKey, usages: readonly Usage[]): Selection => {
-    for (const nodes of nodesByKey.values()) {
-      const below = tagsOf(collected.usagesOf.get(nodes), usages);
-      if (below) compilation.tag(nodes, below);
-    }
-    const selection = selectionOf(settings, compilation, type, nodesByKey);
-    return { ...selection, isKept: selection.isKept && !tags && !deferral.isWithin(sets) };
-  };
-  const selection = select(fields, delivered);
-  // A fragment of which everything comes earlier may have fields of its own further below.
-  if (collected.begun.length === 0 && groups.length === 0) return selection;
-  const later = groups.map(({ usages, nodesByKey }) => ({ usages, selection: select(nodesByKey, usages) }));
-  const needs = later.map((group) => group.selection.needs);
+  if (!deferral) return selectionOf(settings, compilation, type, nodesByKey);
+  const repeated =
+    isRepeated ?? (deferral.hasStream && begun.length > 0 ? repeatedIn(settings, type, sets) : undefined);
+  if (repeated) for (const [key, nodes] of nodesByKey) if (repeated(key)) compilation.repeated.add(nodes);
+  const selection = selectionOf(settings, compilation, type, nodesByKey);
+  const isKept = selection.isKept && !deferral.isWithin(sets);
+  if (begun.length === 0) return { ...selection, isKept };
+  const deferred = begun.map(({ label, set }) => ({
+    label,
+    // With fields that are repeated, the same fragment differs from place to place.
+    selection: once(() => compilation.compiled(type, repeated ? {} : set, [set], repeated)),
+  }));
   return {
     ...selection,
+    isKept,
     // Without plain fields its objects are not written in one loop, which would pass over what is deferred.
     plain: [],
     others: selection.fields,
     needs: {
       ...selection.needs,
-      deferred: {
-        keys: needs.flatMap(({ keys }) => keys),
-        children: needs.flatMap(({ children }) => children),
-      },
+      deferred: once(() => {
+        const needs = deferred.map((fragment) => fragment.selection().needs);
+        return {
+          keys: needs.flatMap(({ keys }) => keys),
+          children: needs.flatMap(({ children }) => children),
+        };
+      }),
     },
-    deferred: { usages: collected.begun, groups: later },
+    deferred,
   };
+}
+
+function once<Value>(create: () => Value): () => Value {
+  let value: Value | null = null;
+  return () => (value ??= create());
+}
+
+/** Which fields both what comes first and a deferred fragment select, or two deferred fragments. */
+function repeatedIn(
+  settings: CompileSettings,
+  type: GraphQLObjectType,
+  sets: readonly SelectionSetNode[],
+): IsRepeated {
+  const counts = new Map<string, number>();
+  const count = (each: readonly SelectionSetNode[]): void => {
+    const { nodesByKey, begun } = collectFields(settings, type, each);
+    for (const key of nodesByKey.keys()) counts.set(key, (counts.get(key) ?? 0) + 1);
+    for (const { set } of begun) count([set]);
+  };
+  count(sets);
+  return (key) => (counts.get(key) ?? 0) > 1;
 }
 
 /** Compiles collected fields. */
@@ -130,7 +172,7 @@ function selectionOf(
     others: fields.filter((_, index) => plain[index] === null),
     isOfRecord,
     isKept: isOfRecord,
-    deferred: null,
+    deferred: [],
     needs: needsOf(type, fields),
     createObject: objectFactory([...nodesByKey.keys()]),
   };

@@ -19,6 +19,7 @@ import type {
   CompletedField,
   CompletedObject,
   Container,
+  ListItems,
   Run,
   Selection,
   Slots,
@@ -87,12 +88,6 @@ function completeLeaf(type: GraphQLLeafType): Complete {
   };
 }
 
-/** The items of a list: an array, or `MadeItems`. */
-interface Items extends Iterable<unknown> {
-  readonly length: number;
-  readonly at: (index: number) => unknown;
-}
-
 /** Size of `{},`. */
 const ITEM_BYTES = 3;
 /** List items completed between two checks of the clock. */
@@ -113,10 +108,11 @@ function completeList(
         `Expected Iterable, but did not find one for field "${field.parentType}.${field.name}".`,
       );
     }
-    const all: Items =
+    const all: ListItems =
       Array.isArray(value) || value instanceof MadeItems ? value : [...(value as Iterable<unknown>)];
+    // Those that are delivered later are counted as well.
+    if (!run.meter.count(all.length, all.length * ITEM_BYTES)) return;
     const count = streamed ? Math.min(streamed.initialCount(run.variables), all.length) : all.length;
-    if (!run.meter.count(count, count * ITEM_BYTES)) return;
     const list: unknown[] = Array.from({ length: count }, () => null);
     // Safe: an array's items are keyed by their index.
     const itemSlots = list as unknown as Slots;
@@ -126,16 +122,8 @@ function completeList(
     if (Array.isArray(all)) for (const item of all) if (item instanceof Promise) item.catch(() => {});
     if (streamed && all.length > count) {
       const { label } = streamed;
-      const rest = [...all].slice(count);
-      run.later?.stream({
-        label,
-        list: container,
-        items: rest,
-        from: count,
-        field,
-        isItemNullable,
-        completeItem,
-      });
+      const rest = { label, place: container, items: all, from: count };
+      run.later?.push({ ...rest, field, isItemNullable, completeItem });
     }
     const completeFrom = (first: number): void => {
       for (let index = first; index < count; index++) {
@@ -201,11 +189,12 @@ function completeAbstract(
   };
 }
 
-/** Completes the fields of an object of a field whose parts may be delivered later. */
-const completeAndDefer =
-  (field: CompletedField): typeof completeFields =>
+/** Completes the fields of an object whose parts may be delivered later: of a field, or of the root. */
+export const completeAndDefer =
+  (field: CompletedField | null): typeof completeFields =>
   (selection, object, container, run) => {
-    if (selection.deferred) run.later?.defer(selection.deferred, object, field, container);
+    const { deferred } = selection;
+    if (deferred.length > 0) run.later?.push({ fragments: deferred, object, field, place: container });
     completeFields(selection, object, container, run);
   };
 

@@ -1,273 +1,200 @@
 import type { GraphQLError } from "graphql";
 import { isSliceOver } from "../turns.ts";
-import { completeFields, completeSelected } from "./complete.ts";
-import { openQueue, type Pieces } from "./pieces.ts";
+import { completeAndDefer, completeSelected } from "./complete.ts";
+import { NullPlaces } from "./null-places.ts";
+import { type Delivered, openQueue, type Part, type Pieces } from "./pieces.ts";
 import { end, isDropped, pathOf, settle } from "./run.ts";
 import type {
-  CompletedField,
   Container,
-  Deferred,
-  DeferredGroup,
-  Later,
+  DeferredFragment,
+  LaterFragments,
+  LaterItems,
+  ListItems,
   Run,
   Slots,
-  StreamedRest,
-  Usage,
 } from "./types.ts";
 
 /*
- * Runs what `@defer` and `@stream` leave out of the first result, as graphql-js 17 does: the deferred parts of a result
- * begin when the rest of it is complete, so that its reads come first, and those of what has become null never begin.
+ * Runs what `@defer` and `@stream` leave out of the first result. A part begins when the result that it belongs to is
+ * complete, so that the reads of that come first; in what has become null, none begins. A deferred fragment delivers all
+ * that it selects, also what came before: clients merge it.
  */
 
-/** A deferred fragment or streamed list at one place of the result. */
-interface Part {
-  /** Null until it is announced. */
-  id: string | null;
-  readonly label: string | null;
-  readonly place: Container;
-  state: "waiting" | "pending" | "done" | "failed";
-  /** Its groups that are not complete. */
-  readonly open: Set<Group>;
-  readonly finished: Group[];
-  /** The parts that begin when it is complete. */
-  readonly inner: Part[];
-  /** Why it failed before it was announced. */
-  errors: readonly GraphQLError[];
-  /** Begins a streamed list; null for a fragment. */
-  readonly begin: (() => void) | null;
+/** A part that has not begun. */
+interface Waiting {
+  readonly part: Part;
+  readonly later: LaterFragments | LaterItems;
+  /** Null for the items of a list. */
+  readonly fragment: DeferredFragment | null;
 }
 
-/** Fields of one object that are completed together, for all deferred fragments that select them. */
-interface Group {
-  readonly group: DeferredGroup;
-  readonly object: unknown;
-  readonly field: CompletedField | null;
-  readonly place: Container;
-  readonly owners: readonly Part[];
-  isBegun: boolean;
-  isDelivered: boolean;
-  data: Slots;
-  errors: readonly GraphQLError[];
-}
+/** A part takes as much memory as so many fields of a result. */
+const FIELDS_PER_PART = 4;
+/** Size of `{"id":"10","path":[]}` and what surrounds it, and of a key of the path. */
+const BYTES_PER_PART = 90;
+const BYTES_PER_KEY = 12;
 
-type Finding =
-  | (Pick<Group, "object" | "field" | "place"> & { readonly deferred: Deferred })
-  | { readonly rest: StreamedRest; readonly place: Container };
-
-/** What one run leaves for later. */
-interface Findings {
-  readonly later: Later;
-  /** Admits it, once the run is complete. */
-  readonly admit: () => void;
-}
-
-/** What the runs of an operation have in common. */
-type Common = Pick<Run, "context" | "variables" | "meter" | "onError" | "halt">;
-
-/** Opens the later part of an operation. `first` is for the run of its first result. */
-export function openLater(common: Common): { first: Findings; pieces: Pieces } {
-  /** What begins when the first result has been taken. */
+/** Delivers what the first result leaves for later. `onReady` is called when its parts are made; with null if there are none. */
+export function deliverLater(
+  common: Pick<Run, "context" | "variables" | "meter" | "onError" | "halt">,
+  first: Pick<Run, "errors" | "later"> & { readonly data: Slots | null },
+  onReady: (pieces: Pieces | null) => void,
+): void {
   const { meter } = common;
-  const waiting: (() => void)[] = [];
-  const queue = openQueue(meter, () => waiting.splice(0).forEach(start));
-  const partsAt = new WeakMap<Container, Map<Usage, Part>>();
   const completed: Run["completed"] = new Map();
+  const nulls = new NullPlaces();
+  let waiting: Waiting[] = [];
+  let isBeginning = false;
+  let made = 0;
 
-  const start = (begin: () => void): void => {
-    if (!queue.isTaken()) waiting.push(begin);
-    else if (!meter.isWaiting() && !isSliceOver()) begin();
-    else meter.queue(begin);
-  };
-
-  const partOf = (usage: Usage, place: Container): Part | null => {
-    for (let above: Container | null = place; above; above = above.parent) {
-      const part = partsAt.get(above)?.get(usage);
-      if (part) return part;
+  /** Does work on a list from an index on, in time slices. */
+  const inSlices = <Each>(
+    all: ListItems<Each>,
+    work: (each: Each, index: number) => void,
+    onDone: () => void = () => {},
+    from = 0,
+  ): void => {
+    for (let index = from; index < all.length; index++) {
+      if (index > from && isSliceOver()) return meter.queue(() => inSlices(all, work, onDone, index));
+      // Safe: the index is within the list.
+      work(all.at(index) as Each, index);
     }
-    return null;
+    onDone();
   };
 
-  const createPart = (label: string | null, place: Container, begin: Part["begin"]): Part => ({
-    id: null,
-    label,
-    place,
-    state: "waiting",
-    open: new Set(),
-    finished: [],
-    inner: [],
-    errors: [],
-    begin,
-  });
-
-  const openRun = (errors: GraphQLError[], findings: Findings, onEnd: () => void): Run => ({
-    ...common,
-    errors,
-    completed,
-    pending: 1,
-    onEnd,
-    later: findings.later,
-  });
-
-  /** Collects what a run leaves for later. `outer` is the part that it completes. */
-  const openFindings = (outer: Part | null): Findings => {
-    const found: Finding[] = [];
-    return {
-      later: {
-        defer: (deferred, object, field, place) => void found.push({ deferred, object, field, place }),
-        stream: (rest) => void found.push({ rest, place: rest.list }),
-      },
-      admit: () => admit(found, outer),
+  /** Makes the parts of what a run has left. */
+  const makeParts = ({ later }: Pick<Run, "later">, onMade: (parts: readonly Waiting[]) => void): void => {
+    const parts: Waiting[] = [];
+    const make = (left: LaterFragments | LaterItems): void => {
+      const { place } = left;
+      if (isDropped(place) || place.slots[place.at] === null) return;
+      const path = pathOf(place);
+      const all = "fragments" in left ? left.fragments : [left];
+      const bytes = BYTES_PER_PART + path.length * BYTES_PER_KEY;
+      if (!meter.count(all.length * FIELDS_PER_PART, all.length * bytes)) return;
+      for (const each of all) {
+        const { label } = each;
+        const part = { id: String(made++), path, ...(label !== null && { label }) };
+        parts.push({ part, later: left, fragment: "selection" in each ? each : null });
+      }
     };
+    inSlices(later ?? [], make, () => onMade(parts));
   };
 
-  const admit = (found: readonly Finding[], outer: Part | null): void => {
-    const parts: (readonly [part: Part, outer: Part | null])[] = [];
-    const groups: Group[] = [];
-    for (const finding of found) {
-      const { place } = finding;
-      if (isDropped(place) || place.slots[place.at] === null) continue;
-      if ("rest" in finding) {
-        const part: Part = createPart(finding.rest.label, place, () => beginStream(part, finding.rest));
-        parts.push([part, outer]);
-        continue;
-      }
-      const { deferred, object, field } = finding;
-      const here = partsAt.get(place) ?? new Map<Usage, Part>();
-      partsAt.set(place, here);
-      for (const usage of deferred.usages) {
-        const part = createPart(usage.label, place, null);
-        here.set(usage, part);
-        parts.push([part, usage.parent ? partOf(usage.parent, place) : outer]);
-      }
-      for (const group of deferred.groups) {
-        const owners = group.usages.flatMap((usage) => partOf(usage, place) ?? []);
-        const state = { isBegun: false, isDelivered: false, data: {}, errors: [] };
-        const opened: Group = { group, object, field, place, owners, ...state };
-        for (const owner of owners) owner.open.add(opened);
-        groups.push(opened);
-      }
-    }
-    for (const [part, above] of parts) {
-      if (!above || above.state === "done") release(part);
-      else if (above.state !== "failed") above.inner.push(part);
-    }
-    for (const group of groups) if (group.owners.some(({ state }) => state === "pending")) begin(group);
+  /** Begins parts in their order, behind those that wait. */
+  const beginAll = (parts: readonly Waiting[]): void => {
+    for (const part of parts) waiting.push(part);
+    if (isBeginning || waiting.length === 0) return;
+    isBeginning = true;
+    const begun = waiting;
+    waiting = [];
+    inSlices(begun, begin, () => {
+      isBeginning = false;
+      beginAll([]);
+    });
   };
 
-  /** Announces a part and begins it. */
-  const release = (part: Part): void => {
-    if (part.state === "waiting" && !part.begin && part.open.size === 0 && part.finished.length === 0) {
-      // Everything of it is delivered with other parts.
-      part.state = "done";
-      part.inner.forEach(release);
-      return;
-    }
-    part.id = queue.announce(pathOf(part.place), part.label);
-    if (part.state === "failed") return queue.complete(part.id, part.errors);
-    part.state = "pending";
-    if (part.begin) return start(part.begin);
-    part.open.forEach(begin);
-    complete(part);
+  const begin = ({ part, later, fragment }: Waiting): void => {
+    if (!queue.isOpen(part)) return;
+    if ("items" in later) beginItems(part, later);
+    else if (fragment) beginFragment(part, later, fragment);
   };
 
-  const begin = (group: Group): void => {
-    if (group.isBegun) return;
-    group.isBegun = true;
-    start(() => runGroup(group));
+  const openRun = (onEnd: (errors: GraphQLError[], parts: readonly Waiting[]) => void): Run => {
+    const run: Run = {
+      ...common,
+      errors: [],
+      completed,
+      pending: 1,
+      onEnd: () => makeParts(run, (parts) => onEnd(run.errors, parts)),
+      later: [],
+    };
+    return run;
   };
 
-  const runGroup = (group: Group): void => {
-    const { field, object, owners, place } = group;
-    const { selection } = group.group;
+  const beginFragment = (
+    part: Part,
+    { object, field, place }: LaterFragments,
+    { selection }: DeferredFragment,
+  ): void => {
     const { parent, at } = place;
     const slots: Slots = { [at]: null };
     // An error that would make the object null fails only the part: what is delivered stays.
     const container: Container = { parent, slots, at, isNullable: true, isNulled: false };
-    partsAt.set(container, partsAt.get(place) ?? new Map());
-    const errors: GraphQLError[] = [];
-    const findings = openFindings(owners[0] ?? null);
-    const run = openRun(errors, findings, () => {
-      if (owners.every(({ state }) => state === "failed")) return;
-      if (slots[at] === null) return owners.forEach((owner) => fail(owner, errors));
-      // Safe: the object's values are there when it is not null.
-      group.data = slots[at] as Slots;
-      group.errors = errors;
-      findings.admit();
-      for (const owner of owners) {
-        owner.open.delete(group);
-        owner.finished.push(group);
-        complete(owner);
-      }
+    const run = openRun((errors, parts) => {
+      // Safe: the slot is that of an object.
+      const data = slots[at] as Slots | null;
+      nulls.add(errors, data, part.path);
+      deliver(part, { data: nulls.applied(data, part.path) }, errors, parts, true);
     });
-    const completeObject = (value: unknown): void => {
-      if (field && place.isNullable) completeSelected(selection, value, field, container, run);
-      else completeFields(selection, value, container, run);
+    const completeFields = completeAndDefer(field);
+    const complete = (value: unknown): void => {
+      if (field && place.isNullable)
+        completeSelected(selection(), value, field, container, run, completeFields);
+      else completeFields(selection(), value, container, run);
     };
-    if (field && parent) settle(object, completeObject, field, slots, at, parent, true, run);
-    else completeObject(object);
+    if (field && parent) settle(object, complete, field, slots, at, parent, true, run);
+    else complete(object);
     end(run);
   };
 
-  /** Delivers a part when all of it is there. */
-  const complete = (part: Part): void => {
-    if (part.state !== "pending" || part.open.size > 0) return;
-    part.state = "done";
-    const path = pathOf(part.place);
-    for (const group of part.finished) {
-      if (group.isDelivered || part.id === null) continue;
-      group.isDelivered = true;
-      const { data, errors } = group;
-      queue.deliver(part.id, pathOf(group.place).slice(path.length), { data }, errors);
-    }
-    if (part.id !== null) queue.complete(part.id, []);
-    part.inner.forEach(release);
-  };
-
-  const fail = (part: Part, errors: readonly GraphQLError[]): void => {
-    if (part.state === "done" || part.state === "failed") return;
-    part.state = "failed";
-    part.errors = errors;
-    if (part.id !== null) queue.complete(part.id, errors);
-  };
-
-  /** Completes the items of a streamed list side by side, and delivers them in their order. */
-  const beginStream = (
+  /** Completes the items of a list side by side, and delivers them in their order. */
+  const beginItems = (
     part: Part,
-    { list, items, from, field, isItemNullable, completeItem }: StreamedRest,
+    { place, items, from, field, isItemNullable, completeItem }: LaterItems,
   ): void => {
-    const { parent, at } = list;
-    const done = new Map<number, () => boolean>();
+    const { parent, at } = place;
+    // Safe: an array's items are keyed by their index.
+    const slots = Array.from({ length: items.length }, () => null) as unknown as Slots;
+    const complete = new Map<number, () => void>();
     let next = from;
-    const onDone = (): void => {
-      if (part.state !== "pending") return;
-      for (let deliver = done.get(next); deliver; deliver = done.get(++next)) if (!deliver()) return;
-      if (next === from + items.length) complete(part);
-    };
-    if (!meter.count(items.length, items.length * ITEM_BYTES)) return;
-    for (const [offset, item] of items.entries()) {
-      const index = from + offset;
-      const slots: Slots = { [index]: null };
+    const beginItem = (item: unknown, index: number): void => {
+      if (!queue.isOpen(part)) return;
       const above: Container = { parent, slots: {}, at, isNullable: true, isNulled: false };
-      const errors: GraphQLError[] = [];
-      const findings = openFindings(null);
-      const run = openRun(errors, findings, () => {
-        done.set(index, () => {
-          if (above.isNulled) fail(part, errors);
-          if (above.isNulled || part.id === null) return false;
-          queue.deliver(part.id, [], { items: [slots[index]], from: index }, errors);
-          findings.admit();
-          return true;
+      const run = openRun((errors, parts) => {
+        complete.set(index, () => {
+          const isLast = above.isNulled || index === items.length - 1;
+          nulls.add(errors, slots, part.path);
+          const value = nulls.applied(slots[index], [...part.path, index]);
+          slots[index] = null;
+          deliver(part, { items: above.isNulled ? null : [value], from: index }, errors, parts, isLast);
         });
-        onDone();
+        for (let ready = complete.get(next); ready; ready = complete.get(next)) {
+          complete.delete(next++);
+          ready();
+        }
       });
       settle(item, completeItem, field, slots, index, above, isItemNullable, run);
       end(run);
-    }
+    };
+    inSlices(items, beginItem, undefined, from);
   };
 
-  return { first: openFindings(null), pieces: queue.pieces };
-}
+  const deliver = (
+    part: Part,
+    value: Pick<Delivered, "data" | "items" | "from">,
+    errors: GraphQLError[],
+    parts: readonly Waiting[],
+    isLast: boolean,
+  ): void => {
+    if (!queue.isOpen(part)) return;
+    const following = parts.filter((each) => !nulls.cover(each.part.path));
+    const pending = following.map((each) => each.part);
+    // Of what another part has made null nothing is told.
+    const isGone = nulls.cover(part.path);
+    const told = isGone ? {} : value;
+    queue.deliver({ part, ...told, errors: isGone ? [] : meter.boundErrors(errors), pending, isLast });
+    beginAll(following);
+  };
 
-/** Size of `{},`. */
-const ITEM_BYTES = 3;
+  const queue = openQueue(meter);
+  makeParts(first, (parts) => {
+    if (parts.length === 0) return onReady(null);
+    nulls.add(first.errors, first.data, []);
+    queue.open(
+      parts.map((each) => each.part),
+      () => beginAll(parts),
+    );
+    onReady(queue.pieces);
+  });
+}

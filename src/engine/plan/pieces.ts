@@ -6,95 +6,96 @@ import type { Slots } from "./types.ts";
 
 export type Path = readonly (string | number)[];
 
-/** A part of a result that is delivered later: an object with deferred fields, or a list. */
-export interface Pending {
+/** A part of a result that is delivered later: a fragment of the object at its path, or the rest of the list there. */
+export interface Part {
   readonly id: string;
   readonly path: Path;
   readonly label?: string;
 }
 
-/** What belongs to a pending part: fields of the object at its path and `subPath`, or the next items of the list. */
+/** What is delivered of a part: the fields of its fragment or the next items of its list; neither when nothing more comes. */
 export interface Delivered {
-  readonly id: string;
-  readonly subPath?: Path;
-  readonly data?: Slots;
-  readonly items?: readonly unknown[];
+  readonly part: Part;
+  /** Null when an error has made the object null. */
+  readonly data?: Slots | null;
+  /** Null when an error has made the list null. */
+  readonly items?: unknown[] | null;
   /** Index of the first of the items. */
   readonly from?: number;
-  readonly errors?: readonly GraphQLError[];
+  readonly errors: GraphQLError[];
+  /** The parts that what is delivered leaves out. */
+  readonly pending: Part[];
+  /** Whether nothing more of the part follows. */
+  isLast: boolean;
 }
 
-/** A pending part to which nothing follows. With errors it could not be completed. */
-export interface Completed {
-  readonly id: string;
-  readonly errors?: readonly GraphQLError[];
-}
-
-/** One piece of a result, as the draft of the specification has it. */
+/** One piece of a result. */
 export interface Piece {
-  readonly pending: readonly Pending[];
-  readonly incremental: readonly Delivered[];
-  readonly completed: readonly Completed[];
+  readonly delivered: readonly Delivered[];
   readonly hasNext: boolean;
 }
 
-/** The pieces of a result after the first. `return` stops the operation. */
+/** The pieces of a result after the first. Must be read to the end, or returned. */
 export interface Pieces {
-  /** What follows the first result. Empties it. */
-  readonly announced: () => readonly Pending[];
-  readonly hasNext: () => boolean;
-  readonly pathOf: (id: string) => Path;
+  /** The parts that the first result leaves out. */
+  readonly pending: () => readonly Part[];
+  /** Resolves with null after the last. Never rejects. */
   readonly next: () => Promise<Piece | null>;
+  /** Stops the operation. */
   readonly return: () => void;
 }
 
-/** Measured size of `{"id":"10","path":[]}` and what surrounds it. */
-const BYTES_PER_PART = 90;
-const BYTES_PER_KEY = 12;
+/** Maximum deliveries of one piece, so that its errors are converted in a few milliseconds. */
+const MAX_DELIVERED = 500;
 
-/** Opens the queue of an operation's pieces. Whatever is complete when the reader asks for more becomes one piece. */
-export function openQueue(meter: Meter, onTaken: () => void) {
-  /** The paths of the parts that are pending. */
-  const open = new Map<string, Path>();
-  const paths = new Map<string, Path>();
-  let pending: Pending[] = [];
-  let incremental: Delivered[] = [];
-  let completed: Completed[] = [];
-  let isTaken = false;
+/** Opens the queue of an operation's pieces. */
+export function openQueue(meter: Meter) {
+  /** The parts of which something follows. */
+  const open = new Set<Part>();
+  let first: readonly Part[] = [];
+  let delivered: Delivered[] = [];
+  let begin: (() => void) | null = null;
   let isOver = false;
   let wake: (() => void) | null = null;
+
+  const deliver = (next: Delivered): void => {
+    if (!open.has(next.part)) return;
+    if (next.isLast) open.delete(next.part);
+    for (const part of next.pending) open.add(part);
+    const last = delivered.at(-1);
+    if (!last?.items || !next.items || last.part !== next.part) delivered.push(next);
+    else {
+      // Pushed: what is copied for each item takes seconds for a long list.
+      last.items.push(...next.items);
+      last.errors.push(...next.errors);
+      last.pending.push(...next.pending);
+      last.isLast = next.isLast;
+    }
+    wake?.();
+  };
 
   const stop = (reason: unknown): void => {
     const error =
       reason instanceof GraphQLError ? reason : new GraphQLError("", { originalError: reason as Error });
-    for (const id of open.keys()) completed.push({ id, errors: [error] });
-    open.clear();
-    wake?.();
+    for (const part of open) deliver({ part, data: null, errors: [error], pending: [], isLast: true });
   };
 
   const take = (): Piece => {
-    const piece = { pending, incremental, completed, hasNext: open.size > 0 };
-    pending = [];
-    incremental = [];
-    completed = [];
+    const taken = delivered.splice(0, MAX_DELIVERED);
+    const piece = { delivered: taken, hasNext: open.size > 0 || delivered.length > 0 };
     isOver = !piece.hasNext;
     return piece;
   };
 
   const pieces: Pieces = {
-    announced: () => {
-      meter.onStop(stop);
-      return pending.splice(0);
-    },
-    hasNext: () => open.size > 0,
-    pathOf: (id) => paths.get(id) ?? [],
+    pending: () => first,
     next: async () => {
       if (isOver) return null;
-      if (!isTaken) {
-        isTaken = true;
-        onTaken();
-      }
-      if (completed.length === 0 && incremental.length === 0) {
+      if (begin) meter.onStop(stop);
+      begin?.();
+      begin = null;
+      first = [];
+      if (delivered.length === 0) {
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
@@ -112,40 +113,13 @@ export function openQueue(meter: Meter, onTaken: () => void) {
 
   return {
     pieces,
-    isTaken: () => isTaken,
-    announce: (path: Path, label: string | null): string => {
-      const id = String(paths.size);
-      paths.set(id, path);
-      open.set(id, path);
-      pending.push({ id, path, ...(label === null ? {} : { label }) });
-      meter.count(1, BYTES_PER_PART + path.length * BYTES_PER_KEY);
-      return id;
-    },
-    deliver: (
-      id: string,
-      subPath: Path,
-      given: Pick<Delivered, "data" | "items" | "from">,
-      errors: readonly GraphQLError[],
-    ): void => {
-      if (!open.has(id)) return;
-      const last = incremental.at(-1);
-      if (given.items && last?.id === id && last.items) {
-        const all = [...(last.errors ?? []), ...errors];
-        incremental[incremental.length - 1] = {
-          ...last,
-          items: [...last.items, ...given.items],
-          ...(all.length > 0 && { errors: all }),
-        };
-      } else {
-        const below = subPath.length > 0 && { subPath };
-        incremental.push({ id, ...below, ...given, ...(errors.length > 0 && { errors }) });
-      }
-      wake?.();
-    },
-    complete: (id: string, errors: readonly GraphQLError[]): void => {
-      if (!open.delete(id)) return;
-      completed.push({ id, ...(errors.length > 0 && { errors }) });
-      wake?.();
+    deliver,
+    isOpen: (part: Part) => open.has(part),
+    /** Opens it with the parts that the first result leaves out, which `onBegin` begins when that has been read. */
+    open: (parts: readonly Part[], onBegin: () => void) => {
+      first = parts;
+      for (const part of parts) open.add(part);
+      begin = onBegin;
     },
   };
 }

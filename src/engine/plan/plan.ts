@@ -17,7 +17,7 @@ import { type Fragments, fragmentsOf } from "../limits/selection.ts";
 import type { Meter } from "../meter.ts";
 import { compileSelection, createCompilation } from "./compile.ts";
 import { createDeferral } from "./deferral.ts";
-import { openLater } from "./later.ts";
+import { deliverLater } from "./later.ts";
 import type { Pieces } from "./pieces.ts";
 import { end, runFields } from "./run.ts";
 import type { Container, Run, RunBehavior, Selection, Slots } from "./types.ts";
@@ -36,7 +36,7 @@ export interface Plan {
      * Called at most once, with the result; with a part of it when the meter has stopped the operation. `pieces` are what
      * `@defer` and `@stream` leave out of it.
      */
-    onResult: (result: ExecutionResult, pieces?: Pieces) => void,
+    onResult: (result: ExecutionResult, pieces?: Pieces | null) => void,
     behavior: RunBehavior,
   ) => void;
 }
@@ -55,7 +55,7 @@ export type Planner = (
  */
 export const createPlan: Planner = (schema, document, operation, onGrown) => {
   const fragments = fragmentsOf(document);
-  const { conditions, hasLater } = directivesOf(document);
+  const { conditions, hasDefer, hasStream } = directivesOf(document);
   /** Root selections by combination of the variables of directives. */
   const roots = new Map<string, Selection>();
   const rootType = schema.getRootType(operation.operation);
@@ -69,7 +69,7 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
       throw new GraphQLError(`Schema is not configured to execute ${operation.operation} operation.`);
     const isLeftOut = (node: SelectionNode): boolean =>
       node.directives?.length ? isSkipped(node, variables) : false;
-    const deferral = isLater ? createDeferral(schema, fragments, variables) : null;
+    const deferral = isLater ? createDeferral(schema, fragments, variables, hasStream) : null;
     const settings = { schema, fragments, isLeftOut, deferral, onCompiled: onGrown };
     const root = compileSelection(settings, createCompilation(settings), rootType, [operation.selectionSet]);
     roots.set(combination, root);
@@ -80,6 +80,7 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
     operation,
     fragments,
     run: (given, context, meter, event, onResult, { onError, isIncremental }) => {
+      const isLater = isIncremental && (hasDefer || hasStream);
       const definitions = operation.variableDefinitions ?? [];
       const { errors, coerced } =
         definitions.length > 0
@@ -88,7 +89,7 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
       if (errors) return onResult({ errors });
       let root: Selection;
       try {
-        root = rootFor(coerced, isIncremental && hasLater);
+        root = rootFor(coerced, isLater);
       } catch (fault) {
         if (!(fault instanceof GraphQLError)) throw fault;
         return onResult({ errors: [fault], data: null });
@@ -108,12 +109,13 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
         meter.stop(error);
       };
       const common = { context, variables: coerced, meter, onError, halt };
-      const later = isIncremental && hasLater ? openLater(common) : null;
+      const later: Run["later"] = isLater ? [] : null;
       const onEnd = () => {
         const whole = failures.length === 0 ? result : { errors: failures, ...result };
-        later?.first.admit();
-        if (later?.pieces.hasNext()) onResult(whole, later.pieces);
-        else onResult(whole);
+        if (!later || later.length === 0) return onResult(whole);
+        deliverLater(common, { later, data: result.data, errors: failures }, (pieces) =>
+          onResult(whole, pieces),
+        );
       };
       const run: Run = {
         ...common,
@@ -121,9 +123,11 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
         completed: new Map(),
         pending: 1,
         onEnd,
-        later: later && later.first.later,
+        later,
       };
-      if (root.deferred) run.later?.defer(root.deferred, event, null, container);
+      const { deferred } = root;
+      if (deferred.length > 0)
+        later?.push({ fragments: deferred, object: event, field: null, place: container });
       if (operation.operation === "mutation") return runSerially(root, data, container, run);
       runFields(root, event, container, data, run);
       end(run);
@@ -135,28 +139,31 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
 const MAX_VARIABLE_ERRORS = 50;
 const NO_VARIABLES = { errors: undefined, coerced: {} };
 
-/** The variables in `if` of directives, and whether a document has `@defer` or `@stream`. */
+/** The variables in `if` of directives, and whether a document has `@defer` and `@stream`. */
 function directivesOf(document: DocumentNode): {
   readonly conditions: readonly string[];
-  readonly hasLater: boolean;
+  readonly hasDefer: boolean;
+  readonly hasStream: boolean;
 } {
-  const names = new Set<string>();
-  let hasLater = false;
+  const conditions = new Set<string>();
+  const found = new Set<string>();
   // Most documents have no directive. Visiting one takes longer than parsing it.
-  if (document.loc?.source.body.includes("@") === false) return { conditions: [], hasLater };
-  visit(document, {
-    Directive: ({ name, arguments: given = [] }) => {
-      if (name.value === "defer" || name.value === "stream") hasLater = true;
-      else if (name.value !== "skip" && name.value !== "include") return;
-      for (const {
-        name: { value: argument },
-        value,
-      } of given)
-        if (argument === "if" && value.kind === Kind.VARIABLE) names.add(value.name.value);
-    },
-  });
-  return { conditions: [...names], hasLater };
+  if (document.loc?.source.body.includes("@") !== false)
+    visit(document, {
+      Directive: ({ name, arguments: given = [] }) => {
+        if (!CONDITIONAL.has(name.value)) return;
+        found.add(name.value);
+        for (const {
+          name: { value: argument },
+          value,
+        } of given)
+          if (argument === "if" && value.kind === Kind.VARIABLE) conditions.add(value.name.value);
+      },
+    });
+  return { conditions: [...conditions], hasDefer: found.has("defer"), hasStream: found.has("stream") };
 }
+
+const CONDITIONAL = new Set(["skip", "include", "defer", "stream"]);
 
 const isSkipped = (node: SelectionNode, variables: Variables): boolean =>
   getDirectiveValues(GraphQLSkipDirective, node, variables)?.["if"] === true ||

@@ -14,33 +14,18 @@ export interface Selection {
   readonly isOfRecord: boolean;
   /** Whether a complete object of a record is kept for other places. Not where a part is delivered later: each place has its own. */
   readonly isKept: boolean;
-  /** What is delivered later; null in most documents. */
-  readonly deferred: Deferred | null;
+  /** The fragments that are delivered later; none in most documents. */
+  readonly deferred: readonly DeferredFragment[];
   readonly needs: SelectionNeeds;
   /** Creates the object for the values, all null: without a prototype when a response name is `__proto__`. */
   readonly createObject: () => Slots;
 }
 
-/** What of a selection is delivered after the rest. */
-export interface Deferred {
-  /** The deferred fragments that begin here. */
-  readonly usages: readonly Usage[];
-  readonly groups: readonly DeferredGroup[];
-}
-
-/** A fragment with `@defer` at one place of a document. */
-export interface Usage {
-  /** Tells it apart from the others of the operation. */
-  readonly index: number;
+/** A fragment with `@defer` on one object type. */
+export interface DeferredFragment {
   readonly label: string | null;
-  /** The deferred fragment that contains it and other fields of the same object; null without one. */
-  readonly parent: Usage | null;
-}
-
-/** Fields that the same deferred fragments select, and nothing that comes earlier. */
-export interface DeferredGroup {
-  readonly usages: readonly Usage[];
-  readonly selection: Selection;
+  /** All that it selects, whether something else selects it as well. Compiled on first use. */
+  readonly selection: () => Selection;
 }
 
 /** What `@stream` says of a list. */
@@ -139,30 +124,33 @@ export interface Run {
   pending: number;
   /** Called when `pending` is zero. */
   readonly onEnd: () => void;
-  /** Receives what is delivered later; null where nothing is. */
-  readonly later: Later | null;
+  /** What the run leaves for later; null where nothing is delivered later. */
+  readonly later: (LaterFragments | LaterItems)[] | null;
 }
 
-/** Receives the parts of a result that are delivered later. */
-export interface Later {
-  /** Adds the deferred parts of an object; `field` is null for the root. */
-  readonly defer: (
-    deferred: Deferred,
-    object: unknown,
-    field: CompletedField | null,
-    place: Container,
-  ) => void;
-  /** Adds the rest of a list, whose items `completeItem` completes. */
-  readonly stream: (rest: StreamedRest) => void;
+/** The deferred fragments of an object. */
+export interface LaterFragments {
+  readonly fragments: readonly DeferredFragment[];
+  readonly object: unknown;
+  /** The field whose object it is; null for the root. */
+  readonly field: CompletedField | null;
+  readonly place: Container;
+}
+
+/** The items of a list: an array, or `MadeItems`. */
+export interface ListItems<Item = unknown> {
+  readonly length: number;
+  readonly at: (index: number) => Item | undefined;
 }
 
 /** The items of a list that are delivered later. */
-export interface StreamedRest {
+export interface LaterItems {
   readonly label: string | null;
   /** The list itself. */
-  readonly list: Container;
-  readonly items: readonly unknown[];
-  /** Index of the first of the items. */
+  readonly place: Container;
+  /** All items of the list. */
+  readonly items: ListItems;
+  /** Index of the first that is delivered later. */
   readonly from: number;
   readonly field: FieldSite;
   readonly isItemNullable: boolean;

@@ -96,8 +96,8 @@ function verify(
 
 /** What is read now, or what is read later anyway when that is nothing: no request is sent only to verify. */
 function proofsOf(resource: Resource, needs: SelectionNeeds, { server }: Context): SelectionNeeds {
-  const { children, deferred } = needs;
-  return deferred && children.length === 0 && isLoaded(resource, deferred.keys, server) ? deferred : needs;
+  const deferred = needs.children.length === 0 ? needs.deferred?.() : undefined;
+  return deferred && isLoaded(resource, deferred.keys, server) ? deferred : needs;
 }
 
 async function verifyByChildren(

@@ -1,8 +1,7 @@
 import type { ExecutionResult, GraphQLError } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { EngineResult } from "../../engine/engine.ts";
-import type { PublicPieces } from "../../engine/incremental.ts";
-import type { Delivered, Path, Pending, Piece } from "../../engine/plan/pieces.ts";
+import type { Delivered, Pieces } from "../../engine/plan/pieces.ts";
 import { COMPLETE, headersOf } from "./event-stream.ts";
 import { PRIVATE, toJson } from "./encoding.ts";
 
@@ -75,7 +74,7 @@ export interface Encoding {
 }
 
 /** A result of which parts follow. */
-export type FirstResult = EngineResult & { readonly pieces: PublicPieces };
+export type FirstResult = EngineResult & { readonly pieces: Pieces };
 
 /** One message of a result in pieces. */
 interface Message {
@@ -102,7 +101,6 @@ export async function* messagesOf(
   isOlder: boolean,
   { finish, extensions }: Encoding,
 ): AsyncGenerator<Message> {
-  const told = new Map(pieces.pending.map((part) => [part.id, part]));
   const errorsOf = (errors: readonly GraphQLError[]) => (finish({ errors }).errors ?? []).map(toJson);
   const extended = (isTold: boolean) => {
     const about = isTold ? (extensions?.() ?? null) : null;
@@ -110,13 +108,12 @@ export async function* messagesOf(
   };
   try {
     const { errors, data } = result;
-    const announced = isOlder ? {} : { pending: pieces.pending };
+    const announced = isOlder ? {} : { pending: pieces.pending() };
     const whole = { ...withErrors(errors, errorsOf), data, ...announced, hasNext: true, ...extended(true) };
     yield { message: whole, isLast: false };
     for (let piece = await pieces.next(); piece; piece = await pieces.next()) {
-      for (const part of piece.pending) told.set(part.id, part);
-      const { hasNext } = piece;
-      const parts = isOlder ? olderPartsOf(piece, told, errorsOf) : partsOf(piece, errorsOf);
+      const { delivered, hasNext } = piece;
+      const parts = isOlder ? olderPartsOf(delivered, errorsOf) : partsOf(delivered, errorsOf);
       if (hasNext && Object.keys(parts).length === 0) continue;
       yield { message: { ...parts, hasNext, ...extended(!hasNext) }, isLast: !hasNext };
     }
@@ -128,45 +125,31 @@ export async function* messagesOf(
 type ErrorsOf = (errors: readonly GraphQLError[]) => readonly object[];
 
 const withErrors = (errors: readonly GraphQLError[] | undefined, errorsOf: ErrorsOf) =>
-  errors && { errors: errorsOf(errors) };
+  errors && errors.length > 0 && { errors: errorsOf(errors) };
 
-/** A piece as graphql-js 17 writes it, without empty lists. */
-function partsOf({ pending, incremental, completed }: Piece, errorsOf: ErrorsOf): object {
-  return {
-    ...(pending.length > 0 && { pending }),
-    ...(incremental.length > 0 && {
-      incremental: incremental.map(({ id, subPath, data, items, errors }) => ({
-        id,
-        ...(subPath && { subPath }),
-        ...(items ? { items } : { data }),
-        ...withErrors(errors, errorsOf),
-      })),
+/** What is delivered as graphql-js 17 writes it, without empty lists. */
+function partsOf(delivered: readonly Delivered[], errorsOf: ErrorsOf): object {
+  const lists = {
+    pending: delivered.flatMap(({ pending }) => pending),
+    incremental: delivered.flatMap(({ part: { id }, data, items, errors }) => {
+      if (items) return { id, items, ...withErrors(errors, errorsOf) };
+      return data ? { id, data, ...withErrors(errors, errorsOf) } : [];
     }),
-    ...(completed.length > 0 && {
-      completed: completed.map(({ id, errors }) => ({ id, ...withErrors(errors, errorsOf) })),
-    }),
+    completed: delivered.flatMap(({ part: { id }, data, items, errors, isLast }) =>
+      isLast ? { id, ...(!data && !items && withErrors(errors, errorsOf)) } : [],
+    ),
   };
+  return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
 }
 
-/** A piece as of August 2022: each part with its path and label, null when it failed. */
-function olderPartsOf(
-  { incremental, completed }: Piece,
-  told: ReadonlyMap<string, Pending>,
-  errorsOf: ErrorsOf,
-): object {
-  const placed = (id: string, below: Path) => {
-    const { path = [], label } = told.get(id) ?? {};
-    return { path: [...path, ...below], ...(label !== undefined && { label }) };
-  };
-  const delivered = ({ id, subPath = [], data, items, from = 0, errors }: Delivered) => ({
-    ...(items ? { items, ...placed(id, [from]) } : { data, ...placed(id, subPath) }),
-    ...withErrors(errors, errorsOf),
+/** What is delivered as of August 2022: each part with its path and label, null when it failed. */
+function olderPartsOf(delivered: readonly Delivered[], errorsOf: ErrorsOf): object {
+  const incremental = delivered.flatMap(({ part: { path, label }, data, items, from = 0, errors }) => {
+    if (data === undefined && items === undefined) return [];
+    const value = items === undefined ? { data, path } : { items, path: [...path, from] };
+    return { ...value, ...(label !== undefined && { label }), ...withErrors(errors, errorsOf) };
   });
-  const failed = completed.flatMap(({ id, errors }) =>
-    errors ? { data: null, ...placed(id, []), ...withErrors(errors, errorsOf) } : [],
-  );
-  const parts = [...incremental.map(delivered), ...failed];
-  return parts.length > 0 ? { incremental: parts } : {};
+  return incremental.length > 0 ? { incremental } : {};
 }
 
 /** Whether a document may have `@defer` or `@stream`. Where a hash stands for it, that is not known here. */
