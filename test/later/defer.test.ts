@@ -252,15 +252,15 @@ describe("is refused", () => {
     [`{ experiment(id: "a.b.1") @stream { id } }`, "Expected @stream on a list, got it on experiment."],
     [
       `{ entities(ids: []) @stream { id } ... @defer { entities(ids: []) { uniqueName } } }`,
-      "Expected the same @stream wherever entities is selected, deferred or not.",
+      "Expected one selection of entities where it has @stream, got several: use an alias.",
     ],
     [
       `{ entities(ids: []) { id } ...Streamed } fragment Streamed on Query { entities(ids: []) @stream { id } }`,
-      "Expected the same @stream wherever entities is selected, deferred or not.",
+      "Expected one selection of entities where it has @stream, got several: use an alias.",
     ],
     [
       `{ entities(ids: []) @stream { id } entities(ids: []) @stream(initialCount: 1) { id } }`,
-      "Expected the same @stream wherever entities is selected, deferred or not.",
+      "Expected one selection of entities where it has @stream, got several: use an alias.",
     ],
   ])("%s", async (query, message) => {
     const { gateway } = await start();

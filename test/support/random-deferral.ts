@@ -26,14 +26,18 @@ const deferred = (selections: readonly SelectionNode[], text = "@defer"): Inline
   selectionSet: { kind: Kind.SELECTION_SET, selections },
 });
 
+/** A selection without `@stream`: a field that has it is not selected twice. */
+const whole = (node: SelectionNode): SelectionNode =>
+  visit(node, { Directive: ({ name }) => (name.value === "stream" ? null : undefined) });
+
 /** What becomes of a selection: itself, deferred, at once and deferred, deferred twice, or deferred within another. */
 const FORMS: readonly ((node: SelectionNode) => readonly SelectionNode[])[] = [
   (node) => [deferred([node])],
   (node) => [deferred([node])],
-  (node) => [node, deferred([node])],
-  (node) => [deferred([node]), node],
-  (node) => [deferred([node]), deferred([node])],
-  (node) => [deferred([node, deferred([node])])],
+  (node) => [whole(node), deferred([whole(node)])],
+  (node) => [deferred([whole(node)]), whole(node)],
+  (node) => [deferred([whole(node)]), deferred([whole(node)])],
+  (node) => [deferred([whole(node), deferred([whole(node)])])],
   (node) => [deferred([deferred([node])])],
   (node) => [deferred([node], "@defer(if: $no)")],
   (node) => [deferred([node], "@defer(if: $yes)")],

@@ -12,7 +12,7 @@ import { LRUCache } from "lru-cache";
 import { documentError } from "../errors.ts";
 import { type OperationLimits, parseBounded } from "../limits/document.ts";
 import { laterRule } from "../limits/later.ts";
-import { sameStreamRule } from "../limits/same-stream.ts";
+import { streamedOnceRule } from "../limits/streamed-once.ts";
 import { BYTES_PER_CHARACTER } from "./persisted.ts";
 import { createPlan, type Plan, type Planner } from "../plan/plan.ts";
 
@@ -76,7 +76,7 @@ export function createDocuments({
   const rules = [
     ...specifiedRules,
     laterRule,
-    sameStreamRule,
+    streamedOnceRule,
     ...(isIntrospectable ? [] : [NoSchemaIntrospectionCustomRule]),
   ];
 

@@ -25,6 +25,7 @@ import type {
   Compilation,
   Complete,
   CompletedField,
+  DeferredFragment,
   PlainField,
   PlannedField,
   Selection,
@@ -45,44 +46,29 @@ const BYTES_PER_CHARACTER = 16;
 /** A compilation whose selections are compiled. */
 interface Compiling extends Compilation {
   /** The selection of sets on a type, compiled on first use. `key` tells it apart from the others on that type. */
-  readonly compiled: (
-    type: GraphQLObjectType,
-    key: object,
-    sets: readonly SelectionSetNode[],
-    isRepeated?: IsRepeated,
-  ) => Selection;
-  /** The nodes of fields that another part of the result has as well: their lists are not streamed, or they would come twice. */
-  readonly repeated: WeakSet<readonly FieldNode[]>;
+  readonly compiled: (type: GraphQLObjectType, key: object, sets: readonly SelectionSetNode[]) => Selection;
 }
-
-/** Whether another part of the result has the field of a response name as well. */
-type IsRepeated = (key: string) => boolean;
-
-const always: IsRepeated = () => true;
 
 /** Compiles the selections of one operation, each on first use. */
 export function createCompilation(settings: CompileSettings): Compiling {
   const byType = new Map<GraphQLObjectType, Map<object, Selection>>();
-  const { deferral } = settings;
   const compilation: Compiling = {
     schema: settings.schema,
-    isIncremental: deferral !== null,
-    repeated: new WeakSet(),
-    streamedOf: (nodes) => (deferral && !compilation.repeated.has(nodes) ? deferral.streamedOf(nodes) : null),
+    isIncremental: settings.deferral !== null,
+    streamedOf: (nodes) => settings.deferral?.streamedOf(nodes) ?? null,
     selectionOf: (type, nodes) => {
       const sets = setsOf(nodes);
       const [only] = sets;
-      if (compilation.repeated.has(nodes)) return compilation.compiled(type, nodes, sets, always);
       // Merged sets are told apart by their nodes; the others are shared by all fields that spread the same fragment.
       const key = only && sets.length === 1 ? withoutSpread(settings, type, only) : nodes;
       return compilation.compiled(type, key, sets);
     },
-    compiled: (type, key, sets, isRepeated) => {
+    compiled: (type, key, sets) => {
       const selections = byType.get(type) ?? new Map<object, Selection>();
       byType.set(type, selections);
       const before = selections.get(key);
       if (before) return before;
-      const selection = compileSelection(settings, compilation, type, sets, isRepeated);
+      const selection = compileSelection(settings, compilation, type, sets);
       selections.set(key, selection);
       return selection;
     },
@@ -96,21 +82,16 @@ export function compileSelection(
   compilation: Compiling,
   type: GraphQLObjectType,
   sets: readonly SelectionSetNode[],
-  isRepeated?: IsRepeated,
 ): Selection {
   const { nodesByKey, begun } = collectFields(settings, type, sets);
   const { deferral } = settings;
-  if (!deferral) return selectionOf(settings, compilation, type, nodesByKey);
-  const repeated =
-    isRepeated ?? (deferral.hasStream && begun.length > 0 ? repeatedIn(settings, type, sets) : undefined);
-  if (repeated) for (const [key, nodes] of nodesByKey) if (repeated(key)) compilation.repeated.add(nodes);
   const selection = selectionOf(settings, compilation, type, nodesByKey);
+  if (!deferral) return selection;
   const isKept = selection.isKept && !deferral.isWithin(sets);
   if (begun.length === 0) return { ...selection, isKept };
   const deferred = begun.map(({ label, set }) => ({
     label,
-    // With fields that are repeated, the same fragment differs from place to place.
-    selection: once(() => compilation.compiled(type, repeated ? {} : set, [set], repeated)),
+    selection: () => compilation.compiled(type, set, [set]),
   }));
   return {
     ...selection,
@@ -118,39 +99,18 @@ export function compileSelection(
     // Without plain fields its objects are not written in one loop, which would pass over what is deferred.
     plain: [],
     others: selection.fields,
-    needs: {
-      ...selection.needs,
-      deferred: once(() => {
-        const needs = deferred.map((fragment) => fragment.selection().needs);
-        return {
-          keys: needs.flatMap(({ keys }) => keys),
-          children: needs.flatMap(({ children }) => children),
-        };
-      }),
-    },
+    needs: { ...selection.needs, deferred: () => needsOfAll(deferred) },
     deferred,
   };
 }
 
-function once<Value>(create: () => Value): () => Value {
-  let value: Value | null = null;
-  return () => (value ??= create());
-}
-
-/** Which fields both what comes first and a deferred fragment select, or two deferred fragments. */
-function repeatedIn(
-  settings: CompileSettings,
-  type: GraphQLObjectType,
-  sets: readonly SelectionSetNode[],
-): IsRepeated {
-  const counts = new Map<string, number>();
-  const count = (each: readonly SelectionSetNode[]): void => {
-    const { nodesByKey, begun } = collectFields(settings, type, each);
-    for (const key of nodesByKey.keys()) counts.set(key, (counts.get(key) ?? 0) + 1);
-    for (const { set } of begun) count([set]);
-  };
-  count(sets);
-  return (key) => (counts.get(key) ?? 0) > 1;
+/** What deferred fragments need, with those within them. */
+function needsOfAll(deferred: readonly DeferredFragment[]): SelectionNeeds {
+  const all = deferred.flatMap(({ selection }) => {
+    const { needs } = selection();
+    return needs.deferred ? [needs, needs.deferred()] : [needs];
+  });
+  return { keys: all.flatMap(({ keys }) => keys), children: all.flatMap(({ children }) => children) };
 }
 
 /** Compiles collected fields. */

@@ -4,6 +4,7 @@ import {
   GraphQLError,
   type GraphQLSchema,
   Kind,
+  type OperationDefinitionNode,
   type SelectionNode,
   type SelectionSetNode,
 } from "graphql";
@@ -13,8 +14,6 @@ import type { Streamed } from "./types.ts";
 
 /** What `@defer` and `@stream` of one operation say with its variables. */
 export interface Deferral {
-  /** Whether the document has `@stream`. */
-  readonly hasStream: boolean;
   /** What `@defer` says of a fragment; null when it is not deferred. */
   readonly deferredOf: (node: SelectionNode) => { readonly label: string | null } | null;
   readonly streamedOf: (nodes: readonly FieldNode[]) => Streamed | null;
@@ -29,7 +28,7 @@ export function createDeferral(
   schema: GraphQLSchema,
   fragments: Fragments,
   variables: Variables,
-  hasStream: boolean,
+  { selectionSet }: OperationDefinitionNode,
 ): Deferral {
   const defer = schema.getDirective("defer");
   const stream = schema.getDirective("stream");
@@ -43,6 +42,8 @@ export function createDeferral(
     return values?.["if"] === false ? null : (values ?? null);
   };
 
+  // What is spread again may be deferred at the same place. Its list would then come twice.
+  const again = spreadAgain(selectionSet, fragments);
   const known = new Map<SelectionSetNode, boolean>();
   const isIn = (set: SelectionSetNode): boolean => {
     const before = known.get(set);
@@ -57,13 +58,12 @@ export function createDeferral(
   };
 
   return {
-    hasStream,
     deferredOf: (node) => {
       const values = valuesOf(defer, node);
       return values && { label: labelOf(values) };
     },
     streamedOf: ([node]) => {
-      const values = node ? valuesOf(stream, node) : null;
+      const values = node && !again.has(node) ? valuesOf(stream, node) : null;
       if (!stream || !node || !values) return null;
       return {
         label: labelOf(values),
@@ -76,4 +76,26 @@ export function createDeferral(
     },
     isWithin: (sets) => sets.some(isIn),
   };
+}
+
+/** The fields within fragments that are spread more than once. */
+function spreadAgain(set: SelectionSetNode, fragments: Fragments): ReadonlySet<SelectionNode> {
+  const spread = new Map<string, number>();
+  const again = new Set<SelectionNode>();
+  const walk = ({ selections }: SelectionSetNode, isAgain: boolean): void => {
+    for (const node of selections) {
+      if (isAgain) again.add(node);
+      if (node.kind !== Kind.FRAGMENT_SPREAD) {
+        if (node.selectionSet) walk(node.selectionSet, isAgain);
+        continue;
+      }
+      const name = node.name.value;
+      const times = (spread.get(name) ?? 0) + 1;
+      spread.set(name, times);
+      const fragment = fragments.get(name);
+      if (fragment && times <= 2) walk(fragment.selectionSet, isAgain || times === 2);
+    }
+  };
+  walk(set, false);
+  return again;
 }

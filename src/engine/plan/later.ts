@@ -4,15 +4,7 @@ import { completeAndDefer, completeSelected } from "./complete.ts";
 import { NullPlaces } from "./null-places.ts";
 import { type Delivered, openQueue, type Part, type Pieces } from "./pieces.ts";
 import { end, isDropped, pathOf, settle } from "./run.ts";
-import type {
-  Container,
-  DeferredFragment,
-  LaterFragments,
-  LaterItems,
-  ListItems,
-  Run,
-  Slots,
-} from "./types.ts";
+import type { Container, DeferredFragment, LaterFragments, LaterItems, Run, Slots } from "./types.ts";
 
 /*
  * Runs what `@defer` and `@stream` leave out of the first result. A part begins when the result that it belongs to is
@@ -23,9 +15,7 @@ import type {
 /** A part that has not begun. */
 interface Waiting {
   readonly part: Part;
-  readonly later: LaterFragments | LaterItems;
-  /** Null for the items of a list. */
-  readonly fragment: DeferredFragment | null;
+  readonly begin: () => void;
 }
 
 /** A part takes as much memory as so many fields of a result. */
@@ -34,30 +24,34 @@ const FIELDS_PER_PART = 4;
 const BYTES_PER_PART = 90;
 const BYTES_PER_KEY = 12;
 
+/** Maximum items of a list that are completed as one. */
+const TOGETHER = 64;
+
 /** Delivers what the first result leaves for later. `onReady` is called when its parts are made; with null if there are none. */
 export function deliverLater(
   common: Pick<Run, "context" | "variables" | "meter" | "onError" | "halt">,
-  first: Pick<Run, "errors" | "later"> & { readonly data: Slots | null },
+  whole: Pick<Run, "errors" | "later"> & { readonly data: Slots | null },
   onReady: (pieces: Pieces | null) => void,
 ): void {
   const { meter } = common;
   const completed: Run["completed"] = new Map();
   const nulls = new NullPlaces();
+  const queue = openQueue(meter);
   let waiting: Waiting[] = [];
   let isBeginning = false;
   let made = 0;
 
-  /** Does work on a list from an index on, in time slices. */
+  /** Does work on a list, to which it may add, in time slices. */
   const inSlices = <Each>(
-    all: ListItems<Each>,
-    work: (each: Each, index: number) => void,
-    onDone: () => void = () => {},
+    all: readonly Each[],
+    work: (each: Each) => void,
+    onDone: () => void,
     from = 0,
   ): void => {
     for (let index = from; index < all.length; index++) {
       if (index > from && isSliceOver()) return meter.queue(() => inSlices(all, work, onDone, index));
       // Safe: the index is within the list.
-      work(all.at(index) as Each, index);
+      work(all[index] as Each);
     }
     onDone();
   };
@@ -69,35 +63,29 @@ export function deliverLater(
       const { place } = left;
       if (isDropped(place) || place.slots[place.at] === null) return;
       const path = pathOf(place);
-      const all = "fragments" in left ? left.fragments : [left];
-      const bytes = BYTES_PER_PART + path.length * BYTES_PER_KEY;
-      if (!meter.count(all.length * FIELDS_PER_PART, all.length * bytes)) return;
-      for (const each of all) {
-        const { label } = each;
+      const add = (label: string | null, begin: (part: Part) => void): void => {
+        if (!meter.count(FIELDS_PER_PART, BYTES_PER_PART + path.length * BYTES_PER_KEY)) return;
         const part = { id: String(made++), path, ...(label !== null && { label }) };
-        parts.push({ part, later: left, fragment: "selection" in each ? each : null });
-      }
+        parts.push({ part, begin: () => begin(part) });
+      };
+      if ("items" in left) add(left.label, (part) => beginItems(part, left));
+      else for (const each of left.fragments) add(each.label, (part) => beginFragment(part, left, each));
     };
     inSlices(later ?? [], make, () => onMade(parts));
   };
 
-  /** Begins parts in their order, behind those that wait. */
+  /** Begins parts behind those that wait. */
   const beginAll = (parts: readonly Waiting[]): void => {
     for (const part of parts) waiting.push(part);
-    if (isBeginning || waiting.length === 0) return;
+    if (isBeginning) return;
     isBeginning = true;
-    const begun = waiting;
-    waiting = [];
-    inSlices(begun, begin, () => {
+    const begin = (each: Waiting): void => {
+      if (queue.isOpen(each.part)) each.begin();
+    };
+    inSlices(waiting, begin, () => {
       isBeginning = false;
-      beginAll([]);
+      waiting = [];
     });
-  };
-
-  const begin = ({ part, later, fragment }: Waiting): void => {
-    if (!queue.isOpen(part)) return;
-    if ("items" in later) beginItems(part, later);
-    else if (fragment) beginFragment(part, later, fragment);
   };
 
   const openRun = (onEnd: (errors: GraphQLError[], parts: readonly Waiting[]) => void): Run => {
@@ -124,8 +112,8 @@ export function deliverLater(
     const run = openRun((errors, parts) => {
       // Safe: the slot is that of an object.
       const data = slots[at] as Slots | null;
-      nulls.add(errors, data, part.path);
-      deliver(part, { data: nulls.applied(data, part.path) }, errors, parts, true);
+      nulls.enter(errors, data, part.path);
+      deliver({ part, data, errors, isLast: true }, parts);
     });
     const completeFields = completeAndDefer(field);
     const complete = (value: unknown): void => {
@@ -139,58 +127,50 @@ export function deliverLater(
   };
 
   /** Completes the items of a list side by side, and delivers them in their order. */
-  const beginItems = (
-    part: Part,
-    { place, items, from, field, isItemNullable, completeItem }: LaterItems,
-  ): void => {
-    const { parent, at } = place;
+  const beginItems = (part: Part, list: LaterItems): void => {
+    const { place, items, from, field, isItemNullable, completeItem } = list;
+    const values: unknown[] = Array.from({ length: items.length }, () => null);
     // Safe: an array's items are keyed by their index.
-    const slots = Array.from({ length: items.length }, () => null) as unknown as Slots;
-    const complete = new Map<number, () => void>();
+    const slots = values as unknown as Slots;
+    /** What delivers the items that are complete, by the index of the first. */
+    const complete = new Map<number, () => number>();
     let next = from;
-    const beginItem = (item: unknown, index: number): void => {
-      if (!queue.isOpen(part)) return;
-      const above: Container = { parent, slots: {}, at, isNullable: true, isNulled: false };
+
+    /** Begins items up to the first that is not complete at once. */
+    const beginSome = (start: number): void => {
+      const above: Container = { ...place, slots: {}, isNullable: true, isNulled: false };
+      let index = start;
       const run = openRun((errors, parts) => {
-        complete.set(index, () => {
-          const isLast = above.isNulled || index === items.length - 1;
-          nulls.add(errors, slots, part.path);
-          const value = nulls.applied(slots[index], [...part.path, index]);
-          slots[index] = null;
-          deliver(part, { items: above.isNulled ? null : [value], from: index }, errors, parts, isLast);
+        complete.set(start, () => {
+          nulls.enter(errors, values, part.path);
+          const some = above.isNulled ? null : values.slice(start, index);
+          const isLast = above.isNulled || index === items.length;
+          deliver({ part, items: some, from: start, errors, isLast }, parts);
+          return index;
         });
-        for (let ready = complete.get(next); ready; ready = complete.get(next)) {
-          complete.delete(next++);
-          ready();
-        }
+        for (let ready = complete.get(next); ready; ready = complete.get(next)) next = ready();
       });
-      settle(item, completeItem, field, slots, index, above, isItemNullable, run);
+      while (index < Math.min(items.length, start + TOGETHER) && run.pending === 1 && !above.isNulled)
+        settle(items.at(index), completeItem, field, slots, index++, above, isItemNullable, run);
+      if (index < items.length) beginAll([{ part, begin: () => beginSome(index) }]);
       end(run);
     };
-    inSlices(items, beginItem, undefined, from);
+    beginSome(from);
   };
 
-  const deliver = (
-    part: Part,
-    value: Pick<Delivered, "data" | "items" | "from">,
-    errors: GraphQLError[],
-    parts: readonly Waiting[],
-    isLast: boolean,
-  ): void => {
-    if (!queue.isOpen(part)) return;
+  const deliver = (delivered: Omit<Delivered, "pending">, parts: readonly Waiting[]): void => {
+    const { part, isLast } = delivered;
     const following = parts.filter((each) => !nulls.cover(each.part.path));
     const pending = following.map((each) => each.part);
     // Of what another part has made null nothing is told.
-    const isGone = nulls.cover(part.path);
-    const told = isGone ? {} : value;
-    queue.deliver({ part, ...told, errors: isGone ? [] : meter.boundErrors(errors), pending, isLast });
+    if (nulls.cover(part.path)) queue.deliver({ part, errors: [], pending, isLast });
+    else queue.deliver({ ...delivered, errors: meter.boundErrors(delivered.errors), pending });
     beginAll(following);
   };
 
-  const queue = openQueue(meter);
-  makeParts(first, (parts) => {
+  makeParts(whole, (parts) => {
     if (parts.length === 0) return onReady(null);
-    nulls.add(first.errors, first.data, []);
+    nulls.enter(whole.errors, whole.data, []);
     queue.open(
       parts.map((each) => each.part),
       () => beginAll(parts),

@@ -55,7 +55,7 @@ export type Planner = (
  */
 export const createPlan: Planner = (schema, document, operation, onGrown) => {
   const fragments = fragmentsOf(document);
-  const { conditions, hasDefer, hasStream } = directivesOf(document);
+  const { conditions, hasLater } = directivesOf(document);
   /** Root selections by combination of the variables of directives. */
   const roots = new Map<string, Selection>();
   const rootType = schema.getRootType(operation.operation);
@@ -69,7 +69,7 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
       throw new GraphQLError(`Schema is not configured to execute ${operation.operation} operation.`);
     const isLeftOut = (node: SelectionNode): boolean =>
       node.directives?.length ? isSkipped(node, variables) : false;
-    const deferral = isLater ? createDeferral(schema, fragments, variables, hasStream) : null;
+    const deferral = isLater ? createDeferral(schema, fragments, variables, operation) : null;
     const settings = { schema, fragments, isLeftOut, deferral, onCompiled: onGrown };
     const root = compileSelection(settings, createCompilation(settings), rootType, [operation.selectionSet]);
     roots.set(combination, root);
@@ -80,7 +80,7 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
     operation,
     fragments,
     run: (given, context, meter, event, onResult, { onError, isIncremental }) => {
-      const isLater = isIncremental && (hasDefer || hasStream);
+      const isLater = isIncremental && hasLater;
       const definitions = operation.variableDefinitions ?? [];
       const { errors, coerced } =
         definitions.length > 0
@@ -139,11 +139,10 @@ export const createPlan: Planner = (schema, document, operation, onGrown) => {
 const MAX_VARIABLE_ERRORS = 50;
 const NO_VARIABLES = { errors: undefined, coerced: {} };
 
-/** The variables in `if` of directives, and whether a document has `@defer` and `@stream`. */
+/** The variables in `if` of directives, and whether a document has `@defer` or `@stream`. */
 function directivesOf(document: DocumentNode): {
   readonly conditions: readonly string[];
-  readonly hasDefer: boolean;
-  readonly hasStream: boolean;
+  readonly hasLater: boolean;
 } {
   const conditions = new Set<string>();
   const found = new Set<string>();
@@ -160,7 +159,7 @@ function directivesOf(document: DocumentNode): {
           if (argument === "if" && value.kind === Kind.VARIABLE) conditions.add(value.name.value);
       },
     });
-  return { conditions: [...conditions], hasDefer: found.has("defer"), hasStream: found.has("stream") };
+  return { conditions: [...conditions], hasLater: found.has("defer") || found.has("stream") };
 }
 
 const CONDITIONAL = new Set(["skip", "include", "defer", "stream"]);

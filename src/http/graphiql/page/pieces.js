@@ -4,14 +4,14 @@
 /**
  * @typedef {(string | number)[]} Path
  * @typedef {{ id: string, errors?: ResultError[] }} Completed
- * @typedef {{ id: string, subPath?: Path, data?: object, items?: unknown[], errors?: ResultError[] }} Increment
+ * @typedef {{ id: string, data?: object, items?: unknown[], errors?: ResultError[] }} Increment
  * @typedef {Result & { pending?: { id: string, path: Path }[], incremental?: Increment[], completed?: Completed[] }} Piece
  */
 
 /** @param {any} value @returns {value is Record<string, any>} */
-const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value) => typeof value === "object" && value !== null;
 
-/** Adds fields to an object, also those of objects that both have. @param {Record<string, any>} target @param {object} fields */
+/** Adds fields to an object, also those of objects and of items that both have. @param {Record<string, any>} target @param {object} fields */
 function addFields(target, fields) {
   for (const [name, value] of Object.entries(fields)) {
     const present = Object.hasOwn(target, name) ? target[name] : undefined;
@@ -41,9 +41,8 @@ async function* answersOf(pieces) {
   });
 
   /** @param {Increment} increment */
-  const add = ({ id, subPath = [], data: fields, items, errors: faults = [] }) => {
-    const path = [...(places.get(id) ?? []), ...subPath];
-    const place = path.reduce((value, key) => value?.[key], data);
+  const add = ({ id, data: fields, items, errors: faults = [] }) => {
+    const place = (places.get(id) ?? []).reduce((value, key) => value?.[key], data);
     if (Array.isArray(place) && items) place.push(...items);
     if (isObject(place) && fields) addFields(place, fields);
     errors.push(...faults);

@@ -15,36 +15,30 @@ import { isOff } from "./later.ts";
 const streamOf = ({ directives = [] }: FieldNode): DirectiveNode | undefined =>
   directives.find((directive) => directive.name.value === "stream" && !isOff(directive));
 
-/** `@stream` as an argument. No argument of a schema has its name. */
-const argumentOf = ({ arguments: given = [] }: DirectiveNode): ArgumentNode => ({
+/** An argument that no other field has, and no argument of a schema its name. */
+const numbered = (number: number): ArgumentNode => ({
   kind: Kind.ARGUMENT,
   name: { kind: Kind.NAME, value: "@stream" },
-  value: {
-    kind: Kind.OBJECT,
-    fields: given.map(({ name, value }) => ({ kind: Kind.OBJECT_FIELD, name, value })),
-  },
+  value: { kind: Kind.INT, value: `${number}` },
 });
 
 /**
- * Requires the same `@stream` wherever a field is selected, as the draft of the specification does. The rule of graphql-js
- * 16 for fields that are merged compares arguments only, so it is given `@stream` as one.
+ * Requires that a field with `@stream` is not selected again, deferred or not, as graphql-js 17 does: its items would come
+ * twice, or without their fields. The rule of graphql-js 16 for fields that are merged compares arguments, so each such field
+ * is given one of its own.
  */
-export const sameStreamRule: ValidationRule = (context): ASTVisitor => ({
+export const streamedOnceRule: ValidationRule = (context): ASTVisitor => ({
   Document(document) {
     let streams = 0;
     const changed = visit(document, {
-      Field: (node) => {
-        const stream = streamOf(node);
-        if (!stream) return undefined;
-        streams++;
-        return { ...node, arguments: [...(node.arguments ?? []), argumentOf(stream)] };
-      },
+      Field: (node) =>
+        streamOf(node) && { ...node, arguments: [...(node.arguments ?? []), numbered(streams++)] },
     });
     if (streams === 0) return;
     for (const { nodes = [] } of validate(context.getSchema(), changed, [OverlappingFieldsCanBeMergedRule])) {
       const streamed = nodes.find((node) => node.kind === Kind.FIELD && streamOf(node));
       if (streamed?.kind !== Kind.FIELD) continue;
-      const message = `Expected the same @stream wherever ${streamed.name.value} is selected, deferred or not.`;
+      const message = `Expected one selection of ${streamed.name.value} where it has @stream, got several: use an alias.`;
       context.reportError(new GraphQLError(message, { nodes }));
     }
   },
