@@ -13,6 +13,15 @@ import {
 } from "graphql";
 import { schema } from "../../src/graphql/schema.ts";
 
+/** What answers differently from one moment to the next, and what the profile does not count on, though the demo has it. */
+export const UNSTEADY = new Set([
+  "durationSeconds",
+  "ExperimentJob.logs",
+  ..."cloningStrategy rawCloningStrategy backend framework runEnvironment dataReferences readme podId definition groupType".split(
+    " ",
+  ),
+]);
+
 /** `@stream(initialCount: 1)` and the like, as a parsed document has it. */
 function directiveOf(text: string) {
   const [operation] = parse(`{ a ${text} }`).definitions;
