@@ -128,6 +128,8 @@ export class OperationContext implements Context {
   /** What `once` has made, by its source. */
   readonly #made = new Map<object, Map<string, Promise<unknown>>>();
   #session: Session | null = null;
+  /** The last of the long work; never rejects. */
+  #work: Promise<unknown> = Promise.resolve();
 
   constructor(settings: ContextSettings, source: OperationSource) {
     this.gateway = settings.facts;
@@ -170,6 +172,13 @@ export class OperationContext implements Context {
   }
 
   inTurns<Result>(steps: Steps<Result>): Promise<Result> {
+    // One after the other: what is half made of many takes more memory than what is made.
+    const work = this.#work.then(() => this.#doInTurns(steps));
+    this.#work = work.catch(() => {});
+    return work;
+  }
+
+  #doInTurns<Result>(steps: Steps<Result>): Promise<Result> {
     const { scope, pacing } = this.#source;
     return new Promise((resolve, reject) => {
       const advance = (): void => {

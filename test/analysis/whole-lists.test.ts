@@ -29,8 +29,12 @@ async function startRuns(count: number, env: Record<string, string> = {}) {
 
 test("many summaries of one list are made in pieces, and read their runs once", async () => {
   const { ask, calls } = await startRuns(4_000, { CACHE_TTL_MS: "600000", CACHE_BYTES: "100000000" });
-  const summary = 'summary(scan: 10000) { best(metric: "loss", direction: DESC) { id } statuses { count } }';
-  const summaries = Array.from({ length: 100 }, (_, index) => `s${index}: ${summary}`).join(" ");
+  // Equal figures are made once.
+  const summaryOf = (metric: string) =>
+    `summary(scan: 10000) { best(metric: "${metric}", direction: DESC) { id } groups(by: ["lr", "${metric}"]) { count } }`;
+  const summaries = Array.from({ length: 100 }, (_, index) => `s${index}: ${summaryOf(`loss${index}`)}`).join(
+    " ",
+  );
   const asked = () => ask(`{ project(owner: "ada", name: "mnist") { experiments { ${summaries} } } }`);
   // The second time the document is known and the responses are kept: only the figures are made.
   const before = await asked();

@@ -55,6 +55,32 @@ export const WORST_OPERATIONS: readonly WorstOperation[] = [
     accept,
   },
   {
+    name: "runs of the project of each run of the project of each run",
+    isSignedIn: true,
+    query: `{ project(owner: "ada", name: "mnist") { ${times(3, "experiments(first: 500) { nodes { id project {")} id ${times(3, "} } }")} } }`,
+    accept: "application/json",
+  },
+  {
+    name: "groups by the thousand tags of a run with thousands of metrics",
+    isSignedIn: true,
+    query: `{ project(owner: "ada", name: "mnist") { experiments { summary {
+      groups(by: ["tag"]) { count metrics { name mean } }
+    } } } }`,
+    accept: "application/json",
+  },
+  {
+    name: "90 summaries of thousands of metrics",
+    isSignedIn: true,
+    query: `{ project(owner: "ada", name: "mnist") { ${times(90, 'a#: experiments(query: "status:running") { summary { metrics { name mean median } } }')} } }`,
+    accept: "application/json",
+  },
+  {
+    name: "90 summaries of the metrics of a run",
+    isSignedIn: true,
+    query: `{ experiment(id: "ada.mnist.1") { ${times(90, 'a#: metricSummaries(names: ["m1", "m#"]) { name mean }')} } }`,
+    accept: "application/json",
+  },
+  {
     name: "streamed lists within a streamed list",
     isSignedIn: false,
     query: `{ __schema { types @stream { name fields @stream { name args @stream { name type { name } } } } } }`,

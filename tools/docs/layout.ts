@@ -37,6 +37,10 @@ export const ROWS: Readonly<Record<string, Row>> = {
     holds: "one request of a caller: its token, its deadline, what ends with it",
     imports: ["caller.ts"],
   },
+  "held.ts": {
+    holds: "how much memory callers hold: responses, and what is made of them",
+    imports: ["errors.ts", "caller.ts", "request-scope.ts"],
+  },
   "installation.ts": {
     holds: "where the gateway is installed, its version, and the flags of Node with which it runs",
     imports: [],
@@ -55,7 +59,14 @@ export const ROWS: Readonly<Record<string, Row>> = {
   },
   engine: {
     holds: "documents, limits, plan, execution, errors; knows neither REST nor the kinds of records",
-    imports: ["errors.ts", "transient.ts", "caller.ts", "request-scope.ts", "engine/field-source.ts"],
+    imports: [
+      "errors.ts",
+      "transient.ts",
+      "caller.ts",
+      "request-scope.ts",
+      "held.ts",
+      "engine/field-source.ts",
+    ],
   },
   "rest/api": {
     holds: "the service as data: endpoints, records, references, profiles of servers",
@@ -71,6 +82,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "memory.ts",
       "caller.ts",
       "request-scope.ts",
+      "held.ts",
       "rest/api",
     ],
   },
@@ -188,6 +200,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     imports: [
       "clock.ts",
       "caller.ts",
+      "held.ts",
       "log.ts",
       "engine",
       "rest/api",

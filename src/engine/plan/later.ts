@@ -24,6 +24,9 @@ const FIELDS_PER_PART = 4;
 const BYTES_PER_PART = 90;
 const BYTES_PER_KEY = 12;
 
+/** Heap of a part until the last one is delivered, counted as bytes of JSON: its run, and what waits for it. */
+const HELD_PER_PART = 1_500;
+
 /** Maximum items of a list that are completed as one. */
 const TOGETHER = 64;
 
@@ -65,6 +68,7 @@ export function deliverLater(
       const path = pathOf(place);
       const add = (label: string | null, begin: (part: Part) => void): void => {
         if (!meter.count(FIELDS_PER_PART, BYTES_PER_PART + path.length * BYTES_PER_KEY)) return;
+        if (!meter.hold(HELD_PER_PART)) return;
         const part = { id: String(made++), path, ...(label !== null && { label }) };
         parts.push({ part, begin: () => begin(part) });
       };

@@ -23,7 +23,7 @@ export interface Column {
 }
 
 /** Memory of a column, and of each of its values, counted as bytes of JSON. */
-const BYTES = { column: 100, value: 14 };
+const BYTES = { column: 250, value: 14 };
 
 /** The columns of some rows, in order of their names. Takes as long as there are values, however many names they have. */
 function* columnsOf(rows: readonly Row[], valuesOf: (row: Row) => Values): Steps<readonly Column[]> {

@@ -1,0 +1,102 @@
+import { expect, onTestFinished, test } from "vitest";
+import { BUILT } from "../support/built.ts";
+import { cases } from "../support/cases.ts";
+import { startFake } from "../support/fake.ts";
+import { startGatewayProcess } from "../support/gateway-process.ts";
+import { mainIn } from "../support/main-process.ts";
+import { WORST_OPERATIONS } from "./worst-operations.ts";
+
+/** The heap that the files of `deploy` give a process, in megabytes. */
+const HEAP = 384;
+
+const at = "2026-01-01T00:00:00Z";
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
+const project = { id: 1, uuid: "p", name: "mnist", unique_name: "ada.mnist", user: "ada", created_at: at };
+
+const experiment = (id: number) => ({
+  id,
+  uuid: `e${id}`,
+  unique_name: `ada.mnist.${id}`,
+  user: "ada",
+  project: "ada.mnist",
+  description: "d".repeat(2_000),
+  created_at: at,
+  updated_at: at,
+  started_at: at,
+  last_status: "running",
+  declarations: { lr: id },
+  tags: id === 1 ? numbers(1_000).map((tag) => `t${tag}`) : ["a"],
+  last_metric: Object.fromEntries(numbers(id === 1 ? 5_000 : 10).map((name) => [`m${name}`, id])),
+});
+
+const page = (results: readonly unknown[]) => ({ json: { count: results.length, next: null, results } });
+
+/** A project of 500 runs, one of which has much, with the metrics of a long run each. */
+function startRuns() {
+  const runs = numbers(500).map((index) => experiment(index + 1));
+  const metrics = numbers(20_000).map((id) => ({
+    id,
+    created_at: at,
+    values: Object.fromEntries(numbers(5).map((name) => [`m${name}`, id])),
+  }));
+  return startFake(({ path }) => {
+    const { pathname } = new URL(path, "http://service");
+    const [, id, below] = /\/experiments\/(\d+)\/(\w*)/.exec(`${pathname}/`) ?? [];
+    if (below === "metrics") return page(metrics);
+    if (id !== undefined) return { json: experiment(Number(id)) };
+    return pathname.endsWith("/experiments") ? page(runs) : { json: project };
+  });
+}
+
+/** A gateway with the heap of the files of `deploy`. */
+async function start() {
+  const service = await startRuns();
+  const env = {
+    UPSTREAM_PROFILE: "polyaxon-0.4",
+    UPSTREAM_RATE_LIMIT: "off",
+    // The process is slow on a slow machine, and must not be spared by its deadline.
+    REQUEST_TIMEOUT_MS: "600000",
+  };
+  const program = [`--max-old-space-size=${HEAP}`, "--max-semi-space-size=32", mainIn(BUILT)];
+  const gateway = await startGatewayProcess(service.url, env, program);
+  onTestFinished(gateway.kill);
+  return gateway;
+}
+
+/** Reads all of an answer, or what came of it: the gateway may refuse to go on, and must not end. */
+const read = async (url: string, init: RequestInit): Promise<number> => {
+  try {
+    const response = await fetch(url, init);
+    for await (const _ of response.body ?? []);
+    return response.status;
+  } catch {
+    return 0;
+  }
+};
+
+test("a process with the heap of our own files lives through each of the worst operations, alone and many at once", async () => {
+  const { url, expectAlive } = await start();
+  for (const { name, query, accept, isSignedIn } of WORST_OPERATIONS) {
+    const headers = {
+      "content-type": "application/json",
+      accept,
+      ...(isSignedIn && { authorization: "token t0ken" }),
+    };
+    const init = { method: "POST", headers, body: JSON.stringify({ query }) };
+    const status = await read(`${url}/graphql`, init);
+    expect({ name, isAnswered: status > 0 }).toEqual({ name, isAnswered: true });
+    await Promise.all(numbers(cases(4, 16)).map(() => read(`${url}/graphql`, init)));
+    await expectAlive();
+  }
+});
+
+test("a process with that heap exports the metrics of long runs with long descriptions", async () => {
+  const { url, expectAlive } = await start();
+  const headers = { authorization: "token t0ken" };
+  const response = await fetch(`${url}/export/ada.mnist/metrics.csv?columns=description,value`, { headers });
+  expect(response.status).toBe(200);
+  let bytes = 0;
+  // 100 MB of 100 GB.
+  for await (const chunk of response.body ?? []) if ((bytes += chunk.length) > 100_000_000) break;
+  await expectAlive();
+});
