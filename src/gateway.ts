@@ -30,8 +30,7 @@ import { createSubscriptions } from "./http/graphql/subscriptions.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
-import type { ProfileName } from "./rest/api/profile.ts";
-import { builtInProfile } from "./rest/api/profiles.ts";
+import { type BuiltInName, builtInProfile } from "./rest/api/profiles.ts";
 import { RefusedBatches } from "./rest/session/refused-batches.ts";
 import { rememberViewers } from "./rest/session/session.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
@@ -49,7 +48,7 @@ export interface GatewayOptions {
   /** The token that GraphiQL starts with. Only the demo has one. */
   readonly exampleToken?: string;
   /** The profile when the settings name none. The demo sets it. */
-  readonly profile?: ProfileName;
+  readonly profile?: BuiltInName;
   /** Whether selections are prefetched. Tests switch it off to compare. */
   readonly lookAhead?: boolean;
   /** Creates the plans of operations. Tests replace it to compare with graphql-js. */

@@ -1,3 +1,5 @@
+import type { GraphQLSchema } from "graphql";
+
 /*
  * Metadata in a field's `extensions`, read by the plan and the limits. The engine knows neither the service nor its
  * records, so the types here are loose; the schema code that declares fields checks them.
@@ -85,6 +87,12 @@ export interface FieldExtensions {
   readonly maxPerOperation?: number;
   /** Whether a failure that several items of the root field share is an error for each of them. */
   readonly errorsStaySeparate?: boolean;
+}
+
+/** Metadata in the schema's `extensions`. */
+export interface SchemaExtensions {
+  /** The schema that introspection shows, where that is another one. */
+  readonly introspected?: () => GraphQLSchema;
 }
 
 /** Metadata in a scalar's `extensions`. */

@@ -7,9 +7,11 @@ import {
   NoSchemaIntrospectionCustomRule,
   specifiedRules,
   validate,
+  ValuesOfCorrectTypeRule,
+  type ValidationRule,
 } from "graphql";
 import { LRUCache } from "lru-cache";
-import { documentError } from "../errors.ts";
+import { documentError, withExtensions } from "../errors.ts";
 import { type OperationLimits, parseBounded } from "../limits/document.ts";
 import { laterRule } from "../limits/later.ts";
 import { streamedOnceRule } from "../limits/streamed-once.ts";
@@ -50,6 +52,17 @@ export interface DocumentSettings {
 /** Estimated heap size of a document without its plans. Measured: 270 to 480 bytes per token, plus the text. */
 const BYTES_PER_TOKEN = 480;
 
+/** Wrong values have the code that they have as variables. */
+const valuesRule: ValidationRule = (context) =>
+  ValuesOfCorrectTypeRule(
+    Object.create(context, {
+      reportError: {
+        value: (error: GraphQLError) =>
+          context.reportError(withExtensions(error, { ...error.extensions, code: "BAD_USER_INPUT" })),
+      },
+    }),
+  );
+
 /** Maximum errors of an invalid document. Each takes as long as the validation of 20 fields. */
 const MAX_VALIDATION_ERRORS = 20;
 
@@ -74,7 +87,7 @@ export function createDocuments({
   /** Hashes of valid documents that are not cached. */
   const readOnce = new LRUCache<string, true>({ max: MAX_READ_ONCE });
   const rules = [
-    ...specifiedRules,
+    ...specifiedRules.map((rule) => (rule === ValuesOfCorrectTypeRule ? valuesRule : rule)),
     laterRule,
     streamedOnceRule,
     ...(isIntrospectable ? [] : [NoSchemaIntrospectionCustomRule]),

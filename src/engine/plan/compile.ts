@@ -9,7 +9,7 @@ import {
   isNonNullType,
   type SelectionSetNode,
 } from "graphql";
-import type { FieldExtensions, PlacedContext, SelectionNeeds } from "../field-source.ts";
+import type { FieldExtensions, PlacedContext, SchemaExtensions, SelectionNeeds } from "../field-source.ts";
 import { INTROSPECTION } from "../limits/selection.ts";
 import { argumentsOf, noArgs } from "./arguments.ts";
 import {
@@ -272,7 +272,8 @@ function resolverOf(
   // Safe: it has no fourth parameter.
   if (resolve.length < 4) return resolve as PlannedField["resolve"];
   // Safe: only the resolvers of introspection have one, and they read nothing else of it.
-  const info = { schema } as GraphQLResolveInfo;
+  const { introspected }: SchemaExtensions = schema.extensions;
+  const info = { schema: introspected?.() ?? schema } as GraphQLResolveInfo;
   return (parent, args, context) => resolve(parent, args, context, info);
 }
 

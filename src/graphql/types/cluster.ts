@@ -10,21 +10,18 @@ import { Cluster, Entity, Node } from "../core/refs.ts";
 type Version = NonNullable<ClusterRecord["version_api"]>;
 
 const PlatformVersion = builder.objectRef<Version>("PlatformVersion").implement({
-  description: "Version of the orchestration platform of the cluster.",
+  description: "Version of the orchestration platform.",
   fields: (t) => ({
     major: t.exposeString("major", { nullable: true, description: "Major version." }),
     minor: t.exposeString("minor", { nullable: true, description: "Minor version." }),
-    goVersion: t.exposeString("go_version", { nullable: true, description: "Go version it was built with." }),
+    goVersion: t.exposeString("go_version", { nullable: true, description: "Go version of its build." }),
     platform: t.exposeString("platform", {
       nullable: true,
       description: "Operating system and architecture.",
     }),
     gitVersion: t.exposeString("git_version", { nullable: true, description: "Version tag." }),
     compiler: t.exposeString("compiler", { nullable: true, description: "Compiler." }),
-    buildDate: t.exposeString("build_date", {
-      nullable: true,
-      description: "Build date, as the platform writes it.",
-    }),
+    buildDate: t.exposeString("build_date", { nullable: true, description: "Date of its build." }),
     gitCommit: t.exposeString("git_commit", { nullable: true, description: "Commit." }),
     gitTreeState: t.exposeString("git_tree_state", {
       nullable: true,
@@ -43,7 +40,7 @@ Cluster.implement({
     uuid: t.string({ description: "Identifier in the tracking service.", ...ofCluster.property("uuid") }),
     platformVersion: t.field({
       type: PlatformVersion,
-      description: "Version of the orchestration platform, not of the API.",
+      description: "Version of the orchestration platform.",
       ...ofCluster.property("version_api"),
     }),
     createdAt: t.field({
@@ -75,36 +72,21 @@ Node.implement({
   description: "A machine of the cluster.",
   interfaces: [Entity],
   fields: (t) => ({
-    name: t.string({
-      nullable: false,
-      description: "Name of the machine.",
-      ...fromAddress(({ address }) => address.name),
-    }),
+    name: t.string({ nullable: false, description: "Name.", ...fromAddress(({ address }) => address.name) }),
     uuid: t.string({ description: "Identifier in the tracking service.", ...property("uuid") }),
-    sequence: t.int({
-      description: "Sequence number by which the service addresses the machine.",
-      ...property("sequence"),
-    }),
+    sequence: t.int({ description: "Number by which the service addresses it.", ...property("sequence") }),
     hostname: t.string({ description: "Host name.", ...property("hostname") }),
-    role: t.string({
-      description: "Role, such as `agent`. The service does not document the values.",
-      ...property("role"),
-    }),
+    role: t.string({ description: "Role, such as `agent`.", ...property("role") }),
     memory: t.float({
-      description:
-        "Memory of the machine. The service does not document the unit; known servers give bytes. It does not tell how much is free.",
+      description: "Memory in all, by known servers in bytes. How much is free is not told.",
       ...property("memory"),
     }),
-    cpu: t.float({
-      description:
-        "CPU capacity. The service does not document the unit; known servers give cores. It does not tell how much is free.",
-      ...property("cpu"),
-    }),
+    cpu: t.float({ description: "CPU in all, by known servers in cores.", ...property("cpu") }),
     gpuCount: t.int({ description: "Number of GPUs.", ...property("n_gpus") }),
     gpus: t.field({
       type: ["JSON"],
       nullable: { list: true, items: true },
-      description: "The GPUs. The service does not document the shape.",
+      description: "The GPUs.",
       ...property("gpus"),
     }),
     dockerVersion: t.string({
@@ -122,12 +104,9 @@ Node.implement({
       description: "Whether its state allows scheduling.",
       ...property("schedulable_state"),
     }),
-    status: t.string({
-      description: "Status, such as `ready`. The service does not document the values.",
-      ...property("status"),
-    }),
+    status: t.string({ description: "Status, such as `ready`.", ...property("status") }),
     isCurrent: t.boolean({
-      description: "Whether the machine is currently part of the cluster.",
+      description: "Whether it is part of the cluster now.",
       ...property("is_current"),
     }),
   }),
@@ -141,7 +120,7 @@ builder.queryFields((t) => ({
   }),
   node: t.field({
     type: Node,
-    description: "A machine of the cluster by its name or its sequence number: exactly one of the two.",
+    description: "A machine of the cluster by its name or its number: one of the two.",
     args: {
       sequence: t.arg.int({ description: "Sequence number." }),
       name: t.arg.string({ description: "Name." }),

@@ -46,6 +46,8 @@ const Runnable = {
   project: text,
   tags: texts,
   bookmarked: flag,
+  /** Whether it is archived. Known servers have the key in the lists of archives only. */
+  deleted: flag,
 };
 export type TrackedRecord = RecordOf<typeof Tracked>;
 export type RunnableRecord = RecordOf<typeof Runnable>;
@@ -86,7 +88,6 @@ const ExperimentKeys = {
   is_clone: flag,
   has_tensorboard: flag,
   cloning_strategy: text,
-  backend: text,
   framework: text,
   run_env: unstated,
   data_refs: unstated,
@@ -115,8 +116,6 @@ const ExperimentJobKeys = {
   experiment: integer,
   resources: unstated,
   node_scheduled: text,
-  pod_id: text,
-  definition: unstated,
 };
 export type ExperimentJobRecord = RecordOf<typeof ExperimentJobKeys>;
 
@@ -130,7 +129,6 @@ const JobKeys = {
   resources: unstated,
   node_scheduled: text,
   cloning_strategy: text,
-  pod_id: text,
   data_refs: unstated,
   readme: text,
 };
@@ -147,8 +145,6 @@ const BuildKeys = {
   num_experiments: integer,
   dockerfile: text,
   commit: text,
-  pod_id: text,
-  backend: text,
 };
 
 const HptuningKeys = {
