@@ -52,16 +52,8 @@ const MetricSummary = builder.objectRef<Summary>("MetricSummary").implement({
     }),
     first: t.field({ type: MetricPoint, description: "First value.", ...shown("first") }),
     last: t.field({ type: MetricPoint, description: "Last value.", ...shown("last") }),
-    min: t.field({
-      type: MetricPoint,
-      description: "Smallest value, the first of equal ones.",
-      ...shown("min"),
-    }),
-    max: t.field({
-      type: MetricPoint,
-      description: "Largest value, the first of equal ones.",
-      ...shown("max"),
-    }),
+    min: t.field({ type: MetricPoint, description: "Smallest; of equal ones the first.", ...shown("min") }),
+    max: t.field({ type: MetricPoint, description: "Largest; of equal ones the first.", ...shown("max") }),
     mean: t.float({ description: "Mean of the finite values.", ...shown("mean") }),
   }),
 });

@@ -105,10 +105,7 @@ const MetricStatisticsRef = builder.objectRef<MetricStatistics>("MetricStatistic
     }),
     min: t.float({ description: "Smallest value.", ...shown("min") }),
     max: t.float({ description: "Largest value.", ...shown("max") }),
-    median: t.float({
-      description: "Middle value, or the mean of the two in the middle.",
-      ...shown("median"),
-    }),
+    median: t.float({ description: "Middle value, or the mean of two in the middle.", ...shown("median") }),
   }),
 });
 
@@ -188,10 +185,7 @@ export const RunSummary = builder.objectRef<Runs>("RunSummary").implement({
       description: "Number of runs that the figures are about.",
       resolve: ({ records }) => records.length,
     }),
-    total: t.int({
-      description: "Number of runs of the list, by the count of the service.",
-      ...shown("total"),
-    }),
+    total: t.int({ description: "Number of runs of the list, as the service counts.", ...shown("total") }),
     isComplete: t.boolean({
       nullable: false,
       description: "Whether these are all: false where `scan` or a limit of the operation ended the reading.",

@@ -17,11 +17,7 @@ const MetricValueInput = builder.inputType("MetricValueInput", {
 const CreateExperimentMetricInput = builder.inputType("CreateExperimentMetricInput", {
   description: "Metric values to record together.",
   fields: (t) => ({
-    values: t.field({
-      type: [MetricValueInput],
-      required: true,
-      description: "At least one, each name once.",
-    }),
+    values: t.field({ type: [MetricValueInput], required: true, description: "At least one, each once." }),
   }),
 });
 

@@ -14,17 +14,14 @@ BuildJob.implement({
     config: t.field(runConfig("How the image is built.")),
     resources: t.field(resources),
     nodeScheduled: t.field(nodeScheduled),
-    jobCount: t.int({ description: "Number of jobs that use the image.", ...property("num_jobs") }),
+    jobCount: t.int({ description: "Jobs that use the image.", ...property("num_jobs") }),
     experimentCount: t.int({
-      description: "Number of experiments that use the image.",
+      description: "Experiments that use the image.",
       ...property("num_experiments"),
     }),
     experiments: t.field(experimentsOfBuild),
     jobs: t.field(jobsOfBuild),
-    dockerfile: t.string({
-      description: "Dockerfile that the service generated.",
-      ...property("dockerfile"),
-    }),
+    dockerfile: t.string({ description: "Dockerfile that was generated.", ...property("dockerfile") }),
     commit: t.string({ description: "Commit that was built: 40 hexadecimal digits.", ...property("commit") }),
   }),
 });

@@ -15,17 +15,14 @@ const PlatformVersion = builder.objectRef<Version>("PlatformVersion").implement(
     major: t.exposeString("major", { nullable: true, description: "Major version." }),
     minor: t.exposeString("minor", { nullable: true, description: "Minor version." }),
     goVersion: t.exposeString("go_version", { nullable: true, description: "Go version of its build." }),
-    platform: t.exposeString("platform", {
-      nullable: true,
-      description: "Operating system and architecture.",
-    }),
+    platform: t.exposeString("platform", { nullable: true, description: "System and architecture." }),
     gitVersion: t.exposeString("git_version", { nullable: true, description: "Version tag." }),
     compiler: t.exposeString("compiler", { nullable: true, description: "Compiler." }),
     buildDate: t.exposeString("build_date", { nullable: true, description: "Date of its build." }),
     gitCommit: t.exposeString("git_commit", { nullable: true, description: "Commit." }),
     gitTreeState: t.exposeString("git_tree_state", {
       nullable: true,
-      description: "Whether the source tree was clean.",
+      description: "State of the source tree.",
     }),
   }),
 });
@@ -43,14 +40,10 @@ Cluster.implement({
       description: "Version of the orchestration platform.",
       ...ofCluster.property("version_api"),
     }),
-    createdAt: t.field({
-      type: "DateTime",
-      description: "Time of creation.",
-      ...ofCluster.property("created_at"),
-    }),
+    createdAt: t.field({ type: "DateTime", description: "Creation.", ...ofCluster.property("created_at") }),
     updatedAt: t.field({
       type: "DateTime",
-      description: "Time of the last change.",
+      description: "Last change.",
       ...ofCluster.property("updated_at"),
     }),
     nodes: t.field({
@@ -89,10 +82,7 @@ Node.implement({
       description: "The GPUs.",
       ...property("gpus"),
     }),
-    dockerVersion: t.string({
-      description: "Version of the container runtime.",
-      ...property("docker_version"),
-    }),
+    dockerVersion: t.string({ description: "Container runtime's version.", ...property("docker_version") }),
     kubeletVersion: t.string({ description: "Version of the kubelet.", ...property("kubelet_version") }),
     osImage: t.string({ description: "Operating system image.", ...property("os_image") }),
     kernelVersion: t.string({ description: "Kernel version.", ...property("kernel_version") }),
@@ -105,10 +95,7 @@ Node.implement({
       ...property("schedulable_state"),
     }),
     status: t.string({ description: "Status, such as `ready`.", ...property("status") }),
-    isCurrent: t.boolean({
-      description: "Whether it is part of the cluster now.",
-      ...property("is_current"),
-    }),
+    isCurrent: t.boolean({ description: "Whether it is in the cluster now.", ...property("is_current") }),
   }),
 });
 

@@ -16,7 +16,7 @@ const CodeReference = builder.objectRef<CodeReferenceRecord>("CodeReference").im
       resolve: ({ is_dirty }) => is_dirty ?? null,
     }),
     url: t.string({
-      description: "URL of an external repository.",
+      description: "URL of an outside repository.",
       resolve: ({ git_url }) => git_url || null,
     }),
   }),

@@ -110,10 +110,7 @@ Experiment.implement({
       args: pageArgs,
       ...child(readJobs),
     }),
-    hasTensorboard: t.boolean({
-      description: "Whether a TensorBoard is running.",
-      ...property("has_tensorboard"),
-    }),
+    hasTensorboard: t.boolean({ description: "Whether a TensorBoard runs.", ...property("has_tensorboard") }),
     outputsUrl: t.string(outputsUrl),
     outputFiles: t.field(outputFiles),
   }),

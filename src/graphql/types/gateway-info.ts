@@ -34,19 +34,13 @@ const Capability = builder.enumType("Capability", {
 const GatewayLimits = builder.objectRef<GatewayFacts>("GatewayLimits").implement({
   description: "What an operation may need at most.",
   fields: (t) => ({
-    maxPageSize: t.exposeInt("maxPageSize", {
-      nullable: false,
-      description: "Items of a page: the largest `first`.",
-    }),
+    maxPageSize: t.exposeInt("maxPageSize", { nullable: false, description: "The largest `first`." }),
     maxRootFields: t.exposeInt("maxRootFields", {
       nullable: false,
       description: "Fields at the root of a query; half as many of a mutation.",
     }),
     maxIds: t.int({ nullable: false, description: "Ids of an argument `ids`.", resolve: () => MAX_IDS }),
-    maxScannedRows: t.exposeInt("maxScannedRows", {
-      nullable: false,
-      description: "Rows that a scan reads for a page.",
-    }),
+    maxScannedRows: t.exposeInt("maxScannedRows", { nullable: false, description: "Rows of a scan." }),
     maxLogBytes: t.exposeInt("maxLogBytes", { nullable: false, description: "Bytes of a part of a log." }),
   }),
 });

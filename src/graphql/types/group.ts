@@ -18,10 +18,7 @@ const ExperimentCounts = builder
       pending: t.exposeInt("num_pending_experiments", { nullable: true, description: "Waiting." }),
       running: t.exposeInt("num_running_experiments", { nullable: true, description: "Running." }),
       scheduled: t.exposeInt("num_scheduled_experiments", { nullable: true, description: "Scheduled." }),
-      succeeded: t.exposeInt("num_succeeded_experiments", {
-        nullable: true,
-        description: "Ended successfully.",
-      }),
+      succeeded: t.exposeInt("num_succeeded_experiments", { nullable: true, description: "Succeeded." }),
       failed: t.exposeInt("num_failed_experiments", { nullable: true, description: "Ended with an error." }),
       stopped: t.exposeInt("num_stopped_experiments", { nullable: true, description: "Stopped." }),
     }),
@@ -40,10 +37,7 @@ Group.implement({
     }),
     readme: t.string(readme),
     concurrency: t.int({ description: "Most experiments that run at a time.", ...property("concurrency") }),
-    searchAlgorithm: t.string({
-      description: "Search algorithm, such as `random`.",
-      ...property("search_algorithm"),
-    }),
+    searchAlgorithm: t.string({ description: "Such as `random`.", ...property("search_algorithm") }),
     currentIteration: t.int({ description: "Iteration of the search.", ...property("current_iteration") }),
     content: t.string({ description: "Its specification as text.", ...property("content") }),
     hptuning: t.field({
@@ -56,10 +50,7 @@ Group.implement({
       description: "Numbers of experiments by state.",
       ...computed(GROUP_COUNTERS, (record) => record),
     }),
-    hasTensorboard: t.boolean({
-      description: "Whether a TensorBoard is running.",
-      ...property("has_tensorboard"),
-    }),
+    hasTensorboard: t.boolean({ description: "Whether a TensorBoard runs.", ...property("has_tensorboard") }),
     runsUrl: t.string(runsUrl),
     metricsUrl: t.string(metricsUrl),
     experiments: t.field(

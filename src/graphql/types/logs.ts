@@ -29,14 +29,8 @@ export const LogChunk = builder.objectRef<LogWindow>("LogChunk").implement({
       description: "Cursor of its end: the `after` of what follows.",
       resolve: ({ endByte }) => formatCursor(endByte),
     }),
-    hasMore: t.exposeBoolean("hasMore", {
-      nullable: false,
-      description: "Whether more text followed when it was read.",
-    }),
-    startByte: t.exposeFloat("startByte", {
-      nullable: false,
-      description: "Where it begins in the log, in bytes.",
-    }),
+    hasMore: t.exposeBoolean("hasMore", { nullable: false, description: "Whether more text followed." }),
+    startByte: t.exposeFloat("startByte", { nullable: false, description: "Where it begins, in bytes." }),
   }),
 });
 

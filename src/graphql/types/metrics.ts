@@ -96,11 +96,7 @@ MetricRecord.implement({
       args: namesArg,
       resolve: ({ record }, { names }) => namedValues(record.values, names),
     }),
-    experiment: t.field({
-      type: Experiment,
-      description: "Its experiment.",
-      resolve: ({ parent }) => parent,
-    }),
+    experiment: t.field({ type: Experiment, description: "Its run.", resolve: ({ parent }) => parent }),
   }),
 });
 
@@ -124,10 +120,7 @@ export const MetricSeries = builder.objectRef<Series>("MetricSeries").implement(
   description: "One metric over time, in parallel columns.",
   fields: (t) => ({
     name: t.exposeString("name", { nullable: false, description: "Name of the metric." }),
-    totalPoints: t.exposeInt("totalPoints", {
-      nullable: false,
-      description: "Number of points before thinning.",
-    }),
+    totalPoints: t.exposeInt("totalPoints", { nullable: false, description: "Points before thinning." }),
     steps: t.intList({
       nullable: false,
       description:

@@ -1,9 +1,10 @@
+import type { ObjectRef } from "@pothos/core";
 import { InputError, OneOfSeveral, UpstreamError } from "../../errors.ts";
 import { type Command, notOffered } from "../../rest/api/endpoint.ts";
 import type { RunKind as Row } from "../../rest/api/kind.ts";
 import { runs } from "../../rest/api/kinds.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { builder } from "../core/builder.ts";
+import { builder, type PothosTypes } from "../core/builder.ts";
 import { MAX_IDS } from "../core/connection.ts";
 import type { Context } from "../core/context.ts";
 import { ANY_KIND, identifyRun, idOf, requires } from "../core/ids.ts";
@@ -28,15 +29,18 @@ interface ManyCommand {
   readonly endpointOf: (row: Row) => Command<RunAddress, undefined> | undefined;
   /** The command for several experiments of a project, which takes one request. */
   readonly forMany?: Command<ProjectAddress, undefined, readonly string[]>;
-  /** Whether a run is left as it is; null: none need be read for it. */
-  readonly isLeft: ((run: RunResource) => boolean) | null;
+  /** Whether a run is left as it is. Without it none need be read. */
+  readonly isLeft?: ((run: RunResource) => boolean) | undefined;
+  /** What is known of the record after the command. */
+  readonly known?: RunResource["loaded"];
 }
 
 /** The endpoint of a command for a run. Throws `UpstreamError` for a kind without it. */
 function endpointFor({ kind: { run } }: RunResource, { endpointOf }: ManyCommand, { server }: Context) {
   const endpoint = run && endpointOf(run);
   if (!endpoint) throw notOffered("this for such a run");
-  return server.offered(endpoint);
+  server.offered(endpoint);
+  return endpoint;
 }
 
 /** The error of the service as a value. */
@@ -100,7 +104,11 @@ async function sendToEach(
       sent.set(id, sending);
       const failure = await sending;
       // Of what was read only the address is still true. Safe: the kind is that of a run.
-      const now = toResource(kindsByName.get(each.kind.name) ?? each.kind, address) as RunResource;
+      const now = toResource(
+        kindsByName.get(each.kind.name) ?? each.kind,
+        address,
+        command.known,
+      ) as RunResource;
       return failure instanceof UpstreamError ? failure : { run: now, isSent: true };
     }),
   );
@@ -134,33 +142,27 @@ const RunResult = builder.objectRef<Commanded>("RunResult").implement({
   }),
 });
 
-const EACH = "One for each id, in their order; null with an error for one that failed.";
-
-type Outcomes = readonly Outcome<Commanded>[];
-
-const RunsPayload = builder.objectRef<Outcomes>("RunsPayload").implement({
-  description: "Payload of a command on several runs.",
-  fields: (t) => ({
-    results: t.field({
-      type: [RunResult],
-      nullable: { list: false, items: true },
-      description: EACH,
-      resolve: (outcomes) => outcomes.map(orThrow),
+/** The payload of a command on several runs, with what each result is made of. */
+const severalOf = <Result extends object>(
+  name: string,
+  type: ObjectRef<PothosTypes, Result>,
+  resultOf: (commanded: Commanded) => Result,
+) =>
+  builder.objectRef<readonly Outcome<Commanded>[]>(name).implement({
+    description: "Payload of a command on several runs.",
+    fields: (t) => ({
+      results: t.field({
+        type: [type],
+        nullable: { list: false, items: true },
+        description: "One for each id, in their order; null with an error for one that failed.",
+        // Safe: Pothos does not resolve the shape of a type parameter.
+        resolve: (outcomes) => outcomes.map(async (...each) => resultOf(await orThrow(...each))) as never,
+      }),
     }),
-  }),
-});
+  });
 
-const DeleteRunsPayload = builder.objectRef<Outcomes>("DeleteRunsPayload").implement({
-  description: "Payload of `deleteRuns`.",
-  fields: (t) => ({
-    results: t.field({
-      type: [DeletedRun],
-      nullable: { list: false, items: true },
-      description: EACH,
-      resolve: (outcomes) => outcomes.map(async (...each) => (await orThrow(...each)).run),
-    }),
-  }),
-});
+const RunsPayload = severalOf("RunsPayload", RunResult, (commanded) => commanded);
+const DeleteRunsPayload = severalOf("DeleteRunsPayload", DeletedRun, ({ run }) => run);
 
 builder.queryField("run", (t) =>
   t.field({
@@ -182,27 +184,21 @@ builder.mutationFields((t) => ({
     type: RunsPayload,
     description: `Stops runs of any kind. ${STOPS}`,
     args: { ...idsArg, ...forceArg },
-    resolve: (_, { ids, force }, context) =>
-      sendToEach(
+    resolve: (_, { ids, force }, context) => {
+      const isLeft = force ? undefined : hasFinished;
+      return sendToEach(
         ids,
-        {
-          endpointOf: ({ endpoints }) => endpoints.stop,
-          forMany: stopMany,
-          isLeft: force ? null : hasFinished,
-        },
+        { endpointOf: ({ endpoints }) => endpoints.stop, forMany: stopMany, isLeft },
         context,
-      ),
+      );
+    },
   }),
   deleteRuns: t.field({
     type: DeleteRunsPayload,
     description: "Deletes runs of any kind.",
     args: idsArg,
     resolve: (_, { ids }, context) =>
-      sendToEach(
-        ids,
-        { endpointOf: ({ endpoints }) => endpoints.delete, forMany: deleteMany, isLeft: null },
-        context,
-      ),
+      sendToEach(ids, { endpointOf: ({ endpoints }) => endpoints.delete, forMany: deleteMany }, context),
   }),
   bookmarkRuns: t.field({
     type: RunsPayload,
@@ -211,15 +207,10 @@ builder.mutationFields((t) => ({
       ...idsArg,
       isBookmarked: t.arg.boolean({ required: true, defaultValue: true, description: BOOKMARK_SWITCH }),
     },
-    resolve: (_, { ids, isBookmarked }, context) =>
-      sendToEach(
-        ids,
-        {
-          endpointOf: ({ endpoints: { bookmark, unbookmark } }) => (isBookmarked ? bookmark : unbookmark),
-          isLeft: null,
-        },
-        context,
-      ),
+    resolve: (_, { ids, isBookmarked }, context) => {
+      const name = isBookmarked ? "bookmark" : "unbookmark";
+      return sendToEach(ids, { endpointOf: ({ endpoints }) => endpoints[name] }, context);
+    },
   }),
   archiveRuns: t.field({
     type: RunsPayload,
@@ -228,20 +219,10 @@ builder.mutationFields((t) => ({
       ...idsArg,
       isArchived: t.arg.boolean({ required: true, defaultValue: true, description: ARCHIVE_SWITCH }),
     },
-    resolve: async (_, { ids, isArchived }, context) => {
-      const outcomes = await sendToEach(
-        ids,
-        {
-          endpointOf: ({ optional }) => (isArchived ? optional?.archive : optional?.restore),
-          isLeft: null,
-        },
-        context,
-      );
-      return outcomes.map((each) =>
-        each instanceof UpstreamError
-          ? each
-          : { ...each, run: { ...each.run, loaded: { ...each.run.loaded, deleted: isArchived } } },
-      );
+    resolve: (_, { ids, isArchived }, context) => {
+      const name = isArchived ? "archive" : "restore";
+      const known = { deleted: isArchived };
+      return sendToEach(ids, { endpointOf: ({ optional }) => optional?.[name], known }, context);
     },
   }),
 }));

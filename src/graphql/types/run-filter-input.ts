@@ -53,11 +53,8 @@ export const RunFilterInput = builder.inputType("RunFilter", {
       description: "Groups of experiments. A selection can only be the one group of a list of a project.",
     }),
     notGroups: t.idList({ description: "Groups of experiments." }),
-    metrics: t.field({ type: [MetricFilter], description: "Metrics of experiments: all are met." }),
-    declarations: t.field({
-      type: [DeclarationFilter],
-      description: "Parameters of experiments: all are met.",
-    }),
+    metrics: t.field({ type: [MetricFilter], description: "Metrics: all are met." }),
+    declarations: t.field({ type: [DeclarationFilter], description: "Parameters: all are met." }),
   }),
 });
 

@@ -63,7 +63,7 @@ StatusRecord.implement({
     }),
     subject: t.field({
       type: Trackable,
-      description: "What has the status.",
+      description: "Whose status it is.",
       resolve: ({ parent }) => parent,
     }),
   }),

@@ -4,7 +4,6 @@ import { administration, user } from "../../rest/api/kinds.ts";
 import { project } from "../../rest/api/project.ts";
 import type { Session } from "../../rest/session/session.ts";
 import { builder } from "../core/builder.ts";
-import type { Context } from "../core/context.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { toResource, unverified } from "../core/resource.ts";
 import { checked, requires } from "../core/ids.ts";
@@ -106,22 +105,6 @@ const ActivateUserPayload = builder.objectRef<typeof User.$inferType>("ActivateU
 
 const UserPayload = payloadOf(User);
 
-const usernameArg = builder.args((t) => ({
-  username: t.string({ required: true, description: "Login name." }),
-}));
-
-/** Sends a command for a user, of whom it makes something known. */
-async function administer(
-  endpoint: Command<UserAddress, undefined>,
-  { username }: { readonly username: string },
-  { session }: Context,
-  known: { readonly is_superuser?: boolean } = {},
-) {
-  const address = checked("username", { username });
-  await session.send(endpoint, address, undefined);
-  return toResource(User.kind, address, known);
-}
-
 builder.mutationFields((t) => ({
   login: t.field({
     type: LoginPayload,
@@ -134,28 +117,39 @@ builder.mutationFields((t) => ({
       return context.session.send(user.login, {}, input);
     },
   }),
-  activateUser: t.field({
-    type: ActivateUserPayload,
-    description: "Activates a user.",
-    args: usernameArg,
-    resolve: (_, args, context) => administer(administration.activate, args, context),
-  }),
-  deleteUser: t.field({
-    type: DeletePayload,
-    description: "Deletes a user; some servers delete the user's projects and runs as well.",
-    args: usernameArg,
-    resolve: (_, args, context) => administer(administration.delete, args, context),
-  }),
-  grantSuperuser: t.field({
-    type: UserPayload,
-    description: "Gives a user the superuser role.",
-    args: usernameArg,
-    resolve: (_, args, context) => administer(administration.grant, args, context, { is_superuser: true }),
-  }),
-  revokeSuperuser: t.field({
-    type: UserPayload,
-    description: "Takes the superuser role from a user.",
-    args: usernameArg,
-    resolve: (_, args, context) => administer(administration.revoke, args, context, { is_superuser: false }),
-  }),
 }));
+
+/** Adds a mutation of a user, of whom the command makes something known. */
+const administer = (
+  name: string,
+  endpoint: Command<UserAddress, undefined>,
+  type: typeof UserPayload | typeof DeletePayload,
+  description: string,
+  known: { readonly is_superuser?: boolean } = {},
+) =>
+  builder.mutationField(name, (t) =>
+    t.field({
+      // Safe: each payload is made of a resource.
+      type: type as typeof UserPayload,
+      description,
+      args: { username: t.arg.string({ required: true, description: "Login name." }) },
+      resolve: async (_, { username }, { session }) => {
+        const address = checked("username", { username });
+        await session.send(endpoint, address, undefined);
+        return toResource(User.kind, address, known);
+      },
+    }),
+  );
+
+const { activate, delete: discard, grant, revoke } = administration;
+administer("activateUser", activate, ActivateUserPayload, "Activates a user.");
+administer(
+  "deleteUser",
+  discard,
+  DeletePayload,
+  "Deletes a user; on some servers with all projects and runs.",
+);
+administer("grantSuperuser", grant, UserPayload, "Gives a user the superuser role.", { is_superuser: true });
+administer("revokeSuperuser", revoke, UserPayload, "Takes the superuser role from a user.", {
+  is_superuser: false,
+});
