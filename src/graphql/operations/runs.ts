@@ -31,10 +31,11 @@ const CLONES = [
   ["copy%", "copy", "Copies % to a new record."],
 ] as const;
 
+const named = (text: string, subject: string) => text.replace("%", subject);
+
 for (const target of runRefs) {
   const { name, one, endpoints } = target.kind.run;
   const type = payloadOf(target);
-  const named = (text: string, subject: string) => text.replace("%", subject);
   builder.queryField(uncapital(name), (t) => t.field(lookUp(target, `${capital(one)} by its id.`)));
   update(target, type, endpoints.update);
   command(`delete${name}`, endpoints.delete, { target, type: DeletedRun, description: `Deletes ${one}.` });
