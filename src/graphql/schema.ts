@@ -18,6 +18,8 @@ import "./types/experiment-job.ts";
 import "./types/project.ts";
 import "./types/run-commands.ts";
 import "./operations/projects.ts";
+import "./operations/record-metric.ts";
+import "./operations/restart.ts";
 import "./types/build-job.ts";
 import "./types/experiment.ts";
 import "./types/group.ts";
@@ -32,7 +34,8 @@ import "./subscriptions/run-updated.ts";
 import "./subscriptions/runs-updated.ts";
 
 builder.queryType({
-  description: "Queries. A field whose reads fail is null, with an error whose `extensions.code` tells why.",
+  description:
+    "Queries. A field whose reads fail is null, with an error whose `extensions.code` tells why. What a description requires is one of `gateway.capabilities`.",
 });
 builder.mutationType({
   description:

@@ -17,20 +17,27 @@ import { type Address, type Kind, load, type Resource, toResource } from "../cor
 
 type Payload<R extends object, At extends Address> = ObjectRef<PothosTypes, Resource<R, At>>;
 
-/** Creates the payload type of a kind: `JobPayload` with the field `job`. */
-export const payloadOf = <R extends object, At extends Address>(target: ResourceRef<R, At>): Payload<R, At> =>
-  builder.objectRef<Resource<R, At>>(`${target.kind.name}Payload`).implement({
-    description: "Payload of a command.",
-    fields: (t) => ({
-      [uncapital(target.kind.name)]: t.field({
-        type: target,
-        description: "The record after the command, or the new one.",
-        resolve: (resource) => resource,
-      }),
-    }),
-  });
+const payloads = new Map<string, unknown>();
 
-export const ProjectPayload = payloadOf(Project);
+/** The payload type of a kind: `JobPayload` with the field `job`. */
+export function payloadOf<R extends object, At extends Address>(target: ResourceRef<R, At>): Payload<R, At> {
+  const { name } = target.kind;
+  const type =
+    payloads.get(name) ??
+    builder.objectRef<Resource<R, At>>(`${name}Payload`).implement({
+      description: "Payload of a command.",
+      fields: (t) => ({
+        [uncapital(name)]: t.field({
+          type: target,
+          description: "The record after the command, or the new one.",
+          resolve: (resource) => resource,
+        }),
+      }),
+    });
+  payloads.set(name, type);
+  // Safe: each is that of the kind with its name.
+  return type as Payload<R, At>;
+}
 
 export const DeletedRun = builder.objectRef<Resource>("DeletedRun").implement({
   description: "A run that was deleted.",
@@ -72,8 +79,9 @@ export const isNamedInFull = ({ kind }: Resource): boolean =>
 
 interface Row<R extends object, At extends Address, Answer> {
   readonly target: ResourceRef<R, At>;
-  readonly type: Payload<R, At> | typeof DeletedRun | typeof DeletePayload;
   readonly description: string;
+  /** The payload; by default that of the kind. */
+  readonly type?: typeof DeletedRun | typeof DeletePayload;
   /** The resource of the payload; by default that of the command. */
   readonly resultOf?: (source: Resource<R, At>, answer: Answer) => Resource<R, At>;
 }
@@ -82,7 +90,7 @@ interface Row<R extends object, At extends Address, Answer> {
 export function command<R extends object, At extends Address, Answer>(
   name: string,
   endpoint: Command<At, Answer> | undefined,
-  { target, type, description, resultOf = (source) => source }: Row<R, At, Answer>,
+  { target, description, type = payloadOf(target), resultOf = (source) => source }: Row<R, At, Answer>,
 ): void {
   if (!endpoint) return;
   builder.mutationField(name, (t) =>

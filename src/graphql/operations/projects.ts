@@ -8,7 +8,7 @@ import { identify, requires, withId } from "../core/ids.ts";
 import type { ProjectAddress } from "../core/kinds.ts";
 import { Project } from "../core/refs.ts";
 import { resolveReference, toResource } from "../core/resource.ts";
-import { command, DeletePayload, ProjectPayload } from "./mutations.ts";
+import { command, DeletePayload, payloadOf } from "./mutations.ts";
 import { checkTags, tagInputs, withTags } from "./tags.ts";
 import { checkNewName } from "./update.ts";
 
@@ -47,7 +47,7 @@ const visibility = (isPublic: boolean | null | undefined) =>
 
 builder.mutationFields((t) => ({
   createProject: t.field({
-    type: ProjectPayload,
+    type: payloadOf(Project),
     description: `Creates a project of the caller.${requires(create)}`,
     args: { input: t.arg({ type: CreateProjectInput, required: true, description: "The project." }) },
     resolve: async (_, { input }, { session }) => {
@@ -62,7 +62,7 @@ builder.mutationFields((t) => ({
     },
   }),
   updateProject: t.field({
-    type: ProjectPayload,
+    type: payloadOf(Project),
     description: `Changes a project.${requires(update)}`,
     args: {
       ...withId(Project),
@@ -108,7 +108,7 @@ async function act(id: string, endpoint: Command<ProjectAddress, undefined>, { s
 
 builder.mutationFields((t) => ({
   bookmarkProject: t.field({
-    type: ProjectPayload,
+    type: payloadOf(Project),
     description: `Bookmarks a project for the caller.${requires(bookmark)}`,
     args: {
       ...withId(Project),
@@ -118,7 +118,7 @@ builder.mutationFields((t) => ({
       toResource(Project.kind, await act(id, isBookmarked ? bookmark : unbookmark, context)),
   }),
   archiveProject: t.field({
-    type: ProjectPayload,
+    type: payloadOf(Project),
     description: `Archives a project, ${ARCHIVES}${requires(archive)}`,
     args: {
       ...withId(Project),

@@ -52,21 +52,19 @@ const MetricPayload = builder
     }),
   });
 
-/** Records metric values of an experiment. */
-export const recordMetric = (): void =>
-  builder.mutationField("createExperimentMetric", (t) =>
-    t.field({
-      type: MetricPayload,
-      description: "Records metric values of an experiment.",
-      args: {
-        ...withId(Experiment),
-        input: t.arg({ type: CreateExperimentMetricInput, required: true, description: "The values." }),
-      },
-      resolve: async (_, { id, input }, context) => {
-        const values = valuesOf(input.values);
-        const parent = await targetOf(Experiment.kind, id, context);
-        const { createMetric } = runs.experiment.endpoints;
-        return { parent, record: await context.session.send(createMetric, parent.address, { values }) };
-      },
-    }),
-  );
+builder.mutationField("createExperimentMetric", (t) =>
+  t.field({
+    type: MetricPayload,
+    description: "Records metric values of an experiment.",
+    args: {
+      ...withId(Experiment),
+      input: t.arg({ type: CreateExperimentMetricInput, required: true, description: "The values." }),
+    },
+    resolve: async (_, { id, input }, context) => {
+      const values = valuesOf(input.values);
+      const parent = await targetOf(Experiment.kind, id, context);
+      const { createMetric } = runs.experiment.endpoints;
+      return { parent, record: await context.session.send(createMetric, parent.address, { values }) };
+    },
+  }),
+);

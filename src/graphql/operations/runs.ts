@@ -1,11 +1,8 @@
 import { capital, uncapital } from "../../rest/api/kind.ts";
-import { runs } from "../../rest/api/kinds.ts";
 import { builder } from "../core/builder.ts";
 import { lookUp } from "../core/ids.ts";
-import { Experiment, Job, runRefs } from "../core/refs.ts";
-import { cloned, command, DeletedRun, payloadOf } from "./mutations.ts";
-import { recordMetric } from "./record-metric.ts";
-import { restart } from "./restart.ts";
+import { runRefs } from "../core/refs.ts";
+import { cloned, command, DeletedRun } from "./mutations.ts";
 import { update } from "./update.ts";
 
 /*
@@ -35,21 +32,13 @@ const named = (text: string, subject: string) => text.replace("%", subject);
 
 for (const target of runRefs) {
   const { name, one, endpoints } = target.kind.run;
-  const type = payloadOf(target);
   builder.queryField(uncapital(name), (t) => t.field(lookUp(target, `${capital(one)} by its id.`)));
-  update(target, type, endpoints.update);
+  update(target, endpoints.update);
   command(`delete${name}`, endpoints.delete, { target, type: DeletedRun, description: `Deletes ${one}.` });
   for (const [mutation, endpoint, text] of ACTS)
-    command(named(mutation, name), endpoints[endpoint], { target, type, description: named(text, one) });
+    command(named(mutation, name), endpoints[endpoint], { target, description: named(text, one) });
   for (const [mutation, endpoint, text] of CLONES) {
     const description = named(text, one);
-    command(named(mutation, name), endpoints[endpoint], { target, type, description, resultOf: cloned });
+    command(named(mutation, name), endpoints[endpoint], { target, description, resultOf: cloned });
   }
-  if (target === Job) {
-    const description = "Restarts a job as a new record.";
-    command("restartJob", runs.job.endpoints.restart, { target, type, description, resultOf: cloned });
-  }
-  if (target === Experiment) restart(type);
 }
-
-recordMetric();

@@ -1,15 +1,14 @@
-import type { ObjectRef } from "@pothos/core";
 import type { Command } from "../../rest/api/endpoint.ts";
 import type { Revision, RunKind } from "../../rest/api/kind.ts";
 import { segment } from "../../rest/api/endpoint.ts";
 import { bodyOf } from "../../rest/api/inputs.ts";
 import { InputError } from "../../errors.ts";
 import type { RunAddress } from "../../rest/api/reference.ts";
-import { builder, type PothosTypes } from "../core/builder.ts";
+import { builder } from "../core/builder.ts";
 import type { ResourceRef } from "../core/fields.ts";
 import { quote, withId } from "../core/ids.ts";
-import { type Resource, toResource } from "../core/resource.ts";
-import { targetOf } from "./mutations.ts";
+import { toResource } from "../core/resource.ts";
+import { payloadOf, targetOf } from "./mutations.ts";
 import { checkTags, tagInputs, withTags } from "./tags.ts";
 
 /** What the service accepts as a name. */
@@ -36,14 +35,13 @@ const UpdateRunInput = builder.inputType("UpdateRunInput", {
 /** Adds the mutation that changes a run. The service returns the whole record. */
 export function update<R extends object>(
   target: ResourceRef<R, RunAddress> & { readonly kind: { readonly run: RunKind } },
-  type: ObjectRef<PothosTypes, Resource<R, RunAddress>>,
   endpoint: Command<RunAddress, R, Revision> | undefined,
 ): void {
   if (!endpoint) return;
   const { name, one, many, keys } = target.kind.run;
   builder.mutationField(`update${name}`, (t) =>
     t.field({
-      type,
+      type: payloadOf(target),
       description: `Changes ${one}.`,
       args: {
         ...withId(target),

@@ -39,8 +39,8 @@ const GatewayLimits = builder.objectRef<GatewayFacts>("GatewayLimits").implement
       nullable: false,
       description: "Fields at the root of a query; half as many of a mutation.",
     }),
-    maxIds: t.int({ nullable: false, description: "Ids of an argument `ids`.", resolve: () => MAX_IDS }),
-    maxScannedRows: t.exposeInt("maxScannedRows", { nullable: false, description: "Rows of a scan." }),
+    maxIds: t.int({ nullable: false, description: "Ids of one argument `ids`.", resolve: () => MAX_IDS }),
+    maxScannedRows: t.exposeInt("maxScannedRows", { nullable: false, description: "Rows of one scan." }),
     maxLogBytes: t.exposeInt("maxLogBytes", { nullable: false, description: "Bytes of a part of a log." }),
   }),
 });

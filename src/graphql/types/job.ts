@@ -1,6 +1,8 @@
+import { runs } from "../../rest/api/kinds.ts";
 import { fieldsOf } from "../core/fields.ts";
 import { BuildJob, Entity, Job, Loggable, Run, Trackable } from "../core/refs.ts";
 import { cloneFields } from "./run.ts";
+import { cloned, command } from "../operations/mutations.ts";
 import { outputFiles } from "./output-files.ts";
 import { runConfig } from "./run-config.ts";
 import { dataReferences, nodeScheduled, outputsUrl, readme, resources } from "./workload.ts";
@@ -26,4 +28,10 @@ Job.implement({
     outputsUrl: t.string(outputsUrl),
     outputFiles: t.field(outputFiles),
   }),
+});
+
+command("restartJob", runs.job.endpoints.restart, {
+  target: Job,
+  description: "Restarts a job as a new record.",
+  resultOf: cloned,
 });

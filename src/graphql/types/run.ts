@@ -67,7 +67,7 @@ Trackable.implement({
     phase: t.field({
       type: RunPhaseEnum,
       nullable: false,
-      description: "Coarse stage.",
+      description: "Coarse stage, by the status.",
       ...tracked.computed(STATE, phaseOf),
     }),
     isFinished: t.boolean({
@@ -75,10 +75,22 @@ Trackable.implement({
       description: "Whether it has ended.",
       ...tracked.computed(STATE, isFinished),
     }),
-    createdAt: t.field({ type: "DateTime", description: "Creation.", ...tracked.property("created_at") }),
+    createdAt: t.field({
+      type: "DateTime",
+      description: "Time of creation.",
+      ...tracked.property("created_at"),
+    }),
     updatedAt: t.field({ type: "DateTime", description: "Last change.", ...tracked.property("updated_at") }),
-    startedAt: t.field({ type: "DateTime", description: "Start.", ...tracked.property("started_at") }),
-    finishedAt: t.field({ type: "DateTime", description: "End.", ...tracked.property("finished_at") }),
+    startedAt: t.field({
+      type: "DateTime",
+      description: "Time of the start.",
+      ...tracked.property("started_at"),
+    }),
+    finishedAt: t.field({
+      type: "DateTime",
+      description: "Time of the end.",
+      ...tracked.property("finished_at"),
+    }),
     durationSeconds: t.float({
       description: "Seconds from the start to the end, or until now.",
       ...tracked.computed(STATE, durationSeconds),
