@@ -11,7 +11,7 @@ async function memoryOf(gateway: Running): Promise<{ resident: number; heap: num
 const CALLERS = 16;
 const DOCUMENTS = 200_000;
 /** After how many documents the memory is looked at. */
-const STEP = 25_000;
+const STEP = 50_000;
 
 /** Documents that are all different, with the gateway's memory now and then. */
 export async function measureMemory(service: Service): Promise<string[]> {
@@ -20,7 +20,9 @@ export async function measureMemory(service: Service): Promise<string[]> {
   const rows: string[] = [];
   const note = async (sent: number) => {
     const { resident, heap } = await memoryOf(gateway);
-    rows.push(row(sent, megabytes(resident), megabytes(heap)));
+    rows.push(
+      row(`after ${sent}: resident, heap in use`, `${megabytes(resident)} MB, ${megabytes(heap)} MB`),
+    );
     say(rows.at(-1) ?? "");
   };
   const ask = async (number: number) => {

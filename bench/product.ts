@@ -15,9 +15,6 @@ export interface Node {
 
 export const THIS_NODE: Node = { file: process.execPath, version: process.version };
 
-/** The flags with which the gateway runs on this Node: the same for all, so far. */
-export const flagsOf = (_node: Node): readonly string[] => NODE_FLAGS;
-
 /** The file that starts a built checkout. Releases up to 0.3 were one file. */
 const mainOf = (checkout: string): string =>
   ["dist/src/main.js", "dist/main.js"].map((path) => join(checkout, path)).find(existsSync) ?? checkout;
@@ -25,6 +22,6 @@ const mainOf = (checkout: string): string =>
 /** The command by which a built checkout is run, as `npm start` runs it. */
 export const commandOf = (checkout: string, node = THIS_NODE): readonly string[] => [
   node.file,
-  ...flagsOf(node),
+  ...NODE_FLAGS,
   mainOf(checkout),
 ];

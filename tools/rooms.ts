@@ -19,7 +19,7 @@ const LIMITS = {
   src: 28_780,
   demo: 3_590,
   test: 45_020,
-  docs: 4_370,
+  docs: 4_200,
   settings: 42,
   "files of src": 258,
   "run-time packages": 22,

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { commandOf, flagsOf, type Node, PRODUCT } from "../product.ts";
+import { commandOf, type Node, PRODUCT } from "../product.ts";
 
 interface Place {
   /** What it runs on, if it is a program of Node.js. */
@@ -34,10 +34,10 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 type Env = Readonly<Record<string, string>>;
 
-const own = (name: string, file: string, env: Env = {}, flags: typeof flagsOf = () => []): Contestant => ({
+const own = (name: string, file: string, env: Env = {}): Contestant => ({
   name,
   start: ({ node, port, service }) => ({
-    command: [node.file, ...flags(node), here(`dist/contestants/${file}`)],
+    command: [node.file, here(`dist/contestants/${file}`)],
     env: { PORT: String(port), SERVICE: service, ...env },
   }),
 });
@@ -92,7 +92,6 @@ export type Contestants = readonly [Contestant, ...Contestant[]];
 /** Who is compared at the records of single paths. The first one is the measure of all others. */
 export const OF_RECORDS: Contestants = [
   LIMIT,
-  own("limit, with Rungraph's V8 flags", "limit.js", {}, flagsOf),
   rungraph("Rungraph", {}),
   tailcall,
   own("Mercurius + JIT + DataLoader", "mercurius.js"),

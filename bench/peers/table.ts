@@ -47,28 +47,27 @@ export function tablesOf(title: string, waited: string, contestants: readonly Sh
   const [limit] = contestants;
   if (limit === undefined) throw new Error("expected contestants, got none");
   const operations = [...limit.cpuMs.keys()];
-  const head = (first: string, ...others: readonly string[]) => [
-    row(first, ...operations, ...others),
-    row("---", ...operations.map(() => "---:"), ...others.map(() => "---:")),
-  ];
-  const ratios = contestants.map(({ name, cpuMs, idleBytes, loadedBytes }) =>
+  const rows = contestants.map(({ name, cpuMs, latencyMs, idleBytes, loadedBytes }) =>
     row(
       name,
       ...operations.map((each) => ratio(cpuMs.get(each) ?? NONE, limit.cpuMs.get(each) ?? NONE)),
+      latencyMs.toFixed(1),
       `${megabytes(idleBytes)} / ${megabytes(loadedBytes)}`,
     ),
   );
-  const details = contestants.map(({ name, requests, latencyMs }) =>
-    row(name, ...operations.map((each) => requests.get(each) ?? ""), latencyMs.toFixed(1)),
-  );
   const absolute = operations.map((each) => `${each} ${median(limit.cpuMs.get(each) ?? []).toFixed(3)}`);
+  const senders: Record<string, string[]> = {};
+  for (const { name, requests } of contestants)
+    (senders[operations.map((each) => `${each} ${requests.get(each) ?? "?"}`).join(", ")] ??= []).push(name);
+  const sent = Object.entries(senders).map(([requests, names], _, { length }) =>
+    length === 1 ? requests : `${requests} by ${names.join(", ")}`,
+  );
+  const others = [`${waited} at 10 ms, ms`, "RSS idle / after, MB"];
   return [
-    ...head(`${title}: CPU per request, limit = 1`, "RSS idle / after, MB"),
-    ...ratios,
+    row(`${title}: CPU per request, limit = 1`, ...operations, ...others),
+    row("---", ...operations.map(() => "---:"), ...others.map(() => "---:")),
+    ...rows,
     "",
-    `The limit takes, in milliseconds: ${absolute.join(", ")}.`,
-    "",
-    ...head(`${title}: upstream requests`, `${waited} at 10 ms, ms`),
-    ...details,
+    `The limit takes, in milliseconds: ${absolute.join(", ")}. Upstream requests: ${sent.join("; ")}.`,
   ].join("\n");
 }

@@ -114,11 +114,17 @@ function profiles(): string {
     ),
   );
   const names = [...new Set(overrides.flatMap((each) => Object.keys(each)))];
+  const optional: Record<string, string[]> = {};
+  for (const name of names)
+    if (name.startsWith("optional."))
+      (optional[overrides.map((each) => ((each[name] ?? "–") === "–" ? "–" : "yes")).join()] ??= []).push(
+        code(name.slice(9)),
+      );
   const rows = [
-    ...names.map((name) => [
-      code(name),
-      ...overrides.map((each) => each[name] ?? (name.startsWith("optional.") ? "–" : "as documented")),
-    ]),
+    ...names
+      .filter((name) => !name.startsWith("optional."))
+      .map((name) => [code(name), ...overrides.map((each) => each[name] ?? "as documented")]),
+    ...Object.entries(optional).map(([has, them]) => [`optional: ${them.join(", ")}`, ...has.split(",")]),
     ["paging", ...built.map(({ paging }) => code(paging.by))],
     ...(["query", "group", "ids"] as const).map((name) => [
       code(`filters.${name}`),

@@ -1,9 +1,6 @@
 import { mediansOf } from "../../bench/peers/table.ts";
 import { readResults } from "../../bench/results.ts";
 
-/** Without the limit with other flags, which matters to those who look closer. */
-const short = (table: string): string => table.replace(/^\| limit, with .*\n/m, "");
-
 /** The medians of the comparison with other servers, a table for each Node. */
 export function peers(): string {
   const tables = readResults("peers")
@@ -11,5 +8,5 @@ export function peers(): string {
     .filter((block) => /^\| Node \d+: CPU per request/.test(block));
   if (tables.length === 0)
     throw new Error("RESULTS.md: expected tables of CPU per request in the section peers");
-  return tables.map((table) => short(mediansOf(table))).join("\n\n");
+  return tables.map(mediansOf).join("\n\n");
 }
