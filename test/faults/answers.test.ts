@@ -116,15 +116,6 @@ describe("values of a wrong type, however many,", () => {
     });
     expect(placesOf(logged())).toEqual(places);
   });
-
-  test("leave a machine of the cluster its other values", async () => {
-    const service = await startWith(`{"nodes": [{"name": "n1", "role": 7, "sequence": 1}, {"name": "n2"}]}`);
-    const { ask, logged } = await startGateway({ upstream: service });
-    expect(await ask(`{ cluster { nodes { name role sequence } } }`)).toMatchObject({
-      data: { cluster: { nodes: [{ name: "n1", role: null, sequence: 1 }, { name: "n2" }] } },
-    });
-    expect(placesOf(logged())).toEqual(["nodes.*.role"]);
-  });
 });
 
 test("an object of values has at most 10,000 names; with more it reads as null", async () => {
@@ -169,50 +160,6 @@ async function startSmall(upstreamUrl: string, megabytes: number) {
     return (await response.json()) as Answer<unknown>;
   };
 }
-
-describe("a gateway of 256 MB lives through answers that are wrong throughout", () => {
-  const status = '{"id":1,"uuid":1,"created_at":1,"message":1,"status":1}';
-  const metric = '{"id":1,"created_at":1,"values":1,"experiment":{}}';
-
-  const READS = [
-    `{ experiment(id: "ada.mnist.1") { internalId tags } }`,
-    `{ buildJob(id: "ada.mnist.builds.1") { config { build { buildSteps } } } }`,
-    `{ experiment(id: "ada.mnist.2") { statuses { nodes { uuid } } } }`,
-    `{ experiment(id: "ada.mnist.3") { metrics { nodes { createdAt } } } }`,
-    "{ cluster { uuid nodes { name } } }",
-  ];
-
-  async function readAll(values: number, rows: number) {
-    const answers: Readonly<Record<string, string>> = {
-      "ada/mnist/experiments/1/": `{"id": 1, "tags": [${times(values, "1")}]}`,
-      "ada/mnist/builds/1/": `{"id": 1, "config": {"build": {"build_steps": [${times(values, "1")}]}}}`,
-      "ada/mnist/experiments/2/statuses": `{"results": [${times(rows, status)}]}`,
-      "ada/mnist/experiments/3/metrics": `{"results": [${times(rows, metric)}]}`,
-      "cluster/": `{"nodes": [${times(values, "1")}]}`,
-    };
-    const service = await startFake(({ path }) => {
-      const text = answers[path.replace("/api/v1/", "")];
-      return text === undefined ? undefined : { text, headers: JSON_TYPE };
-    });
-    const ask = await startSmall(service.url, 256);
-    const all: unknown[] = [];
-    for (const query of READS) {
-      const answer = await ask(query);
-      all.push(answer.errors ? codesOf(answer) : answer.data);
-    }
-    return all;
-  }
-
-  test("as long as they may be", async () => {
-    expect(await readAll(1_990_000, 90_000)).toEqual([
-      { experiment: { internalId: "1", tags: null } },
-      { buildJob: { config: { build: { buildSteps: null } } } },
-      [unusable("results.0.uuid")],
-      [unusable("results.0.created_at")],
-      { cluster: { uuid: null, nodes: null } },
-    ]);
-  });
-});
 
 test("an error body that names a long field for each of its messages is told in our words", async () => {
   // What it says, written out, is longer than the memory of the gateway.

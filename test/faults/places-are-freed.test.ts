@@ -164,25 +164,6 @@ describe("callers who leave while their requests wait", () => {
     expect(service.seen()).toHaveLength(4);
   });
 
-  test("while one operation's requests wait for each other free the queue", async () => {
-    const service = await startHoldingRecords();
-    const gateway = await startGateway({
-      upstream: service,
-      env: { UPSTREAM_CONNECTIONS: "1", UPSTREAM_QUEUE: "8" },
-    });
-    const nine = Array.from(
-      { length: 9 },
-      (_, id) => `e${id}: experiment(id: "ada.mnist.${id + 1}") { status }`,
-    );
-    const leaver = begin(gateway.url, { path: "/graphql", graphql: `{ ${nine.join(" ")} }` });
-    const waiting = () => metricOf(gateway, "rungraph_upstream_requests_waiting");
-    await vi.waitUntil(async () => (await waiting()) === 8, PATIENT);
-    leaver.destroy();
-    await vi.waitUntil(async () => (await waiting()) === 0, PATIENT);
-    const [answer] = await service.releaseUntil([askFor(gateway)]);
-    expect(answer).toEqual(RUNNING_ANSWER);
-  });
-
   test("while the service asks to be left alone free their place", async () => {
     const service = await startFake(({ path }) =>
       experimentIn(path) === 1

@@ -65,29 +65,6 @@ describe("second tries of reads", () => {
     service.fail(/./, reset, (call) => call === 1);
     expect(await many(1)).toEqual(["ok"]);
   });
-
-  test("are for reads alone", async () => {
-    const { service, gateway } = await startBreakable(env);
-    service.fail(/./, reset);
-    const commands = [
-      `mutation { stopExperiment(id: "ada.mnist.1") { experiment { id } } }`,
-      `mutation { updateExperiment(id: "ada.mnist.1", input: { description: "x" }) { experiment { id } } }`,
-      `mutation { deleteExperiment(id: "ada.mnist.1") { __typename } }`,
-      `mutation { login(input: { username: "ada", password: "x" }) { token } }`,
-    ];
-    for (const command of commands) {
-      const { errors } = await gateway.ask<unknown, unknown>(command);
-      expect(errors?.map(({ extensions }) => [extensions["code"], extensions["outcome"]])).toEqual([
-        ["UPSTREAM_UNAVAILABLE", "unknown"],
-      ]);
-    }
-    expect(service.calls()).toEqual([
-      "POST ada/mnist/experiments/1/stop",
-      "PATCH ada/mnist/experiments/1/",
-      "DELETE ada/mnist/experiments/1/",
-      "POST users/token/",
-    ]);
-  });
 });
 
 describe("a service that fails at three requests of ten", () => {
@@ -115,28 +92,6 @@ describe("a service that fails at three requests of ten", () => {
     return { service, gateway, one, pass, triesOf };
   }
 
-  test("is asked up to three times, and then nothing is missing", async () => {
-    hold();
-    const { one, pass, triesOf, service } = await startUnsteady(/^GET/, 1);
-    const verdicts: string[] = [];
-    for (let turn = 0; turn < 200; turn++) {
-      // Second tries are never short.
-      if (turn % 8 === 0) pass(11_000);
-      verdicts.push(await one());
-    }
-    for (const [turn, verdict] of verdicts.entries()) {
-      const tries = triesOf(turn + 1);
-      const isLost = tries.length === 3 && !tries.includes(true);
-      expect([verdict, ...tries]).toEqual(
-        isLost
-          ? ["UPSTREAM_UNAVAILABLE", false, false, false]
-          : ["ok", ...tries.slice(1).map(() => false), true],
-      );
-    }
-    expect(service.calls().length).toBeGreaterThan(270);
-    expect(counted(verdicts)["ok"]).toBeGreaterThan(185);
-  });
-
   test("is not asked more than a tenth oftener for it", async () => {
     hold();
     const { one, triesOf, service } = await startUnsteady(/^GET/, 1);
@@ -149,26 +104,6 @@ describe("a service that fails at three requests of ten", () => {
     for (const [turn, verdict] of verdicts.entries())
       expect(verdict).toBe(triesOf(turn + 1).at(-1) ? "ok" : "UPSTREAM_UNAVAILABLE");
     expect(counted(verdicts)["UPSTREAM_UNAVAILABLE"]).toBeGreaterThan(turns / 10);
-  });
-
-  test("gets every command once, and who sent one that went wrong is told whether it may have happened", async () => {
-    hold();
-    const { gateway, service, pass } = await startUnsteady(/./, 1);
-    const outcomes: string[] = [];
-    for (let id = 1; id <= 100; id++) {
-      if (id % 10 === 0) pass(11_000);
-      const command = `mutation { stopExperiment(id: "ada.mnist.${id}") { experiment { status } } }`;
-      const { errors } = (await gateway.ask(command)) as Answer<unknown>;
-      const failed = errors?.find(({ path }) => path?.length === 1);
-      outcomes.push(failed ? `${String(failed.extensions["outcome"])}` : "ok");
-    }
-    expect(service.calls(/^POST/)).toEqual(
-      Array.from({ length: 100 }, (_, id) => `POST ada/mnist/experiments/${id + 1}/stop`),
-    );
-    // A reset says nothing; a 503 says that it was not taken.
-    expect(Object.keys(counted(outcomes))).toEqual(["ok", "undefined", "unknown"]);
-    expect(counted(outcomes)["ok"]).toBeGreaterThan(55);
-    expect(service.calls(/^GET/).length).toBeGreaterThan(counted(outcomes)["ok"] ?? 0);
   });
 });
 

@@ -1,15 +1,9 @@
-import { readFileSync } from "node:fs";
-import { promisify } from "node:util";
-import { brotliCompress, constants, gzip, gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
 import { startFake } from "../support/fake.ts";
-import { bombOf } from "../support/faults.ts";
 import { metricOf } from "../support/figures.ts";
-import { type RawService, startRawService, wireOf } from "../support/framing.ts";
-import { type GatewayProcess, startGatewayProcess } from "../support/gateway-process.ts";
-import { type Answer, startGateway } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import {
-  ASK_STATUS,
   askFor,
   firstCodeOf,
   OUTPUTS_OF_42,
@@ -60,18 +54,6 @@ describe("an encoding that is none of those that are known", () => {
     expect(await metricOf(gateway, "rungraph_upstream_requests_running")).toBe(0);
   });
 
-  test("of a log is a bad answer, and ten of them cost no place", async () => {
-    const { gateway, heal } = await startEncoding("constructor");
-    const queries = Array.from(
-      { length: 10 },
-      (_, id) => `{ experiment(id: "ada.mnist.${id + 1}") { logs { text } } }`,
-    );
-    const answers = await Promise.all(queries.map((query) => askFor(gateway, query)));
-    expect(answers.map(firstCodeOf)).toEqual(queries.map(() => "UPSTREAM_BAD_RESPONSE"));
-    heal();
-    expect(await askFor(gateway)).toEqual(RUNNING_ANSWER);
-  });
-
   test("of a download is a bad answer, and ten of them cost no place", async () => {
     const { gateway, heal } = await startEncoding("constructor");
     const over = new AbortController();
@@ -95,14 +77,6 @@ describe("an encoding that is none of those that are known", () => {
       status: 200,
       isWhole: true,
     });
-  });
-
-  test.each(["identity", "GZIP", "gzip, gzip"])("is another than %s", async (encoding) => {
-    const folds = encoding.split(",").filter((name) => /gzip/i.test(name)).length;
-    let body = Buffer.from(JSON.stringify(RUNNING_RECORD));
-    for (let fold = 0; fold < folds; fold++) body = gzipSync(body);
-    const service = await startFake(() => ({ text: body, headers: { "content-encoding": encoding } }));
-    expect(await askFor(await startGateway({ upstream: service }))).toEqual(RUNNING_ANSWER);
   });
 });
 
@@ -198,49 +172,4 @@ describe("an answer that cannot be understood", () => {
       expect(await answeredBy(bytes, query)).toMatch(/^UPSTREAM_(?:BAD_RESPONSE|UNAVAILABLE|ERROR)$/);
     },
   );
-});
-
-describe.skipIf(process.platform !== "linux")("an answer that inflates to 200 MB", () => {
-  const bombs = {
-    gzip: () => bombOf(200),
-    "gzip, gzip": async () => promisify(gzip)(await bombOf(200)),
-    br: () =>
-      promisify(brotliCompress)(Buffer.alloc(200_000_000, " "), {
-        params: { [constants.BROTLI_PARAM_QUALITY]: 1 },
-      }),
-  };
-  const right = wireOf(
-    { framing: "content-length", encoding: "none", connection: "kept" },
-    Buffer.from(JSON.stringify(RUNNING_RECORD)),
-  );
-  let wire = right;
-  let service: RawService;
-  let gateway: GatewayProcess;
-  beforeAll(async () => {
-    service = await startRawService(({ send }) => send(wire));
-    gateway = await startGatewayProcess(service.url);
-  });
-  afterAll(async () => {
-    await gateway.kill();
-    await service.close();
-  });
-
-  const codeNow = async () => {
-    const received = await readFast(gateway.url, { path: "/graphql", graphql: ASK_STATUS });
-    return firstCodeOf(JSON.parse(received?.body.toString() ?? "null") as Answer<unknown>);
-  };
-  /** The most memory that the gateway ever had, in bytes. */
-  const peak = () =>
-    Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${gateway.pid}/status`, "utf8"))?.[1]) * 1_000;
-
-  test.each(Object.entries(bombs))("(%s) is refused without being inflated whole", async (encoding, make) => {
-    wire = right;
-    for (let turn = 0; turn < 10; turn++) expect(await codeNow()).toBe("ok");
-    const before = peak();
-    wire = wireOf({ framing: "content-length", encoding, connection: "kept" }, await make());
-    for (let turn = 0; turn < 3; turn++) expect(await codeNow()).toBe("UPSTREAM_BAD_RESPONSE");
-    expect(peak() - before).toBeLessThan(100_000_000);
-    wire = right;
-    expect(await codeNow()).toBe("ok");
-  });
 });
