@@ -5,7 +5,6 @@ import { failure, outcomeOf } from "../support/errors.ts";
 import { startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
-import { listen } from "../support/listen.ts";
 import { html } from "../support/replies.ts";
 
 /** Commands whose answer the document does not show, and whose payload holds the record. */
@@ -80,39 +79,6 @@ describe("where the document shows no answer, any answer will do and none is rea
     }
     expect(service.inOrder()).toEqual(silentCommands.map((command) => callOf(command)));
     expect(logged()).not.toMatch(COMPLAINT);
-  });
-
-  test("even one that breaks off behind its head", async () => {
-    const url = await listen((_, response) => {
-      response.writeHead(201, { "content-length": 5_000 });
-      response.write("{", () => response.destroy());
-    });
-    const { ask, logged } = await startGateway({ upstream: { url } });
-    for (const command of silentCommands) {
-      const { selection, told } = addressOf(command);
-      expect(await ask(`mutation { done: ${command.mutation} ${selection} }`)).toEqual({
-        data: { done: told },
-      });
-    }
-    expect(logged()).not.toMatch(COMPLAINT);
-  });
-
-  test("the links to its log and outputs belong to the address", async () => {
-    const service = await startFake(() => ({ text: "" }));
-    const { ask, url } = await startGateway({ upstream: service });
-    const stop = commandCalled("stopExperiment");
-    const answer = await ask(`mutation { ${stop.mutation} { experiment { logsUrl outputsUrl } } }`);
-    expect(answer).toEqual({
-      data: {
-        stopExperiment: {
-          experiment: {
-            logsUrl: `${url}/downloads/${idOf(stop)}/logs`,
-            outputsUrl: `${url}/downloads/${idOf(stop)}/outputs`,
-          },
-        },
-      },
-    });
-    expect(service.seen()).toHaveLength(1);
   });
 });
 

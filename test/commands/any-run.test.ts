@@ -89,10 +89,3 @@ test.each([
   });
   expect(sent()).toEqual([]);
 });
-
-test("a server without archives says so", async () => {
-  const { ask, sent } = await startAny("document");
-  const { errors } = await ask(`mutation { archiveRun(id: "ada.mnist.jobs.5") { run { id } } }`);
-  expect(errors?.map(({ extensions }) => extensions["code"])).toEqual(["CAPABILITY_UNAVAILABLE"]);
-  expect(sent()).toEqual([]);
-});

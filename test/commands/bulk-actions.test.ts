@@ -62,50 +62,6 @@ test("six actions in one operation run one after the other, and each answer is r
   expect(arrived(demo.calls())).toEqual(REQUESTS);
 });
 
-test("six actions in one operation have happened afterwards: the run tells its note and its new metric, the search is gone with its experiments", async () => {
-  const { ask } = await startDemoGateway({ now: () => NOW });
-  await ask(BulkActionsDocument, variables);
-  const { data, errors } = await ask<unknown, unknown>(/* GraphQL */ `
-    {
-      experiment(id: "ada.mnist.42") {
-        description
-        bookmarked
-        lastMetricValue(name: "review_score")
-      }
-      job(id: "ada.mnist.jobs.2") {
-        status
-      }
-      group(id: "ada.mnist.2") {
-        status
-      }
-      member: experiment(id: "ada.mnist.2.47") {
-        status
-      }
-    }
-  `);
-  expect(data).toEqual({
-    experiment: { description: "The best so far", bookmarked: true, lastMetricValue: 4.5 },
-    job: { status: "STOPPING" },
-    group: null,
-    member: null,
-  });
-  expect(errors?.map(({ path, extensions }) => [path?.join("."), extensions["code"]]).toSorted()).toEqual([
-    ["group", "NOT_FOUND"],
-    ["member", "NOT_FOUND"],
-  ]);
-});
-
-test("of six actions without a note the first alone is refused, and nothing is sent for it", async () => {
-  const { ask, demo } = await startDemoGateway({ now: () => NOW });
-  const { note: _, ...rest } = variables;
-  const { data, errors } = await ask(BulkActionsDocument, rest);
-  expect(data).toEqual({ ...done, describe: null });
-  expect(errors?.map(({ path, extensions }) => [path, extensions["code"]])).toEqual([
-    [["describe"], "BAD_USER_INPUT"],
-  ]);
-  expect(arrived(demo.calls())).toEqual(REQUESTS.slice(1));
-});
-
 /** The demo behind a service that refuses one request, and passes the others on. */
 async function startRefusing(refused: string) {
   const demo = await startDemoService({ now: () => NOW });
@@ -164,14 +120,3 @@ test.each([
     expect(arrived(seen())).toEqual(REQUESTS.filter((call) => !isUnread(call)));
   },
 );
-
-test("a caller who may only read is refused each of six actions for itself, and reads nothing afterwards", async () => {
-  const { ask, demo } = await startDemoGateway({ now: () => NOW });
-  const { data, errors } = await ask(BulkActionsDocument, variables, { token: tokenOf(demo, "grace") });
-  const fields = Object.keys(done);
-  expect(data).toEqual(Object.fromEntries(fields.map((field) => [field, null])));
-  expect(errors?.map(({ path, extensions }) => [path, extensions["code"]])).toEqual(
-    fields.map((field) => [[field], "FORBIDDEN"]),
-  );
-  expect(arrived(demo.calls())).toEqual(REQUESTS.filter((call) => !call.startsWith("GET")));
-});

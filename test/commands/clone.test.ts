@@ -2,40 +2,9 @@ import { describe, expect, test } from "vitest";
 import { RestartDocument } from "../generated/graphql.ts";
 import { commandCalled } from "../support/commands.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
-import { failure, outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
-import { html } from "../support/replies.ts";
-
-describe("a clone that cannot be read is one error, and what the answer told is there:", () => {
-  const crashed = (at: string, route: string) =>
-    failure(at, "UPSTREAM_ERROR", "The service answered 500.", {
-      upstream: { method: "GET", route, status: 500 },
-    });
-
-  /** A service that takes commands and fails at reading. */
-  const startUnreadable = () =>
-    startFake(({ method }) => (method === "GET" ? html(500) : { json: { id: 77, values: { loss: 0.5 } } }));
-
-  test("restartExperiment", async () => {
-    const { ask } = await startGateway({ upstream: await startUnreadable() });
-    const { mutation } = commandCalled("restartExperiment");
-    const answer = await ask(
-      `mutation { done: ${mutation} { known: experiment { internalId } experiment { isClone } source { id } } }`,
-    );
-    expect(outcomeOf(answer)).toEqual({
-      data: {
-        done: {
-          known: { internalId: "77" },
-          experiment: { isClone: null },
-          source: { id: globalId("Experiment:ada/mnist/3") },
-        },
-      },
-      errors: [crashed("done.experiment.isClone", "{owner}/{project}/experiments/{id}/")],
-    });
-  });
-});
 
 /** The keys that the document gives the answer of restart, resume and copy. */
 const reduced = {
@@ -137,36 +106,6 @@ describe("a clone", () => {
       },
     });
     expect(service.inOrder()).toEqual(["POST ada/mnist/experiments/3/copy", "GET ada/mnist/experiments/61/"]);
-  });
-
-  test("of an experiment in a group lies where its answer says", async () => {
-    const service = await startCloning({
-      ...reduced,
-      unique_name: "ada.mnist.2.61",
-      experiment_group: "ada.mnist.2",
-      original: "ada.mnist.2.3",
-    });
-    const { ask } = await startGateway({ upstream: service });
-    const answer = await ask(`mutation {
-      resumeExperiment(id: "ada.mnist.3") {
-        experiment { id uniqueName experimentGroup { id } original { id uniqueName } }
-        source { internalId }
-      }
-    }`);
-    expect(answer).toEqual({
-      data: {
-        resumeExperiment: {
-          experiment: {
-            id: globalId("Experiment:ada/mnist/61"),
-            uniqueName: "ada.mnist.2.61",
-            experimentGroup: { id: globalId("Group:ada/mnist/2") },
-            original: { id: globalId("Experiment:ada/mnist/3"), uniqueName: "ada.mnist.2.3" },
-          },
-          source: { internalId: "3" },
-        },
-      },
-    });
-    expect(service.inOrder()).toEqual(["POST ada/mnist/experiments/3/resume/"]);
   });
 
   test.each(["restartJob", "resumeJob", "copyJob"])(

@@ -1,11 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { refused, startWilling } from "../support/any-command.ts";
-import { commandCalled } from "../support/commands.ts";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
-import { html } from "../support/replies.ts";
 
 describe("recording a metric reads what is selected beyond it once, afterwards:", () => {
   test("the experiment of a new metric", async () => {
@@ -39,29 +37,6 @@ describe("recording a metric reads what is selected beyond it once, afterwards:"
       data: { done: { metric, experiment: { lastMetric: [{ name: "loss", value: 0.5 }] } } },
     });
     expect(service.inOrder()).toEqual([post, post, "GET ada/mnist/experiments/3/"]);
-  });
-});
-
-describe("an experiment that cannot be read after its metric was recorded is one error, and the metric is there:", () => {
-  const crashed = (at: string, route: string) =>
-    failure(at, "UPSTREAM_ERROR", "The service answered 500.", {
-      upstream: { method: "GET", route, status: 500 },
-    });
-
-  /** A service that takes commands and fails at reading. */
-  const startUnreadable = () =>
-    startFake(({ method }) => (method === "GET" ? html(500) : { json: { id: 77, values: { loss: 0.5 } } }));
-
-  test("createExperimentMetric", async () => {
-    const { ask } = await startGateway({ upstream: await startUnreadable() });
-    const { mutation } = commandCalled("createExperimentMetric");
-    const answer = await ask(
-      `mutation { done: ${mutation} { metric { internalId } experiment { status } } }`,
-    );
-    expect(outcomeOf(answer)).toEqual({
-      data: { done: { metric: { internalId: "77" }, experiment: null } },
-      errors: [crashed("done.experiment", "{owner}/{project}/experiments/{id}/")],
-    });
   });
 });
 

@@ -80,15 +80,6 @@ describe("a name with the number of another group gets no command:", () => {
   );
 });
 
-test("its own name gets it after a read, a name without a group at once", async () => {
-  const { ask, sent } = await start();
-  expect(await ask(`mutation { a: deleteExperiment(id: "ada.mnist.2.3") { deletedId } }`)).toMatchObject({
-    data: { a: { deletedId: expect.any(String) } },
-  });
-  await ask(`mutation { a: deleteExperiment(id: "ada.mnist.3") { deletedId } }`);
-  expect(sent()).toEqual([READ, "DELETE ada/mnist/experiments/3/", "DELETE ada/mnist/experiments/3/"]);
-});
-
 test("of several, one that does not exist is an error at its place", async () => {
   const { ask, sent } = await start();
   const answer = await ask(

@@ -88,22 +88,6 @@ describe("the options of a restart", () => {
     expect(sent()).toEqual([]);
   });
 
-  test.each([
-    ["a list", [1], "a list"],
-    ["a text", "lr=1", "a string"],
-    ["a number", 7, "a number"],
-  ])("with %s as declarations are BAD_USER_INPUT, and nothing is started", async (_, declarations, got) => {
-    const { ask, sent } = await startRestarting("polyaxon-0.4");
-    expect(errorsOf(await ask(RESTART, { input: { declarations } }))).toEqual([
-      {
-        at: "restartExperiment",
-        code: "BAD_USER_INPUT",
-        message: `input.declarations: expected an object of names and values, got ${got}`,
-      },
-    ]);
-    expect(sent()).toEqual([]);
-  });
-
   test.each([[{ description: "a" }], [{ declarations: {} }], [{ updateCode: false }]])(
     "%j are CAPABILITY_UNAVAILABLE on a server that takes none, and nothing is started",
     async (input) => {

@@ -32,22 +32,6 @@ describe("a mutation of several runs", () => {
     expect(sent()).toEqual(PATHS.map((path) => `${method} ada/mnist/${path}${end}`).toSorted());
   });
 
-  test("deleteRuns tells what was deleted", async () => {
-    const { ask, sent } = await startAny();
-    const { data } = await ask(`mutation { deleteRuns(ids: ${IDS}) { results { deletedId } } }`);
-    expect(data).toEqual({
-      deleteRuns: {
-        results: [
-          "Experiment:ada/mnist/3",
-          "Job:ada/mnist/5",
-          "BuildJob:ada/mnist/7",
-          "Group:ada/mnist/2",
-        ].map((id) => ({ deletedId: globalId(id) })),
-      },
-    });
-    expect(sent()).toEqual(PATHS.map((path) => `DELETE ada/mnist/${path}/`).toSorted());
-  });
-
   test("takes names that tell their kind beside names whose kind is told", async () => {
     const { ask, sent } = await startAny();
     const mutation = (kind: string) =>
@@ -183,25 +167,6 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
     });
   });
 
-  test("of several experiments, whose project fails", async () => {
-    const service = await startFake(({ method, path }) =>
-      method === "GET"
-        ? { json: { id: 1, unique_name: "ada.mnist.1", last_status: "running" } }
-        : { json: {}, status: path.includes("stop") ? 500 : 200 },
-    );
-    const { url } = await startGateway({ upstream: service, env });
-    const query = `mutation { stopExperiments(ids: ["ada.mnist.1"]) { results { isSent } } }`;
-    const response = await fetch(`${url}/graphql`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: "token t0ken" },
-      body: JSON.stringify({ query, onError: "HALT" }),
-    });
-    expect(await response.json()).toMatchObject({
-      data: null,
-      errors: [{ extensions: { outcome: "unknown", outcomes: ["unknown"] } }],
-    });
-  });
-
   test("of one run, whose record fails afterwards", async () => {
     const mutation = `mutation { stopJob(id: "ada.mnist.jobs.1") { job { experiment: project { experiments(first: 0) { totalCount } } } } }`;
     expect(await halted(mutation)).toEqual({
@@ -215,12 +180,4 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
     expect(errors).toEqual([expect.objectContaining({ code: "FORBIDDEN" })]);
     expect(errors[0]).not.toHaveProperty("outcome");
   });
-});
-
-test("without HALT, errors of several runs tell nothing of the others", async () => {
-  const service = await startFake(({ path }) => ({ json: {}, status: path.includes("jobs/5") ? 403 : 200 }));
-  const { ask } = await startGateway({ upstream: service, env });
-  const { errors } = await ask(`mutation { stopRuns(ids: ${IDS}) { results { isSent } } }`);
-  expect(errors).toHaveLength(1);
-  expect(errors?.[0]?.extensions).not.toHaveProperty("outcomes");
 });

@@ -59,16 +59,6 @@ describe("login", () => {
     },
   );
 
-  test("is not hindered by an Authorization header that nobody understands", async () => {
-    const service = await startDoor();
-    const { ask } = await startGateway({ upstream: service, token: null });
-    const headers = { authorization: "Basic YWRhOmFkYQ==" };
-    expect(
-      await ask(`mutation { login(input: { username: "ada", password: "x" }) { token } }`, {}, { headers }),
-    ).toEqual({ data: { login: { token: "n3w" } } });
-    expect(signed(service)).toEqual([["POST users/token/", undefined]]);
-  });
-
   test("leaves the other fields of the request their caller", async () => {
     const service = await startDoor();
     const { ask } = await startGateway({ upstream: service, token: "t0ken" });
@@ -101,18 +91,6 @@ describe("login", () => {
     ]);
   });
 
-  test("does not sign in the other fields of a caller without a token", async () => {
-    const service = await startDoor();
-    const { ask } = await startGateway({ upstream: service, token: null });
-    const { data, errors } = await ask<unknown, unknown>(`mutation {
-      login(input: { username: "ada", password: "ada-demo" }) { token }
-      stopExperiment(id: "ada.mnist.3") { experiment { id } }
-    }`);
-    expect(data).toEqual({ login: { token: "n3w" }, stopExperiment: null });
-    expect(errors?.map(({ extensions }) => extensions["code"])).toEqual(["UNAUTHENTICATED"]);
-    expect(service.inOrder()).toEqual(["POST users/token/"]);
-  });
-
   const upstream = { method: "POST", route: "users/token/" };
   const bad = (status: number, message: string) => ({
     data: { login: null },
@@ -140,10 +118,6 @@ describe("login", () => {
       expect(service.seen().map((seen) => JSON.parse(seen.body))).toEqual([JSON.parse(body)]);
     },
   );
-
-  test("there are four such recordings", () => {
-    expect(recorded.map((line) => line.case).toSorted()).toEqual(Object.keys(words).toSorted());
-  });
 
   test.each([
     [400, html(400), "The service refused the username and password."],
@@ -177,17 +151,6 @@ describe("login", () => {
           upstream: { method: "GET", route: "users/", status: 403 },
         }),
       ],
-    });
-  });
-
-  test("whose token signs nobody in says so at the user", async () => {
-    const service = await startFake(({ method }) =>
-      method === "GET" ? { json: { username: "", is_superuser: false } } : { json: { token: "n3w" } },
-    );
-    const { ask } = await startGateway({ upstream: service, token: null });
-    expect(outcomeOf(await ask(login, ada))).toEqual({
-      data: { login: { token: "n3w", user: null } },
-      errors: [failure("login.user", "UNAUTHENTICATED", "The service says that nobody is signed in.")],
     });
   });
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { runKinds } from "../../src/rest/api/kinds.ts";
 import { callOf, commandCalled, idOf } from "../support/commands.ts";
-import { failure, outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 
@@ -72,19 +71,4 @@ test("whether a run has finished is not told from what was kept for others", asy
     ),
   ).toEqual({ data: { stopExperiment: { isSent: false, experiment: { status: "SUCCEEDED" } } } });
   expect(service.inOrder()).toEqual(["GET ada/mnist/experiments/3/", "GET ada/mnist/experiments/3/"]);
-});
-
-test("a run that cannot be read is not stopped with `ifActive`", async () => {
-  const service = await startFake(({ method }) => (method === "GET" ? undefined : { text: "" }));
-  const { ask } = await startGateway({ upstream: service });
-  const answer = await ask(`mutation { stopExperiment(id: "ada.mnist.3", ifActive: true) { isSent } }`);
-  expect(outcomeOf(answer)).toEqual({
-    data: { stopExperiment: null },
-    errors: [
-      failure("stopExperiment", "NOT_FOUND", "Not found.", {
-        upstream: { method: "GET", route: "{owner}/{project}/experiments/{id}/", status: 404 },
-      }),
-    ],
-  });
-  expect(service.inOrder()).toEqual(["GET ada/mnist/experiments/3/"]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { startWilling } from "../support/any-command.ts";
 import { errorsOf } from "../support/errors.ts";
-import { onWire, startFake } from "../support/fake.ts";
+import { onWire } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { type ProfileName, startProfile } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
@@ -98,46 +98,6 @@ describe("an update of name, tags and readme", () => {
         "PATCH ada/mnist/experiments/3/",
         { description: "d", title: "n", meta: { labels: ["t"], notes: "r" } },
       ],
-    ]);
-  });
-
-  test("works for every kind of run; a build has no readme", async () => {
-    const { ask, calls } = await startProfile();
-    const { data, errors } = await ask(`mutation {
-      updateJob(id: "ada.mnist.jobs.1", input: { name: "prepare", readme: "j" }) { job { name readme } }
-      updateBuildJob(id: "ada.mnist.builds.1", input: { name: "base", tags: ["b"] }) { buildJob { name tags } }
-      updateGroup(id: "ada.mnist.1", input: { tags: null, readme: "g" }) { group { tags readme } }
-    }`);
-    expect(errors).toBeUndefined();
-    expect(data).toEqual({
-      updateJob: { job: { name: "prepare", readme: "j" } },
-      updateBuildJob: { buildJob: { name: "base", tags: ["b"] } },
-      updateGroup: { group: { tags: null, readme: "g" } },
-    });
-    expect(calls()).toEqual([
-      "PATCH ada/mnist/builds/1/",
-      "PATCH ada/mnist/groups/1/",
-      "PATCH ada/mnist/jobs/1/",
-    ]);
-    const answer = await ask(
-      `mutation { updateBuildJob(id: "ada.mnist.builds.1", input: { readme: "b" }) { __typename } }`,
-    );
-    expect(answer.errors).toMatchObject([
-      { message: expect.stringContaining('Field "readme" is not defined') },
-    ]);
-  });
-
-  test("that the service refuses tells why", async () => {
-    const service = await startFake(() => ({
-      status: 400,
-      json: { name: ["The short name is a reserved word or already taken."] },
-    }));
-    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
-    expect(errorsOf(await ask(UPDATE, { input: { name: "admin" } }))).toMatchObject([
-      {
-        code: "BAD_USER_INPUT",
-        message: expect.stringContaining("The short name is a reserved word or already taken."),
-      },
     ]);
   });
 });

@@ -9,7 +9,7 @@ import { firstCodeOf } from "../support/one-read.ts";
 async function start() {
   let told: Buffer = Buffer.from("");
   const service = await startFake(() => ({ text: told, headers: { "content-type": "application/json" } }));
-  const { ask } = await startGateway({ upstream: service });
+  const { ask } = await startGateway({ upstream: service, env: { MAX_RESULT_BYTES: "100000000" } });
   return {
     /** What is read of a text that is the value of a key, or the code of the error. */
     valueOf: async (text: string | Buffer) => {
@@ -45,8 +45,13 @@ const REFUSED = [
   ...'{"a"}|{"a":}|{"a":1,}|{"a":1 "b":2}|{"a"::1}|{"a":[1}]|1,2|{} x|[]/**/|//\n[]|<null>|`1`|\\u0031'.split(
     "|",
   ),
-  ...["\u00A0[]", "[\u2060]", "[\f1]", "1\u0000"],
-  ...[Buffer.from([0x5b, 0xff, 0x5d]), Buffer.from([0xe9]), Buffer.from("[1]", "utf16le")],
+  "\u00A0[]",
+  "[\u2060]",
+  "[\f1]",
+  "1\u0000",
+  Buffer.from([0x5b, 0xff, 0x5d]),
+  Buffer.from([0xe9]),
+  Buffer.from("[1]", "utf16le"),
   ...["[", '{"a":', '[{"":'].map((open) => open.repeat(20_000)),
 ];
 
@@ -62,6 +67,21 @@ describe("an answer of the service", () => {
     const { valueOf } = await start();
     for (const text of READ) expect(await valueOf(text)).toEqual({ value: JSON.parse(text) });
     for (const text of REFUSED) expect([text, await valueOf(text)]).toEqual([text, "UPSTREAM_BAD_RESPONSE"]);
+  });
+
+  test.each([
+    ["9.9 million letters", "x".repeat(9_900_000)],
+    ["quotes", '\\"'.repeat(4_900_000)],
+    ["backslashes", "\\\\".repeat(4_900_000)],
+    ["NaN", "NaN ".repeat(2_400_000)],
+    ["a million escapes", '\\"x'.repeat(1_000_000)],
+  ])("with NaN beside a long text is read, and never twice: %s", async (_, text) => {
+    const { valueOf } = await start();
+    expect(await valueOf(`{ "text": "${text}", "number": NaN }`)).toEqual({
+      value: { text: JSON.parse(`"${text}"`) as string, number: null },
+    });
+    // In a time that grows with their square no test would end.
+    expect(await valueOf(`[NaN, "${text}`)).toBe("UPSTREAM_BAD_RESPONSE");
   });
 
   test("has null wherever NaN and its kin stand for a value, and every text as it was", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { type Told } from "../support/fake.ts";
+import type { Told } from "../support/fake.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import {
   ASK_STATUS,

@@ -1,7 +1,4 @@
-import { createClient } from "graphql-ws";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { WebSocket } from "ws";
-import { connectAgent } from "../support/agent.ts";
+import { describe, expect, test, vi } from "vitest";
 import { everyNth } from "../support/cases.ts";
 import type { Seen, Told } from "../support/fake.ts";
 import { type FaultServer, startFaultServer } from "../support/fault-server.ts";
@@ -38,7 +35,7 @@ function answer({ method, path }: Seen): Told | undefined {
 async function start() {
   const service = await startFaultServer(answer);
   const { clock, advance } = handClock();
-  const gateway = await startGateway({ upstream: service, clock, env: { MCP: "write" } });
+  const gateway = await startGateway({ upstream: service, clock });
   const reads = Array.from({ length: 20 }, (_, id) => `e${id}: job(id: "ada.mnist.jobs.${id}") { status }`);
   /** Makes the circuit open. */
   const fail = async () => {
@@ -83,13 +80,6 @@ const DOWNLOAD = `/downloads/${globalId("Experiment:ada/mnist/42")}/outputs`;
 
 const SHAPES: Readonly<Record<string, Shape>> = {
   "a read": asking((id) => `{ experiment(id: "ada.mnist.${id}") { status } }`),
-  "reads at once": asking(
-    (id) => `{
-      experiment(id: "ada.mnist.${id}") { status }
-      job(id: "ada.mnist.jobs.${id}") { status }
-      buildJob(id: "ada.mnist.builds.${id}") { status }
-    }`,
-  ),
   "reads below a record": asking(
     (id) => `{ experiment(id: "ada.mnist.${id}") {
       statuses(first: 1) { nodes { status } }
@@ -122,29 +112,6 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     });
     return { first: next().then((told) => told?.data !== undefined && !told.errors), leave };
   }),
-  "a WebSocket": listening(async ({ url }, number) => {
-    const client = createClient({
-      url: `${url.replace("http:", "ws:")}/graphql`,
-      webSocketImpl: WebSocket,
-      connectionParams: { authorization: "token t0ken" },
-      retryAttempts: 0,
-    });
-    onTestFinished(() => void client.dispose());
-    const events = client.iterate({ query: RUN_UPDATED, variables: { id: experimentId(number) } });
-    const first = events.next().then(({ value }) => Boolean(value?.data) && !value?.errors);
-    return { first, leave: () => events.return?.() };
-  }),
-  "a tool": async ({ gateway }, numbers) => {
-    const { use } = await connectAgent(gateway, { token: "t0ken" });
-    const query = (id: number) =>
-      `{ experiment(id: "ada.mnist.${id}") { status statuses { nodes { status } } } }`;
-    return Promise.all(
-      numbers.map(async (id) => {
-        const { result, isError } = await use("graphql_query", { query: query(id) });
-        return !isError && !result["errors"];
-      }),
-    );
-  },
   "a download": ({ gateway }, numbers) =>
     Promise.all(
       numbers.map(async () => {

@@ -6,90 +6,37 @@ import { startFaultServer } from "../support/fault-server.ts";
 import { reset, say } from "../support/faults.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
 import { ASK_STATUS, RUNNING_ANSWER, RUNNING_RECORD } from "../support/one-read.ts";
-import { startCounter } from "../support/silent-ports.ts";
+import { JSON_BODY, sendTo } from "../support/raw-requests.ts";
 
 const RECORDS = { "ada/mnist/experiments/42/": RUNNING_RECORD };
 
-/** Posts a body as it is. */
-async function post(url: string, body: string, headers: Record<string, string> = {}) {
-  const response = await fetch(`${url}/graphql`, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: "token t0ken", ...headers },
-    body,
+test("what one caller gets, no other sees, also while the service fails now and then", async () => {
+  // The service writes the token into the record.
+  const service = await startFaultServer(({ headers, path }) => ({
+    json: {
+      id: Number(/(\d+)\/$/.exec(path)?.[1]),
+      description: String(headers["authorization"]),
+      build_job: "ada.mnist.builds.9",
+    },
+  }));
+  service.fail(/./, reset, (call) => call % 10 === 1);
+  service.fail(/./, say({ status: 500, json: { detail: "no" } }), (call) => call % 10 === 5);
+  // Until the service has accepted their tokens, all of them share a quarter of the places.
+  const env = { UPSTREAM_RETRIES: "2", MAX_OPERATIONS: "1000" };
+  const { ask } = await startGateway({ upstream: service, env });
+  const query = `{ experiment(id: "ada.mnist.42") { description buildJob { description } } }`;
+  const answers = Array.from({ length: 200 }, async (_, turn) => {
+    const token = `caller-${turn % 20}`;
+    const { data } = await ask(query, {}, { token });
+    return { token, seen: JSON.stringify(data).match(/token caller-\d+/g) ?? [] };
   });
-  return { status: response.status, text: await response.text() };
-}
-
-describe("what one caller gets, no other caller sees", () => {
-  /** 200 requests of 20 callers at once, each for the same record; the service writes the token into it. */
-  async function askAsMany(isBroken: (call: number) => boolean) {
-    const service = await startFaultServer(({ headers, path }) => ({
-      json: {
-        id: Number(/(\d+)\/$/.exec(path)?.[1]),
-        last_status: "running",
-        description: String(headers["authorization"]),
-        build_job: "ada.mnist.builds.9",
-      },
-    }));
-    service.fail(/./, reset, (call) => isBroken(call) && call % 10 === 1);
-    service.fail(
-      /./,
-      say({ status: 500, json: { detail: "no" } }),
-      (call) => isBroken(call) && call % 10 === 5,
-    );
-    // Until the service has accepted their tokens, all of them share a quarter of the places.
-    const env = { UPSTREAM_RETRIES: "2", MAX_OPERATIONS: "1000" };
-    const { ask } = await startGateway({ upstream: service, env });
-    const query = `{ experiment(id: "ada.mnist.42") { description buildJob { description } } }`;
-    return Promise.all(
-      Array.from({ length: 200 }, async (_, turn) => {
-        const token = `caller-${turn % 20}`;
-        const { data } = await ask<{ experiment: Seen | null }, unknown>(query, {}, { token });
-        const seen = [data.experiment?.description, data.experiment?.buildJob?.description];
-        return { token, seen: seen.filter((each) => each != null) };
-      }),
-    );
+  const lengths = new Set<number>();
+  for (const { token, seen } of await Promise.all(answers)) {
+    expect(seen).toEqual(seen.map(() => `token ${token}`));
+    lengths.add(seen.length);
   }
-  interface Seen {
-    readonly description: string | null;
-    readonly buildJob: { readonly description: string | null } | null;
-  }
-
-  test("while the service fails now and then", async () => {
-    const answers = await askAsMany(() => true);
-    for (const { token, seen } of answers) {
-      expect(seen.filter((each) => each !== `token ${token}`)).toEqual([]);
-    }
-    expect(answers.filter(({ seen }) => seen.length < 2).length).toBeGreaterThan(0);
-    expect(answers.filter(({ seen }) => seen.length === 2).length).toBeGreaterThan(100);
-  });
-});
-
-describe("the service cannot send the gateway elsewhere", () => {
-  const STATUSES = `{ experiment(id: "ada.mnist.42") { statuses(first: 100) { nodes { status } } } }`;
-
-  test.each([
-    (elsewhere: string) => `${elsewhere}/api/v1/ada/mnist/experiments/42/statuses?offset=1`,
-    (elsewhere: string) => `${elsewhere.replace("http:", "")}/x?limit=1&offset=2`,
-    (elsewhere: string) => `${elsewhere}/@127.0.0.1/?page=2&token=x`,
-    () => "file:///etc/passwd?cursor=x",
-    () => "?offset=1&x=y",
-    () => "../../../admin/?page=2",
-  ])("by the link to the next page", async (link) => {
-    const elsewhere = await startCounter();
-    const service = await startFake(() => ({
-      json: { count: 9, next: link(elsewhere.url), results: [{ id: 1, status: "created" }] },
-    }));
-    const { ask } = await startGateway({ upstream: service });
-    const answer = (await ask(STATUSES)) as Answer<unknown>;
-    expect(codesOf(answer)).toEqual(["UPSTREAM_BAD_RESPONSE"]);
-    expect(elsewhere.connections()).toBe(0);
-    for (const { path } of service.seen()) {
-      expect(path).toMatch(
-        /^\/api\/v1\/ada\/mnist\/experiments\/42\/statuses(\?(limit|offset|page|cursor)=\w*(&offset=2)?)?$/,
-      );
-    }
-  });
+  expect(lengths).toContain(2);
+  expect(lengths.size).toBeGreaterThan(1);
 });
 
 /** `{"a":{"a":…}}`, or lists in lists. */
@@ -99,12 +46,11 @@ const nested = (depth: number, [open, close]: readonly [string, string] = ["[", 
 describe("an answer of the service cannot bring the gateway down", () => {
   test.each([
     ["lists in lists", nested(100_000)],
-    ["objects in objects", `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`],
+    ["objects in objects", nested(100_000, ['{"a":', "1}"])],
     ["brackets that are never closed", "[".repeat(100_000)],
-    ["a record with lists in lists under its declarations", `{"id": 42, "declarations": ${nested(100_000)}}`],
     [
-      "a record with objects in objects under its name",
-      `{"id": 42, "name": ${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}}`,
+      "lists in lists in a record",
+      `{"id": 42, "declarations": ${nested(100_000)}, "name": ${nested(100_000)}}`,
     ],
     ["a record with a deep text of YAML", JSON.stringify({ id: 42, content: nested(20_000) })],
   ])("by its depth: %s", async (_, text) => {
@@ -121,79 +67,45 @@ describe("an answer of the service cannot bring the gateway down", () => {
     expect(await ask(ASK_STATUS)).toEqual(RUNNING_ANSWER);
   });
 
-  test.each(["__proto__", "constructor", "hasOwnProperty", "toString", "prototype"])(
-    "by a metric that is called %s",
-    async (name) => {
-      const text = `{"id": 42, "last_metric": {"${name}": 1, "loss": 0.5}, "declarations": {"${name}": {"polluted": true}}}`;
-      const service = await startFake(() => ({ text, headers: { "content-type": "application/json" } }));
-      const { ask } = await startGateway({ upstream: service });
-      const query = `query ($name: String!) { experiment(id: "ada.mnist.42") {
-        lastMetric(names: [$name]) { name value }
-        known: lastMetricValue(name: $name)
-        loss: lastMetricValue(name: "loss")
-        unknown: lastMetricValue(name: "valueOf")
-      } }`;
-      expect(await ask(query, { name })).toEqual({
-        data: { experiment: { lastMetric: [{ name, value: 1 }], known: 1, loss: 0.5, unknown: null } },
-      });
-      expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
-    },
-  );
+  test("by names that mean something to JavaScript", async () => {
+    const names = ["__proto__", "constructor", "hasOwnProperty", "toString", "prototype"];
+    const values = names.map((name) => `"${name}": 1`).join(", ");
+    const text = `{"id": 42, "last_metric": {${values}}, "declarations": {"__proto__": {"polluted": true}}}`;
+    const service = await startFake(() => ({ text, headers: { "content-type": "application/json" } }));
+    const { ask } = await startGateway({ upstream: service });
+    const fields = names.map((name) => `a${name}: lastMetricValue(name: "${name}")`).join(" ");
+    const query = `{ experiment(id: "ada.mnist.42") {
+      declarations lastMetric(names: ["__proto__"]) { name value } ${fields} other: lastMetricValue(name: "valueOf")
+    } }`;
+    expect(await ask(query)).toEqual({
+      data: {
+        experiment: {
+          declarations: JSON.parse('{"__proto__": {"polluted": true}}'),
+          lastMetric: [{ name: "__proto__", value: 1 }],
+          ...Object.fromEntries(names.map((name) => [`a${name}`, 1])),
+          other: null,
+        },
+      },
+    });
+    expect(Reflect.get({}, "polluted")).toBeUndefined();
+  });
 });
 
 describe("a request cannot bring the gateway down", () => {
+  const query = "query ($id: ID!) { experiment(id: $id) { id } }";
   test.each([
     ["lists in lists", nested(100_000)],
     ["a query of brackets", JSON.stringify({ query: nested(100_000, ["{a", "}"]) })],
     ["a query of brackets never closed", JSON.stringify({ query: "{a".repeat(100_000) })],
-    [
-      "a query of lists as an argument",
-      JSON.stringify({ query: `{ experiment(id: ${nested(50_000)}) { id } }` }),
-    ],
-    [
-      "deep variables",
-      `{"query": "query ($id: ID!) { experiment(id: $id) { id } }", "variables": {"id": ${nested(100_000)}}}`,
-    ],
-    [
-      "deep extensions",
-      `{"query": "{ gateway { version } }", "extensions": ${'{"a":'.repeat(40_000)}1${"}".repeat(40_000)}}`,
-    ],
+    ["lists as an argument", JSON.stringify({ query: `{ experiment(id: ${nested(50_000)}) { id } }` })],
+    ["deep variables", `{"query": "${query}", "variables": {"id": ${nested(100_000)}}}`],
+    ["deep extensions", `{"query": "{ __typename }", "extensions": ${nested(40_000, ['{"a":', "1}"])}}`],
   ])("by the depth of its JSON: %s", async (_, body) => {
     const { url, ask } = await startGateway({ upstream: await startRecords(RECORDS) });
-    const { status, text } = await post(url, body);
+    const { status, text } = await sendTo(`${url}/graphql`, { body, headers: JSON_BODY });
     expect(status).toBeLessThan(500);
     expect(text).not.toMatch(/INTERNAL_SERVER_ERROR| {4}at |node_modules/);
     expect(await ask(ASK_STATUS)).toEqual(RUNNING_ANSWER);
-  });
-});
-
-describe("passwords cannot be guessed many at a time", () => {
-  const login = (name: string, password: string) =>
-    `${name}: login(input: { username: "ada", password: "${password}" }) { token }`;
-  const many = Array.from({ length: 5 }, (_, turn) => login(`l${turn}`, `guess-${turn}`)).join(" ");
-
-  test.each([
-    ["aliases", `mutation { ${many} }`],
-    ["inline fragments", `mutation { ${login("a", "1")} ... on Mutation { ${login("b", "2")} } }`],
-    [
-      "fragments",
-      `mutation { ...A ...B } fragment A on Mutation { ${login("a", "1")} } fragment B on Mutation { ${login("b", "2")} }`,
-    ],
-    [
-      "fragments in fragments",
-      `mutation { ${login("a", "1")} ...A } fragment A on Mutation { ...B } fragment B on Mutation { ${login("b", "2")} }`,
-    ],
-    [
-      "directives",
-      `mutation { ${login("a", "1").replace("{ token }", "@include(if: true) { token }")} ${login("b", "2").replace("{ token }", "@skip(if: false) { token }")} }`,
-    ],
-  ])("by %s", async (_, query) => {
-    const service = await startFake(() => ({ json: { token: "n3w" } }));
-    const { ask } = await startGateway({ upstream: service });
-    const answer = (await ask(query, {}, { token: null })) as Answer<unknown>;
-    expect(answer.data ?? null).toBeNull();
-    expect(codesOf(answer)).toContain("OPERATION_TOO_LARGE");
-    expect(service.calls()).toEqual([]);
   });
 });
 
@@ -224,13 +136,8 @@ describe("a caller cannot put headers of its own on the way to the service", () 
       const { url } = await startGateway({ upstream: service });
       const given = { ...WORDS, [name]: `${WORDS[name]}${end}x-smuggled: canary` };
       const lines = Object.entries(given).map(([key, value]) => `${key}: ${value}`);
-      const head = [
-        "POST /graphql HTTP/1.1",
-        "host: a",
-        "connection: close",
-        "content-type: application/json",
-      ];
-      const sent = [...head, ...lines, `content-length: ${body.length}`, "", body].join("\r\n");
+      const head = "POST /graphql HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json";
+      const sent = [head, ...lines, `content-length: ${body.length}`, "", body].join("\r\n");
       expect(await raw(url, sent)).toMatch(/^HTTP\/1\.1 (?:200|400)/);
       for (const { headers } of service.seen()) {
         expect(Object.keys(headers).filter((key) => !ALLOWED.has(key))).toEqual([]);
@@ -238,15 +145,9 @@ describe("a caller cannot put headers of its own on the way to the service", () 
       }
     },
   );
-  const ALLOWED = new Set([
-    "accept",
-    "authorization",
-    "connection",
-    "host",
-    "traceparent",
-    "user-agent",
-    "x-request-id",
-  ]);
+  const ALLOWED = new Set(
+    "accept authorization connection host traceparent user-agent x-request-id".split(" "),
+  );
 
   test.each([
     ["two lengths", "content-length: 5\r\ncontent-length: 60"],

@@ -1,8 +1,6 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { connectAgent } from "../support/agent.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
-import { manifest } from "../support/manifest.ts";
 import { JSON_BODY, operationText, sendTo } from "../support/raw-requests.ts";
 
 /* Documents with descriptions, as GraphQL has them since September 2025. */
@@ -29,18 +27,4 @@ test("a document with descriptions runs by POST, QUERY, GET and its hash", async
   expect(await send("GET", undefined, `?query=${encodeURIComponent(DOCUMENT)}`)).toBe(ANSWER);
   expect(await send("POST", JSON.stringify({ query: DOCUMENT, ...BY_HASH }))).toBe(ANSWER);
   expect(await send("POST", JSON.stringify(BY_HASH))).toBe(ANSWER);
-});
-
-test("the descriptions of a trusted document are those of its tool", async () => {
-  const env = { MCP: "read", TRUSTED_DOCUMENTS: manifest({ [HASH]: DOCUMENT }) };
-  const gateway = await startDemoGateway({ env });
-  const { client, use } = await connectAgent(gateway);
-  const { tools } = await client.listTools();
-  expect(tools.find(({ name }) => name === "Version")).toMatchObject({
-    description: "Tells the version.",
-    inputSchema: {
-      properties: { tell: { type: "boolean", description: "Whether to tell it.", default: true } },
-    },
-  });
-  expect((await use("Version")).text).toContain('"upstreamApiVersion":"v1"');
 });

@@ -1,10 +1,8 @@
 import { gzipSync } from "node:zlib";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Seen, startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
-import { listen } from "../support/listen.ts";
-import { PATIENT } from "../support/patience.ts";
 import { readRecording } from "../support/replay.ts";
 
 const FILE = Buffer.from("0123456789");
@@ -159,45 +157,5 @@ describe("a download", () => {
       ],
     });
     expect(body).not.toContain(accel);
-  });
-
-  test("is told in a line of the log and in the metrics, with its bytes", async () => {
-    const { take, url, logged } = await startDownloads(({ path }) =>
-      path.endsWith("outputs") ? { text: FILE } : undefined,
-    );
-    await take({ "x-request-id": "story-1" });
-    await fetch(`${url}${PATH.replace("outputs", "logs")}`, { headers: { authorization: "token t0ken" } });
-    await fetch(`${url}/downloads/bm9uZQ/logs`);
-    const lines = logged()
-      .split("\n")
-      .filter((line) => line.includes('"msg":"download"'))
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(lines).toMatchObject([
-      { level: 30, requestId: "story-1", what: "outputs", code: "OK", bytes: 10, ms: expect.any(Number) },
-      { what: "logs", code: "NOT_FOUND", bytes: 0 },
-      { what: "logs", code: "BAD_USER_INPUT", bytes: 0 },
-    ]);
-    const metrics = await (await fetch(`${url}/metrics`)).text();
-    const counted = metrics.split("\n").filter((line) => /^rungraph_download.*_total/.test(line));
-    expect(counted.toSorted()).toEqual([
-      'rungraph_download_bytes_total{what="logs"} 0',
-      'rungraph_download_bytes_total{what="outputs"} 10',
-      'rungraph_downloads_total{what="logs",code="BAD_USER_INPUT"} 1',
-      'rungraph_downloads_total{what="logs",code="NOT_FOUND"} 1',
-      'rungraph_downloads_total{what="outputs",code="OK"} 1',
-    ]);
-  });
-
-  test("that breaks off at the service is told with its code", async () => {
-    const url = await listen((_, response) => {
-      response.writeHead(200, { "content-length": "100" });
-      response.write("0123456789", () => response.destroy());
-    });
-    const gateway = await startGateway({ upstream: { url } });
-    const response = await fetch(gateway.url + PATH, { headers: { authorization: "token t0ken" } });
-    expect(response.headers.get("content-length")).toBe("100");
-    await expect(response.text()).rejects.toThrow("terminated");
-    await vi.waitUntil(() => gateway.logged().includes('"msg":"download"'), PATIENT);
-    expect(gateway.logged()).toContain('"code":"UPSTREAM_UNAVAILABLE","bytes":10');
   });
 });
