@@ -109,28 +109,19 @@ describe("a clone", () => {
   });
 
   test.each(["restartJob", "resumeJob", "copyJob"])(
-    "%s names its source also when the answer does not",
+    "%s names its source although the answer does not",
     async (name) => {
       const { original: _, experiment_group: __, ...rest } = reduced;
       const service = await startCloning({ ...rest, unique_name: "ada.mnist.jobs.61" });
       const { ask } = await startGateway({ upstream: service });
-      const command = commandCalled(name);
+      const { mutation, path } = commandCalled(name);
       const answer = await ask(
-        `mutation { done: ${command.mutation} { job { id uniqueName status } source { id uniqueName } } }`,
+        `mutation { done: ${mutation} { job { id uniqueName status } source { id uniqueName } } }`,
       );
-      expect(answer).toEqual({
-        data: {
-          done: {
-            job: {
-              id: globalId("Job:ada/mnist/61"),
-              uniqueName: "ada.mnist.jobs.61",
-              status: "CREATED",
-            },
-            source: { id: globalId("Job:ada/mnist/5"), uniqueName: "ada.mnist.jobs.5" },
-          },
-        },
-      });
-      expect(service.inOrder()).toEqual([`POST ${command.path}`]);
+      const job = { id: globalId("Job:ada/mnist/61"), uniqueName: "ada.mnist.jobs.61", status: "CREATED" };
+      const source = { id: globalId("Job:ada/mnist/5"), uniqueName: "ada.mnist.jobs.5" };
+      expect(answer).toEqual({ data: { done: { job, source } } });
+      expect(service.inOrder()).toEqual([`POST ${path}`]);
     },
   );
 

@@ -39,22 +39,19 @@ const READ = "GET ada/mnist/experiments/3/";
 
 describe("a name with the number of another group gets no command:", () => {
   test.each([
-    ["stopRun", `stopRun(id: "${SLIP}") { isSent }`],
-    ["bookmarkRun", `bookmarkRun(id: "${SLIP}") { __typename }`],
-    ["archiveRun", `archiveRun(id: "${SLIP}") { __typename }`],
-    ["deleteRun", `deleteRun(id: "${SLIP}") { deletedId }`],
-    ["stopExperiment", `stopExperiment(id: "${SLIP}") { isSent }`],
-    ["deleteExperiment", `deleteExperiment(id: "${SLIP}") { deletedId }`],
-    ["updateExperiment", `updateExperiment(id: "${SLIP}", input: { description: "d" }) { __typename }`],
-    ["restartExperiment", `restartExperiment(id: "${SLIP}") { __typename }`],
-    ["copyExperiment", `copyExperiment(id: "${SLIP}") { __typename }`],
-    [
-      "createExperimentMetric",
-      `createExperimentMetric(id: "${SLIP}", input: { values: [{ name: "loss", value: 1 }] }) { __typename }`,
-    ],
-  ])("%s", async (_, mutation) => {
+    ["stopRun", ""],
+    ["bookmarkRun", ""],
+    ["archiveRun", ""],
+    ["deleteRun", ""],
+    ["stopExperiment", ""],
+    ["deleteExperiment", ""],
+    ["updateExperiment", `, input: { description: "d" }`],
+    ["restartExperiment", ""],
+    ["copyExperiment", ""],
+    ["createExperimentMetric", `, input: { values: [{ name: "loss", value: 1 }] }`],
+  ])("%s", async (name, input) => {
     const { ask, sent } = await start();
-    const answer = await ask(`mutation { done: ${mutation} }`);
+    const answer = await ask(`mutation { done: ${name}(id: "${SLIP}"${input}) { __typename } }`);
     expect(errorsOf(answer)).toEqual([
       {
         at: "done",

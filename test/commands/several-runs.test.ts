@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { startWilling } from "../support/any-command.ts";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
 
@@ -141,17 +141,12 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
 
   const halted = async (query: string) => {
     const { url } = await startGateway({ upstream: { url: await startMixed() }, env });
-    const response = await fetch(`${url}/graphql`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: "token t0ken" },
-      body: JSON.stringify({ query, onError: "HALT" }),
-    });
-    const { data, errors } = (await response.json()) as { data: unknown; errors: readonly Failed[] };
-    return { data, errors: errors.map(({ extensions }) => extensions) };
+    const body = JSON.stringify({ query, onError: "HALT" });
+    const headers = { "content-type": "application/json", authorization: "token t0ken" };
+    const response = await fetch(`${url}/graphql`, { method: "POST", headers, body });
+    const { data, errors } = (await response.json()) as Answer<unknown>;
+    return { data, errors: errors?.map(({ extensions }) => extensions) ?? [] };
   };
-  interface Failed {
-    readonly extensions: Readonly<Record<string, unknown>>;
-  }
   const ids = [1, 2, 3, 4, 5, 6].map((id) => `"ada.mnist.jobs.${id}"`).join();
 
   test("of several runs, for each of them", async () => {

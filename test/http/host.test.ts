@@ -25,16 +25,20 @@ async function send(url: string, path: string, host: string) {
   return { status: response.statusCode, body: await text(response) };
 }
 
-test.each([
-  ...["a b", "[", "x:99999", "%", "a\\b@[", "http://x"].map((host): [string, string] => ["/graphql", host]),
-  ...["//[/graphql", "http://[/graphql", "*"].map((target): [string, string] => [target, "localhost"]),
-])("the target %j with the Host %j is refused without a stack", async (target, host) => {
+test.each(["a b", "[", "x:99999", "%", "a\\b@[", "http://x"])("the Host %j is refused", async (host) => {
   const { url } = await startGateway({ upstream: await startRecords({}) });
-  const { status, body } = await send(url, target, host);
-  if (target === "/graphql") expect([status, body]).toEqual([400, "bad request\n"]);
-  expect(status).toBeGreaterThanOrEqual(400);
-  expect(body).not.toMatch(/ at |node_modules|Error/);
+  expect(await send(url, "/graphql", host)).toEqual({ status: 400, body: "bad request\n" });
 });
+
+test.each(["//[/graphql", "http://[/graphql", "*"])(
+  "the target %j is refused without a stack",
+  async (target) => {
+    const { url } = await startGateway({ upstream: await startRecords({}) });
+    const { status, body } = await send(url, target, "localhost");
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(body).not.toMatch(/ at |node_modules|Error/);
+  },
+);
 
 test.each([
   ["/graphql", "runs.example.com:8443"],
