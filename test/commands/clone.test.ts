@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { RestartDocument } from "../generated/graphql.ts";
 import { commandCalled } from "../support/commands.ts";
-import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
@@ -124,44 +122,4 @@ describe("a clone", () => {
       expect(service.inOrder()).toEqual([`POST ${path}`]);
     },
   );
-
-  test("reads its source when more of it is selected than its address", async () => {
-    const service = await startFake(({ method }) =>
-      method === "GET" ? { json: { id: 3, last_status: "succeeded" } } : { status: 201, json: reduced },
-    );
-    const { ask } = await startGateway({ upstream: service });
-    const { mutation } = commandCalled("restartExperiment");
-    expect(await ask(`mutation { done: ${mutation} { experiment { status } source { status } } }`)).toEqual({
-      data: { done: { experiment: { status: "CREATED" }, source: { status: "SUCCEEDED" } } },
-    });
-    expect(service.inOrder()).toEqual([
-      "POST ada/mnist/experiments/3/restart/",
-      "GET ada/mnist/experiments/3/",
-    ]);
-  });
-
-  test("of the demo: the restart button takes two requests", async () => {
-    const { ask, demo } = await startDemoGateway();
-    const { data, errors } = await ask(RestartDocument, { id: "ada.mnist.42" });
-    expect(errors).toBeUndefined();
-    const of = (id: number) => globalId(`Experiment:ada/mnist/${id}`);
-    expect(data).toEqual({
-      restartExperiment: {
-        experiment: {
-          id: of(61),
-          uniqueName: "ada.mnist.61",
-          status: "CREATED",
-          isClone: true,
-          config: { run: { cmd: expect.stringContaining("python train.py --lr=0.021") } },
-          latestMetrics: [],
-          original: { id: of(42), uniqueName: "ada.mnist.42" },
-        },
-        source: { id: of(42) },
-      },
-    });
-    expect(demo.calls()).toEqual([
-      "POST /api/v1/ada/mnist/experiments/42/restart/",
-      "GET /api/v1/ada/mnist/experiments/61/",
-    ]);
-  });
 });

@@ -76,17 +76,3 @@ describe("a name with the number of another group gets no command:", () => {
     },
   );
 });
-
-test("of several, one that does not exist is an error at its place", async () => {
-  const { ask, sent } = await start();
-  const answer = await ask(
-    `mutation { done: bookmarkRuns(ids: ["ada.mnist.2.99", "ada.mnist.2.3"]) { results { run { __typename } } } }`,
-  );
-  expect(answer.data).toEqual({ done: { results: [null, { run: { __typename: "Experiment" } }] } });
-  expect(errorsOf(answer)).toMatchObject([{ at: "done.results.0", code: "NOT_FOUND" }]);
-  expect(sent()).toEqual([
-    "GET ada/mnist/experiments?query=id%3A99%7C3&limit=100",
-    "GET ada/mnist/experiments/99/",
-    "POST ada/mnist/experiments/3/bookmark/",
-  ]);
-});

@@ -1,11 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { RETRYING } from "../support/failing-commands.ts";
+import { failure, outcomeOf } from "../support/errors.ts";
 import { onWire, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
-import { html } from "../support/replies.ts";
+import { detail, html } from "../support/replies.ts";
 
 describe("the fields of one request", () => {
   test("run one after the other, each with reads of its own", async () => {
@@ -49,6 +50,40 @@ describe("the fields of one request", () => {
       read,
     ]);
     expect(Math.max(...most)).toBe(1);
+  });
+
+  test("are not disturbed by one that is refused", async () => {
+    const service = await startFake(({ method, path }) => {
+      if (path.endsWith("/stop")) return detail(409, "Already stopped.");
+      return method === "GET" ? { json: { id: 3, bookmarked: true } } : { text: "" };
+    });
+    const { ask } = await startGateway({ upstream: service });
+    const answer = await ask(`mutation {
+      before: bookmarkExperiment(id: "ada.mnist.3") { experiment { bookmarked } }
+      refused: stopExperiment(id: "ada.mnist.3") { experiment { bookmarked } }
+      wrong: stopExperiment(id: "nonsense") { experiment { bookmarked } }
+      after: bookmarkExperiment(id: "ada.mnist.3") { experiment { bookmarked } }
+    }`);
+    expect(outcomeOf(answer)).toEqual({
+      data: {
+        before: { experiment: { bookmarked: true } },
+        refused: null,
+        wrong: null,
+        after: { experiment: { bookmarked: true } },
+      },
+      errors: [
+        failure("refused", "CONFLICT", "Already stopped.", {
+          upstream: { method: "POST", route: "{owner}/{project}/experiments/{id}/stop", status: 409 },
+        }),
+        failure(
+          "wrong",
+          "BAD_USER_INPUT",
+          `id: expected a global id or a name such as ada.mnist.42, got "nonsense"`,
+        ),
+      ],
+    });
+    const [mark, read] = ["POST ada/mnist/experiments/3/bookmark/", "GET ada/mnist/experiments/3/"];
+    expect(service.inOrder()).toEqual([mark, read, "POST ada/mnist/experiments/3/stop", mark, read]);
   });
 
   test("read anew also after a command that failed: it may have happened", async () => {

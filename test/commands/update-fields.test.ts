@@ -3,7 +3,7 @@ import { startWilling } from "../support/any-command.ts";
 import { errorsOf } from "../support/errors.ts";
 import { onWire } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { type ProfileName, startProfile } from "../support/profiles.ts";
+import type { ProfileName } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
 
 const UPDATE = `mutation ($input: UpdateExperimentInput!) {
@@ -21,27 +21,6 @@ const startUpdating = async (profile: string) => {
 };
 
 describe("an update of name, tags and readme", () => {
-  test("changes what is given, clears what is null, and leaves the rest", async () => {
-    const { ask, calls } = await startProfile();
-    const update = (input: object) => ask(UPDATE.replace("mnist.3", "mnist.42"), { input });
-    expect(await update({ name: "wide-2", tags: ["a", "ü"], readme: null })).toEqual({
-      data: {
-        updateExperiment: {
-          experiment: {
-            name: "wide-2",
-            tags: ["a", "ü"],
-            readme: null,
-            description: "Wider kernels and a calmer learning rate, trained on three machines",
-          },
-        },
-      },
-    });
-    expect(calls()).toEqual(["PATCH ada/mnist/experiments/42/"]);
-    expect(await update({ name: null, tags: [], readme: "# Notes" })).toMatchObject({
-      data: { updateExperiment: { experiment: { name: null, tags: [], readme: "# Notes" } } },
-    });
-  });
-
   test.each([
     [{ name: "a-b_C9" }],
     [{ tags: ["a", "b"] }],

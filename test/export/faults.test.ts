@@ -104,12 +104,6 @@ describe("an export", () => {
     expect(calls()).toEqual([]);
   });
 
-  test("by POST is 405", async () => {
-    const { get } = await startExports(ROWS);
-    const response = await get(`${PROJECT}/runs.csv`, { method: "POST" });
-    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
-  });
-
   test("whose first page fails has the status of the failure", async () => {
     const { get } = await startExports(() => ({ status: 403, json: { detail: "No." } }));
     expect((await get(`${PROJECT}/runs.csv`)).status).toBe(403);
@@ -169,17 +163,6 @@ describe("an export", () => {
       "",
     ]);
     expect(calls()).toHaveLength(1);
-  });
-
-  test("takes a place among the downloads, and gives it back", async () => {
-    const { get, url } = await startExports(ROWS, { MAX_DOWNLOADS: "1" });
-    for (let time = 0; time < 3; time++) await (await get(`${PROJECT}/runs.csv`)).text();
-    await expect
-      .poll(async () => (await fetch(`${url}/metrics`)).text())
-      .toContain("\nrungraph_downloads_running 0\n");
-    expect(await (await fetch(`${url}/metrics`)).text()).toContain(
-      'rungraph_downloads_total{what="runs",code="OK"} 3',
-    );
   });
 
   test("is answered while the gateway drains", async () => {
