@@ -43,13 +43,11 @@ describe("values of a wrong type, however many,", () => {
   });
 
   test("are nothing in a configuration whose rest is readable", async () => {
-    const service = await startWith(
-      `{"id": 9, "config": {"version": "x", "build": {"image": "python", "build_steps": [${times(2_000, "1")}]}}}`,
-    );
+    const build = `{"image": "python", "build_steps": [${times(2_000, "1")}]}`;
+    const service = await startWith(`{"id": 9, "config": {"version": "x", "build": ${build}}}`);
     const { ask } = await startGateway({ upstream: service });
-    expect(
-      await ask(`{ buildJob(id: "ada.mnist.builds.9") { config { version build { image buildSteps } } } }`),
-    ).toEqual({
+    const config = `config { version build { image buildSteps } }`;
+    expect(await ask(`{ buildJob(id: "ada.mnist.builds.9") { ${config} } }`)).toEqual({
       data: { buildJob: { config: { version: null, build: { image: "python", buildSteps: null } } } },
     });
   });
@@ -58,24 +56,14 @@ describe("values of a wrong type, however many,", () => {
     const rows = [{ id: 1, status: 7 }, { id: 2 }, { id: 3, status: "running", message: [], uuid: {} }];
     const service = await startWith(JSON.stringify({ count: "3", results: rows }));
     const { ask, logged } = await startGateway({ upstream: service });
-    expect(
-      await ask(
-        `{ experiment(id: "ada.mnist.42") { statuses { totalCount nodes { internalId rawStatus message uuid } } } }`,
-      ),
-    ).toEqual({
-      data: {
-        experiment: {
-          statuses: {
-            totalCount: null,
-            nodes: [
-              { internalId: "1", rawStatus: null, message: null, uuid: null },
-              { internalId: "2", rawStatus: null, message: null, uuid: null },
-              { internalId: "3", rawStatus: "running", message: null, uuid: null },
-            ],
-          },
-        },
-      },
-    });
+    const query = `{ experiment(id: "ada.mnist.42") { statuses { totalCount nodes { internalId rawStatus message uuid } } } }`;
+    const nodes = [null, null, "running"].map((rawStatus, index) => ({
+      internalId: `${index + 1}`,
+      rawStatus,
+      message: null,
+      uuid: null,
+    }));
+    expect(await ask(query)).toEqual({ data: { experiment: { statuses: { totalCount: null, nodes } } } });
     expect(placesOf(logged()).toSorted()).toEqual([
       "count",
       "results.*.message",
@@ -145,28 +133,19 @@ test("an object of values has at most 10,000 names; with more it reads as null",
   });
 });
 
-/** Asks a gateway that is a process of its own, with so many megabytes for its objects. */
-async function startSmall(upstreamUrl: string, megabytes: number) {
-  const settings = { ...NO_DEADLINES, MAX_JSON_BYTES: "10000000" };
-  const program = [`--max-old-space-size=${megabytes}`, mainIn(BUILT)];
-  const { url, kill } = await startGatewayProcess(upstreamUrl, settings, program);
-  onTestFinished(kill);
-  return async (query: string) => {
-    const response = await fetch(`${url}/graphql`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: "token t0ken" },
-      body: JSON.stringify({ query }),
-    });
-    return (await response.json()) as Answer<unknown>;
-  };
-}
-
 test("an error body that names a long field for each of its messages is told in our words", async () => {
   // What it says, written out, is longer than the memory of the gateway.
   const deep = `{"${"k".repeat(160)}":`.repeat(190);
   const service = await startWith(`${deep}[${times(9_000, '""')}]${"}".repeat(190)}`, 400);
-  const ask = await startSmall(service.url, 128);
-  expect(codesOf(await ask(`{ experiment(id: "ada.mnist.1") { status } }`))).toEqual([
+  const program = ["--max-old-space-size=128", mainIn(BUILT)];
+  const { url, kill } = await startGatewayProcess(service.url, NO_DEADLINES, program);
+  onTestFinished(kill);
+  const response = await fetch(`${url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: "token t0ken" },
+    body: JSON.stringify({ query: `{ experiment(id: "ada.mnist.1") { status } }` }),
+  });
+  expect(codesOf((await response.json()) as Answer<unknown>)).toEqual([
     ["BAD_USER_INPUT", "The service refused the input."],
   ]);
 });

@@ -3,12 +3,10 @@ import { everyNth } from "../support/cases.ts";
 import type { Seen, Told } from "../support/fake.ts";
 import { type FaultServer, startFaultServer } from "../support/fault-server.ts";
 import { hang, reset, say } from "../support/faults.ts";
-import { type Gateway, startGateway } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import { globalId } from "../support/ids.ts";
-import { experimentId, FIRST_POLL, RUN_UPDATED } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
-import { subscribe } from "../support/subscriber.ts";
 
 const page = (at: string, items: readonly object[], next: string | null = null): Told => ({
   json: { count: 4, next: next && `http://service/api/v1/${at}?${next}`, results: items },
@@ -56,26 +54,6 @@ const asking =
   ({ gateway }, numbers) =>
     Promise.all(numbers.map(async (number) => !(await gateway.ask(queryOf(number))).errors));
 
-/** Subscribes, lets the first poll come, and takes the first event of each. */
-const listening =
-  (
-    open: (gateway: Gateway, number: number) => Promise<{ first: Promise<boolean>; leave: () => unknown }>,
-  ): Shape =>
-  async ({ gateway, advance }, numbers) => {
-    const subscriptions = async (count: number) =>
-      vi.waitUntil(async () => {
-        const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
-        return metrics.includes(`\nrungraph_subscriptions_running ${count}\n`);
-      }, PATIENT);
-    const listeners = await Promise.all(numbers.map((number) => open(gateway, number)));
-    await subscriptions(numbers.length);
-    advance(FIRST_POLL);
-    const told = await Promise.all(listeners.map(({ first }) => first));
-    for (const { leave } of listeners) leave();
-    await subscriptions(0);
-    return told;
-  };
-
 const DOWNLOAD = `/downloads/${globalId("Experiment:ada/mnist/42")}/outputs`;
 
 const SHAPES: Readonly<Record<string, Shape>> = {
@@ -105,13 +83,6 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     (id) => `mutation { stopExperiment(id: "ada.mnist.${id}") { experiment { status } } }`,
   ),
   "a login": asking(() => `mutation { login(input: { username: "ada", password: "x" }) { token } }`),
-  "an event stream": listening(async ({ url }, number) => {
-    const { next, leave } = await subscribe(url, {
-      query: RUN_UPDATED,
-      variables: { id: experimentId(number) },
-    });
-    return { first: next().then((told) => told?.data !== undefined && !told.errors), leave };
-  }),
   "a download": ({ gateway }, numbers) =>
     Promise.all(
       numbers.map(async () => {
