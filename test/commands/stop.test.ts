@@ -27,32 +27,29 @@ const SUCCEEDED = { ...RUNNING, last_status: "succeeded", finished_at: "2026-02-
 
 describe.each(stops)("$name", (stop) => {
   const { field, read } = stop;
-
-  test("of a finished run with `ifActive` sends nothing: the one read answers, and the run keeps its status", async () => {
-    const service = await startRuns(SUCCEEDED);
+  test.each([
+    ["of a finished run with `ifActive` sends nothing", SUCCEEDED, true, "SUCCEEDED", [read]],
+    [
+      "of an active run with `ifActive` is sent after a read",
+      RUNNING,
+      true,
+      "STOPPED",
+      [read, callOf(stop), read],
+    ],
+    [
+      "of a finished run without `ifActive` is sent at once",
+      SUCCEEDED,
+      false,
+      "STOPPED",
+      [callOf(stop), read],
+    ],
+  ])("%s", async (_, state, ifActive, status, requests) => {
+    const service = await startRuns(state);
     const { ask } = await startGateway({ upstream: service });
-    expect(await ask(stopOf(stop, "ifActive: true"))).toEqual({
-      data: { done: { isSent: false, [field]: { status: "SUCCEEDED", isFinished: true } } },
+    expect(await ask(stopOf(stop, `ifActive: ${ifActive}`))).toEqual({
+      data: { done: { isSent: status === "STOPPED", [field]: { status, isFinished: true } } },
     });
-    expect(service.inOrder()).toEqual([read]);
-  });
-
-  test("of an active run with `ifActive` is sent, and what is told is read after it", async () => {
-    const service = await startRuns(RUNNING);
-    const { ask } = await startGateway({ upstream: service });
-    expect(await ask(stopOf(stop, "ifActive: true"))).toEqual({
-      data: { done: { isSent: true, [field]: { status: "STOPPED", isFinished: true } } },
-    });
-    expect(service.inOrder()).toEqual([read, callOf(stop), read]);
-  });
-
-  test("without `ifActive` stops a finished run as the service does", async () => {
-    const service = await startRuns(SUCCEEDED);
-    const { ask } = await startGateway({ upstream: service });
-    expect(await ask(stopOf(stop, "ifActive: false"))).toEqual({
-      data: { done: { isSent: true, [field]: { status: "STOPPED", isFinished: true } } },
-    });
-    expect(service.inOrder()).toEqual([callOf(stop), read]);
+    expect(service.inOrder()).toEqual(requests);
   });
 });
 

@@ -75,22 +75,22 @@ describe("a download", () => {
     expect(Object.values(facts(headers))).toEqual([null, null, null, null]);
   });
 
-  test("gives the part that was asked for", async () => {
+  test.each([
+    ['"v1"', 206, "2345", { "content-length": "4", "content-range": "bytes 2-5/10" }],
+    // It is another file than before.
+    ['"v0"', 200, "0123456789", {}],
+  ])("gives the part that was asked for, if the file is still %s", async (etag, ...expected) => {
     const { take, service } = await startDownloads(ranged);
-    const { status, headers, body } = await take({ range: "bytes=2-5", "if-range": '"v1"' });
-    expect([status, body]).toEqual([206, "2345"]);
-    expect(facts(headers)).toMatchObject({ "content-length": "4", "content-range": "bytes 2-5/10" });
+    const { status, headers, body } = await take({ range: "bytes=2-5", "if-range": etag });
+    expect([status, body, facts(headers)]).toEqual([
+      ...expected.slice(0, 2),
+      expect.objectContaining(expected[2]),
+    ]);
     expect(service.seen()[0]?.headers).toMatchObject({
       range: "bytes=2-5",
-      "if-range": '"v1"',
+      "if-range": etag,
       "accept-encoding": "identity",
     });
-  });
-
-  test("gives the whole file when it is another one than before", async () => {
-    const { take } = await startDownloads(ranged);
-    const { status, body } = await take({ range: "bytes=2-5", "if-range": '"v0"' });
-    expect([status, body]).toEqual([200, "0123456789"]);
   });
 
   test("has 416 for a part that the file has not, and says how long it is", async () => {
@@ -135,26 +135,17 @@ describe("a download", () => {
   });
 
   test("that the application leaves to a web server which is not there is no empty success", async () => {
-    const [accel] = readRecording("0.2.0-reads").flatMap(
+    const [accel = ""] = readRecording("0.2.0-reads").flatMap(
       ({ responseHeaders }) => responseHeaders["x-accel-redirect"] ?? [],
     );
-    if (!accel) throw new TypeError("no such answer was recorded");
-    const { take } = await startDownloads(() => ({
-      text: "",
-      headers: { "content-length": "0", "x-accel-redirect": accel },
-    }));
+    expect(accel).not.toBe("");
+    const headers = { "content-length": "0", "x-accel-redirect": accel };
+    const { take } = await startDownloads(() => ({ text: "", headers }));
     const { status, body } = await take();
     expect(status).toBe(502);
+    const message = expect.stringContaining("UPSTREAM_URL must name that web server");
     expect(JSON.parse(body)).toMatchObject({
-      errors: [
-        {
-          message: expect.stringContaining("UPSTREAM_URL must name that web server"),
-          extensions: {
-            code: "UPSTREAM_BAD_RESPONSE",
-            upstream: { method: "GET", route: "{owner}/{project}/experiments/{id}/outputs", status: 200 },
-          },
-        },
-      ],
+      errors: [{ message, extensions: { code: "UPSTREAM_BAD_RESPONSE" } }],
     });
     expect(body).not.toContain(accel);
   });

@@ -105,13 +105,8 @@ async function dawdle(port: number, { first, more }: Dawdler): Promise<string> {
   return told;
 }
 
-const HEAD = [
-  "POST /graphql HTTP/1.1",
-  "Host: gateway",
-  "Content-Type: application/json",
-  "Authorization: token t0ken",
-  "",
-].join("\r\n");
+const HEAD =
+  "POST /graphql HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\nAuthorization: token t0ken\r\n";
 
 /** The same request as it is on the wire. */
 function rawPostOf(query: string): string {
