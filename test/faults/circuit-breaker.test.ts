@@ -254,19 +254,6 @@ describe("a service that fails again and again", () => {
     ]);
   });
 
-  test("keeps no more waiting than UPSTREAM_QUEUE while it is tried", async () => {
-    const scene = await startOpen({ UPSTREAM_QUEUE: "5" });
-    const { service, many } = scene;
-    const hold = holdAll();
-    service.fail(/./, hold.fault);
-    const waiting = many(5);
-    await allWait(scene, 5);
-    expect(counted(await many(3))).toEqual({ SERVICE_OVERLOADED: 3 });
-    service.heal();
-    hold.release();
-    expect(counted(await waiting)).toEqual({ ok: 5 });
-  });
-
   test("is judged by what was answered, however many callers left before", async () => {
     const scene = await startBreakable();
     const { service, one } = scene;
