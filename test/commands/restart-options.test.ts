@@ -56,6 +56,17 @@ describe("the options of a restart", () => {
     expect(sent()).toEqual([]);
   });
 
+  test.each([
+    ["list", [1]],
+    ["string", "lr=1"],
+    ["number", 7],
+  ])("with a %s as declarations are BAD_USER_INPUT, and nothing is started", async (got, declarations) => {
+    const { ask, sent } = await startRestarting("polyaxon-0.4");
+    const message = `input.declarations: expected an object of names and values, got a ${got}`;
+    expect(errorsOf(await ask(RESTART, { input: { declarations } }))).toMatchObject([{ message }]);
+    expect(sent()).toEqual([]);
+  });
+
   test.each(["description", "declarations", "updateCode"])(
     "are CAPABILITY_UNAVAILABLE on a server that takes none, and nothing is started: %s",
     async (field) => {
