@@ -16,10 +16,11 @@ import { readRecording, RECORDINGS } from "../support/replay.ts";
 import { seeded } from "../support/seeded.ts";
 
 /** Words of an address that are no owner, and how many words of an owner or a project come behind them. */
-const OF_NO_OWNER = new Map([
-  ...["users", "cluster", "nodes", "versions"].map((word) => [word, 0] as const),
-  ...["bookmarks", "archives"].map((word) => [word, 1] as const),
-]);
+const OF_NO_OWNER = new Map(
+  ["users cluster nodes versions historylogs", "bookmarks archives", "searches activitylogs"].flatMap(
+    (words, names) => words.split(" ").map((word) => [word, names] as const),
+  ),
+);
 
 /** What an address asks for, whoever owns it: `jobs/1/statuses`. */
 function shapeOf(path: string): string {
