@@ -46,32 +46,30 @@ describe("root lists", () => {
   });
 
   const of = (what: string) =>
-    `The server behind this gateway does not offer lists of ${what} of all projects; name one by the argument \`project\`. \`gateway.capabilities\` tells what there is.`;
+    `The server behind this gateway does not offer ${what}. \`gateway.capabilities\` tells what there is.`;
+  const ofAll = (what: string) =>
+    of(`lists of ${what} of all projects; name one by the argument \`project\``);
 
-  test("without a project tell that there are none, and which argument helps", async () => {
-    const { ask, calls } = await startProfile();
-    expect(outcomeOf(await ask(`{ runs(kind: JOB) { totalCount } groups { totalCount } }`))).toEqual({
-      data: { runs: null, groups: null },
-      errors: [
-        failure("runs", "CAPABILITY_UNAVAILABLE", of("jobs")),
-        failure("groups", "CAPABILITY_UNAVAILABLE", of("groups")),
-      ],
-    });
-    expect(calls()).toEqual([]);
-  });
-
-  test("of a server without lists are null, and nothing is sent", async () => {
-    const { ask, calls } = await startProfile("document");
-    const message =
-      "The server behind this gateway does not offer this. `gateway.capabilities` tells what there is.";
-    expect(
-      outcomeOf(await ask(`{ projects { totalCount } runs(project: "ada.mnist") { totalCount } }`)),
-    ).toEqual({
-      data: { projects: null, runs: null },
-      errors: [
-        failure("projects", "CAPABILITY_UNAVAILABLE", message),
-        failure("runs", "CAPABILITY_UNAVAILABLE", message),
-      ],
+  test.each([
+    [
+      "without a project tell that there are none, and which argument helps",
+      "polyaxon-0.4",
+      "{ jobs: runs(kind: JOB) { totalCount } groups { totalCount } }",
+      { jobs: ofAll("jobs"), groups: ofAll("groups") },
+    ],
+    [
+      "of a server without lists are null",
+      "document",
+      `{ projects { totalCount } runs(project: "ada.mnist") { totalCount } }`,
+      { projects: of("this"), runs: of("this") },
+    ],
+  ] as const)("%s, and nothing is sent", async (_, profile, query, messages) => {
+    const { ask, calls } = await startProfile(profile);
+    expect(outcomeOf(await ask(query))).toEqual({
+      data: Object.fromEntries(Object.keys(messages).map((field) => [field, null])),
+      errors: Object.entries(messages).map(([field, message]) =>
+        failure(field, "CAPABILITY_UNAVAILABLE", message),
+      ),
     });
     expect(calls()).toEqual([]);
   });

@@ -24,14 +24,9 @@ describe("release 0.2.0, what is not there", () => {
       job(id: "alice.mnist.jobs.999") { name }
     }`);
     expect(sortedOutcomeOf(answer)).toEqual({
-      data: {
-        buildJob: null,
-        elsewhere: null,
-        experiment: null,
-        experimentJob: null,
-        group: null,
-        job: null,
-      },
+      data: Object.fromEntries(
+        ["buildJob", "elsewhere", "experiment", "experimentJob", "group", "job"].map((at) => [at, null]),
+      ),
       errors: [
         missingRead("buildJob", BUILD_ROUTE),
         missingRead("elsewhere", EXPERIMENT_ROUTE),
@@ -67,7 +62,7 @@ describe("release 0.2.0, what is not there", () => {
   });
 
   test("a log that was never written is null without error; a log of a record that is not there is NOT_FOUND", async () => {
-    const { ask, calls } = await startRecorded();
+    const { ask } = await startRecorded();
     const answer = await ask(`{
       buildJob(id: "alice.mnist.builds.3") { logs { text } }
       experiment(id: "alice.mnist.2") { logs { text } }
@@ -83,16 +78,6 @@ describe("release 0.2.0, what is not there", () => {
       },
       errors: [missingRead("nowhere", EXPERIMENT_ROUTE)],
     });
-    expect(calls()).toEqual([
-      "GET alice/mnist/builds/3/",
-      "GET alice/mnist/builds/3/logs",
-      "GET alice/mnist/experiments/2/",
-      "GET alice/mnist/experiments/2/logs/",
-      "GET alice/mnist/experiments/9999/",
-      "GET alice/mnist/experiments/9999/logs/",
-      "GET alice/mnist/jobs/2/",
-      "GET alice/mnist/jobs/2/logs",
-    ]);
   });
 
   test("a log is plain text, although the server calls it HTML", async () => {
@@ -114,10 +99,7 @@ describe("release 0.2.0, what is not there", () => {
         },
         job: {
           logs: {
-            lines: [
-              "2026-03-01T09:03:00.000000Z line 3 of alice.mnist.jobs.1",
-              "2026-03-01T09:04:00.000000Z line 4 of alice.mnist.jobs.1",
-            ],
+            lines: [3, 4].map((n) => `2026-03-01T09:0${n}:00.000000Z line ${n} of alice.mnist.jobs.1`),
             hasMore: false,
             startByte: jobLog.indexOf("2026-03-01T09:03"),
           },
