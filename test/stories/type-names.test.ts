@@ -16,43 +16,13 @@ test("a machine is a ClusterNode and everything with an id a Node", async () => 
   const machine = { __typename: "ClusterNode", id, name: "node-1", memory: 33657483264 };
   expect(
     await ask<unknown, object>(
-      /* GraphQL */ `
-        query ($id: ID!, $job: ID!) {
-          node(id: $id) {
-            __typename
-            id
-            ... on ClusterNode {
-              name
-              memory
-            }
-          }
-          nodes(ids: [$job]) {
-            __typename
-            ... on Run {
-              rawStatus
-            }
-          }
-          clusterNode(name: "node-1") {
-            __typename
-            id
-            name
-            memory
-          }
-          job(id: "ada.mnist.jobs.2") {
-            nodeScheduled {
-              __typename
-              id
-            }
-          }
-          __type(name: "Node") {
-            kind
-            description
-            fields {
-              name
-            }
-          }
-        }
-      `,
+      `query ($id: ID!, $job: ID!) {
+        node(id: $id) { __typename id ... on ClusterNode { name memory } }
+        nodes(ids: [$job]) { __typename ... on Run { rawStatus } }
+        clusterNode(name: "node-1") { __typename id name memory }
+        job(id: "ada.mnist.jobs.2") { nodeScheduled { __typename id } }
+        __type(name: "Node") { kind description fields { name } }
+      }`,
       { id, job: globalId("Job:ada/mnist/2") },
     ),
   ).toEqual({
@@ -96,28 +66,13 @@ test("mutations, inputs, payloads and connections follow the type they are calle
   const id = globalId("Job:ada/mnist/2");
   expect(
     await ask<unknown, object>(
-      /* GraphQL */ `
-        mutation ($id: ID!, $input: UpdateTrainingJobInput!) {
-          updateTrainingJob(id: $id, input: $input) {
-            __typename
-            job {
-              __typename
-              description
-              project {
-                jobs(first: 1) {
-                  __typename
-                }
-              }
-            }
-          }
-          bookmarkBuildJob(id: "ada.mnist.builds.1") {
-            __typename
-          }
-          stopTrainingJob(id: "${globalId("Group:ada/mnist/1")}") {
-            __typename
-          }
+      `mutation ($id: ID!, $input: UpdateTrainingJobInput!) {
+        updateTrainingJob(id: $id, input: $input) {
+          __typename job { __typename description project { jobs(first: 1) { __typename } } }
         }
-      `,
+        bookmarkBuildJob(id: "ada.mnist.builds.1") { __typename }
+        stopTrainingJob(id: "${globalId("Group:ada/mnist/1")}") { __typename }
+      }`,
       { id, input: { description: "renamed" } },
     ),
   ).toMatchObject({
