@@ -155,10 +155,7 @@ describe("the caller of a tool", () => {
       },
     });
     expect(JSON.parse(text)).toEqual(told.result);
-    expect(calls()).toEqual([
-      "GET ada/mnist/jobs/999/",
-      "GET ada/mnist/jobs?query=id%3A2%7C999&limit=100",
-    ]);
+    expect(calls()).toEqual(["GET ada/mnist/jobs/999/", "GET ada/mnist/jobs?query=id%3A2%7C999&limit=100"]);
   });
 
   test("has its operations in the log and the metrics, with its request id and without its token", async () => {
