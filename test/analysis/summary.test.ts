@@ -238,17 +238,6 @@ test("the page that the arguments name is not read where only figures are select
   expect(calls().slice(1)).toEqual([WHOLE]);
 });
 
-test("a filter by numbers is also that of the figures", async () => {
-  const { list, calls } = await startRuns(ROWS.slice(0, 4));
-  const { data } = await list(
-    `(filter: { declarations: [{ name: "lr", lessThan: 0.05 }] })`,
-    "summary { scanned total isComplete statuses { status } }",
-  );
-  const statuses = [{ status: "FAILED" }, { status: "RUNNING" }];
-  expect({ data }).toEqual(summaryOf({ scanned: 2, total: 2, isComplete: true, statuses }));
-  expect(calls()).toEqual([WHOLE]);
-});
-
 test("ends at the limit of upstream requests, and says so", async () => {
   const { list, calls } = await startRuns(ROWS, { env: { MAX_PAGE_SIZE: "1", MAX_UPSTREAM_REQUESTS: "3" } });
   expect(await list("", "summary { scanned total isComplete }")).toEqual(

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { codesOf, errorsOf } from "../support/errors.ts";
 import { globalId } from "../support/ids.ts";
-import { POLYAXON, startProfile } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
 import { inProject, startRows } from "./rows.ts";
 
@@ -38,35 +37,11 @@ describe("a typed filter is written in the language of the server", () => {
     expect(filters()).toEqual([written]);
   });
 
-  test.each(POLYAXON)("as one parameter of one request, with %s", async (profile) => {
-    const { ask, calls } = await startProfile(profile);
-    const filter = '{status: SUCCEEDED, metrics: {name: "loss", lessThan: 0.2}}';
-    const answer = await ask(listWith("experiments", `first: 5, filter: ${filter}`));
-    expect(answer).toEqual({ data: { project: { experiments: { totalCount: 11 } } } });
-    expect(calls()).toEqual([
-      "GET ada/mnist/experiments?query=status%3Asucceeded%2Cmetric.loss%3A%3C0.2&limit=5",
-    ]);
-  });
-
   test("and joined with the argument query, so that both are met", async () => {
     const { ask, filters } = await startRows([]);
     const args = 'filter: {status: FAILED}, query: "independent:true, commit:a6a3"';
     expect(await ask(listWith("experiments", args))).toEqual(NO_RUNS("experiments"));
     expect(filters()).toEqual(["status:failed,independent:true, commit:a6a3"]);
-  });
-
-  test("and loads no metrics of a whole group for what may be few runs", async () => {
-    const { ask, calls } = await startProfile();
-    const filter = '{tags: "none"}';
-    const answer = await ask(`{ group(id: "ada.mnist.1") {
-      experiments(filter: ${filter}) { nodes { metricSeries { name } } }
-      name
-    } }`);
-    expect(answer).toEqual({ data: { group: { experiments: { nodes: [] }, name: "sweep" } } });
-    expect(calls()).toEqual([
-      "GET ada/mnist/experiments?group=1&query=tags%3Anone",
-      "GET ada/mnist/groups/1/",
-    ]);
   });
 });
 

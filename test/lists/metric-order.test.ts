@@ -49,17 +49,6 @@ describe("the order by a metric", () => {
     },
   );
 
-  test("is sent again with the request for the next page", async () => {
-    const { ask, calls } = await startProfile();
-    const all = lossesIn((await ask<Runs, object>(QUERY, { order: LARGEST })).data);
-    const first = await ask<Runs, object>(QUERY, { order: LARGEST, first: 10 });
-    const after = first.data.group.experiments.pageInfo.endCursor;
-    const second = await ask<Runs, object>(QUERY, { order: LARGEST, first: 13, after });
-    expect([...lossesIn(first.data), ...lossesIn(second.data)]).toEqual(all);
-    const asked = `${LIST}&sort=-metric.loss%2C-created_at&query=${HAS_LOSS}`;
-    expect(calls()).toEqual([`${asked}&limit=10`, `${asked}&limit=13&offset=10`, `${asked}&limit=24`]);
-  });
-
   test.each([
     [{ filter: { metrics: { name: "loss", lessThan: 0.5 } } }, "metric.loss:<0.5"],
     [{ filter: { metrics: { name: "accuracy" } } }, "metric.accuracy:>=-1e308,metric.loss:>=-1e308"],

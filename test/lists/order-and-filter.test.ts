@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { codesOf, failure, outcomeOf, sortedErrorsOf } from "../support/errors.ts";
+import { codesOf, failure, outcomeOf } from "../support/errors.ts";
 import { startProfile } from "../support/profiles.ts";
 import { inProject, startRows } from "./rows.ts";
 
@@ -35,12 +35,6 @@ test.each([
   expect(calls()).toEqual([`GET ada/mnist/experiments?group=1&sort=${sort.replace(",", "%2C")}&limit=24`]);
 });
 
-test("an order that the schema does not know is refused before anything is sent", async () => {
-  const { ask, calls } = await startRows([]);
-  expect(codesOf(await ask(QUERY, { orderBy: "LOSS_ASC" }))).toEqual(["BAD_USER_INPUT"]);
-  expect(calls()).toEqual([]);
-});
-
 test("order and filter are sent again with the request for the next page", async () => {
   const { ask, calls } = await startProfile();
   const variables = { orderBy: "CREATED_ASC", query: "status:succeeded|failed" };
@@ -68,21 +62,6 @@ test.each(["status:failed&limit=9&offset=1", "name:a b+c%20d", "tags:ü#é?x=1",
     ]);
   },
 );
-
-test("a filter that the server refuses is BAD_USER_INPUT with its words; the rest of the answer is there", async () => {
-  const { ask, calls } = await startProfile();
-  const answer = await ask(
-    inProject(`experiments(query: "nonsense:1") { totalCount } groups { totalCount }`),
-  );
-  expect(answer.data).toEqual({ project: { experiments: null, groups: { totalCount: 2 } } });
-  const message = "key `nonsense` is not supported by query manager `experiment`.";
-  expect(sortedErrorsOf(answer)).toEqual([
-    failure("project.experiments", "BAD_USER_INPUT", message, {
-      upstream: { method: "GET", status: 400, route: "{owner}/{project}/experiments" },
-    }),
-  ]);
-  expect(calls()).toEqual(["GET ada/mnist/experiments?query=nonsense%3A1", "GET ada/mnist/groups"]);
-});
 
 const list = (kind: string, args: string) => inProject(`list: ${kind}(first: 1, ${args}) { totalCount }`);
 

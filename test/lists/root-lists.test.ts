@@ -6,13 +6,18 @@ import { startProfile } from "../support/profiles.ts";
 describe("root lists", () => {
   test("the projects of the caller, or of somebody else", async () => {
     const { ask, calls } = await startProfile();
-    const projects = { nodes: [{ uniqueName: "ada.speech" }, { uniqueName: "ada.mnist" }], totalCount: 2 };
-    expect(await ask(`{ projects { nodes { uniqueName } totalCount } }`)).toEqual({ data: { projects } });
-    expect(calls()).toEqual(["GET ada", "GET users/"]);
-    expect(await ask(`{ projects(owner: "ada", first: 2) { nodes { uniqueName } totalCount } }`)).toEqual({
-      data: { projects },
+    const answer = await ask(`{
+      projects { nodes { uniqueName } totalCount }
+      hers: projects(owner: "grace", first: 2) { nodes { uniqueName } totalCount }
+    }`);
+    const page = (...names: string[]) => ({
+      nodes: names.map((uniqueName) => ({ uniqueName })),
+      totalCount: names.length,
     });
-    expect(calls()).toEqual(["GET ada?limit=2"]);
+    expect(answer).toEqual({
+      data: { projects: page("ada.speech", "ada.mnist"), hers: page("grace.vision") },
+    });
+    expect(calls()).toEqual(["GET ada", "GET grace?limit=2", "GET users/"]);
   });
 
   test("the runs of a project are of one kind, with the order and the filter of its own lists", async () => {

@@ -161,19 +161,6 @@ test("a scan of a group that matches nothing does not ask whether the group exis
   expect(service.inOrder()).toEqual(["GET ada/mnist/experiments?group=1&limit=500"]);
 });
 
-test("`first` ends a scan, and what was read behind it is not counted or lost", async () => {
-  const { ask, service } = await startRuns([{ lr: 1 }, { lr: 2 }, { lr: 1 }, { lr: 1 }]);
-  const filter = { declarations: { name: "lr", atMost: 1 } };
-  const page = await pageOf(ask, { filter, first: 2 });
-  expect(page).toMatchObject({ totalCount: 3, pageInfo: { hasNextPage: true } });
-  expect(idsOf(page)).toEqual([1, 3]);
-  expect(idsOf(await pageOf(ask, { filter, first: 2, after: page?.pageInfo.endCursor }))).toEqual([4]);
-  expect(service.inOrder()).toEqual([
-    "GET ada/mnist/experiments?limit=500",
-    "GET ada/mnist/experiments?limit=500&offset=3",
-  ]);
-});
-
 const wanted = (text: string) => ({ filter: { declarations: [{ name: "lr", values: [text] }] } });
 
 test.each([

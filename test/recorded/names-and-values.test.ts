@@ -13,37 +13,6 @@ const experimentAs = (id: number, keys: object) => ({
   [`alice/mnist/experiments/${id}/`]: { ...recordedAs(recordedReads, `experiment detail ${id}`), ...keys },
 });
 
-test("an experiment of a group has a name of four parts; its group and its build are known without asking", async () => {
-  const { ask, calls } = await startRecorded();
-  const recorded = recordedAs(recordedReads, "experiment detail 10");
-  const answer = await ask(`{ experiment(id: "alice.mnist.1.10") {
-    internalId uniqueName durationSeconds
-    config { version kind run { cmd } build { image buildSteps } raw }
-    original { uniqueName } experimentGroup { internalId uniqueName } buildJob { internalId uniqueName }
-  } }`);
-  expect(sortedOutcomeOf(answer)).toEqual({
-    data: {
-      experiment: {
-        internalId: "10",
-        uniqueName: "alice.mnist.1.10",
-        durationSeconds: expect.closeTo(92.0183, 2),
-        config: {
-          version: 1,
-          kind: "experiment",
-          run: { cmd: "python train.py --lr=0.001 --dropout=0.25 --activation=relu" },
-          build: { image: "python:3.6", buildSteps: ["pip install -U numpy"] },
-          raw: recorded["config"],
-        },
-        original: null,
-        experimentGroup: { internalId: "1", uniqueName: "alice.mnist.1" },
-        buildJob: { internalId: "1", uniqueName: "alice.mnist.builds.1" },
-      },
-    },
-    errors: [],
-  });
-  expect(calls()).toEqual(["GET alice/mnist/experiments/10/"]);
-});
-
 test("one name is an experiment or a group, as the field says; a reference to a group leads to the group", async () => {
   const { ask, calls } = await startRecorded();
   const answer = await ask(`{
@@ -103,35 +72,6 @@ test.each([
         finishedAt: stamps.finished_at,
         durationSeconds: expect.closeTo(seconds, 2),
       },
-    },
-    errors: [],
-  });
-});
-
-test("null where the document says string or object is null, and no error", async () => {
-  const { ask } = await startRecorded();
-  const answer = await ask(`{
-    buildJob(id: "alice.quick-start.builds.4") {
-      name dockerfile startedAt durationSeconds phase
-      config { build { image buildSteps } run { cmd } }
-      nodeScheduled { name }
-    }
-    job(id: "alice.mnist.jobs.5") { buildJob { uniqueName } nodeScheduled { name memory } original { uniqueName } }
-    experiment(id: "alice.quick-start.22") { lastMetric { name } lastMetricValue(name: "loss") declarations }
-  }`);
-  expect(sortedOutcomeOf(answer)).toEqual({
-    data: {
-      buildJob: {
-        name: null,
-        dockerfile: null,
-        startedAt: null,
-        durationSeconds: null,
-        phase: "PENDING",
-        config: { build: { image: "busybox", buildSteps: null }, run: null },
-        nodeScheduled: null,
-      },
-      job: { buildJob: null, nodeScheduled: null, original: { uniqueName: "alice.mnist.jobs.1" } },
-      experiment: { lastMetric: null, lastMetricValue: null, declarations: null },
     },
     errors: [],
   });

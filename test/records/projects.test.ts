@@ -50,17 +50,6 @@ describe("the record of a project", () => {
     ]);
     expect(calls()).toEqual(["GET ada/neither", "GET ada/nosuch"]);
   });
-
-  test("of a representation of a router is read like that of a link", async () => {
-    const { ask, calls } = await startProfile();
-    expect(
-      await ask(
-        `query ($of: [_Any!]!) { _entities(representations: $of) { ... on Project { name experimentCount } } }`,
-        { of: [{ __typename: "Project", uniqueName: "ada.mnist" }] },
-      ),
-    ).toEqual({ data: { _entities: [{ name: "mnist", experimentCount: 46 }] } });
-    expect(calls()).toEqual(["GET ada/mnist"]);
-  });
 });
 
 describe("a user by name", () => {

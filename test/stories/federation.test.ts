@@ -111,28 +111,6 @@ describe("representations", () => {
     expect(service.calls()).toEqual(requests(ids).toSorted());
   });
 
-  test("one that cannot be had is null with an error, and the others are there", async () => {
-    const { ask, calls } = await startDemoGateway();
-    const { data, errors } = await ask<Entities, object>(entities("... on Experiment { status }"), {
-      representations: [
-        { __typename: "Experiment", uniqueName: "ada.mnist.42" },
-        { __typename: "Experiment", uniqueName: "ada.mnist.4242" },
-        { __typename: "Experiment", id: globalId("Experiment:ada/mnist/41") },
-      ],
-    });
-    expect(data._entities).toEqual([
-      { __typename: "Experiment", status: "SUCCEEDED" },
-      null,
-      expect.objectContaining({ __typename: "Experiment" }),
-    ]);
-    expect(errors).toMatchObject([{ path: ["_entities", 1], extensions: { code: "NOT_FOUND" } }]);
-    expect(calls()).toEqual([
-      "GET ada/mnist/experiments/41/",
-      "GET ada/mnist/experiments/42/",
-      "GET ada/mnist/experiments/4242/",
-    ]);
-  });
-
   test.each(["_entities", "batch0: _entities"])(
     "one failure that several share is an error for each of them, which routers expect: %s",
     async (field) => {

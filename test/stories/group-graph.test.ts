@@ -1,6 +1,5 @@
-import { print } from "graphql";
 import { describe, expect, test } from "vitest";
-import { GroupGraphDocument, type GroupGraphQuery } from "../generated/graphql.ts";
+import { GroupGraphDocument } from "../generated/graphql.ts";
 import { startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
 import { errorsOf } from "../support/errors.ts";
 import { startFake, type Told } from "../support/fake.ts";
@@ -17,9 +16,6 @@ const GROUP = "GET ada/mnist/groups/1/";
 const LIST = "GET ada/mnist/experiments?group=1&sort=created_at%2C-updated_at&limit=50";
 const JOBS = RUNS.map((id) => `GET ada/mnist/experiments/${id}/jobs`);
 const BUILDS = ["GET ada/mnist/builds/1/", "GET ada/mnist/builds/2/"];
-
-/** The operation with `buildJob { uniqueName status }`: what the rows of lists tell of a build. */
-const BY_STATUS = print(GroupGraphDocument).replace(/(buildJob \{\s+id\s+uniqueName\s+)commit/, "$1status");
 
 describe("the group graph: a search, its 24 runs, their builds, jobs and machines", () => {
   test.each<ProfileName>(["polyaxon-0.4", "polyaxon-0.2"])("takes 29 requests with %s", async (profile) => {
@@ -66,43 +62,7 @@ describe("the group graph: a search, its 24 runs, their builds, jobs and machine
     });
     expect(experiments?.nodes.at(-1)).toMatchObject({ status: "UNSCHEDULABLE", jobs: { nodes: [] } });
   });
-
-  test.each<[ProfileName, number, readonly string[]]>([
-    ["polyaxon-0.4", 28, ["GET ada/mnist/builds?query=id%3A1%7C2&limit=100"]],
-    ["polyaxon-0.2", 29, BUILDS],
-  ])("with %s takes %i when of the builds only the status is wanted", async (profile, count, builds) => {
-    const { ask, calls } = await startProfile(profile);
-    const { data, errors } = await ask<GroupGraphQuery, object>(BY_STATUS, WIDE);
-    expect(errors).toBeUndefined();
-    expect(data.group?.experiments?.nodes[0]?.buildJob).toEqual({
-      id: globalId("BuildJob:ada/mnist/1"),
-      uniqueName: "ada.mnist.builds.1",
-      status: "SUCCEEDED",
-    });
-    const asked = calls();
-    expect(asked).toEqual([GROUP, LIST, ...JOBS, ...builds, "GET cluster/"].toSorted());
-    expect(asked).toHaveLength(count);
-  });
-
-  test.each<[ProfileName, number]>([
-    ["polyaxon-0.4", 4],
-    ["polyaxon-0.2", 28],
-  ])("with %s takes %i with metrics in the place of jobs", async (profile, count) => {
-    const { ask, calls } = await startProfile(profile);
-    const { errors } = await ask(CHARTS, WIDE);
-    expect(errors).toBeUndefined();
-    expect(calls()).toHaveLength(count);
-  });
 });
-
-/** The search with the chart of each run and the status of its build: none of it needs a request for each run. */
-const CHARTS = `query ($id: ID!) { group(id: $id) {
-  uniqueName status experimentCounts { total }
-  experiments(first: 50, orderBy: CREATED_ASC) {
-    totalCount
-    nodes { uniqueName status buildJob { uniqueName status } metricSeries(names: ["loss"], maxPoints: 5) { name values } }
-  }
-} }`;
 
 /** The demo behind a throttle which lets so many requests pass, and the same demo without it. */
 async function startThrottled(allowed: number) {

@@ -404,25 +404,4 @@ describe("whatever is given as an id, a request stays below its project", () => 
     // Without one request that went through nothing would be proved.
     expect(service.seen().length).toBeGreaterThan(0);
   });
-
-  test("as the owner and the name of a project", async () => {
-    const service = await startFake(() => ({ json: { id: 1, uuid: "u" } }));
-    const { ask } = await startGateway({ upstream: service });
-    const query = `query ($owner: String!, $name: String!, $id: ID!) {
-      project(owner: $owner, name: $name) { experiment(internalId: $id) { uuid } }
-    }`;
-    await fc.assert(
-      fc.asyncProperty(part, part, number, async (owner, name, internalId) => {
-        const before = service.seen().length;
-        await ask(query, { owner, name, id: internalId });
-        for (const { path } of service.seen().slice(before)) {
-          expect(BELOW_A_PROJECT.exec(path)?.slice(1).map(decodeURIComponent)).toEqual([owner, name]);
-          expect(isRewritten(path)).toBe(false);
-        }
-      }),
-      { numRuns: cases(60, 300), examples: [["ada", "mnist", "42"]] },
-    );
-    // Without one request that went through nothing would be proved.
-    expect(service.seen().length).toBeGreaterThan(0);
-  });
 });

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { tokenOf } from "../support/demo-gateway.ts";
 import { codesOf, errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
@@ -175,18 +174,6 @@ describe("a project", () => {
     expect(codesOf(await ask(`mutation { deleteProject(id: "ada.speech") { deletedId } }`))).toEqual([
       "NOT_FOUND",
     ]);
-  });
-
-  test("of somebody else can only be bookmarked, and only if it is public", async () => {
-    const { ask, demo } = await startProfile();
-    const asGrace = (query: string) => ask(query, {}, { token: tokenOf(demo, "grace") });
-    const act = (verb: string, id: string) =>
-      asGrace(`mutation { done: ${verb}Project(id: "${id}") { __typename } }`);
-    expect(codesOf(await act("bookmark", "ada.mnist"))).toEqual([]);
-    expect(codesOf(await act("bookmark", "ada.speech"))).toEqual(["FORBIDDEN"]);
-    for (const verb of ["archive", "restore", "delete"]) {
-      expect(codesOf(await act(verb, "ada.mnist"))).toEqual(["FORBIDDEN"]);
-    }
   });
 });
 

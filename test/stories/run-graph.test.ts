@@ -109,12 +109,6 @@ test("the nested graph asks no address twice, though its build and machines are 
   ]);
 });
 
-test("a selection of a list alone does not ask for the record", async () => {
-  const { ask, calls } = await startDemoGateway();
-  await ask(`{ experiment(id: "ada.mnist.42") { id statuses { nodes { status } } } }`);
-  expect(calls()).toEqual([`GET ${E42}/statuses`]);
-});
-
 test("@include decides whether a link is loaded, fragments and aliases are seen through", async () => {
   const { ask, calls } = await startDemoGateway();
   const document = `
