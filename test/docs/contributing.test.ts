@@ -25,16 +25,10 @@ const COPIED = [
   ".oxlintrc.json",
 ];
 
-/** The diffs of CONTRIBUTING's recipes, in the order of the page. */
-const recipes = readPage("CONTRIBUTING.md").blocks.flatMap(({ language, text }) =>
-  language === "diff" ? [text.split(/^\+{3} /m).slice(1)] : [],
+/** The diffs of CONTRIBUTING's recipes, file by file. */
+const diffs = readPage("CONTRIBUTING.md").blocks.flatMap(({ language, text }) =>
+  language === "diff" ? text.split(/^\+{3} /m).slice(1) : [],
 );
-
-/** The files of a recipe besides the contract and the demo. */
-const filesOf = (recipe: readonly string[] = []) =>
-  [...new Set(recipe.map((part) => part.split("\n")[0] ?? ""))].filter(
-    (path) => !/^test\/contract\/|^demo\//.test(path),
-  );
 
 /** Applies what a diff says of one file. Own code: `git apply` wants line numbers, which a page would get wrong. */
 function apply(part: string, folder: string): void {
@@ -65,7 +59,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "recipes-"));
   for (const path of COPIED) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  for (const part of recipes.flat()) apply(part, folder);
+  for (const part of diffs) apply(part, folder);
   execFileSync(process.execPath, [COMPILER, "-p", "tsconfig.build.json", "--noCheck", "false"], {
     cwd: folder,
   });
@@ -93,20 +87,6 @@ async function startChanged(upstreamUrl: string | null, profile: string) {
   };
   return { url, ask };
 }
-
-test("the recipes take two files for a field, two for an endpoint, four for a kind and two for a subscription", () => {
-  expect(recipes.map(filesOf)).toEqual([
-    ["src/rest/api/records.ts", "src/graphql/types/job.ts"],
-    ["src/rest/api/kinds.ts", "src/graphql/types/job.ts"],
-    [
-      "src/rest/api/records.ts",
-      "src/rest/api/kinds.ts",
-      "src/graphql/types/notebook.ts",
-      "src/graphql/schema.ts",
-    ],
-    ["src/graphql/subscriptions/group-updated.ts", "src/graphql/schema.ts"],
-  ]);
-});
 
 test("the field, the endpoint and the subscription of CONTRIBUTING's recipes answer", async () => {
   const { url, ask: askAs } = await startChanged(null, "document");
