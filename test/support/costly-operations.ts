@@ -31,10 +31,10 @@ function selection(type: string, depth: number, spread: readonly string[]): fc.A
       const inner = below && depth > 0 ? selection(below, depth - 1, spread) : fc.constant("{ id }");
       return fc.tuple(inner, fc.nat()).map(([set, salt]) =>
         times(below ? Math.min(2, repeats) : repeats, (index) => {
-          const fieldTable = field.replaceAll("BELOW", set);
+          const text = field.replaceAll("BELOW", set);
           // Several fields in one line are left without an alias; one alias never stands for different fields.
           const isOne = /^\w+(?:\([^)]*\))? (?:\{|BELOW)/.test(field);
-          return isOne ? `a${place}_${salt}_${index}: ${fieldTable}` : fieldTable;
+          return isOne ? `a${place}_${salt}_${index}: ${text}` : text;
         }),
       );
     });
