@@ -20,7 +20,7 @@ describe("settings", () => {
     expect(readConfig(printed)).toEqual(readConfig({}));
   });
 
-  test("that limit something have a value in story-settings.ts, so that a default can change without the stories", () => {
+  test("that limit something have a value in story-settings.json, so that a default can change without the stories", () => {
     const limits = Object.entries(readConfig({})).filter(
       ([name, value]) => typeof value === "number" && /^(?:MAX_|UPSTREAM_)/.test(name),
     );
