@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { contractRows } from "../support/contract.ts";
 import { contentOf, MNIST, openDemo } from "../support/demo-clock.ts";
@@ -110,7 +111,20 @@ describe("the demo's endpoints:", () => {
     expect((await ask("GET users/")).status).toBe(200);
   });
 
-  test("outputs are read on from where they broke off", async () => {
+  test.each([
+    ["experiments", "gzip"],
+    ["experiments/42/metrics", "gzip"],
+    ["jobs", null],
+  ])("%s come compressed as from the service, whatever the caller accepts: %s", async (path, encoding) => {
+    const { demo } = await openDemo();
+    const response = await fetch(`${demo.url}/api/v1/${MNIST}/${path}`, {
+      headers: { authorization: `token ${demo.users[0]?.token}`, "accept-encoding": "identity" },
+    });
+    expect(await response.json()).toHaveProperty("results");
+    expect(response.headers.get("content-encoding")).toBe(encoding);
+  });
+
+  test("outputs are an archive, which is read on from where it broke off", async () => {
     const { demo } = await openDemo();
     const load = (headers: Record<string, string> = {}) =>
       fetch(`${demo.url}/api/v1/${MNIST}/experiments/42/outputs`, {
@@ -118,6 +132,10 @@ describe("the demo's endpoints:", () => {
       });
     const whole = await load();
     const bytes = Buffer.from(await whole.arrayBuffer());
+    const files = execFileSync("tar", ["-tz"], { input: bytes, encoding: "utf8" });
+    expect(files.split("\n")).toEqual(
+      expect.arrayContaining(["ada_mnist_42/metrics.csv", "ada_mnist_42/README.txt"]),
+    );
     expect(whole.headers.get("content-length")).toBe(String(bytes.length));
     const rest = await load({ range: "bytes=100-", "if-range": whole.headers.get("etag") ?? "" });
     expect([rest.status, rest.headers.get("content-range")]).toEqual([
