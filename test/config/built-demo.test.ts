@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { createClient } from "graphql-ws";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
@@ -53,13 +54,6 @@ test.each(readdirSync(OPERATIONS).filter((name) => name.endsWith(".graphql")))(
   },
 );
 
-test("prints where GraphiQL is, and the page is there", async () => {
-  const [, url = ""] = READY_LINE.exec(gateway.said()) ?? [];
-  expect(gateway.said()).toContain('"page":true');
-  const page = await sendTo(url, { method: "GET", headers: { accept: "text/html" } });
-  expect(page.text).toContain("<title>Rungraph</title>");
-});
-
 test("a mutation changes what is asked next", async () => {
   const input = { description: `on ${process.version}` };
   const id = "ada.mnist.jobs.2";
@@ -110,21 +104,17 @@ test("an agent lists the tools and uses one", async () => {
   expect(result).toEqual({ data: { viewer: { username: "ada" } } });
 });
 
-test("/metrics counts the operations", async () => {
-  await ask("query Counted { __typename }");
-  const { text: metrics } = await sendTo(`${gateway.url}/metrics`, { method: "GET" });
-  expect(metrics).toMatch(/^rungraph_operations_total\{type="query",code="OK"\} [1-9]/m);
-});
-
-test("an operation is explained", async () => {
-  const { extensions } = await ask(
-    `{ experiment(id: "ada.mnist.42") { buildJob { commit } } }`,
-    {},
-    {
-      "x-rungraph-explain": "1",
-    },
-  );
-  expect(extensions).toMatchObject({ explain: { totals: { requests: 2, rounds: 2 } } });
+test("an offer of HTTP/2 is declined by an answer", async () => {
+  const socket = connect({ host: "127.0.0.1", port: Number(new URL(gateway.url).port) });
+  onTestFinished(() => void socket.destroy());
+  const offer = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"];
+  const body = operationText("{ __typename }");
+  const head = ["POST /graphql HTTP/1.1", "Host: a", ...offer, "Content-Type: application/json"];
+  socket.write([...head, `Content-Length: ${body.length}`, "", body].join("\r\n"));
+  let received = "";
+  socket.setEncoding("utf8").on("data", (piece: string) => (received += piece));
+  await vi.waitUntil(() => received.endsWith("}"), PATIENT);
+  expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\n\{"data":\{"__typename":"Query"\}\}/);
 });
 
 test.each([
