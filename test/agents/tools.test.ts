@@ -128,7 +128,7 @@ describe("the tools of trusted documents", () => {
       MCP: "write",
       TRUSTED_DOCUMENTS: trusting(
         `query Runs($of: ID!, $orderBy: RunOrder = CREATED_ASC, $deep: Boolean!, $names: [String!]) {
-          group(id: $of) { experiments(orderBy: $orderBy) { nodes { id @include(if: $deep) lastMetric(names: $names) { name } } } }
+          group(id: $of) { experiments(orderBy: $orderBy) { nodes { id @include(if: $deep) latestMetrics(names: $names) { name } } } }
         }`,
         `mutation Record($id: ID!, $input: CreateExperimentMetricInput!, $note: String, $config: JSON) {
           createExperimentMetric(id: $id, input: $input) { metric { id } }

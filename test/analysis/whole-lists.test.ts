@@ -35,7 +35,7 @@ test("many summaries of one list are made in pieces, and read their runs once", 
   const summaries = Array.from({ length: 100 }, (_, index) => `s${index}: ${summaryOf(`loss${index}`)}`).join(
     " ",
   );
-  const asked = () => ask(`{ project(owner: "ada", name: "mnist") { experiments { ${summaries} } } }`);
+  const asked = () => ask(`{ project(id: "ada.mnist") { experiments { ${summaries} } } }`);
   // The second time the document is known and the responses are kept: only the figures are made.
   const before = await asked();
   expect(before.errors).toBeUndefined();

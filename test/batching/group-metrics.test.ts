@@ -58,7 +58,7 @@ describe("metrics of the experiments of a group", () => {
 
   test("of several groups take one request for each; those of no group are asked for alone", async () => {
     const { batching, single, calls } = await startBoth();
-    const document = `{ project(owner: "ada", name: "mnist") {
+    const document = `{ project(id: "ada.mnist") {
       experiments(query: "id:1|9|10|42|47|48") { nodes { uniqueName metrics(first: 1) { totalCount } } }
     } }`;
     const answer = await batching.ask(document);

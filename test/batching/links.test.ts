@@ -38,7 +38,7 @@ describe("links of a kind", () => {
   test("that name one record of different fields ask for it once as well", async () => {
     const { ask, calls } = await startBuilds();
     const { data, errors } = await ask<object, object>(`{
-      project(owner: "ada", name: "mnist") {
+      project(id: "ada.mnist") {
         a: buildJob(internalId: "1") { status }
         b: buildJob(internalId: "1") { name phase }
         c: buildJob(internalId: "2") { bookmarked }
@@ -55,8 +55,8 @@ describe("links of a kind", () => {
   test("of two projects take one request for each", async () => {
     const { ask, calls } = await startBuilds();
     const { errors } = await ask(`{
-      mnist: project(owner: "ada", name: "mnist") { experiments(first: 3) { nodes { buildJob { status } } } }
-      speech: project(owner: "ada", name: "speech") { experiments(first: 2) { nodes { buildJob { status } } } }
+      mnist: project(id: "ada.mnist") { experiments(first: 3) { nodes { buildJob { status } } } }
+      speech: project(id: "ada.speech") { experiments(first: 2) { nodes { buildJob { status } } } }
     }`);
     expect(errors).toBeUndefined();
     expect(calls()).toEqual([byIds(["1", "2", "3"]), byIds(["1", "2"], "speech")]);
@@ -91,7 +91,7 @@ describe("a record that is wanted in part and as a whole", () => {
   test("is read once, as a whole", async () => {
     const { ask, calls } = await startBuilds();
     const { data, errors } = await ask<object, object>(`{
-      project(owner: "ada", name: "mnist") {
+      project(id: "ada.mnist") {
         a: buildJob(internalId: "1") { status }
         b: buildJob(internalId: "1") { commit }
         c: buildJob(internalId: "2") { status }
@@ -169,7 +169,7 @@ describe("a server that does not take the filter", () => {
   test("is asked for no record twice, although the whole of it is wanted elsewhere", async () => {
     const { ask, calls } = await startBuilds({ byIds: () => REFUSED_FILTER });
     const { data, errors } = await ask<object, object>(`{
-      project(owner: "ada", name: "mnist") {
+      project(id: "ada.mnist") {
         a: buildJob(internalId: "1") { status }
         b: buildJob(internalId: "2") { status }
         experiments(first: 2) { nodes { buildJob { commit } } }
@@ -186,7 +186,7 @@ describe("a server that does not take the filter", () => {
     const { ask, calls } = await startBuilds({
       byIds: (ids) => (ids.includes("nonsense:1") ? REFUSED_FILTER : buildRows(ids)),
     });
-    await ask(`{ project(owner: "ada", name: "mnist") { buildJobs(query: "nonsense:1") { totalCount } } }`);
+    await ask(`{ project(id: "ada.mnist") { buildJobs(query: "nonsense:1") { totalCount } } }`);
     calls();
     await ask(buildsOf(3));
     expect(calls()).toEqual([byIds(upTo(3))]);

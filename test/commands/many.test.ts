@@ -34,7 +34,7 @@ test("experiments of a project are stopped by one request, and each is told for 
   const { ask } = await startGateway({ upstream: service, env });
   const ids = `["ada.mnist.2", "ada.mnist.404", "ada.mnist.12", "ada.mnist.3", "ada.mnist.2"]`;
   const answer = await ask<{ stopExperiments: object }, object>(
-    `mutation { stopExperiments(ids: ${ids}, ifActive: true) { results { isSent experiment { uniqueName } } } }`,
+    `mutation { stopExperiments(ids: ${ids}) { results { isSent experiment { uniqueName } } } }`,
   );
   expect(answer.data?.stopExperiments).toEqual({
     results: [

@@ -67,19 +67,22 @@ interface Shown {
   readonly rawStatus: string;
   readonly isClone: boolean;
   readonly original: { readonly uniqueName: string } | null;
-  readonly lastMetric: Values;
+  readonly latestMetrics: Values;
   readonly metrics: { readonly totalCount: number };
 }
 
 const STATE =
-  "uniqueName description bookmarked rawStatus isClone original { uniqueName } lastMetric { name value } metrics { totalCount }";
+  "uniqueName description bookmarked rawStatus isClone original { uniqueName } latestMetrics { name value } metrics { totalCount }";
 
 /** An experiment as the model has it: what it shows, and what will still happen to it by itself. */
 interface Modelled {
   shown: Shown;
   plan: readonly Happening[];
 }
-type Happening = { readonly at: number } & ({ readonly rawStatus: string } | { readonly lastMetric: Values });
+type Happening = { readonly at: number } & (
+  | { readonly rawStatus: string }
+  | { readonly latestMetrics: Values }
+);
 
 const byName = (given: Values): Values => given.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
@@ -112,8 +115,8 @@ function createModel(found: readonly Shown[]) {
     modelled.shown = { ...modelled.shown, ...changed };
   };
   const measured = ({ shown }: Modelled, recorded: Values) => ({
-    lastMetric: byName([
-      ...new Map([...shown.lastMetric, ...recorded].map((each) => [each.name, each])).values(),
+    latestMetrics: byName([
+      ...new Map([...shown.latestMetrics, ...recorded].map((each) => [each.name, each])).values(),
     ]),
     metrics: { totalCount: shown.metrics.totalCount + 1 },
   });
@@ -125,7 +128,7 @@ function createModel(found: readonly Shown[]) {
     const root = roots.get(source.shown.uniqueName) ?? "";
     const epochs = Array.from({ length: EPOCHS }, (_, epoch) => ({
       at: now + (FIRST_EPOCH + epoch * EPOCH) * 1_000,
-      lastMetric: Object.entries(measure(id, DECLARATIONS[root] ?? null, epoch)).map(([name, number]) => ({
+      latestMetrics: Object.entries(measure(id, DECLARATIONS[root] ?? null, epoch)).map(([name, number]) => ({
         name,
         value: number,
       })),
@@ -139,7 +142,7 @@ function createModel(found: readonly Shown[]) {
         rawStatus: "created",
         isClone: true,
         original: { uniqueName: source.shown.uniqueName },
-        lastMetric: [],
+        latestMetrics: [],
         metrics: { totalCount: 0 },
       },
       plan: [...statuses, ...epochs].toSorted((a, b) => a.at - b.at),
@@ -160,7 +163,7 @@ function createModel(found: readonly Shown[]) {
           modelled,
           "rawStatus" in happening
             ? { rawStatus: happening.rawStatus }
-            : measured(modelled, happening.lastMetric),
+            : measured(modelled, happening.latestMetrics),
         );
       }
     }

@@ -92,7 +92,7 @@ describe("a mutation of several runs", () => {
     );
     const { ask } = await startGateway({ upstream: service, env });
     const ids = `["ada.mnist.jobs.5", "ada.mnist.builds.7"]`;
-    const { data } = await ask(`mutation { stopRuns(ids: ${ids}, ifActive: true) { results { isSent } } }`);
+    const { data } = await ask(`mutation { stopRuns(ids: ${ids}) { results { isSent } } }`);
     expect(data).toEqual({ stopRuns: { results: [{ isSent: false }, { isSent: true }] } });
     expect(service.calls()).toEqual([
       "GET ada/mnist/builds/7/",
@@ -146,7 +146,7 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
   const ids = [1, 2, 3, 4, 5, 6].map((id) => `"ada.mnist.jobs.${id}"`).join();
 
   test("of several runs, for each of them", async () => {
-    const mutation = `mutation { stopRuns(ids: [${ids}], ifActive: true) { results { isSent } } }`;
+    const mutation = `mutation { stopRuns(ids: [${ids}]) { results { isSent } } }`;
     expect(await halted(mutation)).toEqual({
       data: null,
       errors: [

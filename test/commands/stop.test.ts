@@ -63,9 +63,7 @@ test("whether a run has finished is not told from what was kept for others", asy
   expect(service.inOrder()).toEqual(["GET ada/mnist/experiments/3/"]);
   Object.assign(state, SUCCEEDED);
   expect(
-    await ask(
-      `mutation { stopExperiment(id: "ada.mnist.3", ifActive: true) { isSent experiment { status } } }`,
-    ),
+    await ask(`mutation { stopExperiment(id: "ada.mnist.3") { isSent experiment { status } } }`),
   ).toEqual({ data: { stopExperiment: { isSent: false, experiment: { status: "SUCCEEDED" } } } });
   expect(service.inOrder()).toEqual(["GET ada/mnist/experiments/3/", "GET ada/mnist/experiments/3/"]);
 });

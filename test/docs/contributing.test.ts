@@ -123,8 +123,8 @@ endpoints:
 omittedInLists: { notebooks: [node_scheduled] }
 `;
   const { ask } = await startChanged(service.url, profileFile(profile));
-  const answer = await ask(`{ project(owner: "ada", name: "mnist") {
-    notebooks(filter: { status: [RUNNING] }) { nodes { id status } }
+  const answer = await ask(`{ project(id: "ada.mnist") {
+    notebooks(filter: { statuses: [RUNNING] }) { nodes { id status } }
     notebook(internalId: "7") { __typename nodeScheduled { name } buildJob { id } }
   } }`);
   const node = { id: globalId("Notebook:ada/mnist/7"), status: "RUNNING" };

@@ -162,7 +162,7 @@ const QUERIES = [
   `{ experiment(id: "alice.mnist.1") ${all("Experiment")} }`,
   `{ job(id: "alice.mnist.jobs.1") ${all("Job")} buildJob(id: "alice.mnist.builds.1") ${all("BuildJob")} }`,
   `{ group(id: "alice.mnist.1") ${all("Group")} }`,
-  `{ project(owner: "alice", name: "mnist") ${all("Project")} }`,
+  `{ project(id: "alice.mnist") ${all("Project")} }`,
   `{ viewer ${all("User")} cluster ${all("Cluster")} node(sequence: 1) ${all("Node")} experimentJob(id: "alice.mnist.1.1.master") ${all("ExperimentJob")} }`,
 ];
 

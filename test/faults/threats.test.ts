@@ -76,13 +76,13 @@ describe("an answer of the service cannot bring the gateway down", () => {
     const { ask } = await startGateway({ upstream: service });
     const fields = names.map((name) => `a${name}: lastMetricValue(name: "${name}")`).join(" ");
     const query = `{ experiment(id: "ada.mnist.42") {
-      declarations lastMetric(names: ["__proto__"]) { name value } ${fields} other: lastMetricValue(name: "valueOf")
+      declarations latestMetrics(names: ["__proto__"]) { name value } ${fields} other: lastMetricValue(name: "valueOf")
     } }`;
     expect(await ask(query)).toEqual({
       data: {
         experiment: {
           declarations: JSON.parse('{"__proto__": {"polluted": true}}'),
-          lastMetric: [{ name: "__proto__", value: 1 }],
+          latestMetrics: [{ name: "__proto__", value: 1 }],
           ...Object.fromEntries(names.map((name) => [`a${name}`, 1])),
           other: null,
         },

@@ -88,7 +88,7 @@ const saidBy = ({ createdAt, metrics = [], declarations = [], ...input }: Input)
   ),
 ];
 
-const QUERY = `query ($filter: ExperimentFilter) { project(owner: "ada", name: "mnist") {
+const QUERY = `query ($filter: RunFilter) { project(id: "ada.mnist") {
   experiments(filter: $filter) { totalCount }
 } }`;
 

@@ -39,7 +39,7 @@ describe("a typed filter is written in the language of the server", () => {
 
   test("and joined with the argument query, so that both are met", async () => {
     const { ask, filters } = await startRows([]);
-    const args = 'filter: {status: FAILED}, query: "independent:true, commit:a6a3"';
+    const args = 'filter: { statuses: FAILED}, query: "independent:true, commit:a6a3"';
     expect(await ask(listWith("experiments", args))).toEqual(NO_RUNS("experiments"));
     expect(filters()).toEqual(["status:failed,independent:true, commit:a6a3"]);
   });
@@ -101,7 +101,7 @@ describe("what cannot be said is refused, and nothing is sent", () => {
     const { ask, service } = await startRows([], {
       UPSTREAM_PROFILE: profileFile("extends: polyaxon-0.4\nfilters: {language: null}"),
     });
-    const answer = await ask(listWith("jobs", "filter: {status: RUNNING}"));
+    const answer = await ask(listWith("jobs", "filter: { statuses: RUNNING}"));
     expect(errorsOf(answer)).toMatchObject([
       {
         code: "CAPABILITY_UNAVAILABLE",

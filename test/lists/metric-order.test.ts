@@ -4,7 +4,7 @@ import { POLYAXON, startProfile } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
 import { inProject, startRows } from "./rows.ts";
 
-const QUERY = `query ($first: Int = 24, $after: String, $order: MetricOrder, $filter: ExperimentFilter, $query: String) {
+const QUERY = `query ($first: Int = 24, $after: String, $order: MetricOrder, $filter: RunFilter, $query: String) {
   group(id: "ada.mnist.1") {
     experiments(first: $first, after: $after, orderByMetric: $order, filter: $filter, query: $query) {
       nodes { loss: lastMetricValue(name: "loss") }
@@ -62,7 +62,7 @@ describe("the order by a metric", () => {
 
 const PLAIN = "a name that the server can sort by: letters, digits and single _ in between";
 const OWN = "a name that the server has no column of its own for";
-const ascending = (name: string) => `orderByMetric: { name: ${JSON.stringify(name)}, direction: ASC }`;
+const ascending = (name: string) => `order: { metric: ${JSON.stringify(name)}, direction: ASC }`;
 const refusal = (name: string, expected: string) => [
   JSON.stringify(name),
   ascending(name),
@@ -83,7 +83,7 @@ test.each([
   ],
   [
     "two orders",
-    `${ascending("loss")}, orderBy: CREATED_ASC`,
+    `${ascending("loss")}, order: { field: CREATED_AT, direction: ASC }`,
     "orderByMetric: expected `orderBy` or `orderByMetric`, got both",
   ],
 ])("an order by %s is refused, since the server would ignore it or crash", async (_, args, message) => {

@@ -5,8 +5,8 @@ import { startProfile } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
 import { startRows } from "./rows.ts";
 
-const QUERY = `query ($first: Int, $offset: Int, $after: String) { project(owner: "ada", name: "mnist") {
-  experiments(first: $first, offset: $offset, after: $after, orderBy: CREATED_ASC) {
+const QUERY = `query ($first: Int, $offset: Int, $after: String) { project(id: "ada.mnist") {
+  experiments(first: $first, offset: $offset, after: $after, order: { field: CREATED_AT, direction: ASC }) {
     nodes { internalId }
     pageInfo { hasPreviousPage hasNextPage endCursor }
     totalCount

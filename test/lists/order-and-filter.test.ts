@@ -66,10 +66,10 @@ test.each(["status:failed&limit=9&offset=1", "name:a b+c%20d", "tags:ü#é?x=1",
 const list = (kind: string, args: string) => inProject(`list: ${kind}(first: 1, ${args}) { totalCount }`);
 
 test.each([
-  ["order: { field: CREATED, direction: ASC }", "orderBy: CREATED_ASC"],
-  ["order: { field: FINISHED }", "orderBy: FINISHED_DESC"],
-  [`order: { metric: "loss", direction: ASC }`, `orderByMetric: { name: "loss", direction: ASC }`],
-  [`order: { metric: "accuracy" }`, `orderByMetric: { name: "accuracy", direction: DESC }`],
+  ["order: { field: CREATED_AT, direction: ASC }", "order: { field: CREATED_AT, direction: ASC }"],
+  ["order: { field: FINISHED_AT }", "order: { field: FINISHED_AT }"],
+  [`order: { metric: "loss", direction: ASC }`, `order: { metric: "loss", direction: ASC }`],
+  [`order: { metric: "accuracy" }`, `order: { metric: "accuracy", direction: DESC }`],
 ])("%s asks for the same as %s", async (order, before) => {
   const [one, other] = [await startRows([]), await startRows([])];
   expect(codesOf(await one.ask(list("experiments", order)))).toEqual([]);
@@ -80,19 +80,19 @@ test.each([
 
 test("filters in plural are one condition for each of their lists", async () => {
   const { ask, filters } = await startRows([]);
-  const filter = `{ statuses: { in: [SUCCEEDED, FAILED], notIn: [FAILED] }, users: { in: ["ada"] }, names: { notIn: ["x"] } }`;
+  const filter = `{ statuses: { in: [SUCCEEDED, FAILED], notIn: [FAILED] }, users: ["ada"], notNames: ["x"] }`;
   expect(codesOf(await ask(list("experiments", `filter: ${filter}`)))).toEqual([]);
   expect(filters()).toEqual(["name:~x,status:succeeded|failed,status:~failed,user.username:ada"]);
 });
 
-const EITHER = "order: expected `field` or `metric`, such as {field: CREATED, direction: DESC}, got";
+const EITHER = "order: expected `field` or `metric`, such as {field: CREATED_AT, direction: DESC}, got";
 
 test.each([
   ["experiments", "order: {}", `${EITHER} none`],
-  ["experiments", `order: { field: CREATED, metric: "loss" }`, `${EITHER} both`],
+  ["experiments", `order: { field: CREATED_AT, metric: "loss" }`, `${EITHER} both`],
   [
     "experiments",
-    "order: { field: CREATED }, orderBy: CREATED_ASC",
+    "order: { field: CREATED_AT }, order: { field: CREATED_AT, direction: ASC }",
     "order: expected `order` alone, got `orderBy` or `orderByMetric` as well",
   ],
   [
@@ -101,7 +101,7 @@ test.each([
     "order.metric: expected for a list of experiments only, got it for jobs",
   ],
   ["jobs", "filter: { statuses: {} }", "filter.statuses: expected `in` or `notIn`, got none"],
-  ["jobs", "filter: { users: { notIn: [] } }", "filter.users.notIn: expected at least one value, got none"],
+  ["jobs", "filter: { notUsers: [] }", "filter.users.notIn: expected at least one value, got none"],
 ])("of %s, %s is refused unsent", async (kind, args, message) => {
   const { ask, calls } = await startRows([]);
   expect(outcomeOf(await ask(list(kind, args)))).toEqual({

@@ -12,7 +12,7 @@ const ROWS = {
     list: 'experiments(first: 3, query: "id:42|9|43")',
     calls: "ada/mnist/experiments?query=id%3A42%7C9%7C43&limit=3",
     within: `original { uniqueName } experimentGroup { uniqueName } buildJob { uniqueName } declarations
-      lastMetric { name value } lastMetricValue(name: "loss")`,
+      latestMetrics { name value } lastMetricValue(name: "loss")`,
     beyond: "config { kind run { cmd } } resources jobCount isClone hasTensorboard",
   },
   Job: {
@@ -49,7 +49,7 @@ describe("the rows of a list are partial records", () => {
       const { list, calls: listCall, within, beyond } = ROWS[kind];
       const nodesOf = async (fields: string) => {
         const { data, errors } = await ask<{ project: { list: { nodes: readonly Named[] } } }, object>(
-          `{ project(owner: "ada", name: "mnist") { list: ${list} { nodes { ${EVERY_RUN} ${fields} } } } }`,
+          `{ project(id: "ada.mnist") { list: ${list} { nodes { ${EVERY_RUN} ${fields} } } } }`,
         );
         expect(errors).toBeUndefined();
         return data.project.list.nodes;

@@ -22,12 +22,12 @@ describe("root lists", () => {
 
   test("the runs of a project are of one kind, with the order and the filter of its own lists", async () => {
     const { ask, calls } = await startProfile();
-    const args = `first: 2, order: { field: CREATED, direction: ASC }`;
+    const args = `first: 2, order: { field: CREATED_AT, direction: ASC }`;
     expect(
       await ask(`{
         jobs: runs(kind: JOB, project: "ada.mnist", ${args}) { nodes { __typename uniqueName } totalCount }
         best: runs(project: "${globalId("Project:ada/mnist")}", first: 1, order: { metric: "accuracy" },
-          filter: { status: [SUCCEEDED] }) { nodes { __typename project { name } } scan { rowsRead } }
+          filter: { statuses: [SUCCEEDED] }) { nodes { __typename project { name } } scan { rowsRead } }
         groups(project: "ada.mnist", ${args}) { nodes { uniqueName } }
       }`),
     ).toEqual({

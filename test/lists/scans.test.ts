@@ -28,8 +28,8 @@ interface Found {
   readonly project: { readonly experiments: Page | null };
 }
 
-const LIST = `query ($filter: ExperimentFilter, $first: Int, $after: String, $offset: Int) {
-  project(owner: "ada", name: "mnist") { experiments(filter: $filter, first: $first, after: $after, offset: $offset) {
+const LIST = `query ($filter: RunFilter, $first: Int, $after: String, $offset: Int) {
+  project(id: "ada.mnist") { experiments(filter: $filter, first: $first, after: $after, offset: $offset) {
     nodes { internalId } totalCount scan { rowsRead isComplete } pageInfo { hasNextPage endCursor }
   } }
 }`;
@@ -216,7 +216,7 @@ test.each([
 ])("a subscription scans no lists: %j is refused", async (filter, message) => {
   const { url, calls } = await startRuns([{ lr: 0.1 }]);
   const watcher = await subscribe(url, {
-    query: `subscription ($filter: ExperimentFilter) { runsUpdated(of: "ada.mnist", filter: $filter) { reason } }`,
+    query: `subscription ($filter: RunFilter) { runsUpdated(of: "ada.mnist", filter: $filter) { reason } }`,
     variables: { filter },
   });
   expect(await watcher.next()).toMatchObject({

@@ -97,12 +97,7 @@ describe("a filter by a group", () => {
 
   test.each([
     ["of several groups", "project.experiments", filtered('{group: ["ada.mnist.1", "ada.mnist.4"]}')],
-    [
-      "left out",
-      "project.experiments",
-      filtered('{groups: {notIn: ["ada.mnist.4"]}}'),
-      "filter.groups.notIn",
-    ],
+    ["left out", "project.experiments", filtered('{notGroups: ["ada.mnist.4"]}'), "filter.groups.notIn"],
     [
       "of the list of another group",
       "group.experiments",
@@ -124,7 +119,7 @@ describe("a filter by a group", () => {
 
   test("can be left out, and builds likewise", async () => {
     const { ask, calls } = await startSelections();
-    await ask(filtered('{groups: {notIn: ["ada.mnist.1"]}}'));
+    await ask(filtered('{notGroups: ["ada.mnist.1"]}'));
     await ask(filtered('{builds: {in: ["ada.mnist.builds.1"], notIn: ["ada.mnist.builds.2"]}}'));
     expect(calls()).toEqual([
       "GET ada/mnist/experiments?query=build%3A1%2Cbuild%3A%7E2",

@@ -11,7 +11,7 @@ import { RunTable, type TableRun } from "../support/run-table.ts";
  */
 
 const QUERY = `query ($first: Int, $after: String, $orderBy: RunOrder, $orderByMetric: MetricOrder) {
-  project(owner: "ada", name: "mnist") {
+  project(id: "ada.mnist") {
     experiments(first: $first, after: $after, orderBy: $orderBy, orderByMetric: $orderByMetric) {
       nodes { internalId }
       pageInfo { hasNextPage endCursor }

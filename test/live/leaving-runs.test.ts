@@ -43,7 +43,7 @@ async function watchRuns(runs: LiveRun[], variables: object, env: Record<string,
   const live = await startLive(runs, { env, answer: listed(runs) });
   const subscribe = () =>
     live.subscribe({
-      query: `subscription ($of: ID!, $filter: ExperimentFilter, $first: Int) {
+      query: `subscription ($of: ID!, $filter: RunFilter, $first: Int) {
         runsUpdated(of: $of, filter: $filter, first: $first) {
           reason previousStatus isFinal run { uniqueName status }
         }

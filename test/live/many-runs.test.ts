@@ -60,7 +60,7 @@ test("a typed filter of watched runs is written into each poll, and checked befo
   const { subscribe, advance, requests } = await startLive(experiments(1), RELEASE_04);
   const watching = (variables: object) =>
     subscribe({
-      query: `subscription ($of: ID!, $kind: RunKind!, $filter: ExperimentFilter) {
+      query: `subscription ($of: ID!, $kind: RunKind!, $filter: RunFilter) {
         runsUpdated(of: $of, kind: $kind, filter: $filter, query: "independent:true") { run { uniqueName } }
       }`,
       variables: { of: globalId("Project:ada/mnist"), ...variables },

@@ -18,7 +18,7 @@ describe("capabilities", () => {
   test("that are not there are null with an error, without a request; the rest of the answer is there", async () => {
     const { ask, calls } = await startProfile("document");
     const answer = await ask(`{
-      project(owner: "ada", name: "mnist") {
+      project(id: "ada.mnist") {
         name
         experiments { totalCount }
         jobs { totalCount }

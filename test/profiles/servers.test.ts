@@ -27,8 +27,8 @@ interface Experiments {
   readonly project: { readonly experiments: Page };
 }
 
-const EXPERIMENTS = `query ($first: Int, $after: String) { project(owner: "ada", name: "mnist") {
-  experiments(first: $first, after: $after, orderBy: CREATED_ASC) {
+const EXPERIMENTS = `query ($first: Int, $after: String) { project(id: "ada.mnist") {
+  experiments(first: $first, after: $after, order: { field: CREATED_AT, direction: ASC }) {
     edges { cursor node { internalId } } totalCount pageInfo { hasNextPage endCursor }
   }
 } }`;
@@ -64,8 +64,8 @@ describe("a server that only a file describes", () => {
     const { ask, calls } = await startDescribed();
     const answer = await ask(`{
       viewer { projects { nodes { name } totalCount } }
-      project(owner: "ada", name: "mnist") {
-        experiments(first: 1, orderBy: UPDATED_DESC, query: "status is running") { nodes { internalId status } }
+      project(id: "ada.mnist") {
+        experiments(first: 1, order: { field: UPDATED_AT }, query: "status is running") { nodes { internalId status } }
         groups { nodes { uniqueName experiments(first: 2) { nodes { internalId } totalCount pageInfo { hasNextPage } } } }
       }
     }`);
@@ -104,7 +104,7 @@ describe("a server that only a file describes", () => {
   ])("is asked for many records at once, unless its lists omit what is wanted: %s", async (field, images) => {
     const { ask, calls } = await startDescribed();
     const { errors } = await ask(
-      `{ project(owner: "ada", name: "mnist") { experiments(first: 2) { nodes { buildJob { ${field} } } } } }`,
+      `{ project(id: "ada.mnist") { experiments(first: 2) { nodes { buildJob { ${field} } } } } }`,
     );
     expect(errors).toBeUndefined();
     expect(calls()).toEqual([
@@ -131,10 +131,10 @@ describe("a server that only a file describes", () => {
   test("is not asked for what it does not have, and the answer says so", async () => {
     const { ask, calls } = await startDescribed();
     const answer = await ask(`{
-      project(owner: "ada", name: "mnist") {
+      project(id: "ada.mnist") {
         name
         jobs { totalCount }
-        experiments(orderBy: CREATED_DESC) { totalCount }
+        experiments(order: { field: CREATED_AT }) { totalCount }
       }
     }`);
     expect(answer.data).toEqual({ project: { name: "mnist", jobs: null, experiments: null } });
@@ -239,7 +239,7 @@ describe("a file that extends a built-in profile", () => {
       data: { gateway: { capabilities: CAPABILITIES["polyaxon-0.4"] } },
     });
     await ask(
-      `{ project(owner: "ada", name: "mnist") { jobs(first: 1, orderBy: CREATED_ASC) { totalCount } } }`,
+      `{ project(id: "ada.mnist") { jobs(first: 1, order: { field: CREATED_AT, direction: ASC }) { totalCount } } }`,
     );
     expect(calls()).toEqual(["GET ada/mnist/jobs?sort=created_at%2C-updated_at&limit=1"]);
   });

@@ -13,7 +13,7 @@ const rowsIn = (json: Row) => json["results"] as readonly Row[];
 
 /** Records of a project that are looked up by their numbers, which is one request. */
 const byIds = (field: string, item: keyof typeof ITEMS, ids: readonly number[]): Asked => ({
-  document: `{ thing: project(owner: "alice", name: "mnist") {
+  document: `{ thing: project(id: "alice.mnist") {
     ${ids.map((id) => `r${id}: ${field}(internalId: "${id}") { ${ITEMS[item].fields} }`).join(" ")}
   } }`,
   told: (json) =>
@@ -35,8 +35,8 @@ const experimentsIn = (of: string, args: string): Asked => ({
 });
 
 const GROUP = `group(id: "alice.mnist.1")`;
-const PROJECT = `project(owner: "alice", name: "mnist")`;
-const BY_CREATION = "first: 3, orderBy: CREATED_ASC";
+const PROJECT = `project(id: "alice.mnist")`;
+const BY_CREATION = "first: 3, order: { field: CREATED_AT, direction: ASC }";
 
 const NODE = { name: "name", sequence: "sequence", memory: "memory", gpuCount: "n_gpus" };
 const EXPERIMENT = { isClone: "is_clone", jobCount: "num_jobs", resources: "resources" };

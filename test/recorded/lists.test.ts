@@ -277,7 +277,7 @@ test("the log of one job, the metrics of a group and the filter on ids are not a
     env: { UPSTREAM_PROFILE: "polyaxon-0.2" },
   });
   const { data, errors } = await ask(`{
-    project(owner: "alice", name: "mnist") {
+    project(id: "alice.mnist") {
       a: experiment(internalId: "1") { name }
       b: experiment(internalId: "2") { name }
     }

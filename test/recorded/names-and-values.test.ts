@@ -86,7 +86,7 @@ test("a metric that is no number has no value, but can be read as it came", asyn
     "alice/mnist/experiments/5/metrics": { count: 3, next: null, results },
   });
   const answer = await ask(`{ experiment(id: "alice.mnist.5") {
-    lastMetric { name value raw }
+    latestMetrics { name value raw }
     lastMetricValue(name: "loss")
     metrics { nodes { value(name: "loss") values { name value raw } } }
     metricSeries(names: ["loss"]) { name totalPoints values }
@@ -98,7 +98,7 @@ test("a metric that is no number has no value, but can be read as it came", asyn
   expect(sortedOutcomeOf(answer)).toEqual({
     data: {
       experiment: {
-        lastMetric: [metric("accuracy", 0.5, 0.5), metric("loss", "high")],
+        latestMetrics: [metric("accuracy", 0.5, 0.5), metric("loss", "high")],
         lastMetricValue: null,
         metrics: {
           nodes: [

@@ -155,7 +155,7 @@ describe("a service that asks for patience", () => {
     ["a record", LOOK_UP, { job: { status: "RUNNING" } }, CALL],
     [
       "a list",
-      `{ project(owner: "ada", name: "mnist") { jobs(first: 1) { nodes { status } } } }`,
+      `{ project(id: "ada.mnist") { jobs(first: 1) { nodes { status } } } }`,
       { project: { jobs: { nodes: [{ status: "RUNNING" }] } } },
       "GET ada/mnist/jobs?limit=1",
     ],
@@ -195,7 +195,7 @@ describe("a service that asks for patience", () => {
       "for a batch is told once, and nothing is asked one by one",
       "3600",
       1,
-      `{ project(owner: "ada", name: "mnist") { a: job(internalId: "1") { status } b: job(internalId: "2") { status } } }`,
+      `{ project(id: "ada.mnist") { a: job(internalId: "1") { status } b: job(internalId: "2") { status } } }`,
       { retryAfterSeconds: 300 },
       ["GET ada/mnist/jobs?query=id%3A1%7C2&limit=100"],
     ],

@@ -228,7 +228,7 @@ const doors: readonly Door[] = [
   ...["experiment", "job", "buildJob", "group"].map((field) =>
     doorOf(
       `Project.${field}(internalId:)`,
-      `query ($x: ID!) { project(owner: "ada", name: "mnist") { ${field}(internalId: $x) { uuid } } }`,
+      `query ($x: ID!) { project(id: "ada.mnist") { ${field}(internalId: $x) { uuid } } }`,
       NO_NUMBERS,
     ),
   ),

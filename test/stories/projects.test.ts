@@ -46,8 +46,8 @@ describe("a project", () => {
 
   test("tells whether it exists, by one read that its fields share", async () => {
     const { ask, calls } = await startProfile();
-    const query = `{ there: project(owner: "ada", name: "mnist") { exists description }
-      gone: project(owner: "ada", name: "nothing") { uniqueName exists } }`;
+    const query = `{ there: project(id: "ada.mnist") { exists description }
+      gone: project(id: "ada.nothing") { uniqueName exists } }`;
     expect(await ask(query)).toEqual({
       data: {
         there: { exists: true, description: expect.any(String) },
@@ -65,7 +65,7 @@ describe("a project", () => {
 
   test("that its caller may not see is an error, and so is a server without records of projects", async () => {
     const service = await startFake(() => ({ status: 403, json: { detail: "No." } }));
-    const query = `{ project(owner: "eva", name: "mnist") { uniqueName exists } }`;
+    const query = `{ project(id: "eva.mnist") { uniqueName exists } }`;
     for (const [profile, code] of [
       ["polyaxon-0.4", "FORBIDDEN"],
       ["document", "CAPABILITY_UNAVAILABLE"],
@@ -100,7 +100,7 @@ describe("a project", () => {
       expect(calls()).toEqual([`POST ada/mnist/${verb}`]);
       const { data } = await ask(`{
         user(username: "ada") { projects { nodes { name } } }
-        project(owner: "ada", name: "mnist") { isPublic }
+        project(id: "ada.mnist") { isPublic }
       }`);
       calls();
       return data;

@@ -76,7 +76,7 @@ describe("a look-up of what is not there", () => {
     expect(service.calls()).toEqual([`GET ${call}`]);
   });
 
-  test.each([...LOOK_UPS.map(([field]) => field), `project(owner: "a", name: "b")`])(
+  test.each([...LOOK_UPS.map(([field]) => field), `project(id: "a.b")`])(
     "is UNAUTHENTICATED without a token, and nothing is sent: %s",
     async (field) => {
       const service = await startRecords({});
@@ -92,7 +92,7 @@ describe("a look-up of what is not there", () => {
     const service = await startRecords({ "a/b/experiments/1/": { id: 1 } });
     const { ask } = await startGateway({ upstream: service });
     const answer = await ask(`{
-      project(owner: "a", name: "b") { there: experiment(internalId: 1) { id job(internalId: 8) { id } } gone: job(internalId: 9) { id } }
+      project(id: "a.b") { there: experiment(internalId: 1) { id job(internalId: 8) { id } } gone: job(internalId: 9) { id } }
       entities(ids: ["${globalId("Experiment:a/b/1")}", "${globalId("BuildJob:a/b/9")}", "${globalId("Project:a/b")}"]) { id }
     }`);
     expect(answer.data).toEqual({
@@ -198,7 +198,7 @@ function runsAnd(answer: (path: string) => Told | undefined) {
 }
 
 describe("what cannot be had costs no more than itself", () => {
-  const RUNS = `{ project(owner: "a", name: "b") { experiments(first: 24) { nodes {
+  const RUNS = `{ project(id: "a.b") { experiments(first: 24) { nodes {
     buildJob { uniqueName commit dockerfile }
     jobs { nodes { nodeScheduled { name memory } } }
   } } } }`;

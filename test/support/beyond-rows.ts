@@ -51,7 +51,7 @@ const FIELDS = { experiments: "experiments", jobs: "jobs", builds: "buildJobs", 
 type RunItems = keyof typeof FIELDS;
 
 const inProject = (name: RunItems, args: string) =>
-  list([`project(owner: "alice", name: "mnist")`, "Project"], `${FIELDS[name]}(${args})`, name);
+  list([`project(id: "alice.mnist")`, "Project"], `${FIELDS[name]}(${args})`, name);
 
 /** What records tell besides what list items have. */
 const BEYOND_ITEMS = {
@@ -111,7 +111,7 @@ const REDUCED = {
   description: "description",
   rawStatus: "last_status",
   createdAt: "created_at",
-  rawCloningStrategy: "cloning_strategy",
+ : "cloning_strategy",
   declarations: "declarations",
   tags: "tags",
 };
@@ -183,7 +183,7 @@ const MAKERS = {
   ofUser: (name: string, field: string, item: ItemName) => list(user(name), field, item),
   privateProject: () => ({
     ...project("bob", "secret"),
-    document: `{ thing: project(owner: "bob", name: "secret") { name isPublic } }`,
+    document: `{ thing: project(id: "bob.secret") { name isPublic } }`,
     refused: { at: "thing.isPublic", data: { name: "secret", isPublic: null } },
   }),
   code: () => ({
@@ -264,7 +264,7 @@ const MAKERS = {
     told: () => ({ deletedId: projectId("alice.fresh") }),
   }),
   goneProject: () => ({
-    document: `{ thing: project(owner: "alice", name: "fresh") { name isPublic } }`,
+    document: `{ thing: project(id: "alice.fresh") { name isPublic } }`,
     told: () => null,
     refused: REFUSED,
   }),

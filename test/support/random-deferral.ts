@@ -17,7 +17,7 @@ import { schema } from "../../src/graphql/schema.ts";
 export const UNSTEADY = new Set([
   "durationSeconds",
   "ExperimentJob.logs",
-  ..."cloningStrategy rawCloningStrategy backend framework runEnvironment dataReferences readme podId definition groupType".split(
+  ..."cloningStrategy backend framework runEnvironment dataReferences readme podId definition groupType".split(
     " ",
   ),
 ]);

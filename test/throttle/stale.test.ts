@@ -107,7 +107,7 @@ describe("the last known response answers", () => {
     });
     fail(answer);
     const query = (alias: string) => `{
-      ${alias}: project(owner: "ada", name: "mnist") { experiments(first: 500) { nodes { buildJob { status } } } }
+      ${alias}: project(id: "ada.mnist") { experiments(first: 500) { nodes { buildJob { status } } } }
     }`;
     const told = async (alias: string) => {
       const { extensions } = (await askFor(gateway, query(alias))) as unknown as {

@@ -201,7 +201,7 @@ test("with `errorPolicy: all` each missing field has its code, and everything el
     query: gql(`query Partly {
       there: experiment(id: "ada.mnist.42") { id uniqueName }
       gone: experiment(id: "ada.mnist.999") { id status }
-      project(owner: "ada", name: "mnist") { id experiments { totalCount } }
+      project(id: "ada.mnist") { id experiments { totalCount } }
     }`),
     errorPolicy: "all",
   });

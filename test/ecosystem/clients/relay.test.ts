@@ -192,7 +192,7 @@ const fail = (): never => {
 test("a deferred fragment is shown when its piece comes", async () => {
   const { environment, artifact, calls } = await startRelay({
     Table: `query TableQuery {
-      project(owner: "ada", name: "mnist") { experiments(first: 3) { nodes { status ...Details_run @defer } } }
+      project(id: "ada.mnist") { experiments(first: 3) { nodes { status ...Details_run @defer } } }
     }`,
     Details: `fragment Details_run on Experiment { buildJob { commit } }`,
   });

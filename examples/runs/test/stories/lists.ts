@@ -14,7 +14,7 @@ const env = { UPSTREAM_PROFILE: "polyaxon-0.4" };
 /** What the page should show, asked for without it. */
 const EXPECTED = `{
   group(id: "ada.mnist.1") {
-    experiments(first: 24, orderBy: CREATED_DESC) {
+    experiments(first: 24, order: { field: CREATED_AT }) {
       nodes {
         uniqueName
         status

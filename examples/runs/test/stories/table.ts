@@ -9,9 +9,9 @@ const GROUP = "#list=ada.mnist.1";
 
 /** What the page should show, asked for without it. */
 const EXPECTED = `{ group(id: "ada.mnist.1") { experiments(
-  first: 12, order: { field: FINISHED, direction: ASC }
+  first: 12, order: { field: FINISHED_AT, direction: ASC }
   filter: {
-    statuses: { in: [SUCCEEDED] }, metrics: [{ name: "loss", lessThan: 0.2 }]
+    statuses: [SUCCEEDED], metrics: [{ name: "loss", lessThan: 0.2 }]
     declarations: [{ name: "activation", values: ["relu"] }]
   }
 ) { nodes { uniqueName } } } }`;
