@@ -63,7 +63,7 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
 
   test("that may only read has no tool that changes anything", async () => {
     const { use, calls, client } = await start({}, { era });
-    const input = { query: `mutation { stopJob(id: "ada.mnist.jobs.2") { job { id } } }` };
+    const input = { query: `mutation { stopJob(id: "ada.mnist.jobs.2", force: true) { job { id } } }` };
     await expect(use("graphql_mutation", input)).rejects.toThrow("Tool graphql_mutation not found");
     await expect(use("Restart", { id: "ada.mnist.42" })).rejects.toThrow("Tool Restart not found");
     expect((await use("graphql_query", input)).result).toEqual({
@@ -87,7 +87,7 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
       "BookmarkRuns",
       "graphql_mutation",
     ]);
-    const query = `mutation Stop { stopJob(id: "ada.mnist.jobs.2") { job { id phase } } }`;
+    const query = `mutation Stop { stopJob(id: "ada.mnist.jobs.2", force: true) { job { id phase } } }`;
     expect((await use("graphql_mutation", { query })).result).toEqual({
       data: { stopJob: { job: { id: "Sm9iOmFkYS9tbmlzdC8y", phase: "ACTIVE" } } },
     });
@@ -237,7 +237,7 @@ describe("limits", () => {
 
   test("a mutation whose result is too long may have taken effect, and says so", async () => {
     const { use, service } = await startLong();
-    const query = `mutation { stopExperiment(id: "ada.mnist.42") { experiment { a: declarations b: declarations } } }`;
+    const query = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { a: declarations b: declarations } } }`;
     const { code } = TOO_LONG.extensions;
     expect((await use("graphql_mutation", { query })).result).toMatchObject({
       data: null,

@@ -15,7 +15,7 @@ test("recording a metric reads what is selected beyond it once, afterwards", asy
   const { ask } = await startGateway({ upstream: service });
   const record = (selection: string) =>
     ask(`mutation { done: ${commandCalled("createExperimentMetric").mutation} {
-      metric { id internalId createdAt values { name value } } experiment { ${selection} }
+      metric { id internalId createdAt values { name value } experiment { ${selection} } }
     } }`);
   const metric = {
     id: globalId("MetricRecord:ada/mnist/3/9"),

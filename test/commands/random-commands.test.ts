@@ -63,7 +63,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 interface Shown {
   readonly uniqueName: string;
   readonly description: string | null;
-  readonly bookmarked: boolean;
+  readonly isBookmarked: boolean;
   readonly rawStatus: string;
   readonly isClone: boolean;
   readonly original: { readonly uniqueName: string } | null;
@@ -72,7 +72,7 @@ interface Shown {
 }
 
 const STATE =
-  "uniqueName description bookmarked rawStatus isClone original { uniqueName } latestMetrics { name value } metrics { totalCount }";
+  "uniqueName description isBookmarked rawStatus isClone original { uniqueName } latestMetrics { name value } metrics { totalCount }";
 
 /** An experiment as the model has it: what it shows, and what will still happen to it by itself. */
 interface Modelled {
@@ -138,7 +138,7 @@ function createModel(found: readonly Shown[]) {
       shown: {
         uniqueName,
         description: source.shown.description,
-        bookmarked: false,
+        isBookmarked: false,
         rawStatus: "created",
         isClone: true,
         original: { uniqueName: source.shown.uniqueName },
@@ -189,8 +189,8 @@ function createModel(found: readonly Shown[]) {
     if (taken.act === "delete") return remove(modelled);
     if (taken.act === "restart" || taken.act === "resume" || taken.act === "copy") return clone(modelled);
     if (taken.act === "stop") stop(modelled);
-    if (taken.act === "bookmark") change(modelled, { bookmarked: true });
-    if (taken.act === "unbookmark") change(modelled, { bookmarked: false });
+    if (taken.act === "bookmark") change(modelled, { isBookmarked: true });
+    if (taken.act === "unbookmark") change(modelled, { isBookmarked: false });
     if (taken.act === "update") change(modelled, { description: taken.description });
     if (taken.act === "record") change(modelled, measured(modelled, taken.values));
     return modelled;
@@ -203,16 +203,16 @@ function createModel(found: readonly Shown[]) {
 const MUTATIONS: Readonly<Record<Exclude<Step["act"], "wait">, string>> = {
   bookmark: `bookmarkExperiment(id: $id) { experiment { ${STATE} } }`,
   unbookmark: `unbookmarkExperiment(id: $id) { experiment { ${STATE} } }`,
-  stop: `stopExperiment(id: $id) { experiment { ${STATE} } }`,
+  stop: `stopExperiment(id: $id, force: true) { experiment { ${STATE} } }`,
   restart: `restartExperiment(id: $id) { experiment { ${STATE} } }`,
   resume: `resumeExperiment(id: $id) { experiment { ${STATE} } }`,
   copy: `copyExperiment(id: $id) { experiment { ${STATE} } }`,
   update: `updateExperiment(id: $id, input: $input) { experiment { ${STATE} } }`,
-  record: `createExperimentMetric(id: $id, input: $input) { experiment { ${STATE} } }`,
+  record: `createExperimentMetric(id: $id, input: $input) { metric { experiment { ${STATE} } } }`,
   delete: `deleteExperiment(id: $id) { deletedId }`,
 };
 const INPUTS: Readonly<Record<string, string>> = {
-  update: ", $input: UpdateExperimentInput!",
+  update: ", $input: UpdateRunInput!",
   record: ", $input: CreateExperimentMetricInput!",
 };
 
@@ -291,8 +291,10 @@ test("whatever is done in whatever order, the gateway shows what a small model s
           const modelled = model.runs.get(id);
           const after = modelled && model.act(modelled, taken);
           if (after && !names.includes(after.shown.uniqueName)) names.push(after.shown.uniqueName);
+          const experiment = after && { experiment: after.shown };
+          const shown = taken.act === "record" ? { metric: experiment } : experiment;
           expect(answer).toEqual({
-            data: { done: modelled ? (after ? { experiment: after.shown } : DELETED) : null },
+            data: { done: modelled ? (after ? shown : DELETED) : null },
             codes: modelled ? [] : ["NOT_FOUND"],
           });
         }

@@ -186,7 +186,7 @@ describe("what is completed is counted while it is made", () => {
     );
     const { ask } = await startGateway({ upstream: service, env: { MAX_RESULT_FIELDS: "50" } });
     const answer = await ask(
-      'mutation { a: stopJob(id: "ada.mnist.jobs.1") { job { tags } } b: stopJob(id: "ada.mnist.jobs.2") { job { tags } } }',
+      'mutation { a: stopJob(id: "ada.mnist.jobs.1", force: true) { job { tags } } b: stopJob(id: "ada.mnist.jobs.2", force: true) { job { tags } } }',
     );
     expect(answer).toEqual({
       data: null,

@@ -71,7 +71,7 @@ describe("a page at an offset", () => {
       { offset: 20 },
       { UPSTREAM_PROFILE: linked },
       "CAPABILITY_UNAVAILABLE",
-      "The server behind this gateway does not offer pages at an offset. `gateway.capabilities` tells what there is.",
+      "The server behind this gateway does not offer pages at an offset: it lacks the capability `OFFSETS`.",
     ],
   ])("is refused with %j and the settings %j, without a request", async (args, env, code, message) => {
     const { ask, calls } = await startRows([], env);

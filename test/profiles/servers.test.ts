@@ -115,7 +115,7 @@ describe("a server that only a file describes", () => {
 
   test("takes commands where it has them, and the token in its own words, whatever the caller wrote", async () => {
     const { ask, tracker, calls } = await startDescribed();
-    const stop = `mutation { stopExperiment(id: "ada.mnist.7") { experiment { uniqueName config { kind } } } }`;
+    const stop = `mutation { stopExperiment(id: "ada.mnist.7", force: true) { experiment { uniqueName config { kind } } } }`;
     const stopped = {
       data: { stopExperiment: { experiment: { uniqueName: "ada.mnist.7", config: { kind: "experiment" } } } },
     };
@@ -190,9 +190,9 @@ describe("a file that extends a built-in profile", () => {
       },
     });
     const answer = await ask(`mutation {
-      stopJob(id: "ada.mnist.jobs.1") { job { id } }
+      stopJob(id: "ada.mnist.jobs.1", force: true) { job { id } }
       revokeSuperuser(username: "grace") { user { username } }
-      stopExperiment(id: "ada.mnist.42") { experiment { statuses(first: 1) { totalCount } } }
+      stopExperiment(id: "ada.mnist.42", force: true) { experiment { statuses(first: 1) { totalCount } } }
     }`);
     expect(calls()).toEqual([
       "DELETE mnist/of/ada/job-1",

@@ -187,7 +187,7 @@ describe("a service that asks for patience", () => {
       "before it takes a command is not waited for",
       "0",
       1,
-      `mutation { stopJob(id: "ada.mnist.jobs.3") { job { status } } }`,
+      `mutation { stopJob(id: "ada.mnist.jobs.3", force: true) { job { status } } }`,
       { retryAfterSeconds: 0 },
       ["POST ada/mnist/jobs/3/stop"],
     ],

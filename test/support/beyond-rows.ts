@@ -111,7 +111,6 @@ const REDUCED = {
   description: "description",
   rawStatus: "last_status",
   createdAt: "created_at",
- : "cloning_strategy",
   declarations: "declarations",
   tags: "tags",
 };

@@ -160,7 +160,7 @@ describe("no earlier response answers", () => {
     expect(firstCodeOf(await askFor(gateway))).toBe("UPSTREAM_UNAVAILABLE");
   });
 
-  const stop = `mutation { stopExperiment(id: "ada.mnist.42") { experiment { id } } }`;
+  const stop = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { id } } }`;
 
   test.each<[string, Record<string, string>, (gateway: Gateway) => ReturnType<Gateway["ask"]>]>([
     ["by default", { STALE_MAX_AGE_MS: "" }, (gateway) => askFor(gateway)],

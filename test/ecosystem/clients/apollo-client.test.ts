@@ -144,7 +144,7 @@ test("the answer to a command changes a watched query, without another request",
     }`),
   });
   await client.mutate({
-    mutation: gql(`mutation Stop { stopJob(id: "ada.mnist.jobs.2") { job { id status } } }`),
+    mutation: gql(`mutation Stop { stopJob(id: "ada.mnist.jobs.2", force: true) { job { id status } } }`),
   });
   expect(seen).toEqual([
     ["Wider kernels and a calmer learning rate, trained on three machines", "RUNNING"],

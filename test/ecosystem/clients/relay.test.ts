@@ -80,7 +80,7 @@ test("the second page of a connection is appended to the first one in the store"
 test("what a command answers changes what is shown of its record", async () => {
   const { environment, artifact, load, look, calls } = await startRelay({
     Job: `query JobQuery { job(id: "ada.mnist.jobs.2") { status } }`,
-    Stop: `mutation StopMutation { stopJob(id: "ada.mnist.jobs.2") { job { status } } }`,
+    Stop: `mutation StopMutation { stopJob(id: "ada.mnist.jobs.2", force: true) { job { status } } }`,
   });
   expect(await load("JobQuery", {})).toEqual({ job: { status: "RUNNING" } });
   expect(calls()).toEqual(["GET ada/mnist/jobs/2/"]);

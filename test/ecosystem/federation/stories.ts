@@ -233,7 +233,7 @@ export function tellStories(startRouter: StartRouter): void {
       updateExperiment(id: "ada.mnist.42", input: { description: "Shipped" }) {
         experiment { description notes models { name stage } }
       }
-      stopJob(id: "ada.mnist.jobs.2") { job { status notes } }
+      stopJob(id: "ada.mnist.jobs.2", force: true) { job { status notes } }
     }`);
     expect(answer).toEqual({
       data: {
