@@ -221,14 +221,14 @@ describe("a file that extends a built-in profile", () => {
     }`);
     expect(answer.data).toEqual({ experiment: { status: "SUCCEEDED", metrics: null }, cluster: null });
     expect(errorsOf(answer)).toEqual([
-      ["cluster", "UPSTREAM_UNSUPPORTED", "This server does not offer GET cluster/."],
+      ["cluster", "CAPABILITY_UNAVAILABLE", "The server behind this gateway does not offer GET cluster/."],
       [
         "experiment.metrics",
-        "UPSTREAM_UNSUPPORTED",
-        "This server does not offer GET {owner}/{project}/experiments/{id}/metrics.",
+        "CAPABILITY_UNAVAILABLE",
+        "The server behind this gateway does not offer GET {owner}/{project}/experiments/{id}/metrics.",
       ],
     ]);
-    const { errors } = await ask(`mutation { copyJob(id: "ada.mnist.jobs.1") { source { id } } }`);
+    const { errors } = await ask(`mutation { copyJob(id: "ada.mnist.jobs.1") { job { id } } }`);
     expect(errors).toBeUndefined();
     expect(calls()).toEqual(["GET ada/mnist/experiments/42/", "POST ada/mnist/jobs/1/copy"]);
   });

@@ -39,7 +39,11 @@ describe("the group graph: a search, its 24 runs, their builds, jobs and machine
       id: globalId("Experiment:ada/mnist/9"),
       uniqueName: "ada.mnist.1.9",
       status: "SUCCEEDED",
-      declarations: { lr: 0.001, dropout: 0.25, activation: "relu" },
+      declarations: [
+        { name: "activation", value: "relu" },
+        { name: "dropout", value: 0.25 },
+        { name: "lr", value: 0.001 },
+      ],
       latestMetrics: [
         { name: "accuracy", value: expect.any(Number) },
         { name: "loss", value: expect.any(Number) },
@@ -195,7 +199,7 @@ describe("a service that asks for patience", () => {
       "for a batch is told once, and nothing is asked one by one",
       "3600",
       1,
-      `{ project(id: "ada.mnist") { a: job(internalId: "1") { status } b: job(internalId: "2") { status } } }`,
+      `{ a: job(id: "ada.mnist.jobs.1") { status } b: job(id: "ada.mnist.jobs.2") { status } }`,
       { retryAfterSeconds: 300 },
       ["GET ada/mnist/jobs?query=id%3A1%7C2&limit=100"],
     ],
