@@ -67,8 +67,8 @@ function coordinates(type: GraphQLNamedType): [string, string | null | undefined
 test("the schema of 1.0 is small, and has one way for each thing", () => {
   const own = withoutFederation(schema);
   const fields = Object.values(own.getTypeMap())
-    .filter((type) => !isIntrospectionType(type) && (isObjectType(type) || isInterfaceType(type)))
-    .flatMap((type) => Object.values(type.getFields()));
+    .filter((type) => !isIntrospectionType(type))
+    .flatMap((type) => (isObjectType(type) || isInterfaceType(type) ? Object.values(type.getFields()) : []));
   const sdl = printPlain(schema);
   expect(Object.keys(own.getMutationType()?.getFields() ?? {}).length).toBeLessThanOrEqual(46);
   expect(fields.length).toBeLessThanOrEqual(560);

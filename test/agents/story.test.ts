@@ -209,9 +209,9 @@ describe("limits", () => {
   test("a result is bounded for the agent that reads it, and not for others", async () => {
     const { use, ask } = await startLong();
     const select = (fields: string) => `{ experiment(id: "ada.mnist.42") { ${fields} } }`;
-    const once = await use("graphql_query", { query: select("declarations") });
+    const once = await use("graphql_query", { query: select('declaration(name: "text")') });
     expect(once).toMatchObject({ isError: false, result: { data: { experiment: {} } } });
-    const twice = select("a: declarations b: declarations");
+    const twice = select('a: declaration(name: "text") b: declaration(name: "text")');
     expect((await use("graphql_query", { query: twice })).result).toMatchObject({ errors: [TOO_LONG] });
     expect((await ask(twice)).errors).toBe(undefined);
   });
@@ -237,7 +237,7 @@ describe("limits", () => {
 
   test("a mutation whose result is too long may have taken effect, and says so", async () => {
     const { use, service } = await startLong();
-    const query = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { a: declarations b: declarations } } }`;
+    const query = `mutation { stopExperiment(id: "ada.mnist.42", force: true) { experiment { a: declaration(name: "text") b: declaration(name: "text") } } }`;
     const { code } = TOO_LONG.extensions;
     expect((await use("graphql_mutation", { query })).result).toMatchObject({
       data: null,

@@ -127,12 +127,12 @@ describe("the tools of trusted documents", () => {
     const { client } = await start({
       MCP: "write",
       TRUSTED_DOCUMENTS: trusting(
-        `query Runs($of: ID!, $orderBy: RunOrder = CREATED_ASC, $deep: Boolean!, $names: [String!]) {
-          group(id: $of) { experiments(orderBy: $orderBy) { nodes { id @include(if: $deep) latestMetrics(names: $names) { name } } } }
+        `query Runs($of: ID!, $order: RunOrder = { field: CREATED_AT }, $deep: Boolean!, $names: [String!]) {
+          group(id: $of) { experiments(order: $order) { nodes { id @include(if: $deep) latestMetrics(names: $names) { name } } } }
         }`,
-        `mutation Record($id: ID!, $input: CreateExperimentMetricInput!, $note: String, $config: JSON) {
+        `mutation Record($id: ID!, $input: CreateExperimentMetricInput!, $note: String, $with: JSON) {
           createExperimentMetric(id: $id, input: $input) { metric { id } }
-          updateExperiment(id: $id, input: { description: $note, config: $config }) { experiment { id } }
+          restartExperiment(id: $id, input: { description: $note, declarations: $with }) { experiment { id } }
         }`,
       ),
     });
@@ -156,11 +156,16 @@ describe("the tools of trusted documents", () => {
         description: expect.stringMatching(/^group: \w+/),
         inputSchema: object(["of", "deep"], {
           of: { type: "string", description: expect.stringContaining("`ada.mnist.5`") },
-          orderBy: {
-            type: "string",
-            enum: expect.arrayContaining(["CREATED_ASC", "CREATED_DESC"]),
+          order: {
+            type: "object",
+            properties: {
+              field: { type: "string", enum: expect.arrayContaining(["CREATED_AT"]), description },
+              metric: { type: "string", description },
+              direction: { type: "string", enum: ["ASC", "DESC"], description, default: "DESC" },
+            },
             description,
-            default: "CREATED_ASC",
+            default: { field: "CREATED_AT" },
+            additionalProperties: false,
           },
           deep: { type: "boolean", description: "Included when true." },
           names: { type: "array", items: { type: "string" }, description },
@@ -170,12 +175,12 @@ describe("the tools of trusted documents", () => {
       {
         name: "Record",
         title: "Record",
-        description: expect.stringMatching(/^createExperimentMetric: .+\nupdateExperiment: .+/),
+        description: expect.stringMatching(/^createExperimentMetric: .+\nrestartExperiment: .+/),
         inputSchema: object(["id", "input"], {
           id: { type: "string", description },
           input: { ...object(["values"], { values }), description },
           note: { type: "string", description },
-          config: { description },
+          with: { description },
         }),
         annotations: WRITES,
       },

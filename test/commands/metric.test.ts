@@ -24,10 +24,12 @@ test("recording a metric reads what is selected beyond it once, afterwards", asy
     values: [{ name: "loss", value: 0.5 }],
   };
   const post = "POST ada/mnist/experiments/3/metrics";
-  expect(await record("internalId")).toEqual({ data: { done: { metric, experiment: { internalId: "3" } } } });
+  expect(await record("internalId")).toEqual({
+    data: { done: { metric: { ...metric, experiment: { internalId: "3" } } } },
+  });
   expect(service.inOrder()).toEqual([post]);
   expect(await record("latestMetrics { name value }")).toEqual({
-    data: { done: { metric, experiment: { latestMetrics: [{ name: "loss", value: 0.5 }] } } },
+    data: { done: { metric: { ...metric, experiment: { latestMetrics: [{ name: "loss", value: 0.5 }] } } } },
   });
   expect(service.inOrder()).toEqual([post, post, "GET ada/mnist/experiments/3/"]);
 });

@@ -134,8 +134,8 @@ describe("what is completed is counted while it is made", () => {
     });
   });
 
-  const startConfig = async (declarations: unknown, env: Record<string, string> = {}) => {
-    const service = await startFake(() => ({ json: { id: 42, declarations } }));
+  const startConfig = async (it: unknown, env: Record<string, string> = {}) => {
+    const service = await startFake(() => ({ json: { id: 42, declarations: { it } } }));
     return startGateway({ upstream: service, env });
   };
   const bytes = (most: number) => tooLarge(`Expected a result of at most ${most} bytes, got more.`);
@@ -147,7 +147,7 @@ describe("what is completed is counted while it is made", () => {
     ["values 190 levels deep", Array(10).fill(JSON.parse("[".repeat(190) + "]".repeat(190)))],
   ])("bytes of %s", async (_, value) => {
     const { ask } = await startConfig(value, { MAX_RESULT_BYTES: "1000" });
-    expect(await ask('{ experiment(id: "ada.mnist.42") { declarations } }')).toEqual({
+    expect(await ask('{ experiment(id: "ada.mnist.42") { declaration(name: "it") } }')).toEqual({
       errors: bytes(1_000),
     });
   });

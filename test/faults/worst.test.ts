@@ -24,7 +24,7 @@ function sizeOf(value: unknown, key = ""): number {
   return size;
 }
 
-const JSON_FIELDS = new Set(["raw", "declarations", "resources", "seed"]);
+const JSON_FIELDS = new Set(["raw", "resources", "seed"]);
 
 const MEGABYTE = 1_000_000;
 const { MAX_RESULT_BYTES, MAX_RESULT_FIELDS } = readConfig({});

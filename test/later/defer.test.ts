@@ -194,7 +194,7 @@ test.each([
   ],
   [`{ experiment(id: "a.b.1") @stream { id } }`, "Expected @stream on a list, got it on experiment."],
   [
-    `{ entities(ids: []) @stream { id } ... @defer { entities(ids: []) { uniqueName } } }`,
+    `{ entities(ids: []) @stream { id } ... @defer { entities(ids: []) { __typename } } }`,
     "Expected one selection of entities where it has @stream, got several: use an alias.",
   ],
   [

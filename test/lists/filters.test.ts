@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { codesOf, errorsOf } from "../support/errors.ts";
 import { globalId } from "../support/ids.ts";
 import { profileFile } from "../support/tracker.ts";
 import { inProject, startRows } from "./rows.ts";

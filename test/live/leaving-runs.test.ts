@@ -45,7 +45,7 @@ async function watchRuns(runs: LiveRun[], variables: object, env: Record<string,
     live.subscribe({
       query: `subscription ($of: ID!, $filter: RunFilter, $first: Int) {
         runsUpdated(of: $of, filter: $filter, first: $first) {
-          reason previousStatus isFinal run { uniqueName status }
+          reason previousStatus run { uniqueName status isFinished }
         }
       }`,
       variables: { of: globalId("Project:ada/mnist"), ...variables },
@@ -60,12 +60,11 @@ const told = (
   id: number,
   status: string,
   previousStatus: string | null,
-  isFinal = false,
+  isFinished = false,
 ) => ({
   reason,
   previousStatus,
-  isFinal,
-  run: { uniqueName: `ada.mnist.${id}`, status },
+  run: { uniqueName: `ada.mnist.${id}`, status, isFinished },
 });
 
 const query = (text: string) => `query=${encodeURIComponent(text)}`;
@@ -199,7 +198,7 @@ test("a run whose state cannot be read for now is told when it can, and the list
   });
   const watcher = await live.subscribe({
     query: `subscription { runsUpdated(of: "${globalId("Project:ada/mnist")}", query: "status:running") {
-      reason previousStatus isFinal run { uniqueName status }
+      reason previousStatus run { uniqueName status isFinished }
     } }`,
   });
   const next = async () => (await watcher.next())?.data?.["runsUpdated"];

@@ -38,7 +38,7 @@ test("the runs of a group are one request per poll: first those of the page, the
   const { subscribe, advance, reach, requests } = await startLive(runs, RELEASE_04);
   const watcher = await subscribe({
     query: `subscription ($of: ID!) {
-      runsUpdated(of: $of) { previousStatus isFinal run { uniqueName status } }
+      runsUpdated(of: $of) { previousStatus run { uniqueName status isFinished } }
     }`,
     variables: { of: globalId("Group:ada/mnist/9") },
   });

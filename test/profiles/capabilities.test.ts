@@ -56,7 +56,9 @@ describe("capabilities", () => {
         "CAPABILITY_UNAVAILABLE",
         "The server behind this gateway does not offer lists of the experiments of a group.",
       ),
-      ...Object.entries(lists).map(([field, path]) => lacking(`project.${field}`, `{owner}/{project}/${path}`)),
+      ...Object.entries(lists).map(([field, path]) =>
+        lacking(`project.${field}`, `{owner}/{project}/${path}`),
+      ),
       lacking("project.owner.projects", "{owner}"),
     ]);
     expect(calls()).toEqual(["GET ada/mnist/experiments/42/jobs/22/", "GET ada/mnist/groups/1/"]);

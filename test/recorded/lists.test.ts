@@ -22,8 +22,7 @@ interface Listing {
 /** A project of the recorded users; the same shape under another first word is something else than a project. */
 const P = "(alice|bob)/([-\\w]+)";
 
-const project = (owner = "", name = "") =>
-  [`project(owner: "${owner}", name: "${name}")`, "Project"] as const;
+const project = (owner = "", name = "") => [`project(id: "${owner}.${name}")`, "Project"] as const;
 
 const experiment = (owner = "", name = "", id = "") =>
   [`experiment(id: "${owner}.${name}.${id}")`, "Experiment"] as const;
@@ -118,10 +117,10 @@ const parametersOf = ({ path }: Line) => new URLSearchParams(path.split("?")[1])
 /** Every recorded request for a list. */
 const reads = readRecording("0.2.0-reads").filter((line) => line.method === "GET" && listingOf(line));
 
-const SORTS: Readonly<Record<string, string>> = {
-  "-updated_at": "UPDATED_DESC",
-  "-created_at": "CREATED_DESC",
-  created_at: "CREATED_ASC",
+const SORTS: Readonly<Record<string, object>> = {
+  "-updated_at": { field: "UPDATED_AT" },
+  "-created_at": { field: "CREATED_AT", direction: "DESC" },
+  created_at: { field: "CREATED_AT", direction: "ASC" },
 };
 
 const LONGEST_PAGE = 500;
@@ -171,10 +170,10 @@ function express(line: Line, { field, fields, of, path, isOfRuns }: Listing) {
   const group = parameters.get("group");
   const [root, type] =
     group === null ? of(...segments) : ([`group(id: "${segments.join(".")}.${group}")`, "Group"] as const);
-  const document = `query ($first: Int, ${isOfRuns ? "$offset: Int, $orderBy: RunOrder, $query: String" : "$after: String"}) {
+  const document = `query ($first: Int, ${isOfRuns ? "$offset: Int, $order: RunOrder, $query: String" : "$after: String"}) {
     thing: ${root} {
       ... on ${type} {
-        list: ${field}(first: $first, ${isOfRuns ? "offset: $offset, orderBy: $orderBy, query: $query" : "after: $after"}) {
+        list: ${field}(first: $first, ${isOfRuns ? "offset: $offset, order: $order, query: $query" : "after: $after"}) {
           nodes { ${fields} } totalCount pageInfo { hasNextPage hasPreviousPage endCursor }
         }
       }
@@ -187,7 +186,7 @@ function express(line: Line, { field, fields, of, path, isOfRuns }: Listing) {
     variables: {
       ...(limit === null ? {} : { first: Number(limit) }),
       ...(offset === 0 ? {} : isOfRuns ? { offset } : { after: opaque(`offset=${offset}#0`) }),
-      ...(isOfRuns ? { orderBy: SORTS[parameters.get("sort") ?? ""], query: parameters.get("query") } : {}),
+      ...(isOfRuns ? { order: SORTS[parameters.get("sort") ?? ""], query: parameters.get("query") } : {}),
     },
   };
 }
@@ -203,6 +202,7 @@ const CODES: Readonly<Record<number, string>> = {
 function wordsOf({ json, status }: Line): string {
   if (Array.isArray(json)) return json.join(" ");
   const { detail } = Object(json ?? {}) as { detail?: string };
+  if (detail === "Not found.") return expect.stringMatching(/^Not found: [-\w.]+\.$/) as string;
   return detail ?? `The service answered ${status}.`;
 }
 
@@ -277,14 +277,13 @@ test("the log of one job, the metrics of a group and the filter on ids are not a
     env: { UPSTREAM_PROFILE: "polyaxon-0.2" },
   });
   const { data, errors } = await ask(`{
-    project(id: "alice.mnist") {
-      a: experiment(internalId: "1") { name }
-      b: experiment(internalId: "2") { name }
-    }
+    a: experiment(id: "alice.mnist.1") { name }
+    b: experiment(id: "alice.mnist.2") { name }
     experimentJob(id: "alice.mnist.1.1.master") { role logs { text } }
   }`);
   expect(data).toEqual({
-    project: { a: { name: "baseline" }, b: { name: null } },
+    a: { name: "baseline" },
+    b: { name: null },
     experimentJob: { role: "master", logs: null },
   });
   expect(errors?.map(({ extensions }) => extensions["code"])).toEqual(["CAPABILITY_UNAVAILABLE"]);

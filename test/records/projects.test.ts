@@ -55,13 +55,13 @@ describe("a user by name", () => {
     const { ask, calls } = await startProfile();
     expect(
       await ask(`{
-        ada: user(username: "ada") { email isViewer }
-        grace: user(username: "grace") { email isSuperuser isViewer }
+        ada: user(username: "ada") { email }
+        grace: user(username: "grace") { email isSuperuser }
       }`),
     ).toEqual({
       data: {
-        ada: { email: "ada@example.com", isViewer: true },
-        grace: { email: null, isSuperuser: null, isViewer: false },
+        ada: { email: "ada@example.com" },
+        grace: { email: null, isSuperuser: null },
       },
     });
     expect(calls()).toEqual(["GET users/"]);

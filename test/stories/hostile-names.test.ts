@@ -124,20 +124,6 @@ const UNFIT_IN_ID = Object.fromEntries(
   ]),
 ) as Readonly<Record<string, string>>;
 
-const NO_NUMBERS: Readonly<Record<string, string>> = {
-  ...UNFIT,
-  "a sign": "-1",
-  "a plus": "+1",
-  "a leading zero": "01",
-  "a fraction": "1.5",
-  "a power": "1e3",
-  hexadecimal: "0x2a",
-  "another script": "٤٢",
-  "twenty digits": "12345678901234567890",
-  "a global id": IDS["Experiment"] ?? "",
-  "a dotted name": "ada.mnist.42",
-};
-
 const NO_CURSORS: Readonly<Record<string, string>> = {
   ...UNFIT,
   ...NO_IDS,
@@ -217,7 +203,7 @@ const doors: readonly Door[] = [
     "a cursor of a list": opaque("offset=20#0"),
   }),
   ...[
-    `experimentJob(id: "ada.mnist.42.7.master")`,
+    `experimentJob(id: "${IDS["ExperimentJob"]}")`,
     `job(id: "ada.mnist.jobs.3")`,
     `buildJob(id: "ada.mnist.builds.9")`,
     `group(id: "ada.mnist.5")`,

@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { codesOf, errorsOf, failure, outcomeOf } from "../support/errors.ts";
-import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { startProfile } from "../support/profiles.ts";
 

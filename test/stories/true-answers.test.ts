@@ -26,9 +26,9 @@ test("a name is what the service wrote, whatever the caller wrote; only where th
   expect(
     await ask(`{
       a: experiment(id: "ada.mnist.12") { uniqueName }
-      b: experiment(id: "ada.mnist.99.12") { uniqueName }
+      b: experiment(id: "ada.mnist.1.12") { uniqueName }
       c: experiment(id: "${globalId("Experiment:ada/mnist/12")}") { uniqueName }
-      d: experimentJob(id: "ada.mnist.12.7.worker") { uniqueName }
+      d: experimentJob(id: "ada.mnist.1.12.7.master") { uniqueName }
     }`),
   ).toEqual({ data: { a: experiment, b: experiment, c: experiment, d: job } });
   const representations = [

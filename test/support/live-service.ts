@@ -16,7 +16,7 @@ export interface LiveRun {
 export const experimentId = (id: number): string => globalId(`Experiment:ada/mnist/${id}`);
 
 export const RUN_UPDATED = `subscription ($id: ID!) {
-  runUpdated(id: $id) { previousStatus isFinal run { uniqueName status } }
+  runUpdated(id: $id) { previousStatus run { uniqueName status isFinished } }
 }`;
 
 const READ = "query ($id: ID!) { experiment(id: $id) { status } }";
@@ -89,7 +89,7 @@ export const update = (
   id: number,
   status: string,
   previousStatus: string | null = null,
-  isFinal = false,
+  isFinished = false,
 ) => ({
-  data: { runUpdated: { previousStatus, isFinal, run: { uniqueName: `ada.mnist.${id}`, status } } },
+  data: { runUpdated: { previousStatus, run: { uniqueName: `ada.mnist.${id}`, status, isFinished } } },
 });

@@ -85,7 +85,7 @@ builder.subscriptionField("experimentMetricRecorded", (t) =>
       ...withId(Experiment),
       after: t.arg.string({
         description:
-          "`id` of the last record that is known, or a cursor of `Experiment.metrics`. Default: the present end.",
+          "`id` of the last record that is known, or a cursor of its `metrics`. Default: the present end.",
       }),
     },
     ...eventsOf(tailMetrics),

@@ -71,14 +71,12 @@ function mapStatus(endpoint: UpstreamRequest<unknown>["endpoint"], response: Err
 
 /** Names what is missing, as unique names do: `Not found: ada.mnist.jobs.3.` Its name is a part of the caller's request. */
 function notFound(template: string, filled: string): string {
-  const segments = filled.replace(/\?.*$/s, "").split("/");
+  const [path = "", query] = filled.split("?");
   const last = template.split("/").findLastIndex((part) => part.includes("{"));
-  return last < 0
-    ? "Not found."
-    : `Not found: ${segments
-        .slice(0, last + 1)
-        .map(decodeURIComponent)
-        .join(".")}.`;
+  if (last < 0) return "Not found.";
+  const segments = path.split("/").slice(0, last + 1);
+  const file = new URLSearchParams(query).get("path");
+  return `Not found: ${file === null ? "" : `${file} of `}${segments.map(decodeURIComponent).join(".")}.`;
 }
 
 /** Whether a parameter of a path has a sign that the patterns of known servers do not match, such as a dot. */
