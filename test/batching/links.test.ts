@@ -167,9 +167,9 @@ describe("a server that does not take the filter", () => {
   test("is asked for no record twice, although the whole of it is wanted elsewhere", async () => {
     const { ask, calls } = await startBuilds({ byIds: () => REFUSED_FILTER });
     const { data, errors } = await ask<object, object>(`{
+      a: buildJob(id: "ada.mnist.builds.1") { status }
+      b: buildJob(id: "ada.mnist.builds.2") { status }
       project(id: "ada.mnist") {
-        a: buildJob(internalId: "1") { status }
-        b: buildJob(internalId: "2") { status }
         experiments(first: 2) { nodes { buildJob { commit } } }
       }
     }`);

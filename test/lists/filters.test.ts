@@ -16,7 +16,7 @@ describe("a typed filter is written in the language of the server", () => {
     ["experiments", '{finishedAt: {before: "2026-04-01"}}', "finished_at:<2026-04-01"],
     [
       "experiments",
-      '{metrics: [{name: "loss", atMost: 0.5}, {names: "accuracy", greaterThan: 0.5}]}',
+      '{metrics: [{name: "loss", atMost: 0.5}, {name: "accuracy", greaterThan: 0.5}]}',
       "metric.loss:<=0.5,metric.accuracy:>0.5",
     ],
     [
@@ -66,7 +66,7 @@ describe("what cannot be said is refused, and nothing is sent", () => {
     ],
     ['{createdAt: {from: "2026-02-29"}}', `filter.createdAt.from: ${DAY}, got "2026-02-29"`],
     ['{createdAt: {from: "0001-01-01"}}', `filter.createdAt.from: ${DAY}, got "0001-01-01"`],
-    ['{metrics: [{name: "loss"}, {names: "a.b"}]}', `filter.metrics[1].name: ${NAME}, got "a.b"`],
+    ['{metrics: [{name: "loss"}, {name: "a.b"}]}', `filter.metrics[1].name: ${NAME}, got "a.b"`],
     ['{declarations: {name: "range", values: "a"}}', `filter.declarations[0].name: ${NAME}, got "range"`],
     [
       '{builds: "ada.speech.builds.7"}',

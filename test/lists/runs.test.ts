@@ -70,7 +70,9 @@ test("a list of a project that nobody knows, or that is not the caller's, is an 
   const forbidden = "You do not have permission to perform this action.";
   expect(sortedErrorsOf(answer)).toEqual([
     failure("secret.jobs", "FORBIDDEN", forbidden, { upstream: { ...upstream, status: 403 } }),
-    failure("unknown.jobs", "NOT_FOUND", "Not found.", { upstream: { ...upstream, status: 404 } }),
+    failure("unknown.jobs", "NOT_FOUND", "Not found: ada.nothing.", {
+      upstream: { ...upstream, status: 404 },
+    }),
   ]);
 });
 

@@ -77,7 +77,7 @@ describe("parameters are compared with", () => {
 test("what the server can compare narrows the scan, and texts alone need none", async () => {
   const { ask, service } = await startRuns([{ act: "relu", lr: 0.1 }]);
   const act = { name: "act", values: ["relu"] };
-  const narrowed = { status: ["RUNNING"], declarations: [act, { name: "lr", values: ["0.1"] }] };
+  const narrowed = { statuses: ["RUNNING"], declarations: [act, { name: "lr", values: ["0.1"] }] };
   expect(await pageOf(ask, { filter: narrowed })).toMatchObject({
     nodes: [{ internalId: "1" }],
     scan: { rowsRead: 1, isComplete: true },
@@ -168,7 +168,7 @@ test.each([
     "rows without parameters",
     { profile: "extends: polyaxon-0.4\nomittedInLists: {experiments: [declarations]}" },
     wanted("0.1"),
-    "The server behind this gateway does not offer filters by parameters other than texts. `gateway.capabilities` tells what there is.",
+    "The server behind this gateway does not offer filters by parameters other than texts.",
   ],
   [
     "an offset, which counts rows and not matches",

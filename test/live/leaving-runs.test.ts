@@ -36,7 +36,7 @@ const listed =
     return { json: { count: found.length, next: null, results } };
   };
 
-const RUNNING = { filter: { status: ["RUNNING"] } };
+const RUNNING = { filter: { statuses: ["RUNNING"] } };
 
 /** Watches the runs of a project; `move` lets a second pass, after which the list is read again. */
 async function watchRuns(runs: LiveRun[], variables: object, env: Record<string, string> = RELEASE_04) {

@@ -65,7 +65,7 @@ test("a typed filter of watched runs is written into each poll, and checked befo
       }`,
       variables: { of: globalId("Project:ada/mnist"), ...variables },
     });
-  const filter = { status: ["RUNNING"], metrics: [{ name: "loss", lessThan: 0.5 }] };
+  const filter = { statuses: ["RUNNING"], metrics: [{ name: "loss", lessThan: 0.5 }] };
   const refused = await watching({ kind: "JOB", filter });
   expect(await refused.next()).toMatchObject({
     errors: [
