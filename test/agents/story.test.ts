@@ -33,7 +33,7 @@ describe.each<Era>(["auto", "legacy"])("an agent of the protocol negotiated by %
       id: "ada.mnist.1",
       metric: "loss",
       direction: "ASC",
-      filter: { status: ["SUCCEEDED"] },
+      filter: { statuses: ["SUCCEEDED"] },
     });
     // The result of the shipped operation.
     const [best] = (result["data"] as BestRuns).group.experiments.nodes;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { errorsOf } from "../support/errors.ts";
 import { globalId } from "../support/ids.ts";
 import { profileFile } from "../support/tracker.ts";
 import { inProject, startRows } from "./rows.ts";

@@ -199,7 +199,7 @@ test("metrics and latestMetrics keep any name, a value as it came and a number w
     proto: lastMetricValue(name: "__proto__")
     constructor: lastMetricValue(name: "constructor")
     absent: lastMetricValue(name: "toString")
-    metrics { nodes { values { name value raw } value(name: "__proto__") absent: value(name: "toString") } }
+    metrics { nodes { values { name value raw } some: values(names: ["__proto__", "toString"]) { value } } }
   } }`);
   const values = (proto: object, constructor: object) => [
     { name: "__proto__", ...proto },
@@ -213,7 +213,7 @@ test("metrics and latestMetrics keep any name, a value as it came and a number w
         proto: null,
         constructor: 2,
         absent: null,
-        metrics: { nodes: [{ values: recorded, value: 1, absent: null }] },
+        metrics: { nodes: [{ values: recorded, some: [{ value: 1 }] }] },
       },
     },
   });

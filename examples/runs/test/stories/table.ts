@@ -196,7 +196,11 @@ test.skipIf(!hasBrowser)(
       `query ($id: ID!) { experiment(id: $id) { declarations { name value } } }`,
       { id: started },
     );
-    expect(objectOf(data.experiment.declarations)).toMatchObject({ dropout: 0.4, lr: 0.026, activation: "relu" });
+    expect(objectOf(data.experiment.declarations)).toMatchObject({
+      dropout: 0.4,
+      lr: 0.026,
+      activation: "relu",
+    });
     expect(complaints).toEqual([]);
   },
 );
@@ -218,7 +222,12 @@ test.skipIf(!hasBrowser)("texts stay texts when a run is restarted with another 
     `query ($id: ID!) { experiment(id: $id) { declarations { name value } } }`,
     { id: started },
   );
-  expect(objectOf(restarted.data.experiment.declarations)).toMatchObject({ fold: "01", seed: "8", note: "", lr: 0.01 });
+  expect(objectOf(restarted.data.experiment.declarations)).toMatchObject({
+    fold: "01",
+    seed: "8",
+    note: "",
+    lr: 0.01,
+  });
   expect(complaints).toEqual([]);
 });
 
