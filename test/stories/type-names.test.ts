@@ -20,7 +20,7 @@ test("a machine is a ClusterNode and everything with an id a Node", async () => 
         node(id: $id) { __typename id ... on ClusterNode { name memory } }
         nodes(ids: [$job]) { __typename ... on Run { rawStatus } }
         clusterNode(name: "node-1") { __typename id name memory }
-        job(id: "ada.mnist.jobs.2") { nodeScheduled { __typename id } }
+        job: trainingJob(id: "ada.mnist.jobs.2") { nodeScheduled { __typename id } }
         __type(name: "Node") { kind description fields { name } }
       }`,
       { id, job: globalId("Job:ada/mnist/2") },
