@@ -4,40 +4,33 @@ import { connectAgent } from "../support/agent.ts";
 import { startDemoGateway, still, tokenOf } from "../support/demo-gateway.ts";
 import { readPage } from "../docs/page.ts";
 
+const among = (...items: object[]) =>
+  expect.arrayContaining(items.map((item) => expect.objectContaining(item)));
+const EMPTY = { totalCount: 0, nodes: [] };
+const one = (node: object) => ({ totalCount: 1, nodes: [expect.objectContaining(node)] });
+const RUNNING = { status: "RUNNING" };
+
 /** What answers each question of docs/agents.md: a part of the result that is true of the demo. */
 const ANSWERS: readonly object[] = [
-  { projects: { nodes: expect.arrayContaining([expect.objectContaining({ uniqueName: "ada.mnist" })]) } },
+  { projects: { nodes: among({ uniqueName: "ada.mnist" }) } },
   {
     projects: {
-      nodes: expect.arrayContaining([
-        {
-          uniqueName: "ada.speech",
-          experiments: {
-            totalCount: 1,
-            nodes: [expect.objectContaining({ uniqueName: "ada.speech.59", status: "RUNNING" })],
-          },
-          groups: { totalCount: 0, nodes: [] },
-          jobs: {
-            totalCount: 1,
-            nodes: [expect.objectContaining({ uniqueName: "ada.speech.jobs.8", status: "RUNNING" })],
-          },
-          buildJobs: { totalCount: 0, nodes: [] },
-        },
-      ]),
+      nodes: among({
+        uniqueName: "ada.speech",
+        experiments: one({ uniqueName: "ada.speech.59", ...RUNNING }),
+        groups: EMPTY,
+        jobs: one({ uniqueName: "ada.speech.jobs.8", ...RUNNING }),
+        buildJobs: EMPTY,
+      }),
     },
   },
   {
-    cluster: { nodes: expect.arrayContaining([expect.objectContaining({ name: "node-2" })]) },
+    cluster: { nodes: among({ name: "node-2" }) },
     projects: {
-      nodes: expect.arrayContaining([
-        expect.objectContaining({
-          uniqueName: "ada.speech",
-          jobs: {
-            totalCount: 1,
-            nodes: [{ uniqueName: "ada.speech.jobs.8", nodeScheduled: { name: "node-2" } }],
-          },
-        }),
-      ]),
+      nodes: among({
+        uniqueName: "ada.speech",
+        jobs: one({ uniqueName: "ada.speech.jobs.8", nodeScheduled: { name: "node-2" } }),
+      }),
     },
   },
   {
@@ -45,18 +38,16 @@ const ANSWERS: readonly object[] = [
       experiments: {
         summary: {
           isComplete: true,
-          groups: expect.arrayContaining([
-            expect.objectContaining({
-              values: [{ name: "group", value: "ada.mnist.1" }],
-              count: 24,
-              statuses: expect.arrayContaining([{ status: "FAILED", count: 3 }]),
-            }),
-          ]),
+          groups: among({
+            values: [{ name: "group", value: "ada.mnist.1" }],
+            count: 24,
+            statuses: among({ status: "FAILED", count: 3 }),
+          }),
         },
       },
     },
   },
-  { runs: { nodes: expect.arrayContaining([expect.objectContaining({ uniqueName: "ada.mnist.1.12" })]) } },
+  { runs: { nodes: among({ uniqueName: "ada.mnist.1.12" }) } },
   {
     runs: {
       totalCount: 5,
@@ -66,11 +57,7 @@ const ANSWERS: readonly object[] = [
   {
     run: {
       status: "FAILED",
-      statuses: {
-        nodes: expect.arrayContaining([
-          expect.objectContaining({ message: expect.stringContaining("CUDA out of memory") }),
-        ]),
-      },
+      statuses: { nodes: among({ message: expect.stringContaining("CUDA out of memory") }) },
     },
   },
   {
@@ -87,7 +74,7 @@ const ANSWERS: readonly object[] = [
           scanned: 24,
           isComplete: true,
           best: { uniqueName: "ada.mnist.1.10" },
-          importance: expect.arrayContaining([expect.objectContaining({ name: "dropout" })]),
+          importance: among({ name: "dropout" }),
         },
       },
     },
@@ -95,7 +82,7 @@ const ANSWERS: readonly object[] = [
   {
     compareRuns: {
       parameters: [{ name: "dropout", values: [0.25, 0.3] }],
-      metrics: expect.arrayContaining([{ name: "loss", values: [0.1055, 0.1498] }]),
+      metrics: among({ name: "loss", values: [0.1055, 0.1498] }),
     },
   },
   {
@@ -117,12 +104,14 @@ const calls = [...readPage("docs/agents.md").text.matchAll(/^\| [^|]+\? \| `(\w+
   ([, tool = "", args = ""]) => ({ tool, input: valueFromASTUntyped(parseValue(`{ ${args} }`)) }),
 );
 
+async function startAgent() {
+  const env = { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4" };
+  const gateway = await startDemoGateway({ env, now: still });
+  return connectAgent(gateway, { token: tokenOf(gateway.demo, "ada") });
+}
+
 test("twelve questions are answered by a call each", async () => {
-  const gateway = await startDemoGateway({
-    env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4" },
-    now: still,
-  });
-  const { use } = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada") });
+  const { use } = await startAgent();
   expect(calls).toHaveLength(ANSWERS.length);
   for (const [index, { tool, input }] of calls.entries())
     expect({ tool, ...(await use(tool, input as Record<string, unknown>)) }).toMatchObject({
@@ -132,45 +121,31 @@ test("twelve questions are answered by a call each", async () => {
 });
 
 test("names that are misspelt are seen beside those that there are", async () => {
-  const gateway = await startDemoGateway({
-    env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4" },
-    now: still,
-  });
-  const { use } = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada") });
+  const { use } = await startAgent();
   const misspelt = { id: "ada.mnist.1", metric: "acuracy", direction: "DESC", by: ["learning_rate"] };
+  const summary = {
+    metrics: [{ name: "accuracy" }, { name: "loss" }],
+    parameters: [
+      { name: "activation", distinctCount: 2, min: null, max: null },
+      { name: "dropout" },
+      { name: "lr", distinctCount: 5, min: 0.001, max: 0.101 },
+    ],
+    best: null,
+    groups: [{ values: [{ name: "learning_rate", value: null }], count: 24 }],
+  };
   expect((await use("SearchSummary", misspelt)).result).toMatchObject({
-    data: {
-      group: {
-        experiments: {
-          summary: {
-            metrics: [{ name: "accuracy" }, { name: "loss" }],
-            parameters: [
-              { name: "activation", distinctCount: 2, min: null, max: null },
-              { name: "dropout" },
-              { name: "lr", distinctCount: 5, min: 0.001, max: 0.101 },
-            ],
-            best: null,
-            groups: [{ values: [{ name: "learning_rate", value: null }], count: 24 }],
-          },
-        },
-      },
-    },
+    data: { group: { experiments: { summary } } },
   });
 });
 
 test("projects are found of another owner as well", async () => {
-  const gateway = await startDemoGateway({ env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4" } });
-  const { use } = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada") });
+  const { use } = await startAgent();
   const { result } = await use("FindProjects", { owner: "grace" });
   expect(result).toMatchObject({ data: { projects: { nodes: [{ uniqueName: "grace.vision" }] } } });
 });
 
 test("nobody takes an experiment for the group of the same name", async () => {
-  const gateway = await startDemoGateway({
-    env: { MCP: "read", UPSTREAM_PROFILE: "polyaxon-0.4" },
-    now: still,
-  });
-  const { use } = await connectAgent(gateway, { token: tokenOf(gateway.demo, "ada") });
+  const { use } = await startAgent();
   const isOf = (type: string) => ({ isError: false, result: { data: { run: { __typename: type } } } });
   for (const tool of ["WhyFailed", "StatusTimeline"]) {
     expect(await use(tool, { id: "ada.mnist.1" })).toMatchObject(isOf("Experiment"));

@@ -19,15 +19,8 @@ async function start(env: Record<string, string> = {}) {
   return {
     ...gateway,
     post: async (body: string, headers: Record<string, string> = {}) => {
-      const {
-        status,
-        text,
-        headers: received,
-      } = await sendTo(`${gateway.url}/mcp`, {
-        body,
-        headers: { ...MCP_HEADERS, ...headers },
-      });
-      return { status, headers: received, answer: text === "" ? null : (JSON.parse(text) as unknown) };
+      const sent = await sendTo(`${gateway.url}/mcp`, { body, headers: { ...MCP_HEADERS, ...headers } });
+      return { ...sent, answer: sent.text === "" ? null : (JSON.parse(sent.text) as unknown) };
     },
   };
 }
@@ -80,7 +73,6 @@ describe("a message", () => {
 
   test.each([
     ["{", "Expected a JSON object as the body, got text that is no JSON"],
-    ["", "Expected a JSON object as the body, got text that is no JSON"],
     ["7", "Expected a JSON object as the body, got number."],
     [`[${LIST},${LIST}]`, "Expected a JSON object as the body, got an array: no batches."],
   ])("that is none (case %#) is 400", async (body, message) => {
@@ -92,24 +84,23 @@ describe("a message", () => {
     });
   });
 
-  test.each([
-    "{}",
-    `{"jsonrpc":"2.0"}`,
-    `{"jsonrpc":"1.0","id":1,"method":"tools/list"}`,
-    `{"__proto__":{}}`,
-  ])("of another protocol, %j, is 400", async (body) => {
-    const { post } = await start();
-    expect(await post(body)).toMatchObject({ status: 400, answer: { error: { code: expect.any(Number) } } });
-    expect(await post(LIST)).toMatchObject({ status: 200 });
-  });
+  test.each(["{}", `{"jsonrpc":"1.0","id":1,"method":"tools/list"}`, `{"__proto__":{}}`])(
+    "of another protocol, %j, is 400",
+    async (body) => {
+      const { post } = await start();
+      expect(await post(body)).toMatchObject({
+        status: 400,
+        answer: { error: { code: expect.any(Number) } },
+      });
+      expect(await post(LIST)).toMatchObject({ status: 200 });
+    },
+  );
 
   test.each([
     ["an unknown method", rpc("nothing"), -32_601],
     ["an unknown tool", rpc("tools/call", { name: "nothing", arguments: {} }), -32_602],
     ["a tool that every object has", rpc("tools/call", { name: "constructor", arguments: {} }), -32_602],
-    ["arguments that are none", rpc("tools/call", { name: "StartPage", arguments: [7] }), -32_602],
     ["no name", rpc("tools/call"), -32_602],
-    ["an unknown resource", rpc("resources/read", { uri: "file:///etc/hosts" }), -32_602],
     ["a resource that is none", rpc("resources/read", { uri: "%" }), -32_602],
   ])("with %s is an error of JSON-RPC, and runs nothing", async (_, body, code) => {
     const { post, calls, logged } = await start();
@@ -119,10 +110,7 @@ describe("a message", () => {
   });
 
   test.each([
-    rpc("initialize", { capabilities: "deep" }),
     rpc("tools/list", { _meta: { a: "deep" } }),
-    rpc("tools/list", { cursor: "deep" }),
-    rpc("tools/call", { name: "deep", arguments: {} }),
     rpc("tools/call", { name: "StartPage", arguments: { a: "deep" } }),
     rpc("tools/call", {
       name: "graphql_query",
@@ -146,23 +134,18 @@ describe("a message", () => {
 });
 
 describe("what the gateway rejects before a message is read", () => {
-  test("a body that is too long, or of another type", async () => {
-    const { post } = await start({ MAX_BODY_BYTES: "100" });
-    const long = await post(rpc("tools/list", { padding: "x".repeat(100) }));
-    expect({ status: long.status, answer: long.answer }).toEqual({
-      status: 413,
-      answer: errorOf(-32_000, "Expected a body of at most 100 bytes.", { code: "OPERATION_TOO_LARGE" }),
-    });
-    const { post: postLong } = await start();
-    expect(await postLong(rpc("tools/list", { padding: "x".repeat(65_536) }))).toMatchObject({
-      status: 413,
-      answer: errorOf(-32_000, "Expected a body of at most 65536 bytes.", { code: "OPERATION_TOO_LARGE" }),
-    });
-    const form = await post(LIST, { "content-type": "text/plain" });
-    expect({ status: form.status, answer: form.answer }).toEqual({
-      status: 415,
-      answer: errorOf(-32_000, "Expected a body of application/json.", { code: "BAD_REQUEST" }),
-    });
+  const tooLong = (bytes: number) =>
+    errorOf(-32_000, `Expected a body of at most ${bytes} bytes.`, { code: "OPERATION_TOO_LARGE" });
+  const wrongType = errorOf(-32_000, "Expected a body of application/json.", { code: "BAD_REQUEST" });
+
+  test.each([
+    ["longer than the setting", "100", "application/json", 100, 413, tooLong(100)],
+    ["longer than any message", "256000", "application/json", 65_536, 413, tooLong(65_536)],
+    ["of another type", "256000", "text/plain", 0, 415, wrongType],
+  ])("a body %s", async (_, MAX_BODY_BYTES, type, length, status, answer) => {
+    const { post } = await start({ MAX_BODY_BYTES });
+    const body = rpc("tools/list", { padding: "x".repeat(length) });
+    expect(await post(body, { "content-type": type })).toMatchObject({ status, answer });
   });
 
   test.each(["GET", "DELETE", "PUT", "OPTIONS"])("%s: there are no sessions", async (method) => {

@@ -26,6 +26,14 @@ test("each metric is told over the whole run, by two requests", async () => {
       again: metricSummaries(names: ["acc", "none"]) { name }
     }
   }`);
+  const point = (value: number, step: number, second: number, others: object[]) => ({
+    value,
+    step,
+    recordedAt: at(second),
+    secondsSinceStart: second - 5,
+    others,
+  });
+  const start = point(0.1, 0, 10, [{ name: "loss", value: 3 }]);
   expect(answer).toEqual({
     data: {
       experiment: {
@@ -35,21 +43,9 @@ test("each metric is told over the whole run, by two requests", async () => {
             count: 3,
             leftOut: 0,
             mean: 0.5,
-            first: {
-              value: 0.1,
-              step: 0,
-              recordedAt: at(10),
-              secondsSinceStart: 5,
-              others: [{ name: "loss", value: 3 }],
-            },
+            first: start,
             last: { value: 0.5, step: 2, recordedAt: null },
-            min: {
-              value: 0.1,
-              step: 0,
-              recordedAt: at(10),
-              secondsSinceStart: 5,
-              others: [{ name: "loss", value: 3 }],
-            },
+            min: start,
             max: { value: 0.9, step: 1 },
           },
           {
@@ -57,15 +53,9 @@ test("each metric is told over the whole run, by two requests", async () => {
             count: 3,
             leftOut: 1,
             mean: 5 / 3,
-            first: {
-              value: 3,
-              step: 0,
-              recordedAt: at(10),
-              secondsSinceStart: 5,
-              others: [{ name: "acc", value: 0.1 }],
-            },
+            first: point(3, 0, 10, [{ name: "acc", value: 0.1 }]),
             last: { value: 1, step: 3, recordedAt: null },
-            min: { value: 1, step: 1, recordedAt: at(20), secondsSinceStart: 15, others: [] },
+            min: point(1, 1, 20, []),
             max: { value: 3, step: 0 },
           },
           { name: "text", count: 0, leftOut: 1, mean: null, first: null, last: null, min: null, max: null },

@@ -53,14 +53,7 @@ interface Answer {
 }
 
 const STATISTICS = "count mean standardDeviation min max median";
-const listed = ({ count, mean, standardDeviation, min, max, median }: Statistics) => [
-  count,
-  mean,
-  standardDeviation,
-  min,
-  max,
-  median,
-];
+const listed = (of: Statistics) => [of.count, of.mean, of.standardDeviation, of.min, of.max, of.median];
 
 test.skipIf(python === null).each([1, 2, 3])(
   "figures of random runs are those of pandas: %d",

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { UNKNOWN_LIST } from "../support/builds.ts";
 import { callsOf, startDemoService, still, tokenOf } from "../support/demo-gateway.ts";
-import { startFake, startRecords, type Told } from "../support/fake.ts";
+import { startFake, type Told } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 
 describe("metrics of the experiments of a group", () => {
@@ -31,27 +31,6 @@ describe("metrics of the experiments of a group", () => {
     expect(answer.errors).toBeUndefined();
     expect(answer).toEqual(await single.ask(document));
     expect(calls().length).toBeGreaterThanOrEqual(25);
-  });
-
-  test("are empty where nothing was recorded", async () => {
-    const { batching, calls } = await startBoth();
-    const { data } = await batching.ask<{ group: { experiments: { nodes: readonly object[] } } }, object>(`{
-      group(id: "ada.mnist.1") {
-        experiments(query: "id:46|45") {
-          nodes {
-            internalId
-            metrics(first: 1) { totalCount nodes { internalId } pageInfo { hasNextPage endCursor } }
-            metricSeries { name }
-          }
-        }
-      }
-    }`);
-    expect(data.group.experiments.nodes).toContainEqual({
-      internalId: "46",
-      metrics: { totalCount: 0, nodes: [], pageInfo: { hasNextPage: false, endCursor: null } },
-      metricSeries: [],
-    });
-    expect(calls()).toHaveLength(2);
   });
 
   test("behind a cursor are asked for alone, and go on where the page of the group ended", async () => {
@@ -91,14 +70,6 @@ describe("metrics of the experiments of a group", () => {
       "GET ada/mnist/groups/2/metrics",
     ]);
     expect(answer).toEqual(await single.ask(document));
-  });
-
-  test("are read for one experiment by its own row", async () => {
-    const { batching, calls } = await startBoth();
-    await batching.ask(
-      `{ experiment(id: "ada.mnist.1.9") { status experimentGroup { id } metrics { totalCount } } }`,
-    );
-    expect(calls()).toEqual(["GET ada/mnist/experiments/9/", "GET ada/mnist/experiments/9/metrics"]);
   });
 
   /** A service with the experiments 1 and 2 in group 5, whose list of the group's metrics answers as told. */
@@ -171,21 +142,5 @@ describe("metrics of the experiments of a group", () => {
     calls();
     expect(await ask(series)).toEqual({ data: wholeSeries });
     expect(calls()).toEqual(["experiments/1/metrics", "experiments/2/metrics", "experiments?group=5"]);
-  });
-
-  test("are read by their own rows where the service's document is all that is known", async () => {
-    const service = await startRecords({
-      "ada/mnist/experiments/1/metrics": { count: 0, results: [] },
-      "ada/mnist/experiments/2/metrics": { count: 0, results: [] },
-    });
-    const { ask } = await startGateway({ upstream: service });
-    await ask(`{ project(owner: "ada", name: "mnist") {
-      a: experiment(internalId: "1") { metrics { totalCount } }
-      b: experiment(internalId: "2") { metrics { totalCount } }
-    } }`);
-    expect(service.calls()).toEqual([
-      "GET ada/mnist/experiments/1/metrics",
-      "GET ada/mnist/experiments/2/metrics",
-    ]);
   });
 });

@@ -15,32 +15,24 @@ test("entities are found by their ids, those of a kind and project together, in 
     token: tokenOf(demo, "grace"),
     env: { UPSTREAM_PROFILE: "polyaxon-0.4" },
   });
-  const names = [
-    "Experiment:ada/mnist/42",
-    "Job:ada/mnist/1",
-    "Experiment:ada/mnist/999",
-    "Experiment:ada/mnist/9",
-    "Group:ada/mnist/1",
-    "Experiment:grace/vision/8",
-    "Job:ada/mnist/3",
-    "Job:ada/speech/8",
-    "Group:ada/mnist/2",
+  const runs: readonly (readonly [id: string, name: string | null, status?: string])[] = [
+    ["Experiment:ada/mnist/42", "ada.mnist.42", "succeeded"],
+    ["Job:ada/mnist/1", "ada.mnist.jobs.1", "succeeded"],
+    ["Experiment:ada/mnist/999", null],
+    ["Experiment:ada/mnist/9", "ada.mnist.1.9", "succeeded"],
+    ["Group:ada/mnist/1", "ada.mnist.1", "running"],
+    ["Experiment:grace/vision/8", "grace.vision.8", "succeeded"],
+    ["Job:ada/mnist/3", "ada.mnist.jobs.3", "failed"],
+    ["Job:ada/speech/8", null],
+    ["Group:ada/mnist/2", "ada.mnist.2", "running"],
   ];
   const answer = await gateway.ask<{ entities: readonly unknown[] }, object>(
     `query ($ids: [ID!]!) { entities(ids: $ids) { ... on Run { uniqueName rawStatus } } }`,
-    { ids: names.map(globalId) },
+    { ids: runs.map(([id]) => globalId(id)) },
   );
-  expect(answer.data.entities).toEqual([
-    { uniqueName: "ada.mnist.42", rawStatus: "succeeded" },
-    { uniqueName: "ada.mnist.jobs.1", rawStatus: "succeeded" },
-    null,
-    { uniqueName: "ada.mnist.1.9", rawStatus: "succeeded" },
-    { uniqueName: "ada.mnist.1", rawStatus: "running" },
-    { uniqueName: "grace.vision.8", rawStatus: "succeeded" },
-    { uniqueName: "ada.mnist.jobs.3", rawStatus: "failed" },
-    null,
-    { uniqueName: "ada.mnist.2", rawStatus: "running" },
-  ]);
+  expect(answer.data.entities).toEqual(
+    runs.map(([, uniqueName, rawStatus]) => uniqueName && { uniqueName, rawStatus }),
+  );
   expect(sortedErrorsOf(answer)).toMatchObject([
     { at: "entities.2", code: "NOT_FOUND" },
     { at: "entities.7", code: "FORBIDDEN" },

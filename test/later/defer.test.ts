@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { startFake, startRecords } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { askInPieces, merge } from "../support/pieces.ts";
@@ -14,15 +14,14 @@ const BUILD = { id: 7, unique_name: "ada.mnist.builds.7", description: "A build.
 
 const SIGNED_IN = { authorization: "token t0ken" };
 
-async function start(records: Record<string, unknown> = {}) {
+async function start(experiment: object = EXPERIMENT) {
   const upstream = await startRecords({
-    "ada/mnist/experiments/3/": EXPERIMENT,
+    "ada/mnist/experiments/3/": experiment,
     "ada/mnist/builds/7/": BUILD,
-    ...records,
   });
   const gateway = await startGateway({ upstream });
   const ask = (query: string, variables = {}) => askInPieces(gateway.url, { query, variables }, SIGNED_IN);
-  return { ask, calls: upstream.inOrder, gateway, upstream };
+  return { ask, calls: upstream.inOrder, gateway };
 }
 
 test("a deferred fragment follows the rest, and its reads begin after those of the rest", async () => {
@@ -46,14 +45,6 @@ test("a deferred fragment follows the rest, and its reads begin after those of t
     },
   ]);
   expect(calls()).toEqual(["GET ada/mnist/experiments/3/", "GET ada/mnist/builds/7/"]);
-});
-
-test("a caller who accepts no pieces gets the whole result, as without the directives", async () => {
-  const { gateway } = await start();
-  const query = `{ experiment(id: "ada.mnist.3") { ... @defer { buildJob { description } } status } }`;
-  expect(await gateway.ask(query)).toEqual({
-    data: { experiment: { buildJob: { description: "A build." }, status: "RUNNING" } },
-  });
 });
 
 test("a condition decides by its variable", async () => {
@@ -105,23 +96,6 @@ test("each fragment delivers all that it selects, also what comes at once or in 
   expect(calls()).toEqual(["GET ada/mnist/experiments/3/", "GET ada/mnist/builds/7/"]);
 });
 
-test("two fragments with an object in common each bring the object with its inner fields", async () => {
-  const { ask } = await start();
-  const pieces = await ask(`{
-    experiment(id: "ada.mnist.3") {
-      ... @defer(label: "a") { buildJob { id } project { name } }
-      ... @defer(label: "b") { buildJob { status } }
-    }
-  }`);
-  const parts = pieces.flatMap(({ incremental = [] }) => incremental.map(({ id, data }) => [id, data]));
-  expect(new Map(parts as [string, unknown][])).toEqual(
-    new Map<string, unknown>([
-      ["0", { buildJob: { id: expect.any(String) }, project: { name: "mnist" } }],
-      ["1", { buildJob: { status: "SUCCEEDED" } }],
-    ]),
-  );
-});
-
 test("a fragment within a deferred one follows it", async () => {
   const { ask } = await start();
   const pieces = await ask(`{
@@ -167,9 +141,7 @@ test("nothing is announced or sent for what has become null", async () => {
 });
 
 test("an error of a deferred field is told in its piece, and one that leaves nothing of the fragment fails it", async () => {
-  const { ask } = await start({
-    "ada/mnist/experiments/3/": { ...EXPERIMENT, build_job: "ada.mnist.builds.8" },
-  });
+  const { ask } = await start({ ...EXPERIMENT, build_job: "ada.mnist.builds.8" });
   const pieces = await ask(`{
     experiment(id: "ada.mnist.3") {
       buildJob { id ... @defer(label: "build") { description } }
@@ -184,24 +156,6 @@ test("an error of a deferred field is told in its piece, and one that leaves not
     ],
     failed: [["experiment", "buildJob"]],
   });
-});
-
-test("a page whose runs refer to one record reads it once", async () => {
-  const results = [1, 2, 3].map((id) => ({ ...EXPERIMENT, id, unique_name: `ada.mnist.${id}` }));
-  const upstream = await startFake(({ path }) => {
-    if (path.includes("builds/7")) return { json: BUILD };
-    return { json: { count: 3, next: null, previous: null, results } };
-  });
-  const { url } = await startGateway({ upstream, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
-  const query = `{ project(owner: "ada", name: "mnist") {
-    experiments(first: 3) { nodes { status ... @defer { buildJob { description } } } }
-  } }`;
-  const pieces = await askInPieces(url, { query }, SIGNED_IN);
-  expect(pieces).toHaveLength(2);
-  const buildJob = { description: "A build." };
-  const node = { status: "RUNNING", buildJob };
-  expect(merge(pieces).data).toEqual({ project: { experiments: { nodes: [node, node, node] } } });
-  expect(upstream.inOrder()).toEqual(["GET ada/mnist/experiments?limit=3", "GET ada/mnist/builds/7/"]);
 });
 
 test("what a mutation returns may be deferred: it is read after the command", async () => {
@@ -221,50 +175,34 @@ test("what a mutation returns may be deferred: it is read after the command", as
   expect(upstream.inOrder()[0]).toBe("POST ada/mnist/experiments/3/stop");
 });
 
-test("representations of a router may be deferred as well", async () => {
-  const { ask } = await start();
-  const pieces = await ask(
-    `query ($of: [_Any!]!) { _entities(representations: $of) { ... on Experiment { id ... @defer { status } } } }`,
-    { of: [{ __typename: "Experiment", id: "RXhwZXJpbWVudDphZGEvbW5pc3QvMw" }] },
-  );
-  expect(merge(pieces).data).toMatchObject({ _entities: [{ status: "RUNNING" }] });
-  expect(pieces[0]?.pending).toEqual([{ id: "0", path: ["_entities", 0] }]);
-});
-
-describe("is refused", () => {
-  test.each([
-    [
-      `{ experiment(id: "a.b.1") { ... @defer(label: "x") { id } ... @defer(label: "x") { status } } }`,
-      "label of @defer: expected one that no other has",
-    ],
-    [
-      `query ($l: String) { experiment(id: "a.b.1") { ... @defer(label: $l) { id } } }`,
-      "label of @defer: expected a constant string",
-    ],
-    [
-      `subscription { runUpdated(id: "a.b.1") { ... @defer { __typename } } }`,
-      "Expected no @defer or @stream in a subscription: each of its results is whole.",
-    ],
-    [
-      `mutation { ... @defer { stopExperiment(id: "a.b.1") { isSent } } }`,
-      "Expected no @defer or @stream at the root of a mutation, only in what it returns.",
-    ],
-    [`{ experiment(id: "a.b.1") @stream { id } }`, "Expected @stream on a list, got it on experiment."],
-    [
-      `{ entities(ids: []) @stream { id } ... @defer { entities(ids: []) { uniqueName } } }`,
-      "Expected one selection of entities where it has @stream, got several: use an alias.",
-    ],
-    [
-      `{ entities(ids: []) { id } ...Streamed } fragment Streamed on Query { entities(ids: []) @stream { id } }`,
-      "Expected one selection of entities where it has @stream, got several: use an alias.",
-    ],
-    [
-      `{ entities(ids: []) @stream { id } entities(ids: []) @stream(initialCount: 1) { id } }`,
-      "Expected one selection of entities where it has @stream, got several: use an alias.",
-    ],
-  ])("%s", async (query, message) => {
-    const { gateway } = await start();
-    const { errors = [] } = await gateway.ask(query);
-    expect(errors.map((error) => error.message)).toContain(message);
-  });
+test.each([
+  [
+    `{ experiment(id: "a.b.1") { ... @defer(label: "x") { id } ... @defer(label: "x") { status } } }`,
+    "label of @defer: expected one that no other has",
+  ],
+  [
+    `query ($l: String) { experiment(id: "a.b.1") { ... @defer(label: $l) { id } } }`,
+    "label of @defer: expected a constant string",
+  ],
+  [
+    `subscription { runUpdated(id: "a.b.1") { ... @defer { __typename } } }`,
+    "Expected no @defer or @stream in a subscription: each of its results is whole.",
+  ],
+  [
+    `mutation { ... @defer { stopExperiment(id: "a.b.1") { isSent } } }`,
+    "Expected no @defer or @stream at the root of a mutation, only in what it returns.",
+  ],
+  [`{ experiment(id: "a.b.1") @stream { id } }`, "Expected @stream on a list, got it on experiment."],
+  [
+    `{ entities(ids: []) @stream { id } ... @defer { entities(ids: []) { uniqueName } } }`,
+    "Expected one selection of entities where it has @stream, got several: use an alias.",
+  ],
+  [
+    `{ entities(ids: []) @stream { id } entities(ids: []) @stream(initialCount: 1) { id } }`,
+    "Expected one selection of entities where it has @stream, got several: use an alias.",
+  ],
+])("%s is refused", async (query, message) => {
+  const { gateway } = await start();
+  const { errors = [] } = await gateway.ask(query);
+  expect(errors.map((error) => error.message)).toContain(message);
 });

@@ -9,14 +9,8 @@ import { PATIENT } from "../support/patience.ts";
 
 const QUERY = `{ experiment(id: "ada.mnist.3") { status ... @defer { buildJob { description } } } }`;
 
-/** A client of graphql-ws, and a service whose builds are answered when `opened` is fulfilled. */
-async function start(opened: Promise<void> = Promise.resolve(), env: Record<string, string> = {}) {
-  const upstream = await startFake(async ({ path }) => {
-    if (path.includes("experiments"))
-      return { json: { id: 3, last_status: "running", build_job: "ada.mnist.builds.7" } };
-    await opened;
-    return { json: { id: 7, description: "A build." } };
-  });
+/** A gateway before a service, and a client of graphql-ws. */
+async function connect(upstream: { readonly url: string }, env: Record<string, string> = {}) {
   const gateway = await startGateway({ upstream, env });
   const client = createClient({
     url: `${gateway.url.replace("http:", "ws:")}/graphql`,
@@ -25,7 +19,18 @@ async function start(opened: Promise<void> = Promise.resolve(), env: Record<stri
     retryAttempts: 0,
   });
   onTestFinished(() => void client.dispose());
-  return { client, gateway, calls: upstream.inOrder };
+  return { client, gateway };
+}
+
+/** A service whose builds are answered when `opened` is fulfilled. */
+async function start(opened: Promise<void> = Promise.resolve(), env: Record<string, string> = {}) {
+  const upstream = await startFake(async ({ path }) => {
+    if (path.includes("experiments"))
+      return { json: { id: 3, last_status: "running", build_job: "ada.mnist.builds.7" } };
+    await opened;
+    return { json: { id: 7, description: "A build." } };
+  });
+  return { ...(await connect(upstream, env)), calls: upstream.inOrder };
 }
 
 test("a query over a WebSocket may come in pieces", async () => {
@@ -84,13 +89,7 @@ test.each(["completes it", "closes its connection"])(
       open++;
       response.once("close", () => open--);
     });
-    const gateway = await startGateway({ upstream: { url }, env: { MAX_OPERATIONS_PER_TOKEN: "1" } });
-    const client = createClient({
-      url: `${gateway.url.replace("http:", "ws:")}/graphql`,
-      webSocketImpl: WebSocket,
-      connectionParams: { authorization: "token t0ken" },
-      retryAttempts: 0,
-    });
+    const { client, gateway } = await connect({ url }, { MAX_OPERATIONS_PER_TOKEN: "1" });
     const end = client.subscribe({ query: QUERY }, { next: () => {}, error: () => {}, complete: () => {} });
     await vi.waitUntil(() => open === 1, PATIENT);
     if (what === "completes it") end();

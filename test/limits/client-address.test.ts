@@ -30,10 +30,8 @@ test.each([
   ["one hop", "1", "10.0.0.9", list("7.7.7.7, 1.1.1.1"), "1.1.1.1"],
   ["two hops", "2", "10.0.0.9", list("7.7.7.7, 1.1.1.1, 10.0.0.8"), "1.1.1.1"],
   ["more hops than are named", "9", "10.0.0.9", list("1.1.1.1, 10.0.0.8"), "1.1.1.1"],
-  ["no hop", "0", "10.0.0.9", list("1.1.1.1"), "10.0.0.9"],
   ["garbage", "10.0.0.0/8", "10.0.0.9", list("1.1.1.1, canary"), "10.0.0.9"],
   ["garbage before the client", "10.0.0.0/8", "10.0.0.9", list("canary, 1.1.1.1"), "1.1.1.1"],
-  ["an empty header", "10.0.0.0/8", "10.0.0.9", list(""), "10.0.0.9"],
   ["a port", "10.0.0.0/8", "10.0.0.9", list("1.1.1.1:4711"), "1.1.1.1"],
   ["IPv4 as IPv6", "10.0.0.0/8", "::ffff:10.0.0.9", list("::ffff:1.1.1.1"), "1.1.1.1"],
   ["a network of IPv6", "::1", "::1", list("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2"],
@@ -43,7 +41,6 @@ test.each([
   ["Forwarded with quotes", "::1", "::1", standard('proto=https; For="[2001:db8::1]:4711"'), "2001:db8:0:0"],
   ["Forwarded, claimed", "10.0.0.0/8", "10.0.0.9", standard("for=7.7.7.7, for=1.1.1.1"), "1.1.1.1"],
   ["Forwarded without an address", "10.0.0.0/8", "10.0.0.9", standard("for=unknown"), "10.0.0.9"],
-  ["Forwarded with a hidden name", "10.0.0.0/8", "10.0.0.9", standard("for=_hidden"), "10.0.0.9"],
   [
     "both, which agree",
     "10.0.0.0/8",

@@ -2,9 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
 import { codesOf } from "../support/errors.ts";
-import { startFake } from "../support/fake.ts";
 import { readFilter, type Said } from "../support/filter-reader.ts";
-import { startGateway } from "../support/gateway.ts";
+import { startRows } from "./rows.ts";
 
 /*
  * Whatever a caller writes into a typed filter, the server reads the conditions that it says, or nothing is sent.
@@ -35,21 +34,6 @@ const day = fc
   .date({ min: new Date("1970-01-01"), max: new Date("2999-12-31"), noInvalidDate: true })
   .map((date) => date.toISOString().slice(0, 10));
 
-interface Input {
-  readonly name?: readonly string[];
-  readonly user?: readonly string[];
-  readonly allTags?: readonly string[];
-  readonly notTags?: readonly string[];
-  readonly rawStatus?: readonly string[];
-  readonly createdAt?: { readonly from?: string; readonly before?: string };
-  readonly metrics?: readonly {
-    readonly name: string;
-    readonly atLeast?: number;
-    readonly lessThan?: number;
-  }[];
-  readonly declarations?: readonly { readonly name: string; readonly values: readonly string[] }[];
-}
-
 const membersOf = (values: typeof texts, name: typeof text, days: typeof text) => ({
   name: values,
   user: values,
@@ -63,6 +47,11 @@ const membersOf = (values: typeof texts, name: typeof text, days: typeof text) =
   ),
   declarations: fc.array(fc.record({ name, values }), { minLength: 1, maxLength: 2 }),
 });
+
+type Members = ReturnType<typeof membersOf>;
+type Input = {
+  readonly [Name in keyof Members]?: Members[Name] extends fc.Arbitrary<infer Value> ? Value : never;
+};
 
 /** One member, since the others are not sent if one is refused. */
 const hostile: fc.Arbitrary<Input> = fc.oneof(
@@ -104,21 +93,18 @@ const QUERY = `query ($filter: ExperimentFilter) { project(owner: "ada", name: "
 } }`;
 
 async function startReader() {
-  const service = await startFake(() => ({ json: { count: 0, results: [] } }));
-  const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
+  const { ask, service } = await startRows([]);
   let seen = 0;
   return async (filter: Input) => {
-    const answer = await ask(QUERY, { filter });
+    const codes = codesOf(await ask(QUERY, { filter }));
     const sent = service.seen().slice(seen);
     seen += sent.length;
-    return {
-      codes: codesOf(answer),
-      said: sent.map(({ path }) => {
-        const params = new URL(path, "http://service").searchParams;
-        expect([...params.keys()].filter((key) => key !== "query" && key !== "limit")).toEqual([]);
-        return readFilter(params.get("query") ?? "");
-      }),
-    };
+    const said = sent.map(({ path }) => {
+      const params = new URL(path, "http://service").searchParams;
+      expect([...params.keys()].filter((key) => key !== "query" && key !== "limit")).toEqual([]);
+      return readFilter(params.get("query") ?? "");
+    });
+    return { codes, said };
   };
 }
 

@@ -1,49 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { codesOf, errorsOf } from "../support/errors.ts";
-import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
-import { POLYAXON, startProfile } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
+import { inProject, startRows } from "./rows.ts";
 
-/** A gateway before a server whose lists are empty, and the filters that this server gets. */
-async function startEmpty(env: Record<string, string> = {}) {
-  const service = await startFake(() => ({ json: { count: 0, results: [] } }));
-  const gateway = await startGateway({
-    upstream: service,
-    env: { UPSTREAM_PROFILE: "polyaxon-0.4", ...env },
-  });
-  const filters = () =>
-    service.seen().map(({ path }) => new URL(path, "http://service").searchParams.get("query"));
-  return { ...gateway, service, filters };
-}
-
-const listWith = (list: string, args: string) =>
-  `{ project(owner: "ada", name: "mnist") { ${list}(${args}) { totalCount } } }`;
+const listWith = (list: string, args: string) => inProject(`${list}(${args}) { totalCount }`);
 
 const NO_RUNS = (list: string) => ({ data: { project: { [list]: { totalCount: 0 } } } });
 
 describe("a typed filter is written in the language of the server", () => {
   test.each([
     ["experiments", "{status: [FAILED, STOPPED]}", "status:failed|stopped"],
-    ["experiments", "{status: UPSTREAM_FAILED}", "status:upstream_failed"],
     ["experiments", "{notStatus: SUCCEEDED}", "status:~succeeded"],
-    ["experiments", '{rawStatus: ["preempted", "on hold"]}', "status:preempted|on hold"],
-    ["experiments", '{name: "baseline"}', "name:baseline"],
-    ["experiments", '{user: ["ada", "m.curie+1@x.org"]}', "user.username:ada|m.curie+1@x.org"],
-    ["experiments", '{tags: ["fixtures", "größer ✓"]}', "tags:fixtures|größer ✓"],
-    ["experiments", '{allTags: ["a", "b"], notTags: ["c", "d"]}', "tags:a,tags:b,tags:~c|d"],
-    ["experiments", '{build: "ada.mnist.builds.1"}', "build:1"],
     ["experiments", `{build: ["${globalId("BuildJob:ada/mnist/7")}", "ada.mnist.builds.9"]}`, "build:7|9"],
     ["experiments", "{status: [UNKNOWN, FAILED]}", "status:unknown|failed"],
-    ["experiments", "{notStatus: UNKNOWN}", "status:~unknown"],
     ["experiments", '{finishedAt: {before: "2026-04-01"}}', "finished_at:<2026-04-01"],
-    [
-      "experiments",
-      '{createdAt: {from: "2026-03-01", before: "2026-03-02"}, updatedAt: {from: "2024-02-29"}}',
-      "created_at:>=2026-03-01,created_at:<2026-03-02,updated_at:>=2024-02-29",
-    ],
-    ["experiments", '{metrics: {name: "loss", lessThan: 0.5}}', "metric.loss:<0.5"],
     [
       "experiments",
       '{metrics: [{name: "loss", atMost: 0.5}, {name: "accuracy", greaterThan: 0.5}]}',
@@ -55,66 +26,22 @@ describe("a typed filter is written in the language of the server", () => {
       "metric.train/loss:>=-1e-7,metric.train/loss:<1e+21",
     ],
     ["experiments", '{metrics: {name: "löss"}}', "metric.löss:>=-1e308"],
-    ["experiments", '{declarations: {name: "act", values: ["relu", "tanh"]}}', "declarations.act:relu|tanh"],
     ["jobs", '{status: RUNNING, build: "ada.mnist.builds.2"}', "status:running,build:2"],
-    ["jobs", '{startedAt: {from: "2026-01-01"}}', "started_at:>=2026-01-01"],
     ["buildJobs", '{tags: "fixtures", user: "ada"}', "user.username:ada,tags:fixtures"],
     ["groups", "{status: [RUNNING, DONE]}", "status:running|done"],
+    ["jobs", "{status: null, createdAt: {}}", null],
+    ["jobs", "null", null],
   ])("%s: %s", async (list, filter, written) => {
-    const { ask, filters } = await startEmpty();
+    const { ask, filters } = await startRows([]);
     expect(await ask(listWith(list, `filter: ${filter}`))).toEqual(NO_RUNS(list));
     expect(filters()).toEqual([written]);
   });
 
-  test.each(POLYAXON)("as one parameter of one request, with %s", async (profile) => {
-    const { ask, calls } = await startProfile(profile);
-    const filter = '{status: SUCCEEDED, metrics: {name: "loss", lessThan: 0.2}}';
-    const answer = await ask(listWith("experiments", `first: 5, filter: ${filter}`));
-    expect(answer).toEqual({ data: { project: { experiments: { totalCount: 11 } } } });
-    expect(calls()).toEqual([
-      "GET ada/mnist/experiments?query=status%3Asucceeded%2Cmetric.loss%3A%3C0.2&limit=5",
-    ]);
-  });
-
   test("and joined with the argument query, so that both are met", async () => {
-    const { ask, filters } = await startEmpty();
+    const { ask, filters } = await startRows([]);
     const args = 'filter: {status: FAILED}, query: "independent:true, commit:a6a3"';
     expect(await ask(listWith("experiments", args))).toEqual(NO_RUNS("experiments"));
     expect(filters()).toEqual(["status:failed,independent:true, commit:a6a3"]);
-  });
-
-  test.each(["{}", "null", "{status: null, metrics: null, createdAt: {}}"])(
-    "and %s is no filter",
-    async (filter) => {
-      const { ask, filters } = await startEmpty();
-      expect(await ask(listWith("experiments", `filter: ${filter}`))).toEqual(NO_RUNS("experiments"));
-      expect(filters()).toEqual([null]);
-    },
-  );
-
-  test("and narrows the experiments of a group further", async () => {
-    const { ask, calls } = await startProfile();
-    const answer = await ask(`{ group(id: "ada.mnist.1") {
-      experiments(first: 1, filter: {status: FAILED}) { totalCount nodes { uniqueName } }
-    } }`);
-    expect(answer).toEqual({
-      data: { group: { experiments: { totalCount: 3, nodes: [{ uniqueName: "ada.mnist.1.27" }] } } },
-    });
-    expect(calls()).toEqual(["GET ada/mnist/experiments?group=1&query=status%3Afailed&limit=1"]);
-  });
-
-  test("and loads no metrics of a whole group for what may be few runs", async () => {
-    const { ask, calls } = await startProfile();
-    const filter = '{tags: "none"}';
-    const answer = await ask(`{ group(id: "ada.mnist.1") {
-      experiments(filter: ${filter}) { nodes { metricSeries { name } } }
-      name
-    } }`);
-    expect(answer).toEqual({ data: { group: { experiments: { nodes: [] }, name: "sweep" } } });
-    expect(calls()).toEqual([
-      "GET ada/mnist/experiments?group=1&query=tags%3Anone",
-      "GET ada/mnist/groups/1/",
-    ]);
   });
 });
 
@@ -127,26 +54,13 @@ const NAME =
 describe("what cannot be said is refused, and nothing is sent", () => {
   test.each([
     ["{status: OTHER}", "filter.status: expected a status of the service, got OTHER; use `rawStatus`"],
-    [
-      "{notStatus: [FAILED, OTHER]}",
-      "filter.notStatus: expected a status of the service, got OTHER; use `rawStatus`",
-    ],
     ["{status: []}", "filter.status: expected at least one value, got none"],
-    ["{metrics: []}", "filter.metrics: expected at least one value, got none"],
     [
       '{declarations: {name: "lr", values: []}}',
       "filter.declarations[0]: expected at least one of `values` or a bound, got none",
     ],
     ['{tags: ["a", "b,c"]}', `filter.tags: ${TEXT}, got "b,c"`],
-    ['{rawStatus: "a|b"}', `filter.rawStatus: ${TEXT}, got "a|b"`],
-    ['{user: "~ada"}', `filter.user: ${TEXT}, got "~ada"`],
-    ['{name: "10:30"}', `filter.name: ${TEXT}, got "10:30"`],
-    ['{name: "a..b"}', `filter.name: ${TEXT}, got "a..b"`],
-    ['{name: ">a"}', `filter.name: ${TEXT}, got ">a"`],
-    ['{name: " a"}', `filter.name: ${TEXT}, got " a"`],
-    ['{name: ""}', `filter.name: ${TEXT}, got ""`],
     ['{name: "a\\u0000b"}', `filter.name: ${TEXT}, got "a\\u0000b"`],
-    ['{createdAt: {from: "yesterday"}}', `filter.createdAt.from: ${DAY}, got "yesterday"`],
     [
       '{startedAt: {before: "2026-03-01T10:00:00Z"}}',
       `filter.startedAt.before: ${DAY}, got "2026-03-01T10:00:00Z"`,
@@ -154,10 +68,6 @@ describe("what cannot be said is refused, and nothing is sent", () => {
     ['{createdAt: {from: "2026-02-29"}}', `filter.createdAt.from: ${DAY}, got "2026-02-29"`],
     ['{createdAt: {from: "0001-01-01"}}', `filter.createdAt.from: ${DAY}, got "0001-01-01"`],
     ['{metrics: [{name: "loss"}, {name: "a.b"}]}', `filter.metrics[1].name: ${NAME}, got "a.b"`],
-    ['{metrics: {name: "a__b"}}', `filter.metrics[0].name: ${NAME}, got "a__b"`],
-    ['{metrics: {name: "a_"}}', `filter.metrics[0].name: ${NAME}, got "a_"`],
-    ['{metrics: {name: "7"}}', `filter.metrics[0].name: ${NAME}, got "7"`],
-    [`{metrics: {name: "a'b"}}`, `filter.metrics[0].name: ${NAME}, got "a'b"`],
     ['{declarations: {name: "range", values: "a"}}', `filter.declarations[0].name: ${NAME}, got "range"`],
     [
       '{build: "ada.speech.builds.7"}',
@@ -167,60 +77,38 @@ describe("what cannot be said is refused, and nothing is sent", () => {
       `{group: ["ada.mnist.1", "${globalId("Experiment:ada/mnist/1")}"]}`,
       "filter.group: expected the id of a Group, got the id of an Experiment",
     ],
+    [
+      `{tags: "${"a".repeat(1_996)}"}`,
+      "filter: expected at most 2000 characters in the server's language, got 2001",
+    ],
     ['{group: "7"}', 'filter.group: expected a global id or a name such as ada.mnist.5, got "7"'],
   ])("%s", async (filter, message) => {
-    const { ask, service } = await startEmpty();
+    const { ask, service } = await startRows([]);
     const answer = await ask(listWith("experiments", `filter: ${filter}`));
     expect(answer.data).toEqual({ project: { experiments: null } });
     expect(errorsOf(answer)).toEqual([{ at: "project.experiments", code: "BAD_USER_INPUT", message }]);
     expect(service.calls()).toEqual([]);
   });
 
-  test("a filter that is too long once it is written", async () => {
-    const { ask, service } = await startEmpty();
-    const args = `filter: {tags: "${"a".repeat(1_991)}"}, query: "id:1"`;
-    const answer = await ask(listWith("experiments", args));
-    expect(errorsOf(answer)).toEqual([
-      {
-        at: "project.experiments",
-        code: "BAD_USER_INPUT",
-        message: "filter: expected at most 2000 characters in the server's language, got 2001",
-      },
-    ]);
-    expect(service.calls()).toEqual([]);
-  });
-
   test("a member that the list does not have", async () => {
-    const { ask, service } = await startEmpty();
+    const { ask, service } = await startRows([]);
     const answer = await ask(listWith("groups", 'filter: {build: "ada.mnist.builds.1"}'));
     expect(codesOf(answer)).toEqual(["GRAPHQL_VALIDATION_FAILED"]);
     expect(service.calls()).toEqual([]);
   });
 
   test("a filter of a server whose language the gateway does not write", async () => {
-    const { ask, service } = await startEmpty({
+    const { ask, service } = await startRows([], {
       UPSTREAM_PROFILE: profileFile("extends: polyaxon-0.4\nfilters: {language: null}"),
     });
     const answer = await ask(listWith("jobs", "filter: {status: RUNNING}"));
-    expect(errorsOf(answer)).toEqual([
+    expect(errorsOf(answer)).toMatchObject([
       {
-        at: "project.jobs",
         code: "CAPABILITY_UNAVAILABLE",
-        message:
-          "The server behind this gateway does not offer the argument `filter`. `gateway.capabilities` tells what there is.",
+        message: expect.stringMatching("does not offer the argument `filter`"),
       },
     ]);
     expect(await ask(listWith("jobs", 'query: "status:running", filter: {}'))).toEqual(NO_RUNS("jobs"));
     expect(service.calls()).toEqual(["GET ada/mnist/jobs?query=status%3Arunning"]);
-  });
-
-  test("with types that have other names, the messages keep their words", async () => {
-    const { ask } = await startEmpty({ TYPE_NAMES: "BuildJob=Image" });
-    const answer = await ask(`{ project(owner: "ada", name: "mnist") {
-      experiments(filter: {build: "ada.speech.builds.7"}) { totalCount }
-    } }`);
-    expect(errorsOf(answer).map(({ message }) => message)).toEqual([
-      "filter.build: expected a BuildJob of ada.mnist, got one of ada.speech",
-    ]);
   });
 });

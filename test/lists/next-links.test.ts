@@ -1,14 +1,23 @@
 import { describe, expect, test } from "vitest";
 import {
   idsOfPage,
-  listErrorsOf,
   openList,
   rowsOf,
   startPaging,
   STATUSES_LIST,
   STATUSES_ROUTE,
 } from "../support/child-lists.ts";
+import { codesOf, failure, outcomeOf } from "../support/errors.ts";
 import { startFake, type Told } from "../support/fake.ts";
+
+const badPage = (message: string, upstream: object = {}, code = "UPSTREAM_BAD_RESPONSE") => ({
+  data: { thing: { page: null } },
+  errors: [
+    failure("thing.page", code, message, {
+      upstream: { method: "GET", route: STATUSES_ROUTE, ...upstream },
+    }),
+  ],
+});
 
 describe("of the link to the next page that a service gives,", () => {
   /** The second request that a link causes: path and query, or nothing. */
@@ -29,9 +38,7 @@ describe("of the link to the next page that a service gives,", () => {
     ["another host", "OTHER/api/v1/ada/mnist/experiments/42/statuses?offset=1", "offset=1"],
     ["another path", "/api/v1/users/token/?offset=1", "offset=1"],
     ["a climbing path", "../../../../../x?offset=1", "offset=1"],
-    ["another scheme", "file:///etc/passwd?offset=1", "offset=1"],
     ["a user", "http://user:canary@internal.example/x?offset=1", "offset=1"],
-    ["a query alone", "?offset=1", "offset=1"],
     ["a fragment", "http://internal.example/x?offset=1#canary", "offset=1"],
     ["other parameters", "/x?offset=1&query=status:running&sort=id&token=canary&limit=5", "limit=5&offset=1"],
     ["a parameter twice", "/x?offset=1&offset=2", "offset=1"],
@@ -46,20 +53,16 @@ describe("of the link to the next page that a service gives,", () => {
     const { answer, second, headers } = await secondOf(next);
     expect(answer.data.thing.page && idsOfPage(answer.data.thing.page)).toEqual([1, 2]);
     expect(second).toBe(`/api/v1/ada/mnist/experiments/42/statuses?${query}`);
-    expect(Object.keys(headers ?? {}).toSorted()).toEqual([
-      "accept",
-      "authorization",
-      "connection",
-      "host",
-      "user-agent",
-      "x-request-id",
-    ]);
+    expect(
+      Object.keys(headers ?? {})
+        .toSorted()
+        .join(" "),
+    ).toBe("accept authorization connection host user-agent x-request-id");
   });
 
   test.each([
     ["null", null],
     ["nothing", undefined],
-    ["an empty text", ""],
     ["a number", 7],
     ["an object", { href: "/x?offset=1" }],
   ])("%s means that there is none", async (_, next) => {
@@ -75,38 +78,16 @@ describe("of the link to the next page that a service gives,", () => {
     "one that is no URL is an error: %s",
     async (next) => {
       const { answer, second } = await secondOf(next);
-      expect(answer.data).toEqual({ thing: { page: null } });
-      expect(listErrorsOf(answer)).toEqual([
-        {
-          message: "The service's link to the next page cannot be read.",
-          path: ["thing", "page"],
-          extensions: {
-            code: "UPSTREAM_BAD_RESPONSE",
-            requestId: "story-1",
-            upstream: { method: "GET", route: STATUSES_ROUTE },
-          },
-        },
-      ]);
+      expect(outcomeOf(answer)).toEqual(badPage("The service's link to the next page cannot be read."));
       expect(second).toBeUndefined();
     },
   );
 });
 
-const CIRCLE = {
-  message: "The service's page links lead in a circle.",
-  path: ["thing", "page"],
-  extensions: {
-    code: "UPSTREAM_BAD_RESPONSE",
-    requestId: "story-1",
-    upstream: { method: "GET", route: STATUSES_ROUTE },
-  },
-};
-
 describe("page links that lead in a circle end the walk with an error", () => {
   test.each([
     ["to the same page", ["?offset=1", "?offset=1"], 2],
     ["to the first page", ["?"], 1],
-    ["to a page without known parameters", ["?query=x"], 1],
     ["round three pages", ["?offset=1", "?offset=2", "?offset=3", "?offset=1"], 4],
     ["round two pages in other words", ["?offset=1&limit=5", "?limit=5&offset=1&x=2"], 2],
   ])("%s", async (_, links, requests) => {
@@ -116,57 +97,31 @@ describe("page links that lead in a circle end the walk with an error", () => {
     }));
     const { tryPage } = await openList(service);
     const answer = await tryPage({ first: 200 });
-    expect(answer.data).toEqual({ thing: { page: null } });
-    expect(listErrorsOf(answer)).toEqual([CIRCLE]);
+    expect(outcomeOf(answer)).toEqual(badPage("The service's page links lead in a circle."));
     expect(service.calls()).toHaveLength(requests);
   });
 });
 
-describe("a list of very many pages", () => {
-  test("is walked through a hundred of them", async () => {
-    const service = await startPaging(rowsOf(100), 1);
-    const { page } = await openList(service);
-    expect(idsOfPage(await page({ first: 200 }))).toHaveLength(100);
-    expect(service.calls()).toHaveLength(100);
-  });
+test.each([
+  ["with one item each", [{ id: 1 }]],
+  ["that are all empty", []],
+])("a list of very many pages %s is PAGE_LIMIT_REACHED after a hundred", async (_, results) => {
+  let asked = 0;
+  const service = await startFake(() => ({ json: { results, next: `?offset=${++asked}` } }));
+  const { tryPage } = await openList(service);
+  const answer = await tryPage({ first: 200 });
+  const message = "More than 100 pages; ask for fewer items at once.";
+  expect(outcomeOf(answer)).toEqual(badPage(message, {}, "PAGE_LIMIT_REACHED"));
+  expect(asked).toBe(100);
+});
 
-  test("is PAGE_LIMIT_REACHED behind that", async () => {
-    const service = await startPaging(rowsOf(101), 1);
-    const { tryPage } = await openList(service);
-    const answer = await tryPage({ first: 200 });
-    expect(answer.data).toEqual({ thing: { page: null } });
-    expect(listErrorsOf(answer)).toEqual([
-      {
-        message: "More than 100 pages; ask for fewer items at once.",
-        path: ["thing", "page"],
-        extensions: {
-          code: "PAGE_LIMIT_REACHED",
-          requestId: "story-1",
-          upstream: { method: "GET", route: STATUSES_ROUTE },
-        },
-      },
-    ]);
-    expect(service.calls()).toHaveLength(100);
-  });
-
-  test("that are all empty ends with PAGE_LIMIT_REACHED after 100 of them", async () => {
-    let asked = 0;
-    const service = await startFake(() => ({ json: { results: [], next: `?offset=${++asked}` } }));
-    const { tryPage } = await openList(service);
-    expect(listErrorsOf(await tryPage({ first: 1 }))?.map(({ extensions }) => extensions["code"])).toEqual([
-      "PAGE_LIMIT_REACHED",
-    ]);
-    expect(asked).toBe(100);
-  });
-
-  test("is read as far as the budget of the operation goes", async () => {
-    const service = await startPaging(rowsOf(10), 1);
-    const { tryPage } = await openList(service, STATUSES_LIST, { MAX_UPSTREAM_REQUESTS: "3" });
-    expect(listErrorsOf(await tryPage({ first: 10 }))?.map(({ extensions }) => extensions["code"])).toEqual([
-      "REQUEST_LIMIT_EXCEEDED",
-    ]);
-    expect(service.calls()).toHaveLength(3);
-  });
+test("a list of a hundred pages is read whole, as far as the budget of the operation goes", async () => {
+  const service = await startPaging(rowsOf(100), 1);
+  const { page } = await openList(service);
+  expect(idsOfPage(await page({ first: 200 }))).toHaveLength(100);
+  const { tryPage } = await openList(service, STATUSES_LIST, { MAX_UPSTREAM_REQUESTS: "3" });
+  expect(codesOf(await tryPage({ first: 10 }))).toEqual(["REQUEST_LIMIT_EXCEEDED"]);
+  expect(service.calls()).toHaveLength(103);
 });
 
 describe("a page that is none, of whatever the service answers,", () => {
@@ -176,24 +131,11 @@ describe("a page that is none, of whatever the service answers,", () => {
   test.each([
     ["without results", { count: 1 }, noPage],
     ["with results that are an object", { results: { 0: { id: 1 } } }, noPage],
-    ["with results that are text", { results: "canary" }, noPage],
-    ["with results that are null", { results: null }, noPage],
     ["that is a bare list", [{ id: 1 }], "Expected a JSON object from the service, got something else."],
   ])("%s is UPSTREAM_BAD_RESPONSE", async (_, body, message) => {
     const { tryPage } = await openList(await startFake(() => ({ json: body })));
     const answer = await tryPage();
-    expect(answer.data).toEqual({ thing: { page: null } });
-    expect(listErrorsOf(answer)).toEqual([
-      {
-        message,
-        path: ["thing", "page"],
-        extensions: {
-          code: "UPSTREAM_BAD_RESPONSE",
-          requestId: "story-1",
-          upstream: { method: "GET", route: STATUSES_ROUTE, status: 200 },
-        },
-      },
-    ]);
+    expect(outcomeOf(answer)).toEqual(badPage(message, { status: 200 }));
   });
 
   test.each([

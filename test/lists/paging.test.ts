@@ -60,13 +60,16 @@ interface Jobs {
   readonly project: {
     readonly jobs: {
       readonly edges: readonly { readonly cursor: string; readonly node: { readonly internalId: string } }[];
-      readonly pageInfo: { readonly hasNextPage: boolean };
+      readonly pageInfo: { readonly hasNextPage: boolean; readonly hasPreviousPage: boolean };
+      readonly totalCount: number | null;
     };
   };
 }
 
 const JOBS = `query ($first: Int, $after: String) { project(owner: "ada", name: "mnist") {
-  jobs(first: $first, after: $after) { edges { cursor node { internalId } } pageInfo { hasNextPage } }
+  jobs(first: $first, after: $after) {
+    edges { cursor node { internalId } } pageInfo { hasNextPage hasPreviousPage } totalCount
+  }
 } }`;
 
 interface Step {
@@ -77,23 +80,11 @@ interface Step {
   readonly isNarrow: boolean;
 }
 
-const wide = { isNarrow: false };
-/** A place behind the server's usual page, and one that lies in pages of another length. */
+const step = (first: number | null, taken: number, isNarrow = false): Step => ({ first, taken, isNarrow });
+/** A place after the server's usual page, and one that lies in pages of another length. */
 const EXAMPLES: [Numbers, Step[]][] = [
-  [
-    { length: 60, most: 30, usual: 5 },
-    [
-      { ...wide, first: 12, taken: 8 },
-      { ...wide, first: null, taken: 20 },
-    ],
-  ],
-  [
-    { length: 60, most: 30, usual: 30 },
-    [
-      { ...wide, first: 20, taken: 13 },
-      { first: null, taken: 2, isNarrow: true },
-    ],
-  ],
+  [{ length: 60, most: 30, usual: 5 }, [step(12, 8), step(null, 20)]],
+  [{ length: 60, most: 30, usual: 30 }, [step(20, 13), step(null, 2, true)]],
 ];
 
 test.each(Object.entries(WAYS))(
@@ -109,7 +100,7 @@ test.each(Object.entries(WAYS))(
     const start = (MAX_PAGE_SIZE: string) =>
       startGateway({ upstream: service, env: { UPSTREAM_PROFILE, MAX_PAGE_SIZE } });
     const gateways = { wide: await start("20"), narrow: await start("6") };
-    const step: fc.Arbitrary<Step> = fc.record({
+    const anyStep: fc.Arbitrary<Step> = fc.record({
       first: fc.option(fc.integer({ min: 1, max: 20 })),
       isNarrow: fc.boolean(),
       taken: fc.integer({ min: 1, max: 20 }),
@@ -121,7 +112,7 @@ test.each(Object.entries(WAYS))(
           most: fc.integer({ min: 1, max: 30 }),
           usual: fc.integer({ min: 1, max: 30 }),
         }),
-        fc.array(step, { minLength: 1, maxLength: 4 }),
+        fc.array(anyStep, { minLength: 1, maxLength: 4 }),
         async (list, steps) => {
           Object.assign(numbers, list);
           const walked: string[] = [];
@@ -134,7 +125,9 @@ test.each(Object.entries(WAYS))(
               after,
             });
             expect(found.errors).toBeUndefined();
-            const { edges, pageInfo }: Jobs["project"]["jobs"] = found.data.project.jobs;
+            const { edges, pageInfo, totalCount }: Jobs["project"]["jobs"] = found.data.project.jobs;
+            expect([null, list.length]).toContain(totalCount);
+            expect(pageInfo.hasPreviousPage).toBe(walked.length > 0);
             expect(edges.length).toBeLessThanOrEqual(Math.min(first ?? most, most));
             // An empty page has no cursor to go on from.
             expect(edges.length === 0 && pageInfo.hasNextPage).toBe(false);
@@ -146,10 +139,7 @@ test.each(Object.entries(WAYS))(
           expect(walked).toEqual(Array.from({ length: list.length }, (__, index) => `${index + 1}`));
         },
       ),
-      {
-        numRuns: cases(10, 100),
-        examples: EXAMPLES,
-      },
+      { numRuns: cases(10, 100), examples: EXAMPLES },
     );
   },
 );

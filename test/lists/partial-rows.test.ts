@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { errorsOf } from "../support/errors.ts";
-import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
 import { startProfile } from "../support/profiles.ts";
+import { inProject, startRows } from "./rows.ts";
 
 const EVERY_RUN = `id internalId uuid uniqueName name description status rawStatus phase isFinished createdAt updatedAt
   startedAt finishedAt user { username } project { uniqueName } tags bookmarked`;
@@ -75,74 +74,50 @@ describe("the rows of a list are partial records", () => {
   );
 
   test("a key that is null in a row is null; one that is absent is read, once", async () => {
-    const service = await startFake(({ path }) =>
-      path.includes("?")
-        ? {
-            json: {
-              count: 2,
-              results: [
-                { id: 1, tags: null, resources: null },
-                { id: 2, tags: ["new"] },
-              ],
-            },
-          }
-        : { json: { id: 2, tags: ["old"], resources: { gpu: null } } },
-    );
-    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
-    const { data, errors } = await ask(
-      `{ project(owner: "ada", name: "mnist") { jobs(first: 2) { nodes { tags resources } } } }`,
-    );
-    expect(errors).toBeUndefined();
-    expect(data).toEqual({
-      project: {
-        jobs: {
-          nodes: [
-            { tags: null, resources: null },
-            { tags: ["new"], resources: { gpu: null } },
-          ],
+    const rows = [
+      { id: 1, tags: null, resources: null },
+      { id: 2, tags: ["new"] },
+    ];
+    const record = { id: 2, tags: ["old"], resources: { gpu: null } };
+    const { ask, calls } = await startRows(rows, { UPSTREAM_PROFILE: "polyaxon-0.2" }, record);
+    expect(await ask(inProject("jobs { nodes { tags resources } }"))).toEqual({
+      data: {
+        project: {
+          jobs: {
+            nodes: [
+              { tags: null, resources: null },
+              { tags: ["new"], resources: { gpu: null } },
+            ],
+          },
         },
       },
     });
-    expect(service.calls()).toEqual(["GET ada/mnist/jobs/2/", "GET ada/mnist/jobs?limit=2"]);
+    expect(calls()).toEqual(["GET ada/mnist/jobs", "GET ada/mnist/jobs/2/"]);
   });
 
   test.each(["experiments", "jobs"])("whether one of %s is a clone is told by its original", async (list) => {
-    const results = [
+    const { ask, calls } = await startRows([
       { id: 1, original: null },
       { id: 2, original: "ada.mnist.jobs.1" },
       { id: 3, original: "ada.mnist.jobs.1", is_clone: false },
-    ];
-    const service = await startFake(() => ({ json: { count: 3, results } }));
-    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-    expect(
-      await ask(`{ project(owner: "ada", name: "mnist") { ${list}(first: 3) { nodes { isClone } } } }`),
-    ).toEqual({
+    ]);
+    expect(await ask(inProject(`${list} { nodes { isClone } }`))).toEqual({
       data: { project: { [list]: { nodes: [{ isClone: false }, { isClone: true }, { isClone: false }] } } },
     });
-    expect(service.calls()).toEqual([`GET ada/mnist/${list}?limit=3`]);
+    expect(calls()).toEqual([`GET ada/mnist/${list}`]);
   });
 
   test("a key that the whole record lacks as well is null, and asked for once", async () => {
-    const service = await startFake(({ path }) =>
-      path.includes("?") ? { json: { count: 1, results: [{ id: 1 }] } } : { json: { id: 1 } },
-    );
-    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-    const { data, errors } = await ask(
-      `{ project(owner: "ada", name: "mnist") { jobs(first: 1) { nodes { isClone resources tags } } } }`,
-    );
-    expect(errors).toBeUndefined();
-    expect(data).toEqual({ project: { jobs: { nodes: [{ isClone: null, resources: null, tags: null }] } } });
-    expect(service.calls()).toEqual(["GET ada/mnist/jobs/1/", "GET ada/mnist/jobs?limit=1"]);
+    const { ask, calls } = await startRows([{ id: 1 }], {}, { id: 1 });
+    expect(await ask(inProject("jobs { nodes { isClone resources tags } }"))).toEqual({
+      data: { project: { jobs: { nodes: [{ isClone: null, resources: null, tags: null }] } } },
+    });
+    expect(calls()).toEqual(["GET ada/mnist/jobs", "GET ada/mnist/jobs/1/"]);
   });
 
   test("a record that has gone since the list was made fails at what is beyond its row", async () => {
-    const service = await startFake(({ path }) =>
-      path.includes("?") ? { json: { count: 1, results: [{ id: 1, last_status: "running" }] } } : undefined,
-    );
-    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.4" } });
-    const answer = await ask(
-      `{ project(owner: "ada", name: "mnist") { jobs(first: 1) { nodes { status isClone } } } }`,
-    );
+    const { ask } = await startRows([{ id: 1, last_status: "running" }]);
+    const answer = await ask(inProject("jobs { nodes { status isClone } }"));
     expect(answer.data).toEqual({ project: { jobs: { nodes: [{ status: "RUNNING", isClone: null }] } } });
     expect(errorsOf(answer)).toMatchObject([{ at: "project.jobs.nodes.0.isClone", code: "NOT_FOUND" }]);
   });

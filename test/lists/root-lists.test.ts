@@ -6,13 +6,18 @@ import { startProfile } from "../support/profiles.ts";
 describe("root lists", () => {
   test("the projects of the caller, or of somebody else", async () => {
     const { ask, calls } = await startProfile();
-    const projects = { nodes: [{ uniqueName: "ada.speech" }, { uniqueName: "ada.mnist" }], totalCount: 2 };
-    expect(await ask(`{ projects { nodes { uniqueName } totalCount } }`)).toEqual({ data: { projects } });
-    expect(calls()).toEqual(["GET ada", "GET users/"]);
-    expect(await ask(`{ projects(owner: "ada", first: 2) { nodes { uniqueName } totalCount } }`)).toEqual({
-      data: { projects },
+    const answer = await ask(`{
+      projects { nodes { uniqueName } totalCount }
+      hers: projects(owner: "grace", first: 2) { nodes { uniqueName } totalCount }
+    }`);
+    const page = (...names: string[]) => ({
+      nodes: names.map((uniqueName) => ({ uniqueName })),
+      totalCount: names.length,
     });
-    expect(calls()).toEqual(["GET ada?limit=2"]);
+    expect(answer).toEqual({
+      data: { projects: page("ada.speech", "ada.mnist"), hers: page("grace.vision") },
+    });
+    expect(calls()).toEqual(["GET ada", "GET grace?limit=2", "GET users/"]);
   });
 
   test("the runs of a project are of one kind, with the order and the filter of its own lists", async () => {
@@ -46,32 +51,30 @@ describe("root lists", () => {
   });
 
   const of = (what: string) =>
-    `The server behind this gateway does not offer lists of ${what} of all projects; name one by the argument \`project\`. \`gateway.capabilities\` tells what there is.`;
+    `The server behind this gateway does not offer ${what}. \`gateway.capabilities\` tells what there is.`;
+  const ofAll = (what: string) =>
+    of(`lists of ${what} of all projects; name one by the argument \`project\``);
 
-  test("without a project tell that there are none, and which argument helps", async () => {
-    const { ask, calls } = await startProfile();
-    expect(outcomeOf(await ask(`{ runs(kind: JOB) { totalCount } groups { totalCount } }`))).toEqual({
-      data: { runs: null, groups: null },
-      errors: [
-        failure("runs", "CAPABILITY_UNAVAILABLE", of("jobs")),
-        failure("groups", "CAPABILITY_UNAVAILABLE", of("groups")),
-      ],
-    });
-    expect(calls()).toEqual([]);
-  });
-
-  test("of a server without lists are null, and nothing is sent", async () => {
-    const { ask, calls } = await startProfile("document");
-    const message =
-      "The server behind this gateway does not offer this. `gateway.capabilities` tells what there is.";
-    expect(
-      outcomeOf(await ask(`{ projects { totalCount } runs(project: "ada.mnist") { totalCount } }`)),
-    ).toEqual({
-      data: { projects: null, runs: null },
-      errors: [
-        failure("projects", "CAPABILITY_UNAVAILABLE", message),
-        failure("runs", "CAPABILITY_UNAVAILABLE", message),
-      ],
+  test.each([
+    [
+      "without a project tell that there are none, and which argument helps",
+      "polyaxon-0.4",
+      "{ jobs: runs(kind: JOB) { totalCount } groups { totalCount } }",
+      { jobs: ofAll("jobs"), groups: ofAll("groups") },
+    ],
+    [
+      "of a server without lists are null",
+      "document",
+      `{ projects { totalCount } runs(project: "ada.mnist") { totalCount } }`,
+      { projects: of("this"), runs: of("this") },
+    ],
+  ] as const)("%s, and nothing is sent", async (_, profile, query, messages) => {
+    const { ask, calls } = await startProfile(profile);
+    expect(outcomeOf(await ask(query))).toEqual({
+      data: Object.fromEntries(Object.keys(messages).map((field) => [field, null])),
+      errors: Object.entries(messages).map(([field, message]) =>
+        failure(field, "CAPABILITY_UNAVAILABLE", message),
+      ),
     });
     expect(calls()).toEqual([]);
   });

@@ -1,38 +1,22 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
-import { errorsOf } from "../support/errors.ts";
-import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
-import { globalId } from "../support/ids.ts";
-import { startProfile } from "../support/profiles.ts";
+import { errorsOf, failure, outcomeOf } from "../support/errors.ts";
 import { subscribe } from "../support/subscriber.ts";
 import { profileFile } from "../support/tracker.ts";
+import { inProject, startRows } from "./rows.ts";
 
 /*
  * Servers compare parameters with texts only. Other values are found by a scan of the list, which tells how much it read and
  * never counts what it did not read.
  */
 
-/** A server that pages by offset or number, with runs that have these parameters. */
-async function startRows(declarations: readonly unknown[], env: Record<string, string> = {}) {
-  const service = await startFake(({ path }) => {
-    const params = new URL(path, "http://service").searchParams;
-    const limit = Number(params.get("limit") ?? 20);
-    const offset = Number(params.get("offset") ?? (Number(params.get("page") ?? 1) - 1) * limit);
-    const rows = declarations.map((each, index) => ({
-      id: index + 1,
-      ...(each === undefined ? {} : { declarations: each }),
-    }));
-    const results = rows.slice(offset, offset + limit);
-    return { json: { count: rows.length, next: null, results } };
-  });
-  const gateway = await startGateway({
-    upstream: service,
-    env: { UPSTREAM_PROFILE: "polyaxon-0.4", ...env },
-  });
-  return { ...gateway, service };
-}
+/** Runs that have these parameters. */
+const startRuns = (declarations: readonly unknown[], env: Record<string, string> = {}) =>
+  startRows(
+    declarations.map((each, index) => ({ id: index + 1, ...(each !== undefined && { declarations: each }) })),
+    env,
+  );
 
 interface Page {
   readonly nodes: readonly { readonly internalId: string }[];
@@ -78,7 +62,7 @@ describe("parameters are compared with", () => {
     ["a bound and values", { name: "dropout", atMost: 0.5, values: ["0.25", "1"] }, [2]],
     ["what no run has", { name: "constructor", values: ["1"] }, []],
   ])("%s", async (_, declarations, ids) => {
-    const { ask, service } = await startRows(rows);
+    const { ask, service } = await startRuns(rows);
     const page = await pageOf(ask, { filter: { declarations } });
     expect(idsOf(page)).toEqual(ids);
     expect(page).toMatchObject({
@@ -91,7 +75,7 @@ describe("parameters are compared with", () => {
 });
 
 test("what the server can compare narrows the scan, and texts alone need none", async () => {
-  const { ask, service } = await startRows([{ act: "relu", lr: 0.1 }]);
+  const { ask, service } = await startRuns([{ act: "relu", lr: 0.1 }]);
   const act = { name: "act", values: ["relu"] };
   const narrowed = { status: ["RUNNING"], declarations: [act, { name: "lr", values: ["0.1"] }] };
   expect(await pageOf(ask, { filter: narrowed })).toMatchObject({
@@ -108,7 +92,7 @@ test("what the server can compare narrows the scan, and texts alone need none", 
 
 test("a scan that reaches its bound tells so, counts nothing, and goes on behind its cursor", async () => {
   const rows = Array.from({ length: 10 }, (_, index) => ({ lr: index === 6 ? 0.1 : 0.2 }));
-  const { ask, service } = await startRows(rows, { MAX_SCANNED_ROWS: "4", MAX_PAGE_SIZE: "3" });
+  const { ask, service } = await startRuns(rows, { MAX_SCANNED_ROWS: "4", MAX_PAGE_SIZE: "3" });
   const filter = { declarations: { name: "lr", values: ["0.1"] } };
   const first = await pageOf(ask, { filter });
   expect(first).toEqual({
@@ -118,26 +102,14 @@ test("a scan that reaches its bound tells so, counts nothing, and goes on behind
     pageInfo: { hasNextPage: true, endCursor: expect.any(String) },
   });
   const second = await pageOf(ask, { filter, after: first?.pageInfo.endCursor });
-  expect(second).toMatchObject({
-    nodes: [{ internalId: "7" }],
-    totalCount: null,
-    scan: { rowsRead: 4, isComplete: false },
-    pageInfo: { hasNextPage: true },
-  });
-  expect(await pageOf(ask, { filter, after: second?.pageInfo.endCursor })).toMatchObject({
-    nodes: [],
-    totalCount: null,
-    scan: { rowsRead: 2, isComplete: true },
-    pageInfo: { hasNextPage: false, endCursor: null },
-  });
-  const list = "GET ada/mnist/experiments?limit=";
-  expect(service.inOrder()).toEqual([
-    `${list}3`,
-    `${list}1&offset=3`,
-    `${list}3&offset=4`,
-    `${list}1&offset=7`,
-    `${list}3&offset=8`,
-  ]);
+  expect(second).toMatchObject({ nodes: [{ internalId: "7" }], totalCount: null, scan: { rowsRead: 4 } });
+  const last = await pageOf(ask, { filter, after: second?.pageInfo.endCursor });
+  expect(last).toMatchObject({ nodes: [], totalCount: null, scan: { rowsRead: 2, isComplete: true } });
+  expect(service.inOrder()).toEqual(
+    ["3", "1&offset=3", "3&offset=4", "1&offset=7", "3&offset=8"].map(
+      (page) => `GET ada/mnist/experiments?limit=${page}`,
+    ),
+  );
 });
 
 test("a walk by scans of any size gives each match once and in order, whatever the size of pages", async () => {
@@ -154,7 +126,7 @@ test("a walk by scans of any size gives each match once and in order, whatever t
       paging,
       async (values, rows, size, first, by) => {
         const profile = profileFile(JSON.stringify({ extends: "polyaxon-0.4", paging: by }));
-        const { ask } = await startRows(
+        const { ask } = await startRuns(
           values.map((lr) => ({ lr })),
           { UPSTREAM_PROFILE: profile, MAX_SCANNED_ROWS: `${rows}`, MAX_PAGE_SIZE: `${size}` },
         );
@@ -183,139 +155,88 @@ test("a walk by scans of any size gives each match once and in order, whatever t
 });
 
 test("a scan of a group that matches nothing does not ask whether the group exists, because it has rows", async () => {
-  const { ask, service } = await startRows([{ lr: 2 }]);
+  const { ask, service } = await startRuns([{ lr: 2 }]);
   const query = `{ group(id: "ada.mnist.1") { experiments(filter: { declarations: { name: "lr", atMost: 1 } }) { totalCount } } }`;
   expect(await ask(query)).toEqual({ data: { group: { experiments: { totalCount: 0 } } } });
   expect(service.inOrder()).toEqual(["GET ada/mnist/experiments?group=1&limit=500"]);
 });
 
-test("`first` ends a scan, and what was read behind it is not counted or lost", async () => {
-  const { ask, service } = await startRows([{ lr: 1 }, { lr: 2 }, { lr: 1 }, { lr: 1 }]);
-  const filter = { declarations: { name: "lr", atMost: 1 } };
-  const page = await pageOf(ask, { filter, first: 2 });
-  expect(page).toMatchObject({ totalCount: 3, pageInfo: { hasNextPage: true } });
-  expect(idsOf(page)).toEqual([1, 3]);
-  expect(idsOf(await pageOf(ask, { filter, first: 2, after: page?.pageInfo.endCursor }))).toEqual([4]);
-  expect(service.inOrder()).toEqual([
-    "GET ada/mnist/experiments?limit=500",
-    "GET ada/mnist/experiments?limit=500&offset=3",
-  ]);
+const wanted = (text: string) => ({ filter: { declarations: [{ name: "lr", values: [text] }] } });
+
+test.each([
+  [
+    "rows without parameters",
+    { profile: "extends: polyaxon-0.4\nomittedInLists: {experiments: [declarations]}" },
+    wanted("0.1"),
+    "The server behind this gateway does not offer filters by parameters other than texts. `gateway.capabilities` tells what there is.",
+  ],
+  [
+    "an offset, which counts rows and not matches",
+    {},
+    { ...wanted("0.1"), offset: 2 },
+    "offset: expected none where the gateway scans the list",
+  ],
+  [
+    "a value that is too long",
+    {},
+    wanted(`[${"1,".repeat(1_000)}1]`),
+    "filter.declarations[0].values: expected at most 2000 characters, got 2003",
+  ],
+] as const)("%s: nothing is sent", async (_, { profile }: { profile?: string }, variables, message) => {
+  const { ask, calls } = await startRuns(
+    [{ lr: 0.1 }],
+    profile === undefined ? {} : { UPSTREAM_PROFILE: profileFile(profile) },
+  );
+  const code = profile === undefined ? "BAD_USER_INPUT" : "CAPABILITY_UNAVAILABLE";
+  expect(outcomeOf(await ask(LIST, variables))).toEqual({
+    data: { project: { experiments: null } },
+    errors: [failure("project.experiments", code, message)],
+  });
+  expect(calls()).toEqual([]);
 });
 
-describe("where neither the server nor its rows can tell, nothing is sent:", () => {
-  const number = { declarations: [{ name: "lr", values: ["0.1"] }] };
-  test.each([
-    [
-      "rows without parameters",
-      profileFile(
-        JSON.stringify({ extends: "polyaxon-0.4", omittedInLists: { experiments: ["declarations"] } }),
-      ),
-      { filter: number },
-      "CAPABILITY_UNAVAILABLE",
-      "The server behind this gateway does not offer filters by parameters other than texts. `gateway.capabilities` tells what there is.",
-    ],
-    [
-      "an offset, which counts rows and not matches",
-      "polyaxon-0.4",
-      { filter: number, offset: 2 },
-      "BAD_USER_INPUT",
-      "offset: expected none where the gateway scans the list",
-    ],
-    [
-      "a parameter without values",
-      "polyaxon-0.4",
-      { filter: { declarations: [{ name: "lr" }] } },
-      "BAD_USER_INPUT",
-      "filter.declarations[0]: expected at least one of `values` or a bound, got none",
-    ],
-    [
-      "a value that is too long",
-      "polyaxon-0.4",
-      { filter: { declarations: [{ name: "lr", values: [`[${"1,".repeat(1_000)}1]`] }] } },
-      "BAD_USER_INPUT",
-      "filter.declarations[0].values: expected at most 2000 characters, got 2003",
-    ],
-  ])("%s", async (_, UPSTREAM_PROFILE, variables, code, message) => {
-    const { ask, service } = await startRows([{ lr: 0.1 }], { UPSTREAM_PROFILE });
-    const answer = await ask(LIST, variables);
-    expect(answer.data).toEqual({ project: { experiments: null } });
-    expect(errorsOf(answer)).toEqual([{ at: "project.experiments", code, message }]);
-    expect(service.calls()).toEqual([]);
-  });
+test("a bound without end is refused", async () => {
+  const { ask, calls } = await startRuns([{ lr: 0.1 }]);
+  const filter = `{ declarations: [{ name: "lr", atMost: 1e999 }] }`;
+  expect(errorsOf(await ask(inProject(`experiments(filter: ${filter}) { totalCount }`)))).toMatchObject([
+    { message: "filter.declarations[0].atMost: expected a finite number, got Infinity" },
+  ]);
+  expect(calls()).toEqual([]);
+});
 
-  test("a bound without end", async () => {
-    const { ask, service } = await startRows([{ lr: 0.1 }]);
-    const filter = `{ declarations: [{ name: "lr", atMost: 1e999 }] }`;
-    const answer = await ask(
-      `{ project(owner: "ada", name: "mnist") { experiments(filter: ${filter}) { totalCount } } }`,
-    );
-    expect(errorsOf(answer)).toMatchObject([
-      { message: "filter.declarations[0].atMost: expected a finite number, got Infinity" },
-    ]);
-    expect(service.calls()).toEqual([]);
+test.each([
+  [
+    { declarations: [{ name: "lr", values: ["0.1"] }] },
+    "filter.declarations: expected texts, because a subscription leaves the filter to the server, which compares nothing else",
+  ],
+  [
+    { words: "a" },
+    "filter.words: expected none, because a subscription leaves the filter to the server, which searches no texts",
+  ],
+])("a subscription scans no lists: %j is refused", async (filter, message) => {
+  const { url, calls } = await startRuns([{ lr: 0.1 }]);
+  const watcher = await subscribe(url, {
+    query: `subscription ($filter: ExperimentFilter) { runsUpdated(of: "ada.mnist", filter: $filter) { reason } }`,
+    variables: { filter },
   });
-
-  test("a subscription", async () => {
-    const { url, service } = await startRows([{ lr: 0.1 }]);
-    const watcher = await subscribe(url, {
-      query: `subscription ($of: ID!, $filter: ExperimentFilter) { runsUpdated(of: $of, filter: $filter) { reason } }`,
-      variables: { of: globalId("Project:ada/mnist"), filter: number },
-    });
-    expect(await watcher.next()).toMatchObject({
-      errors: [
-        {
-          message:
-            "filter.declarations: expected texts, because a subscription leaves the filter to the server, which compares nothing else",
-          extensions: { code: "BAD_USER_INPUT" },
-        },
-      ],
-    });
-    expect(service.calls()).toEqual([]);
+  expect(await watcher.next()).toMatchObject({
+    errors: [{ message, extensions: { code: "BAD_USER_INPUT" } }],
   });
+  expect(calls()).toEqual([]);
 });
 
 test("a row that does not tell its parameters is an error, not a run that does not match", async () => {
-  const { ask } = await startRows([{ lr: 1 }, undefined]);
-  const answer = await ask(LIST, { filter: { declarations: { name: "lr", values: ["1"] } } });
-  expect(answer.data).toEqual({ project: { experiments: null } });
-  expect(errorsOf(answer)).toEqual([
-    {
-      at: "project.experiments",
-      code: "UPSTREAM_BAD_RESPONSE",
-      message: "A row of the service's list lacks `declarations`.",
-    },
-  ]);
+  const { ask } = await startRuns([{ lr: 1 }, undefined]);
+  const message = "A row of the service's list lacks `declarations`.";
+  expect(outcomeOf(await ask(LIST, wanted("1")))).toEqual({
+    data: { project: { experiments: null } },
+    errors: [failure("project.experiments", "UPSTREAM_BAD_RESPONSE", message)],
+  });
 });
 
 test("a scan holds to the upstream requests of its operation", async () => {
-  const { ask, service } = await startRows(
-    Array.from({ length: 10 }, () => ({ lr: 2 })),
-    {
-      MAX_PAGE_SIZE: "2",
-      MAX_UPSTREAM_REQUESTS: "3",
-    },
-  );
-  const answer = await ask(LIST, { filter: { declarations: { name: "lr", values: ["1"] } } });
-  expect(answer.data).toEqual({ project: { experiments: null } });
-  expect(errorsOf(answer)).toMatchObject([{ at: "project.experiments", code: "REQUEST_LIMIT_EXCEEDED" }]);
-  expect(service.calls()).toHaveLength(3);
-});
-
-test("the demo's experiments are found by their learning rate, as the rows show it", async () => {
-  const { ask } = await startProfile();
-  const query = `query ($filter: ExperimentFilter) { group(id: "ada.mnist.1") { experiments(first: 100, filter: $filter) {
-    totalCount nodes { declarations }
-  } } }`;
-  interface Rows {
-    group: { experiments: { totalCount: number; nodes: { declarations: { lr: number } }[] } };
-  }
-  const all = (await ask<Rows, object>(query, {})).data.group.experiments.nodes;
-  const bound = all[0]?.declarations.lr ?? 0;
-  const expected = all.filter(({ declarations: { lr } }) => lr >= bound);
-  expect(expected.length).toBeGreaterThan(0);
-  const filter = { declarations: { name: "lr", atLeast: bound } };
-  expect((await ask<Rows, object>(query, { filter })).data.group.experiments).toEqual({
-    totalCount: expected.length,
-    nodes: expected,
-  });
+  const rows = Array.from({ length: 10 }, () => ({ lr: 2 }));
+  const { ask, calls } = await startRuns(rows, { MAX_PAGE_SIZE: "2", MAX_UPSTREAM_REQUESTS: "3" });
+  expect(errorsOf(await ask(LIST, wanted("1")))).toMatchObject([{ code: "REQUEST_LIMIT_EXCEEDED" }]);
+  expect(calls()).toHaveLength(3);
 });

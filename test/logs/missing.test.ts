@@ -1,5 +1,7 @@
+import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
-import { startFake, startRecords } from "../support/fake.ts";
+import { codesOf } from "../support/errors.ts";
+import { startFake } from "../support/fake.ts";
 import { gate } from "../support/gate.ts";
 import { startGateway } from "../support/gateway.ts";
 import { listen } from "../support/listen.ts";
@@ -9,63 +11,15 @@ import { withDeadline } from "../support/patience.ts";
 describe("a log that cannot be had", () => {
   const MISSING = { json: "The logs are not found.", status: 404 };
 
-  test("because none was written is null without an error", async () => {
-    const service = await startFake(({ path }) => (path.endsWith("/logs/") ? MISSING : { json: { id: 42 } }));
+  test.each([
+    ["none was written is null without an error", { json: { id: 42 } }, { internalId: "42", logs: null }, []],
+    ["its record is missing is NOT_FOUND", undefined, null, ["NOT_FOUND"]],
+  ])("because %s", async (_, record, experiment, codes) => {
+    const service = await startFake(({ path }) => (path.endsWith("/logs/") ? MISSING : record));
     const { ask } = await startGateway({ upstream: service });
-    expect(await ask(`{ experiment(id: "ada.mnist.42") { internalId logs { text } } }`)).toEqual({
-      data: { experiment: { internalId: "42", logs: null } },
-    });
+    const answer = await ask(`{ experiment(id: "ada.mnist.42") { internalId logs { text } } }`);
+    expect([answer.data, codesOf(answer)]).toEqual([{ experiment }, codes]);
     expect(service.calls()).toEqual(["GET ada/mnist/experiments/42/", LOG_CALL]);
-  });
-
-  test("because its record is missing is NOT_FOUND", async () => {
-    const service = await startFake(({ path }) => (path.endsWith("/logs/") ? MISSING : undefined));
-    const { ask } = await startGateway({ upstream: service });
-    expect(
-      await ask(
-        `{ experiment(id: "ada.mnist.42") { logs { text } } }`,
-        {},
-        { headers: { "x-request-id": "story-1" } },
-      ),
-    ).toEqual({
-      data: { experiment: null },
-      errors: [
-        {
-          message: "Not found.",
-          locations: [{ line: 1, column: 3 }],
-          path: ["experiment"],
-          extensions: {
-            code: "NOT_FOUND",
-            requestId: "story-1",
-            upstream: { method: "GET", route: "{owner}/{project}/experiments/{id}/", status: 404 },
-          },
-        },
-      ],
-    });
-  });
-
-  test("because the server has no log of a single job is CAPABILITY_UNAVAILABLE, without a request", async () => {
-    const service = await startRecords({});
-    const { ask } = await startGateway({ upstream: service });
-    expect(
-      await ask(
-        `{ experimentJob(id: "ada.mnist.42.7.master") { logs { text } } }`,
-        {},
-        { headers: { "x-request-id": "story-1" } },
-      ),
-    ).toEqual({
-      data: { experimentJob: { logs: null } },
-      errors: [
-        {
-          message:
-            "The server behind this gateway does not offer this. `gateway.capabilities` tells what there is.",
-          locations: [{ line: 1, column: 48 }],
-          path: ["experimentJob", "logs"],
-          extensions: { code: "CAPABILITY_UNAVAILABLE", requestId: "story-1" },
-        },
-      ],
-    });
-    expect(service.calls()).toEqual([]);
   });
 
   test.each([
@@ -104,31 +58,26 @@ describe("a log that cannot be had", () => {
     expect(asked).toBe(2);
   });
 
-  test("because the connection breaks in the middle is UPSTREAM_UNAVAILABLE", async () => {
-    const url = await listen((_, response) => {
+  test.each<[string, string, (response: ServerResponse) => void]>([
+    ["breaks in the middle", "UPSTREAM_UNAVAILABLE", (response) => void response.destroy()],
+    ["falls silent", "UPSTREAM_TIMEOUT", () => {}],
+  ])("because the connection %s is %s", async (_, code, end) => {
+    const gone = gate();
+    const url = await listen((__, response) => {
+      response.on("close", gone.open);
       response.writeHead(200, { "content-length": 5_000 });
-      response.write("line 1\n", () => response.destroy());
+      response.write("line 1\n", () => end(response));
     });
-    const { ask, logged } = await startGateway({ upstream: { url } });
+    const { ask, logged } = await startGateway({
+      upstream: { url },
+      env: { UPSTREAM_IDLE_TIMEOUT_MS: "100" },
+    });
     const { data, errors } = (await ask(READ_LOG)) as LogAnswer;
     expect(data).toEqual({ experiment: { logs: null } });
     expect(errors?.map(({ extensions }) => [extensions["code"], extensions["upstream"]])).toEqual([
-      ["UPSTREAM_UNAVAILABLE", { method: "GET", route: LOG_ROUTE }],
+      [code, { method: "GET", route: LOG_ROUTE }],
     ]);
     expect(logged()).not.toMatch(/unexpected|127\.0\.0\.1|"(?:remote|local)Port"/);
-  });
-
-  test("because it falls silent is UPSTREAM_TIMEOUT", async () => {
-    const gone = gate();
-    const url = await listen((_, response) => {
-      response.on("close", gone.open);
-      response.write("line 1\n");
-    });
-    const { ask } = await startGateway({ upstream: { url }, env: { UPSTREAM_IDLE_TIMEOUT_MS: "100" } });
-    const { errors } = (await ask(READ_LOG)) as LogAnswer;
-    expect(errors?.map(({ extensions }) => [extensions["code"], extensions["upstream"]])).toEqual([
-      ["UPSTREAM_TIMEOUT", { method: "GET", route: LOG_ROUTE }],
-    ]);
     await gone.opened;
   });
 

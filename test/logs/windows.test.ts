@@ -2,6 +2,7 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cases } from "../support/cases.ts";
+import { failure, outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { type Gateway, startGateway } from "../support/gateway.ts";
 import { opaque } from "../support/ids.ts";
@@ -41,53 +42,24 @@ describe("a window from the start of a log", () => {
     expect(log.calls()).toEqual([LOG_CALL, LOG_CALL]);
   });
 
-  test("ends before a character that does not fit", async () => {
-    const log = await startLog("ab€cd");
-    expect(await readWindowOf(log, { maxBytes: 4 })).toMatchObject({ text: "ab", hasMore: true });
-  });
-
-  test("says that there is no more when it reaches the end exactly", async () => {
-    const log = await startLog("one\ntwo\n");
-    expect(await readWindowOf(log, { maxBytes: 8 })).toMatchObject({ text: "one\ntwo\n", hasMore: false });
-  });
-
   test.each([
-    ["é", "éab"],
-    ["€", "€ab"],
-    ["😀", "😀ab"],
-    ["é", "éé"],
-  ])("that is narrower than its first character is that one character: %s of %s", async (first, text) => {
-    const log = await startLog(text);
-    expect(await readWindowOf(log, { maxBytes: 1 })).toMatchObject({ text: first, hasMore: true });
-  });
-
-  test("that holds the only character of a log says that there is no more", async () => {
-    const log = await startLog("😀");
-    expect(await readWindowOf(log, { maxBytes: 1 })).toMatchObject({ text: "😀", hasMore: false });
-  });
-
-  test("of an empty log is empty", async () => {
-    const log = await startLog("");
-    expect(await readWindowOf(log)).toMatchObject({ text: "", lines: [], startByte: 0, hasMore: false });
-  });
-
-  test("without a line end at its end has its last line all the same", async () => {
-    const log = await startLog("one\ntwo");
-    expect(await readWindowOf(log)).toMatchObject({
-      text: "one\ntwo",
-      lines: ["one", "two"],
-      hasMore: false,
-    });
-  });
-
-  test("keeps empty lines", async () => {
-    const log = await startLog("\n\none\n\n");
-    expect((await readWindowOf(log)).lines).toEqual(["", "", "one", ""]);
-  });
-
-  test("shows signs of replacement for bytes that are no UTF-8", async () => {
-    const log = await startLog(Buffer.from([0x61, 0xff, 0x62, 0x80, 0x63, 0xc3, 0x28, 0x0a]));
-    expect(await readWindowOf(log)).toMatchObject({ text: "a\uFFFDb\uFFFDc\uFFFD(\n", hasMore: false });
+    ["ends before a character that does not fit", "ab€cd", 4, "ab", ["ab"], true],
+    ["reaches the end exactly: there is no more", "one\ntwo\n", 8, "one\ntwo\n", ["one", "two"], false],
+    ["is narrower than its first character: it is that character", "😀ab", 1, "😀", ["😀"], true],
+    ["of an empty log is empty", "", 9, "", [], false],
+    ["without a line end at its end has its last line", "one\ntwo", 9, "one\ntwo", ["one", "two"], false],
+    ["keeps empty lines", "\n\none\n\n", 9, "\n\none\n\n", ["", "", "one", ""], false],
+    [
+      "shows signs of replacement for bytes that are no UTF-8",
+      Buffer.from([0x61, 0xff, 0x62, 0x80, 0x63, 0xc3, 0x28, 0x0a]),
+      99,
+      "a\uFFFDb\uFFFDc\uFFFD(\n",
+      ["a\uFFFDb\uFFFDc\uFFFD("],
+      false,
+    ],
+  ])("%s", async (_, written, maxBytes, text, lines, hasMore) => {
+    const log = await startLog(written);
+    expect(await readWindowOf(log, { maxBytes })).toMatchObject({ text, lines, hasMore });
   });
 
   test("is read from a log that arrives compressed", async () => {
@@ -103,22 +75,14 @@ describe("a window from the start of a log", () => {
     });
   });
 
-  test("behind the end of a log that became shorter is empty", async () => {
+  test.each([
+    ["became shorter is empty", "one\n", ""],
+    ["grew is what was added", "one\ntwo\nthree\n", "three\n"],
+  ])("after the end of a log that %s", async (_, now, text) => {
     const log = await startLog("one\ntwo\n");
     const { endCursor } = await readWindowOf(log);
-    log.write("one\n");
-    expect(await readWindowOf(log, { after: endCursor })).toMatchObject({
-      text: "",
-      lines: [],
-      hasMore: false,
-    });
-  });
-
-  test("behind the end of a log that grew is what was added", async () => {
-    const log = await startLog("one\n");
-    const { endCursor } = await readWindowOf(log);
-    log.write("one\ntwo\n");
-    expect(await readWindowOf(log, { after: endCursor })).toMatchObject({ text: "two\n", startByte: 4 });
+    log.write(now);
+    expect(await readWindowOf(log, { after: endCursor })).toMatchObject({ text, hasMore: false });
   });
 
   test("waits for the rest of a character that has not wholly arrived", async () => {
@@ -163,16 +127,6 @@ describe("window after window", () => {
     );
   });
 
-  test.each([1, 2, 3])(
-    "a log that ends in the middle of a character comes to an end, in windows of %i bytes",
-    async (maxBytes) => {
-      const log = await startLog(Buffer.from("ab😀").subarray(0, 5));
-      const windows = await walk(log, maxBytes, 6);
-      expect(windows.map(({ text }) => text).join("")).toMatch(/^ab\uFFFD*$/);
-      expect(windows.at(-1)?.hasMore).toBe(false);
-    },
-  );
-
   test("a log of any bytes comes to its end, in windows of any size", async () => {
     const log = await startLog();
     // Beginnings and middles of characters, in orders that no text has.
@@ -210,22 +164,6 @@ describe("the tail of a log", () => {
       startByte: 14,
     });
     expect(log.calls()).toEqual([LOG_CALL, LOG_CALL]);
-  });
-
-  test.each([
-    ["a last line without an end", "one\ntwo", 1, "two"],
-    ["more lines than there are", "one\ntwo\n", 9, "one\ntwo\n"],
-    ["an empty log", "", 3, ""],
-    ["a log of one line end", "\n", 1, "\n"],
-    ["a log that begins with an empty line", "\none\n", 9, "\none\n"],
-    ["empty lines at the end", "one\n\n\n", 2, "\n\n"],
-  ])("counts lines as a reader does: %s", async (_, text, tailLines, tail) => {
-    const log = await startLog(text);
-    expect(await readWindowOf(log, { tailLines })).toMatchObject({
-      text: tail,
-      startByte: text.length - tail.length,
-      hasMore: false,
-    });
   });
 
   test("is the last lines of any log", async () => {
@@ -268,18 +206,9 @@ describe("the tail of a log", () => {
 
 test("`after` beside `tailLines` is refused before anything is sent", async () => {
   const log = await startLog("one\n");
-  const after = opaque("byte:0");
-  expect(
-    await log.ask(READ_LOG, { after, tailLines: 1 }, { headers: { "x-request-id": "story-1" } }),
-  ).toMatchObject({
+  expect(outcomeOf(await log.ask(READ_LOG, { after: opaque("byte:0"), tailLines: 1 }))).toEqual({
     data: { experiment: { logs: null } },
-    errors: [
-      {
-        message: "after: expected none beside tailLines, got both",
-        path: ["experiment", "logs"],
-        extensions: { code: "BAD_USER_INPUT", requestId: "story-1" },
-      },
-    ],
+    errors: [failure("experiment.logs", "BAD_USER_INPUT", "after: expected none beside tailLines, got both")],
   });
   expect(log.calls()).toEqual([]);
 });

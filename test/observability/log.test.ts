@@ -36,21 +36,13 @@ describe("the log of the gateway", () => {
     await ask(`{ viewer { username } secret: job(id: "canary") { id } }`);
     await ask("{ canary }", {}, { token: "canary" });
     await ask(`query ${"Long".repeat(50)} { __typename }`);
-    const lines = logged()
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const lines = linesIn(logged());
     const told = lines.map(({ msg, level, type, name, codes, method, route, outcome }) =>
       msg === "operation" ? { level, type, name, codes } : { level, method, route, outcome },
     );
-    const NOT_FOUND = {
-      level: 20,
-      method: "GET",
-      route: "{owner}/{project}/experiments/{id}/",
-      outcome: "404",
-    };
+    const experiment = "{owner}/{project}/experiments/{id}/";
     expect(told).toEqual([
-      NOT_FOUND,
+      { level: 20, method: "GET", route: experiment, outcome: "404" },
       { level: 30, type: "query", name: "Page", codes: ["NOT_FOUND"] },
       { level: 20, method: "POST", route: "users/token/", outcome: expect.stringMatching(/^4\d\d$/) },
       { level: 30, type: "mutation", name: "In", codes: ["BAD_CREDENTIALS"] },
@@ -59,27 +51,9 @@ describe("the log of the gateway", () => {
       { level: 30, type: "invalid", name: null, codes: ["GRAPHQL_VALIDATION_FAILED"] },
       { level: 30, type: "query", name: "Long".repeat(25), codes: [] },
     ]);
-    const KEYS = [
-      "caller",
-      "client",
-      "clientVersion",
-      "codes",
-      "failed",
-      "hash",
-      "level",
-      "method",
-      "ms",
-      "msg",
-      "name",
-      "outcome",
-      "requestId",
-      "route",
-      "status",
-      "time",
-      "traceId",
-      "type",
-      "upstreamRequests",
-    ];
+    const KEYS =
+      `caller client clientVersion codes failed hash level method ms msg name outcome requestId route status time
+      traceId type upstreamRequests`.split(/\s+/);
     for (const line of lines) expect(KEYS).toEqual(expect.arrayContaining(Object.keys(line)));
     for (const { ms } of lines) expect(Number.isInteger(ms)).toBe(true);
     expect(logged()).not.toMatch(/canary|471100174|authorization/i);
@@ -88,18 +62,13 @@ describe("the log of the gateway", () => {
   test("tells of an operation who sent it, what it was, and what became of it", async () => {
     const { ask, logged } = await startDemoGateway({ env: { CALLER_SALT: "a salt of the example" } });
     const document = `query Page { viewer { username } job(id: "ada.mnist.jobs.4242") { status } }`;
-    await ask(
-      document,
-      {},
-      {
-        headers: {
-          "graphql-client-name": "web",
-          "graphql-client-version": "1.2",
-          traceparent: "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01",
-          "x-request-id": "page-7",
-        },
-      },
-    );
+    const headers = {
+      "graphql-client-name": "web",
+      "graphql-client-version": "1.2",
+      traceparent: "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01",
+      "x-request-id": "page-7",
+    };
+    await ask(document, {}, { headers });
     await ask("{ canary }", {}, { token: null, headers: { "graphql-client-name": "canäry" } });
     expect(operationsIn(logged())).toEqual([
       {
@@ -158,22 +127,24 @@ describe("the log of the gateway", () => {
     await (await fetch(`${url}/downloads/${globalId("Job:ada/mnist/3")}/logs`, { headers })).text();
     const failed = linesIn(logged())
       .filter(({ level }) => level === 30)
-      .map(({ requestId, failed: places }) => ({ requestId, places }));
+      .map(({ requestId, failed: places }) => [requestId, places]);
+    const place = (path: string, outcome: string, count = 1) => ({
+      at: `GET {owner}/{project}/${path}`,
+      outcome,
+      count,
+    });
     expect(failed).toEqual([
-      {
-        requestId: "page-7",
-        places: [
-          { at: "GET {owner}/{project}/jobs/{id}/", outcome: "500", count: 2 },
-          { at: "GET {owner}/{project}/jobs/{id}/", outcome: "UPSTREAM_BAD_RESPONSE", count: 1 },
-          { at: "GET {owner}/{project}/experiments/{id}/", outcome: "418", count: 1 },
-          { at: "GET {owner}/{project}/builds/{id}/", outcome: "418", count: 1 },
-          { at: "GET {owner}/{project}/groups/{id}/", outcome: "418", count: 1 },
+      [
+        "page-7",
+        [
+          place("jobs/{id}/", "500", 2),
+          place("jobs/{id}/", "UPSTREAM_BAD_RESPONSE"),
+          place("experiments/{id}/", "418"),
+          place("builds/{id}/", "418"),
+          place("groups/{id}/", "418"),
         ],
-      },
-      {
-        requestId: "page-8",
-        places: [{ at: "GET {owner}/{project}/jobs/{id}/logs", outcome: "503", count: 1 }],
-      },
+      ],
+      ["page-8", [place("jobs/{id}/logs", "503")]],
     ]);
     expect(logged()).not.toContain("canary");
   });
@@ -197,15 +168,8 @@ describe("the log of the gateway", () => {
     const lines = linesIn(logged());
     const caller = lines.find(({ msg }) => msg === "operation")?.["caller"];
     expect(caller).toMatch(/^[\w-]{8}$/);
-    expect(lines.filter(({ msg }) => msg === "download")).toEqual([
-      expect.objectContaining({
-        caller,
-        client: "web",
-        clientVersion: "unknown",
-        traceId: null,
-        what: "logs",
-        code: "OK",
-      }),
+    expect(lines.filter(({ msg }) => msg === "download")).toMatchObject([
+      { caller, client: "web", clientVersion: "unknown", traceId: null, what: "logs", code: "OK" },
     ]);
     expect(lines.filter(({ type }) => type === "subscription")).toEqual([
       expect.objectContaining({ caller, client: null, hash: expect.any(String), status: null, codes: [] }),

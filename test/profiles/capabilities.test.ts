@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { tokenOf } from "../support/demo-gateway.ts";
-import { errorsOf } from "../support/errors.ts";
+import { errorsOf, failure, sortedErrorsOf } from "../support/errors.ts";
 import { CAPABILITIES, type ProfileName, startProfile } from "../support/profiles.ts";
 
 describe("capabilities", () => {
@@ -41,21 +41,13 @@ describe("capabilities", () => {
       },
       experimentJob: { role: "master", logs: null },
     });
-    expect(errorsOf(answer).toSorted((a, b) => `${a.at}`.localeCompare(`${b.at}`))).toEqual(
-      [
-        "experimentJob.logs",
-        "project.buildJobs",
-        "project.experiments",
-        "project.group.experiments",
-        "project.groups",
-        "project.jobs",
-        "project.owner.projects",
-      ].map((at) => ({
-        at,
-        code: "CAPABILITY_UNAVAILABLE",
-        message:
-          "The server behind this gateway does not offer this. `gateway.capabilities` tells what there is.",
-      })),
+    const project = ["buildJobs", "experiments", "group.experiments", "groups", "jobs", "owner.projects"];
+    const message =
+      "The server behind this gateway does not offer this. `gateway.capabilities` tells what there is.";
+    expect(sortedErrorsOf(answer)).toEqual(
+      ["experimentJob.logs", ...project.map((field) => `project.${field}`)].map((at) =>
+        failure(at, "CAPABILITY_UNAVAILABLE", message),
+      ),
     );
     expect(calls()).toEqual(["GET ada/mnist/experiments/42/jobs/22/", "GET ada/mnist/groups/1/"]);
   });

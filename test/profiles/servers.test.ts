@@ -18,14 +18,13 @@ async function startDescribed(env: Record<string, string> = {}) {
 const errorsOf = ({ errors }: Answer<unknown>) =>
   errors?.map(({ path, message, extensions }) => [path?.join("."), extensions["code"], message]).toSorted();
 
+interface Page {
+  readonly edges: readonly { readonly cursor: string; readonly node: { readonly internalId: string } }[];
+  readonly totalCount: number | null;
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+}
 interface Experiments {
-  readonly project: {
-    readonly experiments: {
-      readonly edges: readonly { readonly cursor: string; readonly node: { readonly internalId: string } }[];
-      readonly totalCount: number | null;
-      readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
-    };
-  };
+  readonly project: { readonly experiments: Page };
 }
 
 const EXPERIMENTS = `query ($first: Int, $after: String) { project(owner: "ada", name: "mnist") {
@@ -34,52 +33,31 @@ const EXPERIMENTS = `query ($first: Int, $after: String) { project(owner: "ada",
   }
 } }`;
 
-const idsIn = ({ project: { experiments } }: Experiments) =>
-  experiments.edges.map(({ node }) => node.internalId);
-
 const TRIALS = "GET /v2/projects/ada/mnist/trials";
 const OLDEST_FIRST = "order_by=created&direction=asc";
 
 describe("a server that only a file describes", () => {
-  test("gives a list page by page, by its own offsets and counts", async () => {
+  test("gives a list page by page, by its own offsets and counts, and from an item in the middle on", async () => {
     const { ask, calls } = await startDescribed();
-    const pages: [readonly string[], number | null][] = [];
-    let after: string | null = null;
-    for (let hasNextPage = true; hasNextPage;) {
-      const answer: Answer<Experiments> = await ask<Experiments, object>(EXPERIMENTS, { first: 3, after });
-      const { experiments } = answer.data.project;
-      pages.push([idsIn(answer.data), experiments.totalCount]);
-      ({ hasNextPage, endCursor: after } = experiments.pageInfo);
-    }
-    expect(pages).toEqual([
-      [["1", "2", "3"], 7],
-      [["4", "5", "6"], 7],
-      [["7"], 7],
+    const read = async (variables: object) =>
+      (await ask<Experiments, object>(EXPERIMENTS, variables)).data.project.experiments;
+    const idsOf = ({ edges }: Page) => edges.map(({ node }) => node.internalId);
+    const first = await read({ first: 3 });
+    const rest = await read({ first: 100, after: first.pageInfo.endCursor });
+    const second = await read({ first: 2, after: first.edges[1]?.cursor });
+    expect([first, rest, second].map(idsOf)).toEqual([
+      ["1", "2", "3"],
+      ["4", "5", "6", "7"],
+      ["3", "4"],
     ]);
-    expect(calls()).toEqual([
-      `${TRIALS}?${OLDEST_FIRST}&limit=3`,
-      `${TRIALS}?${OLDEST_FIRST}&limit=3&from=3`,
-      `${TRIALS}?${OLDEST_FIRST}&limit=3&from=6`,
+    expect([first, rest].map(({ totalCount, pageInfo }) => [totalCount, pageInfo.hasNextPage])).toEqual([
+      [7, true],
+      [7, false],
     ]);
-  });
-
-  test("goes on behind an item in the middle of one of its pages", async () => {
-    const { ask, calls } = await startDescribed();
-    const first = await ask<Experiments, object>(EXPERIMENTS, { first: 4 });
-    const after = first.data.project.experiments.edges[1]?.cursor;
-    const second = await ask<Experiments, object>(EXPERIMENTS, { first: 2, after });
-    expect(idsIn(second.data)).toEqual(["3", "4"]);
-    expect(calls()).toEqual([
-      `${TRIALS}?${OLDEST_FIRST}&limit=2&from=2`,
-      `${TRIALS}?${OLDEST_FIRST}&limit=4`,
-    ]);
-  });
-
-  test("is asked for no longer page than it gives", async () => {
-    const { ask, calls } = await startDescribed();
-    const { data } = await ask<Experiments, object>(EXPERIMENTS, { first: 100 });
-    expect(idsIn(data)).toHaveLength(7);
-    expect(calls()).toEqual([`${TRIALS}?${OLDEST_FIRST}&limit=50`]);
+    // No longer page is asked for than it gives.
+    expect(calls()).toEqual(
+      ["limit=2&from=2", "limit=3", "limit=50&from=3"].map((page) => `${TRIALS}?${OLDEST_FIRST}&${page}`),
+    );
   });
 
   test("gives lists in lists, filtered by group and in its own language", async () => {
@@ -160,18 +138,14 @@ describe("a server that only a file describes", () => {
       }
     }`);
     expect(answer.data).toEqual({ project: { name: "mnist", jobs: null, experiments: null } });
-    const rest = "`gateway.capabilities` tells what there is.";
+    const lacking = (at: string, what: string) => [
+      `project.${at}`,
+      "CAPABILITY_UNAVAILABLE",
+      `The server behind this gateway does not offer ${what}. \`gateway.capabilities\` tells what there is.`,
+    ];
     expect(errorsOf(answer)).toEqual([
-      [
-        "project.experiments",
-        "CAPABILITY_UNAVAILABLE",
-        `The server behind this gateway does not offer the order CREATED_DESC. ${rest}`,
-      ],
-      [
-        "project.jobs",
-        "CAPABILITY_UNAVAILABLE",
-        `The server behind this gateway does not offer this. ${rest}`,
-      ],
+      lacking("experiments", "the order CREATED_DESC"),
+      lacking("jobs", "this"),
     ]);
     const resumed = await ask(`mutation { resumeExperiment(id: "ada.mnist.7") { experiment { id } } }`);
     expect(errorsOf(resumed)).toEqual([
@@ -184,19 +158,16 @@ describe("a server that only a file describes", () => {
     expect(calls()).toEqual([]);
   });
 
-  test("has errors that name its endpoints as it spells them", async () => {
+  test("has errors that name its endpoints as it spells them, and tells its version and what it can", async () => {
     const { ask } = await startDescribed();
-    const answer = await ask(`{ experiment(id: "ada.mnist.8") { status } }`);
-    expect(answer.errors?.[0]?.extensions).toMatchObject({
+    const { data, errors } = await ask(`{
+      experiment(id: "ada.mnist.8") { status }
+      gateway { upstreamApiVersion capabilities }
+    }`);
+    expect(data).toMatchObject({ gateway: { upstreamApiVersion: "v2", capabilities: ["OFFSETS"] } });
+    expect(errors?.[0]?.extensions).toMatchObject({
       code: "NOT_FOUND",
       upstream: { method: "GET", route: "projects/{owner}/{project}/trials/{id}", status: 404 },
-    });
-  });
-
-  test("tells its version and what it can", async () => {
-    const { ask } = await startDescribed();
-    expect(await ask("{ gateway { upstreamApiVersion capabilities } }", {}, { token: null })).toEqual({
-      data: { gateway: { upstreamApiVersion: "v2", capabilities: ["OFFSETS"] } },
     });
   });
 });
@@ -280,7 +251,6 @@ const PLACES: readonly (readonly [profile: string, ...told: string[]])[] = [
   ["basePath: /v2\nbasePath: /v3", "line 2: Map keys must be unique"],
   ["paging: *other", "Unresolved alias (the anchor must be set before the alias): other"],
   ["[]", "profile: expected an object, got a list"],
-  ["7", "profile: expected an object, got 7"],
   ["extends: other", 'extends: expected document, polyaxon-0.2, polyaxon-0.4, got "other"'],
   ["basePath: v2", 'basePath: expected a path such as /api/v1, without query and fragment, got "v2"'],
   ["basePath: /../v2", 'basePath: expected a path such as /api/v1, without query and fragment, got "/../v2"'],
@@ -291,9 +261,7 @@ const PLACES: readonly (readonly [profile: string, ...told: string[]])[] = [
   ["authorization: Bearer s3cr3t", "authorization: expected an object, got something else"],
   ['authorization: {scheme: "Bearer\\r\\nX: y"}', "authorization.scheme: expected one word"],
   ["paging: {by: offset, parameter: 7}", "paging.parameter: expected the name of a query parameter, got 7"],
-  ["paging: {by: offset}", "paging.parameter: expected the name of a query parameter, got nothing"],
   ["paging: {by: guess}", 'paging.by: expected link or offset, got "guess"'],
-  ["paging: cursor", 'paging: expected an object with the key by, got "cursor"'],
   [
     "paging: {by: offset, parameter: from, page: 1}",
     "paging.page: unknown key, expected only by, parameter, size, maxSize",
@@ -301,7 +269,6 @@ const PLACES: readonly (readonly [profile: string, ...told: string[]])[] = [
   // Profiles of 0.3 may have these.
   ["paging: {by: cursor, parameter: after}", 'paging.by: expected link or offset, got "cursor"'],
   ["envelope: {items: items}", "envelope: unknown key, expected only $schema, extends, basePath, "],
-  ["orders: {CREATED_ASC: {direction: 1}}", "orders.CREATED_ASC.direction: expected text, got 1"],
   [
     "orders: {OLDEST: {}}",
     "orders.OLDEST: unknown key, expected only UPDATED_DESC, UPDATED_ASC, CREATED_DESC, CREATED_ASC, STARTED_DESC, STARTED_ASC, FINISHED_DESC, FINISHED_ASC",
@@ -321,7 +288,6 @@ const PLACES: readonly (readonly [profile: string, ...told: string[]])[] = [
   ["endpoints: {jobs: {}}", "endpoints.jobs: unknown key, expected only user, experiment, job, "],
   ["endpoints: {job: {fly: null}}", "endpoints.job.fly: unknown key, expected only read, update, "],
   ["endpoints: {job: {constructor: null}}", "endpoints.job.constructor: unknown key, "],
-  ["endpoints: {job: {__proto__: null}}", "endpoints.job.__proto__: unknown key, "],
   ["__proto__: {basePath: /v2}", "__proto__: unknown key, "],
   ["endpoints: {job: {stop: 7}}", "endpoints.job.stop: expected a method and a path, or null, got 7"],
   ...[
@@ -329,7 +295,6 @@ const PLACES: readonly (readonly [profile: string, ...told: string[]])[] = [
     "jobs/{id}/stop",
     "FETCH jobs/{id}/stop",
     "POST http://elsewhere.example/{id}",
-    "POST ../../{id}",
     "POST jobs/{id}/stop?force=1",
     // Servers take no double slash, and a path goes behind one.
     "POST /jobs/{id}/stop",

@@ -5,12 +5,10 @@ import {
   GROUP_ROUTE,
   JOB_ROUTE,
   missingRead,
-  recordedReads,
   refusedRead,
   sortedOutcomeOf,
   startRecorded,
 } from "../support/recorded-server.ts";
-import { lineOf } from "../support/replay.ts";
 
 describe("release 0.2.0, what is not there", () => {
   test("a missing record is NOT_FOUND at its field, also when it is another project's", async () => {
@@ -24,14 +22,9 @@ describe("release 0.2.0, what is not there", () => {
       job(id: "alice.mnist.jobs.999") { name }
     }`);
     expect(sortedOutcomeOf(answer)).toEqual({
-      data: {
-        buildJob: null,
-        elsewhere: null,
-        experiment: null,
-        experimentJob: null,
-        group: null,
-        job: null,
-      },
+      data: Object.fromEntries(
+        ["buildJob", "elsewhere", "experiment", "experimentJob", "group", "job"].map((at) => [at, null]),
+      ),
       errors: [
         missingRead("buildJob", BUILD_ROUTE),
         missingRead("elsewhere", EXPERIMENT_ROUTE),
@@ -64,67 +57,5 @@ describe("release 0.2.0, what is not there", () => {
       errors: [refusedRead("project.experiment", "UPSTREAM_UNSUPPORTED", message, EXPERIMENT_ROUTE, 404)],
     });
     expect(calls()).toEqual(["GET alice/mn.ist/experiments/1/"]);
-  });
-
-  test("a log that was never written is null without error; a log of a record that is not there is NOT_FOUND", async () => {
-    const { ask, calls } = await startRecorded();
-    const answer = await ask(`{
-      buildJob(id: "alice.mnist.builds.3") { logs { text } }
-      experiment(id: "alice.mnist.2") { logs { text } }
-      job(id: "alice.mnist.jobs.2") { logs { text } }
-      nowhere: experiment(id: "alice.mnist.9999") { logs { text } }
-    }`);
-    expect(sortedOutcomeOf(answer)).toEqual({
-      data: {
-        buildJob: { logs: null },
-        experiment: { logs: null },
-        job: { logs: null },
-        nowhere: null,
-      },
-      errors: [missingRead("nowhere", EXPERIMENT_ROUTE)],
-    });
-    expect(calls()).toEqual([
-      "GET alice/mnist/builds/3/",
-      "GET alice/mnist/builds/3/logs",
-      "GET alice/mnist/experiments/2/",
-      "GET alice/mnist/experiments/2/logs/",
-      "GET alice/mnist/experiments/9999/",
-      "GET alice/mnist/experiments/9999/logs/",
-      "GET alice/mnist/jobs/2/",
-      "GET alice/mnist/jobs/2/logs",
-    ]);
-  });
-
-  test("a log is plain text, although the server calls it HTML", async () => {
-    const { ask, calls } = await startRecorded();
-    const answer = await ask(`{
-      experiment(id: "alice.mnist.1") { logs { text contentType hasMore startByte } }
-      job(id: "alice.mnist.jobs.1") { logs(tailLines: 2) { lines hasMore startByte } }
-    }`);
-    const jobLog = lineOf(recordedReads, "job logs done").text ?? "";
-    expect(sortedOutcomeOf(answer)).toEqual({
-      data: {
-        experiment: {
-          logs: {
-            text: lineOf(recordedReads, "experiment logs done").text,
-            contentType: "text/html; charset=utf-8",
-            hasMore: false,
-            startByte: 0,
-          },
-        },
-        job: {
-          logs: {
-            lines: [
-              "2026-03-01T09:03:00.000000Z line 3 of alice.mnist.jobs.1",
-              "2026-03-01T09:04:00.000000Z line 4 of alice.mnist.jobs.1",
-            ],
-            hasMore: false,
-            startByte: jobLog.indexOf("2026-03-01T09:03"),
-          },
-        },
-      },
-      errors: [],
-    });
-    expect(calls()).toEqual(["GET alice/mnist/experiments/1/logs/", "GET alice/mnist/jobs/1/logs"]);
   });
 });

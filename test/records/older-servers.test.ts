@@ -33,37 +33,21 @@ const row = (original: object | null) => ({
 });
 
 describe("keys that no record of a server has", () => {
-  test("are null in rows and behind links, without a request", async () => {
+  test.each([
+    ["are null in rows and after links, without a request", "polyaxon-0.2", []],
+    [
+      "are read where the profile says that records have them",
+      "extends: polyaxon-0.2\nomitted: {experiments: []}",
+      [1, 2, 3],
+    ],
+  ])("%s", async (_, profile, read) => {
     const service = await startOlder();
-    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
-    expect(await ask(LIST)).toEqual({
-      data: {
-        project: {
-          experiments: { nodes: [row({ uniqueName: "ada.mnist.1", framework: null }), row(null)] },
-        },
-      },
-    });
-    expect(service.calls()).toEqual(["GET ada/mnist/experiments?limit=2"]);
-  });
-
-  test("are read where the profile says that records have them", async () => {
-    const service = await startOlder();
-    const profile = { extends: "polyaxon-0.2", omitted: { experiments: [] } };
-    const { ask } = await startGateway({
-      upstream: service,
-      env: { UPSTREAM_PROFILE: profileFile(JSON.stringify(profile)) },
-    });
-    expect(await ask(LIST)).toEqual({
-      data: {
-        project: {
-          experiments: { nodes: [row({ uniqueName: "ada.mnist.1", framework: null }), row(null)] },
-        },
-      },
-    });
+    const UPSTREAM_PROFILE = profile.includes(":") ? profileFile(profile) : profile;
+    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE } });
+    const nodes = [row({ uniqueName: "ada.mnist.1", framework: null }), row(null)];
+    expect(await ask(LIST)).toEqual({ data: { project: { experiments: { nodes } } } });
     expect(service.calls()).toEqual([
-      "GET ada/mnist/experiments/1/",
-      "GET ada/mnist/experiments/2/",
-      "GET ada/mnist/experiments/3/",
+      ...read.map((id) => `GET ada/mnist/experiments/${id}/`),
       "GET ada/mnist/experiments?limit=2",
     ]);
   });

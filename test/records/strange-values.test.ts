@@ -75,29 +75,3 @@ test.each([
     data: { job: { cloningStrategy: strategy, rawCloningStrategy: raw } },
   });
 });
-
-test("a code reference that is empty, or not found, is null; one of a missing experiment is an error", async () => {
-  const { ask, calls } = await startStrange({
-    "ada/mnist/experiments/1/": { id: 1 },
-    "ada/mnist/experiments/1/coderef": {},
-    "ada/mnist/experiments/2/": { id: 2 },
-  });
-  const of = (id: number) =>
-    `e${id}: experiment(id: "ada.mnist.${id}") { internalId codeReference { commit } }`;
-  expect(await ask(`{ ${of(1)} ${of(2)} ${of(3)} }`)).toMatchObject({
-    data: {
-      e1: { internalId: "1", codeReference: null },
-      e2: { internalId: "2", codeReference: null },
-      e3: null,
-    },
-    errors: [{ path: ["e3"], extensions: { code: "NOT_FOUND" } }],
-  });
-  expect(calls()).toEqual([
-    "GET ada/mnist/experiments/1/",
-    "GET ada/mnist/experiments/1/coderef",
-    "GET ada/mnist/experiments/2/",
-    "GET ada/mnist/experiments/2/coderef",
-    "GET ada/mnist/experiments/3/",
-    "GET ada/mnist/experiments/3/coderef",
-  ]);
-});

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { startFake } from "../support/fake.ts";
+import { startFake, type Told } from "../support/fake.ts";
 import { metricOf } from "../support/figures.ts";
 import { gate } from "../support/gate.ts";
 import { type Answer, startGateway } from "../support/gateway.ts";
@@ -30,18 +30,25 @@ const times = <Value>(count: number, make: (turn: number) => Value): Value[] =>
   Array.from({ length: count }, (_, turn) => make(turn));
 
 describe("equal operations of one token at the same time", () => {
-  test("share one upstream request", async () => {
+  const RECORD = { json: RUNNING_RECORD };
+  const TAIL = `{ job(id: "ada.mnist.jobs.3") { logs(tailLines: 1) { text } } }`;
+  const TAIL_ANSWER = { data: { job: { logs: { text: "two\n" } } } };
+
+  test.each<[string, string, Told, object, string]>([
+    ["one upstream request", ASK_STATUS, RECORD, RUNNING_ANSWER, STATUS_CALL],
+    ["the window of a log", TAIL, { text: "one\ntwo\n" }, TAIL_ANSWER, "GET ada/mnist/jobs/3/logs"],
+  ])("share %s", async (_, query, told, answer, call) => {
     const answered = gate();
     const service = await startFake(async () => {
       await answered.opened;
-      return { json: RUNNING_RECORD };
+      return told;
     });
     const gateway = await startGateway({ upstream: service });
-    const answers = times(20, () => askFor(gateway));
+    const answers = times(20, () => askFor(gateway, query));
     await joined(gateway, 19);
     answered.open();
-    expect(await Promise.all(answers)).toEqual(times(20, () => RUNNING_ANSWER));
-    expect(service.calls()).toEqual([STATUS_CALL]);
+    expect(await Promise.all(answers)).toEqual(times(20, () => answer));
+    expect(service.calls()).toEqual([call]);
   });
 
   test("share the lists that replace many reads, and whatever else is equal in them", async () => {
@@ -67,23 +74,6 @@ describe("equal operations of one token at the same time", () => {
       "GET ada/mnist/experiments?query=id%3A1%7C2&limit=100",
       "GET ada/mnist/jobs/42/",
     ]);
-  });
-
-  test("share the window of a log", async () => {
-    const answered = gate();
-    const service = await startFake(async () => {
-      await answered.opened;
-      return { text: "one\ntwo\n" };
-    });
-    const gateway = await startGateway({ upstream: service });
-    const tail = `{ job(id: "ada.mnist.jobs.3") { logs(tailLines: 1) { text } } }`;
-    const answers = times(3, () => askFor(gateway, tail));
-    await joined(gateway, 2);
-    answered.open();
-    expect(await Promise.all(answers)).toEqual(
-      times(3, () => ({ data: { job: { logs: { text: "two\n" } } } })),
-    );
-    expect(service.calls()).toEqual(["GET ada/mnist/jobs/3/logs"]);
   });
 
   test("share an error; what starts after it asks again", async () => {

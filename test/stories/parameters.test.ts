@@ -38,17 +38,6 @@ test.each([null, "text", [1]])("parameters that are %j have no names", async (de
   });
 });
 
-test("latestMetrics is what lastMetric was", async () => {
-  const metrics = [{ name: "loss", value: 0.5 }];
-  expect(
-    await ask(
-      { last_metric: { loss: 0.5, epoch: 2 } },
-      `one: latestMetrics(names: ["loss"]) { name value }
-      other: lastMetric(names: ["loss"]) { name value }`,
-    ),
-  ).toEqual({ data: { experiment: { one: metrics, other: metrics } } });
-});
-
 test("a step of a curve is the index of its point, also where points were left out", async () => {
   const rows = Array.from({ length: 9 }, (_, index) => ({
     id: index + 1,

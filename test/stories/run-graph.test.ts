@@ -1,9 +1,7 @@
 import { expect, test } from "vitest";
 import { ExperimentPageDocument, NestedRunGraphDocument } from "../generated/graphql.ts";
 import { startDemoGateway, startDemoService, tokenOf } from "../support/demo-gateway.ts";
-import { startRecords } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { globalId } from "../support/ids.ts";
 import { startRounds } from "../support/rounds.ts";
 
 const E42 = "ada/mnist/experiments/42";
@@ -46,75 +44,40 @@ test("the experiment page takes three requests: the run, its build and its statu
   expect(calls()).toEqual([`GET ada/mnist/builds/2/`, `GET ${E42}/`, `GET ${E42}/statuses`]);
 });
 
-test("the experiment page takes two rounds: the build alone waits for the run", async () => {
-  const { ask, strays, answered } = await startInRounds([
-    [`${E42}/`, `${E42}/statuses`],
-    ["ada/mnist/builds/2/"],
-  ]);
-  const { errors } = await ask(ExperimentPageDocument, { id: "ada.mnist.42" });
-  expect({ errors, strays, rounds: answered() }).toEqual({ errors: undefined, strays: [], rounds: 2 });
-});
+const LISTS = [`${E42}/`, `${E42}/statuses`, `${E42}/metrics`, `${E42}/jobs`];
 
-test("a look-up with statuses, metrics and jobs takes one round", async () => {
-  const { ask, strays, answered } = await startInRounds([
-    [`${E42}/`, `${E42}/statuses`, `${E42}/metrics`, `${E42}/jobs`],
-  ]);
-  const { errors } = await ask(/* GraphQL */ `
-    {
-      experiment(id: "ada.mnist.42") {
-        status
-        statuses {
-          nodes {
-            status
-          }
-        }
-        metrics {
-          totalCount
-        }
-        jobs {
-          nodes {
-            role
-          }
-        }
-      }
-    }
-  `);
-  expect({ errors, strays, rounds: answered() }).toEqual({ errors: undefined, strays: [], rounds: 1 });
-});
-
-test("with the build and the machines of its jobs it takes two", async () => {
-  const { ask, strays, answered } = await startInRounds([
-    [`${E42}/`, `${E42}/statuses`, `${E42}/metrics`, `${E42}/jobs`],
-    ["ada/mnist/builds/2/", "cluster/"],
-  ]);
-  const { errors } = await ask(/* GraphQL */ `
-    {
-      experiment(id: "ada.mnist.42") {
-        status
-        buildJob {
-          commit
-        }
-        statuses {
-          nodes {
-            status
-          }
-        }
-        metrics {
-          totalCount
-        }
-        jobs {
-          nodes {
-            role
-            nodeScheduled {
-              name
-              memory
-            }
-          }
-        }
-      }
-    }
-  `);
-  expect({ errors, strays, rounds: answered() }).toEqual({ errors: undefined, strays: [], rounds: 2 });
+test.each([
+  [
+    "the page of an experiment",
+    ExperimentPageDocument,
+    [[`${E42}/`, `${E42}/statuses`], ["ada/mnist/builds/2/"]],
+  ],
+  [
+    "a look-up with its lists",
+    `{ experiment(id: "ada.mnist.42") {
+      status statuses { nodes { status } } metrics { totalCount } jobs { nodes { role } }
+    } }`,
+    [LISTS],
+  ],
+  [
+    "a look-up with its build and the machines of its jobs",
+    `{ experiment(id: "ada.mnist.42") {
+      status
+      buildJob { commit }
+      statuses { nodes { status } }
+      metrics { totalCount }
+      jobs { nodes { role nodeScheduled { name memory } } }
+    } }`,
+    [LISTS, ["ada/mnist/builds/2/", "cluster/"]],
+  ],
+])("%s takes no more rounds than its links make necessary", async (_, document, rounds) => {
+  const { ask, strays, answered } = await startInRounds(rounds);
+  const { errors } = await ask<unknown, object>(document, { id: "ada.mnist.42" });
+  expect({ errors, strays, rounds: answered() }).toEqual({
+    errors: undefined,
+    strays: [],
+    rounds: rounds.length,
+  });
 });
 
 test("the nested graph asks no address twice, though its build and machines are named many times", async () => {
@@ -146,118 +109,18 @@ test("the nested graph asks no address twice, though its build and machines are 
   ]);
 });
 
-test("a look-up reads the record even when its address tells all that is selected", async () => {
-  const { ask, calls } = await startDemoGateway();
-  const { data, errors } = await ask(/* GraphQL */ `
-    {
-      experiment(id: "ada.mnist.42") {
-        __typename
-        id
-        internalId
-        uniqueName
-        project {
-          id
-          owner {
-            username
-          }
-        }
-        logsUrl
-      }
-      job(id: "ada.mnist.jobs.1") {
-        id
-        uniqueName
-      }
-      buildJob(id: "ada.mnist.builds.1") {
-        id
-        uniqueName
-        outerName: uniqueName
-      }
-      node(name: "gpu-node.eu-1") {
-        id
-        name
-      }
-      cluster {
-        id
-      }
-      project(owner: "ada", name: "mnist") {
-        id
-        uniqueName
-        group(internalId: "1") {
-          internalId
-        }
-      }
-    }
-  `);
-  expect(errors).toBeUndefined();
-  expect(data).toMatchObject({
-    experiment: { __typename: "Experiment", internalId: "42", uniqueName: "ada.mnist.42" },
-    job: { uniqueName: "ada.mnist.jobs.1" },
-    project: { uniqueName: "ada.mnist", group: { internalId: "1" } },
-  });
-  expect(calls()).toEqual([
-    "GET ada/mnist/builds/1/",
-    "GET ada/mnist/experiments/42/",
-    "GET ada/mnist/groups/1/",
-    "GET ada/mnist/jobs/1/",
-    "GET cluster/",
-  ]);
-});
-
-test("a selection of a list alone does not ask for the record", async () => {
-  const { ask, calls } = await startDemoGateway();
-  await ask(`{ experiment(id: "ada.mnist.42") { id statuses { nodes { status } } } }`);
-  expect(calls()).toEqual([`GET ${E42}/statuses`]);
-});
-
 test("@include decides whether a link is loaded, fragments and aliases are seen through", async () => {
   const { ask, calls } = await startDemoGateway();
-  const document = /* GraphQL */ `
+  const document = `
     query ($more: Boolean!) {
-      experiment(id: "ada.mnist.1.9") {
-        id
-        group: experimentGroup {
-          id
-          ...More @include(if: $more)
-        }
-      }
+      experiment(id: "ada.mnist.1.9") { id group: experimentGroup { id ...More @include(if: $more) } }
     }
-    fragment More on Run {
-      ... on Trackable {
-        state: status
-      }
-    }
-  `;
+    fragment More on Run { ... on Trackable { state: status } }`;
   await ask(document, { more: false });
   expect(calls()).toEqual(["GET ada/mnist/experiments/9/"]);
   const { data } = await ask<{ experiment: unknown }, object>(document, { more: true });
   expect(calls()).toEqual(["GET ada/mnist/experiments/9/", "GET ada/mnist/groups/1/"]);
   expect(data.experiment).toMatchObject({ group: { state: "RUNNING" } });
-});
-
-test("fifty runs that link to five builds ask for five builds, and for no machine whose name is enough", async () => {
-  const jobs = Array.from({ length: 50 }, (_, index) => `${index + 1}`);
-  const service = await startRecords({
-    ...Object.fromEntries(
-      jobs.map((id) => [
-        `ada/mnist/jobs/${id}/`,
-        { id: Number(id), build_job: `ada.mnist.builds.${Number(id) % 5}`, node_scheduled: "node-1" },
-      ]),
-    ),
-    ...Object.fromEntries([0, 1, 2, 3, 4].map((id) => [`ada/mnist/builds/${id}/`, { id, commit: `c${id}` }])),
-  });
-  const { ask } = await startGateway({ upstream: service });
-  const fields = jobs.map(
-    (id) => `j${id}: job(internalId: "${id}") { buildJob { commit } nodeScheduled { name } }`,
-  );
-  const { data, errors } = await ask<{ project: Record<string, unknown> }, object>(
-    `{ project(owner: "ada", name: "mnist") { ${fields.join("\n")} } }`,
-  );
-  expect(errors).toBeUndefined();
-  expect(data.project["j7"]).toEqual({ buildJob: { commit: "c2" }, nodeScheduled: { name: "node-1" } });
-  expect(service.calls().filter((call) => !call.includes("/jobs/"))).toEqual(
-    [0, 1, 2, 3, 4].map((id) => `GET ada/mnist/builds/${id}/`),
-  );
-  expect(service.calls()).toHaveLength(55);
 });
 
 test("a machine's summary costs the cluster document, its details one request more", async () => {
@@ -271,78 +134,4 @@ test("a machine's summary costs the cluster document, its details one request mo
   );
   expect(calls()).toEqual(["GET nodes/3"]);
   expect(data.node).toMatchObject({ name: "gpu-node.eu-1", memory: 270_144_200_704 });
-});
-
-test("details of a user are the caller's own; of others the name is known", async () => {
-  const { ask, calls } = await startDemoGateway();
-  const { data } = await ask<object, object>(/* GraphQL */ `
-    {
-      mine: experiment(id: "ada.mnist.42") {
-        user {
-          username
-          isViewer
-          email
-        }
-      }
-      theirs: project(owner: "grace", name: "vision") {
-        owner {
-          username
-          isViewer
-          email
-          isSuperuser
-        }
-      }
-    }
-  `);
-  expect(data).toEqual({
-    mine: { user: { username: "ada", isViewer: true, email: "ada@example.com" } },
-    theirs: { owner: { username: "grace", isViewer: false, email: null, isSuperuser: null } },
-  });
-  expect(calls()).toEqual([`GET ${E42}/`, "GET users/"]);
-});
-
-test("entities of any kind are found by their ids, in order, each failing alone", async () => {
-  const { ask, calls } = await startDemoGateway();
-  const { data, errors } = await ask<object, object>(
-    /* GraphQL */ `
-      query ($ids: [ID!]!) {
-        entities(ids: $ids) {
-          __typename
-          id
-          ... on Run {
-            status
-          }
-          ... on Node {
-            role
-          }
-          ... on User {
-            username
-          }
-        }
-      }
-    `,
-    {
-      ids: [
-        globalId("Job:ada/mnist/1"),
-        globalId("Job:ada/mnist/999"),
-        globalId("Node:node-1"),
-        globalId("User:grace"),
-        "nonsense",
-      ],
-    },
-  );
-  expect(data).toEqual({
-    entities: [
-      { __typename: "Job", id: globalId("Job:ada/mnist/1"), status: "SUCCEEDED" },
-      null,
-      { __typename: "Node", id: globalId("Node:node-1"), role: expect.any(String) },
-      { __typename: "User", id: globalId("User:grace"), username: "grace" },
-      null,
-    ],
-  });
-  expect(errors?.map(({ path, extensions }) => [path, extensions["code"]]).toSorted()).toEqual([
-    [["entities", 1], "NOT_FOUND"],
-    [["entities", 4], "BAD_USER_INPUT"],
-  ]);
-  expect(calls()).toEqual(["GET ada/mnist/jobs/1/", "GET ada/mnist/jobs/999/", "GET cluster/"]);
 });

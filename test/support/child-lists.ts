@@ -35,7 +35,7 @@ export const STATUSES_LIST: ChildList = "Experiment.statuses";
 export const STATUSES_ROUTE = "{owner}/{project}/experiments/{id}/statuses";
 
 /** An operation on one list, with `$first` and `$after`. */
-export const childListOperation = (list: ChildList) => `query ($first: Int, $after: String) {
+const childListOperation = (list: ChildList) => `query ($first: Int, $after: String) {
   thing: ${CHILD_LISTS[list][0]} {
     page: ${CHILD_LISTS[list][1]}(first: $first, after: $after) {
       nodes { internalId }

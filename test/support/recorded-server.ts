@@ -7,8 +7,6 @@ export const recordedReads = readRecording("0.2.0-reads");
 
 export const recordedWrites = readRecording("0.2.0-writes");
 
-export const recordedSamples = readRecording("0.4.4-samples");
-
 /** The tokens of release 0.2.0. */
 export const tokensOf020 = {
   root: "a".repeat(40),

@@ -20,6 +20,14 @@ import { refusal } from "../support/throttling.ts";
 
 const THROTTLED = "The service allows no more requests for now.";
 
+const statusesOf = (count: number) => {
+  const fields = Array.from(
+    { length: count },
+    (_, id) => `of${id}: experiment(id: "ada.mnist.${id}") { status }`,
+  );
+  return `{ ${fields.join(" ")} }`;
+};
+
 /** A service that refuses one token until it is told otherwise, for ten minutes. */
 async function startRefusing(refused = "token t0ken") {
   let isRefusing = true;
@@ -55,37 +63,13 @@ test("reads of the same operation that have not been sent are not sent", async (
     upstream: service,
     env: { REQUEST_TIMEOUT_MS: "90000", UPSTREAM_CONNECTIONS_PER_TOKEN: "4" },
   });
-  const fields = Array.from(
-    { length: 50 },
-    (_, id) => `of${id}: experiment(id: "ada.mnist.${id}") { status }`,
-  );
-  const { errors } = await gateway.ask(`{ ${fields.join(" ")} }`);
+  const { errors } = await gateway.ask(statusesOf(50));
   expect(errors).toHaveLength(50);
   expect(new Set(errors?.map(({ extensions }) => extensions["code"]))).toEqual(new Set(["RATE_LIMITED"]));
   expect(service.seen().length).toBeLessThanOrEqual(8);
 });
 
-test("a read that can wait for the pause within its deadline waits, and one goes first", async () => {
-  let refused = 0;
-  const service = await startFake(({ path }) =>
-    refused++ < 3 ? refusal(40) : { json: { ...RUNNING_RECORD, id: experimentIn(path) } },
-  );
-  const { clock, advance, timers } = handClock();
-  const gateway = await startGateway({ upstream: service, clock, env: { REQUEST_TIMEOUT_MS: "90000" } });
-  const answer = gateway.ask(`{
-    a: experiment(id: "ada.mnist.1") { status }
-    b: experiment(id: "ada.mnist.2") { status }
-    c: experiment(id: "ada.mnist.3") { status }
-  }`);
-  await vi.waitUntil(() => refused === 3 && timers().includes(40_000), PATIENT);
-  expect(service.seen()).toHaveLength(3);
-  advance(40_000);
-  const running = { status: "RUNNING" };
-  expect(await answer).toEqual({ data: { a: running, b: running, c: running } });
-  expect(service.seen()).toHaveLength(6);
-});
-
-test("after a pause one read goes first, then two, then four", async () => {
+test("reads that can wait for a pause within their deadline wait: after it one goes first, then two, then four", async () => {
   let refused = 0;
   let held: (() => void)[] = [];
   const service = await startFake(async ({ path }) => {
@@ -95,11 +79,7 @@ test("after a pause one read goes first, then two, then four", async () => {
   });
   const { clock, advance, timers } = handClock();
   const gateway = await startGateway({ upstream: service, clock, env: { REQUEST_TIMEOUT_MS: "90000" } });
-  const fields = Array.from(
-    { length: 7 },
-    (_, id) => `of${id}: experiment(id: "ada.mnist.${id}") { status }`,
-  );
-  const answer = gateway.ask(`{ ${fields.join(" ")} }`);
+  const answer = gateway.ask(statusesOf(7));
   await vi.waitUntil(() => refused === 7 && timers().includes(40_000), PATIENT);
   advance(40_000);
   for (const atATime of [1, 2, 4]) {
@@ -112,20 +92,12 @@ test("after a pause one read goes first, then two, then four", async () => {
   expect((await answer).errors).toBeUndefined();
 });
 
-test("commands are sent all the same", async () => {
-  const { service, gateway } = await startRefusing();
-  await askFor(gateway);
-  const stop = `mutation { stopExperiment(id: "ada.mnist.42") { experiment { status } } }`;
-  expect(firstCodeOf(await askFor(gateway, stop))).toBe("RATE_LIMITED");
-  expect(service.calls()).toEqual([STATUS_CALL, "POST ada/mnist/experiments/42/stop"]);
-});
-
-test("a refused command is remembered as well", async () => {
+test("commands are sent all the same, and their refusals are remembered as well", async () => {
   const { service, gateway } = await startRefusing();
   const stop = `mutation { stopExperiment(id: "ada.mnist.42") { experiment { status } } }`;
-  expect(firstCodeOf(await askFor(gateway, stop))).toBe("RATE_LIMITED");
-  expect(firstCodeOf(await askFor(gateway))).toBe("RATE_LIMITED");
-  expect(service.calls()).toEqual(["POST ada/mnist/experiments/42/stop"]);
+  for (const query of [stop, ASK_STATUS, stop])
+    expect(firstCodeOf(await askFor(gateway, query))).toBe("RATE_LIMITED");
+  expect(service.calls()).toEqual(Array(2).fill("POST ada/mnist/experiments/42/stop"));
 });
 
 test("a download is refused at once, with the time that is left", async () => {
