@@ -21,7 +21,7 @@ for (const room of ROOMS.filter((each) => installed(each).length === 0))
  */
 const LONG = [
   "browser/*",
-  "config/{build,built-demo,process}",
+  "config/{built-demo,process}",
   "deploy/balancers",
   "docs/{contributing,tracing}",
   "faults/{worst,framing}",

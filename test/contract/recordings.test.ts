@@ -3,6 +3,7 @@ import { sections, user } from "../../src/rest/api/kinds.ts";
 import type { Reader } from "../../src/rest/api/reader.ts";
 import type { Reading } from "../../src/rest/api/record.ts";
 import { contractRows, unnamed } from "../support/contract.ts";
+import KEYS from "./record-keys.json" with { type: "json" };
 import { type Line, lineOf, readRecording, RECORDINGS } from "../support/replay.ts";
 
 /**
@@ -28,37 +29,17 @@ const each = (item: Expected) => (list: readonly never[]) => list.map(item);
 const page = (item: Expected) => keys("count next results", { results: each(item) });
 
 /* The tables of the document's "Resources and their fields". */
-const experiment = keys(
-  `id uuid name unique_name user description created_at updated_at started_at finished_at last_status original project
-  experiment_group build_job tags config declarations resources last_metric num_jobs is_clone has_tensorboard bookmarked`,
-);
-const metric = keys("id created_at values experiment");
-const experimentJob = keys(
-  `id uuid unique_name role experiment last_status created_at updated_at started_at finished_at resources
-  node_scheduled`,
-);
-const job = keys(
-  `id uuid name unique_name user description created_at updated_at started_at finished_at last_status tags project
-  build_job is_clone original config resources node_scheduled bookmarked`,
-);
-const build = keys(
-  `id uuid name unique_name user description created_at updated_at started_at finished_at last_status tags project
-  config resources node_scheduled num_jobs num_experiments dockerfile commit bookmarked`,
-);
-const group = keys(
-  `id uuid name unique_name user description last_status project created_at updated_at started_at finished_at tags
-  concurrency search_algorithm current_iteration content hptuning has_tensorboard num_experiments
-  num_pending_experiments num_running_experiments num_scheduled_experiments num_succeeded_experiments
-  num_failed_experiments num_stopped_experiments bookmarked`,
-);
+const experiment = keys(KEYS.experiment);
+const metric = keys(KEYS.metric);
+const experimentJob = keys(KEYS.experimentJob);
+const job = keys(KEYS.job);
+const build = keys(KEYS.build);
+const group = keys(KEYS.group);
 // What a status belongs to (`experiment`, `job`, `experiment_group`) is told by the path that was asked.
 const status = keys("id uuid created_at message status details");
 const summary = "uuid sequence name hostname role memory cpu n_gpus";
-const node = keys(
-  `${summary} gpus docker_version kubelet_version os_image kernel_version schedulable_taints schedulable_state status
-  is_current`,
-);
-const cluster = keys("uuid version_api created_at updated_at nodes", {
+const node = keys(KEYS.node);
+const cluster = keys(KEYS.cluster, {
   version_api: keys(
     "major minor go_version platform git_version compiler build_date git_commit git_tree_state",
   ),
@@ -67,8 +48,8 @@ const cluster = keys("uuid version_api created_at updated_at nodes", {
 
 /** The document's rows that answer with JSON, how many good answers were recorded, and what they hold. */
 const jsonRows: readonly (readonly [row: string, answers: number, expected: Expected])[] = [
-  ["POST users/token/", 6, keys("token")],
-  ["GET users/", 11, keys("username email is_superuser")],
+  ["POST users/token/", 6, keys(KEYS.token)],
+  ["GET users/", 11, keys(KEYS.user)],
   ["GET {u}/{p}/experiments/{id}/", 38, experiment],
   ["PATCH {u}/{p}/experiments/{id}/", 33, experiment],
   ["POST {u}/{p}/experiments/{id}/restart/", 8, experiment],

@@ -7,7 +7,6 @@ import { createClient } from "graphql-ws";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { readConfig, SETTINGS } from "../../src/config.ts";
-import { readPage } from "../docs/page.ts";
 import { hasBalancer, startBalancer } from "../support/balancer.ts";
 import { startFake } from "../support/fake.ts";
 import { freePort } from "../support/free-port.ts";
@@ -221,15 +220,6 @@ test("the unit of systemd sets what is a setting, and has time for the drain", (
   const config = readConfig({ ...environment, PORT: "4001", UPSTREAM_URL: "https://tracker.example.com" });
   const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(unit) ?? [];
   expect(Number(seconds) * 1_000).toBeGreaterThan(config.DRAIN_TIMEOUT_MS);
-});
-
-test("the snippets of docs/operations.md are parts of these files", () => {
-  const files: Record<string, string> = { nginx: fileOf("nginx"), haproxy: fileOf("haproxy") };
-  const { blocks } = readPage("docs/operations.md");
-  const snippets = blocks.filter(({ language }) => language in files);
-  expect(snippets.map(({ language }) => language)).toEqual(["nginx", "haproxy"]);
-  for (const { language, text: snippet } of snippets)
-    for (const line of snippet.trim().split("\n")) expect(files[language]).toContain(line.trim());
 });
 
 const NAMES: readonly BalancerName[] = ["nginx", "haproxy"];

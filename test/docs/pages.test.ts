@@ -1,43 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { SETTINGS } from "../../src/config.ts";
 import { ERROR_CODES } from "../../src/errors.ts";
-import { schema } from "../../src/graphql/schema.ts";
 
 const ROOT = new URL("../../", import.meta.url);
-
-test("the guide tells the versions of the clients and routers that are tested", () => {
-  const guide = readFileSync(new URL("docs/guide.md", ROOT), "utf8");
-  const told = [...guide.matchAll(/^\| `([^`]+)` \| (\d+\.[\d.]+) \|/gm)].map(([, name, version]) => [
-    name,
-    version,
-  ]);
-  const file = readFileSync(new URL("test/ecosystem/package.json", ROOT), "utf8");
-  const { dependencies } = JSON.parse(file) as { dependencies: Record<string, string> };
-  // The others are what these stand on.
-  const base = new Set(["@apollo/server", "@apollo/subgraph", "graphql", "rxjs"]);
-  expect(told.toSorted()).toEqual(
-    Object.entries(dependencies)
-      .filter(([name]) => !base.has(name))
-      .toSorted(),
-  );
-});
-
-test("docs/live.md has a row for each field of Subscription", () => {
-  const page = readFileSync(new URL("docs/live.md", ROOT), "utf8");
-  const rows = [...page.matchAll(/^\| `(\w+)\(/gm)].map(([, name]) => name);
-  const fields = Object.keys(schema.getSubscriptionType()?.getFields() ?? {});
-  expect(rows.toSorted()).toEqual(fields.toSorted());
-});
-
-test("the table of limits in docs/operations.md names each setting that limits one caller", () => {
-  const page = readFileSync(new URL("docs/operations.md", ROOT), "utf8");
-  const rows = page.split("\n").filter((line) => line.startsWith("| "));
-  const settings = SETTINGS.filter((name) => name.endsWith("_PER_TOKEN"));
-  expect(settings).toContain("MAX_OPERATIONS_PER_TOKEN");
-  expect(settings.filter((name) => !rows.some((row) => row.includes(`\`${name}\``)))).toEqual([]);
-});
 
 /** What `find` matches in the code below these folders. */
 const wordsIn = (folders: readonly string[], names: RegExp, find: RegExp): string[] =>

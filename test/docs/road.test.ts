@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { readRoadCounts } from "../../tools/docs/road.ts";
-import { countsOf, measureTrips } from "../support/road/measure.ts";
+import { countsOf, measureTrips } from "../../tools/road/measure.ts";
 
 /** A timer may call a function or two meanwhile. */
 const TOLERANCE = 1.03;

@@ -72,7 +72,7 @@ describe("the package in an empty folder", () => {
 });
 
 describe("the command", () => {
-  test("prints its version and its options", () => {
+  test("prints its version and its options, and rejects others", () => {
     expect(rungraph(["--version"])).toEqual({ code: 0, out: `${version}\n`, err: "" });
     expect(execFileSync("npx", ["rungraph", "-v"], { cwd: app, encoding: "utf8" })).toBe(`${version}\n`);
     const { code, out } = rungraph(["--help"]);
@@ -84,18 +84,11 @@ describe("the command", () => {
       "--version",
       "--help",
     ]);
-    expect(out).toContain("UPSTREAM_URL");
-  });
-
-  test.each([
-    { args: ["--port=1"], err: "Unknown option '--port'. `rungraph --help` lists the options.\n" },
-    { args: ["start"], err: "Unexpected argument 'start'. `rungraph --help` lists the options.\n" },
-    {
-      args: ["--help", "--version"],
-      err: "Expected one option, got --help and --version. `rungraph --help` lists the options.\n",
-    },
-  ])("rejects $args with code 2", ({ args, err }) => {
-    expect(rungraph(args)).toEqual({ code: 2, out: "", err });
+    expect(rungraph(["--port=1"])).toEqual({
+      code: 2,
+      out: "",
+      err: "Unknown option '--port'. `rungraph --help` lists the options.\n",
+    });
   });
 
   test("prints the schema and the subgraph, with the names of types that are set", () => {
@@ -106,13 +99,7 @@ describe("the command", () => {
     const { code, out } = rungraph(["--print-schema"], environment);
     expect(code).toBe(0);
     expect(out).toMatch(/^type Machine implements/m);
-    expect(rungraph(["--print-schema"], { TYPE_NAMES: "canary" })).toEqual({
-      code: 1,
-      out: "",
-      err: expect.stringMatching(
-        /^The settings cannot be used:\nTYPE_NAMES: expected relay, or pairs [^\n]*\n$/,
-      ),
-    });
+    expect(rungraph(["--print-schema"], { TYPE_NAMES: "canary" }).code).toBe(1);
   });
 
   test("ends quietly when nobody reads what it prints", () => {
@@ -126,15 +113,21 @@ describe("the command", () => {
 
   test("says whether the settings can be used, without a server", () => {
     expect(rungraph(["--check-config"])).toEqual({ code: 0, out: "ok\n", err: "" });
-    const environment = { UPSTREAM_URI: "canary", PORT: "canary", GRAPHIQL: "canary" };
+    const environment = {
+      UPSTREAM_URI: "canary",
+      MAX_ALIASES: "7",
+      PORT: "canary",
+      CALLER_SALT_FILE: "/canary",
+    };
     expect(rungraph(["--check-config"], environment)).toEqual({
       code: 1,
       out: "",
       err: [
         "The settings cannot be used:",
         "UPSTREAM_URI: unknown setting; see docs/settings.md",
+        "MAX_ALIASES is gone since 0.4: it is fixed at 100",
+        "CALLER_SALT_FILE: expected a file with CALLER_SALT, got one that cannot be read (ENOENT)",
         "PORT: expected a whole number from 0 to 65535",
-        "GRAPHIQL: expected on or off",
         "",
       ].join("\n"),
     });

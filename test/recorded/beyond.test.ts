@@ -13,7 +13,7 @@ describe("release 0.4.4 beyond the document", () => {
   );
 
   test("each of its 104 recordings is asked for, or has its reason", () => {
-    expect(Object.keys(BEYOND_ROWS)).toEqual(beyond.map((line) => line.case));
+    expect(Object.keys(BEYOND_ROWS).toSorted()).toEqual(beyond.map((line) => line.case).toSorted());
     expect(beyond).toHaveLength(104);
     expect(asked).toHaveLength(91);
   });

@@ -1,10 +1,12 @@
 import { globalId } from "./ids.ts";
 import { ITEMS, type Row } from "./recorded-items.ts";
+import rows from "../recorded/rows.json" with { type: "json" };
 import { type Asked, never, type RecordedRow } from "./recorded-rows.ts";
 import { readRecording } from "./replay.ts";
 
 /*
- * How each exchange of `0.4.4-beyond` is asked for, by its name: an operation, or why there is none.
+ * How each exchange of `0.4.4-beyond` and `0.4.4-further` is asked for, by its name. `test/recorded/rows.json` says why there is
+ * no operation, or which function below makes it, with its arguments.
  */
 
 type ItemName = keyof typeof ITEMS;
@@ -33,13 +35,12 @@ const user = (name: string) => [`entity(id: "${globalId(`User:${name}`)}")`, "Us
 
 const ofViewer = (row: Asked): Asked => ({ ...row, isOfViewer: true });
 
-export const archived = (field: string, name: ItemName, args = "(first: 2)") =>
-  ofViewer(list(["viewer", "User"], field + args, name));
+const archived = (field: string, name: ItemName) => ofViewer(list(["viewer", "User"], field, name));
 
 // The items of bookmarks lack `bookmarked`: it is true, and nothing is requested for it.
-export const bookmarked = (field: string, name: ItemName, args = "(first: 3)") =>
+const bookmarked = (field: string, name: ItemName) =>
   ofViewer(
-    list(["viewer", "User"], field + args, name, ({ content_object: item }) => ({
+    list(["viewer", "User"], field, name, ({ content_object: item }) => ({
       // Every bookmark holds an item.
       ...(item as Row),
       bookmarked: true,
@@ -49,28 +50,8 @@ export const bookmarked = (field: string, name: ItemName, args = "(first: 3)") =
 const FIELDS = { experiments: "experiments", jobs: "jobs", builds: "buildJobs", groups: "groups" } as const;
 type RunItems = keyof typeof FIELDS;
 
-export const inProject = (name: RunItems, args: string) =>
+const inProject = (name: RunItems, args: string) =>
   list([`project(owner: "alice", name: "mnist")`, "Project"], `${FIELDS[name]}(${args})`, name);
-
-/** Lists in an order, by its spelling upstream: the argument that asks for it. */
-const sorted = (name: RunItems, first: number, orders: Readonly<Record<string, string | RecordedRow>>) =>
-  Object.fromEntries(
-    Object.entries(orders).map(([order, asked]) => [
-      `${name} sorted by ${order}`,
-      typeof asked === "string" ? inProject(name, `first: ${first}, ${asked}`) : asked,
-    ]),
-  );
-
-/** Lists by a filter in the server's language, as it stands in their names. */
-const filtered = (name: RunItems) =>
-  Object.fromEntries(
-    readRecording("0.4.4-beyond").flatMap(({ case: title }) => {
-      const [of, query] = title.split(" where ");
-      return of === name && query !== undefined
-        ? [[title, inProject(name, `first: 2, query: ${JSON.stringify(query)}`)]]
-        : [];
-    }),
-  );
 
 /** What records tell besides what list items have. */
 const BEYOND_ITEMS = {
@@ -105,8 +86,6 @@ const record = (look: string, name: RunItems): Asked => ({
   told: recordOf(name),
 });
 
-const BEST_FIRST = `orderByMetric: { name: "accuracy", direction: DESC }`;
-
 const COPY = "alice.mnist.253";
 
 const changeOf = (call: string) =>
@@ -137,7 +116,7 @@ const REDUCED = {
   tags: "tags",
 };
 
-export const PROJECT = {
+const PROJECT = {
   uniqueName: "unique_name",
   name: "name",
   description: "description",
@@ -164,83 +143,61 @@ const project = (owner: string, name: string): Asked => ({
 const CODE = { branch: "branch", commit: "commit", head: "head", isDirty: "is_dirty", url: "git_url" };
 const CODE_FIELDS = `codeReference { ${Object.keys(CODE).join(" ")} }`;
 
-export const BEYOND_ROWS: Readonly<Record<string, RecordedRow>> = {
-  project: project("alice", "mnist"),
-  "project of somebody else, public": project("bob", "open"),
-  "project, private": {
+const KEPT_PROJECT = { ...PROJECT, bookmarked: "bookmarked" };
+const KEPT_FIELDS = `id ${Object.keys(KEPT_PROJECT).join(" ")}`;
+
+const projectId = (name: string) => globalId(`Project:${name.replace(".", "/")}`);
+
+const keptProject = (json: Row) => ({
+  id: projectId(String(json["unique_name"])),
+  ...keysOf(json, KEPT_PROJECT),
+});
+
+const REFUSED = { at: "thing", data: null };
+
+/** A folder of the outputs of a run, which costs no read of the run itself. */
+const folder = (type: string, address: string, path?: string): Asked => ({
+  document: `{ thing: entity(id: "${globalId(`${type}:${address}`)}") { ... on ${type} {
+    outputFiles${path === undefined ? "" : `(path: "${path}")`} { path folders { name } files { name path bytes } }
+  } } }`,
+  told: ({ dirs, files }) => ({
+    outputFiles: {
+      path: path ?? "",
+      folders: (dirs as readonly string[]).map((name) => ({ name })),
+      // The recorded folders are those at the top.
+      files: (files as readonly [string, number][]).map(([name, bytes]) => ({ name, path: name, bytes })),
+    },
+  }),
+});
+
+/** What makes the operation of a row, by the name that stands there. */
+const MAKERS = {
+  archived,
+  bookmarked,
+  inProject,
+  project,
+  record,
+  update,
+  act,
+  folder,
+  ofUser: (name: string, field: string, item: ItemName) => list(user(name), field, item),
+  privateProject: () => ({
     ...project("bob", "secret"),
     document: `{ thing: project(owner: "bob", name: "secret") { name isPublic } }`,
     refused: { at: "thing.isPublic", data: { name: "secret", isPublic: null } },
-  },
-  "projects of an owner": list(user("alice"), "projects(first: 2)", "projects"),
-
-  "bookmarks experiments": bookmarked("bookmarkedExperiments", "experiments"),
-  "bookmarks groups": bookmarked("bookmarkedGroups", "groups"),
-  "bookmarks jobs": bookmarked("bookmarkedJobs", "jobs"),
-  "bookmarks builds": bookmarked("bookmarkedBuildJobs", "builds"),
-  "bookmarks projects": bookmarked("bookmarkedProjects", "projects"),
-  "bookmarks of somebody else": list(user("bob"), "bookmarkedExperiments(first: 2)", "experiments"),
-  "archives experiments": archived("archivedExperiments", "experiments"),
-  "archives groups": archived("archivedGroups", "groups"),
-  "archives jobs": archived("archivedJobs", "jobs"),
-  "archives builds": archived("archivedBuildJobs", "builds"),
-  "archives projects": archived("archivedProjects", "projects"),
-
-  "code reference experiments 1": {
+  }),
+  code: () => ({
     document: `{ thing: experiment(id: "alice.mnist.1") { ${CODE_FIELDS} } }`,
     told: (json) => ({ codeReference: { ...keysOf(json, CODE), url: json["git_url"] || null } }),
-  },
+  }),
   // Empty texts are no code reference, and do not show that the experiment is there: its statuses do.
-  "code reference experiments 3": {
+  noCode: () => ({
     document: `{ thing: experiment(id: "alice.mnist.3") { ${CODE_FIELDS} statuses(first: 20) { totalCount } } }`,
     told: (_, { count }) => ({ codeReference: null, statuses: { totalCount: count } }),
     behind: "statuses, with traceback",
-  },
-  "code reference jobs 1": never("no release has code references of jobs"),
-  "code reference builds 1": never("no release has code references of builds"),
-
-  "experiment, whole": record(`experiment(id: "alice.mnist.1")`, "experiments"),
-  "experiment of a group, whole": record(`experiment(id: "alice.mnist.1.12")`, "experiments"),
-  "group, whole": record(`group(id: "alice.mnist.1")`, "groups"),
-  "job, whole": record(`job(id: "alice.mnist.jobs.1")`, "jobs"),
-  "build, whole": record(`buildJob(id: "alice.mnist.builds.1")`, "builds"),
-  "statuses, with traceback": list(
-    [`experiment(id: "alice.mnist.3")`, "Experiment"],
-    "statuses(first: 20)",
-    "statuses",
-  ),
-
-  ...sorted("experiments", 4, {
-    "metric.loss": `orderByMetric: { name: "loss", direction: ASC }`,
-    "-metric.loss": never("the runs without a metric, which come first, are left out"),
-    "-started_at": "orderBy: STARTED_DESC",
-    finished_at: "orderBy: FINISHED_ASC",
-    "-created_at": "orderBy: CREATED_DESC",
-    name: never("the server ignores this order"),
-    nonsense: never("the server ignores this order"),
-    "-metric.nosuch": never("the runs without a metric, which come first, are left out"),
   }),
-  "best first, those without the metric left out": inProject("experiments", `first: 4, ${BEST_FIRST}`),
-  "best first, another bound": inProject(
-    "experiments",
-    `first: 4, ${BEST_FIRST}, filter: { metrics: [{ name: "accuracy", atLeast: 0 }] }`,
-  ),
-  ...filtered("experiments"),
-  ...filtered("jobs"),
-  ...sorted("jobs", 2, { "-started_at": "orderBy: STARTED_DESC", created_at: "orderBy: CREATED_ASC" }),
-  ...filtered("builds"),
-  ...sorted("builds", 2, {
-    "-started_at": "orderBy: STARTED_DESC",
-    created_at: "orderBy: CREATED_ASC",
-  }),
-  ...filtered("groups"),
-  ...sorted("groups", 2, {
-    "-started_at": "orderBy: STARTED_DESC",
-    created_at: "orderBy: CREATED_ASC",
-  }),
-  "group metrics": never("the metrics of a group are read as a whole"),
-
-  "copy to change": {
+  statuses: () => list([`experiment(id: "alice.mnist.3")`, "Experiment"], "statuses(first: 20)", "statuses"),
+  copy: () => ({
     document: `mutation { thing: copyExperiment(id: "alice.mnist.1") {
       experiment { ${Object.keys(REDUCED).join(" ")} } source { id }
     } }`,
@@ -248,28 +205,96 @@ export const BEYOND_ROWS: Readonly<Record<string, RecordedRow>> = {
       experiment: keysOf(json, REDUCED),
       source: { id: globalId("Experiment:alice/mnist/1") },
     }),
-  },
-  'update {"name": "renamed-here"}': update(`name: "renamed-here"`),
-  'update {"tags": ["a", "b"]}': update(`tags: ["a", "b"]`),
-  'update {"readme": "# Notes\\n\\nlong text"}': update(`readme: "# Notes\\n\\nlong text"`),
-  'update {"description": null}': update(`description: null`),
-  'update {"name": "not a slug!"}': never("the gateway refuses the name itself"),
-  'update {"tags": "a"}': never("tags are a list"),
-  'update {"name": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx': update(`name: "${"x".repeat(200)}"`),
-  "after the updates": record(`experiment(id: "${COPY}")`, "experiments"),
-  "restart with options": never("the server ignores `declarations`: the gateway sends them in `config`"),
-  archive: act("archiveExperiment", "archived, read"),
-  "archived, read": record(`experiment(id: "${COPY}")`, "experiments"),
-  restore: act("restoreExperiment", "restored, read"),
-  "restored, read": record(`experiment(id: "${COPY}")`, "experiments"),
-  delete: {
+  }),
+  remove: () => ({
     document: `mutation { thing: deleteExperiment(id: "${COPY}") { deletedId project { uniqueName } } }`,
     told: () => ({
       deletedId: globalId("Experiment:alice/mnist/253"),
       project: { uniqueName: "alice.mnist" },
     }),
-  },
-  "stop many": never("several runs are stopped by several mutations"),
-  versions: never("they are of no use to a client of the gateway"),
-  "versions, library": never("they are of no use to a client of the gateway"),
+  }),
+  gone: () => ({
+    document: `{ thing: experiment(id: "alice.mnist.20") { uuid } }`,
+    told: () => null,
+    refused: REFUSED,
+  }),
+  /** What the server refuses because there is nothing. */
+  nothing: (...of: Parameters<typeof folder>) => ({
+    ...folder(...of),
+    told: () => ({ outputFiles: null }),
+    isNoError: true,
+  }),
+  privateFolder: (...of: Parameters<typeof folder>) => ({
+    ...folder(...of),
+    refused: { at: "thing.outputFiles", data: { outputFiles: null } },
+  }),
+  keptProject: (owner: string, name: string) => ({
+    document: `{ thing: project(owner: "${owner}", name: "${name}") { ${KEPT_FIELDS} } }`,
+    told: keptProject,
+  }),
+  /** A command without an answer, which is told by the record behind it. */
+  actOnProject: (mutation: string, name: string, behind: string) => ({
+    document: `mutation { thing: ${mutation}(id: "${name}") { project { ${KEPT_FIELDS} } } }`,
+    told: (_, after) => ({ project: keptProject(after) }),
+    behind,
+  }),
+  bookmarkOnly: (name: string) => ({
+    document: `mutation { thing: bookmarkProject(id: "${name}") { project { uniqueName } } }`,
+    told: () => ({ project: { uniqueName: name } }),
+    refused: REFUSED,
+  }),
+  updateProject: (name: string, input: string) => ({
+    document: `mutation { thing: updateProject(id: "${name}", input: { ${input} }) { previousId project { ${KEPT_FIELDS} } } }`,
+    told: (json) => ({ previousId: projectId(name), project: keptProject(json) }),
+  }),
+  create: (input: string) => ({
+    // What the answer lacks would be read.
+    document: `mutation { thing: createProject(input: { ${input} }) { project {
+      id uniqueName description tags createdAt updatedAt isPublic readme
+    } } }`,
+    told: (json) => {
+      const { id, ...kept } = keptProject(json);
+      const { uniqueName, description, tags, createdAt, updatedAt, isPublic, readme } = kept as Row;
+      return { project: { id, uniqueName, description, tags, createdAt, updatedAt, isPublic, readme } };
+    },
+    refused: REFUSED,
+  }),
+  removeProject: () => ({
+    document: `mutation { thing: deleteProject(id: "alice.fresh") { deletedId } }`,
+    told: () => ({ deletedId: projectId("alice.fresh") }),
+  }),
+  goneProject: () => ({
+    document: `{ thing: project(owner: "alice", name: "fresh") { name isPublic } }`,
+    told: () => null,
+    refused: REFUSED,
+  }),
+} satisfies Readonly<Record<string, (...given: never[]) => Asked>>;
+
+// Safe: the rows name these functions and what they take; a test fails for another one.
+const make = MAKERS as unknown as Readonly<Record<string, (...given: readonly string[]) => Asked>>;
+
+function rowOf(row: string | readonly string[]): RecordedRow {
+  if (typeof row === "string") return never(row);
+  const [maker = "", ...given] = row;
+  const asked = make[maker]?.(...given);
+  if (!asked) throw new TypeError(`expected the name of a function, got ${maker}`);
+  return asked;
+}
+
+const rowsOf = (written: Readonly<Record<string, string | readonly string[]>>) =>
+  Object.fromEntries(Object.entries(written).map(([name, row]) => [name, rowOf(row)] as const));
+
+/** Lists by a filter in the server's language, as it stands in their names. */
+const filtered = readRecording("0.4.4-beyond").flatMap(({ case: title }) => {
+  const [name = "", query] = title.split(" where ");
+  return query === undefined
+    ? []
+    : [[title, inProject(name as RunItems, `first: 2, query: ${JSON.stringify(query)}`)] as const];
+});
+
+export const BEYOND_ROWS: Readonly<Record<string, RecordedRow>> = {
+  ...rowsOf(rows.beyond),
+  ...Object.fromEntries(filtered),
 };
+
+export const FURTHER_ROWS = rowsOf(rows.further);

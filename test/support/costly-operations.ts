@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import fieldTable from "./costly-fields.json" with { type: "json" };
 import { globalId } from "./ids.ts";
 
 /** An operation with what it is sent with. */
@@ -14,47 +15,12 @@ const IDS = ["Experiment:ada/mnist/42", "Group:ada/mnist/1", "BuildJob:ada/mnist
   globalId,
 );
 
-/** Fields that make much of little, by the type that they are selected on; `BELOW` stands for what is selected below. */
-const COSTLY: Readonly<Record<string, readonly (readonly [field: string, type: string | null])[]>> = {
-  Project: [
-    ["experiments(first: 500) { nodes BELOW edges { cursor node BELOW } }", "Experiment"],
-    ["groups(first: 500) { nodes BELOW }", "Group"],
-    ['experiment(internalId: "42") BELOW', "Experiment"],
-    ['group(internalId: "1") BELOW', "Group"],
-    ["owner { id username }", null],
-    ["id uniqueName name", null],
-  ],
-  Group: [
-    ["experiments(first: 500, orderBy: CREATED_ASC) { nodes BELOW }", "Experiment"],
-    ["statuses { nodes { id status message createdAt } }", null],
-    ["project BELOW", "Project"],
-    ["hptuning { raw seed }", null],
-    ["id uniqueName status phase tags", null],
-  ],
-  Experiment: [
-    ["metrics(first: 500) { nodes { id createdAt values { name value } } }", null],
-    ["metricSeries(maxPoints: 5000) { name times values }", null],
-    ["logs(maxBytes: 1048576) { lines text }", null],
-    ["logs(tailLines: 5000) { lines }", null],
-    ["statuses(first: 500) { nodes { id status message createdAt } }", null],
-    ["jobs(first: 500) { nodes { id role resources } }", null],
-    ["config { raw kind } declarations resources", null],
-    ["original BELOW", "Experiment"],
-    ["experimentGroup BELOW", "Group"],
-    ["project BELOW", "Project"],
-    ["buildJob { uniqueName status commit dockerfile logs { lines } }", null],
-    ["id uniqueName status phase tags durationSeconds createdAt", null],
-    ['missing: job(internalId: "9999") { uuid }', null],
-  ],
+/** Root fields, and fields that make much of little, by the type that they are selected on; `BELOW` stands for what is selected below. */
+// Safe: each is a pair there.
+const { roots: ROOTS, fields: COSTLY } = fieldTable as unknown as {
+  readonly roots: readonly (readonly [field: string, type: string])[];
+  readonly fields: Readonly<Record<string, readonly (readonly [field: string, type: string | null])[]>>;
 };
-
-const ROOTS = [
-  ['project(owner: "ada", name: "mnist")', "Project"],
-  ['group(id: "ada.mnist.1")', "Group"],
-  ['experiment(id: "ada.mnist.42")', "Experiment"],
-  ["entities(ids: $ids)", "Experiment"],
-  ["_entities(representations: $things)", "Project"],
-] as const;
 
 /** A selection on a type; `spread` names the fragments that may stand in it, by their types. */
 function selection(type: string, depth: number, spread: readonly string[]): fc.Arbitrary<string> {
@@ -65,10 +31,10 @@ function selection(type: string, depth: number, spread: readonly string[]): fc.A
       const inner = below && depth > 0 ? selection(below, depth - 1, spread) : fc.constant("{ id }");
       return fc.tuple(inner, fc.nat()).map(([set, salt]) =>
         times(below ? Math.min(2, repeats) : repeats, (index) => {
-          const written = field.replaceAll("BELOW", set);
+          const text = field.replaceAll("BELOW", set);
           // Several fields in one line are left without an alias; one alias never stands for different fields.
           const isOne = /^\w+(?:\([^)]*\))? (?:\{|BELOW)/.test(field);
-          return isOne ? `a${place}_${salt}_${index}: ${written}` : written;
+          return isOne ? `a${place}_${salt}_${index}: ${text}` : text;
         }),
       );
     });

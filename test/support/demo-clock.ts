@@ -1,4 +1,5 @@
 import type { DemoOptions } from "../../demo/service.ts";
+import KEYS from "../contract/record-keys.json" with { type: "json" };
 import { startDemoService } from "./demo-gateway.ts";
 
 const noon = Date.UTC(2026, 5, 1, 12);
@@ -9,7 +10,7 @@ export async function openDemo(options: Omit<DemoOptions, "now"> = {}) {
   const demo = await startDemoService({ ...options, now: () => time });
   const tokens = new Map(demo.users.map(({ username, token }) => [username, token]));
 
-  /** Sends a request as somebody (null: without a token) and gives the answer with its body decoded. */
+  /** Sends a request as somebody (null: without a token) and gives the answer with its body decoded, without the address of the service. */
   async function ask(line: string, body?: unknown, who: string | null = "ada") {
     const [method = "GET", path = ""] = line.split(" ");
     const headers = new Headers();
@@ -20,7 +21,7 @@ export async function openDemo(options: Omit<DemoOptions, "now"> = {}) {
       headers,
       ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
-    const text = await response.text();
+    const text = (await response.text()).replaceAll(demo.url, "");
     const type = response.headers.get("content-type");
     return {
       status: response.status,
@@ -41,32 +42,6 @@ export async function openDemo(options: Omit<DemoOptions, "now"> = {}) {
 }
 
 export const MNIST = "ada/mnist";
-
-const trackedKeys =
-  "id uuid name unique_name user description created_at updated_at started_at finished_at last_status";
-
-const reducedKeys = `${trackedKeys} original project experiment_group build_job tags`;
-
-const keysOf = {
-  experiment: `${reducedKeys} config declarations resources last_metric num_jobs is_clone has_tensorboard bookmarked`,
-  reduced: reducedKeys,
-  job: `${trackedKeys} tags project build_job is_clone original config resources node_scheduled bookmarked`,
-  build: `${trackedKeys} tags project config resources node_scheduled num_jobs num_experiments dockerfile commit bookmarked`,
-  group: `${trackedKeys} project tags concurrency search_algorithm current_iteration content hptuning has_tensorboard
-    num_experiments num_pending_experiments num_running_experiments num_scheduled_experiments
-    num_succeeded_experiments num_failed_experiments num_stopped_experiments bookmarked`,
-  experimentJob: `id uuid unique_name role experiment last_status created_at updated_at started_at finished_at resources
-    node_scheduled`,
-  experimentStatus: "id uuid created_at message status experiment",
-  jobStatus: "id uuid created_at message status details job",
-  groupStatus: "id uuid created_at message status experiment_group",
-  metric: "id created_at values experiment",
-  cluster: "uuid version_api created_at updated_at nodes",
-  node: `uuid sequence name hostname role memory cpu n_gpus gpus docker_version kubelet_version os_image kernel_version
-    schedulable_taints schedulable_state status is_current`,
-  user: "username email is_superuser",
-  token: "token",
-};
 
 /** Keys that the document lacks, and that release 0.4.4 sends. */
 const newerKeys: ReadonlySet<string> = new Set(
@@ -99,7 +74,7 @@ const sortedKeys = (keys: readonly string[]) => keys.toSorted().join(" ");
 
 function recordNameOf(record: object): string {
   const documented = sortedKeys(Object.keys(record).filter((key) => !newerKeys.has(key)));
-  const found = Object.entries(keysOf).find(([, keys]) => sortedKeys(keys.split(/\s+/)) === documented);
+  const found = Object.entries(KEYS).find(([, keys]) => sortedKeys(keys.split(/\s+/)) === documented);
   return found?.[0] ?? documented;
 }
 

@@ -4,36 +4,16 @@ import { systemClock } from "../../src/clock.ts";
 import type { Seen, Told } from "./fake.ts";
 import { type Fault, type FaultServer, startFaultServer } from "./fault-server.ts";
 import { type Answer, type Gateway, startGateway } from "./gateway.ts";
+import matrix from "./fault-matrix.json" with { type: "json" };
 import { globalId } from "./ids.ts";
 import { startCounter } from "./silent-ports.ts";
 
 const MATRIX_TOKEN = "c4nary.T0ken";
 
-const OUTPUTS = "outputs";
-
 /** Enough to say that a download is passed on and not held. */
 const ENOUGH_BYTES = 3_000_000;
 
-const RECORDS: Readonly<Record<string, Told>> = {
-  "GET ada/mnist/experiments/42/": { json: { id: 42, last_status: "running" } },
-  "GET ada/mnist/experiments/42/statuses": {
-    json: { count: 1, next: null, results: [{ id: 1, status: "created" }] },
-  },
-  "GET ada/mnist/experiments/42/jobs": {
-    json: { count: 3, next: null, results: [{ id: 1 }, { id: 2 }, { id: 3 }] },
-  },
-  ...Object.fromEntries(
-    [1, 2, 3].map((id) => [
-      `GET ada/mnist/experiments/42/jobs/${id}/statuses/`,
-      { json: { count: 1, next: null, results: [{ id, status: "running" }] } },
-    ]),
-  ),
-  "GET ada/mnist/jobs/3/": { json: { id: 3, last_status: "scheduled" } },
-  "PATCH ada/mnist/experiments/42/": { json: { id: 42, description: "Best" } },
-  "PATCH ada/mnist/jobs/3/": { json: { id: 3, description: "Second" } },
-  "POST users/token/": { json: { token: "n3w.T0ken" } },
-  "GET ada/mnist/experiments/42/outputs": { text: OUTPUTS },
-};
+const RECORDS: Readonly<Record<string, Told>> = matrix.records;
 
 const matrixRecord = ({ method, path }: Seen): Told | undefined =>
   RECORDS[`${method} ${path.replace("/api/v1/", "").replace(/\?.*/, "")}`];
@@ -42,30 +22,9 @@ export const MATRIX_OPERATIONS = ["look-up", "list", "nested list", "mutation", 
 
 export type MatrixOperation = (typeof MATRIX_OPERATIONS)[number];
 
-/** What is asked beside the field that fails: the one from the service, the other from the gateway itself. */
-const ASIDE = `aside: experiment(id: "ada.mnist.42") { status } gateway { __typename }`;
-
-const aside = { aside: { status: "RUNNING" }, gateway: { __typename: "GatewayInfo" } };
-
-const onlyGateway = { aside: null, gateway: { __typename: "GatewayInfo" } };
-
-const running = { nodes: [{ status: "RUNNING" }] };
-
-const jobsWith = (statuses: unknown) => ({
-  it: {
-    jobs: {
-      nodes: [1, 2, 3].map((id) => ({ internalId: `${id}`, statuses: id === 2 ? statuses : running })),
-    },
-  },
-});
-
-const COMMAND_ASIDE = `aside: updateJob(id: "ada.mnist.jobs.3", input: { description: "Second" }) { job { description } }`;
-
-const commandAside = { aside: { job: { description: "Second" } } };
-
 interface GraphQLOperation {
   /** What goes wrong, as `METHOD path`. */
-  readonly route: RegExp;
+  readonly route: string;
   readonly query: string;
   /** The field that fails. */
   readonly path: readonly (string | number)[];
@@ -77,49 +36,8 @@ interface GraphQLOperation {
   readonly missing?: object;
 }
 
-const GRAPHQL: Readonly<Record<Exclude<MatrixOperation, "download">, GraphQLOperation>> = {
-  "look-up": {
-    route: /^GET .*jobs\/3\/$/,
-    query: `{ it: job(id: "ada.mnist.jobs.3") { status } ${ASIDE} }`,
-    path: ["it"],
-    whole: { it: { status: "SCHEDULED" }, ...aside },
-    part: { it: null, ...aside },
-    nothing: { it: null, ...onlyGateway },
-  },
-  list: {
-    route: /^GET .*experiments\/42\/statuses/,
-    query: `{ it: experiment(id: "ada.mnist.42") { internalId statuses(first: 5) { nodes { status } } } ${ASIDE} }`,
-    path: ["it", "statuses"],
-    whole: { it: { internalId: "42", statuses: { nodes: [{ status: "CREATED" }] } }, ...aside },
-    part: { it: { internalId: "42", statuses: null }, ...aside },
-    nothing: { it: { internalId: "42", statuses: null }, ...onlyGateway },
-    missing: { it: null, ...aside },
-  },
-  "nested list": {
-    route: /^GET .*jobs\/2\/statuses/,
-    query: `{ it: experiment(id: "ada.mnist.42") { jobs(first: 3) { nodes { internalId statuses(first: 5) { nodes { status } } } } } ${ASIDE} }`,
-    path: ["it", "jobs", "nodes", 1, "statuses"],
-    whole: { ...jobsWith(running), ...aside },
-    part: { ...jobsWith(null), ...aside },
-    nothing: { it: { jobs: null }, ...onlyGateway },
-  },
-  mutation: {
-    route: /^PATCH .*experiments\/42\/$/,
-    query: `mutation { it: updateExperiment(id: "ada.mnist.42", input: { description: "Best" }) { experiment { description } } ${COMMAND_ASIDE} }`,
-    path: ["it"],
-    whole: { it: { experiment: { description: "Best" } }, ...commandAside },
-    part: { it: null, ...commandAside },
-    nothing: { it: null, aside: null },
-  },
-  login: {
-    route: /^POST .*users\/token\/$/,
-    query: `mutation { it: login(input: { username: "ada", password: "c4nary" }) { token } ${COMMAND_ASIDE} }`,
-    path: ["it"],
-    whole: { it: { token: "n3w.T0ken" }, ...commandAside },
-    part: { it: null, ...commandAside },
-    nothing: { it: null, aside: null },
-  },
-};
+/** Each asks for two things besides, one from the service and one from the gateway itself. */
+const GRAPHQL: Readonly<Record<Exclude<MatrixOperation, "download">, GraphQLOperation>> = matrix.operations;
 
 const DOWNLOAD_ROUTE = /^GET .*42\/outputs$/;
 
@@ -188,7 +106,7 @@ const runMatrix = (
   operation === "download" ? download(gateway) : askIt(GRAPHQL[operation], gateway, left);
 
 const matrixRouteOf = (operation: MatrixOperation) =>
-  operation === "download" ? DOWNLOAD_ROUTE : GRAPHQL[operation].route;
+  operation === "download" ? DOWNLOAD_ROUTE : new RegExp(GRAPHQL[operation].route);
 
 /** What nobody is told: where the service is, what was asked, its pages, a stack, the token. */
 function expectNoSecret(told: unknown, gateway: Gateway, { port }: FaultServer): void {

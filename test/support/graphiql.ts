@@ -117,11 +117,6 @@ export const storesOf = (page: Page) =>
     session: JSON.stringify(globalThis.sessionStorage),
   }));
 
-export async function picture(page: Page, name: string): Promise<void> {
-  const directory = process.env["PICTURE"];
-  if (directory) await page.screenshot({ path: `${directory}/${name}.png` });
-}
-
 export async function signIn(page: Page, username: string, password: string): Promise<void> {
   await page.getByLabel("User name").fill(username);
   await page.getByLabel("Password").fill(password);

@@ -21,15 +21,29 @@ export const startMain = (
   folder = BUILT,
 ) => startProgram([process.execPath, ...options, mainIn(folder)], environment, ROOT);
 
-/** A program as a process of its own; it ends with the test at the latest. */
+/** A program as a process of its own, without deadlines; it ends with the test at the latest. */
 export function startProgram(
+  command: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  folder: string,
+) {
+  const program = spawnProgram(command, { ...NO_DEADLINES, ...environment }, folder);
+  onTestFinished(async () => {
+    program.kill("SIGKILL");
+    await program.ended;
+  });
+  return program;
+}
+
+/** A program as a process that ends when it is told to. */
+export function spawnProgram(
   [program = "", ...args]: readonly string[],
-  environment: Record<string, string>,
+  environment: Readonly<Record<string, string>>,
   folder: string,
 ) {
   const child: ChildProcess = spawn(program, args, {
     cwd: folder,
-    env: { ...NO_DEADLINES, PATH: process.env["PATH"], ...environment },
+    env: { PATH: process.env["PATH"], ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const said = { out: "", err: "" };
@@ -41,11 +55,8 @@ export function startProgram(
     for (const tell of told) tell();
   });
   child.stderr?.on("data", (chunk: Buffer) => (said.err += chunk.toString()));
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await ended;
-  });
   return {
+    pid: child.pid,
     ended,
     /** Its code, also while something of what it printed is not read. */
     exited,

@@ -8,27 +8,14 @@ import {
   isObjectType,
 } from "graphql";
 import { schema } from "../../src/graphql/schema.ts";
+import fieldTable from "./random-fields.json" with { type: "json" };
 
-/** A root field as it is written, and the type that is selected on below. */
+/** A root field as it is fieldTable, and the type that is selected on below. */
 export type Root = readonly [field: string, type: string];
 
 /** Root fields of what the demo has. */
-export const EXISTING_ROOTS: readonly Root[] = [
-  ['experiment(id: "ada.mnist.42")', "Experiment"],
-  ['experiment(id: "ada.mnist.1.9")', "Experiment"],
-  ['experiment(id: "RXhwZXJpbWVudDphZGEvbW5pc3QvNDI")', "Experiment"],
-  ['job(id: "ada.mnist.jobs.1")', "Job"],
-  ['job(id: "ada.mnist.jobs.5")', "Job"],
-  ['buildJob(id: "ada.mnist.builds.1")', "BuildJob"],
-  ['group(id: "ada.mnist.1")', "Group"],
-  ['entity(id: "RXhwZXJpbWVudDphZGEvbW5pc3QvNDI")', "Experiment"],
-  ['run(id: "Sm9iOmFkYS9tbmlzdC8x")', "Job"],
-  ['node(name: "node-1")', "Node"],
-  ["node(sequence: 2)", "Node"],
-  ["cluster", "Cluster"],
-  ["viewer", "User"],
-  ['project(owner: "ada", name: "mnist")', "Project"],
-];
+// Safe: each is a pair there.
+export const EXISTING_ROOTS = fieldTable.roots as unknown as readonly Root[];
 
 const KEPT = ["Experiments", "Jobs", "BuildJobs", "Groups", "Projects"];
 /** The lists of what a user keeps. */
@@ -37,7 +24,7 @@ export const ARCHIVE_LISTS = KEPT.map((list) => `User.archived${list}`);
 
 /** What random operations are made of. */
 interface Material {
-  /** Where an operation begins: root fields as they are written, and the type that is selected on below. */
+  /** Where an operation begins: root fields as they are fieldTable, and the type that is selected on below. */
   readonly roots: readonly Root[];
   /** Fields that are not asked for, as `name` or `Type.name`. */
   readonly leftOut: ReadonlySet<string>;
@@ -45,21 +32,7 @@ interface Material {
   readonly depth: number;
 }
 
-const ARGUMENTS: Readonly<Record<string, string>> = {
-  "Project.experiment": '(internalId: "42")',
-  "Project.buildJob": '(internalId: "2")',
-  "Project.experiments": "(first: 9)",
-  "Project.jobs": "(first: 4, order: { field: CREATED, direction: ASC })",
-  "Group.experiments": "(first: 5, order: { field: CREATED, direction: DESC })",
-  "Experiment.lastMetricValue": '(name: "loss")',
-  "Experiment.declaration": '(name: "lr")',
-  "RunSummary.best": '(metric: "loss", direction: ASC)',
-  "RunSummary.groups": '(by: ["activation"], metrics: ["loss"])',
-  "RunSummary.importance": '(metric: "loss")',
-  "MetricRecord.value": '(name: "loss")',
-  "Experiment.metrics": "(first: 2)",
-  "Experiment.logs": "(maxBytes: 50)",
-};
+const ARGUMENTS: Readonly<Record<string, string>> = fieldTable.arguments;
 
 /** Random operations of one to three root fields, to be sent with `VARIABLES`. */
 export const operation = (material: Material): fc.Arbitrary<string> =>

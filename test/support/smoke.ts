@@ -2,8 +2,4 @@
  * Tests that run on all supported versions of Node.js, which `test/nodes` has as packages. They start what was built, and import
  * nothing of `src`: that would take each worker seconds.
  */
-export const SMOKE: readonly string[] = [
-  "test/config/build.test.ts",
-  "test/config/built-demo.test.ts",
-  "test/http/drain.test.ts",
-];
+export const SMOKE: readonly string[] = ["test/config/built-demo.test.ts", "test/http/drain.test.ts"];

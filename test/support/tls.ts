@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { type AddressInfo, connect, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TLSSocket } from "node:tls";
@@ -76,35 +76,30 @@ interface Tls extends Identity {
   readonly clientAuthority?: string;
 }
 
+/** Listens on a free port until the test ends, and gives the port. */
+async function open(server: Server, closeConnections: () => void): Promise<number> {
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  onTestFinished(async () => {
+    closeConnections();
+    await new Promise((closed) => server.close(closed));
+  });
+  return (server.address() as AddressInfo).port;
+}
+
 /** A service with one user and one log, by HTTP or HTTPS. */
 export async function startService(tls: Tls | null = null) {
   const seen: Arrived[] = [];
-  const listener = (request: IncomingMessage): { readonly type: string; readonly text: string } => {
-    const { url: path = "", headers, socket } = request;
+  const ofClients = tls?.clientAuthority ? { ca: tls.clientAuthority, requestCert: true } : {};
+  const server = tls ? createTlsServer({ cert: tls.cert, key: tls.key, ...ofClients }) : createServer();
+  server.on("request", ({ url: path = "", headers, socket }: IncomingMessage, response: ServerResponse) => {
     const isKnown = socket instanceof TLSSocket && socket.authorized;
     seen.push({ path, headers, client: isKnown ? nameIn(socket) : null });
-    if (path.endsWith("/logs")) return { type: "text/plain", text: "step 1\n" };
-    return { type: "application/json", text: JSON.stringify({ username: "ada", is_superuser: true }) };
-  };
-  const options = tls
-    ? {
-        cert: tls.cert,
-        key: tls.key,
-        ...(tls.clientAuthority ? { ca: tls.clientAuthority, requestCert: true } : {}),
-      }
-    : null;
-  const server = options ? createTlsServer(options) : createServer();
-  server.on("request", (request, response) => {
-    const { type, text } = listener(request);
-    response.writeHead(200, { "content-type": type }).end(text);
+    const isLog = path.endsWith("/logs");
+    response.setHeader("content-type", isLog ? "text/plain" : "application/json");
+    response.end(isLog ? "step 1\n" : JSON.stringify({ username: "ada", is_superuser: true }));
   });
   server.keepAliveTimeout = 0;
-  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((closed) => server.close(closed));
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await open(server, () => server.closeAllConnections());
   const scheme = tls ? "https" : "http";
   return {
     port,
@@ -147,12 +142,9 @@ export async function startProxy(
     service.on("close", () => client.destroy());
     client.on("close", () => service.destroy());
   });
-  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-  onTestFinished(async () => {
+  const port = await open(server, () => {
     for (const socket of sockets) socket.destroy();
-    await new Promise((closed) => server.close(closed));
   });
-  const { port } = server.address() as AddressInfo;
   return {
     host: `127.0.0.1:${port}`,
     url: `http://127.0.0.1:${port}`,

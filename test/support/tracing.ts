@@ -14,22 +14,25 @@ export interface Span {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** What OTLP/HTTP sends as JSON, as far as it is read here. */
-interface Exported {
-  readonly resourceSpans: readonly {
-    readonly scopeSpans: readonly {
-      readonly spans: readonly {
-        readonly traceId: string;
-        readonly spanId: string;
-        readonly parentSpanId?: string;
-        readonly name: string;
-        readonly kind: number;
-        readonly status: { readonly code: number };
-        readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
-      }[];
-    }[];
-  }[];
+/** A span as OTLP/HTTP sends it as JSON, as far as it is read here. */
+interface Sent {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly status: { readonly code: number };
+  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
 }
+
+/** The spans of an export. */
+const spansIn = (body: string): readonly Sent[] =>
+  // Safe: an exporter of OTLP sends nothing else.
+  (
+    JSON.parse(body) as {
+      resourceSpans: readonly { scopeSpans: readonly { spans: readonly Sent[] }[] }[];
+    }
+  ).resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans));
 
 /** Kinds by their numbers in OTLP. */
 const KINDS = ["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"];
@@ -41,8 +44,7 @@ async function startCollector() {
   const spansOf = (traceId: string): Span[] =>
     fake
       .seen()
-      .flatMap(({ body }) => (JSON.parse(body) as Exported).resourceSpans)
-      .flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans))
+      .flatMap(({ body }) => spansIn(body))
       .filter((span) => span.traceId === traceId)
       .map(({ name, kind, spanId, parentSpanId, status, attributes }) => ({
         name,
@@ -72,14 +74,6 @@ async function startCollector() {
 /** A span of the caller's, with a trace of its own for each request. */
 const CALLER = "00f067aa0ba902b7";
 
-/** One request of a caller, and the trace that came of it. */
-interface Traced {
-  readonly traceId: string;
-  /** The caller's span. */
-  readonly caller: string;
-  readonly spans: readonly Span[];
-}
-
 /** The gateway as a process that loads this file of OpenTelemetry first, and a collector that it sends to. */
 export async function startTraced(upstream: { readonly url: string }, file: string) {
   const collector = await startCollector();
@@ -89,7 +83,7 @@ export async function startTraced(upstream: { readonly url: string }, file: stri
     OTEL_BSP_SCHEDULE_DELAY: "1",
   });
   onTestFinished(() => gateway.kill());
-  const traced = async (path: string, options: RequestInit = {}): Promise<Traced> => {
+  const traced = async (path: string, options: RequestInit = {}) => {
     const traceId = randomBytes(16).toString("hex");
     const response = await fetch(gateway.url + path, {
       ...options,

@@ -3,7 +3,6 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { isNotRun } from "../../docs/not-run.ts";
 import { type Block, readPage } from "../../docs/page.ts";
 import { startDemoGateway } from "../../support/demo-gateway.ts";
 import { createAppFolder, startServer } from "./server.ts";
@@ -93,10 +92,13 @@ export async function walk(path: string, { gateway, programs = "" }: WalkOptions
   return { told, printed };
 }
 
+/** Settings of Apollo Router and Cosmo Router, which are no npm packages. */
+const NOT_RUN = /include_subgraph_errors|subgraph_error_propagation/;
+
 /** The blocks of a page, behind what prepares the folder that it goes on in. */
 function blocksTo(path: string): readonly Block[] {
   const { goesOnFrom, blocks: all } = readPage(path);
-  const blocks = all.filter((block) => !isNotRun(block));
+  const blocks = all.filter(({ text }) => !NOT_RUN.test(text));
   return goesOnFrom === null ? blocks : [...blocksTo(goesOnFrom).filter(isPreparation), ...blocks];
 }
 

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseAst } from "vite";
-import { COMPILER } from "../typescript.ts";
+import { COMPILER } from "../../test/support/typescript.ts";
 
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** What a gateway finds in its folder. */
 const FOUND = ["node_modules", "package.json", "schema", "src"];

@@ -1,11 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setImmediate } from "node:timers/promises";
-import type * as ConfigModule from "../../../src/config.ts";
-import type { Clock } from "../../../src/clock.ts";
-import type { Log } from "../../../src/log.ts";
-import type * as ServeModule from "../../../src/serve.ts";
-import { NO_DEADLINES } from "../patience.ts";
+import type * as ConfigModule from "../../src/config.ts";
+import type { Clock } from "../../src/clock.ts";
+import type { Log } from "../../src/log.ts";
+import type * as ServeModule from "../../src/serve.ts";
+import { NO_DEADLINES } from "../../test/support/patience.ts";
 import type { Instrumented } from "./instrument.ts";
 
 /** A client of the gateway, which also moves the gateway's clock. */

@@ -1,4 +1,4 @@
-import { globalId } from "../ids.ts";
+import { globalId } from "../../test/support/ids.ts";
 import type { Traveller } from "./traveller.ts";
 
 export interface Trip {

@@ -1,4 +1,4 @@
-import type { RoadCounts } from "../../../tools/docs/road.ts";
+import type { RoadCounts } from "../docs/road.ts";
 import { buildInstrumented, type Place } from "./instrument.ts";
 import { settle, startTraveller } from "./traveller.ts";
 import { SERVICE, type Trip, type TripName, tripNames, TRIPS } from "./trips.ts";

@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { ROAD_COUNTS } from "../../../tools/docs/road.ts";
+import { ROAD_COUNTS } from "../docs/road.ts";
 import { countsOf, measureTrips } from "./measure.ts";
 import type { Place } from "./instrument.ts";
 import { type TripName, tripNames } from "./trips.ts";
