@@ -1,41 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { RestartDocument } from "../generated/graphql.ts";
 import { commandCalled } from "../support/commands.ts";
-import { startDemoGateway } from "../support/demo-gateway.ts";
-import { failure, outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
-import { html } from "../support/replies.ts";
-
-describe("a clone that cannot be read is one error, and what the answer told is there:", () => {
-  const crashed = (at: string, route: string) =>
-    failure(at, "UPSTREAM_ERROR", "The service answered 500.", {
-      upstream: { method: "GET", route, status: 500 },
-    });
-
-  /** A service that takes commands and fails at reading. */
-  const startUnreadable = () =>
-    startFake(({ method }) => (method === "GET" ? html(500) : { json: { id: 77, values: { loss: 0.5 } } }));
-
-  test("restartExperiment", async () => {
-    const { ask } = await startGateway({ upstream: await startUnreadable() });
-    const { mutation } = commandCalled("restartExperiment");
-    const answer = await ask(
-      `mutation { done: ${mutation} { known: experiment { internalId } experiment { isClone } source { id } } }`,
-    );
-    expect(outcomeOf(answer)).toEqual({
-      data: {
-        done: {
-          known: { internalId: "77" },
-          experiment: { isClone: null },
-          source: { id: globalId("Experiment:ada/mnist/3") },
-        },
-      },
-      errors: [crashed("done.experiment.isClone", "{owner}/{project}/experiments/{id}/")],
-    });
-  });
-});
 
 /** The keys that the document gives the answer of restart, resume and copy. */
 const reduced = {
@@ -139,99 +106,20 @@ describe("a clone", () => {
     expect(service.inOrder()).toEqual(["POST ada/mnist/experiments/3/copy", "GET ada/mnist/experiments/61/"]);
   });
 
-  test("of an experiment in a group lies where its answer says", async () => {
-    const service = await startCloning({
-      ...reduced,
-      unique_name: "ada.mnist.2.61",
-      experiment_group: "ada.mnist.2",
-      original: "ada.mnist.2.3",
-    });
-    const { ask } = await startGateway({ upstream: service });
-    const answer = await ask(`mutation {
-      resumeExperiment(id: "ada.mnist.3") {
-        experiment { id uniqueName experimentGroup { id } original { id uniqueName } }
-        source { internalId }
-      }
-    }`);
-    expect(answer).toEqual({
-      data: {
-        resumeExperiment: {
-          experiment: {
-            id: globalId("Experiment:ada/mnist/61"),
-            uniqueName: "ada.mnist.2.61",
-            experimentGroup: { id: globalId("Group:ada/mnist/2") },
-            original: { id: globalId("Experiment:ada/mnist/3"), uniqueName: "ada.mnist.2.3" },
-          },
-          source: { internalId: "3" },
-        },
-      },
-    });
-    expect(service.inOrder()).toEqual(["POST ada/mnist/experiments/3/resume/"]);
-  });
-
   test.each(["restartJob", "resumeJob", "copyJob"])(
-    "%s names its source also when the answer does not",
+    "%s names its source although the answer does not",
     async (name) => {
       const { original: _, experiment_group: __, ...rest } = reduced;
       const service = await startCloning({ ...rest, unique_name: "ada.mnist.jobs.61" });
       const { ask } = await startGateway({ upstream: service });
-      const command = commandCalled(name);
+      const { mutation, path } = commandCalled(name);
       const answer = await ask(
-        `mutation { done: ${command.mutation} { job { id uniqueName status } source { id uniqueName } } }`,
+        `mutation { done: ${mutation} { job { id uniqueName status } source { id uniqueName } } }`,
       );
-      expect(answer).toEqual({
-        data: {
-          done: {
-            job: {
-              id: globalId("Job:ada/mnist/61"),
-              uniqueName: "ada.mnist.jobs.61",
-              status: "CREATED",
-            },
-            source: { id: globalId("Job:ada/mnist/5"), uniqueName: "ada.mnist.jobs.5" },
-          },
-        },
-      });
-      expect(service.inOrder()).toEqual([`POST ${command.path}`]);
+      const job = { id: globalId("Job:ada/mnist/61"), uniqueName: "ada.mnist.jobs.61", status: "CREATED" };
+      const source = { id: globalId("Job:ada/mnist/5"), uniqueName: "ada.mnist.jobs.5" };
+      expect(answer).toEqual({ data: { done: { job, source } } });
+      expect(service.inOrder()).toEqual([`POST ${path}`]);
     },
   );
-
-  test("reads its source when more of it is selected than its address", async () => {
-    const service = await startFake(({ method }) =>
-      method === "GET" ? { json: { id: 3, last_status: "succeeded" } } : { status: 201, json: reduced },
-    );
-    const { ask } = await startGateway({ upstream: service });
-    const { mutation } = commandCalled("restartExperiment");
-    expect(await ask(`mutation { done: ${mutation} { experiment { status } source { status } } }`)).toEqual({
-      data: { done: { experiment: { status: "CREATED" }, source: { status: "SUCCEEDED" } } },
-    });
-    expect(service.inOrder()).toEqual([
-      "POST ada/mnist/experiments/3/restart/",
-      "GET ada/mnist/experiments/3/",
-    ]);
-  });
-
-  test("of the demo: the restart button takes two requests", async () => {
-    const { ask, demo } = await startDemoGateway();
-    const { data, errors } = await ask(RestartDocument, { id: "ada.mnist.42" });
-    expect(errors).toBeUndefined();
-    const of = (id: number) => globalId(`Experiment:ada/mnist/${id}`);
-    expect(data).toEqual({
-      restartExperiment: {
-        experiment: {
-          id: of(61),
-          uniqueName: "ada.mnist.61",
-          status: "CREATED",
-          isClone: true,
-          config: { run: { cmd: expect.stringContaining("python train.py --lr=0.021") } },
-          latestMetrics: [],
-          original: { id: of(42), uniqueName: "ada.mnist.42" },
-        },
-        source: { id: of(42) },
-      },
-    });
-    expect(demo.calls()).toEqual([
-      "POST /api/v1/ada/mnist/experiments/42/restart/",
-      "GET /api/v1/ada/mnist/experiments/61/",
-    ]);
-  });
 });

@@ -76,27 +76,3 @@ test("what one project refuses does not hide what another one has done", async (
     "DELETE bob/words/experiments/delete",
   ]);
 });
-
-test.each([
-  ["no ids", "[]", "ids: expected 1 to 100 ids, got 0"],
-  [
-    "too many",
-    JSON.stringify(Array.from({ length: 101 }, () => "ada.mnist.1")),
-    "ids: expected 1 to 100 ids, got 101",
-  ],
-  ["what is none", `["ada.mnist.1", "../x"]`, "ids[1]"],
-])("%s is refused before anything is sent", async (_, ids, message) => {
-  const service = await startMany();
-  const { ask } = await startGateway({ upstream: service, env });
-  const answer = await ask(`mutation { stopExperiments(ids: ${ids}) { results { isSent } } }`);
-  expect(answer.errors?.[0]?.message).toContain(message);
-  expect(service.calls()).toEqual([]);
-});
-
-test("a server that has no such commands is not asked", async () => {
-  const service = await startMany();
-  const { ask } = await startGateway({ upstream: service });
-  const answer = await ask(`mutation { deleteExperiments(ids: ["ada.mnist.1"]) { deletedIds } }`);
-  expect(answer.errors?.[0]?.extensions?.["code"]).toBe("CAPABILITY_UNAVAILABLE");
-  expect(service.calls()).toEqual([]);
-});

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { failure, outcomeOf } from "../support/errors.ts";
 import { RETRYING } from "../support/failing-commands.ts";
+import { failure, outcomeOf } from "../support/errors.ts";
 import { onWire, startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";

@@ -3,7 +3,7 @@ import { startWilling } from "../support/any-command.ts";
 import { errorsOf } from "../support/errors.ts";
 import { onWire } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { type ProfileName, startProfile } from "../support/profiles.ts";
+import type { ProfileName } from "../support/profiles.ts";
 
 const RESTART = `mutation ($input: RestartExperimentInput) {
   restartExperiment(id: "ada.mnist.3", input: $input) { __typename }
@@ -18,38 +18,6 @@ const startRestarting = async (profile: ProfileName) => {
 const PATH = "POST ada/mnist/experiments/3/restart/";
 
 describe("the options of a restart", () => {
-  test("make another run of it, from the latest code", async () => {
-    const { ask, calls } = await startProfile();
-    const { data, errors } = await ask(`mutation {
-      restartExperiment(
-        id: "ada.mnist.42"
-        input: { description: "A higher rate", declarations: { lr: 0.5 }, updateCode: true }
-      ) {
-        experiment { description cloningStrategy declarations codeReference { commit head isDirty } }
-        source { codeReference { head } }
-      }
-    }`);
-    expect(errors).toBeUndefined();
-    const head = expect.stringMatching(/^[0-9a-f]{40}$/);
-    expect(data).toEqual({
-      restartExperiment: {
-        experiment: {
-          description: "A higher rate",
-          cloningStrategy: "RESTART",
-          declarations: { lr: 0.5, dropout: 0.25, activation: "relu", batch_size: 64, kernel: 5 },
-          codeReference: { commit: head, head, isDirty: false },
-        },
-        source: { codeReference: { head } },
-      },
-    });
-    expect(calls()).toEqual([
-      "GET ada/mnist/experiments/42/coderef",
-      "GET ada/mnist/experiments/61/",
-      "GET ada/mnist/experiments/61/coderef",
-      "POST ada/mnist/experiments/42/restart/",
-    ]);
-  });
-
   test.each([
     [{ description: "again" }, { description: "again" }],
     [{ declarations: { lr: 0.5, act: "relu" } }, { config: { declarations: { lr: 0.5, act: "relu" } } }],
@@ -89,31 +57,26 @@ describe("the options of a restart", () => {
   });
 
   test.each([
-    ["a list", [1], "a list"],
-    ["a text", "lr=1", "a string"],
-    ["a number", 7, "a number"],
-  ])("with %s as declarations are BAD_USER_INPUT, and nothing is started", async (_, declarations, got) => {
+    ["list", [1]],
+    ["string", "lr=1"],
+    ["number", 7],
+  ])("with a %s as declarations are BAD_USER_INPUT, and nothing is started", async (got, declarations) => {
     const { ask, sent } = await startRestarting("polyaxon-0.4");
-    expect(errorsOf(await ask(RESTART, { input: { declarations } }))).toEqual([
-      {
-        at: "restartExperiment",
-        code: "BAD_USER_INPUT",
-        message: `input.declarations: expected an object of names and values, got ${got}`,
-      },
-    ]);
+    const message = `input.declarations: expected an object of names and values, got a ${got}`;
+    expect(errorsOf(await ask(RESTART, { input: { declarations } }))).toMatchObject([{ message }]);
     expect(sent()).toEqual([]);
   });
 
-  test.each([[{ description: "a" }], [{ declarations: {} }], [{ updateCode: false }]])(
-    "%j are CAPABILITY_UNAVAILABLE on a server that takes none, and nothing is started",
-    async (input) => {
+  test.each(["description", "declarations", "updateCode"])(
+    "are CAPABILITY_UNAVAILABLE on a server that takes none, and nothing is started: %s",
+    async (field) => {
       const { ask, sent } = await startRestarting("document");
-      const [field] = Object.keys(input);
-      expect(errorsOf(await ask(RESTART, { input }))).toEqual([
+      const values = { description: "a", declarations: {}, updateCode: false };
+      const input = { [field]: Reflect.get(values, field) };
+      expect(errorsOf(await ask(RESTART, { input }))).toMatchObject([
         {
-          at: "restartExperiment",
           code: "CAPABILITY_UNAVAILABLE",
-          message: `The server behind this gateway does not offer \`${field}\` as input. \`gateway.capabilities\` tells what there is.`,
+          message: expect.stringContaining(`does not offer \`${field}\` as input`),
         },
       ]);
       expect(sent()).toEqual([]);

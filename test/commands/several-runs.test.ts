@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { startWilling } from "../support/any-command.ts";
 import { failure, outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
-import { startGateway } from "../support/gateway.ts";
+import { type Answer, startGateway } from "../support/gateway.ts";
 import { globalId } from "../support/ids.ts";
 import { listen } from "../support/listen.ts";
 
@@ -32,46 +32,26 @@ describe("a mutation of several runs", () => {
     expect(sent()).toEqual(PATHS.map((path) => `${method} ada/mnist/${path}${end}`).toSorted());
   });
 
-  test("deleteRuns tells what was deleted", async () => {
-    const { ask, sent } = await startAny();
-    const { data } = await ask(`mutation { deleteRuns(ids: ${IDS}) { results { deletedId } } }`);
-    expect(data).toEqual({
-      deleteRuns: {
-        results: [
-          "Experiment:ada/mnist/3",
-          "Job:ada/mnist/5",
-          "BuildJob:ada/mnist/7",
-          "Group:ada/mnist/2",
-        ].map((id) => ({ deletedId: globalId(id) })),
-      },
-    });
-    expect(sent()).toEqual(PATHS.map((path) => `DELETE ada/mnist/${path}/`).toSorted());
-  });
-
   test("takes names that tell their kind beside names whose kind is told", async () => {
     const { ask, sent } = await startAny();
+    const ids = `["ada.mnist.jobs.5", "ada.mnist.3", "${globalId("Group:ada/mnist/2")}"]`;
     const mutation = (kind: string) =>
-      `mutation { bookmarkRuns(ids: ["ada.mnist.jobs.5", "ada.mnist.3", "${globalId("Group:ada/mnist/2")}"], kind: ${kind}) { results { run { id } } } }`;
-    expect(await ask(mutation("EXPERIMENT"))).toEqual({
-      data: {
-        bookmarkRuns: {
-          results: ["Job:ada/mnist/5", "Experiment:ada/mnist/3", "Group:ada/mnist/2"].map((id) => ({
-            run: { id: globalId(id) },
-          })),
-        },
-      },
-    });
-    expect(outcomeOf(await ask(mutation("JOB"))).errors).toEqual([
-      failure(
-        "bookmarkRuns",
-        "BAD_USER_INPUT",
-        'ids[1]: expected a global id or a name such as ada.mnist.jobs.3, got "ada.mnist.3", which can name Experiment or Group',
-      ),
-    ]);
-    // Only what the first one sends.
-    expect(sent()).toEqual(
-      ["experiments/3", "groups/2", "jobs/5"].map((path) => `POST ada/mnist/${path}/bookmark/`),
+      `mutation { bookmarkRuns(ids: ${ids}, kind: ${kind}) { results { run { id } } } }`;
+    const results = ["Job:ada/mnist/5", "Experiment:ada/mnist/3", "Group:ada/mnist/2"].map((address) => ({
+      run: { id: globalId(address) },
+    }));
+    expect(await ask(mutation("EXPERIMENT"))).toEqual({ data: { bookmarkRuns: { results } } });
+    const commands = ["experiments/3", "groups/2", "jobs/5"].map(
+      (path) => `POST ada/mnist/${path}/bookmark/`,
     );
+    expect(sent()).toEqual(commands);
+    expect(outcomeOf(await ask(mutation("JOB"))).errors).toMatchObject([
+      {
+        code: "BAD_USER_INPUT",
+        message: expect.stringMatching(/^ids\[1\]: .*which can name Experiment or Group$/),
+      },
+    ]);
+    expect(sent()).toEqual(commands);
   });
 
   test("sends one command for a run that is named twice", async () => {
@@ -157,17 +137,12 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
 
   const halted = async (query: string) => {
     const { url } = await startGateway({ upstream: { url: await startMixed() }, env });
-    const response = await fetch(`${url}/graphql`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: "token t0ken" },
-      body: JSON.stringify({ query, onError: "HALT" }),
-    });
-    const { data, errors } = (await response.json()) as { data: unknown; errors: readonly Failed[] };
-    return { data, errors: errors.map(({ extensions }) => extensions) };
+    const body = JSON.stringify({ query, onError: "HALT" });
+    const headers = { "content-type": "application/json", authorization: "token t0ken" };
+    const response = await fetch(`${url}/graphql`, { method: "POST", headers, body });
+    const { data, errors } = (await response.json()) as Answer<unknown>;
+    return { data, errors: errors?.map(({ extensions }) => extensions) ?? [] };
   };
-  interface Failed {
-    readonly extensions: Readonly<Record<string, unknown>>;
-  }
   const ids = [1, 2, 3, 4, 5, 6].map((id) => `"ada.mnist.jobs.${id}"`).join();
 
   test("of several runs, for each of them", async () => {
@@ -180,25 +155,6 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
           outcomes: ["done", "refused", "unknown", "not sent", "not sent", "unknown"],
         }),
       ],
-    });
-  });
-
-  test("of several experiments, whose project fails", async () => {
-    const service = await startFake(({ method, path }) =>
-      method === "GET"
-        ? { json: { id: 1, unique_name: "ada.mnist.1", last_status: "running" } }
-        : { json: {}, status: path.includes("stop") ? 500 : 200 },
-    );
-    const { url } = await startGateway({ upstream: service, env });
-    const query = `mutation { stopExperiments(ids: ["ada.mnist.1"]) { results { isSent } } }`;
-    const response = await fetch(`${url}/graphql`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: "token t0ken" },
-      body: JSON.stringify({ query, onError: "HALT" }),
-    });
-    expect(await response.json()).toMatchObject({
-      data: null,
-      errors: [{ extensions: { outcome: "unknown", outcomes: ["unknown"] } }],
     });
   });
 
@@ -215,12 +171,4 @@ describe("with HALT, which leaves no result, the error tells what became of a mu
     expect(errors).toEqual([expect.objectContaining({ code: "FORBIDDEN" })]);
     expect(errors[0]).not.toHaveProperty("outcome");
   });
-});
-
-test("without HALT, errors of several runs tell nothing of the others", async () => {
-  const service = await startFake(({ path }) => ({ json: {}, status: path.includes("jobs/5") ? 403 : 200 }));
-  const { ask } = await startGateway({ upstream: service, env });
-  const { errors } = await ask(`mutation { stopRuns(ids: ${IDS}) { results { isSent } } }`);
-  expect(errors).toHaveLength(1);
-  expect(errors?.[0]?.extensions).not.toHaveProperty("outcomes");
 });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { runKinds } from "../../src/rest/api/kinds.ts";
 import { callOf, commandCalled, idOf } from "../support/commands.ts";
-import { failure, outcomeOf } from "../support/errors.ts";
 import { startFake } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
 
@@ -28,32 +27,29 @@ const SUCCEEDED = { ...RUNNING, last_status: "succeeded", finished_at: "2026-02-
 
 describe.each(stops)("$name", (stop) => {
   const { field, read } = stop;
-
-  test("of a finished run with `ifActive` sends nothing: the one read answers, and the run keeps its status", async () => {
-    const service = await startRuns(SUCCEEDED);
+  test.each([
+    ["of a finished run with `ifActive` sends nothing", SUCCEEDED, true, "SUCCEEDED", [read]],
+    [
+      "of an active run with `ifActive` is sent after a read",
+      RUNNING,
+      true,
+      "STOPPED",
+      [read, callOf(stop), read],
+    ],
+    [
+      "of a finished run without `ifActive` is sent at once",
+      SUCCEEDED,
+      false,
+      "STOPPED",
+      [callOf(stop), read],
+    ],
+  ])("%s", async (_, state, ifActive, status, requests) => {
+    const service = await startRuns(state);
     const { ask } = await startGateway({ upstream: service });
-    expect(await ask(stopOf(stop, "ifActive: true"))).toEqual({
-      data: { done: { isSent: false, [field]: { status: "SUCCEEDED", isFinished: true } } },
+    expect(await ask(stopOf(stop, `ifActive: ${ifActive}`))).toEqual({
+      data: { done: { isSent: status === "STOPPED", [field]: { status, isFinished: true } } },
     });
-    expect(service.inOrder()).toEqual([read]);
-  });
-
-  test("of an active run with `ifActive` is sent, and what is told is read after it", async () => {
-    const service = await startRuns(RUNNING);
-    const { ask } = await startGateway({ upstream: service });
-    expect(await ask(stopOf(stop, "ifActive: true"))).toEqual({
-      data: { done: { isSent: true, [field]: { status: "STOPPED", isFinished: true } } },
-    });
-    expect(service.inOrder()).toEqual([read, callOf(stop), read]);
-  });
-
-  test("without `ifActive` stops a finished run as the service does", async () => {
-    const service = await startRuns(SUCCEEDED);
-    const { ask } = await startGateway({ upstream: service });
-    expect(await ask(stopOf(stop, "ifActive: false"))).toEqual({
-      data: { done: { isSent: true, [field]: { status: "STOPPED", isFinished: true } } },
-    });
-    expect(service.inOrder()).toEqual([callOf(stop), read]);
+    expect(service.inOrder()).toEqual(requests);
   });
 });
 
@@ -72,19 +68,4 @@ test("whether a run has finished is not told from what was kept for others", asy
     ),
   ).toEqual({ data: { stopExperiment: { isSent: false, experiment: { status: "SUCCEEDED" } } } });
   expect(service.inOrder()).toEqual(["GET ada/mnist/experiments/3/", "GET ada/mnist/experiments/3/"]);
-});
-
-test("a run that cannot be read is not stopped with `ifActive`", async () => {
-  const service = await startFake(({ method }) => (method === "GET" ? undefined : { text: "" }));
-  const { ask } = await startGateway({ upstream: service });
-  const answer = await ask(`mutation { stopExperiment(id: "ada.mnist.3", ifActive: true) { isSent } }`);
-  expect(outcomeOf(answer)).toEqual({
-    data: { stopExperiment: null },
-    errors: [
-      failure("stopExperiment", "NOT_FOUND", "Not found.", {
-        upstream: { method: "GET", route: "{owner}/{project}/experiments/{id}/", status: 404 },
-      }),
-    ],
-  });
-  expect(service.inOrder()).toEqual(["GET ada/mnist/experiments/3/"]);
 });

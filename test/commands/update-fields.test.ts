@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { startWilling } from "../support/any-command.ts";
 import { errorsOf } from "../support/errors.ts";
-import { onWire, startFake } from "../support/fake.ts";
+import { onWire } from "../support/fake.ts";
 import { startGateway } from "../support/gateway.ts";
-import { type ProfileName, startProfile } from "../support/profiles.ts";
+import type { ProfileName } from "../support/profiles.ts";
 import { profileFile } from "../support/tracker.ts";
 
 const UPDATE = `mutation ($input: UpdateExperimentInput!) {
@@ -21,27 +21,6 @@ const startUpdating = async (profile: string) => {
 };
 
 describe("an update of name, tags and readme", () => {
-  test("changes what is given, clears what is null, and leaves the rest", async () => {
-    const { ask, calls } = await startProfile();
-    const update = (input: object) => ask(UPDATE.replace("mnist.3", "mnist.42"), { input });
-    expect(await update({ name: "wide-2", tags: ["a", "ü"], readme: null })).toEqual({
-      data: {
-        updateExperiment: {
-          experiment: {
-            name: "wide-2",
-            tags: ["a", "ü"],
-            readme: null,
-            description: "Wider kernels and a calmer learning rate, trained on three machines",
-          },
-        },
-      },
-    });
-    expect(calls()).toEqual(["PATCH ada/mnist/experiments/42/"]);
-    expect(await update({ name: null, tags: [], readme: "# Notes" })).toMatchObject({
-      data: { updateExperiment: { experiment: { name: null, tags: [], readme: "# Notes" } } },
-    });
-  });
-
   test.each([
     [{ name: "a-b_C9" }],
     [{ tags: ["a", "b"] }],
@@ -98,46 +77,6 @@ describe("an update of name, tags and readme", () => {
         "PATCH ada/mnist/experiments/3/",
         { description: "d", title: "n", meta: { labels: ["t"], notes: "r" } },
       ],
-    ]);
-  });
-
-  test("works for every kind of run; a build has no readme", async () => {
-    const { ask, calls } = await startProfile();
-    const { data, errors } = await ask(`mutation {
-      updateJob(id: "ada.mnist.jobs.1", input: { name: "prepare", readme: "j" }) { job { name readme } }
-      updateBuildJob(id: "ada.mnist.builds.1", input: { name: "base", tags: ["b"] }) { buildJob { name tags } }
-      updateGroup(id: "ada.mnist.1", input: { tags: null, readme: "g" }) { group { tags readme } }
-    }`);
-    expect(errors).toBeUndefined();
-    expect(data).toEqual({
-      updateJob: { job: { name: "prepare", readme: "j" } },
-      updateBuildJob: { buildJob: { name: "base", tags: ["b"] } },
-      updateGroup: { group: { tags: null, readme: "g" } },
-    });
-    expect(calls()).toEqual([
-      "PATCH ada/mnist/builds/1/",
-      "PATCH ada/mnist/groups/1/",
-      "PATCH ada/mnist/jobs/1/",
-    ]);
-    const answer = await ask(
-      `mutation { updateBuildJob(id: "ada.mnist.builds.1", input: { readme: "b" }) { __typename } }`,
-    );
-    expect(answer.errors).toMatchObject([
-      { message: expect.stringContaining('Field "readme" is not defined') },
-    ]);
-  });
-
-  test("that the service refuses tells why", async () => {
-    const service = await startFake(() => ({
-      status: 400,
-      json: { name: ["The short name is a reserved word or already taken."] },
-    }));
-    const { ask } = await startGateway({ upstream: service, env: { UPSTREAM_PROFILE: "polyaxon-0.2" } });
-    expect(errorsOf(await ask(UPDATE, { input: { name: "admin" } }))).toMatchObject([
-      {
-        code: "BAD_USER_INPUT",
-        message: expect.stringContaining("The short name is a reserved word or already taken."),
-      },
     ]);
   });
 });

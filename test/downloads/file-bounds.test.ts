@@ -64,9 +64,3 @@ test("files count against what the service allows a token, with HEAD as well", a
   expect(service.calls()).toHaveLength(sent);
   expect(new Set(statuses)).toEqual(new Set([200, 429]));
 });
-
-test("a token that the service rejects gets nothing of a file", async () => {
-  const service = await startFake(() => ({ status: 401, json: { detail: "Invalid token." } }));
-  const { url } = await startGateway({ upstream: service, env: ENV });
-  expect(await taken(url)).toEqual([401, "UNAUTHENTICATED"]);
-});

@@ -8,80 +8,62 @@ import { BROKEN, GROUP, HEADERS, PROJECT, pageOf, query, row, startExports } fro
 const ROWS = [1, 2, 3, 4, 5].map((id) => row(id));
 
 describe("an export", () => {
+  const runs = (search: string) => `${PROJECT}/runs.csv${search}`;
+  const both = { orderBy: "CREATED_ASC", orderByMetric: { name: "a", direction: "ASC" } };
   test.each<[string, string, RegExp]>([
-    [
-      "of an experiment",
-      `${globalId("Experiment:ada/mnist/1")}/runs.csv`,
-      /^id: expected the id of a Group or Project/,
-    ],
-    [
-      "of nothing",
-      "nothing/runs.csv",
-      /^id: expected a global id or a name such as ada\.mnist or ada\.mnist\.5, got "nothing"$/,
-    ],
+    ["of an experiment", `${globalId("Experiment:ada/mnist/1")}/runs.csv`, /^id: expected the id of a Group/],
+    ["of nothing", "nothing/runs.csv", /^id: expected a global id or a name such as .*, got "nothing"$/],
     [
       "with an unknown parameter",
-      `${PROJECT}/runs.csv?first=1`,
-      /^expected parameters of the address among query, filter, order, columns, got "first"$/,
+      runs("?first=1"),
+      /^expected parameters .* query, filter, .*, got "first"$/,
     ],
     [
       "with a parameter twice",
-      `${PROJECT}/runs.csv?query=a&query=b`,
+      runs("?query=a&query=b"),
       /^query: expected one query parameter, got several$/,
     ],
+    ["with an unknown column", runs("?columns=lr"), /^columns: expected id, .*metric\.<name>, got "lr"$/],
+    ["with a parameter without a name", runs("?columns=param."), /^columns: expected/],
+    ["with a column twice", runs("?columns=id,id"), /^columns: expected each name once/],
+    ["without a column", runs("?columns="), /^columns: expected names such as .*, got ""$/],
     [
-      "with an unknown column",
-      `${PROJECT}/runs.csv?columns=lr`,
-      /^columns: expected id, .*param\.<name>, metric\.<name>, got "lr"$/,
-    ],
-    ["with a parameter without a name", `${PROJECT}/runs.csv?columns=param.`, /^columns: expected/],
-    ["with a column twice", `${PROJECT}/runs.csv?columns=id,id`, /^columns: expected each name once/],
-    [
-      "without a column",
-      `${PROJECT}/runs.csv?columns=`,
-      /^columns: expected names such as `uniqueName,status,param\.lr`, got ""$/,
-    ],
-    [
-      "without the name of a metric",
+      "without a metric's name",
       `${PROJECT}/metrics.csv?names=`,
-      /^names: expected names such as `loss,accuracy`, got ""$/,
+      /^names: expected names such as .*, got ""$/,
     ],
     [
       "with a filter that is no JSON",
-      `${PROJECT}/runs.csv?filter=status`,
-      /^filter: expected JSON such as \{"statuses":.*\}, got "status"$/,
+      runs("?filter=status"),
+      /^filter: expected JSON such as .*, got "status"$/,
     ],
     [
       "with the name of a metric as its order",
-      `${PROJECT}/runs.csv?order=loss`,
-      /^order: expected JSON such as \{"metric":"loss","direction":"ASC"\}, got "loss"$/,
+      runs("?order=loss"),
+      /^order: expected JSON such as .*, got "loss"$/,
     ],
-    [
-      "with an unknown member of a filter",
-      `${PROJECT}/runs.csv${query({ filter: { nope: 1 } })}`,
-      /^filter: Field "nope" is not defined/,
-    ],
+    ["with an unknown filter", runs(query({ filter: { nope: 1 } })), /^filter: Field "nope" is not defined/],
     [
       "with an unknown status",
-      `${PROJECT}/runs.csv${query({ filter: { status: ["NOPE"] } })}`,
-      /^filter\.status\.0: Value "NOPE" does not exist/,
+      runs(query({ filter: { status: ["NOPE"] } })),
+      /^filter\.status\.0: Value "NOPE"/,
     ],
-    ["with an unknown order", `${PROJECT}/runs.csv?orderBy=SIZE`, /^orderBy: Value "SIZE" does not exist/],
+    ["with an unknown order", runs("?orderBy=SIZE"), /^orderBy: Value "SIZE" does not exist/],
     [
       "with two orders",
-      `${PROJECT}/runs.csv${query({ orderBy: "CREATED_ASC", orderByMetric: { name: "a", direction: "ASC" } })}`,
+      runs(query(both)),
       /^orderByMetric: expected `orderBy` or `orderByMetric`, got both$/,
     ],
   ])("%s is 400, and nothing is sent", async (_, path, message) => {
     const { get, calls } = await startExports(ROWS);
     const response = await get(path);
-    expect([response.status, await response.json()]).toEqual([
+    expect([response.status, await response.json()]).toMatchObject([
       400,
       {
         errors: [
           {
             message: expect.stringMatching(message),
-            extensions: expect.objectContaining({ code: "BAD_USER_INPUT", requestId: "story-1" }),
+            extensions: { code: "BAD_USER_INPUT", requestId: "story-1" },
           },
         ],
       },
@@ -102,12 +84,6 @@ describe("an export", () => {
     const { url, calls } = await startExports(ROWS);
     expect((await fetch(`${url}/export/${PROJECT}/runs.csv`)).status).toBe(401);
     expect(calls()).toEqual([]);
-  });
-
-  test("by POST is 405", async () => {
-    const { get } = await startExports(ROWS);
-    const response = await get(`${PROJECT}/runs.csv`, { method: "POST" });
-    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   });
 
   test("whose first page fails has the status of the failure", async () => {
@@ -169,17 +145,6 @@ describe("an export", () => {
       "",
     ]);
     expect(calls()).toHaveLength(1);
-  });
-
-  test("takes a place among the downloads, and gives it back", async () => {
-    const { get, url } = await startExports(ROWS, { MAX_DOWNLOADS: "1" });
-    for (let time = 0; time < 3; time++) await (await get(`${PROJECT}/runs.csv`)).text();
-    await expect
-      .poll(async () => (await fetch(`${url}/metrics`)).text())
-      .toContain("\nrungraph_downloads_running 0\n");
-    expect(await (await fetch(`${url}/metrics`)).text()).toContain(
-      'rungraph_downloads_total{what="runs",code="OK"} 3',
-    );
   });
 
   test("is answered while the gateway drains", async () => {

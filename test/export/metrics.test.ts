@@ -92,11 +92,6 @@ test("only metrics have names of metrics", async () => {
   expect(calls()).toEqual([]);
 });
 
-test("metrics without runs have only the names of the columns", async () => {
-  const { get } = await startExports([]);
-  expect(await (await get(`${PROJECT}/metrics.csv?columns=metric,value`)).text()).toBe("metric,value\r\n");
-});
-
 test("metrics of more runs than an operation may send requests are told where the list does not tell when a run started", async () => {
   const rows = Array.from({ length: 250 }, (_, index) => row(index + 1, { created_at: null }));
   const { get } = await startExports((seen) =>

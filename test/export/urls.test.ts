@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { GROUP, HEADERS, PROJECT, row, startExports } from "../support/exported.ts";
+import { GROUP, PROJECT, row, startExports } from "../support/exported.ts";
 
 const URLS = `{
   project(owner: "ada", name: "mnist") { runsUrl metricsUrl(format: NDJSON) }
@@ -23,21 +23,6 @@ test("projects and groups tell the addresses of their exports", async () => {
     },
   });
   expect(calls()).toEqual(["GET ada/mnist/groups/5/"]);
-});
-
-test("the addresses hold where types have other names", async () => {
-  const { ask, get, url } = await startExports([row(1)], {
-    TYPE_NAMES: "Project=MlProject,Experiment=MlExperiment",
-  });
-  const { data } = await ask<{ project: { runsUrl: string } }, object>(
-    '{ project: mlProject(owner: "ada", name: "mnist") { runsUrl } }',
-  );
-  const { runsUrl } = data.project;
-  const response = await fetch(`${runsUrl}?columns=uniqueName&orderBy=CREATED_DESC`, { headers: HEADERS });
-  expect(await response.text()).toBe("uniqueName\r\nada.mnist.1\r\n");
-  expect(runsUrl.startsWith(url)).toBe(true);
-  expect(runsUrl).toContain(PROJECT);
-  expect((await get(`${PROJECT}/runs.csv`)).status).toBe(200);
 });
 
 test.each([

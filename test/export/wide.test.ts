@@ -57,19 +57,4 @@ describe("an export of runs with more parameters than a table can show", () => {
     const response = await get(`${PROJECT}/runs.csv?columns=param.p599,param.p000`);
     expect(await response.text()).toBe("param.p599,param.p000\r\n599,0\r\n");
   });
-
-  test("is whole where it is written in pieces", async () => {
-    const rows = Array.from({ length: 200 }, (_, index) =>
-      row(index + 1, {
-        ...SAME,
-        declarations: { ...named(400, padded), ...(index === 150 && { late: 0.5 }) },
-      }),
-    );
-    const { get } = await startExports(rows);
-    const lines = (await (await get(`${PROJECT}/runs.ndjson`)).text()).trimEnd().split("\n");
-    const read = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(
-      read.map((run) => [run["uniqueName"], run["param.p000"], run["param.p399"], run["param.late"]]),
-    ).toEqual(rows.map(({ unique_name }, index) => [unique_name, 0, 399, index === 150 ? 0.5 : null]));
-  });
 });

@@ -1,17 +1,12 @@
-import { createClient } from "graphql-ws";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { WebSocket } from "ws";
-import { connectAgent } from "../support/agent.ts";
+import { describe, expect, test, vi } from "vitest";
 import { everyNth } from "../support/cases.ts";
 import type { Seen, Told } from "../support/fake.ts";
 import { type FaultServer, startFaultServer } from "../support/fault-server.ts";
 import { hang, reset, say } from "../support/faults.ts";
-import { type Gateway, startGateway } from "../support/gateway.ts";
+import { startGateway } from "../support/gateway.ts";
 import { handClock } from "../support/hand-clock.ts";
 import { globalId } from "../support/ids.ts";
-import { experimentId, FIRST_POLL, RUN_UPDATED } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
-import { subscribe } from "../support/subscriber.ts";
 
 const page = (at: string, items: readonly object[], next: string | null = null): Told => ({
   json: { count: 4, next: next && `http://service/api/v1/${at}?${next}`, results: items },
@@ -38,7 +33,7 @@ function answer({ method, path }: Seen): Told | undefined {
 async function start() {
   const service = await startFaultServer(answer);
   const { clock, advance } = handClock();
-  const gateway = await startGateway({ upstream: service, clock, env: { MCP: "write" } });
+  const gateway = await startGateway({ upstream: service, clock });
   const reads = Array.from({ length: 20 }, (_, id) => `e${id}: job(id: "ada.mnist.jobs.${id}") { status }`);
   /** Makes the circuit open. */
   const fail = async () => {
@@ -59,37 +54,10 @@ const asking =
   ({ gateway }, numbers) =>
     Promise.all(numbers.map(async (number) => !(await gateway.ask(queryOf(number))).errors));
 
-/** Subscribes, lets the first poll come, and takes the first event of each. */
-const listening =
-  (
-    open: (gateway: Gateway, number: number) => Promise<{ first: Promise<boolean>; leave: () => unknown }>,
-  ): Shape =>
-  async ({ gateway, advance }, numbers) => {
-    const subscriptions = async (count: number) =>
-      vi.waitUntil(async () => {
-        const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
-        return metrics.includes(`\nrungraph_subscriptions_running ${count}\n`);
-      }, PATIENT);
-    const listeners = await Promise.all(numbers.map((number) => open(gateway, number)));
-    await subscriptions(numbers.length);
-    advance(FIRST_POLL);
-    const told = await Promise.all(listeners.map(({ first }) => first));
-    for (const { leave } of listeners) leave();
-    await subscriptions(0);
-    return told;
-  };
-
 const DOWNLOAD = `/downloads/${globalId("Experiment:ada/mnist/42")}/outputs`;
 
 const SHAPES: Readonly<Record<string, Shape>> = {
   "a read": asking((id) => `{ experiment(id: "ada.mnist.${id}") { status } }`),
-  "reads at once": asking(
-    (id) => `{
-      experiment(id: "ada.mnist.${id}") { status }
-      job(id: "ada.mnist.jobs.${id}") { status }
-      buildJob(id: "ada.mnist.builds.${id}") { status }
-    }`,
-  ),
   "reads below a record": asking(
     (id) => `{ experiment(id: "ada.mnist.${id}") {
       statuses(first: 1) { nodes { status } }
@@ -115,36 +83,6 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     (id) => `mutation { stopExperiment(id: "ada.mnist.${id}") { experiment { status } } }`,
   ),
   "a login": asking(() => `mutation { login(input: { username: "ada", password: "x" }) { token } }`),
-  "an event stream": listening(async ({ url }, number) => {
-    const { next, leave } = await subscribe(url, {
-      query: RUN_UPDATED,
-      variables: { id: experimentId(number) },
-    });
-    return { first: next().then((told) => told?.data !== undefined && !told.errors), leave };
-  }),
-  "a WebSocket": listening(async ({ url }, number) => {
-    const client = createClient({
-      url: `${url.replace("http:", "ws:")}/graphql`,
-      webSocketImpl: WebSocket,
-      connectionParams: { authorization: "token t0ken" },
-      retryAttempts: 0,
-    });
-    onTestFinished(() => void client.dispose());
-    const events = client.iterate({ query: RUN_UPDATED, variables: { id: experimentId(number) } });
-    const first = events.next().then(({ value }) => Boolean(value?.data) && !value?.errors);
-    return { first, leave: () => events.return?.() };
-  }),
-  "a tool": async ({ gateway }, numbers) => {
-    const { use } = await connectAgent(gateway, { token: "t0ken" });
-    const query = (id: number) =>
-      `{ experiment(id: "ada.mnist.${id}") { status statuses { nodes { status } } } }`;
-    return Promise.all(
-      numbers.map(async (id) => {
-        const { result, isError } = await use("graphql_query", { query: query(id) });
-        return !isError && !result["errors"];
-      }),
-    );
-  },
   "a download": ({ gateway }, numbers) =>
     Promise.all(
       numbers.map(async () => {

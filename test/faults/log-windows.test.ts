@@ -54,15 +54,6 @@ describe("the cursor of a log", () => {
     },
   );
 
-  test("stays where it is while nothing is added, and then gives all that was", async () => {
-    const log = await startLog("");
-    let { endCursor } = await log.read();
-    for (let poll = 0; poll < 3; poll++) ({ endCursor } = await log.read({ after: endCursor }));
-    expect(endCursor).toBe(cursorAt(0));
-    log.write("one\ntwo\n");
-    expect(await log.read({ after: endCursor })).toMatchObject({ text: "one\ntwo\n", startByte: 0 });
-  });
-
   test.each(["1e3", "-1", " 4", "4.0", "0x10", "٤", "9".repeat(16), "4\n"])(
     "is refused when it holds %j",
     async (byte) => {

@@ -11,12 +11,10 @@ import {
   experimentIn,
   firstCodeOf,
   OUTPUTS_OF_42,
-  RUNNING_ANSWER,
   RUNNING_RECORD,
   statusOf,
 } from "../support/one-read.ts";
 import { PATIENT } from "../support/patience.ts";
-import { sharedReads } from "../support/sharing.ts";
 import { startRaw } from "../support/raw-service.ts";
 import { begin, readFast, readOn } from "../support/readers.ts";
 
@@ -109,24 +107,6 @@ describe("callers who take nothing of a long answer", () => {
     return { service, gateway, dawdle };
   }
 
-  test("hold no operation's place, and get all of it once they read on", async () => {
-    const { service, gateway, dawdle } = await startLong({
-      MAX_OPERATIONS: "16",
-      MAX_WAITING_BYTES: "400000000",
-      READ_TIMEOUT_MS: "600000",
-    });
-    const dawdlers = Array.from({ length: 16 }, dawdle);
-    const began = async () => service.seen().length + (await sharedReads(gateway, "in flight"));
-    await vi.waitUntil(async () => (await began()) === 17, PATIENT);
-    await vi.waitUntil(async () => firstCodeOf(await askFor(gateway, statusOf(1))) === "ok", PATIENT);
-    for (const { response } of dawdlers) {
-      const answer = await response;
-      expect(answer?.statusCode).toBe(200);
-      const { body, isWhole } = answer ? await readOn(answer) : { body: Buffer.alloc(0), isWhole: false };
-      expect(isWhole && body.length > description.length).toBe(true);
-    }
-  });
-
   test("are let go when more than MAX_WAITING_BYTES waits for them all", async () => {
     const { gateway, dawdle } = await startLong({
       MAX_OPERATIONS: "16",
@@ -162,59 +142,5 @@ describe("callers who leave while their requests wait", () => {
     const answers = await service.releaseUntil([first, ...others]);
     expect(answers.map(firstCodeOf)).toEqual(["ok", "ok", "ok", "ok"]);
     expect(service.seen()).toHaveLength(4);
-  });
-
-  test("while one operation's requests wait for each other free the queue", async () => {
-    const service = await startHoldingRecords();
-    const gateway = await startGateway({
-      upstream: service,
-      env: { UPSTREAM_CONNECTIONS: "1", UPSTREAM_QUEUE: "8" },
-    });
-    const nine = Array.from(
-      { length: 9 },
-      (_, id) => `e${id}: experiment(id: "ada.mnist.${id + 1}") { status }`,
-    );
-    const leaver = begin(gateway.url, { path: "/graphql", graphql: `{ ${nine.join(" ")} }` });
-    const waiting = () => metricOf(gateway, "rungraph_upstream_requests_waiting");
-    await vi.waitUntil(async () => (await waiting()) === 8, PATIENT);
-    leaver.destroy();
-    await vi.waitUntil(async () => (await waiting()) === 0, PATIENT);
-    const [answer] = await service.releaseUntil([askFor(gateway)]);
-    expect(answer).toEqual(RUNNING_ANSWER);
-  });
-
-  test("while the service asks to be left alone free their place", async () => {
-    const service = await startFake(({ path }) =>
-      experimentIn(path) === 1
-        ? { json: { detail: "slow down" }, status: 429, headers: { "retry-after": "25" } }
-        : { json: RUNNING_RECORD },
-    );
-    const gateway = await startGateway({ upstream: service, env: { MAX_OPERATIONS: "1" } });
-    const leaver = begin(gateway.url, { path: "/graphql", graphql: statusOf(1) });
-    await vi.waitUntil(() => service.seen().length === 1, PATIENT);
-    leaver.destroy();
-    // The token itself has to wait.
-    const ask = () => askFor(gateway, ASK_STATUS, "another");
-    await vi.waitFor(async () => expect(await ask()).toEqual(RUNNING_ANSWER), PATIENT);
-  });
-
-  test("and requests whose time is over end the pause before the next try", async () => {
-    const service = await startFake(({ path }) => ({
-      text: "",
-      status: 503,
-      headers: { "retry-after": `${experimentIn(path)}` },
-    }));
-    const gatewayFor = (REQUEST_TIMEOUT_MS: string) =>
-      startGateway({ upstream: service, env: { UPSTREAM_RETRIES: "1", REQUEST_TIMEOUT_MS } });
-    const [patient, short] = [await gatewayFor("30000"), await gatewayFor("50")];
-    // The one with time pauses for a second. The other would pause for two, and has no time for either.
-    const order: string[] = [];
-    const ended = (name: string) => () => void order.push(name);
-    await Promise.all([
-      askFor(patient, statusOf(1)).then(ended("whose pause was over")),
-      askFor(short, statusOf(2)).then(ended("whose time was over")),
-    ]);
-    expect(order).toEqual(["whose time was over", "whose pause was over"]);
-    expect(service.seen()).toHaveLength(3);
   });
 });

@@ -42,18 +42,6 @@ describe("bodies of requests", () => {
     expect(operationsIn(logged() || "{}")).toEqual([]);
   });
 
-  test.each([
-    "application/json",
-    "application/json; charset=utf-8",
-    "Application/JSON",
-    "application/graphql+json",
-  ])("of %s are taken", async (contentType) => {
-    const { url } = await startDemoGateway();
-    const body = operationText("{ __typename }");
-    const { text } = await sendTo(`${url}/graphql`, { body, headers: { "content-type": contentType } });
-    expect(JSON.parse(text)).toEqual({ data: { __typename: "Query" } });
-  });
-
   const withLength = (bytes: number) => operationText("{ __typename }").padEnd(bytes);
 
   test.each([
@@ -82,13 +70,5 @@ describe("bodies of requests", () => {
     breaking.write(`{"query":`, () => breaking.destroy());
     await broken;
     expect(await ask("{ __typename }")).toEqual({ data: { __typename: "Query" } });
-  });
-
-  test("that hold a batch of operations are refused", async () => {
-    const { url, calls } = await startDemoGateway();
-    const body = JSON.stringify([{ query: STOP }, { query: STOP }]);
-    const { status, codes } = await sendTo(`${url}/graphql`, { body, headers: JSON_BODY });
-    expect([status, codes()]).toEqual([400, ["BAD_REQUEST"]]);
-    expect(calls()).toEqual([]);
   });
 });

@@ -38,10 +38,3 @@ test.each([
   const ask = await start();
   expect(await ask(accept, "{ __typename }")).toEqual({ status: 200, type });
 });
-
-test("variables that cannot be coerced are status 400 for whoever accepts graphql-response+json, and 200 for JSON", async () => {
-  const ask = await start();
-  const document = "query Q($id: ID!) { experiment(id: $id) { id } }";
-  expect(await ask("application/graphql-response+json", document)).toEqual({ status: 400, type: NEWER_TYPE });
-  expect(await ask("application/json", document)).toEqual({ status: 200, type: JSON_TYPE });
-});

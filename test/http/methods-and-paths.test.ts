@@ -1,27 +1,9 @@
-import pino from "pino";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { readConfig } from "../../src/config.ts";
-import { createGateway } from "../../src/gateway.ts";
+import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
-import { listen } from "../support/listen.ts";
+import { startGateway } from "../support/gateway.ts";
 import { sendTo } from "../support/raw-requests.ts";
 
 describe("methods and paths", () => {
-  test("a query may be asked by GET, a mutation not", async () => {
-    const { url, calls } = await startDemoGateway();
-    const by = (query: string) =>
-      sendTo(`${url}/graphql?query=${encodeURIComponent(query)}`, {
-        method: "GET",
-        headers: { accept: "application/json" },
-      });
-    expect(JSON.parse((await by("{ __typename }")).text)).toEqual({ data: { __typename: "Query" } });
-    const { status, codes } = await by(
-      `mutation { login(input: { username: "ada", password: "ada-demo" }) { token } }`,
-    );
-    expect([status, codes()]).toEqual([405, ["BAD_REQUEST"]]);
-    expect(calls()).toEqual([]);
-  });
-
   test.each(["PUT", "PATCH", "DELETE"])("%s is not for GraphQL", async (method) => {
     const { url } = await startDemoGateway();
     const { status, headers } = await sendTo(`${url}/graphql`, { method });
@@ -39,21 +21,13 @@ describe("methods and paths", () => {
   );
 });
 
-describe("probes of the gateway", () => {
-  test("say that it lives, and that it is ready until it is asked to stop", async () => {
-    const config = readConfig({});
-    const upstreamUrl = new URL("http://127.0.0.1:1");
-    const gateway = createGateway({ config, upstreamUrl, log: pino({ level: "silent" }) });
-    onTestFinished(() => gateway.close());
-    const url = await listen(gateway.handle);
-    const probe = async (path: string) => {
-      const { status, text } = await sendTo(url + path, { method: "GET" });
-      return [status, text];
-    };
-    expect(await probe("/healthz")).toEqual([200, "alive\n"]);
-    expect(await probe("/readyz")).toEqual([200, "ready\n"]);
-    gateway.drain();
-    expect(await probe("/healthz")).toEqual([200, "alive\n"]);
-    expect(await probe("/readyz")).toEqual([503, "draining\n"]);
-  });
+test("probes say that the gateway lives, and that it is ready until it is asked to stop", async () => {
+  const { url, drain } = await startGateway({ upstream: { url: "http://127.0.0.1:1" } });
+  const probe = async (path: string) => {
+    const { status, text } = await sendTo(url + path, { method: "GET" });
+    return `${status} ${text}`;
+  };
+  expect([await probe("/healthz"), await probe("/readyz")]).toEqual(["200 alive\n", "200 ready\n"]);
+  drain();
+  expect([await probe("/healthz"), await probe("/readyz")]).toEqual(["200 alive\n", "503 draining\n"]);
 });

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import type { Told } from "../support/fake.ts";
-import { experimentId, FIRST_POLL, RUN_UPDATED, startLive, update } from "../support/live-service.ts";
+import { experimentId, FIRST_POLL, startLive, update } from "../support/live-service.ts";
 import { PATIENT } from "../support/patience.ts";
 
 /** A service with one run that answers as the story tells, until it tells null. */
@@ -64,18 +64,6 @@ test.each([
   expect(await requests(2)).toHaveLength(2);
 });
 
-test("after an end with an error the same run can be watched again", async () => {
-  const { fault, watch, advance, reach } = await startFaulty();
-  fault.told = { json: { detail: "Not found." }, status: 404 };
-  const first = await watch(1);
-  advance(FIRST_POLL);
-  expect(await first.next()).toMatchObject({ errors: [error("NOT_FOUND")] });
-  fault.told = null;
-  const second = await watch(1);
-  await reach(2 * FIRST_POLL);
-  expect(await second.next()).toEqual(update(1, "RUNNING"));
-});
-
 test("who comes after the error of a run that others have not read yet is told by a poll of its own", async () => {
   // More than the system buffers of a connection take.
   const run = { id: 1, last_status: "running", description: "x".repeat(9_000_000) };
@@ -100,36 +88,6 @@ test("who comes after the error of a run that others have not read yet is told b
   const second = await watch(1);
   await reach(2_000 + FIRST_POLL);
   expect(await second.next()).toMatchObject({ errors: [error("NOT_FOUND")] });
-});
-
-test("a service that is away with a Retry-After of 30 days is polled again after 2 seconds", async () => {
-  const run = { id: 1, last_status: "running" };
-  let isAway = false;
-  const { watch, advance, reach, requests, timers } = await startLive([run], {
-    answer: () => (isAway ? { ...AWAY, headers: { "retry-after": `${30 * 86_400}` } } : undefined),
-  });
-  const watcher = await watch(1);
-  advance(FIRST_POLL);
-  expect(await watcher.next()).toEqual(update(1, "RUNNING"));
-  isAway = true;
-  await reach(1_000);
-  await requests(2);
-  await vi.waitUntil(() => timers().includes(2_000), PATIENT);
-  isAway = false;
-  run.last_status = "stopping";
-  await reach(2_000);
-  expect(await watcher.next()).toEqual(update(1, "STOPPING", "RUNNING"));
-});
-
-test("without a token, or with an id that is none, a subscription ends at once and nothing is sent", async () => {
-  const { subscribe, inOrder } = await startFaulty();
-  const signedOut = await subscribe({ query: RUN_UPDATED, variables: { id: experimentId(1) }, token: null });
-  expect(await signedOut.next()).toMatchObject({ errors: [error("UNAUTHENTICATED")] });
-  expect(await signedOut.next()).toBe(null);
-  const wrong = await subscribe({ query: RUN_UPDATED, variables: { id: "canary" } });
-  expect(await wrong.next()).toMatchObject({ errors: [error("BAD_USER_INPUT")] });
-  expect(await wrong.next()).toBe(null);
-  expect(inOrder()).toEqual([]);
 });
 
 test("a pause that the service asks for holds for all polls of the token, and for no other token", async () => {

@@ -94,16 +94,3 @@ test("a log that is not written yet is waited for, and one of a run that does no
   await reach(2_000);
   expect(await textOf(reader)).toBe("begun\n");
 });
-
-test("a log that is longer than a piece is sent at once, piece after piece", async () => {
-  const text = "0123456789abcde\n".repeat(40_000);
-  const { run, follow, advance } = await startLogged(text);
-  run.last_status = "succeeded";
-  const reader = await follow();
-  advance(FIRST_POLL);
-  const pieces: (string | null)[] = [];
-  for (let piece = 0; piece < 3; piece++) pieces.push(await textOf(reader));
-  expect(pieces.map((piece) => piece?.length)).toEqual([262_144, 262_144, 115_712]);
-  expect(pieces.join("")).toBe(text);
-  expect(await textOf(reader)).toBe(null);
-});

@@ -113,38 +113,6 @@ test("a subscriber that does not read holds up the others for seconds only, and 
   expect(inOrder().filter((request) => request === LOG).length).toBeGreaterThan(1);
 });
 
-test("each token reads a log by a request of its own, and is told only what the service tells that token", async () => {
-  const logs = { ada: logOf(MEGABYTE, "ada"), bo: logOf(MEGABYTE, "bo") };
-  const { watch, advance, seen } = await startLongLog((authorization) =>
-    authorization === "token ada" ? logs.ada : logs.bo,
-  );
-  const ada = await watch(null, "ada");
-  const bo = await watch(null, "bo");
-  advance(FIRST_POLL);
-  const [adas, bos] = await Promise.all([piecesOf(ada), piecesOf(bo)]);
-  expect(textOf(adas)).toBe(logs.ada.toString());
-  expect(textOf(bos)).toBe(logs.bo.toString());
-  const tokens = seen().flatMap(({ path, headers }) =>
-    path.endsWith("/logs/") ? headers["authorization"] : [],
-  );
-  expect(tokens.toSorted()).toEqual(["token ada", "token bo"]);
-});
-
-test("a long log that is continued behind a cursor loses no text and repeats none", async () => {
-  const log = logOf(3 * MEGABYTE);
-  const { watch, advance, closed, inOrder } = await startLongLog(() => log);
-  const first = await watch();
-  advance(FIRST_POLL);
-  const before = [await pieceOf(first), await pieceOf(first)].flatMap((piece) => piece ?? []);
-  first.leave();
-  await closed();
-  const second = await watch(before.at(-1)?.endCursor);
-  advance(FIRST_POLL);
-  const pieces = [...before, ...(await piecesOf(second))];
-  expect(textOf(pieces)).toBe(log.toString());
-  expect(inOrder()).toEqual([RUN, LOG, RUN, LOG]);
-});
-
 test("a long log whose response is cut off is read on by another request, without a word", async () => {
   const log = logOf(3 * MEGABYTE);
   const { service, watch, advance, reach, inOrder } = await startLongLog(() => log);

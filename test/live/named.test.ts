@@ -36,12 +36,3 @@ test.each([
   expect(told?.errors?.[0]?.message).toContain(message);
   expect(inOrder()).toEqual([]);
 });
-
-test("the log of an experiment is followed by its name", async () => {
-  const { subscribe, advance } = await startLive([{ id: 1, last_status: "running" }], {
-    answer: ({ path }) => (path.endsWith("/logs/") ? { text: "one\n" } : undefined),
-  });
-  const reader = await subscribe({ query: `subscription { runLogAppended(id: "ada.mnist.1") { text } }` });
-  advance(FIRST_POLL);
-  expect(await reader.next()).toEqual({ data: { runLogAppended: { text: "one\n" } } });
-});

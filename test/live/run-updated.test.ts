@@ -119,3 +119,23 @@ test("what is selected beyond the poll is read for each event, by the token of t
   expect(await watcher.next()).toEqual(told("STOPPING"));
   expect(await requests(4)).toEqual([READ, "GET ada/mnist/builds/7/", READ, "GET ada/mnist/builds/7/"]);
 });
+
+test("a run of which only keys change that the gateway does not know has not changed", async () => {
+  let reads = 0;
+  const { watch, advance, reach, requests } = await startLive([], {
+    answer: () => ({
+      json: {
+        id: 1,
+        unique_name: "ada.mnist.1",
+        last_status: reads < 2 ? "running" : "succeeded",
+        total_run: ++reads,
+      },
+    }),
+  });
+  const watcher = await watch(1);
+  advance(FIRST_POLL);
+  expect(await watcher.next()).toEqual(update(1, "RUNNING"));
+  await reach(1_000, 2_000);
+  expect(await watcher.next()).toEqual(update(1, "SUCCEEDED", "RUNNING", true));
+  expect(await requests(3)).toHaveLength(3);
+});

@@ -42,25 +42,6 @@ test("a subscription is a GET as well, and needs a caller that takes event strea
   expect(text).toBe(`:\n\nevent: next\ndata: ${JSON.stringify(update(1, "RUNNING"))}\n\n`);
 });
 
-test("there are as many subscriptions as the settings say, of one token and of all", async () => {
-  const { watch, accept } = await startLive(RUNNING, {
-    env: { MAX_SUBSCRIPTIONS: "3", MAX_SUBSCRIPTIONS_PER_TOKEN: "2" },
-  });
-  await accept("ada", "bo", "cy");
-  const statuses = [];
-  for (const token of ["ada", "ada", "ada", "bo", "cy"]) statuses.push((await watch(1, token)).status);
-  expect(statuses).toEqual([200, 200, 429, 200, 503]);
-});
-
-test("who leaves makes room for another", async () => {
-  const { watch, subscriptions } = await startLive(RUNNING, { env: { MAX_SUBSCRIPTIONS: "1" } });
-  const first = await watch(1);
-  expect((await watch(1)).status).toBe(503);
-  first.leave();
-  await subscriptions(0);
-  expect((await watch(1)).status).toBe(200);
-});
-
 test("subscriptions are no operations: queries run beside as many as there can be", async () => {
   const { watch, ask } = await startLive(RUNNING, {
     env: { MAX_OPERATIONS: "1", MAX_OPERATIONS_PER_TOKEN: "1" },
