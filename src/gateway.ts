@@ -19,7 +19,7 @@ import { createDownloads } from "./http/downloads.ts";
 import { createExports } from "./http/export/door.ts";
 import { createPage } from "./http/graphiql/page.ts";
 import { Doors } from "./http/doors.ts";
-import { loadMcp } from "./http/mcp/load-mcp.ts";
+import { lazily } from "./http/once.ts";
 import { createIdentify } from "./http/identity.ts";
 import { createOperations, type ContextSettings } from "./http/operation.ts";
 import { LOCAL_PAGES } from "./http/origins.ts";
@@ -170,11 +170,15 @@ export function createGateway({
     delivery,
     onDownload: telemetry.download,
   };
+  const loadMcp = async () => {
+    const { createMcpHandler } = await import("./http/mcp/handler.ts");
+    return createMcpHandler({ ...protocol, ...mcpSettings(config), rename, version });
+  };
   const router = createRouter({
     identify,
     doors,
     graphql: createGraphqlHandler({ ...protocol, publicError: toPublic, doors, subscriptions }),
-    mcp: loadMcp({ ...protocol, ...mcpSettings(config), rename, version }),
+    mcp: config.MCP === "off" ? null : lazily(loadMcp),
     downloads: [
       createDownloads({ ...downloads, client, server }),
       createExports({ ...downloads, schema: ownSchema, contexts }),

@@ -21,7 +21,7 @@ import { hasValidUrl, readTarget } from "./target.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Executes a request, ends its scope, then writes the result. `body` is null unless it is a POST or a QUERY. */
+/** Executes a request, ends its scope, then writes the result. `body` is null unless it is a POST. */
 export type Execute = (response: ServerResponse, body: Buffer | null, state: RequestState) => Promise<void>;
 
 export interface RouterSettings {
@@ -59,9 +59,6 @@ export interface Router {
 /** Longest message of an agent, in bytes. The protocol's package takes 100 times longer to read one than the parser of JSON. */
 const MAX_MESSAGE_BYTES = 65_536;
 
-/** Whether the parameters of a request are in its body. QUERY (RFC 10008) is a safe POST: it only reads. */
-const hasBody = ({ method }: IncomingMessage): boolean => method === "POST" || method === "QUERY";
-
 /** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
 export function createRouter(settings: RouterSettings): Router {
   const { graphql, mcp, downloads, page, identify, doors, telemetry, requestTimeoutMs, takeTurn } = settings;
@@ -72,7 +69,7 @@ export function createRouter(settings: RouterSettings): Router {
   // Never `*`, and no credentials: tokens are sent in a header that only the page's own code can set.
   const allow = cors({
     origin: [...settings.origins],
-    methods: ["GET", "POST", "QUERY"],
+    methods: ["GET", "POST"],
     allowedHeaders: [
       "authorization",
       "content-type",
@@ -144,7 +141,7 @@ export function createRouter(settings: RouterSettings): Router {
 
     return (request, response) => {
       const identity = identify(request);
-      if (!hasBody(request)) return run(identity, response, null);
+      if (request.method !== "POST") return run(identity, response, null);
       readBody(request, identity.caller, (body) => {
         if (body === "broken off") return;
         if (typeof body === "string") rejectAs(body, protocol, identity, response);
@@ -174,7 +171,7 @@ export function createRouter(settings: RouterSettings): Router {
 
   const route: Listener = (request, response) => {
     const [path] = (request.url ?? "").split("?", 1);
-    if (path === "/graphql" && hasBody(request)) return serveGraphql(request, response);
+    if (path === "/graphql" && request.method === "POST") return serveGraphql(request, response);
     if (path === "/healthz") return sendText(response, 200, "alive\n");
     if (path === "/readyz")
       return draining ? sendText(response, 503, "draining\n") : sendText(response, 200, "ready\n");

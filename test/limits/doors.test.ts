@@ -139,7 +139,6 @@ const download = {
 const ROWS: Readonly<Record<DoorName, Row>> = {
   POST: operation,
   GET: { ...operation, rules: { ...operation.rules, idle: NO_BODY } },
-  QUERY: operation,
   "/mcp": operation,
   "a query in pieces": pieces,
   "a query in pieces by events": pieces,
@@ -159,7 +158,6 @@ const ROWS: Readonly<Record<DoorName, Row>> = {
   },
   "event stream": stream,
   "event stream by GET": stream,
-  "event stream by QUERY": stream,
   "subscription over a WebSocket": {
     ...stream,
     rules: { ...stream.rules, slow: never("it is its connection that is slow: see WebSocket") },

@@ -4,9 +4,17 @@ import type { Engine, Operation } from "../../engine/engine.ts";
 import { acceptsGzip, compressEach } from "../compression.ts";
 import type { Delivery } from "../delivery.ts";
 import type { Doors } from "../doors.ts";
+import { lazily } from "../once.ts";
 import type { HttpOperation, RequestState } from "../operation.ts";
 import type { Execute } from "../router.ts";
-import { acceptsEventStream, encodeResult, parseBody, type ResultType, resultTypeFor } from "./encoding.ts";
+import {
+  acceptsEventStream,
+  encodeResult,
+  parseBody,
+  PRIVATE,
+  type ResultType,
+  resultTypeFor,
+} from "./encoding.ts";
 import { readParams } from "./event-stream.ts";
 import {
   bodyOf,
@@ -17,7 +25,10 @@ import {
   pieceFormFor,
 } from "./pieces.ts";
 import type { Subscriptions } from "./subscriptions.ts";
-import type { YogaHandler, YogaSettings } from "./yoga.ts";
+import type { YogaSettings } from "./yoga.ts";
+
+/** The media types of results, for who accepts none of them. */
+const ACCEPTABLE = "application/graphql-response+json, application/json, multipart/mixed, text/event-stream";
 
 interface Settings extends YogaSettings {
   readonly engine: Engine;
@@ -28,18 +39,19 @@ interface Settings extends YogaSettings {
 }
 
 /**
- * Handles GraphQL requests. A subscription becomes an event stream. A POST or QUERY with a single JSON result runs directly on the
- * engine, which is faster; everything else goes through Yoga. Both paths produce the same bytes for the same request.
+ * Handles GraphQL requests. A subscription becomes an event stream. A POST with a single JSON result runs directly on the engine,
+ * which is faster; everything else goes through Yoga. Both paths produce the same bytes for the same request.
  */
 export function createGraphqlHandler(settings: Settings): Execute {
   const { engine, publicError, delivery, doors, openOperation } = settings;
   const { streams, openStream } = settings.subscriptions;
-  const yoga = loadYoga(settings);
+  // It takes a sixth of the start-up time.
+  const yoga = lazily(async () => (await import("./yoga.ts")).createYogaHandler(settings));
 
   /** Runs the operation of a body. */
-  const runBody = (body: Buffer, operation: Operation, isReadOnly: boolean): Promise<ExecutionResult> => {
+  const runBody = (body: Buffer, operation: Operation): Promise<ExecutionResult> => {
     try {
-      return engine.run(operation, parseBody(body), { isReadOnly });
+      return engine.run(operation, parseBody(body), { isReadOnly: false });
     } catch (error) {
       return Promise.resolve({ errors: [publicError(error)] });
     }
@@ -103,16 +115,22 @@ export function createGraphqlHandler(settings: Settings): Execute {
     }
     const accept = resultTypeFor(request.headers.accept);
     const form = pieceFormFor(request.headers.accept);
-    const isReadOnly = request.method !== "POST";
+    if (!accept && !form) {
+      onResult(406);
+      const headers = { accept: ACCEPTABLE, "x-request-id": requestId, "cache-control": PRIVATE };
+      return delivery.send(response, { status: 406, headers, body: "" }, caller);
+    }
     const params = form && readParams(request, body);
     if (form && params && mayBeIncremental(params)) {
-      const { pieces, ...result } = await engine.run(operation, params, { isReadOnly, isIncremental: true });
+      const { pieces, ...result } = await engine.run(operation, params, {
+        isReadOnly: body === null,
+        isIncremental: true,
+      });
       if (pieces) return deliver(response, { ...result, pieces }, form, operation, onResult);
       return accept ? send(result, accept) : sendAs(form, result);
     }
-    const type = body && accept;
-    if (body && type) return send(await runBody(body, operation, isReadOnly), type);
-    const result = await yoga(request, response, { operation, body, isReadOnly });
+    if (body && accept) return send(await runBody(body, operation), accept);
+    const result = await yoga(request, response, { operation, body });
     onResult(result.status);
     return delivery.pass(response, result, caller);
   };
@@ -120,14 +138,5 @@ export function createGraphqlHandler(settings: Settings): Execute {
   return async (response, body, state) => {
     const { operation, run, end } = openOperation(response.req, state);
     return run(() => answer(response, body, operation, end));
-  };
-}
-
-/** Loads Yoga on the first request that needs it: it takes a sixth of the start-up time. */
-function loadYoga(settings: YogaSettings): YogaHandler {
-  let loading: Promise<YogaHandler> | null = null;
-  return async (...given) => {
-    loading ??= import("./yoga.ts").then(({ createYogaHandler }) => createYogaHandler(settings));
-    return (await loading)(...given);
   };
 }

@@ -76,12 +76,6 @@ export interface Encoding {
 /** A result of which parts follow. */
 export type FirstResult = EngineResult & { readonly pieces: Pieces };
 
-/** One message of a result in pieces. */
-interface Message {
-  readonly message: object;
-  readonly isLast: boolean;
-}
-
 /** The body of a result in pieces. Stops the operation when nobody reads on. */
 export async function* bodyOf(
   result: FirstResult,
@@ -89,10 +83,16 @@ export async function* bodyOf(
   encoding: Encoding,
 ): AsyncGenerator<Buffer> {
   let before = first;
-  for await (const { message, isLast } of messagesOf(result, isOlder, encoding)) {
-    yield Buffer.from(before + frame(JSON.stringify(message)) + (isLast ? last : ""));
+  for await (const message of messagesOf(result, isOlder, encoding)) {
+    yield Buffer.from(before + frame(JSON.stringify(message)) + (message.hasNext ? "" : last));
     before = "";
   }
+}
+
+/** One message of a result in pieces. */
+interface Message {
+  readonly hasNext: boolean;
+  readonly data?: unknown;
 }
 
 /** The messages of a result in pieces. Stops the operation when nobody reads on. */
@@ -109,13 +109,18 @@ export async function* messagesOf(
   try {
     const { errors, data } = result;
     const announced = isOlder ? {} : { pending: pieces.pending() };
-    const whole = { ...withErrors(errors, errorsOf), data, ...announced, hasNext: true, ...extended(true) };
-    yield { message: whole, isLast: false };
+    yield {
+      ...withErrors(errors, errorsOf),
+      data,
+      ...announced,
+      hasNext: true,
+      ...extended(true),
+    };
     for (let piece = await pieces.next(); piece; piece = await pieces.next()) {
       const { delivered, hasNext } = piece;
       const parts = isOlder ? olderPartsOf(delivered, errorsOf) : partsOf(delivered, errorsOf);
       if (hasNext && Object.keys(parts).length === 0) continue;
-      yield { message: { ...parts, hasNext, ...extended(!hasNext) }, isLast: !hasNext };
+      yield { ...parts, hasNext, ...extended(!hasNext) };
     }
   } finally {
     pieces.return();

@@ -8,10 +8,8 @@ import { parseBody, parseQueryString, encodeResult, PRIVATE, resultTypeFor } fro
 /** Yoga's server context. */
 export interface YogaContext {
   readonly operation: Operation;
-  /** The body of a POST or QUERY, already read; null for other methods. */
+  /** The body of a POST, already read; null for other methods. */
   readonly body: Buffer | null;
-  /** Whether a mutation is refused. */
-  readonly isReadOnly: boolean;
 }
 
 export type YogaHandler = (
@@ -48,20 +46,13 @@ export function createYogaHandler({ schema, engine, publicError }: YogaSettings)
   });
   return (request, response, context) =>
     // Safe: a request whose prototype is the request.
-    yoga.handleNodeRequestAndResponse(
-      Object.create(request, request.method === "QUERY" ? AS_POST : HIDDEN) as IncomingMessage,
-      response,
-      context,
-    );
+    yoga.handleNodeRequestAndResponse(Object.create(request, HIDDEN) as IncomingMessage, response, context);
 }
 
 /** What frameworks add to a request of `node:http`. Yoga would read the address from it, which the router has matched. */
 const HIDDEN = Object.fromEntries(
   ["body", "originalUrl", "protocol", "query", "raw"].map((key) => [key, { value: undefined }]),
 );
-
-/** Yoga does not know QUERY, which is a POST that only reads. */
-const AS_POST = { ...HIDDEN, method: { value: "POST" } };
 
 /** Replaces Yoga's parameter parsers. The engine checks whether there is a document. */
 const useParams = (): Plugin<object, YogaContext> => ({
@@ -81,7 +72,8 @@ const useEngine = (engine: Engine): Plugin<object, YogaContext> => ({
   onParams({ params, context, setParams, setParamsHandler }) {
     // Yoga rejects requests without a document, but a hash may stand for it.
     setParams({ ...params, query: params.query ?? "" });
-    const { operation, isReadOnly } = context as YogaContext;
+    const { operation, body } = context as YogaContext;
+    const isReadOnly = body === null;
     setParamsHandler(() => engine.run(operation, params as OperationParams, { isReadOnly }));
   },
   onResultProcess({ request, result, serverContext, setResult, setResultProcessor }) {
@@ -100,6 +92,5 @@ const useEngine = (engine: Engine): Plugin<object, YogaContext> => ({
   onResponse({ serverContext, response }) {
     response.headers.set("x-request-id", serverContext.operation.scope.requestId);
     response.headers.set("cache-control", PRIVATE);
-    if (response.headers.get("allow") === "GET, POST") response.headers.set("allow", "GET, POST, QUERY");
   },
 });

@@ -6,11 +6,12 @@ import {
   type StandardSchemaWithJSON,
   type ToolAnnotations,
 } from "@modelcontextprotocol/server";
+import { type GraphQLSchema, printType } from "graphql";
 import * as z from "zod";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
+import { InputError } from "../../errors.ts";
 import { quote } from "../../graphql/core/ids.ts";
 import { textSignsIn, type ToolOperation, type ToolType } from "./documents.ts";
-import type { Sdl } from "./sdl.ts";
 
 /** Runs an operation of the caller. `type` is the only one that is run. */
 export type RunOperation = (params: OperationParams, type: ToolType) => Promise<CallToolResult>;
@@ -123,7 +124,7 @@ const TypeNames = z.strictObject({
 });
 
 /** The tool that shows parts of the schema: many clients do not show resources to their agents. */
-export const toolOfSchema = ({ ofTypes }: Sdl): Tool =>
+export const toolOfSchema = (schema: GraphQLSchema): Tool =>
   tool(
     "graphql_schema",
     {
@@ -132,5 +133,15 @@ export const toolOfSchema = ({ ofTypes }: Sdl): Tool =>
       inputSchema: TypeNames,
       annotations: ANNOTATIONS.query,
     },
-    ({ types }) => ({ content: [{ type: "text", text: ofTypes(types) }] }),
+    ({ types }) => ({ content: [{ type: "text", text: definitionsOf(schema, types) }] }),
   );
+
+/** The definitions of some types, each once. Throws `InputError` for names that the schema does not have. */
+const definitionsOf = (schema: GraphQLSchema, names: readonly string[]): string =>
+  [...new Set(names)]
+    .map((name) => {
+      const type = schema.getType(name);
+      if (type) return printType(type);
+      throw new InputError(`types: expected names of types of the schema, such as Query, got ${quote(name)}`);
+    })
+    .join("\n\n");

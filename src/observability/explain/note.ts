@@ -1,7 +1,25 @@
 import type { EndpointName } from "../../rest/api/endpoint.ts";
 import type { AttemptNote } from "../../rest/client/request.ts";
 import type { ReadNote, Served } from "../../rest/session/notes.ts";
-import type { ResultPlace } from "../../engine/field-source.ts";
+
+/** A place of the result, one object for all that is loaded there: names of all places would take too much memory. */
+export class Place {
+  /** Null at the root. */
+  readonly parent: Place | null;
+  readonly at: string | number;
+  readonly below = new Map<string | number, Place>();
+  /** What is loaded for it. */
+  readonly notes: Note[] = [];
+
+  constructor(parent: Place | null, at: string | number) {
+    this.parent = parent;
+    this.at = at;
+  }
+
+  path(): (string | number)[] {
+    return this.parent ? [...this.parent.path(), this.at] : [];
+  }
+}
 
 /** One upstream request. Times are in milliseconds since the operation began. */
 export interface ExplainedRequest extends NamedPlaces {
@@ -33,10 +51,9 @@ export interface ExplainedRequest extends NamedPlaces {
 export class Note implements ReadNote {
   readonly #onLoad: (note: Note) => void;
   readonly #onAttempt: (attempt: ExplainedAttempt) => void;
-  /** The names of the places. */
-  readonly places = new Set<string>();
-  /** The names of places that will probably load it. */
-  readonly ahead = new Set<string>();
+  readonly places = new Set<Place>();
+  /** Places that will probably load it. */
+  readonly ahead = new Set<Place>();
   /** The notes of the responses that this list contains. */
   readonly #members: Note[] = [];
   #list: Note | null = null;
@@ -184,17 +201,10 @@ const MAX_NAMED = 3;
 /** Longest name, in characters: names consist of aliases, which callers choose. */
 const MAX_NAME_LENGTH = 200;
 
-export function pathOf(place: ResultPlace): readonly string[] {
-  const path: string[] = [];
-  for (let each = place; each.parent; each = each.parent) path.push(`${each.at}`);
-  return path.toReversed();
-}
-
-export function firstOf(places: ReadonlySet<string>): NamedPlaces {
-  const fields: string[] = [];
-  for (const name of places) {
-    if (fields.length === MAX_NAMED) break;
-    fields.push(name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name);
-  }
+export function firstOf(places: ReadonlySet<Place>): NamedPlaces {
+  const fields = [...places].slice(0, MAX_NAMED).map((place) => {
+    const name = place.path().join(".");
+    return name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
+  });
   return { fields, moreFields: places.size - fields.length };
 }
