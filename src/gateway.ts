@@ -161,7 +161,7 @@ export function createGateway({
     onOperation: telemetry.operation,
   });
   const openOperation = createOperations({ contexts, isExplainable, telemetry });
-  const protocol = { schema, engine, delivery, openOperation };
+  const protocol = { engine, delivery, openOperation };
 
   const downloads = {
     identify,
@@ -172,7 +172,7 @@ export function createGateway({
   };
   const loadMcp = async () => {
     const { createMcpHandler } = await import("./http/mcp/handler.ts");
-    return createMcpHandler({ ...protocol, ...mcpSettings(config), rename, version });
+    return createMcpHandler({ ...protocol, schema, ...mcpSettings(config), rename, version });
   };
   const router = createRouter({
     identify,

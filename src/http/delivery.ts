@@ -20,8 +20,6 @@ export interface DeliverySettings {
 export interface Delivery {
   /** Sends a complete response. When too many bytes wait, the caller with most of them is disconnected first. */
   readonly send: (response: ServerResponse, result: TextResponse, caller: Caller) => Promise<void>;
-  /** Sends a fetch response, whose body may be a stream. */
-  readonly pass: (response: ServerResponse, result: Response, caller: Caller) => Promise<void>;
   /** Sends a body in pieces, as they come. */
   readonly stream: (response: ServerResponse, result: StreamedBody, caller: Caller) => Promise<void>;
   readonly waitingBytes: () => number;
@@ -151,20 +149,9 @@ export function createDelivery({
   return {
     send: sendWhole,
     stream,
-    pass: async (response, result, caller) => {
-      const { status, body } = result;
-      const headers = Object.fromEntries(result.headers);
-      if (body && STREAMED.test(result.headers.get("content-type") ?? "")) {
-        return stream(response, { status, headers, body }, caller);
-      }
-      return sendWhole(response, { status, headers, body: await result.text() }, caller);
-    },
     waitingBytes: () => waiting.total,
   };
 }
 
 /** Whether the connection has nothing left to write, so that a short response need not be counted. */
 const isIdle = ({ socket }: ServerResponse): boolean => socket !== null && socket.writableLength === 0;
-
-/** Media types of incremental results. */
-const STREAMED = /^(?:text\/event-stream|multipart\/mixed)/i;

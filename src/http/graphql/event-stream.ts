@@ -1,20 +1,14 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { ExecutionResult } from "graphql";
-import type { Engine } from "../../engine/engine.ts";
+import type { Engine, Operation } from "../../engine/engine.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { OpenStream, Results } from "../../engine/subscription.ts";
 import type { Clock } from "../../clock.ts";
-import type { RequestScope } from "../../request-scope.ts";
 import { onceOver } from "../connection.ts";
 import type { Delivery } from "../delivery.ts";
-import { parseBody, parseQueryString, encodeResult, PRIVATE } from "./encoding.ts";
-import type { YogaContext } from "./yoga.ts";
+import { encodeResult, PRIVATE } from "./encoding.ts";
 
-/*
- * Subscriptions as server-sent events, in the distinct connections mode of the GraphQL-over-SSE protocol. Own code:
- * Yoga's codec has a fixed interval of comments and two web streams for each subscriber, which take more memory than
- * everything else of a subscription.
- */
+/* Subscriptions as server-sent events, in the distinct connections mode of the GraphQL-over-SSE protocol. */
 
 interface Settings {
   readonly engine: Engine;
@@ -25,7 +19,7 @@ interface Settings {
 /** A request for a subscription. */
 interface StreamRequest {
   readonly params: OperationParams;
-  readonly operation: YogaContext["operation"];
+  readonly operation: Operation;
   readonly openStream: () => OpenStream;
   readonly onResult: (status: number) => void;
 }
@@ -55,7 +49,7 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
   const write = async (
     response: ServerResponse,
     results: Results,
-    { scope: { requestId, caller } }: YogaContext["operation"],
+    { scope: { requestId, caller } }: Operation,
   ): Promise<void> => {
     let isCut = false;
     const end = () => {
@@ -79,15 +73,6 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
   };
 
   return {
-    /** The parameters of a request for a subscription; null when it is none. */
-    paramsOf: async (
-      request: IncomingMessage,
-      body: Buffer | null,
-      scope: RequestScope,
-    ): Promise<OperationParams | null> => {
-      const params = readParams(request, body);
-      return params && (await engine.typeOf(params, scope)) === "subscription" ? params : null;
-    },
     serve: async (
       response: ServerResponse,
       { params, operation, openStream, onResult }: StreamRequest,
@@ -116,19 +101,6 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
       for (const [response, end] of open) close(response, end);
     },
   };
-}
-
-/** The parameters of a request; null when they cannot be read, which the handler of single results reports. */
-export function readParams(
-  { method, url = "" }: IncomingMessage,
-  body: Buffer | null,
-): OperationParams | null {
-  try {
-    if (body) return parseBody(body);
-    return method === "GET" ? parseQueryString(url.split("?")[1] ?? "") : null;
-  } catch {
-    return null;
-  }
 }
 
 /** The headers of an event stream. */
