@@ -4,7 +4,7 @@ import {
   engineSettings,
   hasPage,
   mcpSettings,
-  placeSettings,
+  quotasOf,
   sharingSettings,
   subscriptionSettings,
 } from "./config/parts.ts";
@@ -110,7 +110,7 @@ export function createGateway({
     turnsFor: turns.turnsFor,
     openSpan: openUpstreamSpan,
   });
-  const doors = new Doors({ callers, ...placeSettings(config), isQueueFull: client.isQueueFull });
+  const doors = new Doors({ callers, quotas: quotasOf(config), isQueueFull: client.isQueueFull });
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
 
   const schema = schemaFor(config.TYPE_NAMES);

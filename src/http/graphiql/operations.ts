@@ -1,5 +1,5 @@
 import { getOperationAST, Kind, parse, type VariableDefinitionNode } from "graphql";
-import { readDemoVariables, type Rename, shippedOperations } from "../shipped-operations.ts";
+import { commentOf, readDemoVariables, type Rename, shippedOperations } from "../shipped-operations.ts";
 
 /** An operation that the page offers. */
 export interface PageOperation {
@@ -27,18 +27,12 @@ export function pageOperations(rename: Rename, { isDemo }: { readonly isDemo: bo
     const { name, operation: type } = operation;
     return {
       name: name.value,
-      about: commentOf(query),
+      about: commentOf(operation),
       type,
       query,
       variables: JSON.stringify(variables, null, 2),
     };
   });
-}
-
-/** The text of the comment lines at the beginning. */
-function commentOf(query: string): string {
-  const [comment = ""] = /^(?:#.*\n)*/.exec(query) ?? [];
-  return comment.replaceAll(/^# ?/gm, "").replaceAll("\n", " ").trim();
 }
 
 /** A blank value for a required variable without a default: `["id", ""]` for `$id: ID!`. */

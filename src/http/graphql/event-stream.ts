@@ -1,5 +1,4 @@
 import type { ServerResponse } from "node:http";
-import type { ExecutionResult } from "graphql";
 import type { Engine, Operation } from "../../engine/engine.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { OpenStream, Results } from "../../engine/subscription.ts";
@@ -31,6 +30,10 @@ const COMMENT_INTERVAL_MS = 10_000;
 const CLOSING_MS = 1_000;
 
 const COMMENT = Buffer.from(":\n\n");
+
+/** A result as an event. */
+export const eventOf = (json: string): string => `event: next\ndata: ${json}\n\n`;
+
 /** The last event of a stream. */
 export const COMPLETE = "event: complete\ndata:\n\n";
 
@@ -60,13 +63,15 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
     onceOver(response, end);
     // A stream may have been admitted before the gateway began to drain.
     if (isDraining) close(response, end);
-    const encode = (result: ExecutionResult): string => {
-      const type = "application/json";
-      return `event: next\ndata: ${encodeResult(engine.finish(result, requestId), type, requestId).body}\n\n`;
-    };
-    // Without `complete`, clients subscribe again elsewhere.
-    const last = () => (isCut ? null : Buffer.from(COMPLETE));
-    const body = withComments(framesOf(results, encode, last), clock);
+    async function* frames(): AsyncGenerator<Buffer> {
+      for await (const result of results)
+        yield Buffer.from(
+          eventOf(encodeResult(engine.finish(result, requestId), "application/json", requestId).body),
+        );
+      // Without `complete`, clients subscribe again elsewhere.
+      if (!isCut) yield Buffer.from(COMPLETE);
+    }
+    const body = withComments(frames(), clock);
     await delivery.stream(response, { status: 200, headers: headersOf(requestId), body }, caller);
     open.delete(response);
     await results.return();
@@ -92,7 +97,7 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
       const isBusy = result.status === 429 || result.status === 503;
       const status = isBusy ? result.status : 200;
       onResult(status);
-      const text = `event: next\ndata: ${result.body}\n\n${COMPLETE}`;
+      const text = eventOf(result.body) + COMPLETE;
       await delivery.send(response, { status, headers: headersOf(requestId), body: text }, caller);
     },
     /** Ends all streams for good, so that clients subscribe again elsewhere. */
@@ -113,17 +118,6 @@ export const headersOf = (requestId: string) => ({
   connection: "close",
   "x-request-id": requestId,
 });
-
-/** The events of the protocol as bytes. */
-async function* framesOf(
-  results: Results,
-  encode: (result: ExecutionResult) => string,
-  last: () => Buffer | null,
-): AsyncGenerator<Buffer> {
-  for await (const result of results) yield Buffer.from(encode(result));
-  const end = last();
-  if (end) yield end;
-}
 
 /**
  * Adds a comment at the beginning, which makes browsers show the response, and wherever nothing comes for a while. Each

@@ -2,7 +2,7 @@ import type { ExecutionResult, GraphQLError } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { EngineResult } from "../../engine/engine.ts";
 import type { Delivered, Pieces } from "../../engine/plan/pieces.ts";
-import { COMPLETE, headersOf } from "./event-stream.ts";
+import { COMPLETE, eventOf, headersOf } from "./event-stream.ts";
 import { PRIVATE, toJson } from "./encoding.ts";
 
 /*
@@ -42,7 +42,7 @@ const EVENT_STREAM: PieceForm = {
   headers: headersOf,
   isCompressible: false,
   ends: ["", COMPLETE],
-  frame: (json) => `event: next\ndata: ${json}\n\n`,
+  frame: eventOf,
   isOlder: false,
 };
 

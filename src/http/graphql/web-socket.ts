@@ -42,6 +42,7 @@ export interface SocketSettings {
   readonly maxBytes: number;
   /** How long a client may not read, in milliseconds. */
   readonly readTimeoutMs: number;
+  /** Deadline of a query and of one event, in milliseconds. */
   readonly requestTimeoutMs: number;
   /** Opens the stream of a subscription that came with these headers. */
   readonly openStream: (request: IncomingMessage, scope: RequestScope) => OpenStream;

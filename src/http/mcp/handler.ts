@@ -48,22 +48,13 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
   const { schema, engine, delivery, version, types, trusted, openOperation } = settings;
   const operations = await readToolOperations(schema, trusted, settings.rename);
   const shown = settings.isIntrospectable ? lexicographicSortSchema(withoutFederation(schema)) : null;
-  const ofOperations = operations.filter(({ type }) => types.includes(type));
-  const toolNames = new Set([
-    ...ofOperations.map(({ name }) => name),
-    ...(trusted ? [] : types.map((type) => `graphql_${type}`)),
-    ...(shown && !trusted ? ["graphql_schema"] : []),
-  ]);
-  const parts = {
-    version,
-    toolNames,
-    tools: [
-      ...ofOperations.map(toolOfOperation),
-      ...(trusted ? [] : types.map((type) => toolOfOwnDocuments(type, shown !== null, settings.maxTokens))),
-      ...(shown && !trusted ? [toolOfSchema(shown)] : []),
-    ],
-    sdl: shown && printSchema(shown),
-  };
+  const tools = [
+    ...operations.filter(({ type }) => types.includes(type)).map(toolOfOperation),
+    ...(trusted ? [] : types.map((type) => toolOfOwnDocuments(type, shown !== null, settings.maxTokens))),
+    ...(shown && !trusted ? [toolOfSchema(shown)] : []),
+  ];
+  const toolNames = new Set(tools.map(({ name }) => name));
+  const parts = { version, tools, toolNames, sdl: shown && printSchema(shown) };
 
   const answerMessage = createAnswers();
 

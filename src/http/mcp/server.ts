@@ -52,7 +52,7 @@ export function openServer(
       jsonSchemaValidator: ARGUMENT_NAMES,
     },
   );
-  for (const register of tools) register(server, execute);
+  for (const { register } of tools) register(server, execute);
   if (sdl !== null) {
     const config = { description: "The GraphQL schema in SDL.", mimeType: SDL_TYPE };
     server.registerResource("schema", SDL_URI, config, () => ({

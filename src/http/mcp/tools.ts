@@ -16,8 +16,11 @@ import { textSignsIn, type ToolOperation, type ToolType } from "./documents.ts";
 /** Runs an operation of the caller. `type` is the only one that is run. */
 export type RunOperation = (params: OperationParams, type: ToolType) => Promise<CallToolResult>;
 
-/** Registers a tool with the server of one request. */
-export type Tool = (server: McpServer, execute: RunOperation) => void;
+export interface Tool {
+  readonly name: string;
+  /** Registers it with the server of one request. */
+  readonly register: (server: McpServer, execute: RunOperation) => void;
+}
 
 interface ToolConfig<Input> {
   readonly description: string;
@@ -25,16 +28,17 @@ interface ToolConfig<Input> {
   readonly annotations: ToolAnnotations;
 }
 
-const tool =
-  <Input>(
-    name: string,
-    config: ToolConfig<Input>,
-    call: (input: Input, execute: RunOperation) => Promise<CallToolResult> | CallToolResult,
-  ): Tool =>
-  (server, execute) =>
+const tool = <Input>(
+  name: string,
+  config: ToolConfig<Input>,
+  call: (input: Input, execute: RunOperation) => Promise<CallToolResult> | CallToolResult,
+): Tool => ({
+  name,
+  register: (server, execute) =>
     void server.registerTool(name, { title: titleOf(name), ...config }, (input: Input) =>
       call(input, execute),
-    );
+    ),
+});
 
 /** What people read instead of a name: `Best runs` for `BestRuns`, `Graphql query` for `graphql_query`. */
 function titleOf(name: string): string {
@@ -93,8 +97,8 @@ const DESCRIPTIONS: Readonly<Record<ToolType, string>> = {
 
 /** Where the schema is shown. */
 const FIRST_STEP: Readonly<Record<ToolType, string>> = {
-  query: "Look at the types in question with graphql_schema first.",
-  mutation: "Look at the type Mutation with graphql_schema first.",
+  query: " Look at the types in question with graphql_schema first.",
+  mutation: " Look at the type Mutation with graphql_schema first.",
 };
 
 /** The tool that runs a document of the agent's own. `hasSchema`: beside it is the tool that shows the schema. */
@@ -102,7 +106,7 @@ export const toolOfOwnDocuments = (type: ToolType, hasSchema: boolean, maxTokens
   tool(
     `graphql_${type}`,
     {
-      description: hasSchema ? `${DESCRIPTIONS[type]} ${FIRST_STEP[type]}` : DESCRIPTIONS[type],
+      description: DESCRIPTIONS[type] + (hasSchema ? FIRST_STEP[type] : ""),
       inputSchema: OwnOperation,
       annotations: ANNOTATIONS[type],
     },
