@@ -46,21 +46,11 @@ export interface RouterSettings {
   readonly takeTurn: (caller: Caller, work: () => void) => void;
 }
 
-export interface Router {
-  readonly listen: Listener;
-  /** Makes `/readyz` fail and every response close its connection, so that load balancers send requests elsewhere. */
-  readonly announceEnd: () => void;
-  /** Resolves when no request is unanswered. */
-  readonly drained: () => Promise<void>;
-  /** Rejects the requests whose bodies have not arrived. */
-  readonly refuseUnfinished: () => void;
-}
-
 /** Longest message of an agent, in bytes. The protocol's package takes 100 times longer to read one than the parser of JSON. */
 const MAX_MESSAGE_BYTES = 65_536;
 
 /** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
-export function createRouter(settings: RouterSettings): Router {
+export function createRouter(settings: RouterSettings) {
   const { graphql, mcp, downloads, page, identify, doors, telemetry, requestTimeoutMs, takeTurn } = settings;
   const readBody = createBodyReader(settings.bodies);
   const open = new TransientList<ServerResponse>();
@@ -202,16 +192,19 @@ export function createRouter(settings: RouterSettings): Router {
 
   return {
     listen,
+    /** Makes `/readyz` fail and every response close its connection, so that load balancers send requests elsewhere. */
     announceEnd: () => {
       if (draining) return;
       draining = true;
       for (const response of open.members()) closeAfter(response);
     },
+    /** Resolves when no request is unanswered. */
     drained: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         onEmpty = resolve;
         if (open.size === 0) resolve();
       }),
+    /** Rejects the requests whose bodies have not arrived. */
     refuseUnfinished: () => {
       for (const { req, headersSent } of open.members()) {
         if (req.complete) continue;

@@ -37,7 +37,8 @@ interface Settings {
 }
 
 /** The media types of results, for who accepts none of them. */
-const ACCEPTABLE = "application/graphql-response+json, application/json, multipart/mixed, text/event-stream";
+const ACCEPTABLE =
+  "text/event-stream; charset=utf-8, multipart/mixed; charset=utf-8, application/graphql-response+json; charset=utf-8, application/json";
 
 /** Handles GraphQL requests. A subscription becomes an event stream. */
 export function createGraphqlHandler(settings: Settings): Execute {

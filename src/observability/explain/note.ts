@@ -124,7 +124,10 @@ export class Note implements ReadNote {
   attempt(endpoint: EndpointName): AttemptNote {
     // The operation whose request it had joined may have left.
     this.served = "request";
-    const attempt = new ExplainedAttempt(this, endpoint, ++this.#attempts, this.#waitsSince);
+    const attempt = openAttempt(this, endpoint, {
+      attempt: ++this.#attempts,
+      waitsSince: this.#waitsSince,
+    });
     this.#onAttempt(attempt);
     return attempt;
   }
@@ -141,51 +144,43 @@ export class Note implements ReadNote {
 }
 
 /** One upstream request of an explained operation. */
-export class ExplainedAttempt implements AttemptNote {
-  readonly #note: Note;
-  readonly #endpoint: EndpointName;
-  readonly #number: number;
-  readonly #began = performance.now();
-  readonly #waitedMs: number;
+export interface ExplainedAttempt extends AttemptNote {
   readonly round: number;
-  #outcome: { readonly status: number | null; readonly error: string | null; readonly ms: number } | null =
+  readonly report: (operationBegan: number) => ExplainedRequest;
+}
+
+function openAttempt(
+  note: Note,
+  { method, path }: EndpointName,
+  { attempt, waitsSince }: { readonly attempt: number; readonly waitsSince: number },
+): ExplainedAttempt {
+  const began = performance.now();
+  const { round } = note;
+  let bytes = 0;
+  let outcome: { readonly status: number | null; readonly error: string | null; readonly ms: number } | null =
     null;
-  #bytes = 0;
-
-  constructor(note: Note, endpoint: EndpointName, number: number, waitsSince: number) {
-    this.#waitedMs = this.#began - waitsSince;
-    this.#note = note;
-    this.#endpoint = endpoint;
-    this.#number = number;
-    this.round = note.round;
-  }
-
-  receive(bytes: number): void {
-    this.#bytes += bytes;
-  }
-
-  end(status: number | null, error: string | null): void {
-    this.#outcome = { status, error, ms: performance.now() - this.#began };
-    // Reads settle with their response, which may take several attempts.
-    if (this.#endpoint.method !== "GET") this.#note.isSettled = true;
-  }
-
-  report(operationBegan: number): ExplainedRequest {
-    const { method, path } = this.#endpoint;
-    return {
+  return {
+    round,
+    receive: (received) => (bytes += received),
+    end: (status, error) => {
+      outcome = { status, error, ms: performance.now() - began };
+      // Reads settle with their response, which may take several attempts.
+      if (method !== "GET") note.isSettled = true;
+    },
+    report: (operationBegan) => ({
       method,
       template: path,
-      attempt: this.#number,
-      status: this.#outcome?.status ?? null,
-      error: this.#outcome?.error ?? null,
-      round: this.round,
-      startMs: tenths(this.#began - operationBegan),
-      waitedMs: tenths(this.#waitedMs),
-      durationMs: this.#outcome && tenths(this.#outcome.ms),
-      bytes: this.#bytes,
-      ...this.#note.causes(),
-    };
-  }
+      attempt,
+      status: outcome?.status ?? null,
+      error: outcome?.error ?? null,
+      round,
+      startMs: tenths(began - operationBegan),
+      waitedMs: tenths(began - waitsSince),
+      durationMs: outcome && tenths(outcome.ms),
+      bytes,
+      ...note.causes(),
+    }),
+  };
 }
 
 export const tenths = (ms: number): number => Math.round(ms * 10) / 10;
