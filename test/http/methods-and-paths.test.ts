@@ -4,7 +4,7 @@ import { readConfig } from "../../src/config.ts";
 import { createGateway } from "../../src/gateway.ts";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { listen } from "../support/listen.ts";
-import { sendTo } from "../support/raw-requests.ts";
+import { JSON_BODY, operationText, sendTo } from "../support/raw-requests.ts";
 
 describe("methods and paths", () => {
   test("a query may be asked by GET, a mutation not", async () => {
@@ -19,6 +19,17 @@ describe("methods and paths", () => {
       `mutation { login(input: { username: "ada", password: "ada-demo" }) { token } }`,
     );
     expect([status, codes()]).toEqual([405, ["BAD_REQUEST"]]);
+    expect(calls()).toEqual([]);
+  });
+
+  test("who accepts no type of a result is refused before the mutation is sent", async () => {
+    const { url, calls } = await startDemoGateway();
+    const body = operationText(
+      `mutation { login(input: { username: "ada", password: "ada-demo" }) { token } }`,
+    );
+    const headers = { ...JSON_BODY, accept: "text/html" };
+    const { status, text } = await sendTo(`${url}/graphql`, { headers, body });
+    expect([status, text]).toEqual([406, ""]);
     expect(calls()).toEqual([]);
   });
 
