@@ -153,7 +153,7 @@ describe("the page", () => {
     const { url, demo } = await startDemoGateway();
     const { token, welcome, operations } = settingsIn(await openPage(url));
     expect(token).toBe(demo.users[0]?.token);
-    expect(welcome).toContain("ada.mnist.1");
+    expect(welcome).toContain("ada.mnist.42");
     expect(operations.map(({ variables }) => variables).join("")).toContain("ada.mnist.42");
   });
 

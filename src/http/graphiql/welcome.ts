@@ -6,12 +6,12 @@ interface Welcomed {
 }
 
 /**
- * What the page shows first: with the demo a search, its best runs, their builds and machines. It takes no variables, because
- * GraphiQL does not load those of the first default tab (graphql/graphiql#3392).
+ * What the page shows first: with the demo a search, or at least a run of it, with build and machines. It takes no variables,
+ * because GraphiQL does not load those of the first default tab (graphql/graphiql#3392).
  */
 export function welcomeTo({ isDemo, capabilities }: Welcomed): string {
   if (!isDemo) return WORDS + START;
-  return WORDS + (capabilities.includes("METRIC_ORDERS") ? SEARCH : SEARCH.replace(ORDER, ""));
+  return WORDS + (capabilities.includes("METRIC_ORDERS") ? SEARCH : RUN);
 }
 
 /** Its lines fit the editor of a tablet, and stand beside what they are about, so that a small window shows the query as well. */
@@ -21,12 +21,6 @@ const WORDS = `# Ctrl-Enter runs this. Below the
 
 `;
 
-const ORDER = `
-      order: {
-        metric: "loss"
-        direction: ASC
-      }`;
-
 const SEARCH = `query Welcome {
   # group: a search of parameters
   group(id: "ada.mnist.1") {
@@ -34,7 +28,11 @@ const SEARCH = `query Welcome {
     status
     # experiment: one run of it
     experiments(
-      first: 3${ORDER}
+      first: 3
+      order: {
+        metric: "loss"
+        direction: ASC
+      }
     ) {
       totalCount
       nodes {
@@ -57,6 +55,44 @@ const SEARCH = `query Welcome {
               memory
             }
           }
+        }
+      }
+    }
+  }
+}
+`;
+
+const RUN = `query Welcome {
+  # experiment: one run
+  experiment(id: "ada.mnist.42") {
+    uniqueName
+    status
+    latestMetrics {
+      name
+      value
+    }
+    # group: the search it is of
+    experimentGroup {
+      uniqueName
+      status
+      experimentCounts {
+        total
+        succeeded
+      }
+    }
+    # build: made its image
+    buildJob {
+      uniqueName
+      commit
+    }
+    # jobs: processes of the run
+    jobs {
+      nodes {
+        role
+        # node: its machine
+        nodeScheduled {
+          name
+          memory
         }
       }
     }
