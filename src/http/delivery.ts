@@ -97,7 +97,7 @@ export function createDelivery({ callers, clock, maxWaitingBytes, readTimeoutMs 
     // The body counts while it is being compressed as well.
     count(plain.length);
     const isLong = plain.length >= MIN_COMPRESSED_BYTES;
-    // An event stream says so: who reads it may not wait for more.
+    // Event streams say so.
     const mayCompress = isLong && !headers["cache-control"]?.includes("no-transform");
     const isCompressed = mayCompress && acceptsGzip(response.req.headers["accept-encoding"]);
     const body = isCompressed ? await compress(plain) : plain;
