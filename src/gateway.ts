@@ -4,7 +4,7 @@ import {
   engineSettings,
   hasPage,
   mcpSettings,
-  placeSettings,
+  quotasOf,
   sharingSettings,
   subscriptionSettings,
 } from "./config/parts.ts";
@@ -19,7 +19,7 @@ import { createDownloads } from "./http/downloads.ts";
 import { createExports } from "./http/export/door.ts";
 import { createPage } from "./http/graphiql/page.ts";
 import { Doors } from "./http/doors.ts";
-import { loadMcp } from "./http/mcp/load-mcp.ts";
+import { lazily } from "./http/once.ts";
 import { createIdentify } from "./http/identity.ts";
 import { createOperations, type ContextSettings } from "./http/operation.ts";
 import { LOCAL_PAGES } from "./http/origins.ts";
@@ -109,7 +109,7 @@ export function createGateway({
     turnsFor: turns.turnsFor,
     openSpan: openUpstreamSpan,
   });
-  const doors = new Doors({ callers, ...placeSettings(config), isQueueFull: client.isQueueFull });
+  const doors = new Doors({ callers, quotas: quotasOf(config), isQueueFull: client.isQueueFull });
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
 
   const schema = schemaFor(config.TYPE_NAMES);
@@ -160,7 +160,7 @@ export function createGateway({
     onOperation: telemetry.operation,
   });
   const openOperation = createOperations({ contexts, isExplainable, telemetry });
-  const protocol = { schema, engine, delivery, openOperation };
+  const protocol = { engine, delivery, openOperation };
 
   const downloads = {
     identify,
@@ -169,11 +169,15 @@ export function createGateway({
     delivery,
     onDownload: telemetry.download,
   };
+  const loadMcp = async () => {
+    const { createMcpHandler } = await import("./http/mcp/handler.ts");
+    return createMcpHandler({ ...protocol, schema, ...mcpSettings(config), rename, version });
+  };
   const router = createRouter({
     identify,
     doors,
     graphql: createGraphqlHandler({ ...protocol, publicError: toPublic, doors, subscriptions }),
-    mcp: loadMcp({ ...protocol, ...mcpSettings(config), rename, version }),
+    mcp: config.MCP === "off" ? null : lazily(loadMcp),
     downloads: [
       createDownloads({ ...downloads, client, server }),
       createExports({ ...downloads, schema: ownSchema, contexts }),

@@ -2,16 +2,14 @@ import type { Config } from "../config.ts";
 import { type DocumentStore, persistedDocuments, trustedDocuments } from "../engine/documents/persisted.ts";
 
 /** How many places of each kind there are, and how many one caller may have. */
-export const placeSettings = (config: Config) => {
+export const quotasOf = (config: Config) => {
   const subscriptions = { total: config.MAX_SUBSCRIPTIONS, perCaller: config.MAX_SUBSCRIPTIONS_PER_TOKEN };
   return {
-    quotas: {
-      operation: { total: config.MAX_OPERATIONS, perCaller: config.MAX_OPERATIONS_PER_TOKEN },
-      stream: subscriptions,
-      socket: subscriptions,
-      download: { total: config.MAX_DOWNLOADS, perCaller: config.MAX_DOWNLOADS_PER_TOKEN },
-    },
-    maxSignIns: config.MAX_SIGN_INS,
+    operation: { total: config.MAX_OPERATIONS, perCaller: config.MAX_OPERATIONS_PER_TOKEN },
+    stream: subscriptions,
+    socket: subscriptions,
+    download: { total: config.MAX_DOWNLOADS, perCaller: config.MAX_DOWNLOADS_PER_TOKEN },
+    signIn: { total: config.MAX_SIGN_INS, perCaller: Math.ceil(config.MAX_SIGN_INS / 2) },
   };
 };
 

@@ -53,7 +53,7 @@ export function createBodyReader({ callers, maxBytes, maxWaitingBytes }: BodySet
         account.leave(accounts);
       }
       request.off("data", add);
-      onBody(fault ?? joined(chunks));
+      onBody(fault ?? Buffer.concat(chunks));
     };
     const add = (chunk: Buffer) => {
       size += chunk.length;
@@ -95,8 +95,3 @@ function readBefore(
 }
 
 const ignore = () => {};
-
-const joined = (chunks: readonly Buffer[]): Buffer => {
-  const [first, ...others] = chunks;
-  return first && others.length === 0 ? first : Buffer.concat(chunks);
-};

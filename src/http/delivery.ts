@@ -16,17 +16,6 @@ export interface DeliverySettings {
   readonly readTimeoutMs: number;
 }
 
-/** Writes responses to callers that may read slowly. */
-export interface Delivery {
-  /** Sends a complete response. When too many bytes wait, the caller with most of them is disconnected first. */
-  readonly send: (response: ServerResponse, result: TextResponse, caller: Caller) => Promise<void>;
-  /** Sends a fetch response, whose body may be a stream. */
-  readonly pass: (response: ServerResponse, result: Response, caller: Caller) => Promise<void>;
-  /** Sends a body in pieces, as they come. */
-  readonly stream: (response: ServerResponse, result: StreamedBody, caller: Caller) => Promise<void>;
-  readonly waitingBytes: () => number;
-}
-
 /** An HTTP response whose body comes in pieces. */
 interface StreamedBody {
   readonly status: number;
@@ -43,12 +32,8 @@ const SHORT_LENGTH = 16_384;
 /** Shorter responses fit into one packet: compressing them saves nothing. */
 const MIN_COMPRESSED_BYTES = 1_024;
 
-export function createDelivery({
-  callers,
-  clock,
-  maxWaitingBytes,
-  readTimeoutMs,
-}: DeliverySettings): Delivery {
+/** Writes responses to callers that may read slowly. */
+export function createDelivery({ callers, clock, maxWaitingBytes, readTimeoutMs }: DeliverySettings) {
   const waiting = new WaitingBytes(maxWaitingBytes, callers);
 
   /** Writes a chunk and waits until it is drained. Closes the connection when that takes longer than `readTimeoutMs`. */
@@ -89,11 +74,11 @@ export function createDelivery({
   };
 
   /**
-   * Sends a body of known length, compressed when the caller accepts gzip. The length of a compressed response can leak
+   * Sends a complete response, compressed when the caller accepts gzip. The length of a compressed response can leak
    * secrets to a page that makes the browser request its own text beside them (BREACH). That does not apply here:
    * browsers never send tokens by themselves.
    */
-  const sendWhole = async (
+  const send = async (
     response: ServerResponse,
     { status, headers, body: text }: TextResponse,
     caller: Caller,
@@ -112,7 +97,9 @@ export function createDelivery({
     // The body counts while it is being compressed as well.
     count(plain.length);
     const isLong = plain.length >= MIN_COMPRESSED_BYTES;
-    const isCompressed = isLong && acceptsGzip(response.req.headers["accept-encoding"]);
+    // Event streams say so.
+    const mayCompress = isLong && !headers["cache-control"]?.includes("no-transform");
+    const isCompressed = mayCompress && acceptsGzip(response.req.headers["accept-encoding"]);
     const body = isCompressed ? await compress(plain) : plain;
     count(body.length - plain.length);
     if (isOver(response)) return;
@@ -123,12 +110,16 @@ export function createDelivery({
     response.end(await writeAllButLast(response, body, count));
   };
 
-  /** Streams a body, no faster than the caller reads it. */
-  const sendStream = async (
+  /** Sends a body in pieces as they come, no faster than the caller reads them. */
+  const stream = async (
     response: ServerResponse,
-    body: AsyncIterable<Uint8Array>,
-    count: (bytes: number) => void,
+    { status, headers, body }: StreamedBody,
+    caller: Caller,
   ): Promise<void> => {
+    // The body needs no cancelling: it starts with the first read.
+    if (isOver(response)) return;
+    const count = waiting.open(response, caller);
+    response.writeHead(status, headers);
     // Leaving the loop cancels the source of the body.
     for await (const part of body) {
       if (isOver(response)) break;
@@ -140,31 +131,10 @@ export function createDelivery({
     response.end();
   };
 
-  const stream: Delivery["stream"] = async (response, { status, headers, body }, caller) => {
-    // The stream needs no cancelling: it starts with the first read.
-    if (isOver(response)) return;
-    const count = waiting.open(response, caller);
-    response.writeHead(status, headers);
-    await sendStream(response, body, count);
-  };
-
-  return {
-    send: sendWhole,
-    stream,
-    pass: async (response, result, caller) => {
-      const { status, body } = result;
-      const headers = Object.fromEntries(result.headers);
-      if (body && STREAMED.test(result.headers.get("content-type") ?? "")) {
-        return stream(response, { status, headers, body }, caller);
-      }
-      return sendWhole(response, { status, headers, body: await result.text() }, caller);
-    },
-    waitingBytes: () => waiting.total,
-  };
+  return { send, stream, waitingBytes: () => waiting.total };
 }
+
+export type Delivery = ReturnType<typeof createDelivery>;
 
 /** Whether the connection has nothing left to write, so that a short response need not be counted. */
 const isIdle = ({ socket }: ServerResponse): boolean => socket !== null && socket.writableLength === 0;
-
-/** Media types of incremental results. */
-const STREAMED = /^(?:text\/event-stream|multipart\/mixed)/i;

@@ -16,8 +16,7 @@ export type PlaceKind = keyof typeof KINDS;
 
 interface DoorSettings {
   readonly callers: Callers;
-  readonly quotas: Readonly<Record<Exclude<PlaceKind, "signIn">, Quota>>;
-  readonly maxSignIns: number;
+  readonly quotas: Readonly<Record<PlaceKind, Quota>>;
   /** Whether the queue of upstream requests has no room for an operation of the caller. */
   readonly isQueueFull: (caller: Caller) => boolean;
 }
@@ -30,17 +29,16 @@ export class Doors {
   readonly #isQueueFull: DoorSettings["isQueueFull"];
   #isDraining = false;
 
-  constructor({ callers, quotas, maxSignIns, isQueueFull }: DoorSettings) {
-    const places = (kind: keyof typeof quotas) => new PlacesOfKind(kind, callers, quotas[kind]);
-    // Nobody who signs in is proven: one address may have half of the places, and all addresses together may have all.
-    const half = Math.ceil(maxSignIns / 2);
-    const signIns = { total: maxSignIns, perCaller: half };
+  constructor({ callers, quotas, isQueueFull }: DoorSettings) {
+    const { signIn } = quotas;
+    // Nobody who signs in is proven: all addresses together may have all of the places.
+    const shares = { address: signIn.perCaller, strangers: signIn.total };
     this.#kinds = {
-      operation: places("operation"),
-      stream: places("stream"),
-      socket: places("socket"),
-      download: places("download"),
-      signIn: new PlacesOfKind("signIn", callers, signIns, { address: half, strangers: maxSignIns }),
+      operation: new PlacesOfKind("operation", callers, quotas.operation),
+      stream: new PlacesOfKind("stream", callers, quotas.stream),
+      socket: new PlacesOfKind("socket", callers, quotas.socket),
+      download: new PlacesOfKind("download", callers, quotas.download),
+      signIn: new PlacesOfKind("signIn", callers, signIn, shares),
     };
     this.#isQueueFull = isQueueFull;
   }

@@ -9,10 +9,10 @@ import {
   type Admission,
   createDownloadDoor,
   type DownloadDoorSettings,
+  named,
   type OpenedDownload,
   OutsideOfFile,
 } from "./download-door.ts";
-import { named } from "./file-name.ts";
 import type { Server } from "../rest/api/server.ts";
 
 const ROUTE = /^\/downloads\/([^/?]+)\/(logs|outputs|files)(?:\?|$)/;

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Operation, OperationFacts } from "../engine/engine.ts";
 import { Explanation } from "../observability/explain/explanation.ts";
-import { StalePlaces } from "../observability/explain/stale.ts";
 import type { Telemetry } from "../observability/telemetry.ts";
 import { openOperationSpan, traceIdOf } from "../observability/tracing.ts";
 import { wantsExplanation, wantsFresh } from "./identity.ts";
@@ -54,12 +53,12 @@ export interface HttpOperation {
 
 /** Opens the operations of HTTP requests: their spans, contexts, explanations and reports. */
 export function createOperations({ contexts, isExplainable, telemetry }: Settings) {
-  const { staleMs } = contexts.shared.reads.settings;
-  const staleNotes = () => (staleMs > 0 ? new StalePlaces() : null);
+  const mayBeStale = contexts.shared.reads.settings.staleMs > 0;
   return (request: IncomingMessage, state: RequestState): HttpOperation => {
     const { scope, began } = state;
     const span = openOperationSpan(request, state);
-    const notes = isExplainable && wantsExplanation(request) ? new Explanation(began) : staleNotes();
+    const isExplained = isExplainable && wantsExplanation(request);
+    const notes = isExplained || mayBeStale ? new Explanation(began, isExplained) : null;
     return {
       operation: {
         scope,
@@ -109,7 +108,7 @@ export interface OperationSource {
   /** Called for each upstream request; null if nobody counts them. */
   readonly onRequest: (() => void) | null;
   /** Null unless the result tells how it came about. */
-  readonly notes: Explanation | StalePlaces | null;
+  readonly notes: Explanation | null;
 }
 
 /**

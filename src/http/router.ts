@@ -21,7 +21,7 @@ import { hasValidUrl, readTarget } from "./target.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Executes a request, ends its scope, then writes the result. `body` is null unless it is a POST or a QUERY. */
+/** Executes a request, ends its scope, then writes the result. `body` is null unless it is a POST. */
 export type Execute = (response: ServerResponse, body: Buffer | null, state: RequestState) => Promise<void>;
 
 export interface RouterSettings {
@@ -46,24 +46,11 @@ export interface RouterSettings {
   readonly takeTurn: (caller: Caller, work: () => void) => void;
 }
 
-export interface Router {
-  readonly listen: Listener;
-  /** Makes `/readyz` fail and every response close its connection, so that load balancers send requests elsewhere. */
-  readonly announceEnd: () => void;
-  /** Resolves when no request is unanswered. */
-  readonly drained: () => Promise<void>;
-  /** Rejects the requests whose bodies have not arrived. */
-  readonly refuseUnfinished: () => void;
-}
-
 /** Longest message of an agent, in bytes. The protocol's package takes 100 times longer to read one than the parser of JSON. */
 const MAX_MESSAGE_BYTES = 65_536;
 
-/** Whether the parameters of a request are in its body. QUERY (RFC 10008) is a safe POST: it only reads. */
-const hasBody = ({ method }: IncomingMessage): boolean => method === "POST" || method === "QUERY";
-
 /** Routes requests: probes and metrics first, then downloads, the page, GraphQL and MCP. Applies CORS, load and body limits. */
-export function createRouter(settings: RouterSettings): Router {
+export function createRouter(settings: RouterSettings) {
   const { graphql, mcp, downloads, page, identify, doors, telemetry, requestTimeoutMs, takeTurn } = settings;
   const readBody = createBodyReader(settings.bodies);
   const open = new TransientList<ServerResponse>();
@@ -72,7 +59,7 @@ export function createRouter(settings: RouterSettings): Router {
   // Never `*`, and no credentials: tokens are sent in a header that only the page's own code can set.
   const allow = cors({
     origin: [...settings.origins],
-    methods: ["GET", "POST", "QUERY"],
+    methods: ["GET", "POST"],
     allowedHeaders: [
       "authorization",
       "content-type",
@@ -144,7 +131,7 @@ export function createRouter(settings: RouterSettings): Router {
 
     return (request, response) => {
       const identity = identify(request);
-      if (!hasBody(request)) return run(identity, response, null);
+      if (request.method !== "POST") return run(identity, response, null);
       readBody(request, identity.caller, (body) => {
         if (body === "broken off") return;
         if (typeof body === "string") rejectAs(body, protocol, identity, response);
@@ -174,7 +161,7 @@ export function createRouter(settings: RouterSettings): Router {
 
   const route: Listener = (request, response) => {
     const [path] = (request.url ?? "").split("?", 1);
-    if (path === "/graphql" && hasBody(request)) return serveGraphql(request, response);
+    if (path === "/graphql" && request.method === "POST") return serveGraphql(request, response);
     if (path === "/healthz") return sendText(response, 200, "alive\n");
     if (path === "/readyz")
       return draining ? sendText(response, 503, "draining\n") : sendText(response, 200, "ready\n");
@@ -205,16 +192,19 @@ export function createRouter(settings: RouterSettings): Router {
 
   return {
     listen,
+    /** Makes `/readyz` fail and every response close its connection, so that load balancers send requests elsewhere. */
     announceEnd: () => {
       if (draining) return;
       draining = true;
       for (const response of open.members()) closeAfter(response);
     },
+    /** Resolves when no request is unanswered. */
     drained: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         onEmpty = resolve;
         if (open.size === 0) resolve();
       }),
+    /** Rejects the requests whose bodies have not arrived. */
     refuseUnfinished: () => {
       for (const { req, headersSent } of open.members()) {
         if (req.complete) continue;

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { type OperationDefinitionNode, type Token, TokenKind } from "graphql";
 import { FOLDER } from "../installation.ts";
 
 const OPERATIONS = new URL("schema/operations/", FOLDER);
@@ -29,3 +30,11 @@ export const shippedOperations = (rename: Rename): ShippedOperation[] =>
 export const readDemoVariables = () => JSON.parse(readText("demo-variables.json")) as Record<string, object>;
 
 const readText = (file: string): string => readFileSync(new URL(file, OPERATIONS), "utf8");
+
+/** The comment in front of an operation, as one line. */
+export function commentOf({ loc }: OperationDefinitionNode): string {
+  const lines: string[] = [];
+  let token: Token | null = loc?.startToken.prev ?? null;
+  for (; token?.kind === TokenKind.COMMENT; token = token.prev) lines.unshift(token.value.trim());
+  return lines.join(" ");
+}

@@ -1,9 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Log } from "../log.ts";
 import { causeOf } from "../rest/client/failure.ts";
-import { existsSync, readFileSync } from "node:fs";
-import { SourceMap } from "node:module";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { FOLDER } from "../installation.ts";
 
 /** Maximum places with wrong types that are logged. Each is logged once. */
@@ -63,12 +61,11 @@ interface ErrorReport {
   readonly error: string;
   /** The path of the failed field: `group.hptuning.raw`. */
   readonly field?: string;
-  /** Stack frames, innermost first: `src/graphql/types/group.ts:12:5`. */
+  /** Stack frames, innermost first: `dist/src/graphql/types/group.js:12:5`. */
   readonly at: readonly string[];
 }
 
 const ROOT = fileURLToPath(FOLDER);
-const BUILD = fileURLToPath(new URL("dist/", FOLDER));
 const MAX_CALLS = 10;
 const MAX_FIELD_LENGTH = 200;
 
@@ -86,30 +83,10 @@ function reportOf(error: unknown, path: readonly (string | number)[] = []): Erro
 }
 
 function placeOf(line: string): string[] {
-  const written = /^ {4}at .*?([^\s()]+:\d+:\d+)\)?$/.exec(line)?.[1]?.replace("file://", "");
-  if (!written) return [];
-  const place = written.startsWith(BUILD) ? sourceOf(written) : written;
+  const place = /^ {4}at .*?([^\s()]+:\d+:\d+)\)?$/.exec(line)?.[1]?.replace("file://", "");
+  if (!place) return [];
   if (place.startsWith("node:")) return [place];
   if (place.startsWith(ROOT)) return [place.slice(ROOT.length)];
   const [, ...inside] = place.split("node_modules/");
   return inside.slice(-1);
 }
-
-/** The source maps of the build by file; null without one. */
-const maps = new Map<string, SourceMap | null>();
-
-/** The place in the source of a place in the build. */
-function sourceOf(place: string): string {
-  const [, file = "", line, column] = /^(.*):(\d+):(\d+)$/.exec(place) ?? [];
-  const map = maps.get(file) ?? readMap(`${file}.map`);
-  maps.set(file, map);
-  // Lines and columns count from 0 here, but from 1 in stacks.
-  const entry = map?.findEntry(Number(line) - 1, Number(column) - 1);
-  if (!entry || !("originalSource" in entry)) return place;
-  const source = fileURLToPath(new URL(entry.originalSource, pathToFileURL(file)));
-  return `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
-}
-
-/** Reads a source map, which takes 0.1 s and 30 MB: only unexpected errors need one. */
-const readMap = (path: string): SourceMap | null =>
-  existsSync(path) ? new SourceMap(JSON.parse(readFileSync(path, "utf8"))) : null;

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Registry } from "prom-client";
-import { createNamedCounts, isName } from "./named-counts.ts";
+import { Counter, type Registry } from "prom-client";
 import type { OperationReport } from "./reports.ts";
 
 /** Headers by which clients name themselves and their version, of Apollo's and of other clients. */
@@ -9,17 +8,14 @@ export const CLIENT_HEADERS = [
   ["graphql-client-name", "graphql-client-version"],
 ] as const;
 
-/** Maximum clients that are counted by name, each version for itself. */
-const MAX_CLIENTS = 100;
-
-/** Maximum operations that are counted by name. */
-const MAX_OPERATIONS = 250;
-
 /** A client as it names itself. */
 export interface ClientName {
   readonly client: string;
   readonly version: string;
 }
+
+/** Names that are counted as they are. */
+const NAME = /^[\w@](?:[\w .@/:+-]{0,62}[\w+])?$/;
 
 /** The client of a request: `other` if its name could be anything; null without one. */
 export function clientOf(headers: IncomingHttpHeaders): ClientName | null {
@@ -27,55 +23,120 @@ export function clientOf(headers: IncomingHttpHeaders): ClientName | null {
   if (nameHeader === undefined) return null;
   const client = `${headers[nameHeader]}`;
   const version = `${headers[versionHeader ?? ""] ?? "unknown"}`;
-  return isName(client) && isName(version) ? { client, version } : OTHER;
+  return NAME.test(client) && NAME.test(version) ? { client, version } : OTHER;
 }
 
 const OTHER: ClientName = { client: "other", version: "other" };
+
+/** What is counted under one pair of names. */
+interface Counts {
+  readonly labels: Readonly<Record<string, string>>;
+  operations: number;
+  failed: number;
+  seconds: number;
+  usedAt: number;
+}
+
+type Metric = readonly [name: string, help: string, key: "operations" | "failed" | "seconds"];
+
+/**
+ * A name gives its place to a new one when it was unused for this time, in milliseconds. So a process names at most `max`
+ * new ones in it, however many there are.
+ */
+const UNUSED_MS = 600_000;
+
+interface NameSettings {
+  readonly labelNames: readonly [string, string];
+  /** Maximum pairs of names that callers choose. */
+  readonly max: number;
+  readonly metrics: readonly Metric[];
+}
+
+/** Creates counters by pairs of names. They are filled when they are read: counting is one look-up. */
+function createNamedCounts(
+  { labelNames, max, metrics }: NameSettings,
+  registers: Registry[],
+  now: () => number,
+) {
+  const chosen = new Map<string, Counts>();
+  const fixed = new Map<string, Counts>();
+  for (const [name, help, key] of metrics)
+    void new Counter({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        for (const { labels, [key]: count } of [...fixed.values(), ...chosen.values()])
+          this.inc(labels, count);
+      },
+    });
+
+  const countsIn = (entries: Map<string, Counts>, first: string, second: string): Counts => {
+    // No header and no name has a line break.
+    const key = `${first}\n${second}`;
+    const labels = { [labelNames[0]]: first, [labelNames[1]]: second };
+    const counts = entries.get(key) ?? { labels, operations: 0, failed: 0, seconds: 0, usedAt: 0 };
+    counts.usedAt = now();
+    entries.set(key, counts);
+    return counts;
+  };
+
+  /** Whether there is a place for new names. Frees that of the least recently used ones if they were unused for long. */
+  const hasPlace = (): boolean => {
+    if (chosen.size < max) return true;
+    const [key, { usedAt }] = [...chosen].reduce((oldest, each) =>
+      each[1].usedAt < oldest[1].usedAt ? each : oldest,
+    );
+    return now() - usedAt >= UNUSED_MS && chosen.delete(key);
+  };
+
+  return {
+    /** The counts of names that the gateway chooses: there are few, and they stay. */
+    fixed: (first: string, second: string): Counts => countsIn(fixed, first, second),
+    /** The counts of names that a caller chose; null if they are not counted by name. Only `isTrusted` brings new ones. */
+    chosen: (first: string, second: string, isTrusted: boolean): Counts | null => {
+      const isCounted =
+        chosen.has(`${first}\n${second}`) ||
+        (isTrusted && NAME.test(first) && NAME.test(second) && hasPlace());
+      return isCounted ? countsIn(chosen, first, second) : null;
+    },
+  };
+}
+
+const CLIENTS: NameSettings = {
+  labelNames: ["client", "version"],
+  max: 100,
+  metrics: [
+    ["rungraph_client_operations_total", "GraphQL operations by client.", "operations"],
+    ["rungraph_client_failed_operations_total", "GraphQL operations with errors, by client.", "failed"],
+  ],
+};
+
+const NAMES: NameSettings = {
+  labelNames: ["type", "operation"],
+  max: 250,
+  metrics: [
+    ["rungraph_named_operations_total", "GraphQL operations by their names.", "operations"],
+    ["rungraph_named_failed_operations_total", "GraphQL operations with errors, by their names.", "failed"],
+    [
+      "rungraph_named_operation_seconds_total",
+      "Sum of the durations of GraphQL operations, by their names.",
+      "seconds",
+    ],
+  ],
+};
 
 /**
  * Creates the counters of operations by their names and by client. Callers choose these names: only callers whose token the
  * service has accepted bring new ones.
  */
 export function createOperationCounts(registers: Registry[], now: () => number) {
-  const clients = createNamedCounts({
-    labelNames: ["client", "version"],
-    max: MAX_CLIENTS,
-    metrics: [
-      { name: "rungraph_client_operations_total", help: "GraphQL operations by client.", key: "operations" },
-      {
-        name: "rungraph_client_failed_operations_total",
-        help: "GraphQL operations with errors, by client.",
-        key: "failed",
-      },
-    ],
-    registers,
-    now,
-  });
+  const clients = createNamedCounts(CLIENTS, registers, now);
   const unknownClient = clients.fixed("unknown", "unknown");
   const otherClient = clients.fixed(OTHER.client, OTHER.version);
-  const names = createNamedCounts({
-    labelNames: ["type", "operation"],
-    max: MAX_OPERATIONS,
-    metrics: [
-      {
-        name: "rungraph_named_operations_total",
-        help: "GraphQL operations by their names.",
-        key: "operations",
-      },
-      {
-        name: "rungraph_named_failed_operations_total",
-        help: "GraphQL operations with errors, by their names.",
-        key: "failed",
-      },
-      {
-        name: "rungraph_named_operation_seconds_total",
-        help: "Sum of the durations of GraphQL operations, by their names.",
-        key: "seconds",
-      },
-    ],
-    registers,
-    now,
-  });
+  const names = createNamedCounts(NAMES, registers, now);
 
   return ({ type, name, codes, ms, caller }: OperationReport, client: ClientName | null): void => {
     const isTrusted = caller.standing === "proven";

@@ -28,6 +28,40 @@ interface Load extends Pressure {
   readonly waitingBytes: number;
 }
 
+/** What other parts count: metrics by name, with their help. */
+const LOADS: readonly (readonly [name: string, help: string, read: (load: Load) => number])[] = [
+  [
+    "rungraph_circuit_open",
+    "1 while the circuit breaker is open: at most one upstream request in 5 seconds is sent.",
+    ({ circuit }) => (circuit === "open" ? 1 : 0),
+  ],
+  ["rungraph_upstream_requests_running", "Upstream requests in flight.", ({ running }) => running],
+  [
+    "rungraph_upstream_requests_waiting",
+    "Upstream requests that wait for a connection.",
+    ({ waiting }) => waiting,
+  ],
+  [
+    "rungraph_upstream_requests_shed_total",
+    "Operations rejected because too many upstream requests waited.",
+    ({ shed }) => shed,
+  ],
+  [
+    "rungraph_upstream_retries_total",
+    "Retries of failed upstream requests, without those that the service throttled.",
+    ({ retries }) => retries,
+  ],
+  ["rungraph_operations_running", "GraphQL operations in execution.", ({ operations }) => operations],
+  ["rungraph_downloads_running", "Downloads in flight.", ({ downloads }) => downloads],
+  ["rungraph_subscriptions_running", "Open subscriptions.", ({ subscriptions }) => subscriptions],
+  ["rungraph_polls_running", "Things that are polled for subscriptions.", ({ polls }) => polls],
+  [
+    "rungraph_waiting_bytes",
+    "Bytes of responses that wait for their readers.",
+    ({ waitingBytes }) => waitingBytes,
+  ],
+];
+
 /** The metrics of the process. All its gateways share them, because nothing ends what collects them. */
 let ofProcess: Registry | null = null;
 
@@ -56,120 +90,83 @@ interface Settings {
 export function createTelemetry({ log, version, load, now, deadlines }: Settings) {
   const own = new Registry();
   const registers = [own];
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const histogram = <Label extends string>(
+    name: string,
+    help: string,
+    labelNames: Label[],
+    buckets: number[],
+  ) => new Histogram({ name, help, labelNames, buckets, registers });
+
   new Gauge({
     name: "rungraph_build_info",
     help: "1, with the version of the gateway.",
     labelNames: ["version"],
     registers,
   }).set({ version }, 1);
-  const operations = new Counter({
-    name: "rungraph_operations_total",
-    help: "GraphQL operations, each by its most severe code.",
-    labelNames: ["type", "code"],
-    registers,
-  });
+  const operations = counter(
+    "rungraph_operations_total",
+    "GraphQL operations, each by its most severe code.",
+    ["type", "code"],
+  );
   // `increase` in alerts does not see the first one of a series that begins with 1.
   for (const type of ["query", "mutation", "subscription", "invalid", "unread"])
     for (const code of ["INTERNAL_SERVER_ERROR", "SERVICE_OVERLOADED"]) operations.inc({ type, code }, 0);
-  const operationSeconds = new Histogram({
-    name: "rungraph_operation_seconds",
-    help: "Duration of GraphQL operations.",
-    labelNames: ["type"],
-    buckets: bucketsUpTo(deadlines.operation),
-    registers,
-  });
-  const operationRequests = new Histogram({
-    name: "rungraph_operation_upstream_requests",
-    help: "Upstream requests of a query or mutation, retries included.",
-    buckets: REQUESTS,
-    registers,
-  });
+  const operationSeconds = histogram(
+    "rungraph_operation_seconds",
+    "Duration of GraphQL operations.",
+    ["type"],
+    bucketsUpTo(deadlines.operation),
+  );
+  const operationRequests = histogram(
+    "rungraph_operation_upstream_requests",
+    "Upstream requests of a query or mutation, retries included.",
+    [],
+    REQUESTS,
+  );
   const countByNames = createOperationCounts(registers, now);
-  const downloads = new Counter({
-    name: "rungraph_downloads_total",
-    help: "Downloads.",
-    labelNames: ["what", "code"],
-    registers,
-  });
-  const downloadBytes = new Counter({
-    name: "rungraph_download_bytes_total",
-    help: "Bytes of downloads that were passed on.",
-    labelNames: ["what"],
-    registers,
-  });
-  const upstreamRequests = new Counter({
-    name: "rungraph_upstream_requests_total",
-    help: "Upstream requests.",
-    labelNames: ["method", "route", "outcome"],
-    registers,
-  });
-  const upstreamSeconds = new Histogram({
-    name: "rungraph_upstream_request_seconds",
-    help: "Duration of upstream requests.",
-    labelNames: ["method", "route"],
-    buckets: bucketsUpTo(deadlines.upstream),
-    registers,
-  });
-  const sharedReads = new Counter({
-    name: "rungraph_shared_reads_total",
-    help: "Reads that needed no upstream request of their own.",
-    labelNames: ["from"],
-    registers,
-  });
-  gauge(
-    "rungraph_circuit_open",
-    "1 while the circuit breaker is open: at most one upstream request in 5 seconds is sent.",
-    () => (load().circuit === "open" ? 1 : 0),
+  const downloads = counter("rungraph_downloads_total", "Downloads.", ["what", "code"]);
+  const downloadBytes = counter("rungraph_download_bytes_total", "Bytes of downloads that were passed on.", [
+    "what",
+  ]);
+  const upstreamRequests = counter("rungraph_upstream_requests_total", "Upstream requests.", [
+    "method",
+    "route",
+    "outcome",
+  ]);
+  const upstreamSeconds = histogram(
+    "rungraph_upstream_request_seconds",
+    "Duration of upstream requests.",
+    ["method", "route"],
+    bucketsUpTo(deadlines.upstream),
   );
-  gauge("rungraph_upstream_requests_running", "Upstream requests in flight.", () => load().running);
-  gauge(
-    "rungraph_upstream_requests_waiting",
-    "Upstream requests that wait for a connection.",
-    () => load().waiting,
+  const sharedReads = counter(
+    "rungraph_shared_reads_total",
+    "Reads that needed no upstream request of their own.",
+    ["from"],
   );
-  counter(
-    "rungraph_upstream_requests_shed_total",
-    "Operations rejected because too many upstream requests waited.",
-    () => load().shed,
-  );
-  counter(
-    "rungraph_upstream_retries_total",
-    "Retries of failed upstream requests, without those that the service throttled.",
-    () => load().retries,
-  );
-  gauge("rungraph_operations_running", "GraphQL operations in execution.", () => load().operations);
-  gauge("rungraph_downloads_running", "Downloads in flight.", () => load().downloads);
-  gauge("rungraph_subscriptions_running", "Open subscriptions.", () => load().subscriptions);
-  gauge("rungraph_polls_running", "Things that are polled for subscriptions.", () => load().polls);
-  gauge(
-    "rungraph_waiting_bytes",
-    "Bytes of responses that wait for their readers.",
-    () => load().waitingBytes,
-  );
-
-  function gauge(name: string, help: string, read: () => number): void {
-    // The registry keeps the gauge and collects it on each scrape.
-    void new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  }
-
-  /** A count that another part keeps. */
-  function counter(name: string, help: string, read: () => number): void {
-    void new Counter({
-      name,
-      help,
-      registers,
-      collect() {
-        this.reset();
-        this.inc(read());
-      },
-    });
+  for (const [name, help, read] of LOADS) {
+    // The registry keeps the metric and collects it on each scrape.
+    if (name.endsWith("_total"))
+      void new Counter({
+        name,
+        help,
+        registers,
+        collect() {
+          this.reset();
+          this.inc(read(load()));
+        },
+      });
+    else
+      void new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          this.set(read(load()));
+        },
+      });
   }
 
   const registry = Registry.merge([processMetrics(), own]);

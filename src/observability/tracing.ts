@@ -54,28 +54,21 @@ export function openRequestSpan(name: string, headers: IncomingHttpHeaders): Req
   return opened(span, trace.setSpan(parent, span));
 }
 
-interface OperationSpan extends Pick<RequestSpan, "traceId" | "run"> {
-  /** Ends the span with the HTTP status of the response. */
-  readonly end: (status: number) => void;
-}
-
 /**
- * Opens the span of a GraphQL request, which ends with its result. The span is named by the operation type. The operation
- * name is only an attribute, because callers choose it and span names should have low cardinality.
+ * Opens the span of a GraphQL request, which ends with its result and HTTP status. The span is named by the operation type. The
+ * operation name is only an attribute, because callers choose it and span names should have low cardinality.
  */
 export function openOperationSpan(
   { headers }: IncomingMessage,
   operation: Pick<OperationReport, "type" | "name" | "codes">,
-): OperationSpan {
-  const span = openRequestSpan("GraphQL Operation", headers);
-  if (span === NO_SPAN) return NO_SPAN;
+): Omit<RequestSpan, "end"> & { readonly end: (status: number) => void } {
+  const { end, ...span } = openRequestSpan("GraphQL Operation", headers);
   return {
-    traceId: span.traceId,
-    run: span.run,
+    ...span,
     end: (status) => {
       const { type, name, codes } = operation;
       const isRead = type !== "invalid";
-      span.end({
+      end({
         ...(isRead && { name: type }),
         attributes: {
           ...(isRead && { "graphql.operation.type": type }),

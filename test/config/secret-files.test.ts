@@ -28,9 +28,13 @@ describe("a setting whose value is in a file", () => {
   });
 
   test("may be any, also the path of another file", () => {
-    const { port, url } = writeFiles({ port: "4321\n", url: "https://service.example\n" });
-    const read = readConfig({ NODE_ENV: "production", PORT_FILE: port, UPSTREAM_URL_FILE: url });
-    expect([read.PORT, read.UPSTREAM_URL?.host]).toEqual([4321, "service.example"]);
+    const { port, url, host } = writeFiles({
+      port: "4321\n",
+      url: "https://service.example\n",
+      host: "::1\r\n",
+    });
+    const read = readConfig({ PORT_FILE: port, UPSTREAM_URL_FILE: url, HOST_FILE: host });
+    expect([read.PORT, read.UPSTREAM_URL?.host, read.HOST]).toEqual([4321, "service.example", "::1"]);
     const { none } = writeFiles({ none: "/canary\n" });
     expect(faultsOf({ UPSTREAM_CA_FILE_FILE: none })).toEqual([
       "UPSTREAM_CA_FILE_FILE: expected the path of a file that can be read",

@@ -1,13 +1,39 @@
 import { describe, expect, test } from "vitest";
 import { startDemoGateway } from "../support/demo-gateway.ts";
 import { startGateway } from "../support/gateway.ts";
-import { sendTo } from "../support/raw-requests.ts";
+import { JSON_BODY, operationText, sendTo } from "../support/raw-requests.ts";
 
 describe("methods and paths", () => {
-  test.each(["PUT", "PATCH", "DELETE"])("%s is not for GraphQL", async (method) => {
+  test("a query may be asked by GET, a mutation not", async () => {
+    const { url, calls } = await startDemoGateway();
+    const by = (query: string) =>
+      sendTo(`${url}/graphql?query=${encodeURIComponent(query)}`, {
+        method: "GET",
+        headers: { accept: "application/json" },
+      });
+    expect(JSON.parse((await by("{ __typename }")).text)).toEqual({ data: { __typename: "Query" } });
+    const { status, codes } = await by(
+      `mutation { login(input: { username: "ada", password: "ada-demo" }) { token } }`,
+    );
+    expect([status, codes()]).toEqual([405, ["BAD_REQUEST"]]);
+    expect(calls()).toEqual([]);
+  });
+
+  test("who accepts no type of a result is refused before the mutation is sent", async () => {
+    const { url, calls } = await startDemoGateway();
+    const body = operationText(
+      `mutation { login(input: { username: "ada", password: "ada-demo" }) { token } }`,
+    );
+    const headers = { ...JSON_BODY, accept: "text/html" };
+    const { status, text } = await sendTo(`${url}/graphql`, { headers, body });
+    expect([status, text]).toEqual([406, ""]);
+    expect(calls()).toEqual([]);
+  });
+
+  test.each(["PUT", "PATCH", "DELETE", "QUERY"])("%s is not for GraphQL", async (method) => {
     const { url } = await startDemoGateway();
     const { status, headers } = await sendTo(`${url}/graphql`, { method });
-    expect([status, headers.get("allow")]).toEqual([405, "GET, POST, QUERY"]);
+    expect([status, headers.get("allow")]).toEqual([405, "GET, POST"]);
   });
 
   test.each(["/graphql/", "/graphqlx", "/api/v1/ada/mnist", "/healthz/", "/downloads/x", "/favicon.ico"])(

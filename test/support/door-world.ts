@@ -118,16 +118,14 @@ export const headersOf = ({ token, forwarded }: Who): Record<string, string> => 
 export interface Message {
   readonly path: string;
   readonly headers?: Record<string, string>;
-  /** Without it the request is a GET. */
+  /** Sent by POST; without it the request is a GET. */
   readonly body?: string;
-  /** The method by which a body is sent; POST unless told. */
-  readonly method?: "QUERY";
 }
 
 /** Sends a request on a connection of its own, from the address of the caller. */
-export function send({ url }: Pick<World, "url">, who: Who, { path, headers = {}, body, method }: Message) {
+export function send({ url }: Pick<World, "url">, who: Who, { path, headers = {}, body }: Message) {
   const sent = request(`${url}${path}`, {
-    method: body === undefined ? "GET" : (method ?? "POST"),
+    method: body === undefined ? "GET" : "POST",
     agent: false,
     localAddress: who.from ?? "127.0.0.1",
     headers: { ...(body === undefined ? {} : JSON_TYPE), ...headersOf(who), ...headers },

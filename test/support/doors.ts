@@ -204,7 +204,6 @@ const CONNECTIONS = new WeakMap<World, Map<string, Opened>>();
 export const ENTER = {
   POST: asking((id) => graphql(read(id))),
   GET: asking((id) => ({ path: `/graphql?query=${encodeURIComponent(read(id))}` })),
-  QUERY: asking((id) => ({ ...graphql(read(id)), method: "QUERY" })),
   "a query in pieces": asking((id) => graphql(inPieces(id), PIECES)),
   "a query in pieces by events": asking((id) => graphql(inPieces(id), EVENTS)),
   "a query in pieces over a WebSocket": inPiecesOverSocket,
@@ -219,12 +218,6 @@ export const ENTER = {
   ),
   "event stream": streaming((id) => ({
     path: "/graphql",
-    headers: { ...JSON_TYPE, ...EVENTS },
-    body: JSON.stringify(subscription(id)),
-  })),
-  "event stream by QUERY": streaming((id) => ({
-    path: "/graphql",
-    method: "QUERY",
     headers: { ...JSON_TYPE, ...EVENTS },
     body: JSON.stringify(subscription(id)),
   })),

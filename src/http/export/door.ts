@@ -8,9 +8,9 @@ import {
   type Admission,
   createDownloadDoor,
   type DownloadDoorSettings,
+  named,
   type OpenedDownload,
 } from "../download-door.ts";
-import { named } from "../file-name.ts";
 import { type ContextSettings, OperationContext } from "../operation.ts";
 import { FORMATS } from "./formats.ts";
 import { openMetrics } from "./metrics.ts";

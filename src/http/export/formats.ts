@@ -1,5 +1,31 @@
 import type { Extension } from "../../graphql/types/exports.ts";
-import { type Cell, csvLine } from "./csv.ts";
+
+/** A value of a table: null when there is none; a list or an object as JSON. */
+export type Cell = unknown;
+
+/** What spreadsheets take for a formula, full-width signs included. */
+const EXECUTED = /^[=+\-@\t\r\n＝＋－＠]/;
+/** The same behind what separates cells where a comma does not: there quotation marks in the middle of a cell are text. */
+const EXECUTED_BEHIND = /([;\t\r\n]["' ]*)([=+\-@＝＋－＠][^;\t\r\n]*)/g;
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+
+/**
+ * Formats a cell by RFC 4180. A text that a spreadsheet would execute gets an apostrophe, unless it is a number. Null is
+ * nothing, an empty text two quotation marks.
+ */
+function csvCell(cell: Cell): string {
+  if (cell === null || cell === undefined) return "";
+  if (typeof cell === "number" || typeof cell === "boolean") return `${cell}`;
+  const text = typeof cell === "string" ? cell : JSON.stringify(cell);
+  const inside = text.replaceAll(EXECUTED_BEHIND, (found, before: string, behind: string) =>
+    NUMBER.test(behind) ? found : `${before}'${behind}`,
+  );
+  const harmless = EXECUTED.test(text) && !NUMBER.test(text) ? `'${inside}` : inside;
+  return harmless === "" || /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
+
+/** A line of CSV. One of a single cell is never blank: many readers leave blank lines out. */
+const csvLine = (cells: readonly Cell[]): string => `${cells.map(csvCell).join(",") || '""'}\r\n`;
 
 /** The names of the columns of a file, all of which are known when it begins. */
 type Columns = readonly string[];

@@ -2,10 +2,9 @@ import type { Context } from "../../graphql/core/context.ts";
 import { metricPages } from "../../graphql/types/metrics.ts";
 import { finite } from "../../graphql/types/series.ts";
 import type { MetricRecord } from "../../rest/api/records.ts";
-import type { Cell } from "./csv.ts";
+import type { Cell } from "./formats.ts";
 import { type ExportedRun, RunColumns } from "./run-columns.ts";
-import { readRunPage } from "./run-pages.ts";
-import { inPart, type Part, type Table, type TableRequest, written } from "./table.ts";
+import { openTable, type Part, type Table, type TableRequest, written } from "./table.ts";
 
 /** A value of a metric. */
 interface Point {
@@ -56,8 +55,8 @@ const AT_ONCE = 4;
 
 /** A table with a row for each value of each metric of each run. */
 export async function openMetrics(request: TableRequest): Promise<Table> {
-  const { source, parameters, format } = request;
-  const { args, columns: chosen, names } = parameters;
+  const { parameters, format, openPart } = request;
+  const { columns: chosen, names } = parameters;
   const columns = chosen ?? DEFAULT;
   const isOfPoint = (name: string) => Object.hasOwn(POINT, name);
   const ofRuns = new RunColumns(
@@ -67,9 +66,15 @@ export async function openMetrics(request: TableRequest): Promise<Table> {
   const keys = columns.includes("secondsSinceStart") ? (["started_at"] as const) : [];
   const wanted = names && new Set(names);
 
+  /** Reads the metrics of a run. What is read counts as long as its part has not ended. */
+  const read = async (listed: ExportedRun, { context }: Part) => {
+    const [run = listed] = await ofRuns.load([listed], context, keys);
+    const pages: (readonly MetricRecord[])[] = [];
+    for await (const page of metricPages(run, context)) pages.push(page);
+    return { run, pages };
+  };
   function* rowsOf(
-    run: ExportedRun,
-    pages: readonly (readonly MetricRecord[])[],
+    { run, pages }: Awaited<ReturnType<typeof read>>,
     context: Context,
   ): Generator<readonly Cell[], undefined> {
     const cells = ofRuns.cellsOf(run, context);
@@ -78,37 +83,21 @@ export async function openMetrics(request: TableRequest): Promise<Table> {
       yield columns.map((name) => (isOfPoint(name) ? POINT[name]?.(point, run) : cells[next++]));
     }
   }
-  const readPage = (after: string | null) =>
-    inPart(request, (context) => readRunPage(source, args, after, context));
-  /** Reads the metrics of a run. What is read counts as long as its part has not ended. */
-  const read = async (listed: ExportedRun, { context }: Part) => {
-    const [run = listed] = await ofRuns.load([listed], context, keys);
-    const pages: (readonly MetricRecord[])[] = [];
-    for await (const page of metricPages(run, context)) pages.push(page);
-    return rowsOf(run, pages, context);
-  };
-  /** The rows of runs that are read together. */
-  async function* rowsTogether(runs: readonly ExportedRun[]): Table["pieces"] {
-    const parts = runs.map((run) => ({ run, part: request.openPart() }));
-    try {
-      const all = await Promise.all(parts.map(({ run, part }) => read(run, part)));
-      for (const [index, { part }] of parts.entries()) {
-        const rows = all[index];
-        if (rows) yield* written(rows, columns, format, part.context);
-        part.end();
+  /** The rows of runs, some of which are read together. */
+  async function* piecesOf(runs: readonly ExportedRun[]): Table["pieces"] {
+    for (let from = 0; from < runs.length; from += AT_ONCE) {
+      const parts = runs.slice(from, from + AT_ONCE).map((run) => ({ run, part: openPart() }));
+      try {
+        const all = await Promise.all(parts.map(({ run, part }) => read(run, part)));
+        for (const [index, { part }] of parts.entries()) {
+          const one = all[index];
+          if (one) yield* written(rowsOf(one, part.context), columns, format, part.context);
+          part.end();
+        }
+      } finally {
+        for (const { part } of parts) part.end();
       }
-    } finally {
-      for (const { part } of parts) part.end();
     }
   }
-
-  const first = await readPage(null);
-  async function* pieces(): Table["pieces"] {
-    for (let page = first; ; page = await readPage(page.next)) {
-      for (let from = 0; from < page.runs.length; from += AT_ONCE)
-        yield* rowsTogether(page.runs.slice(from, from + AT_ONCE));
-      if (page.next === null) break;
-    }
-  }
-  return { columns, total: first.count, pieces: pieces() };
+  return openTable(request, () => ({ columns, piecesOf }));
 }

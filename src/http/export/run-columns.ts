@@ -6,7 +6,7 @@ import { isLoaded, load } from "../../graphql/core/resource.ts";
 import { finite } from "../../graphql/types/series.ts";
 import { durationSeconds, statusOf } from "../../graphql/types/status.ts";
 import type { ExperimentRecord } from "../../rest/api/records.ts";
-import type { Cell } from "./csv.ts";
+import type { Cell } from "./formats.ts";
 
 export type ExportedRun = typeof Experiment.$inferType;
 

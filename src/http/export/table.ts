@@ -1,27 +1,14 @@
 import { nextTurn } from "../../engine/turns.ts";
 import type { Context, Steps } from "../../graphql/core/context.ts";
-import type { Cell } from "./csv.ts";
-import type { Format } from "./formats.ts";
+import type { Cell, Format } from "./formats.ts";
 import type { ExportParameters } from "./parameters.ts";
-import type { Source } from "./run-pages.ts";
+import type { ExportedRun } from "./run-columns.ts";
+import { readRunPage, type RunPage, type Source } from "./run-pages.ts";
 
 /** A part of an export with a context of its own: what it has read is let go when it ends. */
 export interface Part {
   readonly context: Context;
   readonly end: () => void;
-}
-
-/** Does something in a part of its own. */
-export async function inPart<Result>(
-  { openPart }: Pick<TableRequest, "openPart">,
-  work: (context: Context) => Promise<Result>,
-): Promise<Result> {
-  const part = openPart();
-  try {
-    return await work(part.context);
-  } finally {
-    part.end();
-  }
 }
 
 /** What a table is made from. */
@@ -39,6 +26,34 @@ export interface Table {
   readonly total: number | null;
   /** Its rows as text, some at a time. Each piece is made when it is read. */
   readonly pieces: AsyncGenerator<string, undefined>;
+}
+
+/** A table after the first page of the list of runs. */
+interface Opened {
+  readonly columns: readonly string[];
+  /** The rows of the runs of a page as text. */
+  readonly piecesOf: (runs: readonly ExportedRun[]) => Table["pieces"];
+}
+
+/** Opens a table, which reads one page of the list of runs after the other. Each is a part of its own. */
+export async function openTable(request: TableRequest, open: (first: RunPage) => Opened): Promise<Table> {
+  const readPage = async (after: string | null): Promise<RunPage> => {
+    const { context, end } = request.openPart();
+    try {
+      return await readRunPage(request.source, request.parameters.args, after, context);
+    } finally {
+      end();
+    }
+  };
+  const first = await readPage(null);
+  const { columns, piecesOf } = open(first);
+  async function* pieces(): Table["pieces"] {
+    for (let page = first; ; page = await readPage(page.next)) {
+      yield* piecesOf(page.runs);
+      if (page.next === null) break;
+    }
+  }
+  return { columns, total: first.count, pieces: pieces() };
 }
 
 /** Cells that are made without a pause. */

@@ -3,11 +3,10 @@ import type { GraphQLSchema } from "graphql";
 import type { Capability } from "../../rest/api/server.ts";
 import { acceptsGzip } from "../compression.ts";
 import { PRIVATE } from "../graphql/encoding.ts";
-import { loadAssets } from "./assets.ts";
-import { documentOf } from "./document.ts";
+import { once } from "../once.ts";
 import { type Rename, signInOperation } from "../shipped-operations.ts";
-import { carefulMutations } from "./careful.ts";
-import { pageOperations } from "./operations.ts";
+import { type Asset, loadAssets, readOwn } from "./assets.ts";
+import { type PageOperation, pageOperations } from "./operations.ts";
 import { welcomeTo } from "./welcome.ts";
 
 interface Settings {
@@ -21,6 +20,25 @@ interface Settings {
   readonly isExplainable: boolean;
   readonly onError: (error: unknown) => void;
 }
+
+/** Settings that `page/page.js` reads. */
+interface PageSettings {
+  /** The initial token; null when users must sign in. */
+  readonly token: string | null;
+  readonly signIn: string;
+  /** The document of the first tab. */
+  readonly welcome: string;
+  readonly operations: readonly PageOperation[];
+  /** Names of mutations that the page asks about before it sends them. */
+  readonly careful: readonly string[];
+  /** Whether the page may ask what an operation costs. */
+  readonly isExplainable: boolean;
+  /** Prefix of GraphiQL's keys in the browser's storage: it separates the demo's tabs from those of a real server. */
+  readonly storagePrefix: string;
+}
+
+/** What deletes, or changes what other users may do. */
+const CAREFUL = /^(?:delete|activateUser|grantSuperuser|revokeSuperuser)/;
 
 /** Serves the page. Returns false when the request is for something else. */
 export type Page = (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -64,19 +82,20 @@ export function createPage({
   onError,
 }: Settings): Page {
   const isDemo = exampleToken !== null;
-  const settings = {
+  const settings: PageSettings = {
     token: exampleToken,
     signIn: signInOperation(rename),
     operations: pageOperations(rename, { isDemo }),
-    careful: carefulMutations(schema),
+    careful: Object.keys(schema.getMutationType()?.getFields() ?? {}).filter((name) => CAREFUL.test(name)),
     isExplainable,
     storagePrefix: isDemo ? "rungraph-demo:" : "rungraph:",
     welcome: welcomeTo({ isDemo, capabilities }),
   };
 
+  const loadDocument = once(async () => documentOf(settings, await loadAssets()));
+
   const sendDocument = async (response: ServerResponse): Promise<void> => {
-    const assets = await loadAssets();
-    const html = documentOf(settings, (key) => `graphiql/${assets[key].name}`);
+    const html = await loadDocument();
     response
       .writeHead(200, {
         ...SAFE_HEADERS,
@@ -104,8 +123,30 @@ export function createPage({
   };
 }
 
+/** Relative, because a proxy may serve the gateway under a path prefix. */
+const hrefOf = ({ name }: Asset): string => `graphiql/${name}`;
+
+/** Renders the page. */
+function documentOf(settings: PageSettings, { scripts, named }: Awaited<ReturnType<typeof loadAssets>>) {
+  const workers = {
+    editorWorkerService: hrefOf(named.editorWorker),
+    graphql: hrefOf(named.graphqlWorker),
+    json: hrefOf(named.jsonWorker),
+  };
+  const parts: Readonly<Record<string, string>> = {
+    icon: hrefOf(named.icon),
+    graphiqlStyle: hrefOf(named.graphiqlStyle),
+    pageStyle: hrefOf(named.pageStyle),
+    scripts: scripts.map((script) => `<script src="${hrefOf(script)}"></script>`).join("\n    "),
+    // Only a `<` can end a script element.
+    settings: JSON.stringify({ ...settings, workers }).replaceAll("<", String.raw`\u003c`),
+  };
+  return readOwn("page.html").replaceAll(/\{\{(\w+)\}\}/g, (_, key: string) => parts[key] ?? "");
+}
+
 async function sendAsset(response: ServerResponse, name: string): Promise<void> {
-  const asset = Object.values(await loadAssets()).find((each) => each.name === name);
+  const { scripts, named } = await loadAssets();
+  const asset = [...scripts, ...Object.values(named)].find((each) => each.name === name);
   if (!asset) {
     response.writeHead(404, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" });
     response.end("not found\n");

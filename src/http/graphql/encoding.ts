@@ -3,11 +3,7 @@ import type { OperationParams } from "../../engine/documents/persisted.ts";
 import { rejection } from "../../engine/errors.ts";
 import { isErrorCode, statusOf } from "../../errors.ts";
 
-/*
- * Reads the GraphQL parameters of a request. Own code: Yoga's parsers report a GET with malformed `variables` as an
- * internal error, use the first of two parameters with the same name, silently replace invalid UTF-8, and accept any
- * type for `operationName` and `documentId`.
- */
+/* Reads the GraphQL parameters of a request, and writes its result. */
 
 type ParamType = "string" | "object";
 
@@ -32,7 +28,7 @@ export function parseQueryString(text: string): OperationParams {
   const params = Object.entries(PARAMS).map(([name, type]) => {
     const [value, ...more] = search.getAll(name);
     if (more.length > 0) throw badRequest(`${name}: expected one value, got ${more.length + 1}`);
-    // As in Yoga, an empty parameter counts as absent.
+    // An empty parameter counts as absent.
     if (!value) return [name, undefined];
     return [name, type === "object" ? parseJson(value, `${name}: expected ${EXPECTED[type]}`) : value];
   });

@@ -1,20 +1,13 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ExecutionResult } from "graphql";
-import type { Engine } from "../../engine/engine.ts";
+import type { ServerResponse } from "node:http";
+import type { Engine, Operation } from "../../engine/engine.ts";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { OpenStream, Results } from "../../engine/subscription.ts";
 import type { Clock } from "../../clock.ts";
-import type { RequestScope } from "../../request-scope.ts";
 import { onceOver } from "../connection.ts";
 import type { Delivery } from "../delivery.ts";
-import { parseBody, parseQueryString, encodeResult, PRIVATE } from "./encoding.ts";
-import type { YogaContext } from "./yoga.ts";
+import { encodeResult, PRIVATE } from "./encoding.ts";
 
-/*
- * Subscriptions as server-sent events, in the distinct connections mode of the GraphQL-over-SSE protocol. Own code:
- * Yoga's codec has a fixed interval of comments and two web streams for each subscriber, which take more memory than
- * everything else of a subscription.
- */
+/* Subscriptions as server-sent events, in the distinct connections mode of the GraphQL-over-SSE protocol. */
 
 interface Settings {
   readonly engine: Engine;
@@ -25,7 +18,7 @@ interface Settings {
 /** A request for a subscription. */
 interface StreamRequest {
   readonly params: OperationParams;
-  readonly operation: YogaContext["operation"];
+  readonly operation: Operation;
   readonly openStream: () => OpenStream;
   readonly onResult: (status: number) => void;
 }
@@ -37,6 +30,10 @@ const COMMENT_INTERVAL_MS = 10_000;
 const CLOSING_MS = 1_000;
 
 const COMMENT = Buffer.from(":\n\n");
+
+/** A result as an event. */
+export const eventOf = (json: string): string => `event: next\ndata: ${json}\n\n`;
+
 /** The last event of a stream. */
 export const COMPLETE = "event: complete\ndata:\n\n";
 
@@ -55,7 +52,7 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
   const write = async (
     response: ServerResponse,
     results: Results,
-    { scope: { requestId, caller } }: YogaContext["operation"],
+    { scope: { requestId, caller } }: Operation,
   ): Promise<void> => {
     let isCut = false;
     const end = () => {
@@ -66,28 +63,21 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
     onceOver(response, end);
     // A stream may have been admitted before the gateway began to drain.
     if (isDraining) close(response, end);
-    const encode = (result: ExecutionResult): string => {
-      const type = "application/json";
-      return `event: next\ndata: ${encodeResult(engine.finish(result, requestId), type, requestId).body}\n\n`;
-    };
-    // Without `complete`, clients subscribe again elsewhere.
-    const last = () => (isCut ? null : Buffer.from(COMPLETE));
-    const body = withComments(framesOf(results, encode, last), clock);
+    async function* frames(): AsyncGenerator<Buffer> {
+      for await (const result of results)
+        yield Buffer.from(
+          eventOf(encodeResult(engine.finish(result, requestId), "application/json", requestId).body),
+        );
+      // Without `complete`, clients subscribe again elsewhere.
+      if (!isCut) yield Buffer.from(COMPLETE);
+    }
+    const body = withComments(frames(), clock);
     await delivery.stream(response, { status: 200, headers: headersOf(requestId), body }, caller);
     open.delete(response);
     await results.return();
   };
 
   return {
-    /** The parameters of a request for a subscription; null when it is none. */
-    paramsOf: async (
-      request: IncomingMessage,
-      body: Buffer | null,
-      scope: RequestScope,
-    ): Promise<OperationParams | null> => {
-      const params = readParams(request, body);
-      return params && (await engine.typeOf(params, scope)) === "subscription" ? params : null;
-    },
     serve: async (
       response: ServerResponse,
       { params, operation, openStream, onResult }: StreamRequest,
@@ -107,7 +97,7 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
       const isBusy = result.status === 429 || result.status === 503;
       const status = isBusy ? result.status : 200;
       onResult(status);
-      const text = `event: next\ndata: ${result.body}\n\n${COMPLETE}`;
+      const text = eventOf(result.body) + COMPLETE;
       await delivery.send(response, { status, headers: headersOf(requestId), body: text }, caller);
     },
     /** Ends all streams for good, so that clients subscribe again elsewhere. */
@@ -116,19 +106,6 @@ export function createEventStreams({ engine, delivery, clock }: Settings) {
       for (const [response, end] of open) close(response, end);
     },
   };
-}
-
-/** The parameters of a request; null when they cannot be read, which the handler of single results reports. */
-export function readParams(
-  { method, url = "" }: IncomingMessage,
-  body: Buffer | null,
-): OperationParams | null {
-  try {
-    if (body) return parseBody(body);
-    return method === "GET" ? parseQueryString(url.split("?")[1] ?? "") : null;
-  } catch {
-    return null;
-  }
 }
 
 /** The headers of an event stream. */
@@ -141,17 +118,6 @@ export const headersOf = (requestId: string) => ({
   connection: "close",
   "x-request-id": requestId,
 });
-
-/** The events of the protocol as bytes. */
-async function* framesOf(
-  results: Results,
-  encode: (result: ExecutionResult) => string,
-  last: () => Buffer | null,
-): AsyncGenerator<Buffer> {
-  for await (const result of results) yield Buffer.from(encode(result));
-  const end = last();
-  if (end) yield end;
-}
 
 /**
  * Adds a comment at the beginning, which makes browsers show the response, and wherever nothing comes for a while. Each

@@ -2,13 +2,12 @@ import type { ExecutionResult, GraphQLError } from "graphql";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
 import type { EngineResult } from "../../engine/engine.ts";
 import type { Delivered, Pieces } from "../../engine/plan/pieces.ts";
-import { COMPLETE, headersOf } from "./event-stream.ts";
+import { COMPLETE, eventOf, headersOf } from "./event-stream.ts";
 import { PRIVATE, toJson } from "./encoding.ts";
 
 /*
  * Results in pieces over HTTP: `multipart/mixed` as "Incremental Delivery over HTTP" has it, or an event stream. The pieces
- * are those of graphql-js 17 (`pending`, `incremental`, `completed`), or for `deferSpec=20220824` those of August 2022. Own
- * code: Yoga's plugin for them needs graphql-js 17 as the executor.
+ * are those of graphql-js 17 (`pending`, `incremental`, `completed`), or for `deferSpec=20220824` those of August 2022.
  */
 
 /** How a caller accepts a result in pieces. */
@@ -43,7 +42,7 @@ const EVENT_STREAM: PieceForm = {
   headers: headersOf,
   isCompressible: false,
   ends: ["", COMPLETE],
-  frame: (json) => `event: next\ndata: ${json}\n\n`,
+  frame: eventOf,
   isOlder: false,
 };
 
@@ -76,12 +75,6 @@ export interface Encoding {
 /** A result of which parts follow. */
 export type FirstResult = EngineResult & { readonly pieces: Pieces };
 
-/** One message of a result in pieces. */
-interface Message {
-  readonly message: object;
-  readonly isLast: boolean;
-}
-
 /** The body of a result in pieces. Stops the operation when nobody reads on. */
 export async function* bodyOf(
   result: FirstResult,
@@ -89,10 +82,16 @@ export async function* bodyOf(
   encoding: Encoding,
 ): AsyncGenerator<Buffer> {
   let before = first;
-  for await (const { message, isLast } of messagesOf(result, isOlder, encoding)) {
-    yield Buffer.from(before + frame(JSON.stringify(message)) + (isLast ? last : ""));
+  for await (const message of messagesOf(result, isOlder, encoding)) {
+    yield Buffer.from(before + frame(JSON.stringify(message)) + (message.hasNext ? "" : last));
     before = "";
   }
+}
+
+/** One message of a result in pieces. */
+interface Message {
+  readonly hasNext: boolean;
+  readonly data?: unknown;
 }
 
 /** The messages of a result in pieces. Stops the operation when nobody reads on. */
@@ -109,13 +108,18 @@ export async function* messagesOf(
   try {
     const { errors, data } = result;
     const announced = isOlder ? {} : { pending: pieces.pending() };
-    const whole = { ...withErrors(errors, errorsOf), data, ...announced, hasNext: true, ...extended(true) };
-    yield { message: whole, isLast: false };
+    yield {
+      ...withErrors(errors, errorsOf),
+      data,
+      ...announced,
+      hasNext: true,
+      ...extended(true),
+    };
     for (let piece = await pieces.next(); piece; piece = await pieces.next()) {
       const { delivered, hasNext } = piece;
       const parts = isOlder ? olderPartsOf(delivered, errorsOf) : partsOf(delivered, errorsOf);
       if (hasNext && Object.keys(parts).length === 0) continue;
-      yield { message: { ...parts, hasNext, ...extended(!hasNext) }, isLast: !hasNext };
+      yield { ...parts, hasNext, ...extended(!hasNext) };
     }
   } finally {
     pieces.return();

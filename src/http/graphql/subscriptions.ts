@@ -1,38 +1,20 @@
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import type { GraphQLSchema } from "graphql";
-import type { Engine } from "../../engine/engine.ts";
+import type { IncomingMessage } from "node:http";
 import { createLive, type LiveSettings } from "../../live/live.ts";
-import type { OperationReport } from "../../observability/reports.ts";
 import { RequestScope } from "../../request-scope.ts";
-import type { Identify } from "../identity.ts";
-import type { Doors } from "../doors.ts";
 import type { Delivery } from "../delivery.ts";
 import { type ContextSettings, OperationContext } from "../operation.ts";
-import type { Origins } from "../origins.ts";
 import { createEventStreams } from "./event-stream.ts";
 import { createWebSockets, type SocketSettings } from "./web-socket.ts";
 import type { OpenStream } from "../../engine/subscription.ts";
 import { UNPACED } from "../../rest/session/batches.ts";
 
-interface Settings extends LiveSettings {
-  readonly schema: GraphQLSchema;
-  readonly engine: Engine;
-  readonly identify: Identify;
+interface Settings extends LiveSettings, Omit<SocketSettings, "openStream" | "openContext"> {
   readonly delivery: Delivery;
-  readonly doors: Doors;
-  /** Deadline of one event, in milliseconds. */
-  readonly requestTimeoutMs: number;
-  /** How long a client of a WebSocket may not read, in milliseconds. */
-  readonly readTimeoutMs: number;
-  /** Longest message of a WebSocket, in bytes. */
-  readonly maxBytes: number;
-  readonly origins: Origins;
   readonly contexts: ContextSettings;
-  readonly onOperation: (report: OperationReport, headers: IncomingHttpHeaders) => void;
 }
 
 /** Creates the polls and the transports of subscriptions: event streams and WebSockets. */
-export function createSubscriptions({ requestTimeoutMs, contexts, ...settings }: Settings) {
+export function createSubscriptions({ contexts, ...settings }: Settings) {
   const live = createLive(settings);
 
   /** Opens the stream of a subscription for which `asking` asks: the scope of the request that it came with. */
@@ -50,7 +32,7 @@ export function createSubscriptions({ requestTimeoutMs, contexts, ...settings }:
       scope,
       context: Object.assign(new OperationContext(contexts, source), { live: live.of(caller) }),
       openEvent: () => {
-        const event = new RequestScope(identity, requestTimeoutMs);
+        const event = new RequestScope(identity, settings.requestTimeoutMs);
         return {
           scope: event,
           openContext: (pacing) =>
@@ -63,7 +45,7 @@ export function createSubscriptions({ requestTimeoutMs, contexts, ...settings }:
   const openContext: SocketSettings["openContext"] = (request, scope, pacing) =>
     new OperationContext(contexts, { request, scope, pacing, onRequest: null, notes: null });
   const streams = createEventStreams(settings);
-  const webSockets = createWebSockets({ ...settings, openStream, openContext, requestTimeoutMs });
+  const webSockets = createWebSockets({ ...settings, openStream, openContext });
   return {
     streams,
     openStream,

@@ -5,13 +5,11 @@ import {
   type OperationDefinitionNode,
   parse,
   separateOperations,
-  type Token,
-  TokenKind,
   visit,
 } from "graphql";
 import type { OperationParams, TrustedDocuments } from "../../engine/documents/persisted.ts";
 import { isSliceOver, nextTurn } from "../../engine/turns.ts";
-import { type Rename, shippedOperations } from "../shipped-operations.ts";
+import { commentOf, type Rename, shippedOperations } from "../shipped-operations.ts";
 import { firstSentence, type InputSchema, inputSchemaOf } from "./input-schema.ts";
 
 /** The types of operations that a tool can run: a tool has one result. */
@@ -110,14 +108,6 @@ function parsed(text: string, maxTokens = Number.POSITIVE_INFINITY): DocumentNod
 /** The names of the root fields, except those in fragments. */
 const rootFieldsOf = ({ selectionSet }: OperationDefinitionNode): string[] =>
   selectionSet.selections.flatMap((each) => (each.kind === Kind.FIELD ? each.name.value : []));
-
-/** The comment in front of an operation, as one line. */
-function commentOf({ loc }: OperationDefinitionNode): string {
-  const lines: string[] = [];
-  let token: Token | null = loc?.startToken.prev ?? null;
-  for (; token?.kind === TokenKind.COMMENT; token = token.prev) lines.unshift(token.value.trim());
-  return lines.join(" ");
-}
 
 /** A description without its sentences about upstream requests, which say nothing of when to use a tool. */
 const withoutCosts = (description: string): string =>

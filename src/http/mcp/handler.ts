@@ -1,8 +1,15 @@
 import type { IncomingMessage } from "node:http";
-import { type ExecutionResult, GraphQLError, type GraphQLSchema } from "graphql";
+import {
+  type ExecutionResult,
+  GraphQLError,
+  type GraphQLSchema,
+  lexicographicSortSchema,
+  printSchema,
+} from "graphql";
 import type { TrustedDocuments } from "../../engine/documents/persisted.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { rejection } from "../../engine/errors.ts";
+import { withoutFederation } from "../../graphql/federation/sdl.ts";
 import type { Delivery } from "../delivery.ts";
 import { parseObject, PRIVATE } from "../graphql/encoding.ts";
 import type { HttpOperation, RequestState } from "../operation.ts";
@@ -10,9 +17,7 @@ import type { Execute } from "../router.ts";
 import type { Rename } from "../shipped-operations.ts";
 import { readToolOperations, type ToolType } from "./documents.ts";
 import { JSON_RPC_CODES, jsonRpcError } from "../rejection.ts";
-import { createListings, MAX_LISTING_BYTES } from "./listings.ts";
-import { answerMessage, openServer } from "./server.ts";
-import { printForAgents } from "./sdl.ts";
+import { createAnswers, openServer } from "./server.ts";
 import { toToolResult } from "./result.ts";
 import { type RunOperation, toolOfOperation, toolOfOwnDocuments, toolOfSchema } from "./tools.ts";
 
@@ -42,25 +47,16 @@ const MAX_RESULT_BYTES = 100_000;
 export async function createMcpHandler(settings: McpSettings): Promise<Execute> {
   const { schema, engine, delivery, version, types, trusted, openOperation } = settings;
   const operations = await readToolOperations(schema, trusted, settings.rename);
-  const sdl = settings.isIntrospectable ? printForAgents(schema) : null;
-  const ofOperations = operations.filter(({ type }) => types.includes(type));
-  const toolNames = new Set([
-    ...ofOperations.map(({ name }) => name),
-    ...(trusted ? [] : types.map((type) => `graphql_${type}`)),
-    ...(sdl && !trusted ? ["graphql_schema"] : []),
-  ]);
-  const parts = {
-    version,
-    toolNames,
-    tools: [
-      ...ofOperations.map(toolOfOperation),
-      ...(trusted ? [] : types.map((type) => toolOfOwnDocuments(type, sdl !== null, settings.maxTokens))),
-      ...(sdl && !trusted ? [toolOfSchema(sdl)] : []),
-    ],
-    sdl: sdl && sdl.text,
-  };
+  const shown = settings.isIntrospectable ? lexicographicSortSchema(withoutFederation(schema)) : null;
+  const tools = [
+    ...operations.filter(({ type }) => types.includes(type)).map(toolOfOperation),
+    ...(trusted ? [] : types.map((type) => toolOfOwnDocuments(type, shown !== null, settings.maxTokens))),
+    ...(shown && !trusted ? [toolOfSchema(shown)] : []),
+  ];
+  const toolNames = new Set(tools.map(({ name }) => name));
+  const parts = { version, tools, toolNames, sdl: shown && printSchema(shown) };
 
-  const listings = createListings();
+  const answerMessage = createAnswers();
 
   const run = async (
     operation: HttpOperation["operation"],
@@ -92,12 +88,8 @@ export async function createMcpHandler(settings: McpSettings): Promise<Execute> 
     state: RequestState,
   ): Promise<Response> => {
     try {
-      const message = parseObject(body);
-      const answer = (asked: object) =>
-        answerMessage(asked, request.headers, () => openServer(parts, executeFor(request, state)));
-      const listed =
-        body.length > MAX_LISTING_BYTES ? null : await listings(message, request.headers, answer);
-      return listed ?? (await answer(message));
+      const open = () => openServer(parts, executeFor(request, state));
+      return await answerMessage(parseObject(body), request.headers, open);
     } catch (error) {
       if (!(error instanceof GraphQLError)) throw error;
       const data = { code: "BAD_REQUEST", requestId: state.scope.requestId };

@@ -6,17 +6,21 @@ import {
   type StandardSchemaWithJSON,
   type ToolAnnotations,
 } from "@modelcontextprotocol/server";
+import { type GraphQLSchema, printType } from "graphql";
 import * as z from "zod";
 import type { OperationParams } from "../../engine/documents/persisted.ts";
+import { InputError } from "../../errors.ts";
 import { quote } from "../../graphql/core/ids.ts";
 import { textSignsIn, type ToolOperation, type ToolType } from "./documents.ts";
-import type { Sdl } from "./sdl.ts";
 
 /** Runs an operation of the caller. `type` is the only one that is run. */
 export type RunOperation = (params: OperationParams, type: ToolType) => Promise<CallToolResult>;
 
-/** Registers a tool with the server of one request. */
-export type Tool = (server: McpServer, execute: RunOperation) => void;
+export interface Tool {
+  readonly name: string;
+  /** Registers it with the server of one request. */
+  readonly register: (server: McpServer, execute: RunOperation) => void;
+}
 
 interface ToolConfig<Input> {
   readonly description: string;
@@ -24,16 +28,17 @@ interface ToolConfig<Input> {
   readonly annotations: ToolAnnotations;
 }
 
-const tool =
-  <Input>(
-    name: string,
-    config: ToolConfig<Input>,
-    call: (input: Input, execute: RunOperation) => Promise<CallToolResult> | CallToolResult,
-  ): Tool =>
-  (server, execute) =>
+const tool = <Input>(
+  name: string,
+  config: ToolConfig<Input>,
+  call: (input: Input, execute: RunOperation) => Promise<CallToolResult> | CallToolResult,
+): Tool => ({
+  name,
+  register: (server, execute) =>
     void server.registerTool(name, { title: titleOf(name), ...config }, (input: Input) =>
       call(input, execute),
-    );
+    ),
+});
 
 /** What people read instead of a name: `Best runs` for `BestRuns`, `Graphql query` for `graphql_query`. */
 function titleOf(name: string): string {
@@ -92,8 +97,8 @@ const DESCRIPTIONS: Readonly<Record<ToolType, string>> = {
 
 /** Where the schema is shown. */
 const FIRST_STEP: Readonly<Record<ToolType, string>> = {
-  query: "Look at the types in question with graphql_schema first.",
-  mutation: "Look at the type Mutation with graphql_schema first.",
+  query: " Look at the types in question with graphql_schema first.",
+  mutation: " Look at the type Mutation with graphql_schema first.",
 };
 
 /** The tool that runs a document of the agent's own. `hasSchema`: beside it is the tool that shows the schema. */
@@ -101,7 +106,7 @@ export const toolOfOwnDocuments = (type: ToolType, hasSchema: boolean, maxTokens
   tool(
     `graphql_${type}`,
     {
-      description: hasSchema ? `${DESCRIPTIONS[type]} ${FIRST_STEP[type]}` : DESCRIPTIONS[type],
+      description: DESCRIPTIONS[type] + (hasSchema ? FIRST_STEP[type] : ""),
       inputSchema: OwnOperation,
       annotations: ANNOTATIONS[type],
     },
@@ -123,7 +128,7 @@ const TypeNames = z.strictObject({
 });
 
 /** The tool that shows parts of the schema: many clients do not show resources to their agents. */
-export const toolOfSchema = ({ ofTypes }: Sdl): Tool =>
+export const toolOfSchema = (schema: GraphQLSchema): Tool =>
   tool(
     "graphql_schema",
     {
@@ -132,5 +137,15 @@ export const toolOfSchema = ({ ofTypes }: Sdl): Tool =>
       inputSchema: TypeNames,
       annotations: ANNOTATIONS.query,
     },
-    ({ types }) => ({ content: [{ type: "text", text: ofTypes(types) }] }),
+    ({ types }) => ({ content: [{ type: "text", text: definitionsOf(schema, types) }] }),
   );
+
+/** The definitions of some types, each once. Throws `InputError` for names that the schema does not have. */
+const definitionsOf = (schema: GraphQLSchema, names: readonly string[]): string =>
+  [...new Set(names)]
+    .map((name) => {
+      const type = schema.getType(name);
+      if (type) return printType(type);
+      throw new InputError(`types: expected names of types of the schema, such as Query, got ${quote(name)}`);
+    })
+    .join("\n\n");

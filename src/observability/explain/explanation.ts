@@ -1,14 +1,13 @@
 import type { ResultPlace } from "../../engine/field-source.ts";
 import type { ReadNotes, Served, SessionNotes } from "../../rest/session/notes.ts";
-import { pathOfName, staleReport } from "./stale.ts";
 import {
   type ExplainedAttempt,
   type ExplainedRequest,
-  Note,
-  tenths,
   firstOf,
   type NamedPlaces,
-  pathOf,
+  Note,
+  Place,
+  tenths,
 } from "./note.ts";
 
 /** What an operation cost: `extensions.explain`. */
@@ -28,30 +27,39 @@ interface Report {
   };
 }
 
-/** Collects the upstream requests of one operation, and the places of its result that cause them. */
+/** Maximum places that are told, and characters of the paths that are looked at: aliases can be as long as the document. */
+const MAX_STALE = 500;
+const MAX_CHARACTERS = 100_000;
+
+/**
+ * Collects the upstream requests of one operation, the places of its result that cause them, and those that show an earlier
+ * response.
+ */
 export class Explanation implements SessionNotes {
   readonly #began: number;
+  /** Whether the caller asks what the operation costs. */
+  readonly #isAsked: boolean;
   readonly #notes: Note[] = [];
   readonly #attempts: ExplainedAttempt[] = [];
   /** The number of requests that led to the first piece of the result; null until that is complete. */
   #atOnce: number | null = null;
-  /** The notes by the names of the places that load them. */
-  readonly #byPlace = new Map<string, Note[]>();
-  readonly #free = new Set<string>();
+  readonly #root = new Place(null, "");
+  readonly #free = new Set<Place>();
   /** The place whose resolver is running. */
-  #current: { readonly path: readonly string[]; readonly isAhead: boolean } | null = null;
-  /** The mutation that sent the last command, and the rounds before it. */
-  #mutation: { readonly root: string | undefined; readonly rounds: number } | null = null;
+  #current: { readonly place: ResultPlace; readonly isAhead: boolean } | null = null;
+  /** The place of the mutation that sent the last command, and the rounds before it. */
+  #mutation: { readonly top: Place | null; readonly rounds: number } | null = null;
 
   /** `began` is by `performance.now()`. */
-  constructor(began: number) {
+  constructor(began: number, isAsked: boolean) {
     this.#began = began;
+    this.#isAsked = isAsked;
   }
 
   /** Returns a function that acts for a place: what is loaded meanwhile is loaded for it. */
   forPlace(place: ResultPlace) {
     return <Value>(act: () => Value, isAhead = false): Value => {
-      this.#current = { path: pathOf(place), isAhead };
+      this.#current = { place, isAhead };
       try {
         return act();
       } finally {
@@ -61,7 +69,7 @@ export class Explanation implements SessionNotes {
   }
 
   free(place: ResultPlace): void {
-    this.#free.add(pathOf(place).join("."));
+    this.#free.add(this.#placeOf(place));
   }
 
   openReads(): ReadNotes {
@@ -77,19 +85,39 @@ export class Explanation implements SessionNotes {
   }
 
   openCommand(): Note {
-    const root = this.#current?.path[0];
+    let top = this.#current && this.#placeOf(this.#current.place);
+    while (top?.parent?.parent) top = top.parent;
     // Mutations run one after the other.
-    if (root !== this.#mutation?.root) this.#mutation = { root, rounds: this.#rounds() };
+    if (top !== (this.#mutation?.top ?? null)) this.#mutation = { top, rounds: this.#rounds() };
     const note = this.#open();
     note.load();
     return note;
   }
 
-  extensions() {
-    const stale = this.#notes.flatMap(({ staleMs, places }) =>
-      staleMs === null ? [] : Array.from(places, (name) => ({ path: pathOfName(name), ageMs: staleMs })),
-    );
-    return { explain: this.#report(), ...staleReport(stale) };
+  /** `extensions.explain` if the caller asks for it, and `extensions.stale` if there are such places; null without either. */
+  extensions(): object | null {
+    const stale = this.#stale();
+    if (!this.#isAsked && stale.length === 0) return null;
+    return { ...(this.#isAsked && { explain: this.#report() }), ...(stale.length > 0 && { stale }) };
+  }
+
+  /** The places that show an earlier response, and its age. */
+  #stale(): readonly object[] {
+    const ages = new Map<Place, number>();
+    for (const { places, staleMs } of this.#notes) {
+      if (staleMs === null) continue;
+      // Several fields of a place load its record.
+      for (const place of places) ages.set(place, Math.max(ages.get(place) ?? 0, Math.ceil(staleMs / 1000)));
+    }
+    const told: object[] = [];
+    let characters = 0;
+    for (const [place, ageSeconds] of ages) {
+      const path = place.path();
+      characters += JSON.stringify(path).length;
+      if (told.length === MAX_STALE || (told.length > 0 && characters > MAX_CHARACTERS)) break;
+      told.push({ path, ageSeconds });
+    }
+    return told;
   }
 
   #report(): Report {
@@ -132,25 +160,28 @@ export class Explanation implements SessionNotes {
 
   #load(note: Note): void {
     if (!this.#current) return;
-    const { path, isAhead } = this.#current;
-    const name = path.join(".");
-    note.enter(this.#roundOf(path));
-    if (isAhead) note.ahead.add(name);
-    else if (!note.places.has(name)) {
-      note.places.add(name);
-      const loaded = this.#byPlace.get(name);
-      if (loaded) loaded.push(note);
-      else this.#byPlace.set(name, [note]);
+    const place = this.#placeOf(this.#current.place);
+    note.enter(this.#roundOf(place));
+    if (this.#current.isAhead) note.ahead.add(place);
+    else if (!note.places.has(place)) {
+      note.places.add(place);
+      place.notes.push(note);
     }
   }
 
+  #placeOf({ parent, at }: ResultPlace): Place {
+    if (!parent) return this.#root;
+    const above = this.#placeOf(parent);
+    const place = above.below.get(at) ?? new Place(above, at);
+    above.below.set(at, place);
+    return place;
+  }
+
   /** The round after the settled ones of a place and of the places above it, which have led to it. */
-  #roundOf(path: readonly string[]): number {
+  #roundOf(place: Place): number {
     let before = this.#mutation?.rounds ?? 0;
-    for (let length = path.length; length > 0; length--) {
-      for (const { isSettled, round } of this.#byPlace.get(path.slice(0, length).join(".")) ?? [])
-        if (isSettled) before = Math.max(before, round);
-    }
+    for (let above: Place | null = place; above; above = above.parent)
+      for (const { isSettled, round } of above.notes) if (isSettled) before = Math.max(before, round);
     return before + 1;
   }
 

@@ -1,7 +1,25 @@
 import type { EndpointName } from "../../rest/api/endpoint.ts";
 import type { AttemptNote } from "../../rest/client/request.ts";
 import type { ReadNote, Served } from "../../rest/session/notes.ts";
-import type { ResultPlace } from "../../engine/field-source.ts";
+
+/** A place of the result, one object for all that is loaded there: names of all places would take too much memory. */
+export class Place {
+  /** Null at the root. */
+  readonly parent: Place | null;
+  readonly at: string | number;
+  readonly below = new Map<string | number, Place>();
+  /** What is loaded for it. */
+  readonly notes: Note[] = [];
+
+  constructor(parent: Place | null, at: string | number) {
+    this.parent = parent;
+    this.at = at;
+  }
+
+  path(): (string | number)[] {
+    return this.parent ? [...this.parent.path(), this.at] : [];
+  }
+}
 
 /** One upstream request. Times are in milliseconds since the operation began. */
 export interface ExplainedRequest extends NamedPlaces {
@@ -33,10 +51,9 @@ export interface ExplainedRequest extends NamedPlaces {
 export class Note implements ReadNote {
   readonly #onLoad: (note: Note) => void;
   readonly #onAttempt: (attempt: ExplainedAttempt) => void;
-  /** The names of the places. */
-  readonly places = new Set<string>();
-  /** The names of places that will probably load it. */
-  readonly ahead = new Set<string>();
+  readonly places = new Set<Place>();
+  /** Places that will probably load it. */
+  readonly ahead = new Set<Place>();
   /** The notes of the responses that this list contains. */
   readonly #members: Note[] = [];
   #list: Note | null = null;
@@ -107,7 +124,10 @@ export class Note implements ReadNote {
   attempt(endpoint: EndpointName): AttemptNote {
     // The operation whose request it had joined may have left.
     this.served = "request";
-    const attempt = new ExplainedAttempt(this, endpoint, ++this.#attempts, this.#waitsSince);
+    const attempt = openAttempt(this, endpoint, {
+      attempt: ++this.#attempts,
+      waitsSince: this.#waitsSince,
+    });
     this.#onAttempt(attempt);
     return attempt;
   }
@@ -124,51 +144,43 @@ export class Note implements ReadNote {
 }
 
 /** One upstream request of an explained operation. */
-export class ExplainedAttempt implements AttemptNote {
-  readonly #note: Note;
-  readonly #endpoint: EndpointName;
-  readonly #number: number;
-  readonly #began = performance.now();
-  readonly #waitedMs: number;
+export interface ExplainedAttempt extends AttemptNote {
   readonly round: number;
-  #outcome: { readonly status: number | null; readonly error: string | null; readonly ms: number } | null =
+  readonly report: (operationBegan: number) => ExplainedRequest;
+}
+
+function openAttempt(
+  note: Note,
+  { method, path }: EndpointName,
+  { attempt, waitsSince }: { readonly attempt: number; readonly waitsSince: number },
+): ExplainedAttempt {
+  const began = performance.now();
+  const { round } = note;
+  let bytes = 0;
+  let outcome: { readonly status: number | null; readonly error: string | null; readonly ms: number } | null =
     null;
-  #bytes = 0;
-
-  constructor(note: Note, endpoint: EndpointName, number: number, waitsSince: number) {
-    this.#waitedMs = this.#began - waitsSince;
-    this.#note = note;
-    this.#endpoint = endpoint;
-    this.#number = number;
-    this.round = note.round;
-  }
-
-  receive(bytes: number): void {
-    this.#bytes += bytes;
-  }
-
-  end(status: number | null, error: string | null): void {
-    this.#outcome = { status, error, ms: performance.now() - this.#began };
-    // Reads settle with their response, which may take several attempts.
-    if (this.#endpoint.method !== "GET") this.#note.isSettled = true;
-  }
-
-  report(operationBegan: number): ExplainedRequest {
-    const { method, path } = this.#endpoint;
-    return {
+  return {
+    round,
+    receive: (received) => (bytes += received),
+    end: (status, error) => {
+      outcome = { status, error, ms: performance.now() - began };
+      // Reads settle with their response, which may take several attempts.
+      if (method !== "GET") note.isSettled = true;
+    },
+    report: (operationBegan) => ({
       method,
       template: path,
-      attempt: this.#number,
-      status: this.#outcome?.status ?? null,
-      error: this.#outcome?.error ?? null,
-      round: this.round,
-      startMs: tenths(this.#began - operationBegan),
-      waitedMs: tenths(this.#waitedMs),
-      durationMs: this.#outcome && tenths(this.#outcome.ms),
-      bytes: this.#bytes,
-      ...this.#note.causes(),
-    };
-  }
+      attempt,
+      status: outcome?.status ?? null,
+      error: outcome?.error ?? null,
+      round,
+      startMs: tenths(began - operationBegan),
+      waitedMs: tenths(began - waitsSince),
+      durationMs: outcome && tenths(outcome.ms),
+      bytes,
+      ...note.causes(),
+    }),
+  };
 }
 
 export const tenths = (ms: number): number => Math.round(ms * 10) / 10;
@@ -184,17 +196,10 @@ const MAX_NAMED = 3;
 /** Longest name, in characters: names consist of aliases, which callers choose. */
 const MAX_NAME_LENGTH = 200;
 
-export function pathOf(place: ResultPlace): readonly string[] {
-  const path: string[] = [];
-  for (let each = place; each.parent; each = each.parent) path.push(`${each.at}`);
-  return path.toReversed();
-}
-
-export function firstOf(places: ReadonlySet<string>): NamedPlaces {
-  const fields: string[] = [];
-  for (const name of places) {
-    if (fields.length === MAX_NAMED) break;
-    fields.push(name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name);
-  }
+export function firstOf(places: ReadonlySet<Place>): NamedPlaces {
+  const fields = [...places].slice(0, MAX_NAMED).map((place) => {
+    const name = place.path().join(".");
+    return name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
+  });
   return { fields, moreFields: places.size - fields.length };
 }
