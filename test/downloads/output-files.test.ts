@@ -60,7 +60,6 @@ describe("the output files of a run", () => {
       files: [file("a b+c%.bin", 5e9), file("z.txt", 3), file("ü", null)],
     });
     expect(await shown(gateway, "checkpoints/best")).toEqual({
-      path: "checkpoints/best",
       folders: [],
       files: [file("checkpoints/best/model.bin", 7)],
     });

@@ -16,7 +16,7 @@ describe("an export", () => {
     [
       "with an unknown parameter",
       runs("?first=1"),
-      /^expected parameters .* query, filter, .*, got "first"$/,
+      /^expected parameters .* filter, query, .*, got "first"$/,
     ],
     [
       "with a parameter twice",

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { markOf } from "../../src/rest/session/steps.ts";
 import { outcomeOf } from "../support/errors.ts";
 import { startGateway } from "../support/gateway.ts";
 import { globalId, opaque } from "../support/ids.ts";
@@ -75,7 +76,7 @@ const LISTINGS: readonly Listing[] = [
   statusesOf(
     "experiments/{experiment}/jobs",
     "experimentJob",
-    (of, id, job) => `${of}.${id}.${job}.master`,
+    (of, id, job) => globalId(`ExperimentJob:${of.replace(".", "/")}/${id}/${job}`),
     "experiments/{experiment}/jobs/{id}/statuses/",
   ),
   {
@@ -163,8 +164,19 @@ test("of 156 recorded requests for lists the schema can express 117; the others 
   });
 });
 
+/** A cursor of the list, as the gateway writes it. */
+function cursorAt(offset: number, line: Line, route: string): string {
+  const given = below(line.path).split("/");
+  const address = route
+    .split("/")
+    .flatMap((part, index) => (part.startsWith("{") ? [[part.slice(1, -1), given[index]]] : []));
+  const list = { endpoint: { path: route }, address: Object.fromEntries(address) as object };
+  // Safe: the mark of a list is made of these two.
+  return opaque(`offset=${offset}#0#${markOf(list as Parameters<typeof markOf>[0])}`);
+}
+
 /** The operation that asks for what was recorded, and its variables. */
-function express(line: Line, { field, fields, of, path, isOfRuns }: Listing) {
+function express(line: Line, { field, fields, of, path, route, isOfRuns }: Listing) {
   const [, ...segments] = path.exec(below(line.path)) ?? [];
   const parameters = parametersOf(line);
   const group = parameters.get("group");
@@ -185,7 +197,7 @@ function express(line: Line, { field, fields, of, path, isOfRuns }: Listing) {
     document,
     variables: {
       ...(limit === null ? {} : { first: Number(limit) }),
-      ...(offset === 0 ? {} : isOfRuns ? { offset } : { after: opaque(`offset=${offset}#0`) }),
+      ...(offset === 0 ? {} : isOfRuns ? { offset } : { after: cursorAt(offset, line, route) }),
       ...(isOfRuns ? { order: SORTS[parameters.get("sort") ?? ""], query: parameters.get("query") } : {}),
     },
   };

@@ -11,9 +11,8 @@ test("the page of a run's origin takes two requests: the run and its code refere
     uniqueName: "ada.mnist.42",
     cloningStrategy: "RESTART",
     original: { uniqueName: "ada.mnist.37" },
-    codeReference: { branch: "wide-kernels", commit, head: commit, isDirty: true, url: null },
+    codeReference: { branch: "wide-kernels", commit, isDirty: true, url: null },
     framework: "pytorch",
-    backend: "native",
     runEnvironment: { python_version: "3.6.6" },
     dataReferences: { mnist: commit },
   });

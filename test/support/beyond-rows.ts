@@ -118,7 +118,7 @@ const update = (input: string): Asked => ({
 
 /** A command of the copied experiment without an answer, which is told by the record behind it. */
 const act = (isArchived: string, behind: string): Asked => ({
-  document: `mutation { thing: archiveRuns(ids: ["${COPY}"], isArchived: ${isArchived}) { results {
+  document: `mutation { thing: archiveRuns(ids: ["${globalId("Experiment:alice/mnist/253")}"], isArchived: ${isArchived}) { results {
     run { ... on Experiment { ${fieldsOf("experiments")} } }
   } } }`,
   told: (_, after) => ({ results: [{ run: recordOf("experiments")(after) }] }),
