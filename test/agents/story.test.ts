@@ -222,7 +222,7 @@ describe("limits", () => {
       (await client.callTool({ name, arguments: input })).content.map((each) =>
         each.type === "text" ? each.text : "",
       );
-    const [, missing] = await texts("WhyFailed", { id: "ada.mnist.999" });
+    const [, missing] = await texts("WhyFailed", { id: "ada.mnist.experiments.999" });
     expect(missing).toBe("FindProjects lists projects. FindRuns lists the runs of one, also by words.");
     const [, nonsense] = await texts("BestRuns", { id: "nonsense", metric: "loss", direction: "ASC" });
     expect(nonsense).toBe(
