@@ -272,8 +272,8 @@ const MAKERS = {
       id uniqueName description tags createdAt updatedAt isPublic readme
     } } }`,
     told: (json) => {
-      const { id, ...kept } = keptProject(json);
-      const { uniqueName, description, tags, createdAt, updatedAt, isPublic, readme } = kept as Row;
+      const { id, ...others } = keptProject(json);
+      const { uniqueName, description, tags, createdAt, updatedAt, isPublic, readme } = others as Row;
       return { project: { id, uniqueName, description, tags, createdAt, updatedAt, isPublic, readme } };
     },
     refused: REFUSED,
