@@ -1,17 +1,11 @@
 import { Callers } from "./caller.ts";
-import type { Config } from "./config.ts";
-import {
-  engineSettings,
-  hasPage,
-  mcpSettings,
-  placeSettings,
-  sharingSettings,
-  subscriptionSettings,
-} from "./config/parts.ts";
+import { type Config, hasPage } from "./config.ts";
+import { persistedDocuments, trustedDocuments } from "./engine/documents/persisted.ts";
 import { createEngine } from "./engine/engine.ts";
 import { createPlan, type Planner } from "./engine/plan/plan.ts";
 import { publicError } from "./engine/errors.ts";
 import { HeldBytes } from "./held.ts";
+import { Memory } from "./memory.ts";
 import type { Log } from "./log.ts";
 import { documentsFor, schema as ownSchema, schemaFor } from "./graphql/schema.ts";
 import { createDelivery } from "./http/delivery.ts";
@@ -30,10 +24,9 @@ import { createSubscriptions } from "./http/graphql/subscriptions.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { tickSessions } from "./live/tick-session.ts";
 import { createClient } from "./rest/client/client.ts";
+import type { Batch } from "./rest/api/batches.ts";
 import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
-import { RefusedBatches } from "./rest/session/refused-batches.ts";
-import { rememberViewers } from "./rest/session/session.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
 import { createEventLog } from "./observability/event-log.ts";
 import { connectorOf, describeService, version } from "./service.ts";
@@ -110,24 +103,62 @@ export function createGateway({
     turnsFor: turns.turnsFor,
     openSpan: openUpstreamSpan,
   });
-  const doors = new Doors({ callers, ...placeSettings(config), isQueueFull: client.isQueueFull });
+  const subscriptionQuota = {
+    total: config.MAX_SUBSCRIPTIONS,
+    perCaller: config.MAX_SUBSCRIPTIONS_PER_TOKEN,
+  };
+  const doors = new Doors({
+    callers,
+    quotas: {
+      operation: { total: config.MAX_OPERATIONS, perCaller: config.MAX_OPERATIONS_PER_TOKEN },
+      stream: subscriptionQuota,
+      socket: subscriptionQuota,
+      download: { total: config.MAX_DOWNLOADS, perCaller: config.MAX_DOWNLOADS_PER_TOKEN },
+    },
+    maxSignIns: config.MAX_SIGN_INS,
+    isQueueFull: client.isQueueFull,
+  });
   const toPublic = (error: unknown) => publicError(error, events.unexpected);
 
   const schema = schemaFor(config.TYPE_NAMES);
   const engine = createEngine({
     schema,
-    ...engineSettings(config),
+    documents: config.TRUSTED_DOCUMENTS
+      ? trustedDocuments(config.TRUSTED_DOCUMENTS)
+      : // The texts of persisted queries beside the parsed documents.
+        persistedDocuments(Math.ceil(config.DOCUMENT_CACHE_BYTES / 4)),
+    cacheBytes: config.DOCUMENT_CACHE_BYTES,
+    isIntrospectable: config.INTROSPECTION,
+    limits: {
+      depth: config.MAX_DEPTH,
+      tokens: config.MAX_TOKENS,
+      aliases: config.MAX_ALIASES,
+      queryFields: config.MAX_ROOT_FIELDS,
+      mutationFields: Math.ceil(config.MAX_ROOT_FIELDS / 2),
+    },
+    executionLimits: {
+      selected: config.MAX_FIELDS,
+      fields: config.MAX_RESULT_FIELDS,
+      bytes: config.MAX_RESULT_BYTES,
+    },
     turns,
     heldBytes,
     publicError: toPublic,
     planner,
   });
   const isExplainable = config.EXPLAIN ?? exampleToken !== undefined;
-  const sharing = { ...sharingSettings(config), now: clock.now, onShared: telemetry.sharedRead };
+  const sharing = {
+    ttlMs: config.CACHE_TTL_MS,
+    staleMs: config.STALE_MAX_AGE_MS,
+    maxBytes: config.CACHE_BYTES,
+    now: clock.now,
+    onShared: telemetry.sharedRead,
+  };
   const shared = {
     server,
-    refused: new RefusedBatches(events.refusedBatch),
-    viewers: rememberViewers(),
+    refused: new Memory<ReadonlySet<Batch>>(),
+    onRefused: events.refusedBatch,
+    viewers: new Memory<string>(),
     reads: new SharedReads(sharing, callers),
   };
   const width = config.MAX_UPSTREAM_WIDTH;
@@ -147,7 +178,10 @@ export function createGateway({
   const isDemo = exampleToken !== undefined;
   const origins = isDemo ? [...config.CORS_ORIGINS, LOCAL_PAGES] : config.CORS_ORIGINS;
   const subscriptions = createSubscriptions({
-    ...subscriptionSettings(config),
+    requestsPerMinute: config.LIVE_REQUESTS_PER_MINUTE,
+    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
+    readTimeoutMs: config.READ_TIMEOUT_MS,
+    maxBytes: config.MAX_BODY_BYTES,
     origins,
     schema,
     engine,
@@ -174,7 +208,15 @@ export function createGateway({
     identify,
     doors,
     graphql: createGraphqlHandler({ ...protocol, publicError: toPublic, doors, subscriptions }),
-    mcp: loadMcp({ ...protocol, ...mcpSettings(config), rename, version }),
+    mcp: loadMcp({
+      ...protocol,
+      types: OPERATION_TYPES[config.MCP],
+      trusted: config.TRUSTED_DOCUMENTS ?? null,
+      isIntrospectable: config.INTROSPECTION,
+      maxTokens: config.MAX_TOKENS,
+      rename,
+      version,
+    }),
     downloads: [
       createDownloads({ ...downloads, client, server }),
       createExports({ ...downloads, schema: ownSchema, contexts }),
@@ -219,6 +261,9 @@ export function createGateway({
     close: () => client.close(),
   };
 }
+
+/** The types of operations that agents may run. */
+const OPERATION_TYPES = { off: [], read: ["query"], write: ["query", "mutation"] } as const;
 
 /** The settings of the upstream client. */
 const upstreamSettings = (config: Config) => ({

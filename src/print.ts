@@ -1,5 +1,4 @@
-import { type Config, ConfigError, readConfig, readTypeNames } from "./config.ts";
-import { hasPage } from "./config/parts.ts";
+import { type Config, ConfigError, hasPage, readConfig, readTypeNames } from "./config.ts";
 import type { Demo } from "../demo/service.ts";
 import { printPlain, printSubgraph } from "./graphql/federation/sdl.ts";
 import { schemaFor } from "./graphql/schema.ts";

@@ -1,6 +1,5 @@
-import type { ExecutionResult, GraphQLError, OperationTypeNode } from "graphql";
+import { type ExecutionResult, GraphQLError, type OperationTypeNode } from "graphql";
 import { Cancelled, OVERLOADED } from "../errors.ts";
-import type { HeldBytes } from "../held.ts";
 import type { RequestScope } from "../request-scope.ts";
 import {
   createDocuments,
@@ -8,32 +7,23 @@ import {
   InvalidDocument,
   type PreparedDocument,
 } from "./documents/prepared.ts";
-import { missingOperation } from "./documents/missing-operation.ts";
 import type { DocumentStore, OperationParams } from "./documents/persisted.ts";
 import {
   type FailedPlace,
   noteErrors,
   rejection,
+  tooLarge,
   withExtensions,
   withOutcome,
   withoutSuggestions,
 } from "./errors.ts";
-import type { PlacedContext } from "./field-source.ts";
-import {
-  execute,
-  type ExecutedResult,
-  type ExecutionLimits,
-  openOperationMeter,
-  rejectionOf,
-} from "./execution.ts";
-import { publicPieces } from "./incremental.ts";
-import type { Meter } from "./meter.ts";
-import type { Pieces } from "./plan/pieces.ts";
+import { sizeOfSelection } from "./limits/selection.ts";
+import { Meter, type MeterSettings } from "./meter.ts";
+import { type Pieces, type PublicErrors, withPublicErrors } from "./plan/pieces.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { ErrorBehavior, RunBehavior } from "./plan/types.ts";
 import { mergeFailures, separateNames } from "./shared-failures.ts";
-import { openResults, type Results, type StreamSource } from "./subscription.ts";
-import type { Turns } from "./turns.ts";
+import { type EventExecution, openResults, type Results, type StreamSource } from "./subscription.ts";
 
 /** Facts about an operation for logs and metrics, filled in while the request is handled. */
 export interface OperationFacts {
@@ -48,11 +38,8 @@ export interface OperationFacts {
 }
 
 /** The operation of one request, independent of its transport. */
-export interface Operation {
-  readonly scope: RequestScope;
+export interface Operation extends EventExecution {
   readonly facts: OperationFacts;
-  /** Creates the context for its resolvers. */
-  readonly openContext: (meter: Meter) => PlacedContext;
   /** What the result's `extensions` tell about how it came about; null for nothing. */
   readonly extensions: (() => object | null) | null;
 }
@@ -80,12 +67,10 @@ interface StreamRequest extends StreamSource {
 /** The results of a subscription, or a single result when it could not begin. */
 type StreamResult = { readonly results: Results } | ExecutionResult;
 
-export interface EngineSettings extends DocumentSettings {
+export interface EngineSettings extends DocumentSettings, Omit<MeterSettings, "limits"> {
   readonly documents: DocumentStore;
-  readonly executionLimits: ExecutionLimits;
-  readonly turns: Turns;
-  /** Counts the memory that operations take. */
-  readonly heldBytes: HeldBytes;
+  /** `selected`: maximum fields that an operation selects, with its fragments expanded. */
+  readonly executionLimits: MeterSettings["limits"] & { readonly selected: number };
   /** Converts any error to the one that callers see. */
   readonly publicError: (error: unknown) => GraphQLError;
 }
@@ -162,33 +147,45 @@ export function createEngine(settings: EngineSettings): Engine {
     facts.type = type;
     facts.name = name?.value.slice(0, MAX_NAME_LENGTH) ?? null;
     facts.hash = document.hash;
-    const tooMuch = rejectionOf(schema, plan, params.variables ?? {}, executionLimits.selected);
-    if (tooMuch) throw tooMuch;
+    // The variables are not coerced yet: only the lengths of lists are read.
+    const { operation, fragments } = plan;
+    const size = sizeOfSelection({ schema, operation, fragments, variables: params.variables ?? {} });
+    const { selected } = executionLimits;
+    if (size > selected)
+      throw tooLarge(
+        `Expected at most ${selected} fields with fragments expanded and for each item of a list argument, got more.`,
+      );
     return { plan, onError: errorBehaviorOf(params) };
   };
 
-  /** Runs a plan in a scope, with a meter of its own. */
+  /** Runs a plan in a scope until it completes or its meter stops it; that of a subscription for one event. */
   const resultOf = (
     plan: Plan,
     { variables }: OperationParams,
-    { scope, openContext }: Pick<Operation, "scope" | "openContext">,
-    limits: ExecutionLimits,
+    { scope, openContext }: EventExecution,
     behavior: RunBehavior,
+    maxBytes = Number.POSITIVE_INFINITY,
     event?: unknown,
-  ): Promise<ExecutedResult> => {
-    const meter = openOperationMeter(scope, limits, turns, heldBytes);
-    return execute(plan, variables ?? {}, openContext(meter), meter, event, behavior);
+  ): Promise<EngineResult> => {
+    const { fields, bytes } = executionLimits;
+    const limits = { fields, bytes: Math.min(bytes, maxBytes) };
+    const meter = new Meter(scope, { turns, heldBytes, limits });
+    return new Promise((resolve) => {
+      meter.onStop((reason) => resolve(resultOfStopped(plan, reason)));
+      const onResult = (result: ExecutionResult, pieces?: Pieces | null): void => {
+        const errors = meter.boundErrors([...(result.errors ?? [])]);
+        resolve({ ...result, ...(errors.length > 0 && { errors }), ...(pieces && { pieces }) });
+      };
+      plan.run(variables ?? {}, openContext(meter), meter, event, onResult, behavior);
+    });
   };
-
-  const limitsFor = (maxBytes = executionLimits.bytes): ExecutionLimits =>
-    maxBytes < executionLimits.bytes ? { ...executionLimits, bytes: maxBytes } : executionLimits;
 
   const publicErrorsOf = (
     { errors, data }: { readonly errors: readonly GraphQLError[]; readonly data?: unknown },
     plan: Plan,
   ) => mergeFailures({ errors, data }, separateNames(schema, plan)).map(publicError);
 
-  const withPublicErrors = <Result extends ExecutionResult>(result: Result, plan: Plan): Result => {
+  const publicResult = <Result extends ExecutionResult>(result: Result, plan: Plan): Result => {
     const { errors, data } = result;
     return errors ? { ...result, errors: publicErrorsOf({ errors, data }, plan) } : result;
   };
@@ -209,21 +206,20 @@ export function createEngine(settings: EngineSettings): Engine {
         const { plan, onError } = planOf(document, params, facts, isReadOnly);
         if (plan.operation.operation === "subscription")
           throw rejection(NO_STREAM, "BAD_REQUEST", { status: 406 });
-        const run = resultOf(plan, params, operation, limitsFor(maxBytes), { onError, isIncremental });
-        const executed = await run;
-        const { pieces, ...result } = withPublicErrors(executed, plan);
+        const executed = await resultOf(plan, params, operation, { onError, isIncremental }, maxBytes);
+        const { pieces, ...result } = publicResult(executed, plan);
         const [first] = executed.errors ?? [];
         if (onError === "HALT" && facts.type === "mutation" && result.errors && first)
           result.errors = withOutcome(result.errors, first);
         if (result.errors) noteErrors(facts, result.errors);
         if (!pieces) return result;
         isWhole = false;
-        const later = publicPieces(pieces, {
-          convert: (part) => publicErrorsOf(part, plan),
-          onErrors: (errors) => noteErrors(facts, errors),
-          onEnd: () => scope.end("done"),
-        });
-        return { ...result, pieces: later };
+        const convert: PublicErrors = (part) => {
+          const errors = publicErrorsOf(part, plan);
+          noteErrors(facts, errors);
+          return errors;
+        };
+        return { ...result, pieces: withPublicErrors(pieces, convert, () => scope.end("done")) };
       } catch (error) {
         return failed(error, facts);
       } finally {
@@ -249,8 +245,8 @@ export function createEngine(settings: EngineSettings): Engine {
         const { plan, onError } = planOf(prepared, params, facts, true);
         if (plan.operation.operation !== "subscription") throw rejection(ONLY_SUBSCRIPTIONS, "BAD_REQUEST");
         const results = await openResults({ schema, document }, request, (event, execution) =>
-          resultOf(plan, params, execution, executionLimits, { onError, isIncremental: false }, event)
-            .then((result) => withPublicErrors(result, plan))
+          resultOf(plan, params, execution, { onError, isIncremental: false }, undefined, event)
+            .then((result) => publicResult(result, plan))
             .catch((error: unknown) => failed(error, facts)),
         );
         if ("results" in results) return results;
@@ -282,10 +278,18 @@ const NO_STREAM =
 /** The error of a request whose turn comes after its deadline. */
 const overloaded = () => rejection(OVERLOADED, "SERVICE_OVERLOADED");
 
+function resultOfStopped({ operation }: Plan, reason: unknown): ExecutionResult {
+  const error =
+    reason instanceof GraphQLError ? reason : new GraphQLError("", { originalError: reason as Error });
+  // Some fields of a stopped mutation may have taken effect, so the result is not a request error.
+  return operation.operation === "mutation"
+    ? { data: null, errors: [withExtensions(error, { outcome: "unknown" })] }
+    : { errors: [error] };
+}
+
 /** The plan of a request's operation. Throws when there is none, or when it is a mutation and the request only reads. */
 function selectPlan(document: PreparedDocument, params: OperationParams, isReadOnly: boolean): Plan {
   const plan = document.planOf(params.operationName);
-  if (!plan) throw missingOperation(document.document, params.operationName);
   if (!isReadOnly || plan.operation.operation !== "mutation") return plan;
   throw rejection("Can only perform a mutation operation from a POST request.", "BAD_REQUEST", {
     status: 405,

@@ -201,6 +201,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "clock.ts",
       "caller.ts",
       "held.ts",
+      "memory.ts",
       "log.ts",
       "engine",
       "rest/api",

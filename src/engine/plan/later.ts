@@ -1,6 +1,6 @@
 import type { GraphQLError } from "graphql";
 import { isSliceOver } from "../turns.ts";
-import { completeAndDefer, completeSelected } from "./complete.ts";
+import { completeFields, completeSelected } from "./complete.ts";
 import { NullPlaces } from "./null-places.ts";
 import { type Delivered, openQueue, type Part, type Pieces } from "./pieces.ts";
 import { end, isDropped, pathOf, settle } from "./run.ts";
@@ -119,11 +119,9 @@ export function deliverLater(
       nulls.enter(errors, data, part.path);
       deliver({ part, data, errors, isLast: true }, parts);
     });
-    const completeFields = completeAndDefer(field);
     const complete = (value: unknown): void => {
-      if (field && place.isNullable)
-        completeSelected(selection(), value, field, container, run, completeFields);
-      else completeFields(selection(), value, container, run);
+      if (field && place.isNullable) completeSelected(selection(), value, field, container, run);
+      else completeFields(selection(), value, field, container, run);
     };
     if (field && parent) settle(object, complete, field, slots, at, parent, true, run);
     else complete(object);

@@ -123,3 +123,37 @@ export function openQueue(meter: Meter) {
     },
   };
 }
+
+/** Converts the errors of a part of a result, given as a whole result that contains only this part. */
+export type PublicErrors = (part: {
+  readonly errors: GraphQLError[];
+  readonly data: unknown;
+}) => GraphQLError[];
+
+/** The pieces with errors that callers may see. Calls `onEnd` once, after the last piece or when nobody reads on. */
+export function withPublicErrors(pieces: Pieces, convert: PublicErrors, onEnd: () => void): Pieces {
+  let isOver = false;
+  const end = (): void => {
+    if (!isOver) onEnd();
+    isOver = true;
+  };
+  const converted = (delivered: Delivered): Delivered => {
+    const { part, data = null, items, from = 0, errors } = delivered;
+    if (errors.length === 0) return delivered;
+    const value = items ? Object.fromEntries(items.map((item, index) => [from + index, item])) : data;
+    const whole = part.path.reduceRight<unknown>((below, key) => ({ [key]: below }), value);
+    return { ...delivered, errors: convert({ errors, data: whole }) };
+  };
+  return {
+    pending: pieces.pending,
+    next: async () => {
+      const piece = await pieces.next();
+      if (!piece?.hasNext) end();
+      return piece && { ...piece, delivered: piece.delivered.map(converted) };
+    },
+    return: () => {
+      pieces.return();
+      end();
+    },
+  };
+}

@@ -1,10 +1,16 @@
-import type { FieldNode, GraphQLError, GraphQLObjectType, GraphQLSchema } from "graphql";
+import type {
+  FieldNode,
+  GraphQLError,
+  GraphQLObjectType,
+  GraphQLSchema,
+  SelectionNode,
+  SelectionSetNode,
+} from "graphql";
 import type { PlacedContext, Prefetch, ResultPlace, SelectionNeeds, Variables } from "../field-source.ts";
 import type { Meter } from "../meter.ts";
 
 /** A compiled selection on one object type at one place of a document. */
 export interface Selection {
-  readonly type: GraphQLObjectType;
   readonly fields: readonly PlannedField[];
   /** Those of the fields that show a key of the object or of its record as it is. */
   readonly plain: readonly PlainField[];
@@ -29,10 +35,19 @@ export interface DeferredFragment {
 }
 
 /** What `@stream` says of a list. */
-export interface Streamed {
+interface Streamed {
   readonly label: string | null;
   /** Number of items that are delivered with the list. */
   readonly initialCount: (variables: Variables) => number;
+}
+
+/** What `@defer` and `@stream` of one operation say with its variables. */
+export interface Deferral {
+  /** What `@defer` says of a fragment; null when it is not deferred. */
+  readonly deferredOf: (node: SelectionNode) => { readonly label: string | null } | null;
+  readonly streamedOf: (nodes: readonly FieldNode[]) => Streamed | null;
+  /** Whether anything in selection sets is deferred or streamed. */
+  readonly isWithin: (sets: readonly SelectionSetNode[]) => boolean;
 }
 
 /** A field that shows a key of the object or of its record, of a type whose values are mostly written as they are. */
@@ -67,12 +82,9 @@ export interface PlannedField extends FieldSite {
   readonly resolve: (parent: unknown, args: object, context: PlacedContext) => unknown;
   readonly argsFor: (variables: Variables) => object;
   readonly complete: Complete;
-  /** Starts the field's own reads; null when it has none. */
-  readonly child: StartRead | null;
+  /** Starts the field's own reads, which need only the address of the parent; null when it has none. */
+  readonly child: ((parent: unknown, args: object, context: PlacedContext) => Promise<unknown>) | null;
 }
-
-/** Starts reads that need only the address of the parent. */
-export type StartRead = (parent: unknown, args: object, context: PlacedContext) => Promise<unknown>;
 
 /** The values of an object or list of the result. */
 export type Slots = Record<string | number, unknown>;
@@ -163,13 +175,13 @@ export interface CompletedField extends FieldSite {
   readonly prefetch: Prefetch | undefined;
 }
 
-/** The compiled selections of a plan, for completing values. */
+/** The compiled selections of a plan, for completing values. Each is compiled on first use. */
 export interface Compilation {
   readonly schema: GraphQLSchema;
-  /** Whether parts of the result are delivered later. */
-  readonly isIncremental: boolean;
-  /** What `@stream` says of a field; null without it. */
-  readonly streamedOf: (nodes: readonly FieldNode[]) => Streamed | null;
-  /** The selection on a type below a field. Compiled on first use. */
+  /** What is delivered later; null for nothing. */
+  readonly deferral: Deferral | null;
+  /** The selection of sets on a type. `key` tells it apart from the others on that type. */
+  readonly compiled: (type: GraphQLObjectType, key: object, sets: readonly SelectionSetNode[]) => Selection;
+  /** The selection on a type below a field. */
   readonly selectionOf: (type: GraphQLObjectType, nodes: readonly FieldNode[]) => Selection;
 }

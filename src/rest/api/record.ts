@@ -229,14 +229,11 @@ export function readWhole<Record>(
   return { answer, faults };
 }
 
-/** The documented keys of an object, read on first use, and the whole object as received. */
-export interface WithRaw<Known> {
-  readonly known: Known;
-  readonly raw: Readonly<Record<string, unknown>>;
-}
-
-/** A class: V8 gives each object literal with a getter a hidden class of its own. */
-export class Raw<Known> implements WithRaw<Known> {
+/**
+ * The documented keys of an object, read on first use, and the whole object as received. A class: V8 gives each object
+ * literal with a getter a hidden class of its own.
+ */
+export class Raw<Known> {
   readonly raw: Readonly<Record<string, unknown>>;
   readonly #read: Read<Known>;
   #reading: Reading<Known> | null = null;

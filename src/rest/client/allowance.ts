@@ -1,4 +1,4 @@
-import type { Caller, Callers } from "../../caller.ts";
+import type { Caller } from "../../caller.ts";
 import { Memory } from "../../memory.ts";
 import type { Clock } from "../../clock.ts";
 import { Rate, type RateLimit } from "../../rate.ts";
@@ -149,29 +149,13 @@ export class Allowance {
   }
 }
 
-/** The allowances of all tokens. */
-export class Allowances {
-  readonly #clock: Clock;
-  readonly #callers: Callers;
-  readonly #limit: RateLimit | null;
-  readonly #kept = new Memory<Allowance>(KEPT_MS);
-
-  constructor(clock: Clock, callers: Callers, limit: RateLimit | null) {
-    this.#clock = clock;
-    this.#callers = callers;
-    this.#limit = limit;
-  }
-
-  /** The allowance of a caller's token. */
-  of(caller: Caller): Allowance {
-    const allowance = this.#kept.get(caller) ?? new Allowance(this.#clock, this.#limit);
+/** Returns a function that gives the allowance of a caller's token. */
+export function createAllowances(clock: Clock, limit: RateLimit | null): (caller: Caller) => Allowance {
+  const kept = new Memory<Allowance>(KEPT_MS);
+  return ({ key }) => {
+    const allowance = kept.get(key) ?? new Allowance(clock, limit);
     // Counts its time from now on.
-    this.#kept.set(caller, allowance);
+    kept.set(key, allowance);
     return allowance;
-  }
-
-  /** The allowance of another token than that of a request: one that it has signed in with. */
-  ofToken(token: string, { address }: Caller): Allowance {
-    return this.of(this.#callers.of(token, address));
-  }
+  };
 }

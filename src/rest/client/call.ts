@@ -1,5 +1,6 @@
 import { pause, type RequestScope } from "../../request-scope.ts";
-import type { Allowance, Allowances } from "./allowance.ts";
+import type { Caller } from "../../caller.ts";
+import type { Allowance } from "./allowance.ts";
 import type { OperationQueue } from "./operation-queue.ts";
 import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attempt.ts";
 import type { Breaker } from "./breaker.ts";
@@ -19,7 +20,8 @@ export interface Operation {
 }
 
 interface CallSettings extends AttemptSettings {
-  readonly allowances: Allowances;
+  /** The allowance of a token of the caller: its own, or one that it has signed in with. */
+  readonly allowanceOf: (token: string, caller: Caller) => Allowance;
   readonly breaker: Breaker;
 }
 
@@ -60,7 +62,10 @@ export class Call<Part> implements Ticket, Outcome<Part> {
     this.#settings = settings;
     this.#send = send;
     this.#outcome = outcome;
-    this.allowance = allowanceOf(request, operation, settings);
+    const { scope, allowance } = operation;
+    const { token = scope.token } = request;
+    if (token === scope.token) this.allowance = allowance;
+    else this.allowance = token === null ? null : settings.allowanceOf(token, scope.caller);
     this.#enter();
   }
 
@@ -114,13 +119,4 @@ export class Call<Part> implements Ticket, Outcome<Part> {
     this.request.note?.wait();
     this.queue.enter(this);
   }
-}
-
-function allowanceOf(
-  { token }: UpstreamRequest<unknown>,
-  { scope, allowance }: Operation,
-  { allowances }: CallSettings,
-): Allowance | null {
-  if (token === undefined || token === scope.token) return allowance;
-  return token === null ? null : allowances.ofToken(token, scope.caller);
 }

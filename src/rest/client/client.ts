@@ -2,7 +2,7 @@ import type { Caller, Callers } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { Admission, type AdmissionSettings } from "./admission.ts";
-import { Allowances } from "./allowance.ts";
+import { createAllowances } from "./allowance.ts";
 import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attempt.ts";
 import { createBreaker } from "./breaker.ts";
 import { Call, type Operation } from "./call.ts";
@@ -89,8 +89,12 @@ export function createClient(settings: ClientSettings) {
   });
   const breaker = createBreaker({ now: settings.clock.now, probe });
   const admission = new Admission(settings, settings.callers, breaker);
-  const allowances = new Allowances(settings.clock, settings.callers, dialect.rateLimit);
-  const attempts = { ...common, breaker, allowances };
+  const allowanceOf = createAllowances(settings.clock, dialect.rateLimit);
+  const calls = {
+    ...common,
+    breaker,
+    allowanceOf: (token: string, { address }: Caller) => allowanceOf(settings.callers.of(token, address)),
+  };
 
   /** Streams a response and reads it as long as `read` takes. */
   const stream =
@@ -117,13 +121,13 @@ export function createClient(settings: ClientSettings) {
         headers: new RequestHeaders(dialect, scope),
         queue: admission.open(scope, bounds),
         held,
-        allowance: allowances.of(scope.caller),
+        allowance: allowanceOf(scope.caller),
       };
       const takeTurn = settings.turnsFor(scope.caller);
       const reading = { onFault: settings.onFault, takeTurn, secrets: secretsFor(scope) };
       return {
         json: <Answer>(request: UpstreamRequest<Answer>, outcome: Outcome<Answer>) =>
-          void new Call(attempts, operation, request, whole(request, reading), outcome),
+          void new Call(calls, operation, request, whole(request, reading), outcome),
         readPart: <Part>(request: UpstreamRequest<unknown>, read: ReadPart<Part>, outcome: Outcome<Part>) => {
           const send = stream<Part>(async (response, attempt) => {
             try {
@@ -136,7 +140,7 @@ export function createClient(settings: ClientSettings) {
               throw error;
             }
           });
-          void new Call(attempts, operation, request, send, outcome);
+          void new Call(calls, operation, request, send, outcome);
         },
         held,
       };
@@ -144,7 +148,7 @@ export function createClient(settings: ClientSettings) {
 
     /** Opens a download. It is not queued, because its duration depends on the caller. */
     stream: async (request: UpstreamRequest<unknown>, scope: RequestScope) => {
-      const allowance = allowances.of(scope.caller);
+      const allowance = allowanceOf(scope.caller);
       if (!allowance.take(false)) throw throttledError(request.endpoint, allowance.waitMs(false));
       if (breaker.isHalfOpen()) await new Promise<void>((resume) => breaker.wait({ request, scope }, resume));
       return new Promise<StreamedResponse>((resolve, reject) => {
@@ -160,7 +164,7 @@ export function createClient(settings: ClientSettings) {
         };
         let attempt: Attempt<StreamedResponse>;
         try {
-          attempt = new Attempt(attempts, request, scope, outcome, null);
+          attempt = new Attempt(calls, request, scope, outcome, null);
         } catch (error) {
           allowance.giveBack();
           throw error;

@@ -1,5 +1,6 @@
 import DataLoader from "dataloader";
 import { batchFaultOf, UpstreamError } from "../../errors.ts";
+import type { Memory } from "../../memory.ts";
 import type { Batch, Find, ListRead, Query, RunRead } from "../api/batches.ts";
 import type { AnyEndpoint, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
@@ -8,7 +9,6 @@ import type { ReadNotes } from "./notes.ts";
 import { noToken } from "../client/failure.ts";
 import { serialize } from "./position.ts";
 import { Read, type Reader, type ReadTarget } from "./reads.ts";
-import type { RefusedBatches } from "./refused-batches.ts";
 
 export interface ReadOptions {
   readonly query?: Query | undefined;
@@ -40,7 +40,8 @@ export const UNPACED: Pacing = {
 
 interface BatchSettings {
   readonly server: Server;
-  readonly refused: RefusedBatches;
+  readonly refused: Memory<ReadonlySet<Batch>>;
+  readonly onRefused: (route: string) => void;
   readonly pacing: Pacing;
   /** Null unless notes are wanted. */
   readonly notes: ReadNotes | null;
@@ -161,7 +162,7 @@ export class Batches {
     const { server, refused } = this.#settings;
     const batch = server.batchOf(endpoint);
     const common = batch?.common(run) ?? null;
-    if (!batch || common === null || refused.has(this.#reader.scope.caller, batch)) return null;
+    if (!batch || common === null || refused.get(this.#reader.scope.caller.key)?.has(batch)) return null;
     return { batch, run, common };
   }
 
@@ -242,12 +243,19 @@ export class Batches {
       if (batchFaultOf(error) !== "refused") return;
       // The list itself is rejected only if every single read succeeds.
       Promise.all(members.map(({ read }) => this.#readSingle(read))).then(
-        () => this.#settings.refused.add(this.#reader.scope.caller, batch),
+        () => this.#refuse(batch),
         () => {},
       );
     });
     for (const { read, run } of members) read.resolve(pick(found, run, () => this.#readSingle(read)));
     return [];
+  }
+
+  #refuse(batch: Batch): void {
+    const { refused, onRefused } = this.#settings;
+    const { key } = this.#reader.scope.caller;
+    refused.set(key, new Set(refused.get(key)).add(batch));
+    onRefused(batch.endpoint.path);
   }
 }
 

@@ -1,13 +1,12 @@
-import type { RunRead } from "../api/batches.ts";
+import type { Batch, RunRead } from "../api/batches.ts";
 import type { Command, Get } from "../api/endpoint.ts";
 import type { Server } from "../api/server.ts";
 import type { OperationBounds } from "../client/operation-queue.ts";
 import type { Client, ReadPart, Upstream } from "../client/client.ts";
-import { Memory } from "../../memory.ts";
+import type { Memory } from "../../memory.ts";
 import type { RequestScope } from "../../request-scope.ts";
 import { noToken } from "../client/failure.ts";
 import { Batches, type Pacing, type ReadOptions } from "./batches.ts";
-import type { RefusedBatches } from "./refused-batches.ts";
 import { type LogWindow, readWindow, type WindowRequest } from "./log-window.ts";
 import type { SessionNotes } from "./notes.ts";
 import type { Read, Reader } from "./reads.ts";
@@ -16,16 +15,17 @@ import type { SharedReads } from "./shared-reads.ts";
 /** What the sessions of a gateway share. */
 export interface SharedSettings {
   readonly server: Server;
-  readonly refused: RefusedBatches;
+  /**
+   * The batches whose lists the server rejects although it serves the single reads. For each caller, because the cause may be
+   * the input or the rights of one caller.
+   */
+  readonly refused: Memory<ReadonlySet<Batch>>;
+  /** Receives the route of a batch that is refused from now on. */
+  readonly onRefused: (route: string) => void;
   /** The login names of callers. */
   readonly viewers: Memory<string>;
   readonly reads: SharedReads;
 }
-
-/** How long a login name is remembered, in milliseconds. */
-const VIEWER_KEPT_MS = 600_000;
-
-export const rememberViewers = () => new Memory<string>(VIEWER_KEPT_MS);
 
 export interface SessionSettings {
   readonly shared: SharedSettings;
@@ -148,11 +148,11 @@ class TokenSession implements Session, Reader {
 
   knownViewer(): string | null {
     if (this.token === null || this.token !== this.scope.token) return null;
-    return this.#settings.shared.viewers.get(this.scope.caller) ?? null;
+    return this.#settings.shared.viewers.get(this.scope.caller.key) ?? null;
   }
 
   learnViewer(username: string): void {
-    if (this.token === this.scope.token) this.#settings.shared.viewers.set(this.scope.caller, username);
+    if (this.token === this.scope.token) this.#settings.shared.viewers.set(this.scope.caller.key, username);
   }
 
   endSharing(): void {
@@ -165,8 +165,7 @@ class TokenSession implements Session, Reader {
 
   #openBatches(): Batches {
     const { shared, pacing, notes } = this.#settings;
-    const { server, refused } = shared;
-    return new Batches(this, { server, refused, pacing, notes: notes?.openReads() ?? null });
+    return new Batches(this, { ...shared, pacing, notes: notes?.openReads() ?? null });
   }
 }
 

@@ -1,7 +1,9 @@
 import { LRUCache } from "lru-cache";
 import type { Caller, Callers, Room } from "../../caller.ts";
 import { TransientMap } from "../../transient.ts";
-import { freshnessOf } from "../api/freshness.ts";
+import type { AnyEndpoint } from "../api/endpoint.ts";
+import { cluster } from "../api/kinds.ts";
+import { isObject } from "../api/record.ts";
 import type { Read, Sharing } from "./reads.ts";
 
 export interface SharingSettings {
@@ -18,6 +20,14 @@ export interface SharingSettings {
 }
 
 const ENTRY_BYTES = 1_000;
+
+const SELDOM_CHANGING: ReadonlySet<AnyEndpoint> = new Set<AnyEndpoint>([cluster.read, cluster.node]);
+
+/** How many times longer a response is kept: the cluster, its machines and the record of a run that has ended seldom change. */
+const freshnessOf = ({ target, value }: Read): number =>
+  SELDOM_CHANGING.has(target.endpoint) || (isObject(value) && typeof value["finished_at"] === "string")
+    ? 5
+    : 1;
 
 /** What the gateway keeps for reads: a room with those of each caller, and one cache. */
 export class SharedReads {
@@ -86,12 +96,12 @@ class CallerReads implements Sharing {
 
   keep(read: Read): void {
     const { kept, room, settings } = this.#all;
-    const { key, endpoint } = read.target;
+    const { key } = read.target;
     if (this.#inFlight.get(key) !== read) return;
     this.#inFlight.delete(key);
     this.#drop(key);
     if (!kept) return;
-    if (settings.ttlMs > 0) read.freshUntil = read.began + settings.ttlMs * freshnessOf(endpoint, read.value);
+    if (settings.ttlMs > 0) read.freshUntil = read.began + settings.ttlMs * freshnessOf(read);
     const until = Math.max(read.freshUntil, read.began + settings.staleMs);
     const ttl = Math.floor(until - settings.now());
     if (ttl <= 0) return;
