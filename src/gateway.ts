@@ -29,7 +29,7 @@ import type { ProfileName } from "./rest/api/profile.ts";
 import { builtInProfile } from "./rest/api/profiles.ts";
 import { SharedReads } from "./rest/session/shared-reads.ts";
 import { createEventLog } from "./observability/event-log.ts";
-import { connectorOf, describeService, version } from "./service.ts";
+import { describeService, version } from "./service.ts";
 import { createTelemetry } from "./observability/telemetry.ts";
 import { openUpstreamSpan } from "./observability/tracing.ts";
 
@@ -91,7 +91,6 @@ export function createGateway({
   const { facts, server, dialect } = describeService(config, builtInProfile(profile), upstreamUrl);
   const client = createClient({
     ...upstreamSettings(config),
-    connect: connectorOf(config),
     dialect,
     clock,
     upstreamUrl,
@@ -267,6 +266,8 @@ const OPERATION_TYPES = { off: [], read: ["query"], write: ["query", "mutation"]
 
 /** The settings of the upstream client. */
 const upstreamSettings = (config: Config) => ({
+  proxy: config.UPSTREAM_PROXY ?? null,
+  tls: { ca: config.UPSTREAM_CA_FILE, cert: config.UPSTREAM_CERT_FILE, key: config.UPSTREAM_KEY_FILE },
   connectTimeoutMs: config.UPSTREAM_CONNECT_TIMEOUT_MS,
   headersTimeoutMs: config.UPSTREAM_HEADERS_TIMEOUT_MS,
   responseTimeoutMs: config.UPSTREAM_TIMEOUT_MS,

@@ -27,8 +27,6 @@ export function tellFaults({ message }: ConfigError, by = tell): void {
   by("fatal", summary, { faults: message.split("\n") }, `${summary}:\n${message}`);
 }
 
-const PRINTERS = { plain: printPlain, subgraph: printSubgraph };
-
 /** Prints what `read` makes of the environment. Returns the exit code. */
 function printed(read: (environment: NodeJS.ProcessEnv) => string): number {
   try {
@@ -48,8 +46,11 @@ export const checkConfig = (): number =>
     return "ok\n";
   });
 
-export const printSchema = (form: keyof typeof PRINTERS): number =>
-  printed((environment) => PRINTERS[form](schemaFor(readTypeNames(environment))));
+/** Prints the schema, or with `print-subgraph` the subgraph. Returns the exit code. */
+export const printSchema = (option: string): number => {
+  const print = option === "print-subgraph" ? printSubgraph : printPlain;
+  return printed((environment) => print(schemaFor(readTypeNames(environment))));
+};
 
 /** Wildcard addresses, and the loopback address that a local browser can open instead. */
 const ALL_ADDRESSES: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };

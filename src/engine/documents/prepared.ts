@@ -12,8 +12,7 @@ import {
 import { LRUCache } from "lru-cache";
 import { documentError, rejection } from "../errors.ts";
 import { type OperationLimits, parseBounded } from "../limits/document.ts";
-import { laterRule } from "../limits/later.ts";
-import { streamedOnceRule } from "../limits/streamed-once.ts";
+import { laterRule, streamedOnceRule } from "../limits/later.ts";
 import { BYTES_PER_CHARACTER, type OperationParams } from "./persisted.ts";
 import { createPlan, type Plan, type Planner } from "../plan/plan.ts";
 

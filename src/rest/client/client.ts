@@ -4,6 +4,7 @@ import type { RequestScope } from "../../request-scope.ts";
 import { Admission, type AdmissionSettings } from "./admission.ts";
 import { createAllowances } from "./allowance.ts";
 import { Attempt, type AttemptSettings, type Outcome, type Send } from "./attempt.ts";
+import { type ConnectorSettings, createConnector } from "./connector.ts";
 import { createBreaker } from "./breaker.ts";
 import { Call, type Operation } from "./call.ts";
 import { throttledError } from "./failure.ts";
@@ -18,7 +19,8 @@ import { createTransport, type StreamedResponse, type TransportSettings } from "
 
 export interface ClientSettings
   extends
-    TransportSettings,
+    Omit<TransportSettings, "connect">,
+    ConnectorSettings,
     AdmissionSettings,
     Pick<AttemptSettings, "onFailure" | "onRequest" | "openSpan"> {
   readonly dialect: Dialect;
@@ -59,7 +61,8 @@ export type Client = ReturnType<typeof createClient>;
 export function createClient(settings: ClientSettings) {
   const { dialect } = settings;
   const secretsFor = ({ token }: RequestScope) => [token, ...dialect.secrets];
-  const transport = createTransport(settings);
+  const wireSettings = { ...settings, connect: createConnector(settings) };
+  const transport = createTransport(wireSettings);
   const common = {
     retries: createRetries(settings.retries),
     onFailure: settings.onFailure,
@@ -101,7 +104,7 @@ export function createClient(settings: ClientSettings) {
     <Part>(read: (response: StreamedResponse, attempt: Attempt<Part>) => Promise<Part>): Send<Part> =>
     (attempt, wire) => {
       const { scope, request } = attempt;
-      openStream(settings, wire, scope)
+      openStream(wireSettings, wire, scope)
         .then((response) => {
           attempt.respond(response.status);
           return checkStream(request, response, secretsFor(scope)).then((checked) => read(checked, attempt));

@@ -102,18 +102,15 @@ export class OperationQueue {
   /** Rejects the reads that will not be allowed in time, now that an allowance pauses for longer. */
   rejectLate(allowance: Allowance): void {
     const waitMs = allowance.waitMs(this.#bounds.yields);
-    if (waitMs === 0) return;
     const isInTime = this.#isInTime(waitMs);
-    const held = this.#held?.get(allowance);
-    const late = held?.remove(({ isPatient }) => !isInTime || !isPatient) ?? [];
-    if (held?.waiting === 0) allowance.leave(this);
-    for (const ticket of late) ticket.rejected(throttledError(ticket.endpoint, waitMs));
+    if (waitMs > 0) this.#refuse(allowance, waitMs, ({ isPatient }) => !isInTime || !isPatient);
   }
 
   close(): void {
     // They were not refused: others had their turns until then.
     if (this.#scope.ended === "deadline")
-      for (const [allowance, held] of this.#held ?? []) this.#refuse(allowance, held);
+      for (const allowance of this.#held?.keys() ?? [])
+        this.#refuse(allowance, allowance.waitMs(this.#bounds.yields), () => true);
     this.#drop(
       () => true,
       ({ endpoint }) => endedError(endpoint, this.#scope, false),
@@ -132,11 +129,12 @@ export class OperationQueue {
     allowance.wait(this);
   }
 
-  /** Rejects the reads that wait for an allowance. */
-  #refuse(allowance: Allowance, held: Bulkhead): void {
-    const waitMs = allowance.waitMs(this.#bounds.yields);
-    allowance.leave(this);
-    for (const ticket of held.remove(() => true)) ticket.rejected(throttledError(ticket.endpoint, waitMs));
+  /** Rejects reads that wait for an allowance. */
+  #refuse(allowance: Allowance, waitMs: number, isRefused: (ticket: Ticket) => boolean): void {
+    const held = this.#held?.get(allowance);
+    const refused = held?.remove(isRefused) ?? [];
+    if (held?.waiting === 0) allowance.leave(this);
+    for (const ticket of refused) ticket.rejected(throttledError(ticket.endpoint, waitMs));
   }
 
   /** A read for which others only have to end is always in time. */

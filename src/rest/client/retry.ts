@@ -18,17 +18,10 @@ interface Tried {
   readonly throttled: number;
 }
 
-export interface Retries {
-  /** Number of retries with backoff since the start. */
-  readonly total: () => number;
-  /** Counts an attempt of any request. */
-  readonly count: () => void;
-  /** The pause before the next attempt, in milliseconds; null when a retry cannot help or would be too late. */
-  readonly pauseAfter: (error: unknown, tried: Tried, scope: RequestScope) => number | null;
-}
+export type Retries = ReturnType<typeof createRetries>;
 
 /** Decides about retries. Shared by all callers, so that retries cannot multiply the load on a failing service. */
-export function createRetries(maxRetries: number): Retries {
+export function createRetries(maxRetries: number) {
   let windowStart = Date.now();
   let attempts = 0;
   let retries = 0;
@@ -50,12 +43,15 @@ export function createRetries(maxRetries: number): Retries {
   };
 
   return {
+    /** Number of retries with backoff since the start. */
     total: () => total,
+    /** Counts an attempt of any request. */
     count: () => {
       startWindow();
       attempts++;
     },
-    pauseAfter: (error, tried, scope) => {
+    /** The pause before the next attempt, in milliseconds; null when a retry cannot help or would be too late. */
+    pauseAfter: (error: unknown, tried: Tried, scope: RequestScope): number | null => {
       const inTime = (ms: number) => (Date.now() + ms < scope.deadline ? ms : null);
       const requestedMs = requestedPauseMs(error);
       // Known servers throttle in normal operation: one retry after the pause that they ask for, for which it waits in line.
